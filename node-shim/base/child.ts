@@ -4,7 +4,7 @@ import { failure, type Result, success } from "../../shared/result.ts";
 import { spawn } from "node:child_process";
 import { faultOf } from "./fault.ts";
 
-export interface ChildOptions {
+interface ChildOptions {
   program: string;
   args: readonly string[];
   /** After this time it is killed, with every process that it has started and that is still in its group. */
@@ -12,6 +12,9 @@ export interface ChildOptions {
   /** What it may write to its standard output. */
   maxBytes: number;
 }
+
+/** As runChild does. */
+export type RunProgram = (options: ChildOptions) => Promise<Result<string>>;
 
 /** The last line of the standard error is quoted where the program fails. */
 const MAX_ERROR_CHARACTERS = 512;

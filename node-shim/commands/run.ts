@@ -4,7 +4,7 @@ import { startDevices } from "../sources/devices/with-devices.ts";
 import { enrolMachine } from "../worker-link/enrol.ts";
 import { LIMITS } from "../../shared/protocol/limits.ts";
 import { valueOr } from "../../shared/result.ts";
-import { after, monotonicMs, pause, systemClock, timestamp, wallMs } from "../base/clock.ts";
+import { monotonicMs, pause, systemClock, timestamp, wallMs } from "../base/clock.ts";
 import { faultOf } from "../base/fault.ts";
 import type { Warn } from "../base/warn.ts";
 import { type StatusBoard, statusBoard } from "../status/board.ts";
@@ -41,12 +41,15 @@ const DEADLINE_MS = 9000;
 
 /** A stopped shim ends within a second, even where a system call hangs. */
 const HELD_MS = 900;
+/** A process that stood still in this time has at least these turns of its event loop: it needs two or three to end. */
+const HELD_TURNS = 9;
 
 /** Reports until SIGTERM or SIGINT. Throws with what to do when it cannot begin. */
-export function run(flags: RunFlags): Promise<void> {
+export async function run(flags: RunFlags): Promise<void> {
   const log = stderrLog(timestamp, flags.logFormat);
   const warn: Warn = (source, message) => log("warn", `${source}: ${message}`);
-  return reportUntilStopped(flags, { log, warn, stop: stopSignal() });
+  const { stop, stopped } = stopSignal();
+  await reportUntilStopped(flags, { log, warn, stop }).finally(stopped);
 }
 
 export interface Running {
@@ -100,9 +103,9 @@ export async function reportUntilStopped(
   } finally {
     close();
     machine.close();
-    await Promise.all(closings.map((end) => end()));
+    const closed = Promise.all(closings.map((end) => end())).then(() => board.written());
     // A file system that hangs holds nobody up.
-    await Promise.race([board.written(), pause(HELD_MS, { ref: false })]);
+    await Promise.race([closed, pause(HELD_MS, { ref: false })]);
     lock.release();
   }
 }
@@ -217,14 +220,29 @@ async function reportSetupFailure(
   log("warn", `the Worker could not be told that the setup failed: ${requestFaultText(outcome.error)}`);
 }
 
-function stopSignal(): AbortSignal {
+interface Stopping {
+  stop: AbortSignal;
+  /** Call it once the shim has ended what it does, so that only Node is left to end. */
+  stopped: () => void;
+}
+
+/**
+ * The time for Node's own end begins after the shim's, and counts turns as well: the exit code of a shim that nothing
+ * holds does not depend on how fast the machine is.
+ */
+function stopSignal(): Stopping {
   const controller = new AbortController();
+  let asked: NodeJS.Signals | null = null;
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     process.once(signal, () => {
+      asked ??= signal;
       controller.abort();
-      // Node waits for its threads, even for one that hangs in a file system or resolver.
-      after(HELD_MS, () => process.kill(process.pid, signal), { ref: false });
     });
   }
-  return controller.signal;
+  // Node waits for its threads, even for one that hangs in a file system or resolver.
+  const stopped = async () => {
+    for (let turn = 0; turn < HELD_TURNS; turn++) await pause(HELD_MS / HELD_TURNS, { ref: false });
+    if (asked) process.kill(process.pid, asked);
+  };
+  return { stop: controller.signal, stopped: () => void stopped() };
 }

@@ -1,5 +1,6 @@
 // The facts beyond a kubelet's: cloud, hardware, drop-ins. All are read in the background, so that they delay no
 // report.
+import { runChild } from "../base/child.ts";
 import { monotonicMs, wallMs } from "../base/clock.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
@@ -41,7 +42,7 @@ export function machineExtras(
   const look = machineInventory(flags, warn);
   const folder = flags.factsDir ?? FACTS_FOLDER;
   const uid = process.getuid?.() ?? 0;
-  const options = { folder, uid, deadlineMs: DROP_IN_DEADLINE_MS, wallMs, nowMs: monotonicMs };
+  const options = { folder, run: runChild, uid, deadlineMs: DROP_IN_DEADLINE_MS, wallMs, nowMs: monotonicMs };
   const dropInsOf = dropInFolder(options);
   if (cloud) note?.("/cloud", cloud.where);
   note?.("/inventory", look ? "systeminformation, in a process of its own" : "--inventory off");
@@ -71,5 +72,5 @@ function machineInventory({ inventory = "on", inventoryLabels }: ExtraFlags, war
     throw new Error("--inventory-labels: needs an inventory; drop --inventory off");
   if (inventory === "off") return null;
   const withSerials = inventory === "serials";
-  return keptInventory({ look: () => hardware(withSerials), nowMs: monotonicMs, warn });
+  return keptInventory({ look: () => hardware(withSerials, runChild), nowMs: monotonicMs, warn });
 }

@@ -7,7 +7,6 @@ import { root } from "./markdown.ts";
 /** Those that are of no single file or folder, and why they stand there all the same. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   "test/infra/local/apiserver/contract.test.ts": "what an apiserver promises; a real one has to pass it too",
-  "test/node-shim/shutdown/bundle.test.ts": "the shim as it is installed, on a bus with a logind",
   "test/node-shim/sources/kernel/machine.test.ts": "several small sources over the same fixtures",
   "test/node-shim/sources/kernel/names.test.ts": "several small sources over the same fixtures",
   "test/node-shim/sources/kernel/signals.test.ts": "several small sources over the same fixtures",

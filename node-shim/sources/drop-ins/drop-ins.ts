@@ -7,6 +7,7 @@ import type { CustomFacts } from "../../../shared/protocol/custom.ts";
 import type { DropIns } from "../../../shared/protocol/drop-ins.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
 import { DROP_IN_LIMITS } from "../../../shared/protocol/limits.ts";
+import type { RunProgram } from "../../base/child.ts";
 import { codeOf } from "../../base/fault.ts";
 import { ownershipFault } from "../../base/ownership.ts";
 import { mergeDropIns } from "./merge.ts";
@@ -15,6 +16,7 @@ import { readDropIn, type Said } from "./read-one.ts";
 export interface DropInsOptions {
   /** --facts-dir */
   folder: string;
+  run: RunProgram; // typically runChild
   /** What one program may take. */
   deadlineMs: number;
   uid: number; // typically process.getuid()
@@ -68,7 +70,7 @@ async function lookAt(
   options: DropInsOptions,
   before: ReadonlyMap<string, Remembered> = new Map(),
 ): Promise<ReadonlyMap<string, Remembered>> {
-  const { folder, deadlineMs, uid, wallMs, nowMs } = options;
+  const { folder, run, deadlineMs, uid, wallMs, nowMs } = options;
   const names = await namesIn(options);
   if (!names.ok) {
     // The last output stays until it expires: a folder that cannot be read shows nothing about the machine.
@@ -76,7 +78,7 @@ async function lookAt(
   }
   const known = new Map<string, Remembered>();
   for (const name of names.value.slice(0, DROP_IN_LIMITS.dropIns - 1)) {
-    const reading = await readDropIn(name, { folder, deadlineMs, uid, nowMs: wallMs });
+    const reading = await readDropIn(name, { folder, run, deadlineMs, uid, nowMs: wallMs });
     known.set(
       name,
       reading.ok

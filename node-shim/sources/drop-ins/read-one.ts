@@ -6,7 +6,7 @@ import { DROP_IN_LIMITS } from "../../../shared/protocol/limits.ts";
 import { type DropIn, dropInSchema } from "../../../shared/protocol/drop-ins.ts";
 import { printableTexts } from "../../../shared/protocol/printable.ts";
 import { firstFault } from "../../../shared/protocol/schema.ts";
-import { type ChildOptions, runChild } from "../../base/child.ts";
+import type { RunProgram } from "../../base/child.ts";
 import { codeOf, faultOf } from "../../base/fault.ts";
 import { ownershipFault } from "../../base/ownership.ts";
 
@@ -18,6 +18,7 @@ export interface Said {
 
 export interface ReadDropInOptions {
   folder: string;
+  run: RunProgram; // typically runChild
   deadlineMs: number;
   uid: number; // typically process.getuid()
   /** Milliseconds since 1970, for a file's age alone. */
@@ -29,6 +30,7 @@ const MAX_BYTES = 64 * 1024;
 
 /** A file that ends in .json is read, anything else is run. Never rejects. */
 export async function readDropIn(name: string, options: ReadDropInOptions): Promise<Result<Said>> {
+  const { deadlineMs } = options;
   const path = join(options.folder, name);
   try {
     const stat = await lstat(path);
@@ -37,7 +39,7 @@ export async function readDropIn(name: string, options: ReadDropInOptions): Prom
     if (fault !== null) return failure(fault);
     if (!name.endsWith(".json")) {
       if ((stat.mode & 0o111) === 0) return failure("neither ends in .json nor is executable");
-      return await run({ program: path, args: [], deadlineMs: options.deadlineMs, maxBytes: MAX_BYTES });
+      return outputOf(await options.run({ program: path, args: [], deadlineMs, maxBytes: MAX_BYTES }));
     }
     if (stat.size > MAX_BYTES) return failure(`is larger than ${MAX_BYTES} bytes`);
     const dropIn = parsed(await readFile(path, "utf8"));
@@ -48,8 +50,7 @@ export async function readDropIn(name: string, options: ReadDropInOptions): Prom
   }
 }
 
-async function run(options: ChildOptions): Promise<Result<Said>> {
-  const output = await runChild(options);
+function outputOf(output: Result<string>): Result<Said> {
   if (!output.ok) return output;
   const dropIn = parsed(output.value);
   return !dropIn.ok ? dropIn : success({ dropIn: dropIn.value, agedMs: 0 });

@@ -4,7 +4,7 @@ import { failure, type Result, success } from "../../../shared/result.ts";
 import { fileURLToPath } from "node:url";
 import { type Inventory, inventorySchema } from "../../../shared/protocol/inventory.ts";
 import { firstFault } from "../../../shared/protocol/schema.ts";
-import { runChild } from "../../base/child.ts";
+import type { RunProgram } from "../../base/child.ts";
 import type { Warn } from "../../base/warn.ts";
 
 export interface InventoryOptions {
@@ -58,14 +58,13 @@ const PROGRAM = new URL("inventory.js", import.meta.url);
 /** What the child process finds. `--serials`: serial numbers and MAC addresses as well. */
 export async function hardware(
   withSerials: boolean,
+  run: RunProgram, // typically runChild
   program: URL = PROGRAM,
-  deadlineMs: number = DEADLINE_MS,
 ): Promise<Result<Inventory>> {
-  const args = [fileURLToPath(program), ...(withSerials ? ["--serials"] : [])];
-  const output = await runChild({
+  const output = await run({
     program: process.execPath,
-    args,
-    deadlineMs,
+    args: [fileURLToPath(program), ...(withSerials ? ["--serials"] : [])],
+    deadlineMs: DEADLINE_MS,
     maxBytes: MAX_OUTPUT_BYTES,
   });
   if (!output.ok) return failure(`the hardware could not be looked at: it ${output.error}`);

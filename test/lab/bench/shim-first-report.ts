@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import type { Containerd } from "../../node-shim/sources/cri/containerd.ts";
-import { nodes } from "../../node-shim/nodes.ts";
+import { nodes } from "../../runtimes/node-shim/nodes.ts";
 import type { Benchmark, Progress, Round } from "./benchmark.ts";
 import { majorOf, shimBudgetOf } from "./budgets.ts";
 import { type BenchKubelet, type Start, withKubelet } from "./kubelet.ts";

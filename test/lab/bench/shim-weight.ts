@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { statusPath, type StatusFile } from "../../../node-shim/status/status-file.ts";
 import type { Containerd } from "../../node-shim/sources/cri/containerd.ts";
-import { nodes } from "../../node-shim/nodes.ts";
+import { nodes } from "../../runtimes/node-shim/nodes.ts";
 import type { Benchmark, Progress, Round } from "./benchmark.ts";
 import { majorOf, shimBudgetOf } from "./budgets.ts";
 import { withKubelet } from "./kubelet.ts";

@@ -23,6 +23,8 @@ const PROCESSES = 2;
 
 /** A test is slower with a mutant that loops: what takes so much longer than without it has failed. */
 const PATIENCE_MS = 10_000;
+/** All tests, once without a mutant: about two minutes on two free cores. */
+const FIRST_RUN_MINUTES = 30;
 
 export async function runMutants(chosen: readonly Candidate[], tests: readonly string[]): Promise<Verdict[]> {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-mutation-"));
@@ -41,6 +43,7 @@ export async function runMutants(chosen: readonly Candidate[], tests: readonly s
       ignoreStatic: true,
       concurrency: PROCESSES,
       timeoutMS: PATIENCE_MS,
+      dryRunTimeoutMinutes: FIRST_RUN_MINUTES,
       tempDirName: folder,
       cleanTempDir: "always",
       ignorePatterns: [".rollcall", "dist"],

@@ -3,7 +3,7 @@ import { chmodSync, chownSync, lchownSync, mkdirSync, statSync, symlinkSync } fr
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import { folderFault, ownershipFault } from "../../../node-shim/base/ownership.ts";
-import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 const own = process.geteuid?.() ?? 0;
 const isRoot = own === 0;

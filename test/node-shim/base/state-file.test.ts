@@ -1,6 +1,5 @@
 // The story of a shim and a state folder that another user got at: it reads nothing of theirs, writes nowhere that they
 // chose, and says why. Other users' folders and files are made where the tests run as root.
-import { execFileSync, spawnSync } from "node:child_process";
 import {
   chmodSync,
   chownSync,
@@ -26,7 +25,8 @@ import {
 import { lockFolder } from "../../../node-shim/identity/lock.ts";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import { loadNextKey, makeNextKey } from "../../../node-shim/identity/next-key.ts";
-import { ROOT, temporaryFolder } from "../../e2e/local-cluster.ts";
+import { commandLine } from "../cli/command-line.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 const isRoot = process.geteuid?.() === 0;
 const EVE = 4711;
@@ -118,16 +118,11 @@ describe("a folder that somebody else could have filled", () => {
   ])("node-shim %s → one line that says why, exit code 1", async (_, args) => {
     await plantIdentity();
     chmodSync(state(), 0o777);
-    const bin = join(ROOT, "node-shim/bin/node-shim.cjs");
-    const flags = [...args, "--state", state(), "--hostname-override", "edge-1"];
-    const { status, stderr } = spawnSync(process.execPath, [bin, ...flags], {
-      encoding: "utf8",
-      timeout: 60_000,
+    expect(await commandLine([...args, "--state", state(), "--hostname-override", "edge-1"])).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: `node-shim: --state ${state()} is not trusted: ${state()} can be written by others: chmod go-w, or pass another --state\n`,
     });
-    expect(stderr).toBe(
-      `node-shim: --state ${state()} is not trusted: ${state()} can be written by others: chmod go-w, or pass another --state\n`,
-    );
-    expect(status).toBe(1);
   });
 
   it("put right → goes on where it was", async () => {
@@ -157,11 +152,6 @@ describe("what was planted before the folder was put right", () => {
       `--state ${state()} is not trusted: ${inState(file)} is not a file (links are not followed): remove it, or pass another --state`,
     );
     expect(readFileSync(victim(), "utf8")).toBe("theirs");
-  });
-
-  test.each(READ)("a pipe for %s → refused, not waited for", async (file, use) => {
-    execFileSync("mkfifo", [inState(file)]);
-    expect(await faultOf(use)).toMatch(/is not a file/);
   });
 
   test.each(READ)("others can write %s → refused", async (file, use) => {

@@ -1,13 +1,15 @@
 // Command lines as a whole, run in this process: what is printed, and with which exit code they end. Signals, standard
-// input and the bundle take a process: cli.test.ts.
-import { existsSync, readFileSync } from "node:fs";
+// input and the bundle take a process: test/process/node-shim/cli.
+import { existsSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import type { RequestListener } from "node:http";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest";
-import { runCommandLine } from "../../../node-shim/cli/command-line.ts";
+import { join, relative } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
+import { parse as parseYaml } from "yaml";
+import project from "../../../package.json" with { type: "json" };
 import type { StatusFile } from "../../../node-shim/status/status-file.ts";
 import type { Report } from "../../../shared/protocol/report.ts";
-import { JOIN_TOKEN, type MachineFolder, machineFolder } from "./machine-folder.ts";
+import { commandLine } from "./command-line.ts";
+import { JOIN_TOKEN, type MachineFolder, machineFolder, NO_RUNTIME } from "./machine-folder.ts";
 
 let folder: MachineFolder;
 beforeEach(() => {
@@ -19,42 +21,113 @@ const serve = (listener: RequestListener) => folder.serve(listener);
 const enrolledState = (name: string) => folder.enrol(name);
 const state = () => folder.state;
 
-interface Ended {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
-const SIGNALS = ["SIGTERM", "SIGINT"] as const;
-
-/** As a process of its own would end. */
-async function end(args: string[], environment: Record<string, string> = {}): Promise<Ended> {
-  const text = { stdout: "", stderr: "" };
-  let exited: Ended | undefined;
-  const listeners = SIGNALS.map((signal) => process.listeners(signal));
-  for (const name of ["ROLLCALL_JOIN_TOKEN", "ROLLCALL_URL"]) vi.stubEnv(name, environment[name]);
-  for (const name of ["stdout", "stderr"] as const)
-    vi.spyOn(process[name], "write").mockImplementation((chunk) => {
-      text[name] += String(chunk);
-      return true;
-    });
-  vi.spyOn(console, "error").mockImplementation((line) => void (text.stderr += `${String(line)}\n`));
-  vi.spyOn(process, "exit").mockImplementation((code) => {
-    // A process would have ended: what follows is written by nobody.
-    exited ??= { code: Number(code), ...text };
-    throw new Error("the process has ended");
+test("--help → exit codes and commands, 0; --version → package.json's, 0", async () => {
+  const help = await commandLine(["--help"]);
+  expect(help).toMatchObject({ code: 0, stderr: "" });
+  expect(help.stdout).toMatch(/^ {2}run .*[^]*^ {2}preview .*[^]*^ {2}2 {2}the command line is wrong$/m);
+  expect(await commandLine(["run", "--help"])).toMatchObject({
+    code: 0,
+    stderr: "",
+    stdout: expect.stringContaining("--join-token-file"),
   });
-  try {
-    await runCommandLine(args);
-    return exited ?? { code: Number(process.exitCode ?? 0), ...text };
-  } finally {
-    vi.restoreAllMocks();
-    vi.unstubAllEnvs();
-    process.exitCode = undefined;
-    for (const [index, signal] of SIGNALS.entries())
-      for (const listener of process.listeners(signal))
-        if (!listeners[index]?.includes(listener)) process.off(signal, listener);
-  }
-}
+  expect(await commandLine(["--version"])).toEqual({ code: 0, stdout: `${project.version}\n`, stderr: "" });
+});
+
+test("version → of the shim, of what its Node shows as the kubelet's, of Node.js", async () => {
+  expect(await commandLine(["version"])).toEqual({
+    code: 0,
+    stdout: `node-shim ${project.version}\nkubelet v1.36.0-rollcall-v${project.version}\nnode ${process.version} linux/${process.arch}\n`,
+    stderr: "",
+  });
+});
+
+describe("what this machine would be", () => {
+  test("preview → a Node in YAML, and nothing is written", async () => {
+    const args = ["preview", "--hostname-override", "Edge-1", ...NO_RUNTIME];
+    const { code, stdout, stderr } = await commandLine(args);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(parseYaml(stdout)).toMatchObject({
+      apiVersion: "v1",
+      kind: "Node",
+      metadata: { name: "edge-1", labels: { "kubernetes.io/os": "linux" } },
+      spec: { taints: [{ key: "rollcall.dev/facts-only", effect: "NoSchedule" }] },
+      status: { nodeInfo: { operatingSystem: "linux" }, capacity: { pods: "110" } },
+    });
+  });
+
+  test("preview, config and facts read the kubelet's flags: a boolean alone is true, and maps add up", async () => {
+    const labels = ["--node-labels", "a=b", "--node-labels", "c=d"];
+    const flags = [...NO_RUNTIME, "--hostname-override", "edge-1", "--inventory", "off", ...labels];
+    const set = ["--kube-reserved=cpu=1m", "--kube-reserved=pid=9", "--register-node", "--max-pods", "7"];
+    const config = await commandLine([
+      "config",
+      ...set,
+      ...flags.filter((flag, at) => ![flag, flags[at - 1]].includes("--inventory")),
+    ]);
+    const facts = await commandLine(["facts", ...set, ...flags]);
+    const node = await commandLine(["preview", ...set, ...flags]);
+    expect([config, facts, node]).toMatchObject(Array.from({ length: 3 }, () => ({ code: 0, stderr: "" })));
+    expect(parseYaml(config.stdout)).toMatchObject({
+      kubeReserved: { cpu: "1m", pid: "9" },
+      registerNode: true,
+      maxPods: 7,
+    });
+    expect(config.stdout).toMatch(/^registerNode: true # --register-node\n[^]*^# --node-labels a=b,c=d # /m);
+    expect(JSON.parse(facts.stdout)).toMatchObject({
+      settings: { maxPods: { value: 7, source: "--max-pods" }, nodeLabels: { value: { a: "b", c: "d" } } },
+    });
+    expect(parseYaml(node.stdout)).toMatchObject({
+      metadata: { labels: { a: "b", c: "d" } },
+      status: { capacity: { pods: "7" } },
+    });
+  });
+
+  it("a container runtime that is not there → not Ready, in the kubelet's words, and one line that says what to set", async () => {
+    const socket = join(folder.path, "no.sock");
+    const args = ["preview", "--container-runtime-endpoint", `unix://${socket}`];
+    const { code, stdout, stderr } = await commandLine(args);
+    const { status } = parseYaml(stdout) as { status: { conditions: { type: string; message: string }[] } };
+    expect(code).toBe(0);
+    expect(status.conditions.find(({ type }) => type === "Ready")).toMatchObject({
+      status: "False",
+      message: "[container runtime status check may not have completed yet, network state unknown]",
+    });
+    expect(stderr).toBe(
+      `node-shim: container runtime: ${socket}: rpc error: code = Unavailable desc = connect ENOENT ${socket}: ` +
+        'start it, or set containerRuntimeEndpoint ("" where there is none)\n',
+    );
+  });
+});
+
+test("doctor → 0 where it can work, 1 where it cannot, as text and as JSON", async () => {
+  const url = await serve((_request, response) => response.end("ok"));
+  const well = ["doctor", "--url", url, "--state", state(), "--hostname-override", "edge-1"];
+  expect(await commandLine(well)).toMatchObject({
+    code: 0,
+    stderr: "",
+    stdout: expect.stringMatching(/^ok {4}Worker +http.*answers$/m),
+  });
+  const bad = await commandLine(["doctor", "--json", "--url", "http://127.0.0.1:1", "--state", state()]);
+  expect(bad).toMatchObject({ code: 1, stderr: "" });
+  expect(JSON.parse(bad.stdout)).toMatchObject({
+    findings: expect.arrayContaining([
+      { check: "Worker", level: "fail", message: expect.any(String), todo: expect.any(String) },
+    ]),
+  });
+});
+
+test("install-service --print → run's flags, with paths that hold from everywhere; join's are not repeated", async () => {
+  const config = join(folder.path, "k.yaml");
+  writeFileSync(config, "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n");
+  const labels = ["--node-labels", "a=b", "--node-labels", "c=d"];
+  const flags = ["--config", relative(process.cwd(), config), ...labels, "--register-node"];
+  const { code, stdout } = await commandLine(["install-service", "--print", ...flags]);
+  expect(code).toBe(0);
+  const program = realpathSync(process.argv[1] ?? "");
+  expect(stdout).toContain(
+    `ExecStart=${process.execPath} ${program} run --config=${config} --node-labels=a=b --node-labels=c=d --register-node=true $NODE_SHIM_FLAGS\n`,
+  );
+});
 
 test.each([
   ["no command", []],
@@ -64,7 +137,7 @@ test.each([
   ["a flag without its value", ["run", "--url"]],
   ["an argument too many", ["preview", "now"]],
 ])("wrong command line: %s → 2, nothing on stdout", async (_situation, args) => {
-  const { code, stdout, stderr } = await end(args);
+  const { code, stdout, stderr } = await commandLine(args);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr).not.toBe("");
 });
@@ -99,7 +172,7 @@ describe("cannot begin → 1, and one line that says what to do", () => {
       /invalid Node Allocatable configuration\..* Change kubeReserved, /,
     ],
   ])("%s", async (_situation, args, line) => {
-    const { code, stdout, stderr } = await end(args());
+    const { code, stdout, stderr } = await commandLine(args());
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toMatch(/^node-shim: .+\n$/);
     expect(stderr).toMatch(line);
@@ -107,7 +180,7 @@ describe("cannot begin → 1, and one line that says what to do", () => {
 
   it("another node's state folder", async () => {
     await enrolledState("edge-2");
-    const { code, stderr } = await end(run(unreachable));
+    const { code, stderr } = await commandLine(run(unreachable));
     expect(code).toBe(1);
     expect(stderr).toMatch(/^node-shim: .*belongs to the node edge-2: use another --state for edge-1\n$/);
     expect(existsSync(join(state(), "lock"))).toBe(false);
@@ -129,7 +202,7 @@ describe("cannot begin → 1, and one line that says what to do", () => {
         });
       });
       await enrolledState("edge-1");
-      const { code, stderr } = await end(reserving(url));
+      const { code, stderr } = await commandLine(reserving(url));
       expect(code).toBe(1);
       expect(stderr).toMatch(line);
       expect(reports).toHaveLength(1);
@@ -145,7 +218,7 @@ describe("cannot begin → 1, and one line that says what to do", () => {
 
     it("the Worker cannot be told → both are said", async () => {
       await enrolledState("edge-1");
-      const { code, stderr } = await end(reserving(unreachable));
+      const { code, stderr } = await commandLine(reserving(unreachable));
       const [warning = "", ...rest] = stderr.split("\n");
       expect(code).toBe(1);
       expect(warning).toMatch(/could not be told that the setup failed: .*ECONNREFUSED/);
@@ -158,7 +231,7 @@ describe("cannot begin → 1, and one line that says what to do", () => {
         requests++;
         response.end("{}");
       });
-      const { code, stderr } = await end(reserving(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
+      const { code, stderr } = await commandLine(reserving(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
       expect(code).toBe(1);
       expect(stderr).toMatch(line);
       expect(requests).toBe(0);
@@ -172,7 +245,7 @@ describe("cannot begin → 1, and one line that says what to do", () => {
         '{"reason":"token-refused","title":"The join token is not accepted","detail":"Ask for another."}',
       );
     });
-    const { code, stderr } = await end(run(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
+    const { code, stderr } = await commandLine(run(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
     expect(code).toBe(1);
     expect(stderr).toMatch(
       /^node-shim: enrolment refused: The join token is not accepted\. Ask for another\. Join token: [\w-]{43}\n$/,
@@ -196,7 +269,7 @@ describe("join", () => {
 
   it("the cluster's answer is another one, which does not pass → that, its cure, and an exit code of its own", async () => {
     const { url } = await worker("name taken");
-    const { code, stderr } = await end(joined(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
+    const { code, stderr } = await commandLine(joined(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
     expect(code).toBe(5);
     expect(stderr).toMatch(
       /\nnode-shim: edge-1 is a name that another Node or writer has\n→ rename this machine .*\n→ nothing reports/,
@@ -225,7 +298,7 @@ describe("join", () => {
         response.statusCode = status;
         response.end(body);
       });
-      const { code, stdout, stderr } = await end(joined(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
+      const { code, stdout, stderr } = await commandLine(joined(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
       expect(stderr).toMatch(line);
       expect(existsSync(join(state(), "lock"))).toBe(false);
@@ -254,7 +327,7 @@ describe("join", () => {
 
     it("for a while → enrolled", async () => {
       const { url } = await lateWorker(4);
-      expect(await end(joined(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN })).toMatchObject({
+      expect(await commandLine(joined(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN })).toMatchObject({
         code: 0,
         stderr: expect.stringMatching(/^node-shim: enrolled as edge-1/),
       });
@@ -262,7 +335,7 @@ describe("join", () => {
 
     it("all the time → gives up after nine requests, and says so", async () => {
       const { url, asked } = await lateWorker(Number.POSITIVE_INFINITY);
-      const { code, stderr } = await end(joined(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
+      const { code, stderr } = await commandLine(joined(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
       expect({ code, stderr, asked: asked() }).toEqual({
         code: 1,
         stderr: expect.stringMatching(
@@ -275,7 +348,7 @@ describe("join", () => {
 
   it("what run would refuse → refused before the Worker hears of it", async () => {
     const { url, paths } = await worker();
-    const { code, stderr } = await end(joined(url, "--max-pods", "-1"), {
+    const { code, stderr } = await commandLine(joined(url, "--max-pods", "-1"), {
       ROLLCALL_JOIN_TOKEN: JOIN_TOKEN,
     });
     expect({ code, stderr, paths }).toEqual({
@@ -299,7 +372,7 @@ describe("upgrade", () => {
 
   it("--check → asks, and says which version it may have", async () => {
     const { flags, paths } = await worker();
-    expect(await end(["upgrade", "--check", ...flags])).toEqual({
+    expect(await commandLine(["upgrade", "--check", ...flags])).toEqual({
       code: 0,
       stdout: "",
       stderr: expect.stringMatching(
@@ -308,20 +381,10 @@ describe("upgrade", () => {
     });
     expect(paths).toEqual(["POST /v1/nodes/edge-1/upgrade"]);
   });
-
-  it("of a shim that no .deb has installed → 1, one line, and the Worker does not hear of it", async () => {
-    const { flags, paths } = await worker();
-    expect(await end(["upgrade", ...flags])).toEqual({
-      code: 1,
-      stdout: "",
-      stderr: expect.stringMatching(/^node-shim: not upgraded: apt can upgrade only what a \.deb .*\n$/),
-    });
-    expect(paths).toEqual([]);
-  });
 });
 
 test("--log-format json → JSON to the last line", async () => {
-  const { code, stderr } = await end(run("http://127.0.0.1:1", "--log-format", "json"));
+  const { code, stderr } = await commandLine(run("http://127.0.0.1:1", "--log-format", "json"));
   expect(code).toBe(1);
   expect(JSON.parse(stderr)).toMatchObject({
     level: "error",

@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
-import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { temporaryFolder } from "../base/temporary-folder.ts";
 
 export const NO_RUNTIME = ["--container-runtime-endpoint", ""];
 export const JOIN_TOKEN = `rcj1_${"A".repeat(43)}`;

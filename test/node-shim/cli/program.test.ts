@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { faultOf } from "../../../node-shim/base/fault.ts";
 import { shimProgram } from "../../../node-shim/cli/program.ts";
-import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { temporaryFolder } from "../base/temporary-folder.ts";
 
 let folder: { path: string; remove: () => void };
 beforeEach(() => {

@@ -8,7 +8,7 @@ import { asServiceDoes } from "../../../node-shim/cli/service-flags.ts";
 import { TOKEN_FILE, workerFlags } from "../../../node-shim/cli/worker-flags.ts";
 import type { MachineFlags } from "../../../node-shim/machine/settings.ts";
 import { UNIT_NAME } from "../../../node-shim/service/unit.ts";
-import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { temporaryFolder } from "../base/temporary-folder.ts";
 
 let folder: { path: string; remove: () => void };
 beforeEach(() => {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { leaveWorker } from "../../../node-shim/commands/leave.ts";
 import { leftName, loadOrMakeKey, storeEnrolment } from "../../../node-shim/identity/identity.ts";
-import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { temporaryFolder } from "../base/temporary-folder.ts";
 
 let folder: { path: string; remove: () => void };
 let server: Server;

@@ -15,7 +15,7 @@ import { lockFolder } from "../../../node-shim/identity/lock.ts";
 import type { ServiceShim } from "../../../node-shim/status/service-shim.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { VERSION } from "../../../shared/version.ts";
-import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { temporaryFolder } from "../base/temporary-folder.ts";
 
 const NEWER = "9.2.0-rc.1";
 const DATE_MS = Date.parse("2026-01-01T10:00:00Z");

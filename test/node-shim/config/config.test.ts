@@ -6,7 +6,7 @@ import {
   loadConfiguration,
   parseConfiguration,
 } from "../../../node-shim/config/config.ts";
-import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { temporaryFolder } from "../base/temporary-folder.ts";
 
 const HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
 const read = (fields: string, flags?: FlagTexts) =>

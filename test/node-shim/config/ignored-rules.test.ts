@@ -1,5 +1,5 @@
 // What a kubelet refuses of the fields that have no effect here, at each limit and just over it. Whether a kubelet does:
-// test/lab/kubelet/verdicts.test.ts.
+// kubelet-verdicts.test.ts.
 import { describe, expect, it, test } from "vitest";
 import { parseConfiguration } from "../../../node-shim/config/config.ts";
 

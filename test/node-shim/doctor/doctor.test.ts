@@ -16,7 +16,7 @@ import { thisProcess } from "../../../node-shim/base/process-id.ts";
 import { bootID } from "../../../node-shim/sources/kernel/ids.ts";
 import type { StatusFile } from "../../../node-shim/status/status-file.ts";
 import { valueOr } from "../../../shared/result.ts";
-import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { temporaryFolder } from "../base/temporary-folder.ts";
 import { at, WELL as REPORTING } from "../status/status.ts";
 
 const NOW = Date.parse("2026-01-01T00:00:00Z");

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it, test } from "vitest";
 import { type DoctorFlags, examine } from "../../../node-shim/doctor/doctor.ts";
 import { type WorkerProbes, workerProbes } from "../../../node-shim/doctor/worker-probes.ts";
 import { ProxyFault } from "../../../node-shim/worker-link/tunnel.ts";
-import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { temporaryFolder } from "../base/temporary-folder.ts";
 import { connectProxy, selfSigned, tlsWorker, WORKER_NAME } from "../worker-link/connect-proxy.ts";
 
 const WELL: WorkerProbes = {

@@ -1,28 +1,16 @@
 // What a machine keeps of itself: one key, its enrolment, one process at a time.
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
-import {
-  loadEnrolment,
-  loadOrMakeKey,
-  storeEnrolment,
-  type StoredEnrolment,
-} from "../../../node-shim/identity/identity.ts";
+import { loadEnrolment, loadOrMakeKey, storeEnrolment } from "../../../node-shim/identity/identity.ts";
 import { isOfService, lockFolder } from "../../../node-shim/identity/lock.ts";
-import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { temporaryFolder } from "../base/temporary-folder.ts";
 
 let folder: { path: string; remove: () => void };
-let children: ChildProcess[] = [];
 beforeEach(() => {
   folder = temporaryFolder();
-  children = [];
 });
-afterEach(() => {
-  for (const child of children) child.kill("SIGKILL");
-  folder.remove();
-});
+afterEach(() => folder.remove());
 const inFolder = (name: string) => join(folder.path, name);
 const modeOf = (path: string) => statSync(path).mode & 0o777;
 
@@ -75,25 +63,11 @@ describe("a folder that cannot be written → one line that says what to do, and
     );
   });
 
-  /** What a process says that may write no byte to any file, as on a full disk. */
-  function storedWithoutRoom(enrolment: StoredEnrolment): string {
-    const module = join(import.meta.dirname, "../../../node-shim/identity/identity.ts");
-    const code = `import { storeEnrolment } from ${JSON.stringify(module)};
-      try { storeEnrolment(process.argv[1], JSON.parse(process.argv[2])) } catch ({ message }) { console.log(message) }`;
-    const node = [process.execPath, "--input-type=module-typescript", "-e", code];
-    const limited = ["-c", 'ulimit -f 0 && exec "$@"', "sh", ...node, folder.path, JSON.stringify(enrolment)];
-    return execFileSync("sh", limited, { encoding: "utf8" }).trim();
-  }
-
-  it("a full disk → half a file is never taken for the whole one", async () => {
+  it("a crash in the middle of writing → half a file is never taken for the whole one", async () => {
     const { thumbprint } = await loadOrMakeKey(folder.path);
-    // What a crash in the middle of writing leaves.
     writeFileSync(inFolder("enrolment.json.new"), '{"name":"edge-1","thumb');
     writeFileSync(inFolder("key.json.new"), "{");
     expect((await loadOrMakeKey(folder.path)).thumbprint).toBe(thumbprint);
-    expect(loadEnrolment(folder.path, { name: "edge-1", thumbprint })).toBeNull();
-    expect(storedWithoutRoom({ name: "edge-1", thumbprint, kid: "k" })).toMatch(line("enrolment", "EFBIG"));
-    expect(readFileSync(inFolder("enrolment.json.new"), "utf8")).toBe("");
     expect(loadEnrolment(folder.path, { name: "edge-1", thumbprint })).toBeNull();
   });
 });
@@ -134,17 +108,6 @@ describe("the enrolment", () => {
 describe("the folder's lock", () => {
   const lock = () => inFolder("lock");
 
-  /** Another process that holds the lock, as a shim would. */
-  async function holder(): Promise<ChildProcess> {
-    const module = join(import.meta.dirname, "../../../node-shim/identity/lock.ts");
-    const code = `import { lockFolder } from ${JSON.stringify(module)};
-      lockFolder(process.argv[1]); console.log("locked"); setInterval(() => {}, 1000);`;
-    const child = spawn(process.execPath, ["--input-type=module-typescript", "-e", code, folder.path]);
-    children.push(child);
-    await once(child.stdout, "data");
-    return child;
-  }
-
   it("free → taken, 0600; released → nothing is left; a folder that is missing is made, 0700", () => {
     const path = inFolder("a/b");
     const { release } = lockFolder(path);
@@ -152,17 +115,6 @@ describe("the folder's lock", () => {
     expect(modeOf(join(path, "lock"))).toBe(0o600);
     release();
     expect(readdirSync(path)).toEqual([]);
-  });
-
-  it("held by a living process → refused with its pid and what to do; killed → taken over", async () => {
-    const child = await holder();
-    expect(() => lockFolder(folder.path)).toThrow(
-      `${folder.path} is in use by process ${child.pid}: stop it, or pass another --state`,
-    );
-    child.kill("SIGKILL");
-    await once(child, "exit");
-    lockFolder(folder.path).release();
-    expect(readdirSync(folder.path)).toEqual([]);
   });
 
   test.each([

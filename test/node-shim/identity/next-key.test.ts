@@ -15,7 +15,7 @@ import {
   pinnedNextKey,
   storeNextEnrolment,
 } from "../../../node-shim/identity/next-key.ts";
-import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { temporaryFolder } from "../base/temporary-folder.ts";
 
 const NAME = "edge-1";
 let folder: { path: string; remove: () => void };

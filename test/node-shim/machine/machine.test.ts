@@ -10,7 +10,7 @@ import { printConfig } from "../../../node-shim/commands/print-config.ts";
 import { printFacts } from "../../../node-shim/commands/print-facts.ts";
 import { preview } from "../../../node-shim/commands/preview.ts";
 import { factsSchema } from "../../../shared/protocol/facts.ts";
-import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { temporaryFolder } from "../base/temporary-folder.ts";
 import { DOCKER } from "../sources/docker/place.ts";
 
 const folder = temporaryFolder();

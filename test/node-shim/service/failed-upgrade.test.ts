@@ -6,7 +6,7 @@ import {
   noteFailedUpgrade,
   triedAgainAt,
 } from "../../../node-shim/service/failed-upgrade.ts";
-import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { temporaryFolder } from "../base/temporary-folder.ts";
 
 const NOW_MS = Date.parse("2026-01-01T10:00:00Z");
 const DAY_MS = 86_400_000;

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { installedService } from "../../../node-shim/service/installed.ts";
 import { UNIT_NAME } from "../../../node-shim/service/unit.ts";
-import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { temporaryFolder } from "../base/temporary-folder.ts";
 
 let folder: { path: string; remove: () => void };
 beforeEach(() => {

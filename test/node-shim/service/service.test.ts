@@ -1,11 +1,10 @@
 // install-service and uninstall-service: the unit that results, what systemd is told, and what is left.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { execFileSync, spawnSync } from "node:child_process";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import { installService, type ServiceHost, uninstallService } from "../../../node-shim/service/service.ts";
 import { type Installation, MADE_BY, UNIT_NAME, unitText } from "../../../node-shim/service/unit.ts";
-import { ROOT, temporaryFolder } from "../../e2e/local-cluster.ts";
+import { ROOT, temporaryFolder } from "../base/temporary-folder.ts";
 
 const TEMPLATE = readFileSync(join(ROOT, "infra/systemd", UNIT_NAME), "utf8");
 const installation: Installation = {
@@ -61,23 +60,6 @@ describe("the unit", () => {
       home(unitText(TEMPLATE, { ...installation, node: "/usr/bin/node", shim: "/usr/lib/x.js", flags })),
     ).toEqual(["read-only"]);
   });
-
-  const hasSystemdAnalyze = spawnSync("systemd-analyze", ["--version"]).status === 0;
-  test.skipIf(!hasSystemdAnalyze)(
-    "systemd-analyze → nothing to say of it, exposure at most 2.5 (needs systemd-analyze)",
-    () => {
-      const path = join(folder.path, UNIT_NAME);
-      const flags = ["--config=/a b", "--eviction-hard=nodefs.available<5%"];
-      writeFileSync(path, unitText(TEMPLATE, { ...installation, flags, state: "/data/$1 %d" }));
-      const verified = spawnSync("systemd-analyze", ["verify", path], { encoding: "utf8" });
-      // An unknown key is only said, and changes no exit code.
-      expect({ code: verified.status, said: verified.stdout + verified.stderr }).toEqual({
-        code: 0,
-        said: "",
-      });
-      execFileSync("systemd-analyze", ["security", "--offline=true", "--threshold=25", path]);
-    },
-  );
 });
 
 describe("install-service and uninstall-service", () => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import { environmentIn, runArguments, serviceOf } from "../../../node-shim/service/unit-file.ts";
 import { UNIT_NAME, unitText } from "../../../node-shim/service/unit.ts";
-import { ROOT } from "../../e2e/local-cluster.ts";
+import { ROOT } from "../base/temporary-folder.ts";
 
 const TEMPLATE = readFileSync(join(ROOT, "infra/systemd", UNIT_NAME), "utf8");
 const service = (...lines: string[]) => ["[Service]", ...lines].join("\n");

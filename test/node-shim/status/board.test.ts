@@ -9,7 +9,7 @@ import { isAlive } from "../../../node-shim/base/process-id.ts";
 import { defaultConfiguration } from "../../../node-shim/config/config.ts";
 import { DROP_IN_LIMITS, LIMITS } from "../../../shared/protocol/limits.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
-import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { temporaryFolder } from "../base/temporary-folder.ts";
 import { failed, ok, refused, ROOMY } from "../loop/machine.ts";
 import { at, NOW_MS } from "./status.ts";
 

@@ -10,7 +10,7 @@ import {
   statusPath,
   type StatusReader,
 } from "../../../node-shim/status/status-file.ts";
-import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { temporaryFolder } from "../base/temporary-folder.ts";
 import { at, WELL } from "./status.ts";
 
 let folder: { path: string; remove: () => void };

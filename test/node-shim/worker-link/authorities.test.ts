@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, test } from "vitest";
 import { caFileCertificates } from "../../../node-shim/worker-link/authorities.ts";
-import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { temporaryFolder } from "../base/temporary-folder.ts";
 import { type Pems, selfSigned } from "./connect-proxy.ts";
 
 let folder: { path: string; remove: () => void };

@@ -9,7 +9,7 @@ import { authorities } from "../../../node-shim/worker-link/authorities.ts";
 import type { TransportRequest } from "../../../node-shim/worker-link/exchange.ts";
 import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
 import { proxyTo } from "../../../node-shim/worker-link/proxy.ts";
-import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { temporaryFolder } from "../base/temporary-folder.ts";
 import {
   type Asked,
   connectProxy,

@@ -9,7 +9,7 @@ import { authorities } from "../../../node-shim/worker-link/authorities.ts";
 import type { Outbound } from "../../../node-shim/worker-link/outbound.ts";
 import { proxyTo } from "../../../node-shim/worker-link/proxy.ts";
 import { openSocket } from "../../../node-shim/worker-link/upgrade.ts";
-import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { temporaryFolder } from "../base/temporary-folder.ts";
 import { eventually } from "../base/eventually.ts";
 import { type Asked, connectProxy, type Pems, selfSigned, WORKER_NAME } from "./connect-proxy.ts";
 import { type Behaviour, fakeGateway, type FakeGateway } from "./fake-gateway.ts";

@@ -10,6 +10,7 @@ import { checkSettings } from "../../../infra/deploy/before-deploy.ts";
 import { readSettings } from "../../../infra/deploy/settings-file.ts";
 import { deployedVariables } from "../../../infra/deploy/wrangler-configuration.ts";
 import { readConfiguration } from "../../../node-shim/config/config.ts";
+import { runChild } from "../../../node-shim/base/child.ts";
 import { dropInFolder, type LookedAt } from "../../../node-shim/sources/drop-ins/drop-ins.ts";
 import { licenceCondition } from "../../../examples/licence-condition.ts";
 import { NOTHING_REMEMBERED, reportedSources } from "../../../shared/from-report/reported-status.ts";
@@ -57,6 +58,7 @@ async function readDropIns(files: DropInFile[], mdstat: string | null): Promise<
   const nowMs = () => Date.now();
   const read = dropInFolder({
     folder,
+    run: runChild,
     deadlineMs: 60_000,
     uid: process.getuid?.() ?? 0,
     wallMs: nowMs,

@@ -1,4 +1,4 @@
-// An apiserver with one Node and its lease, in memory: for ticks by the thousand. Checks nothing but versions; the
+// An apiserver with one Node and its lease, in memory: for ticks by the thousand. Checks nothing but versions and UIDs; the
 // embedded one (environment.ts) is for everything else.
 import { applyStrategicMergePatch } from "../../../infra/local/apiserver/patch/strategic-merge-patch.ts";
 import type { Json, JsonObject } from "../../../shared/kubernetes/json.ts";
@@ -22,8 +22,11 @@ export class SmallApiserver {
     if (method === "POST")
       return Promise.resolve(before ? refusal(409, "AlreadyExists") : this.#keep(kind, sent));
     if (!before) return Promise.resolve(missing());
-    if (method === "PUT" && sent.metadata?.resourceVersion !== before.metadata?.resourceVersion)
-      return Promise.resolve(refusal(409, "Conflict"));
+    // A PUT has to name the version; a PATCH may, and the UID as well.
+    const { uid = before.metadata?.uid, resourceVersion } = sent.metadata ?? {};
+    const isNamed = method === "PUT" || resourceVersion !== undefined;
+    const isOther = isNamed && resourceVersion !== before.metadata?.resourceVersion;
+    if (isOther || uid !== before.metadata?.uid) return Promise.resolve(refusal(409, "Conflict"));
     return Promise.resolve(this.#keep(kind, method === "PUT" ? sent : patched(before, sent)));
   }
 

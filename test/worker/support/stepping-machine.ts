@@ -1,5 +1,5 @@
-// One machine's steps of a tick (registration, lease, status), each by itself, over an apiserver in memory. What has been
-// stored and remembered can be kept, so that a table of situations begins each of them from the same machine.
+// One machine's ticks, or their steps (registration, lease, status) each by itself, over an apiserver in memory. What has
+// been stored and remembered can be kept, so that a table of situations begins each of them from the same machine.
 import { env } from "cloudflare:workers";
 import { decidedConditions } from "../../../shared/node/decided.ts";
 import type { Grant } from "../../../shared/protocol/join-tokens.ts";
@@ -7,8 +7,9 @@ import type { Vitals } from "../../../shared/protocol/report.ts";
 import { fieldManagerOf } from "../../../worker/kube/connect.ts";
 import { kubeClient } from "../../../worker/kube/kube-client.ts";
 import type { Journal } from "../../../worker/storage/journal.ts";
-import type { TickContext, TickMemory } from "../../../worker/tick/context.ts";
+import type { TickContext, TickMemory, TickOutcome } from "../../../worker/tick/context.ts";
 import { RequestBudget } from "../../../worker/tick/request-budget.ts";
+import { tick } from "../../../worker/tick/tick.ts";
 import { facts, HEALTHY } from "./facts.ts";
 import { countingRecords } from "./kube-in-between.ts";
 import { SmallApiserver } from "./small-apiserver.ts";
@@ -84,6 +85,20 @@ export class SteppingMachine {
   limitRequests(aMinute: number, spent: Parameters<RequestBudget["spend"]>[0][]): void {
     this.requests = this.#budget(aMinute);
     for (const each of spent) this.requests.spend(each);
+  }
+
+  /** All that a report sets off. */
+  async report(vitals: Vitals = HEALTHY, startId = "start-1"): Promise<TickOutcome> {
+    this.#asked.length = 0;
+    const { client: _client, log: _log, ...input } = this.context(vitals, startId);
+    const KUBE = { fetch: (url: string, init: RequestInit) => this.#fetch(url, init) } as unknown as Fetcher;
+    const outcome = await tick({
+      ...input,
+      env: { ...env, KUBE, REGISTER_AGAIN: this.registerAgain },
+      token: { current: () => env.KUBE_TOKEN, instead: () => Promise.resolve(null) },
+    });
+    this.requests.keep();
+    return outcome;
   }
 
   #budget(aMinute: number): RequestBudget {

@@ -101,8 +101,26 @@ describe("a lease", () => {
       "name taken",
     ],
     [
+      "that a kubelet has renewed a moment less than its duration ago → name taken",
+      all(cold, renewedBy("kubelet", LEASE_MS - 1)),
+      ["GET lease"],
+      "name taken",
+    ],
+    [
+      "that a kubelet has renewed ahead of this clock → name taken",
+      all(cold, renewedBy("kubelet", -90 * MS)),
+      ["GET lease"],
+      "name taken",
+    ],
+    [
+      "that another deployment renews → name taken",
+      all(cold, renewedBy("rollcall.other", 0)),
+      ["GET lease"],
+      "name taken",
+    ],
+    [
       "that a kubelet has not renewed for its duration → ours again",
-      all(cold, renewedBy("kubelet", LEASE_MS + 1)),
+      all(cold, renewedBy("kubelet", LEASE_MS)),
       ["GET lease", "PUT lease"],
       "renewed",
     ],

@@ -131,6 +131,12 @@ describe("a first report", () => {
       [...FIND, "PATCH Node", "PATCH status"],
     ],
     [
+      "a Node that is offered to another deployment → name taken",
+      withNode({ "rollcall.dev/adopt": "other" }),
+      "name taken",
+      ["POST Node", "GET Node"],
+    ],
+    [
       "a Node that is offered, with its lease → name taken",
       all(withNode(OFFERED), renewedBy("other", 40_001)),
       "name taken",
@@ -164,6 +170,18 @@ describe("a first report", () => {
     if (phase === "registered") expect(machine.apiserver.node?.metadata?.annotations).toMatchObject(OURS);
     else expect(JSON.stringify(machine.apiserver.node)).toBe(was);
     expect("retryInMs" in outcome).toBe(phase.startsWith("apiserver"));
+  });
+
+  it("over a Node that is offered → its taints and annotations stay, beside ours", async () => {
+    const machine = new SteppingMachine();
+    const taint: Taint = { key: "example.com/other", value: "x", effect: "NoSchedule" };
+    machine.apiserver.node = nodeOf({ ...OFFERED, kept: "yes" }, { spec: { taints: [taint] } });
+    await registered(machine);
+    const { metadata, spec } = machine.apiserver.node;
+    expect(metadata?.annotations).toMatchObject({ ...OURS, kept: "yes" });
+    expect(metadata?.annotations).not.toHaveProperty(["rollcall.dev/adopt"]);
+    expect(metadata?.labels).toMatchObject({ "kubernetes.io/hostname": NAME });
+    expect(spec?.taints).toEqual([taint, { key: "rollcall.dev/facts-only", effect: "NoSchedule" }]);
   });
 
   it.each([

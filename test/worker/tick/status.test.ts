@@ -1,6 +1,8 @@
 // When a Node's status is written, over which Node, and what is remembered where that fails or has to wait.
+import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it, test } from "vitest";
 import type { Vitals } from "../../../shared/protocol/report.ts";
+import { fieldManagerOf } from "../../../worker/kube/connect.ts";
 import type { TickContext } from "../../../worker/tick/context.ts";
 import { renewLease } from "../../../worker/tick/lease.ts";
 import { register } from "../../../worker/tick/registration.ts";
@@ -318,6 +320,26 @@ describe("a write that fails", () => {
     const { outcome, asked, context } = await written(machine, DOWN);
     expect([outcome.ok, context.lost?.phase]).toEqual([false, phase]);
     expect(asked).toEqual(["GET Node"]);
+  });
+});
+
+describe("the heartbeat of a Node that is read", () => {
+  test.each<[situation: string, manager: string, byMs: number, phase: string | undefined]>([
+    ["written by a kubelet since → name taken", "kubelet", 1000, "name taken"],
+    ["last written by a kubelet, but known → written", "kubelet", 0, undefined],
+    ["written by this deployment → written", fieldManagerOf(env.DEPLOYMENT), 1000, undefined],
+  ])("%s", async (_, manager, byMs, phase) => {
+    const machine = new SteppingMachine(steady);
+    readAgain(machine);
+    const { metadata, status } = machine.apiserver.node!;
+    const beat = { "f:conditions": { 'k:{"type":"Ready"}': { "f:lastHeartbeatTime": {} } } };
+    metadata!.managedFields = [{ manager, fieldsV1: { "f:status": beat } }];
+    for (const condition of status!.conditions!) {
+      const atMs = Date.parse(condition.lastHeartbeatTime!) + byMs;
+      condition.lastHeartbeatTime = new Date(atMs).toISOString().replace(/\.\d+/, "");
+    }
+    const { context, asked } = await written(machine, DOWN);
+    expect([context.lost?.phase, asked.includes(WRITTEN)]).toEqual([phase, phase === undefined]);
   });
 });
 

@@ -9,7 +9,7 @@ import { fileSource } from "../../../../node-shim/sources/cloud/file.ts";
 import { gceSource } from "../../../../node-shim/sources/cloud/gce.ts";
 import type { CloudSource } from "../../../../node-shim/sources/cloud/metadata.ts";
 import { cloudSchema } from "../../../../shared/protocol/facts.ts";
-import { temporaryFolder } from "../../../e2e/local-cluster.ts";
+import { temporaryFolder } from "../../base/temporary-folder.ts";
 import { azure, ec2, google, reply, serve } from "./server.ts";
 
 const folder = temporaryFolder();

@@ -1,4 +1,4 @@
-// Device plugins in processes of their own, over real sockets → the facts' devices. Nothing waits for five minutes.
+// Device plugins over real sockets → the facts' devices.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
@@ -6,7 +6,9 @@ import type { DeviceManager } from "../../../../node-shim/sources/devices/manage
 import { STOP_GRACE_MS } from "../../../../node-shim/sources/devices/resources.ts";
 import { FACTS_LIMITS } from "../../../../shared/protocol/limits.ts";
 import { factsSchema } from "../../../../shared/protocol/facts.ts";
-import { gone, gpus, GPU, machine, NOTHING, pluginProcess, registered, told, TWO_AND_ONE } from "./plugin.ts";
+import { eventually } from "../../base/eventually.ts";
+import { gone, gpus, GPU, machine, NOTHING, registered, told, TWO_AND_ONE } from "./plugin.ts";
+import { vendorPlugin } from "./vendor-plugin.ts";
 
 describe("a plugin", () => {
   it("registers, changes its list, dies, is given up, comes back → as the kubelet counts it", async () => {
@@ -20,7 +22,7 @@ describe("a plugin", () => {
     await told(shim).toEqual(gpus(0, 0));
     plugin.list(TWO_AND_ONE);
     await told(shim).toEqual(gpus(3, 2));
-    await plugin.kill();
+    plugin.kill();
     await told(shim).toEqual(gpus(3, 0));
     pass(STOP_GRACE_MS);
     expect(await shim.read()).toEqual(gpus(3, 0));
@@ -46,15 +48,15 @@ describe("a plugin", () => {
     expect(said.at(-1)).toMatch(/is gone: it ended its stream/);
   });
 
-  it("registers again from another process → the new one counts, and the old one's end changes nothing", async () => {
+  it("another one registers for the same resource → the new one counts, and the old one's end changes nothing", async () => {
     const { folder, said, startShim } = machine();
     const shim = await startShim();
     const old = await registered(folder, shim, "old.sock");
-    const fresh = await pluginProcess(folder, "new.sock");
+    const fresh = await vendorPlugin(folder, "new.sock");
     fresh.list({ a: "Healthy" });
     await fresh.register(GPU);
     await told(shim).toEqual(gpus(1, 1));
-    await old.kill();
+    old.kill();
     fresh.list({ a: "Healthy", b: "Healthy" });
     await told(shim).toEqual(gpus(2, 2));
     expect(said.join()).not.toMatch(/is gone/);
@@ -79,7 +81,7 @@ describe("a plugin", () => {
     async (_situation, resource, more, error) => {
       const { folder, said, startShim } = machine();
       const shim = await startShim();
-      const plugin = await pluginProcess(folder, "gpu.sock");
+      const plugin = await vendorPlugin(folder, "gpu.sock");
       expect(await plugin.register(resource, more)).toMatch(error);
       expect(await shim.read()).toEqual(NOTHING);
       expect(said).toEqual([expect.stringMatching(/^warn device plugin refused: /)]);
@@ -89,13 +91,13 @@ describe("a plugin", () => {
   it("registers 128 resources and one more → the last is refused, and the facts are accepted", async () => {
     const { folder, startShim } = machine();
     const shim = await startShim();
-    const plugin = await pluginProcess(folder, "many.sock");
+    const plugin = await vendorPlugin(folder, "many.sock");
     plugin.list({ a: "Healthy" });
     for (let index = 0; index < FACTS_LIMITS.extendedResources; index++)
       expect(await plugin.register(`example.com/r${index}`)).toBeNull();
     expect(await plugin.register(GPU)).toBe(`${GPU}: there are 128 resources already`);
     expect(await plugin.register("example.com/r0")).toBeNull();
-    await expect.poll(async () => Object.keys((await shim.read()).capacity)).toHaveLength(128);
+    await eventually(async () => Object.keys((await shim.read()).capacity)).toHaveLength(128);
     expect(factsSchema.shape.devices.safeParse(await shim.read()).error).toBeUndefined();
   });
 });
@@ -108,14 +110,14 @@ describe("another process of the shim", () => {
     const next = await startShim();
     expect(await next.read()).toEqual(gpus(0, 0));
     expect(existsSync(join(folder, "gpu.sock"))).toBe(false);
-    await plugin.kill();
+    plugin.kill();
     await registered(folder, next);
   });
 
   it("whose plugin does not come back → removed after five minutes, and still so for the next one", async () => {
     const { folder, pass, startShim } = machine();
     const plugin = await registered(folder, await startShim());
-    await plugin.kill();
+    plugin.kill();
     const next = await startShim();
     pass(STOP_GRACE_MS);
     expect(await next.read()).toEqual(gpus(0, 0));
@@ -147,7 +149,7 @@ describe("another process of the shim", () => {
     const { folder, stateFolder, said, startShim } = machine();
     const shim: DeviceManager = await startShim();
     mkdirSync(join(stateFolder, "devices.json", "x"), { recursive: true });
-    const plugin = await pluginProcess(folder, "gpu.sock");
+    const plugin = await vendorPlugin(folder, "gpu.sock");
     plugin.list(TWO_AND_ONE);
     await plugin.register(GPU);
     await told(shim).toEqual({ ...gpus(3, 2), recorded: false });

@@ -1,45 +1,11 @@
-// Starts device plugins as processes of their own, and a shim's device manager beside them.
-import { fork } from "node:child_process";
-import { once } from "node:events";
+// A shim's device manager, and plugins that register with it.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { type DeviceManager, startDeviceManager } from "../../../../node-shim/sources/devices/manager.ts";
-import type { Order, Told } from "./plugin-process.ts";
-
-export interface PluginProcess {
-  /** What the shim answers: null, or the error's text. */
-  register: (resourceName: string, more?: { endpoint?: string; version?: string }) => Promise<string | null>;
-  /** Health by ID. */
-  list: (devices: Record<string, string>) => void;
-  /** Ends its streams with OK. */
-  end: () => void;
-  kill: () => Promise<void>;
-}
-
-/** Listens on `<folder>/<endpoint>` when this resolves. */
-export async function pluginProcess(folder: string, endpoint: string): Promise<PluginProcess> {
-  const child = fork(join(import.meta.dirname, "plugin-process.ts"), [folder, endpoint], { execArgv: [] });
-  const kill = async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    child.kill("SIGKILL");
-    await once(child, "exit");
-  };
-  onTestFinished(kill);
-  const tell = (order: Order) => child.send(order);
-  const told = async () => ((await once(child, "message")) as [Told])[0].error;
-  await told();
-  return {
-    register(resourceName, more = {}) {
-      tell({ register: { resourceName, endpoint, version: "v1beta1", ...more } });
-      return told();
-    },
-    list: (devices) => void tell({ devices: Object.entries(devices) }),
-    end: () => void tell({ end: true }),
-    kill,
-  };
-}
+import { eventually } from "../../base/eventually.ts";
+import { type VendorPlugin, vendorPlugin } from "./vendor-plugin.ts";
 
 export interface Machine {
   /** Of the plugins. */
@@ -102,16 +68,15 @@ export const gpus = (capacity: number, allocatable: number) => ({
 export const gone = () => ({ capacity: {}, allocatable: {}, removed: [GPU], recorded: true });
 
 /** What the shim reads, once it reads it: a plugin's word takes its time. */
-export const told = (shim: DeviceManager) =>
-  expect.poll(() => shim.read(), { timeout: 20_000, interval: 20 });
+export const told = (shim: DeviceManager) => eventually(() => shim.read());
 
 /** A plugin whose three devices count. */
 export async function registered(
   folder: string,
   shim: DeviceManager,
   endpoint = "gpu.sock",
-): Promise<PluginProcess> {
-  const plugin = await pluginProcess(folder, endpoint);
+): Promise<VendorPlugin> {
+  const plugin = await vendorPlugin(folder, endpoint);
   plugin.list(TWO_AND_ONE);
   expect(await plugin.register(GPU)).toBeNull();
   await told(shim).toEqual(gpus(3, 2));

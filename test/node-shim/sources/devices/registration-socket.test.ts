@@ -5,7 +5,8 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { SOCKET_PATH_BYTES } from "../../../../node-shim/sources/devices/registration-socket.ts";
-import { gpus, machine, pluginProcess, registered } from "./plugin.ts";
+import { gpus, machine, registered } from "./plugin.ts";
+import { vendorPlugin } from "./vendor-plugin.ts";
 
 async function listenOn(path: string): Promise<void> {
   const server = createServer().listen(path);
@@ -45,9 +46,10 @@ test("a kubelet is stopped → refused: its checkpoint is there", async () => {
 test("what others left → their sockets go, everything else stays", async () => {
   const { folder, startShim } = machine();
   mkdirSync(join(folder, "folder"), { recursive: true });
-  const plugin = await pluginProcess(folder, "stale.sock");
-  const former = await pluginProcess(folder, "kubelet.sock");
-  await Promise.all([plugin.kill(), former.kill()]);
+  const plugin = await vendorPlugin(folder, "stale.sock");
+  const former = await vendorPlugin(folder, "kubelet.sock");
+  plugin.kill();
+  former.kill();
   expect(lstatSync(join(folder, "kubelet.sock")).isSocket()).toBe(true);
   writeFileSync(join(folder, "DEPRECATION"), "");
   symlinkSync("stale.sock", join(folder, "link.sock"));

@@ -1,16 +1,21 @@
 // A folder of drop-ins → what is reported of them: good ones, bad ones, hanging ones, and what becomes of them in time.
 import { chmodSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
+import type { RunProgram } from "../../../../node-shim/base/child.ts";
 import { dropInFolder } from "../../../../node-shim/sources/drop-ins/drop-ins.ts";
 import { mergeDropIns } from "../../../../node-shim/sources/drop-ins/merge.ts";
+import { failure, type Result, success } from "../../../../shared/result.ts";
 import { customSchema } from "../../../../shared/protocol/custom.ts";
 import { dropInSchema, dropInsSchema } from "../../../../shared/protocol/drop-ins.ts";
-import { temporaryFolder } from "../../../e2e/local-cluster.ts";
+import { temporaryFolder } from "../../base/temporary-folder.ts";
 
 let temporary: { path: string; remove: () => void };
 let folder: string;
+/** What each program ends with, by its name. */
+let programs: Record<string, Result<string>>;
 beforeEach(() => {
+  programs = {};
   temporary = temporaryFolder();
   folder = join(temporary.path, "facts.d");
   mkdirSync(folder, { mode: 0o755 });
@@ -33,14 +38,23 @@ function write(name: string, text: string, mode = 0o644): void {
   utimesSync(path, WRITTEN_AT_MS / 1000, WRITTEN_AT_MS / 1000);
 }
 const writeJson = (name: string, content: unknown) => write(name, JSON.stringify(content));
-const writeProgram = (name: string, script: string) => write(name, `#!/bin/sh\n${script}\n`, 0o755);
+function writeProgram(name: string, output: Result<string>): void {
+  write(name, "#!/bin/sh\n", 0o755);
+  programs[name] = output;
+}
+const outputOf = (content: unknown) => success(`${JSON.stringify(content)}\n`);
 
-/** The times are the test's. */
-function looking(deadlineMs = 60_000) {
+const DEADLINE_MS = 60_000;
+
+/** The times and the programs are the test's. */
+function looking(
+  run: RunProgram = ({ program }) => Promise.resolve(programs[basename(program)] ?? failure("is unknown")),
+) {
   const clock = { nowMs: 0, wallMs: WRITTEN_AT_MS };
   const read = dropInFolder({
     folder,
-    deadlineMs,
+    run,
+    deadlineMs: DEADLINE_MS,
     uid: process.getuid?.() ?? 0,
     nowMs: () => clock.nowMs,
     wallMs: () => clock.wallMs,
@@ -50,7 +64,7 @@ function looking(deadlineMs = 60_000) {
 
 it("a file and a program → what both say", async () => {
   writeJson("10-rack.json", { labels: { "example.com/rack": "b7" }, resources: { "example.com/fpga": 2 } });
-  writeProgram("20-raid", `echo '${JSON.stringify({ conditions: [RAID] })}'`);
+  writeProgram("20-raid", outputOf({ conditions: [RAID] }));
   write(".hidden", "not a drop-in");
   expect(await looking().read(true)).toEqual({
     dropIns: {
@@ -64,10 +78,16 @@ it("a file and a program → what both say", async () => {
   });
 });
 
-it("a program in a folder that is named by a relative path → what it says", async () => {
-  writeProgram("raid", `echo '${JSON.stringify({ conditions: [RAID] })}'`);
-  folder = relative(process.cwd(), folder);
-  expect((await looking().read(true)).dropIns).toMatchObject({ conditions: [RAID], failures: [] });
+it("a program → run by its whole path, with a deadline and a limit of its output", async () => {
+  writeProgram("raid", success("{}"));
+  const asked: object[] = [];
+  await looking((options) => {
+    asked.push(options);
+    return Promise.resolve(success("{}"));
+  }).read(true);
+  expect(asked).toEqual([
+    { program: join(folder, "raid"), args: [], deadlineMs: DEADLINE_MS, maxBytes: 65_536 },
+  ]);
 });
 
 it("custom facts → beside the drop-ins, as facts of their own", async () => {
@@ -92,17 +112,15 @@ it("no folder, or an empty one → no drop-ins", async () => {
 });
 
 it("the first report does not wait for them", async () => {
-  writeProgram("slow", "sleep 600");
-  expect(await looking(500).read(false)).toEqual({});
+  writeProgram("slow", success("{}"));
+  const { read } = looking(() => new Promise(() => undefined));
+  expect(await read(false)).toEqual({});
 });
 
 describe("one that does not work → named with its fault, and the others are not hurt", () => {
   test.each<[situation: string, write: () => void, error: string | RegExp]>([
-    ["fails", () => writeProgram("bad", "echo no such array >&2; exit 2"), "ended with 2: no such array"],
-    ["hangs", () => writeProgram("bad", "sleep 600"), "did not end within 2 s"],
-    ["floods", () => writeProgram("bad", "yes"), "wrote more than 65536 bytes"],
-    ["prints no JSON", () => writeProgram("bad", "echo hello"), /^is not JSON: /],
-    ["has no interpreter", () => write("bad", "#!/no/such\n", 0o755), /ENOENT/],
+    ["fails, hangs or floods", () => writeProgram("bad", failure("ended with 2: why")), "ended with 2: why"],
+    ["prints no JSON", () => writeProgram("bad", success("hello\n")), /^is not JSON: /],
     ["cannot be run", () => write("bad", "#!/bin/sh\n"), "neither ends in .json nor is executable"],
     ["is too large", () => write("bad.json", " ".repeat(65_537)), "is larger than 65536 bytes"],
     ["is no JSON", () => write("bad.json", "{"), /^is not JSON: /],
@@ -117,7 +135,7 @@ describe("one that does not work → named with its fault, and the others are no
   ])("%s", async (_, write, error) => {
     write();
     writeJson("good.json", { labels: { "example.com/rack": "b7" } });
-    const { dropIns } = await looking(2000).read(true);
+    const { dropIns } = await looking().read(true);
     expect(dropIns?.failures).toHaveLength(1);
     expect(dropIns?.failures[0]?.name).toMatch(/^bad/);
     expect(dropIns?.failures[0]?.error).toMatch(error);
@@ -137,7 +155,7 @@ it("a folder that others may write → none is believed", async () => {
 
 describe("time", () => {
   it("a condition ages from when it was said; once a minute it is said again", async () => {
-    writeProgram("raid", `echo '${JSON.stringify({ conditions: [RAID] })}'`);
+    writeProgram("raid", outputOf({ conditions: [RAID] }));
     const { read, clock } = looking();
     await read(true);
     clock.nowMs = 59_500;
@@ -159,10 +177,10 @@ describe("time", () => {
 
   it("one that begins to fail → what it said stays, and its condition runs out", async () => {
     const said = { labels: { "example.com/a": "b" }, conditions: [RAID] };
-    writeProgram("raid", `echo '${JSON.stringify(said)}'`);
+    writeProgram("raid", outputOf(said));
     const { read, clock } = looking();
     await read(true);
-    writeProgram("raid", "exit 1");
+    writeProgram("raid", failure("ended with 1"));
     clock.nowMs = 200_000;
     const looked = await read(true);
     expect(looked.dropIns).toMatchObject({ ...said, working: 0, failures: [{ name: "raid" }] });

@@ -1,16 +1,10 @@
-// The hardware inventory: what is found → what is reported; when it is looked at; and the child process that looks.
-import { type Failure, failure, type Result, success } from "../../../../shared/result.ts";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
-import { afterAll, describe, expect, it, test } from "vitest";
+// The hardware inventory: what is found → what is reported; when it is looked at; and what its program prints.
+import { failure, type Result, success } from "../../../../shared/result.ts";
+import { describe, expect, it, test } from "vitest";
+import type { RunProgram } from "../../../../node-shim/base/child.ts";
 import { type Found, hardwareOf } from "../../../../node-shim/sources/inventory/hardware.ts";
 import { hardware, keptInventory } from "../../../../node-shim/sources/inventory/inventory.ts";
 import { type Inventory, inventorySchema } from "../../../../shared/protocol/inventory.ts";
-import { ROOT, temporaryFolder } from "../../../e2e/local-cluster.ts";
-
-const folder = temporaryFolder();
-afterAll(() => folder.remove());
 
 /** As systeminformation finds a small PC with a graphics card. */
 const PC: Found = {
@@ -104,30 +98,37 @@ describe("when it is looked at", () => {
   });
 });
 
-describe("the child process", () => {
-  const program = (script: string) => {
-    const path = join(folder.path, "child.mjs");
-    writeFileSync(path, script);
-    return pathToFileURL(path);
-  };
-
-  it("of the package, on this machine → an inventory with its processor", async () => {
-    const found = await hardware(false, pathToFileURL(join(ROOT, "node-shim/dist/inventory.js")));
-    expect(found).toMatchObject(success({ cpu: { model: expect.any(String) as string } }));
+describe("the program that looks", () => {
+  it("is run by this Node, with a deadline and a limit of its output", async () => {
+    const asked: Parameters<RunProgram>[0][] = [];
+    await hardware(true, (options) => {
+      asked.push(options);
+      return Promise.resolve(failure("ended with 1"));
+    });
+    expect(asked).toEqual([
+      {
+        program: process.execPath,
+        args: [expect.stringMatching(/\/inventory\.js$/), "--serials"],
+        deadlineMs: 60_000,
+        maxBytes: 131_072,
+      },
+    ]);
   });
 
-  test.each<[situation: string, script: string, error: RegExp]>([
-    ["hangs", "setInterval(() => {}, 1000)", /could not be looked at: it did not end within 1 s/],
-    ["fails", "throw new Error('no')", /could not be looked at: it ended with 1/],
-    ["prints no JSON", "console.log('hello')", /is not JSON/],
+  test.each<[situation: string, output: Result<string>, found: Result<unknown>]>([
+    ["prints an inventory", success(JSON.stringify(FOUND)), success(FOUND)],
+    [
+      "fails, hangs or floods",
+      failure("did not end within 60 s"),
+      failure("the hardware could not be looked at: it did not end within 60 s"),
+    ],
+    ["prints no JSON", success("hello\n"), failure("what was found is not JSON")],
     [
       "prints what is none",
-      'console.log(\'{"cpu":{"colour":"red"}}\')',
-      /cannot be reported: \/cpu\/colour: unknown/,
+      success('{"cpu":{"colour":"red"}}'),
+      failure(expect.stringMatching(/cannot be reported: \/cpu\/colour: unknown/)),
     ],
-    ["floods", "console.log('x'.repeat(200000))", /it wrote more than 131072 bytes/],
-  ])("%s → an error that says so", async (situation, script, error) => {
-    const found = await hardware(false, program(script), situation === "hangs" ? 1000 : 60_000);
-    expect((found as Failure<string>).error).toMatch(error);
+  ])("%s → that, or an error that says so", async (_situation, output, found) => {
+    expect(await hardware(false, () => Promise.resolve(output))).toEqual(found);
   });
 });

@@ -1,10 +1,11 @@
 // Programs that hang, fail, flood or leave others behind: what the shim gets, and what is left running.
-import { failure, success } from "../../../shared/result.ts";
+import { failure, type Result, success } from "../../../../shared/result.ts";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it, test } from "vitest";
-import { runChild } from "../../../node-shim/base/child.ts";
-import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest";
+import { runChild } from "../../../../node-shim/base/child.ts";
+import { eventually } from "../../../node-shim/base/eventually.ts";
+import { temporaryFolder } from "../../../node-shim/base/temporary-folder.ts";
 
 let folder: { path: string; remove: () => void };
 beforeEach(() => {
@@ -37,16 +38,31 @@ it("at the limit → taken", async () => {
   expect(await shell("printf 123456", LONG_MS, 5)).toEqual(failure("wrote more than 5 bytes"));
 });
 
-it("hangs, and so does what it has started → both are killed at the deadline", async () => {
-  const pid = join(folder.path, "pid");
-  const reading = await shell(`sleep 600 & echo $! > ${pid}.new; mv ${pid}.new ${pid}; wait`, 2000);
-  expect(reading).toEqual(failure("did not end within 2 s"));
-  const { isRunning } = processOf(pid);
-  await expect.poll(isRunning).toBe(false);
-});
+describe("the deadline", () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
 
-it("ends, but what it has started holds its output → over at the deadline", async () => {
-  expect(await shell("sleep 600 & exit 0", 1000)).toEqual(failure("did not end within 1 s"));
+  it.each([
+    ["hangs, and so does what it has started", "wait"],
+    ["ends, but what it has started holds its output", "exit 0"],
+  ])("%s → both are killed then, and not before", async (_, end) => {
+    const pid = join(folder.path, "pid");
+    let reading: Result<string> | null = null;
+    const script = `sleep 600 & echo $! > ${pid}.new; mv ${pid}.new ${pid}; ${end}`;
+    void shell(script, 2000).then((read) => (reading = read));
+    await eventually(() => existsSync(pid)).toBe(true);
+    const { isRunning } = processOf(pid);
+    vi.advanceTimersByTime(1999);
+    await new Promise((resolve) => void setImmediate(resolve));
+    expect([reading, isRunning()]).toEqual([null, true]);
+    vi.advanceTimersByTime(1);
+    await eventually(() => reading).toEqual(failure("did not end within 2 s"));
+    await eventually(isRunning).toBe(false);
+  });
 });
 
 it("sees none of the shim's secrets", async () => {

@@ -1,21 +1,20 @@
-// What the shim accepts of configurations.ts beside what a kubelet accepted (verdicts.json, recorded by
-// record-verdicts.ts): equal, but for what docs/configuration.md lists.
-import { readFileSync, writeFileSync } from "node:fs";
+// What the shim accepts of test/lab/kubelet/configurations.ts next to what a kubelet accepted (verdicts.json, recorded by
+// npm run kubelet-verdicts): equal, but for what docs/configuration.md lists.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { shimProgram } from "../../../node-shim/cli/program.ts";
-import { temporaryFolder } from "../../e2e/local-cluster.ts";
-import { type Configuration, CONFIGURATIONS, fileOf } from "./configurations.ts";
-import { DISAGREEMENTS } from "./disagreements.ts";
+import { type Configuration, CONFIGURATIONS, fileOf } from "../../lab/kubelet/configurations.ts";
+import { DISAGREEMENTS } from "../../lab/kubelet/disagreements.ts";
 
-const recorded = JSON.parse(readFileSync(join(import.meta.dirname, "verdicts.json"), "utf8")) as Record<
-  string,
-  string | null
->;
+const recorded = JSON.parse(
+  readFileSync(join(import.meta.dirname, "../../lab/kubelet/verdicts.json"), "utf8"),
+) as Record<string, string | null>;
 const disagreed = DISAGREEMENTS.flatMap(({ configurations }) => configurations);
 
-const folder = temporaryFolder();
-afterAll(() => folder.remove());
+const folder = mkdtempSync(join(tmpdir(), "rollcall-verdicts-"));
+afterAll(() => rmSync(folder, { recursive: true }));
 beforeEach(() => {
   vi.spyOn(process, "exit").mockImplementation((code) => {
     throw new Error(`exit code ${String(code)}`);
@@ -27,7 +26,7 @@ afterEach(() => void vi.restoreAllMocks());
 
 /** null: accepted; else the shim's error. */
 async function verdict(configuration: Configuration): Promise<string | null> {
-  const file = join(folder.path, "kubelet.yaml");
+  const file = join(folder, "kubelet.yaml");
   writeFileSync(file, fileOf(configuration, "/run/containerd/containerd.sock", 10_250));
   return shimProgram()
     .parseAsync(["config", "--config", file, ...configuration.flags], { from: "user" })

@@ -3,10 +3,11 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterEach, beforeEach, expect, it, test } from "vitest";
-import { failure, success } from "../../../shared/result.ts";
-import { runToItsEnd } from "../../../node-shim/base/to-its-end.ts";
-import { ROOT, temporaryFolder } from "../../e2e/local-cluster.ts";
+import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest";
+import { failure, success } from "../../../../shared/result.ts";
+import { runToItsEnd } from "../../../../node-shim/base/to-its-end.ts";
+import { eventually } from "../../../node-shim/base/eventually.ts";
+import { ROOT, temporaryFolder } from "../../../node-shim/base/temporary-folder.ts";
 
 let folder: { path: string; remove: () => void };
 beforeEach(() => {
@@ -59,19 +60,34 @@ it("gets what it is given, and nothing else of this process's environment", asyn
   expect(outcome).toEqual(failure(expect.not.stringContaining("secret") as string));
 });
 
-it("late → asked to end; what it has started goes on to its own end, and is waited for", async () => {
-  const done = join(folder.path, "done");
-  const open = join(folder.path, "open");
-  // What it starts waits for a pipe that this test opens once the program itself is gone.
-  const script = `mkfifo ${open}; (read line < ${open}; touch ${done}) & trap 'echo x > ${open}; exit 9' TERM; wait`;
-  expect(await shell(script, 2000)).toEqual(failure("did not end within 2 s"));
-  expect(existsSync(done)).toBe(true);
-});
+describe("time", () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
 
-it("what it has started never ends → given up after the grace, with the program's own outcome", async () => {
-  const outcome = await shell("sleep 600 & echo $! >&2; exit 3", LONG_MS, 200);
-  expect(outcome).toEqual(failure(expect.stringMatching(/^ended with 3: \d+$/) as string));
-  if (!outcome.ok) process.kill(Number(outcome.error.split(" ").at(-1)));
+  it("late → asked to end; what it has started goes on to its own end, and is waited for", async () => {
+    const [begun, open, done] = ["begun", "open", "done"].map((name) => join(folder.path, name));
+    // What it starts waits for a pipe that is opened once the program itself is asked to end.
+    const script = `mkfifo ${open}; (read line < ${open}; touch ${done}) & trap 'echo x > ${open}; exit 9' TERM; touch ${begun}; wait`;
+    const outcome = shell(script, 2000);
+    await eventually(() => existsSync(begun!)).toBe(true);
+    vi.advanceTimersByTime(2000);
+    expect(await outcome).toEqual(failure("did not end within 2 s"));
+    expect(existsSync(done!)).toBe(true);
+  });
+
+  it("what it has started never ends → given up after the grace, with the program's own outcome", async () => {
+    const ending = shell("sleep 600 & echo $! >&2; exit 3", LONG_MS, 200);
+    // The deadline, and from the program's end on the grace.
+    await eventually(() => vi.getTimerCount()).toBe(2);
+    vi.advanceTimersByTime(200);
+    const outcome = await ending;
+    expect(outcome).toEqual(failure(expect.stringMatching(/^ended with 3: \d+$/) as string));
+    if (!outcome.ok) process.kill(Number(outcome.error.split(" ").at(-1)));
+  });
 });
 
 it.each(["SIGTERM", "SIGHUP"] as const)(
@@ -86,7 +102,7 @@ await runToItsEnd(${JSON.stringify(run)});
 setTimeout(() => process.exit(7), 60_000);`;
     const child = spawn(process.execPath, ["--input-type=module", "-e", code], { stdio: "inherit" });
     const ended = new Promise((resolve) => child.once("exit", (_, by) => resolve(by)));
-    await expect.poll(() => existsSync(begun!), { timeout: LONG_MS }).toBe(true);
+    await eventually(() => existsSync(begun!)).toBe(true);
     child.kill(signal);
     spawn("/bin/sh", ["-c", `echo x > ${open}`]);
     expect(await ended).toBe(signal);

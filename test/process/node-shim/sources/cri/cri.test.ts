@@ -1,14 +1,18 @@
 // The runtime's facts and errors beside a real containerd: imported images, a network that comes, a stop and a return.
-import { success } from "../../../../shared/result.ts";
+import { success } from "../../../../../shared/result.ts";
 import { statfsSync } from "node:fs";
 import { join } from "node:path";
 import { execFileSync } from "node:child_process";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { runtimeMonitor, type RuntimeMonitor } from "../../../../node-shim/sources/cri/monitor.ts";
-import { runtimeFinder } from "../../../../node-shim/sources/cri/runtime-finder.ts";
-import { runtimeClient } from "../../../../node-shim/sources/cri/runtime-client.ts";
-import { fileSystemReader } from "../../../../node-shim/sources/kernel/storage.ts";
-import { containerd, containerdMissing, type Containerd } from "./containerd.ts";
+import { runtimeMonitor, type RuntimeMonitor } from "../../../../../node-shim/sources/cri/monitor.ts";
+import { runtimeFinder } from "../../../../../node-shim/sources/cri/runtime-finder.ts";
+import { runtimeClient } from "../../../../../node-shim/sources/cri/runtime-client.ts";
+import { fileSystemReader } from "../../../../../node-shim/sources/kernel/storage.ts";
+import {
+  containerd,
+  containerdMissing,
+  type Containerd,
+} from "../../../../node-shim/sources/cri/containerd.ts";
 
 const missing = containerdMissing();
 

@@ -5,9 +5,9 @@ import { request } from "node:http";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { RuntimeMonitor } from "../../../../node-shim/sources/cri/monitor.ts";
-import { fileTar } from "../cri/image-archive.ts";
-import { DOCKER, dockerMonitor, FOLDER, makeFolder } from "./place.ts";
+import type { RuntimeMonitor } from "../../../../../node-shim/sources/cri/monitor.ts";
+import { fileTar } from "../../../../node-shim/sources/cri/image-archive.ts";
+import { DOCKER, dockerMonitor, FOLDER, makeFolder } from "../../../../node-shim/sources/docker/place.ts";
 
 const isMissing = process.getuid?.() !== 0 || spawnSync("dockerd", ["--version"]).error !== undefined;
 

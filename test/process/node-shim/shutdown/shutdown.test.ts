@@ -1,9 +1,9 @@
 // logind tells of a shutdown on a real bus: it is noticed, told, and then let go on.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type ShutdownWatch, watchShutdown } from "../../../node-shim/shutdown/shutdown.ts";
-import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { type ShutdownWatch, watchShutdown } from "../../../../node-shim/shutdown/shutdown.ts";
+import { temporaryFolder } from "../../../node-shim/base/temporary-folder.ts";
 import { type Daemon, hasDbusDaemon, joinAsLogind, startDaemon, WITHOUT_DBUS } from "../wire/dbus/daemon.ts";
-import { fakeClock } from "../base/fake-clock.ts";
+import { fakeClock } from "../../../node-shim/base/fake-clock.ts";
 
 const GRACE_MS = 30_000;
 /** How often a bus that is not there is looked for. */

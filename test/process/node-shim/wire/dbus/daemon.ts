@@ -4,8 +4,13 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { createConnection, type Socket } from "node:net";
 import { join } from "node:path";
-import { messageReader } from "../../../../node-shim/wire/dbus/message-reader.ts";
-import { encodeMessage, type BusMessage, MESSAGE, type Value } from "../../../../node-shim/wire/dbus/wire.ts";
+import { messageReader } from "../../../../../node-shim/wire/dbus/message-reader.ts";
+import {
+  encodeMessage,
+  type BusMessage,
+  MESSAGE,
+  type Value,
+} from "../../../../../node-shim/wire/dbus/wire.ts";
 
 /** Debian's package dbus, or dbus-daemon. */
 export const hasDbusDaemon = spawnSync("dbus-daemon", ["--version"]).status === 0;

@@ -1,0 +1,17 @@
+// A folder for one test, and the project's own.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+export const ROOT = resolve(import.meta.dirname, "../../..");
+
+export interface TemporaryFolder {
+  path: string;
+  remove: () => void;
+}
+
+export function temporaryFolder(): TemporaryFolder {
+  const path = mkdtempSync(join(tmpdir(), "rollcall-"));
+  // A process that was killed may have children that still write their last lines.
+  return { path, remove: () => rmSync(path, { recursive: true, force: true, maxRetries: 5 }) };
+}

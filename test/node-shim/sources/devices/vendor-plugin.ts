@@ -1,0 +1,90 @@
+// A device plugin as vendors write them, with grpc-js and bytes by hand: shares no code with the shim.
+import { existsSync, linkSync, renameSync } from "node:fs";
+import { join } from "node:path";
+import * as grpc from "@grpc/grpc-js";
+import { onTestFinished } from "vitest";
+
+export interface VendorPlugin {
+  /** What the shim answers: null, or the error's text. */
+  register: (resourceName: string, more?: { endpoint?: string; version?: string }) => Promise<string | null>;
+  /** Health by ID. */
+  list: (devices: Record<string, string>) => void;
+  /** Ends its streams with OK. */
+  end: () => void;
+  /** As its process ends by SIGKILL: its connections break, and its socket stays behind. */
+  kill: () => void;
+}
+
+/** A length-delimited field of protobuf; none is longer than 16 KiB here. */
+function field(number: number, value: Buffer | string): Buffer {
+  const bytes = typeof value === "string" ? Buffer.from(value) : value;
+  const length = bytes.length < 128 ? [bytes.length] : [(bytes.length & 127) | 128, bytes.length >> 7];
+  return Buffer.concat([Buffer.from([(number << 3) | 2, ...length]), bytes]);
+}
+
+const asIs = (bytes: Buffer) => bytes;
+const method = (name: string, responseStream: boolean) => ({
+  path: `/v1beta1.DevicePlugin/${name}`,
+  requestStream: false,
+  responseStream,
+  requestSerialize: asIs,
+  requestDeserialize: asIs,
+  responseSerialize: asIs,
+  responseDeserialize: asIs,
+});
+
+/** Listens on `<folder>/<endpoint>` when this resolves. */
+export async function vendorPlugin(folder: string, endpoint: string): Promise<VendorPlugin> {
+  const streams = new Set<grpc.ServerWritableStream<Buffer, Buffer>>();
+  let listed: Buffer = Buffer.alloc(0);
+  const server = new grpc.Server();
+  server.addService(
+    { options: method("GetDevicePluginOptions", false), listAndWatch: method("ListAndWatch", true) },
+    {
+      options: (_call: unknown, answer: grpc.sendUnaryData<Buffer>) => answer(null, Buffer.alloc(0)),
+      listAndWatch: (stream: grpc.ServerWritableStream<Buffer, Buffer>) => {
+        streams.add(stream);
+        stream.on("cancelled", () => streams.delete(stream));
+        stream.write(listed);
+      },
+    },
+  );
+  const socket = join(folder, endpoint);
+  await new Promise<void>((resolve, reject) =>
+    server.bindAsync(`unix://${socket}`, grpc.ServerCredentials.createInsecure(), (error) =>
+      error ? reject(error) : resolve(),
+    ),
+  );
+  onTestFinished(() => server.forceShutdown());
+  return {
+    register: (resourceName, { endpoint: at = endpoint, version = "v1beta1" } = {}) =>
+      register(folder, Buffer.concat([field(1, version), field(2, at), field(3, resourceName)])),
+    list(devices) {
+      const each = Object.entries(devices).map(([ID, health]) =>
+        field(1, Buffer.concat([field(1, ID), field(2, health)])),
+      );
+      listed = Buffer.concat(each);
+      for (const stream of streams) stream.write(listed);
+    },
+    end() {
+      for (const stream of streams) stream.end();
+    },
+    kill() {
+      // Node removes the socket of a server that it closes; the shim may have removed it before.
+      const isThere = existsSync(socket);
+      if (isThere) linkSync(socket, `${socket}.kept`);
+      server.forceShutdown();
+      if (isThere) renameSync(`${socket}.kept`, socket);
+    },
+  };
+}
+
+function register(folder: string, request: Buffer): Promise<string | null> {
+  const client = new grpc.Client(`unix://${folder}/kubelet.sock`, grpc.credentials.createInsecure());
+  return new Promise((resolve) => {
+    client.makeUnaryRequest("/v1beta1.Registration/Register", asIs, asIs, request, (error) => {
+      client.close();
+      resolve(error ? error.details : null);
+    });
+  });
+}

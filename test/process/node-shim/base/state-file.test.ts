@@ -1,0 +1,34 @@
+// A pipe that nobody writes to, in the place of each file of the state folder. Node.js makes none: mkfifo does.
+import { execFileSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { loadOrMakeKey, storedEnrolment } from "../../../../node-shim/identity/identity.ts";
+import { lockFolder } from "../../../../node-shim/identity/lock.ts";
+import { loadNextKey } from "../../../../node-shim/identity/next-key.ts";
+import { readRecord } from "../../../../node-shim/sources/devices/record.ts";
+import { type TemporaryFolder, temporaryFolder } from "../../../node-shim/base/temporary-folder.ts";
+
+let folder: TemporaryFolder;
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+afterEach(() => folder.remove());
+
+test("a pipe → refused, not waited for", async () => {
+  const state = join(folder.path, "state");
+  mkdirSync(state, { mode: 0o700 });
+  const uses: Record<string, () => unknown> = {
+    "key.json": () => loadOrMakeKey(state),
+    "enrolment.json": () => storedEnrolment(state),
+    "next.json": () => loadNextKey(state),
+    "devices.json": () => readRecord(state, () => undefined),
+    lock: () => lockFolder(state),
+  };
+  execFileSync(
+    "mkfifo",
+    Object.keys(uses).map((file) => join(state, file)),
+  );
+  for (const [file, use] of Object.entries(uses))
+    await expect(async () => use(), file).rejects.toThrow(`${file} is not a file`);
+});

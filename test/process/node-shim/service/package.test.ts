@@ -1,0 +1,100 @@
+// The package of this shim: what apt itself makes of what it is asked for. What it refuses to trust:
+// test/process/infra/apt/repository.test.ts.
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { generateKey } from "openpgp";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { KEY_FILE, publish } from "../../../../infra/apt/repository.ts";
+import {
+  installFormer,
+  installVersion,
+  PACKAGE,
+  type PackageManager,
+  updateLists,
+} from "../../../../node-shim/service/package.ts";
+import { failure, success } from "../../../../shared/result.ts";
+import { temporaryFolder } from "../../../node-shim/base/temporary-folder.ts";
+import { AptMachine, serveFolder } from "../../infra/apt/apt-machine.ts";
+import { hasDpkg } from "../../infra/deb/dpkg-root.ts";
+
+const has = (program: string) => spawnSync(program, ["--version"]).error === undefined;
+const canApt = hasDpkg && has("apt-get") && process.geteuid?.() === 0;
+
+describe.skipIf(!canApt)(`by apt itself${canApt ? "" : " (skipped: no apt-get, or not root)"}`, () => {
+  const folder = temporaryFolder();
+  const repository = join(folder.path, "repository");
+  let url = "";
+  let stop = () => {};
+  beforeAll(async () => {
+    const { privateKey: armored } = await generateKey({ userIDs: [{ name: "packages" }] });
+    const debs = ["0.1.0", "0.2.0~rc.1", "0.2.0"].map(deb);
+    await publish({ folder: repository, debs, key: { armored }, date: new Date() });
+    ({ url, stop } = await serveFolder(repository));
+  });
+  afterAll(() => {
+    stop();
+    folder.remove();
+  });
+  /** A package of the shim's name, with a configuration that each version changes. */
+  function deb(version: string): string {
+    const tree = join(folder.path, `tree-${version}`);
+    const put = (path: string, text: string) => {
+      mkdirSync(dirname(join(tree, path)), { recursive: true });
+      writeFileSync(join(tree, path), text);
+    };
+    put("etc/rollcall/kubelet.yaml", `# of ${version}\n`);
+    put("DEBIAN/conffiles", "/etc/rollcall/kubelet.yaml\n");
+    put(
+      "DEBIAN/control",
+      `Package: ${PACKAGE}\nVersion: ${version}\nArchitecture: amd64\nMaintainer: x\nDescription: x\n`,
+    );
+    execFileSync("dpkg-deb", ["--root-owner-group", "--build", tree, `${tree}.deb`], { stdio: "pipe" });
+    return `${tree}.deb`;
+  }
+
+  it("in the life of a machine → the version that is asked for, and nothing that the operator has not chosen", async () => {
+    const key = readFileSync(join(repository, KEY_FILE), "utf8");
+    const edge = new AptMachine(join(folder.path, "machine")).trust(key, url, "testing");
+    const dpkg = (...args: string[]) => [`--root=${edge.dpkg.root}`, "--force-script-chrootless", ...args];
+    execFileSync("dpkg", dpkg("-i", join(folder.path, "tree-0.1.0.deb")), { stdio: "pipe" });
+    const packages: PackageManager = {
+      query: () => Promise.reject(new Error("nothing is asked")),
+      aptGet: async (args) => {
+        const { code, said } = await edge.aptGet(...args);
+        return code === 0 ? success(null) : failure(said);
+      },
+    };
+    const config = join(edge.dpkg.root, "etc/rollcall/kubelet.yaml");
+    const now = () => [edge.installed(PACKAGE).split(" ")[0], readFileSync(config, "utf8")];
+    const refused = (words: RegExp) => failure(expect.stringMatching(words) as string);
+    const hold = (selection: string) =>
+      execFileSync("dpkg", dpkg("--set-selections"), { input: `${PACKAGE} ${selection}\n` });
+
+    expect(await updateLists(packages)).toEqual(success(null));
+    // A version that no source has: what apt says.
+    expect(await installVersion(packages, "9.9.9")).toEqual(
+      refused(/E: Version '9\.9\.9' for .* was not found/),
+    );
+    // Held by the operator (apt-mark hold).
+    hold("hold");
+    expect(await installVersion(packages, "0.2.0")).toEqual(refused(/Held packages/));
+    hold("install");
+    expect(now()).toEqual(["0.1.0", "# of 0.1.0\n"]);
+    // Newer versions, also a candidate.
+    expect(await installVersion(packages, "0.2.0~rc.1")).toEqual(success(null));
+    expect(now()).toEqual(["0.2.0~rc.1", "# of 0.2.0~rc.1\n"]);
+    // A configuration that the operator has changed stays, and stops nothing.
+    writeFileSync(config, "maxPods: 7\n");
+    expect(await installVersion(packages, "0.2.0")).toEqual(success(null));
+    expect(now()).toEqual(["0.2.0", "maxPods: 7\n"]);
+    // An older version, where a newer one was meant; the former one, where that is meant.
+    expect(await installVersion(packages, "0.1.0")).toEqual(refused(/--allow-downgrades/));
+    expect(await installFormer(packages, "0.1.0")).toEqual(success(null));
+    expect(now()).toEqual(["0.1.0", "maxPods: 7\n"]);
+    // Removed by another administrator meanwhile: it stays removed.
+    execFileSync("dpkg", dpkg("-P", PACKAGE), { stdio: "pipe" });
+    await installFormer(packages, "0.1.0");
+    expect(edge.installed(PACKAGE)).toBe("undefined undefined");
+  });
+});
