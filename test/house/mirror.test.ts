@@ -7,6 +7,7 @@ import { root } from "./markdown.ts";
 /** Those that are of no single file or folder, and why they stand there all the same. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   "test/infra/local/apiserver/contract.test.ts": "what an apiserver promises; a real one has to pass it too",
+  "test/node-shim/config/kubelet-verdicts.test.ts": "which configurations the shim and a kubelet both accept",
   "test/node-shim/sources/kernel/machine.test.ts": "several small sources over the same fixtures",
   "test/node-shim/sources/kernel/names.test.ts": "several small sources over the same fixtures",
   "test/node-shim/sources/kernel/signals.test.ts": "several small sources over the same fixtures",
