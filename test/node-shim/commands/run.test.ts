@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { reportUntilStopped } from "../../../node-shim/commands/run.ts";
 import type { Log } from "../../../node-shim/base/log.ts";
+import type { Warn } from "../../../node-shim/base/warn.ts";
 import { JOIN_TOKEN, type MachineFolder, machineFolder } from "../cli/machine-folder.ts";
 
 const UNREACHABLE = "http://127.0.0.1:1";
@@ -34,7 +35,7 @@ function running(url: string) {
     inventory: "off",
     set: { "container-runtime-endpoint": [""] },
   };
-  const warn = (source: string, message: string) => log("warn", `${source}: ${message}`);
+  const warn: Warn = (source, message) => log("warn", `${source}: ${message}`);
   const ended = reportUntilStopped(flags, { log, warn, stop: stopping.signal });
   const said = (pattern: RegExp) =>
     new Promise<void>((resolve) => {
