@@ -1,0 +1,123 @@
+// A machine whose Node changes with every report, as one that means harm: what is written of it, and what it is answered.
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { MAX_IMAGE_BYTES } from "../../../shared/from-report/reported-status.ts";
+import type { Vitals } from "../../../shared/protocol/report.ts";
+import { REGISTRATION_BUDGET } from "../../../worker/tick/registration-budget.ts";
+import { MAX_NODE_BYTES, sizeOf, STATUS_BUDGET } from "../../../worker/tick/status-budget.ts";
+import { HEALTHY } from "../support/facts.ts";
+import { SteppingMachine } from "../support/stepping-machine.ts";
+
+beforeEach(() => void vi.spyOn(console, "log").mockReturnValue());
+afterEach(() => void vi.restoreAllMocks());
+
+const image = (name: string) => ({ repoDigests: [], repoTags: [name.padEnd(1000, "x")], sizeBytes: 1 });
+const many = (count: number, turn: number) =>
+  Array.from({ length: count }, (_, at) => image(`${turn}-${at}`));
+const WITHHELD = "its Node changes too often: what changed is written later";
+/** As often as the Worker lets it report. */
+const FLOOD_MS = 100;
+const LEFT_OUT = `left out of its Node: images beyond ${MAX_IMAGE_BYTES} bytes`;
+
+/** Counts the bytes of each version of its Node that the apiserver is given to keep. */
+function flooding() {
+  const machine = new SteppingMachine();
+  machine.facts.settings.nodeStatusMaxImages = 50;
+  machine.facts.runtime = { name: "containerd", version: "2.1.0" };
+  const state = { bytes: 0, turn: 0 };
+  machine.inBetween = async (asked, ask) => {
+    const answer = await ask();
+    if (/^(POST|PATCH) (Node|status)$/.test(asked) && answer.ok)
+      state.bytes += sizeOf(machine.apiserver.node!);
+    return answer;
+  };
+  const flood = async (reports: number, vitals: Vitals = HEALTHY, isCold = false) => {
+    let outcome;
+    for (let sent = 0; sent < reports; sent++) {
+      machine.nowMs += FLOOD_MS;
+      machine.facts.images = many(60, state.turn++);
+      outcome = await machine.report(vitals);
+      if (isCold) machine.evict();
+    }
+    return outcome;
+  };
+  return { machine, state, flood };
+}
+
+describe("a machine whose Node changes with every report", () => {
+  it.each([
+    ["warm", false],
+    ["evicted after each report", true],
+  ])(
+    "%s → its budget is written and no more; answer and history say so once, the lease goes on",
+    async (_, isCold) => {
+      const { machine, state, flood } = flooding();
+      const outcome = await flood(12, HEALTHY, isCold);
+      expect(outcome).toEqual({ phase: "registered", ready: true, message: WITHHELD });
+      expect(state.bytes).toBeGreaterThan(STATUS_BUDGET.bytesAtOnce / 2);
+      expect(state.bytes).toBeLessThan(1.01 * STATUS_BUDGET.bytesAtOnce);
+      expect(machine.notes).toContain(`apiserver: ${WITHHELD}`);
+      expect(machine.take()).toContain("PUT lease");
+    },
+  );
+
+  it("that stops being Ready → is written at once; Ready again → waits", async () => {
+    const { machine, flood } = flooding();
+    await flood(12);
+    const readyOf = () =>
+      machine.apiserver.node?.status?.conditions?.find(({ type }) => type === "Ready")?.status;
+    expect(await flood(1, { ...HEALTHY, errors: { runtime: ["gone"] } })).toMatchObject({ ready: false });
+    expect(readyOf()).toBe("False");
+    expect(await flood(3)).toMatchObject({ ready: false, message: WITHHELD });
+    expect(readyOf()).toBe("False");
+  });
+
+  it("what was withheld comes with a later write", async () => {
+    const { machine, flood } = flooding();
+    await flood(12);
+    machine.nowMs += 600_000;
+    machine.facts.images = [image("last")];
+    expect(await machine.report()).toEqual({ phase: "registered", ready: true });
+    expect(machine.apiserver.node?.status?.images).toEqual([
+      { names: ["last".padEnd(1000, "x")], sizeBytes: 1 },
+    ]);
+  });
+
+  it("with more images than a Node has room for → the largest ones, and it says so", async () => {
+    const { machine } = flooding();
+    machine.facts.images = many(60, 0);
+    await machine.report();
+    expect(await machine.report()).toMatchObject({ ready: true, message: LEFT_OUT });
+    expect(machine.apiserver.node?.status?.images).toHaveLength(
+      Math.floor(MAX_IMAGE_BYTES / (1000 + 3 + 48)),
+    );
+    expect(sizeOf(machine.apiserver.node!)).toBeLessThan(MAX_NODE_BYTES);
+  });
+
+  it("whose Node would be too large → is not written so, and says why; the lease goes on", async () => {
+    const { machine } = flooding();
+    await machine.report();
+    const inUse = Array.from({ length: 120 }, (_, at) => `kubernetes.io/csi/${at}`.padEnd(1000, "x"));
+    machine.facts.volumes = { synced: true, inUse };
+    expect(await machine.report()).toMatchObject({
+      phase: "registered",
+      ready: true,
+      message: `its Node would be larger than ${MAX_NODE_BYTES} bytes: it is not written`,
+    });
+    expect(machine.apiserver.node?.status).not.toHaveProperty("volumesInUse");
+    expect(machine.take()).toEqual(["PUT lease"]);
+  });
+
+  it("that is started all the time → so many registrations, then one a minute; its lease goes on", async () => {
+    const machine = new SteppingMachine();
+    const start = (turn: number) => machine.report(HEALTHY, `start-${turn}`);
+    for (let turn = 0; turn < REGISTRATION_BUDGET.atOnce; turn++)
+      expect(await start(turn)).toMatchObject({ phase: "registered" });
+    expect(await start(100)).toMatchObject({
+      phase: "registering",
+      message: "its shim was started too often: it is registered again later",
+    });
+    expect(machine.take()).toEqual(["PUT lease"]);
+    machine.nowMs += REGISTRATION_BUDGET.everyMs;
+    expect(await start(100)).toMatchObject({ phase: "registered" });
+  });
+});
