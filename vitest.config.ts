@@ -79,7 +79,7 @@ export default defineConfig({
         test: {
           ...common,
           name: "node",
-          setupFiles: "test/no-processes.ts",
+          setupFiles: [common.setupFiles, "test/no-processes.ts"],
           include: ["test/**/*.test.ts"],
           exclude: [...WORKER, ...OWN_FOLDERS.map((folder) => `test/${folder}/**`)],
           // No module of ours holds state: nothing to keep apart, and loading all of them once per file is a third of the time.
