@@ -9,8 +9,7 @@ export const SMALL_PAGE: Readonly<Record<string, string>> = {
     '<link rel="icon" href="/page/icon.svg" /><link rel="stylesheet" href="{{style}}" />{{preloads}}<script type="module" src="{{script}}"></script>',
   "icon.svg": "<svg/>",
   "page.css": "body { color: black; }",
-  "main.tsx":
-    'import { shared } from "./shared.ts";\nvoid import("./later.ts");\nconsole.log(shared);',
+  "main.tsx": 'import { shared } from "./shared.ts";\nvoid import("./later.ts");\nconsole.log(shared);',
   "later.ts": 'import { shared } from "./shared.ts";\nconsole.log("later", shared);',
   "shared.ts": 'export const shared = "shared text";',
 };

@@ -57,8 +57,10 @@ async function start() {
   return { child, client, server };
 }
 
-test("a killed server comes back with what it had answered", async () => {
+test("killed → the next start has what it had answered; SIGTERM ends that one with 0 while a client watches", async () => {
   const first = await start();
+  for (const file of ["admin-token", "server.key", "service-account.key"])
+    expect(statSync(join(dir, file)).mode & 0o777).toBe(0o600);
   const body = { metadata: { name: "a" } };
   expect(await send(first.server, { method: "POST", path: "/api/v1/nodes", body })).toMatchObject({
     code: 201,
@@ -72,18 +74,10 @@ test("a killed server comes back with what it had answered", async () => {
   first.child.kill("SIGKILL");
   await killed;
 
-  const second = await start();
-  expect(second.server.token).toBe(first.server.token);
-  expect(await send(second.server, { path: "/api/v1/nodes/a" })).toMatchObject({ code: 200 });
-  expect(await send(second.server, { path: "/api", token })).toMatchObject({ code: 200 });
-  second.client.close();
-  const ended = exitOf(second.child);
-  second.child.kill("SIGTERM");
-  expect(await ended).toBe(0);
-}, 30_000);
-
-test("SIGTERM ends it with 0 while somebody watches", async () => {
   const { child, client, server } = await start();
+  expect(server.token).toBe(first.server.token);
+  expect(await send(server, { path: "/api/v1/nodes/a" })).toMatchObject({ code: 200 });
+  expect(await send(server, { path: "/api", token })).toMatchObject({ code: 200 });
   const headers = { authorization: `Bearer ${server.token}` };
   const watching = await client.fetch(new Request(`${server.url}/api/v1/nodes?watch=true`, { headers }));
   expect(watching.status).toBe(200);
@@ -92,14 +86,7 @@ test("SIGTERM ends it with 0 while somebody watches", async () => {
   await watching.text().catch(() => "cut off");
   expect(await ended).toBe(0);
   client.close();
-}, 30_000);
-
-test("secrets in the folder are their owner's", async () => {
-  const { client } = await start();
-  for (const file of ["admin-token", "server.key", "service-account.key"])
-    expect(statSync(join(dir, file)).mode & 0o777).toBe(0o600);
-  client.close();
-}, 30_000);
+});
 
 test("a port that is taken → 1 and one line", async () => {
   const other = createServer();
@@ -112,26 +99,4 @@ test("a port that is taken → 1 and one line", async () => {
   const [code, errors] = await Promise.all([exitOf(child), text(child.stderr)]);
   expect({ code, errors }).toEqual({ code: 1, errors: `apiserver: port ${port} is already in use\n` });
   other.close();
-}, 30_000);
-
-test.each([
-  { args: [], error: /^apiserver: --data DIR is required/ },
-  { args: ["--port", "x", "--data", "d"], error: /^apiserver: --port x is not a port/ },
-  {
-    args: ["--data", "d", "--node-monitor-grace-period", "50"],
-    error: /^apiserver: --node-monitor-grace-period 50 is not a duration such as 50s/,
-  },
-  { args: ["--nope"], error: /^apiserver: Unknown option '--nope'/ },
-])("flags $args → 1 and why", async ({ args, error }) => {
-  const child = run(...args);
-  const [code, errors] = await Promise.all([exitOf(child), text(child.stderr)]);
-  expect(code).toBe(1);
-  expect(errors).toMatch(error);
-});
-
-test("--help → 0 and the flags", async () => {
-  const child = run("--help");
-  const [code, printed] = await Promise.all([exitOf(child), text(child.stdout)]);
-  expect(code).toBe(0);
-  expect(printed).toMatch(/--data DIR[^]*--port PORT/);
 });
