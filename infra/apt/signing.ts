@@ -1,4 +1,5 @@
 // Signs what apt verifies, with OpenPGP in JavaScript: whoever builds needs no keyring and no agent.
+import { readFileSync } from "node:fs";
 import {
   type Config,
   CleartextMessage,
@@ -21,6 +22,17 @@ const CONFIG: Partial<Config> = {
 export interface KeyText {
   armored: string;
   passphrase?: string | undefined;
+}
+
+export interface KeyEnvironment {
+  ROLLCALL_APT_KEY?: string | undefined;
+  ROLLCALL_APT_KEY_PASSPHRASE?: string | undefined;
+}
+
+/** The file's key before the environment's; undefined where there is neither. Throws where the file cannot be read. */
+export function keyText(file: string | undefined, environment: KeyEnvironment): KeyText | undefined {
+  const armored = file === undefined ? environment.ROLLCALL_APT_KEY : readFileSync(file, "utf8");
+  return armored ? { armored, passphrase: environment.ROLLCALL_APT_KEY_PASSPHRASE } : undefined;
 }
 
 /** Refuses what could not sign: a public key, a wrong passphrase, one that has expired by `date`. */

@@ -7,7 +7,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { faultOf } from "../../node-shim/base/fault.ts";
 import { PACKAGE } from "../../node-shim/service/package.ts";
 import { publish } from "../apt/repository.ts";
-import type { KeyText } from "../apt/signing.ts";
+import { keyText } from "../apt/signing.ts";
 import { debName, folderName, packDeb, packFolder, packNpm, type Destination } from "./archives.ts";
 import { CLI_PACKAGE, packCli } from "./cli.ts";
 import type { Architecture } from "./control.ts";
@@ -78,15 +78,10 @@ function packInstaller({ out }: Destination): string {
   return installer;
 }
 
-/** Before anything is built: a name that is wrong should not cost minutes. */
-function aptKeyOf({ aptKey }: Flags): KeyText | undefined {
-  const armored = aptKey === undefined ? process.env["ROLLCALL_APT_KEY"] : readFileSync(aptKey, "utf8");
-  return armored ? { armored, passphrase: process.env["ROLLCALL_APT_KEY_PASSPHRASE"] } : undefined;
-}
-
 async function packages(flags: Flags): Promise<void> {
   const { out, architectures } = flags;
-  const key = aptKeyOf(flags);
+  // Before anything is built: a name that is wrong should not cost minutes.
+  const key = keyText(flags.aptKey, process.env);
   const folder = resolve(out);
   mkdirSync(folder, { recursive: true });
   const work = mkdtempSync(join(tmpdir(), "rollcall-packages-"));

@@ -1,7 +1,10 @@
 // Which keys sign, and what is said of the others.
 import { generateKey } from "openpgp";
-import { describe, expect, it } from "vitest";
-import { inlineSigned, publicKeyOf, signingKey } from "../../../infra/apt/signing.ts";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { inlineSigned, keyText, publicKeyOf, signingKey } from "../../../infra/apt/signing.ts";
 
 const DATE = new Date("2026-01-01T00:00:00Z");
 const userIDs = [{ name: "x" }];
@@ -37,5 +40,32 @@ describe("the signing key", () => {
     expect(signed).toContain("Suite: stable\n");
     expect(await inlineSigned("Suite: stable\n", key, DATE)).toBe(signed);
     expect(publicKeyOf(key)).toContain("BEGIN PGP PUBLIC KEY BLOCK");
+  });
+});
+
+describe("where the key is", () => {
+  const folder = mkdtempSync(join(tmpdir(), "rollcall-key-"));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "key.asc");
+  writeFileSync(file, "of the file");
+  const variable = { ROLLCALL_APT_KEY: "of the variable" };
+
+  it.each([
+    ["nowhere", undefined, {}, undefined],
+    ["an empty variable", undefined, { ROLLCALL_APT_KEY: "" }, undefined],
+    ["a variable", undefined, variable, { armored: "of the variable" }],
+    ["a file, and a variable", file, variable, { armored: "of the file" }],
+    [
+      "a file, and its passphrase",
+      file,
+      { ROLLCALL_APT_KEY_PASSPHRASE: "p" },
+      { armored: "of the file", passphrase: "p" },
+    ],
+  ])("%s", (_, path, environment, expected) => {
+    expect(keyText(path, environment)).toEqual(expected);
+  });
+
+  it("a file that is missing → refused before anything is built", () => {
+    expect(() => keyText(join(folder, "missing.asc"), variable)).toThrow("ENOENT");
   });
 });

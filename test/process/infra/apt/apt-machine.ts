@@ -84,7 +84,7 @@ APT::Install-Recommends "false";
 Acquire::Languages "none";
 Acquire::Retries "0";
 Dpkg::Use-Pty "false";
-DPkg::Options { "--root=${this.dpkg.root}"; "--force-script-chrootless"; "--force-architecture"; };
+DPkg::Options { "--root=${this.dpkg.root}"; "--force-script-chrootless"; "--force-architecture"; "--force-unsafe-io"; };
 `;
   }
 }

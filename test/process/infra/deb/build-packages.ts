@@ -18,7 +18,7 @@ export const DEB = `rollcall-node-shim_${shim.version}_all.deb`;
 export async function buildPackages(
   out: string,
   architectures = "all",
-  { flags = [], environment = {} }: { flags?: string[]; environment?: NodeJS.ProcessEnv } = {},
+  flags: readonly string[] = [],
 ): Promise<string> {
   const project = copyOfProject();
   try {
@@ -31,7 +31,6 @@ export async function buildPackages(
           ...process.env,
           PATH: `${dirname(process.execPath)}${delimiter}${process.env["PATH"]}`,
           SOURCE_DATE_EPOCH: "1767225600",
-          ...environment,
         },
       },
     );
@@ -51,13 +50,15 @@ function copyOfProject(): { path: string; remove: () => void } {
     });
   const modules = join(folder.path, "node_modules");
   // With so many small files cp takes half of cpSync's time.
-  for (const name of [...Object.keys(shim.devDependencies), "esbuild", "@esbuild", "openpgp"]) {
+  for (const name of Object.keys(shim.devDependencies)) {
     mkdirSync(dirname(join(modules, name)), { recursive: true });
     execFileSync("cp", ["-RL", join(ROOT, "node_modules", name), join(modules, name)]);
   }
-  // As large as all else together: a link will do for what is only read.
-  if (existsSync(join(ROOT, "node_modules", RUNTIME)))
-    symlinkSync(join(ROOT, "node_modules", RUNTIME), join(modules, RUNTIME));
+  // Nothing of these is bundled: links will do.
+  for (const name of ["esbuild", "@esbuild", "openpgp", RUNTIME].filter((each) =>
+    existsSync(join(ROOT, "node_modules", each)),
+  ))
+    symlinkSync(join(ROOT, "node_modules", name), join(modules, name));
   mkdirSync(join(modules, ".bin"));
   symlinkSync("../esbuild/bin/esbuild", join(modules, ".bin/esbuild"));
   return folder;

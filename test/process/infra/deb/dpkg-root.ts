@@ -42,7 +42,8 @@ export class DpkgRoot {
   }
 
   dpkg(...args: string[]) {
-    const flags = [`--root=${this.root}`, "--force-script-chrootless", "--force-confdef", "--force-confold"];
+    const force = "--force-script-chrootless,confdef,confold,unsafe-io";
+    const flags = [`--root=${this.root}`, force];
     return spawnSync("dpkg", [...flags, ...args], { encoding: "utf8" });
   }
 

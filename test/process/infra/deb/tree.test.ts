@@ -1,11 +1,22 @@
 // The packages out of a few bytes, as dpkg takes them: what stays of a machine's own, and what does not.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { temporaryFolder } from "../../../e2e/local-cluster.ts";
 import { fillTrees, HOME } from "../../../infra/deb/trees.ts";
 import { canInstall, DpkgRoot, filesIn } from "./dpkg-root.ts";
+
+const SHARE = "usr/share/rollcall-node-shim";
 
 const folder = temporaryFolder();
 afterAll(() => folder.remove());
@@ -19,7 +30,6 @@ it("node-shim by any link → the Node.js beside it, with the arguments as they 
 
 const why = canInstall ? "" : " (skipped: needs root, dpkg and deb-systemd-helper)";
 describe.skipIf(!canInstall)(`dpkg puts one package in the other's place${why}`, () => {
-  const ENROLMENT = "var/lib/rollcall/enrolment.json";
   const deb = (tree: string) => at(`${tree}.deb`);
   beforeAll(() => {
     for (const tree of ["with", "all"])
@@ -28,32 +38,64 @@ describe.skipIf(!canInstall)(`dpkg puts one package in the other's place${why}`,
       });
   });
 
-  test.each([
-    ["all", "with", HOME, "usr/share/rollcall-node-shim"],
-    ["with", "all", "usr/share/rollcall-node-shim", HOME],
-  ])(
-    "%s, then %s → still enabled, configuration and enrolment as they were, nothing left of the first",
-    (...row) => {
-      const [first, second, present, gone] = row;
-      const machine = new DpkgRoot(at(`root-${first}`)).withPackages({ nodejs: "24.1.0" });
-      expect(machine.dpkg("-i", deb(first)).stdout).toContain("node-shim join --url https://");
-      mkdirSync(join(machine.root, "var/lib/rollcall"));
-      writeFileSync(join(machine.root, ENROLMENT), "{}");
-      writeFileSync(join(machine.root, "etc/rollcall/kubelet.yaml"), "maxPods: 7\n");
-      const { status, stdout } = machine.dpkg("-i", deb(second));
+  it("one in the other's place, and back → still enabled, configuration and enrolment as they were, nothing of the former", () => {
+    const machine = new DpkgRoot(at("both-ways")).withPackages({ nodejs: "24.1.0" });
+    const enrolment = join(machine.root, "var/lib/rollcall/enrolment.json");
+    const config = join(machine.root, "etc/rollcall/kubelet.yaml");
+    const homes = () => [HOME, SHARE].map((path) => existsSync(join(machine.root, path)));
+    expect(machine.dpkg("-i", deb("all")).stdout).toContain("node-shim join --url https://");
+    mkdirSync(dirname(enrolment));
+    writeFileSync(enrolment, "{}");
+    writeFileSync(config, "maxPods: 7\n");
+    for (const [tree, expected] of [
+      ["with", [true, false]],
+      ["all", [false, true]],
+    ] as const) {
+      const { status, stdout } = machine.dpkg("-i", deb(tree));
       expect({ status, stdout }).toEqual({ status: 0, stdout: expect.not.stringContaining("join") });
       expect(machine.enabled()).toBe(true);
-      expect(readFileSync(join(machine.root, ENROLMENT), "utf8")).toBe("{}");
-      expect(readFileSync(join(machine.root, "etc/rollcall/kubelet.yaml"), "utf8")).toBe("maxPods: 7\n");
-      expect([present, gone].map((path) => existsSync(join(machine.root, path)))).toEqual([true, false]);
-      expect(machine.dpkg("-P", "rollcall-node-shim").status).toBe(0);
-      expect(filesIn(machine.root)).toEqual([]);
-    },
-  );
+      expect(readFileSync(enrolment, "utf8")).toBe("{}");
+      expect(readFileSync(config, "utf8")).toBe("maxPods: 7\n");
+      expect(homes()).toEqual(expected);
+    }
+    expect(machine.dpkg("-P", "rollcall-node-shim").status).toBe(0);
+    expect(filesIn(machine.root)).toEqual([]);
+  });
 
-  it("without nodejs → the one with a Node.js inside is installed, the other is not", () => {
-    const machine = new DpkgRoot(at("root-without")).withPackages();
-    expect(machine.dpkg("-i", deb("all")).status).toBe(1);
+  it("what an administrator enables, disables or adds → an upgrade leaves it so; a purge leaves the own file alone", () => {
+    const machine = new DpkgRoot(at("administered")).withPackages({ nodejs: "24.1.0" });
+    const upgrade = () => expect(machine.dpkg("-i", deb("all"))).toMatchObject({ status: 0 });
+    const timer = "rollcall-node-shim-upgrade.timer";
+    const wanted = join(machine.root, "etc/systemd/system/timers.target.wants", timer);
+    const unit = `/usr/lib/systemd/system/${timer}`;
+    const link = () => (lstatSync(wanted, { throwIfNoEntry: false }) ? readlinkSync(wanted) : undefined);
+    /** As systemctl does. */
+    const enable = () => {
+      mkdirSync(dirname(wanted), { recursive: true });
+      symlinkSync(unit, wanted);
+    };
+    upgrade();
+    rmSync(machine.wanted());
+    enable();
+    upgrade();
+    expect([machine.enabled(), link()]).toEqual([false, unit]);
+    rmSync(wanted);
+    upgrade();
+    expect([machine.enabled(), link()]).toEqual([false, undefined]);
+    enable();
+    writeFileSync(join(machine.root, "etc/rollcall/own.yaml"), "");
+    expect(machine.dpkg("-P", "rollcall-node-shim")).toMatchObject({ status: 0 });
+    expect(filesIn(machine.root)).toEqual(["etc/rollcall/own.yaml"]);
+  });
+
+  it("without nodejs, or with one that is too old → only the one with a Node.js inside is installed", () => {
+    const machine = new DpkgRoot(at("without")).withPackages();
+    expect(machine.dpkg("-i", deb("all"))).toMatchObject({ status: 1 });
+    machine.withPackages({ nodejs: "18.20.4+dfsg-1~deb12u2" });
+    expect(machine.dpkg("-i", deb("all"))).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/depends on nodejs \(>= 20\)/),
+    });
     expect(machine.dpkg("-i", deb("with")).status).toBe(0);
   });
 });
