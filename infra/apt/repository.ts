@@ -20,6 +20,10 @@ import { inlineSigned, type KeyText, publicKeyOf, signingKey } from "./signing.t
 /** The public key's file, at the repository's root. */
 export const KEY_FILE = "rollcall-archive.asc";
 
+/** The control file of a package. */
+export type ControlOf = (deb: string) => string;
+const controlOfDeb: ControlOf = (deb) => output("dpkg-deb", ["-f", deb]);
+
 export interface Publication {
   /** The repository; what is in its pool already stays. */
   folder: string;
@@ -31,15 +35,18 @@ export interface Publication {
 }
 
 /** Signed files are written last: until then clients see what was published before. */
-export async function publish({ folder, debs, key, date }: Publication): Promise<void> {
+export async function publish(
+  { folder, debs, key, date }: Publication,
+  controlOf: ControlOf = controlOfDeb,
+): Promise<void> {
   const signer = await signingKey(key, date);
-  const added = debs.map((deb) => [deb, poolFile(deb)] as const);
+  const added = debs.map((deb) => [deb, poolFile(deb, controlOf)] as const);
   for (const [deb, file] of added) refuseOther(deb, join(folder, file));
   for (const [deb, file] of added) {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
     copyFileSync(deb, join(folder, file));
   }
-  const pool = poolOf(folder);
+  const pool = poolOf(folder, controlOf);
   const signed = SUITES.map(async (suite) => {
     const indexes = writeIndexes(join(folder, "dists", suite), packagesOf(suite, pool));
     const text = await inlineSigned(releaseFile({ suite, date, indexes }), signer, date);
@@ -50,9 +57,12 @@ export async function publish({ folder, debs, key, date }: Publication): Promise
   for (const [file, text] of all) replaceFile(file, Buffer.from(text));
 }
 
-/** dpkg-deb -f, parsed: names and versions come from the package, not from its file's name. */
-function fieldsOf(deb: string): Pick<PooledPackage, "control" | "name" | "version" | "architecture"> {
-  const control = output("dpkg-deb", ["-f", deb]);
+/** Names and versions come from the package, not from its file's name. */
+function fieldsOf(
+  deb: string,
+  controlOf: ControlOf,
+): Pick<PooledPackage, "control" | "name" | "version" | "architecture"> {
+  const control = controlOf(deb);
   const field = (name: string) => {
     const value = new RegExp(`^${name}: (\\S+)$`, "m").exec(control)?.[1];
     if (value === undefined) throw new Error(`${deb} has no ${name}: it is not a package of ours`);
@@ -61,8 +71,8 @@ function fieldsOf(deb: string): Pick<PooledPackage, "control" | "name" | "versio
   return { control, name: field("Package"), version: field("Version"), architecture: field("Architecture") };
 }
 
-function poolFile(deb: string): string {
-  const { name, version, architecture } = fieldsOf(deb);
+function poolFile(deb: string, controlOf: ControlOf): string {
+  const { name, version, architecture } = fieldsOf(deb, controlOf);
   return `pool/main/${name}/${name}_${version}_${architecture}.deb`;
 }
 
@@ -74,13 +84,13 @@ function refuseOther(deb: string, pooled: string): void {
   );
 }
 
-function poolOf(folder: string): PooledPackage[] {
+function poolOf(folder: string, controlOf: ControlOf): PooledPackage[] {
   return readdirSync(join(folder, "pool"), { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".deb"))
     .sort()
     .map((path) => {
       const file = `pool/${path}`;
-      return { ...fieldsOf(join(folder, file)), file, ...sumOf(readFileSync(join(folder, file))) };
+      return { ...fieldsOf(join(folder, file), controlOf), file, ...sumOf(readFileSync(join(folder, file))) };
     });
 }
 
