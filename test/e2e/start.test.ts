@@ -6,7 +6,7 @@ import { hostname, release } from "node:os";
 import { join } from "node:path";
 import { CoordinationV1Api, CoreV1Api, type V1Lease, type V1Node } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startApiserver } from "../../infra/local/apiserver/serve.ts";
+import { type RunningApiserver, startApiserver } from "../../infra/local/apiserver/serve.ts";
 import { writeKubeconfig } from "../../infra/local/kubernetes.ts";
 import { secretsOf } from "./leaks.ts";
 import {
@@ -39,6 +39,8 @@ describe("npm start", () => {
   const state = join(folder.path, "state");
   const flags = ["--state", state, "--config", join(folder.path, "kubelet.yaml")];
   let start: Started;
+  /** Parts that a test has started again. */
+  const again: ReturnType<typeof runAgain>[] = [];
 
   const getNode = (name = NODE): Promise<V1Node> =>
     adminOf(state).makeApiClient(CoreV1Api).readNode({ name });
@@ -54,6 +56,7 @@ describe("npm start", () => {
     await start.printed(/node sim-1 is Ready/);
   });
   afterAll(async () => {
+    for (const part of again) await part.stop();
     start.end("SIGTERM");
     await start.ended;
     folder.remove();
@@ -119,11 +122,11 @@ describe("npm start", () => {
     await start.printed(/worker was ended by SIGKILL\. Start it again:/);
     await start.printed(/shim was ended by SIGKILL\. Start it again:/);
     const lease = await getLease();
-    const again = parts.map(({ command }) => runAgain(command));
+    for (const { command } of parts) again.push(runAgain(command));
     await eventually(async () => renewTimeOf(await getLease()) > renewTimeOf(lease));
     const after = [await getNode(), await getNode("sim-1")];
     expect(after.map(({ metadata }) => metadata?.uid)).toEqual(before.map(({ metadata }) => metadata?.uid));
-    for (const part of again) await part.stop();
+    for (const part of again.splice(0)) await part.stop();
   });
 
   it("Ctrl-C → 130, and nothing of it runs; the next start continues with the same Node", async () => {
@@ -154,39 +157,51 @@ it("npm start with a wrong flag → 2", async () => {
   expect(start.output()).toContain("error: unknown option '--bogus'\n");
 });
 
-it("npm start --kubeconfig asks first; then this machine is Ready in a cluster that exists already; --remove leaves nothing there", async () => {
+describe("npm start --kubeconfig", () => {
   const folder = temporaryFolder();
-  const apiserver = await startApiserver({ dir: join(folder.path, "cluster"), port: 0 });
   const file = join(folder.path, "kubeconfig");
-  writeKubeconfig(file, apiserver.url, readFileSync(apiserver.caFile, "utf8"), apiserver.adminToken);
-  const flags = ["--state", join(folder.path, "state"), "--kubeconfig", file];
-  const asking = startHere(flags);
-  expect(await asking.ended).toBe(1);
-  expect(asking.output()).toMatch(/^ {2}Namespace rollcall-system\n[^]*^ {2}Node [^]*pass --yes\n$/m);
+  let apiserver: RunningApiserver;
+  let started: Started | undefined;
+  beforeAll(async () => {
+    apiserver = await startApiserver({ dir: join(folder.path, "cluster"), port: 0 });
+    writeKubeconfig(file, apiserver.url, readFileSync(apiserver.caFile, "utf8"), apiserver.adminToken);
+  });
+  afterAll(async () => {
+    started?.end("SIGTERM");
+    await started?.ended;
+    await apiserver.stop();
+    folder.remove();
+  });
 
-  const start = startHere([...flags, "--yes"]);
-  await start.printed(new RegExp(`node ${NODE} is Ready`));
-  expect(start.output()).not.toContain("there already");
-  expect(start.output()).not.toContain("apiserver, pid");
-  expect(start.output()).toContain(`kubectl --kubeconfig ${file} get nodes`);
-  start.end("SIGINT");
-  expect(await start.ended).toBe(130);
+  it("asks first; then this machine is Ready in a cluster that exists already; --remove leaves nothing there", async () => {
+    const flags = ["--state", join(folder.path, "state"), "--kubeconfig", file];
+    const asking = startHere(flags);
+    expect(await asking.ended).toBe(1);
+    expect(asking.output()).toMatch(/^ {2}Namespace rollcall-system\n[^]*^ {2}Node [^]*pass --yes\n$/m);
 
-  const removing = startHere([...flags, "--remove", "--yes"]);
-  expect(await removing.ended).toBe(0);
-  expect(removing.output()).toMatch(
-    new RegExp(`removed Node ${NODE}\n[^]*removed Namespace rollcall-system\n$`),
-  );
-  await apiserver.stop();
-  folder.remove();
+    const start = (started = startHere([...flags, "--yes"]));
+    await start.printed(new RegExp(`node ${NODE} is Ready`));
+    expect(start.output()).not.toContain("there already");
+    expect(start.output()).not.toContain("apiserver, pid");
+    expect(start.output()).toContain(`kubectl --kubeconfig ${file} get nodes`);
+    start.end("SIGINT");
+    expect(await start.ended).toBe(130);
+
+    const removing = startHere([...flags, "--remove", "--yes"]);
+    expect(await removing.ended).toBe(0);
+    expect(removing.output()).toMatch(
+      new RegExp(`removed Node ${NODE}\n[^]*removed Namespace rollcall-system\n$`),
+    );
+  });
 });
 
 /** Runs a command that `npm start` printed. */
 function runAgain(command: string): { stop: () => Promise<void> } {
   const child = spawn("sh", ["-c", `exec ${command}`], { stdio: "ignore" });
   const ended = new Promise<void>((done) => child.once("exit", () => done()));
+  // Workerd that is asked to end waits for its sockets.
   const stop = () => {
-    child.kill("SIGTERM");
+    child.kill("SIGKILL");
     return ended;
   };
   return { stop };
