@@ -137,8 +137,10 @@ async function socketPlace<W extends WorkerAccess>(
   };
 }
 
+/** No Node is given up by its controller, however slow a computer is. */
 async function embeddedApiserver(folder: string): Promise<PlacedApiserver> {
-  const apiserver = await startApiserver({ dir: join(folder, "cluster"), port: 0 });
+  const nodeLifecycle = { monitorGracePeriodMs: 600_000 };
+  const apiserver = await startApiserver({ dir: join(folder, "cluster"), port: 0, nodeLifecycle });
   const { url: kubeUrl, caFile, adminToken: kubeToken } = apiserver;
   const kubeCa = readFileSync(caFile, "utf8");
   writeKubeconfig(join(folder, "kubeconfig"), kubeUrl, kubeCa, kubeToken);
