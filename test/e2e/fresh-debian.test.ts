@@ -60,18 +60,19 @@ const WAYS: readonly Way[] = hasNode
 const UNIT = "rollcall-node-shim.service";
 
 describe.skipIf(missing !== null)(`a fresh Debian${missing === null ? "" : ` (skipped: ${missing})`}`, () => {
-  const folder = temporaryFolder();
+  let folder: ReturnType<typeof temporaryFolder>;
   let machine: DebianMachine;
   let cluster: Start;
   let url: string;
   beforeAll(async () => {
+    folder = temporaryFolder();
     if (packages === undefined) await buildPackages(join(folder.path, "packages"), hasNode ? "all" : "amd64");
     cluster = startLocal(["--state", join(folder.path, "cluster")]);
     [, url = ""] = await cluster.printed(/^Worker ready at (http:\S+)/m);
   });
   afterEach(() => machine?.stop());
   afterAll(async () => {
-    cluster?.process.kill("SIGINT");
+    cluster?.end("SIGINT");
     await cluster?.ended;
     folder.remove();
   });

@@ -36,6 +36,7 @@ describe("an operator who does as the pages say", () => {
   });
 
   it("keeps contexts, and asks by one of them", async () => {
+    for (const { report } of machines) await report();
     const folder = join(reader.home, ".config/rollcall");
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, "prod"), "a-secret", { mode: 0o600 });

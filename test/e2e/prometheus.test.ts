@@ -24,12 +24,13 @@ interface Series {
 }
 
 describe.skipIf(!hasPrometheus)("a real Prometheus", () => {
-  const folder = mkdtempSync(join(tmpdir(), "rollcall-prometheus-"));
+  let folder = "";
   const parts = localParts(() => undefined);
   let worker: LocalWorker;
   let url = "";
 
   beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "rollcall-prometheus-"));
     const secret = randomSecret();
     worker = await localWorker(folder);
     await worker.deploy({
@@ -70,8 +71,8 @@ describe.skipIf(!hasPrometheus)("a real Prometheus", () => {
     return (await api<{ result: Series[] }>(`query?query=${encodeURIComponent(expression)}`)).result;
   }
 
-  /** A scrape may come late on a machine that has much to do. */
-  const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 60_000, interval: 100 });
+  /** A scrape may come late; this only ends what hangs. */
+  const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 110_000, interval: 100 });
 
   it("scrapes with the secret, as OpenMetrics, and takes every line", () =>
     eventually(async () => {

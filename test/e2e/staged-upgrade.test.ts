@@ -37,13 +37,14 @@ describe.skipIf(missing !== null)(
   `a machine with the timer of upgrades${why}`,
   { timeout: PATIENCE_MS },
   () => {
-    const folder = temporaryFolder();
+    let folder: ReturnType<typeof temporaryFolder>;
     const ends: (() => void)[] = [];
     let machine: DebianMachine;
     /** What the played Worker gives a machine that asks, and the versions that have asked. */
     let given: string | null = null;
     const asking: string[] = [];
     beforeAll(async () => {
+      folder = temporaryFolder();
       const worker = await playWorker();
       const repository = await publishVersions();
       machine = await bootDebian(root, "edge-7");
