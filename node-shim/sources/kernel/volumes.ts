@@ -63,6 +63,11 @@ function inUse(known: ReadonlyMap<string, Known>, warn: Warn): string[] {
     if (volume.ok) names.add(volume.value);
     else if (faults++ < FAULTS_NAMED) warn(`volume ${path}`, `left out: ${volume.error}`);
   }
+  return reportedNames(names, warn);
+}
+
+/** Sorted; the first of them where a report cannot hold all, with a warning. */
+export function reportedNames(names: ReadonlySet<string>, warn: Warn): string[] {
   const reported = firstThatFit([...names].sort());
   if (reported.length < names.size)
     warn(

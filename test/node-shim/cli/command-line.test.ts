@@ -10,6 +10,10 @@ import type { StatusFile } from "../../../node-shim/status/status-file.ts";
 import type { Report } from "../../../shared/protocol/report.ts";
 import { commandLine } from "./command-line.ts";
 import { JOIN_TOKEN, type MachineFolder, machineFolder, NO_RUNTIME } from "./machine-folder.ts";
+import { withoutWaits } from "../base/timers.ts";
+
+/** How long join waits before it asks again. */
+const BETWEEN_ATTEMPTS_MS = 1000;
 
 let folder: MachineFolder;
 beforeEach(() => {
@@ -294,6 +298,7 @@ describe("join", () => {
   ])(
     "%s → 1, one line, the folder is free, and it can be tried again",
     async (_situation, status, body, line) => {
+      withoutWaits(BETWEEN_ATTEMPTS_MS);
       const url = await serve((_request, response) => {
         response.statusCode = status;
         response.end(body);
@@ -326,6 +331,7 @@ describe("join", () => {
     }
 
     it("for a while → enrolled", async () => {
+      withoutWaits(BETWEEN_ATTEMPTS_MS);
       const { url } = await lateWorker(4);
       expect(await commandLine(joined(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN })).toMatchObject({
         code: 0,
@@ -334,6 +340,7 @@ describe("join", () => {
     });
 
     it("all the time → gives up after nine requests, and says so", async () => {
+      withoutWaits(BETWEEN_ATTEMPTS_MS);
       const { url, asked } = await lateWorker(Number.POSITIVE_INFINITY);
       const { code, stderr } = await commandLine(joined(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
       expect({ code, stderr, asked: asked() }).toEqual({

@@ -12,14 +12,15 @@ import { fakeClock } from "../base/fake-clock.ts";
 export const FACTS = { platform: { os: "linux", architecture: "amd64" } } as Facts;
 export const vitals = (available: number): Vitals => ({ signals: { "memory.available": [available, 1000] } });
 
+/** Of a request and of an upgrade, by timers of their own. */
+const DEADLINE_MS = 9000;
+
 export interface LinkSituation {
   choice?: TransportChoice;
   random?: number;
   outbound?: Outbound;
   /** The Worker's, where it is not at http://127.0.0.1. */
   origin?: string;
-  /** Of the upgrade, by the clock on the wall. */
-  deadlineMs?: number;
 }
 
 export type LinkedMachine = Awaited<ReturnType<typeof linkedMachine>>;
@@ -29,18 +30,18 @@ export async function linkedMachine(
   worker: { port: number },
   { choice = "auto", random = 0, ...more }: LinkSituation = {},
 ) {
-  const { outbound = DIRECTLY, origin = `http://127.0.0.1:${worker.port}`, deadlineMs = 9000 } = more;
+  const { outbound = DIRECTLY, origin = `http://127.0.0.1:${worker.port}` } = more;
   const clock = fakeClock();
   const lines: string[] = [];
   const seen: TransportInUse[] = [];
   const key = await makeMachineKey();
   const own = { name: "edge-1", origin, key, kid: `1.${key.thumbprint}.e.m` };
-  const { send, close } = httpTransport(origin, 9000, outbound);
+  const { send, close } = httpTransport(origin, DEADLINE_MS, outbound);
   let asked = 0;
   const link = new Link({
     machine: own,
     outbound,
-    deadlineMs,
+    deadlineMs: DEADLINE_MS,
     clock,
     choice,
     random: () => random,

@@ -19,6 +19,8 @@ import {
   tlsWorker,
   WORKER_NAME,
 } from "./connect-proxy.ts";
+import { eventually } from "../base/eventually.ts";
+import { heldTimers } from "../base/timers.ts";
 
 const REQUEST: TransportRequest = { method: "POST", path: "/v1", headers: {}, body: "{}" };
 const LONG_MS = 30_000;
@@ -56,13 +58,13 @@ async function proxy(onConnect: (asked: Asked) => void, own?: Pems) {
   return served;
 }
 
-function transport(proxyUrl: string, workerPort: number, { trusting = true, deadlineMs = LONG_MS } = {}) {
+function transport(proxyUrl: string, workerPort: number, { trusting = true } = {}) {
   const origin = `https://${WORKER_NAME}:${workerPort}`;
   const outbound = {
     proxy: proxyTo(origin, { HTTPS_PROXY: proxyUrl }),
     trust: trusting ? authorities(caFile, {}) : undefined,
   };
-  const made = httpTransport(origin, deadlineMs, outbound);
+  const made = httpTransport(origin, LONG_MS, outbound);
   closing.push(made.close);
   return made;
 }
@@ -264,27 +266,39 @@ describe("the deadline is that of proxy and Worker together", () => {
   test.each<[situation: string, onConnect: (asked: Asked) => void]>([
     ["never answers", () => undefined],
     ["stops within its answer", answer("HTTP/1.1 200 OK\r\nVia:")],
-  ])(
-    "a proxy that %s → the proxy is late, and its connection is dropped",
-    { timeout: 20_000 },
-    async (_situation, onConnect) => {
-      const through = await proxy(onConnect);
-      await expect(transport(url(through), 1, { deadlineMs: 100 }).send(REQUEST)).rejects.toThrow(
-        `the proxy ${url(through)} has opened no connection within 0.1 s`,
-      );
-      await Promise.all(through.asked.map(({ socket }) => gone(socket)));
-    },
-  );
+  ])("a proxy that %s → the proxy is late, and its connection is dropped", async (_situation, onConnect) => {
+    const pass = heldTimers();
+    const through = await proxy(onConnect);
+    const late = expect(transport(url(through), 1).send(REQUEST)).rejects.toThrow(
+      `the proxy ${url(through)} has opened no connection within 30 s`,
+    );
+    await eventually(() => through.asked).toHaveLength(1);
+    pass(LONG_MS);
+    await late;
+    await Promise.all(through.asked.map(({ socket }) => gone(socket)));
+  });
 
-  test.each<[situation: string, after: (asked: Asked) => void]>([
-    ["a tunnel that leads nowhere", answer("HTTP/1.1 200 OK\r\n\r\n")],
+  test.each<[situation: string, after: (asked: Asked, reached: () => void) => void]>([
+    [
+      "a tunnel that leads nowhere",
+      ({ socket }, reached) => {
+        // What comes next is the client's greeting of TLS.
+        socket.once("data", reached);
+        socket.write("HTTP/1.1 200 OK\r\n\r\n");
+      },
+    ],
     ["a Worker that never answers", ({ join }) => join()],
   ])("%s → no answer, through the proxy", async (_situation, after) => {
-    const served = await worker(() => undefined);
-    const through = await proxy(after);
-    await expect(transport(url(through), served.port, { deadlineMs: 150 }).send(REQUEST)).rejects.toThrow(
-      `no answer within 0.15 s (through the proxy ${url(through)})`,
+    const pass = heldTimers();
+    const reached = Promise.withResolvers<void>();
+    const served = await worker(() => reached.resolve());
+    const through = await proxy((asked) => after(asked, reached.resolve));
+    const late = expect(transport(url(through), served.port).send(REQUEST)).rejects.toThrow(
+      `no answer within 30 s (through the proxy ${url(through)})`,
     );
+    await reached.promise;
+    pass(LONG_MS);
+    await late;
     await Promise.all(through.asked.map(({ socket }) => gone(socket)));
   });
 

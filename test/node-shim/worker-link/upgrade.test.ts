@@ -14,6 +14,7 @@ import { eventually } from "../base/eventually.ts";
 import { type Asked, connectProxy, type Pems, selfSigned, WORKER_NAME } from "./connect-proxy.ts";
 import { type Behaviour, fakeGateway, type FakeGateway } from "./fake-gateway.ts";
 import { linkedMachine, type LinkedMachine } from "./linked-machine.ts";
+import { heldTimers } from "../base/timers.ts";
 
 let folder: { path: string; remove: () => void };
 let pems: Pems;
@@ -33,10 +34,7 @@ afterEach(() => {
 });
 
 /** A machine behind a proxy, and the Worker. */
-async function behind(
-  onConnect: (asked: Asked) => void,
-  { deadlineMs, ...behaviour }: Partial<Behaviour> & { deadlineMs?: number } = {},
-) {
+async function behind(onConnect: (asked: Asked) => void, behaviour: Partial<Behaviour> = {}) {
   const gateway = await fakeGateway(behaviour, pems);
   const proxy = await connectProxy(onConnect);
   const origin = `https://${WORKER_NAME}:${gateway.port}`;
@@ -44,7 +42,7 @@ async function behind(
     proxy: proxyTo(origin, { HTTPS_PROXY: `http://edge:Secret@127.0.0.1:${proxy.port}` }),
     trust: authorities(caFile, {}),
   };
-  const edge = await linkedMachine(gateway, { origin, outbound, ...(deadlineMs && { deadlineMs }) });
+  const edge = await linkedMachine(gateway, { origin, outbound });
   closing.push(gateway.close, proxy.close, edge.close);
   return { gateway, proxy, edge };
 }
@@ -127,11 +125,17 @@ describe("a proxy that spoils sockets → after three of them HTTP alone, and no
   });
 
   it("holds the upgrade back", async () => {
-    const { gateway, edge } = await behind(({ join }) => join(), { upgrade: "nothing", deadlineMs: 300 });
-    for (let attempts = 0; attempts < 3; attempts++) await attempt(edge);
+    const { gateway, edge } = await behind(({ join }) => join(), { upgrade: "nothing" });
+    const pass = heldTimers();
+    for (let attempts = 1; attempts <= 3; attempts++) {
+      const attempted = attempt(edge);
+      await eventually(() => upgrades(gateway)).toBe(attempts);
+      pass(9000);
+      await attempted;
+    }
     await expectHttpAlone(gateway, edge);
     expect(edge.lines).toEqual([
-      "info reports go by HTTP; no socket: no answer within 0.3 s to the upgrade: a proxy on the way may hold it back",
+      "info reports go by HTTP; no socket: no answer within 9 s to the upgrade: a proxy on the way may hold it back",
     ]);
   });
 

@@ -11,6 +11,7 @@ import {
 } from "../../../node-shim/worker-link/websocket.ts";
 import { eventually } from "../base/eventually.ts";
 import { listening } from "./connect-proxy.ts";
+import { heldTimers } from "../base/timers.ts";
 
 const MAX_BYTES = 1000;
 let closing: (() => void)[] = [];
@@ -50,12 +51,12 @@ async function plain(onData: (socket: Socket, head: string) => void): Promise<nu
   return port;
 }
 
-function open(port: number, { deadlineMs = 10_000, signal = new AbortController().signal } = {}) {
+function open(port: number, { signal = new AbortController().signal } = {}) {
   const agent = new Agent({ keepAlive: true });
   closing.push(() => agent.destroy());
   const url = new URL(`http://127.0.0.1:${port}/v1/x?t=1`);
   const headers = { authorization: "Bearer token" };
-  return openWebSocket({ url, headers, agent, deadlineMs, signal, maxBytes: MAX_BYTES });
+  return openWebSocket({ url, headers, agent, deadlineMs: 10_000, signal, maxBytes: MAX_BYTES });
 }
 
 async function opened(port: number) {
@@ -210,12 +211,18 @@ describe("with something else → no WebSocket, and why", () => {
     ["nothing", () => undefined],
     ["a head without its body", answering("HTTP/1.1 200 OK\ncontent-length: 5\n\nx")],
   ])("%s within the deadline → late, and the connection ends", async (_, onData) => {
+    const pass = heldTimers();
+    const asked = Promise.withResolvers<void>();
     let gone = false;
     const port = await plain((socket) => {
       socket.once("close", () => (gone = true));
       onData(socket);
+      asked.resolve();
     });
-    expect(await open(port, { deadlineMs: 100 })).toEqual({ ok: false, error: { reason: "late" } });
+    const opened = open(port);
+    await asked.promise;
+    pass(10_000);
+    expect(await opened).toEqual({ ok: false, error: { reason: "late" } });
     await eventually(() => gone).toBe(true);
   });
 

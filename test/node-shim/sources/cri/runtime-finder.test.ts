@@ -9,6 +9,7 @@ import { type RuntimeFinder, runtimeFinder } from "../../../../node-shim/sources
 import { type GrpcServer, grpcServer, serve } from "../../../../node-shim/wire/grpc/server.ts";
 import { success } from "../../../../shared/result.ts";
 import { place, type Place } from "../../wire/grpc/socket.ts";
+import { eventually } from "../../base/eventually.ts";
 
 let at: Place;
 let nowMs: number;
@@ -197,7 +198,7 @@ describe("later", () => {
     await runtime("a", () => promise);
     const finder = find("a");
     const look = finder.refresh();
-    await expect.poll(() => asked).toEqual(["a"]);
+    await eventually(() => asked).toEqual(["a"]);
     expect([finder.snapshot(), flips]).toEqual([null, 0]);
     resolve();
     await look;
@@ -262,7 +263,7 @@ describe("later", () => {
     expect(said).toHaveLength(1);
     await server.close();
     const before = existsSync(socket("a")) ? statSync(socket("a")).ctimeMs : 0;
-    await expect.poll(() => Date.now()).toBeGreaterThan(before + 10);
+    await eventually(() => Date.now()).toBeGreaterThan(before + 10);
     await runtime("a");
     await pass(finder, 10_000);
     expect(found(finder)).toBe("a");
@@ -273,7 +274,7 @@ it("closed while a runtime is asked → ends at once, and nothing is said", asyn
   await runtime("a", () => new Promise(() => undefined));
   const finder = find("a");
   const look = finder.refresh();
-  await expect.poll(() => asked).toEqual(["a"]);
+  await eventually(() => asked).toEqual(["a"]);
   finder.close();
   await look;
   expect([finder.snapshot(), flips, said, timers]).toEqual([null, 0, [], []]);

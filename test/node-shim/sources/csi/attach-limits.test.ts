@@ -7,6 +7,7 @@ import { sayOnce } from "../../../../node-shim/base/warn.ts";
 import { FACTS_LIMITS } from "../../../../shared/protocol/limits.ts";
 import { factsSchema } from "../../../../shared/protocol/facts.ts";
 import { type DriverWish, kubeletFolder, serveDriver } from "./driver.ts";
+import { eventually } from "../../base/eventually.ts";
 
 const EBS: DriverWish = { name: "ebs.csi.aws.com", limit: [25] };
 
@@ -20,7 +21,7 @@ function machine() {
   const { read } = attachLimits({ rootDir, nowMs: () => clock.nowMs, sleep: never, warn });
   const socket = (name: string) => join(rootDir, "plugins_registry", name);
   /** What is read once it is so: drivers are asked in the background. */
-  const told = () => expect.poll(read, { timeout: 20_000, interval: 20 });
+  const told = () => eventually(read);
   return { rootDir, said, clock, read, socket, told };
 }
 
@@ -100,7 +101,7 @@ it("a driver is asked once; after a failure again a minute later; a new socket a
   await read();
   expect(calls).toEqual(["GetInfo", "NodeGetInfo"]);
   clock.nowMs = ASK_AGAIN_MS;
-  await expect.poll(() => read().then(() => calls.length)).toBe(4);
+  await eventually(() => read().then(() => calls.length)).toBe(4);
   stop();
   const stopNext = await serveDriver(socket("d.sock"), EBS, calls);
   await told().toEqual({ "ebs.csi.aws.com": 25 });
@@ -123,12 +124,12 @@ it("a driver that hangs → holds up no report, and nobody else's limit that is 
     return Promise.resolve();
   };
   const { read, close } = attachLimits({ rootDir, nowMs: () => 0, sleep, warn: () => undefined });
-  await expect.poll(read).toEqual({ "ebs.csi.aws.com": 25 });
+  await eventually(read).toEqual({ "ebs.csi.aws.com": 25 });
   expect(waited).toBe(1);
   // Its call would keep the process alive.
-  await expect.poll(() => calls).toEqual(["GetInfo", "NodeGetInfo"]);
+  await eventually(() => calls).toEqual(["GetInfo", "NodeGetInfo"]);
   close();
-  await expect.poll(() => calls).toEqual(["GetInfo", "NodeGetInfo", "cancelled"]);
+  await eventually(() => calls).toEqual(["GetInfo", "NodeGetInfo", "cancelled"]);
 });
 
 test.each([

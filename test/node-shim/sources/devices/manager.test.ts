@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import type { DeviceManager } from "../../../../node-shim/sources/devices/manager.ts";
+import { writeRecord } from "../../../../node-shim/sources/devices/record.ts";
 import { STOP_GRACE_MS } from "../../../../node-shim/sources/devices/resources.ts";
 import { FACTS_LIMITS } from "../../../../shared/protocol/limits.ts";
 import { factsSchema } from "../../../../shared/protocol/facts.ts";
@@ -88,17 +89,22 @@ describe("a plugin", () => {
     },
   );
 
-  it("registers 128 resources and one more → the last is refused, and the facts are accepted", async () => {
-    const { folder, startShim } = machine();
+  it("registers the 128th resource and one more → the last is refused, and the facts are accepted", async () => {
+    const { folder, stateFolder, startShim } = machine();
+    const names = Array.from({ length: FACTS_LIMITS.extendedResources }, (_, at) => `example.com/r${at}`);
+    const [first = "", last = ""] = [names[0], names.at(-1)];
+    // All but one are known from the process before.
+    writeRecord(stateFolder, { registered: names.slice(0, -1), removed: [] });
     const shim = await startShim();
     const plugin = await vendorPlugin(folder, "many.sock");
     plugin.list({ a: "Healthy" });
-    for (let index = 0; index < FACTS_LIMITS.extendedResources; index++)
-      expect(await plugin.register(`example.com/r${index}`)).toBeNull();
+    expect(await plugin.register(last)).toBeNull();
     expect(await plugin.register(GPU)).toBe(`${GPU}: there are 128 resources already`);
-    expect(await plugin.register("example.com/r0")).toBeNull();
-    await eventually(async () => Object.keys((await shim.read()).capacity)).toHaveLength(128);
-    expect(factsSchema.shape.devices.safeParse(await shim.read()).error).toBeUndefined();
+    expect(await plugin.register(first)).toBeNull();
+    await eventually(async () => (await shim.read()).capacity).toMatchObject({ [first]: 1, [last]: 1 });
+    const devices = await shim.read();
+    expect(Object.keys(devices.capacity)).toHaveLength(128);
+    expect(factsSchema.shape.devices.safeParse(devices).error).toBeUndefined();
   });
 });
 

@@ -6,7 +6,11 @@ import { runtimeMonitor, type RuntimeMonitor } from "../../../../node-shim/sourc
 import { dockerClient } from "../../../../node-shim/sources/docker/client.ts";
 
 export const FOLDER = join(tmpdir(), `rollcall-docker-${process.pid}`);
-export const DOCKER = { socketPath: join(FOLDER, "docker.sock"), deadlineMs: 1000 };
+/** No test of this suite waits for the deadline. */
+export const DOCKER = { socketPath: join(FOLDER, "docker.sock"), deadlineMs: 60_000 };
+
+/** For a Docker that never answers. A process has one deadline: systeminformation reads it once. */
+export const SHORT_DEADLINE_MS = 1000;
 
 /** An empty folder; the answer removes it. */
 export function makeFolder(): () => void {
@@ -17,10 +21,14 @@ export function makeFolder(): () => void {
 }
 
 /** Watches that Docker whenever it is asked to; what it warns of goes to `said`. */
-export function dockerMonitor(said: string[], nowMs: () => number): RuntimeMonitor {
+export function dockerMonitor(
+  said: string[],
+  nowMs: () => number,
+  deadlineMs = DOCKER.deadlineMs,
+): RuntimeMonitor {
   const warn = (source: string, message: string) => void said.push(`${source}: ${message}`);
   return runtimeMonitor({
-    client: (onConnect) => dockerClient({ ...DOCKER, warn, onConnect }),
+    client: (onConnect) => dockerClient({ ...DOCKER, deadlineMs, warn, onConnect }),
     nodeStatusMaxImages: 50,
     nowMs,
     every: () => () => undefined,

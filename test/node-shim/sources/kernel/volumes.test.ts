@@ -1,15 +1,16 @@
 // What a kubelet wrote beside its CSI volumes → volumes in use, on real folders. No volume is mounted.
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { describe, expect, it, test } from "vitest";
+import { describe, expect, it, onTestFinished, test } from "vitest";
 import {
+  reportedNames,
   VOLUME_DATA_BYTES,
   VOLUME_NAMES_BYTES,
   volumeScanner,
 } from "../../../../node-shim/sources/kernel/volumes.ts";
 import { sayOnce } from "../../../../node-shim/base/warn.ts";
 import { FACTS_LIMITS } from "../../../../shared/protocol/limits.ts";
-import { rootWith } from "./tree.ts";
+import { temporaryFolder } from "../../base/temporary-folder.ts";
 
 const CSI = "/plugins/kubernetes.io/csi";
 /** No test waits for it, however slow the disk. */
@@ -20,7 +21,8 @@ const data = (driverName: string, volumeHandle: string) =>
 
 /** A kubelet's folder with these files, by their path below its CSI plugin's. */
 function kubeletFolder(files: Record<string, string> = {}) {
-  const rootDir = rootWith("vm", {});
+  const { path: rootDir, remove } = temporaryFolder();
+  onTestFinished(remove);
   const said: string[] = [];
   const warn = sayOnce((source, message) => said.push(`${source}: ${message}`));
   const path = (file: string) => join(rootDir, CSI, file);
@@ -128,36 +130,32 @@ describe("bad input", () => {
 });
 
 describe("what a report can carry", () => {
-  const many = (count: number, handle: (index: number) => string) => {
-    const entries = Array.from({ length: count }, (_, index) => [
-      `d/${index}/vol_data.json`,
-      data("d", handle(index)),
-    ]);
-    return kubeletFolder(Object.fromEntries(entries) as Record<string, string>);
+  const many = (count: number, name: (index: number) => string) => {
+    const said: string[] = [];
+    const names = new Set(Array.from({ length: count }, (_, index) => name(count - 1 - index)));
+    const inUse = reportedNames(names, (source, message) => void said.push(`${source}: ${message}`));
+    return { inUse, said };
   };
 
-  it("2048 volumes → all of them; one more → the first 2048 by name, and it is said", async () => {
-    const handle = (index: number) => String(index).padStart(5, "0");
-    const { scan, said, put } = many(FACTS_LIMITS.volumes, handle);
-    const all = await scan();
-    expect(all.inUse).toHaveLength(2048);
-    expect(all.inUse.at(-1)).toBe("kubernetes.io/csi/d^02047");
-    expect(said).toEqual([]);
-    put("d/more/vol_data.json", data("d", handle(FACTS_LIMITS.volumes)));
-    expect(await scan()).toEqual(all);
-    expect(said).toEqual(["volumes: 2049 are in use, of which the first 2048 by name can be reported"]);
+  test.each([
+    [FACTS_LIMITS.volumes, []],
+    [FACTS_LIMITS.volumes + 1, ["volumes: 2049 are in use, of which the first 2048 by name can be reported"]],
+  ])("%i volumes → at most 2048, the first ones by name", (count, lines) => {
+    const { inUse, said } = many(count, (index) => String(index).padStart(5, "0"));
+    expect(inUse).toHaveLength(2048);
+    expect([inUse[0], inUse.at(-1)]).toEqual(["00000", "02047"]);
+    expect(said).toEqual(lines);
   });
 
   const PER_NAME = VOLUME_NAMES_BYTES / 128;
   test.each([
     [128, []],
     [129, ["volumes: 128 are in use, of which the first 127 by name can be reported"]],
-  ])("names of 512 bytes, all but one, which is %i − 128 longer → below 64 KiB", async (extra, lines) => {
-    const width = PER_NAME - "kubernetes.io/csi/d^".length;
-    const { scan, said } = many(128, (index) =>
-      String(index).padStart(index === 0 ? width + extra - 128 : width, "0"),
+  ])("names of 512 bytes, all but one, which is %i − 128 longer → below 64 KiB", (extra, lines) => {
+    const { inUse, said } = many(128, (index) =>
+      String(index).padStart(index === 0 ? PER_NAME + extra - 128 : PER_NAME, "0"),
     );
-    expect((await scan()).inUse).toHaveLength(128 - lines.length);
+    expect(inUse).toHaveLength(128 - lines.length);
     expect(said).toEqual(lines);
   });
 });

@@ -15,6 +15,7 @@ import { encode } from "../../../../node-shim/wire/grpc/encode.ts";
 import { frame } from "../../../../node-shim/wire/grpc/frames.ts";
 import { type Fault, faultText } from "../../../../node-shim/wire/grpc/status.ts";
 import { place, type Place } from "./socket.ts";
+import { heldTimers } from "../../base/timers.ts";
 
 const TEXT = { text: [1, "string"] } as const;
 const ECHO: Method<typeof TEXT, typeof TEXT> = { path: "/test.Test/Echo", request: TEXT, answer: TEXT };
@@ -123,12 +124,17 @@ describe("beside grpc-js", () => {
   });
 
   test("no answer by the deadline → DeadlineExceeded on both sides", async () => {
-    const { promise: cancelled, resolve } = Promise.withResolvers<void>();
-    await grpcJsServer((call) => void call.on("cancelled", () => resolve()));
-    expect(await said(ask("hello", 20))).toBe(
-      "rpc error: code = DeadlineExceeded desc = context deadline exceeded",
-    );
-    await cancelled;
+    const pass = heldTimers();
+    const [called, cancelled] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await grpcJsServer((call) => {
+      call.on("cancelled", () => cancelled.resolve());
+      called.resolve();
+    });
+    const answer = said(ask());
+    await called.promise;
+    pass(LONG_MS);
+    expect(await answer).toBe("rpc error: code = DeadlineExceeded desc = context deadline exceeded");
+    await cancelled.promise;
   });
 
   test("the server is told the deadline", async () => {
@@ -283,8 +289,13 @@ describe("servers that are no good", () => {
   });
 
   test("a server that is silent → the deadline", async () => {
-    await socketServer(() => undefined);
-    expect(await said(ask("hello", 20))).toMatch(/DeadlineExceeded/);
+    const pass = heldTimers();
+    const called = Promise.withResolvers<void>();
+    await socketServer(() => called.resolve());
+    const answer = said(ask());
+    await called.promise;
+    pass(LONG_MS);
+    expect(await answer).toMatch(/DeadlineExceeded/);
   });
 
   test("bytes that are no HTTP/2 → Unavailable", async () => {

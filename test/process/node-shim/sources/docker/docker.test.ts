@@ -7,7 +7,13 @@ import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { RuntimeMonitor } from "../../../../../node-shim/sources/cri/monitor.ts";
 import { fileTar } from "../../../../node-shim/sources/cri/image-archive.ts";
-import { DOCKER, dockerMonitor, FOLDER, makeFolder } from "../../../../node-shim/sources/docker/place.ts";
+import {
+  DOCKER,
+  dockerMonitor,
+  FOLDER,
+  makeFolder,
+  SHORT_DEADLINE_MS,
+} from "../../../../node-shim/sources/docker/place.ts";
 
 const isMissing = process.getuid?.() !== 0 || spawnSync("dockerd", ["--version"]).error !== undefined;
 
@@ -23,7 +29,7 @@ describe.skipIf(isMissing)(`dockerd${isMissing ? " (skipped: needs root and dock
     await start();
     await importImage("small", 10);
     await importImage("large", 100_000);
-    monitor = dockerMonitor(said, () => nowMs);
+    monitor = dockerMonitor(said, () => nowMs, SHORT_DEADLINE_MS);
   });
   afterAll(async () => {
     monitor.close();
