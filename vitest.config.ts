@@ -73,7 +73,6 @@ export default defineConfig({
   test: {
     // Often a test waits for a process of its own: two workers would leave two cores idle now and then.
     maxWorkers: 3,
-    globalSetup: "test/infra/local/apiserver/shared-setup.ts",
     projects: [
       {
         test: {
@@ -91,7 +90,12 @@ export default defineConfig({
       ofPrograms("e2e", { isolate: false, globalSetup: [leaks.globalSetup, "test/e2e/shared-setup.ts"] }),
       ofPrograms("page", leaks),
       ofPrograms("deploy", leaks),
-      ofPrograms("cluster", leaks),
+      ofPrograms("cluster", {
+        globalSetup: [leaks.globalSetup, "test/cluster/servers-setup.ts"],
+        // Files wait for each other's turns on a server: one that waits must not keep another one from a worker.
+        maxWorkers: 10,
+        sequence: { groupOrder: 1 },
+      }),
       inWorkerd("shared-in-workerd", SHARED),
       ofPrograms("runtimes"),
       ofPrograms("release"),

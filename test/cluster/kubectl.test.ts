@@ -1,13 +1,12 @@
 // What kubectl prints on the embedded apiserver is what it prints on a real one. Runs where KUBEBUILDER_ASSETS names a
 // folder with etcd, kube-apiserver and kubectl; with KUBECTL_1_32, the path of a kubectl of that age, for it too.
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Cluster, follow, kubectl, normalise, sharedCluster, startEmbedded } from "../e2e/kubectl.ts";
+import { type Cluster, follow, kubectl, normalise, clusterAt, startEmbedded } from "./kubectl.ts";
 import { type Step, stories } from "./kubectl-stories.ts";
+import { assets, KUBECTL, sharedServer } from "./servers.ts";
 
-const assets = process.env["KUBEBUILDER_ASSETS"];
 const older = process.env["KUBECTL_1_32"];
-const programs: [title: string, program: string][] = [["kubectl", join(assets ?? "", "kubectl")]];
+const programs: [title: string, program: string][] = [["kubectl", KUBECTL]];
 if (older) programs.push(["kubectl 1.32", older]);
 
 /** The story's own names: two programs never touch the same objects. */
@@ -46,11 +45,11 @@ async function runAll(program: string, cluster: Cluster, steps: Step[], suffix: 
   return outputs;
 }
 
-describe.skipIf(!assets)("what kubectl prints", () => {
+describe.skipIf(assets === "")("what kubectl prints", () => {
   let embedded: Cluster;
   let real: Cluster;
   beforeAll(async () => {
-    [embedded, real] = await Promise.all([startEmbedded(), sharedCluster()]);
+    [embedded, real] = await Promise.all([startEmbedded(), sharedServer().then(clusterAt)]);
   });
   afterAll(async () => {
     await Promise.all([embedded, real].map((cluster) => cluster.stop()));

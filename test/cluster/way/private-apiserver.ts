@@ -1,7 +1,7 @@
 // An apiserver with an authority of its own, real where there is one, and the way to it: a Tunnel behind Access. The Worker's
 // token is past half of its life, so that it is renewed at once, through the Tunnel as well.
-import { generateKeyPairSync, randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createPrivateKey, randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createTokenSigner } from "../../../infra/local/apiserver/access/service-account-tokens.ts";
 import { startApiserver } from "../../../infra/local/apiserver/serve.ts";
@@ -10,6 +10,7 @@ import { startRealApiserver } from "../../../infra/local/real-apiserver.ts";
 import { ROOT } from "../../e2e/local-cluster.ts";
 import { thisRun } from "../../e2e/run-record.ts";
 import type { PlacedApiserver } from "../../e2e/sockets/socket-place.ts";
+import { makeServiceAccountKey, SERVICE_ACCOUNT_KEY, type ServerAddress } from "../running-server.ts";
 import { type ServiceToken, startTunnel, type Tunnel } from "./tunnel.ts";
 
 const MINUTE_MS = 60_000;
@@ -23,20 +24,13 @@ export interface PrivateApiserver extends PlacedApiserver {
   pids: number[];
 }
 
-/** `assets`: $KUBEBUILDER_ASSETS; undefined: the embedded apiserver. Its kubeconfig is FOLDER/kubeconfig. */
+/** `on`: a server, $KUBEBUILDER_ASSETS for one of its own, undefined: the embedded one. Writes FOLDER/kubeconfig. */
 export async function startPrivateApiserver(
   folder: string,
-  assets: string | undefined,
+  on: ServerAddress | string | undefined,
 ): Promise<PrivateApiserver> {
-  const dir = join(folder, "kube-apiserver");
-  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const pem = privateKey.export({ type: "sec1", format: "pem" });
-  writeFileSync(join(dir, "service-account.key"), pem, { mode: 0o600 });
-  const apiserver =
-    assets === undefined
-      ? { ...(await startApiserver({ dir, port: 0 })), pids: {} }
-      : await startRealApiserver({ dir, assets });
+  const { dir, ...apiserver } = await started(join(folder, "kube-apiserver"), on);
+  const privateKey = createPrivateKey(readFileSync(join(dir, SERVICE_ACCOUNT_KEY)));
   const ca = readFileSync(apiserver.caFile, "utf8");
   const cluster = writeKubeconfig(join(folder, "kubeconfig"), apiserver.url, ca, apiserver.adminToken);
   await applyFile(cluster, join(ROOT, "infra/rbac/rollcall.yaml"));
@@ -69,8 +63,17 @@ export async function startPrivateApiserver(
   };
 }
 
+/** Its `dir` holds the key of service accounts' tokens. */
+async function started(dir: string, on: ServerAddress | string | undefined) {
+  if (typeof on === "object") return { ...on, stop: () => Promise.resolve() };
+  makeServiceAccountKey(dir);
+  return on === undefined
+    ? { ...(await startApiserver({ dir, port: 0 })), dir, pids: {} }
+    : { ...(await startRealApiserver({ dir, assets: on })), dir };
+}
+
 /** Of the form that Cloudflare gives them. No log of this run may hold its secret. */
-export function newServiceToken(): ServiceToken {
+function newServiceToken(): ServiceToken {
   const secret = `cfast_${randomBytes(24).toString("hex")}`;
   thisRun().secret("service token", secret);
   return { id: `${randomBytes(16).toString("hex")}.access`, secret };

@@ -28,6 +28,8 @@ export interface MachineWish extends Pick<
   index: number;
   /** How often it reports; absent: every 2 s. */
   intervalMs?: number;
+  /** How often its status is written although nothing has changed; absent: every 5 minutes. */
+  statusMs?: number;
   /** Absent: 20 s. */
   leaseSeconds?: number;
   /** Where its connections go; absent: to the Worker itself. */
@@ -180,11 +182,14 @@ function runMachine({ machine, ticket }: OwnMachine, wish: MachineWish): Running
   });
 }
 
-function factsOf({ index, intervalMs = INTERVAL_MS, leaseSeconds = LEASE_SECONDS }: MachineWish): Facts {
+function factsOf(wish: MachineWish): Facts {
+  const { index, intervalMs = INTERVAL_MS, leaseSeconds = LEASE_SECONDS } = wish;
   const facts = simulatedFacts(index, defaultConfiguration());
+  const { statusMs = facts.settings.nodeStatusReportFrequencyMs } = wish;
   const settings = {
     ...facts.settings,
     nodeStatusUpdateFrequencyMs: intervalMs,
+    nodeStatusReportFrequencyMs: statusMs,
     nodeLeaseDurationSeconds: leaseSeconds,
   };
   return { ...facts, settings };

@@ -6,7 +6,7 @@ import {
   type RealApiserverOptions,
   startProgram,
   stopProgram,
-} from "../../../../infra/local/real-apiserver.ts";
+} from "../../infra/local/real-apiserver.ts";
 
 const READY_WITHIN_MS = 90_000;
 const POLL_MS = 50;

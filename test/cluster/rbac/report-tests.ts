@@ -24,7 +24,7 @@ import { NOTHING_REMEMBERED, type ReportedStatus } from "../../../shared/from-re
 import { setNodeStatus, updateNode } from "../../../shared/node/update-node.ts";
 import { kubeClient } from "../../../worker/kube/kube-client.ts";
 import { ownSetters } from "../../../worker/tick/own-setters.ts";
-import type { TestServer } from "../local/apiserver/test-server.ts";
+import type { TestServer } from "../../infra/local/apiserver/test-server.ts";
 import { anyOf, type Hints } from "./any-value.ts";
 import { success } from "../../../shared/result.ts";
 

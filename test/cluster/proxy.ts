@@ -5,8 +5,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, request as httpsRequest } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { loadCredentials } from "../../../infra/local/apiserver/certificates.ts";
-import type { Write } from "../../worker/support/fault.ts";
+import { loadCredentials } from "../../infra/local/apiserver/certificates.ts";
+import type { Write } from "../worker/support/fault.ts";
 
 /** What becomes of a request of the Worker's: it may be changed, or answered in the apiserver's place. */
 export interface Asked {
@@ -35,9 +35,7 @@ export interface Proxy {
   asked: Pick<Asked, "line" | "query">[];
   /** Ends the watches that are open, as an apiserver does when their time is over. */
   endWatches: () => void;
-  /** Connections are refused until `accept`. */
-  refuse: () => Promise<void>;
-  accept: () => Promise<void>;
+  stop: () => Promise<void>;
 }
 
 /** `folder` keeps its certificate. */
@@ -53,21 +51,16 @@ export async function startProxy(folder: string, target: string, targetCa: strin
     endWatches() {
       for (const watch of watches) watch.end();
     },
-    refuse: () =>
+    stop: () =>
       new Promise<void>((done) => {
         server.close(() => done());
         server.closeAllConnections();
       }),
-    accept: () => listen(port),
   };
   const server = createServer({ cert, key }, (incoming, outgoing) => {
     pass({ proxy, watches, target, ca: targetCa }, incoming, outgoing).catch(() => outgoing.destroy());
   });
-  const listen = (on: number) =>
-    new Promise<void>((done, failed) => {
-      server.once("error", failed).listen(on, "127.0.0.1", done);
-    });
-  await listen(0);
+  await new Promise<void>((done) => void server.listen(0, "127.0.0.1", done));
   const { port } = server.address() as AddressInfo;
   proxy.url = `https://127.0.0.1:${port}`;
   return proxy;

@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { create, rbac, sendUntil } from "../local/apiserver/contract/accounts.ts";
-import { type Received, type Sent, send, type TestServer } from "../local/apiserver/test-server.ts";
+import { create, rbac, sendUntil } from "../../infra/local/apiserver/contract/accounts.ts";
+import { type Received, type Sent, send, type TestServer } from "../../infra/local/apiserver/test-server.ts";
 import { accepted, configuration, fixtures, refused } from "./policy-cases.ts";
 
 const policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";

@@ -9,9 +9,8 @@ import { createApiserver } from "../../infra/local/apiserver/apiserver.ts";
 import { loadCredentials } from "../../infra/local/apiserver/certificates.ts";
 import { createFront, listen } from "../../infra/local/apiserver/front.ts";
 import { openStore } from "../../infra/local/apiserver/store.ts";
-import { startRealApiserver } from "../../infra/local/real-apiserver.ts";
 import { afterTimeout } from "../../infra/local/apiserver/timer.ts";
-import { sharedApiserver } from "../infra/local/apiserver/shared-apiserver.ts";
+import type { ServerAddress } from "./running-server.ts";
 
 export interface Cluster {
   kubeconfig: string;
@@ -64,16 +63,8 @@ export async function startEmbedded(): Promise<Cluster> {
   return clusterOf(dir, { url: `https://127.0.0.1:${port}`, ca, token: credentials.adminToken }, stop);
 }
 
-/** `assets` is the folder of etcd and kube-apiserver. */
-export async function startReal(assets: string): Promise<Cluster> {
-  const dir = folder();
-  const { url, caFile, adminToken, stop } = await startRealApiserver({ dir: dir.path, assets });
-  return clusterOf(dir, { url, ca: readFileSync(caFile, "utf8"), token: adminToken }, stop);
-}
-
-/** The real one that files share. */
-export async function sharedCluster(): Promise<Cluster> {
-  const { url, caFile, adminToken } = await sharedApiserver();
+/** A real one, which `stop` leaves. */
+export function clusterAt({ url, caFile, adminToken }: ServerAddress): Cluster {
   const server = { url, ca: readFileSync(caFile, "utf8"), token: adminToken };
   return clusterOf(folder(), server, () => Promise.resolve());
 }

@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import flowControl from "../../../infra/rbac/flow-control.yaml?raw";
-import { create, createGrantee, sendUntil } from "../local/apiserver/contract/accounts.ts";
-import { type Received, type Sent, send, type TestServer } from "../local/apiserver/test-server.ts";
+import { create, createGrantee, sendUntil } from "../../infra/local/apiserver/contract/accounts.ts";
+import { type Received, type Sent, send, type TestServer } from "../../infra/local/apiserver/test-server.ts";
 import { heldRequests, type HeldRequests } from "./held-requests.ts";
 
 const API = "/apis/flowcontrol.apiserver.k8s.io/v1";

@@ -2,7 +2,7 @@
 // request is a dry run against the fixtures.
 import type { Lease, Node } from "../../../shared/kubernetes/types.ts";
 import { adoptionPatch } from "../../../shared/node/adoption.ts";
-import type { Sent } from "../local/apiserver/test-server.ts";
+import type { Sent } from "../../infra/local/apiserver/test-server.ts";
 
 const NODES = "/api/v1/nodes";
 const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";

@@ -1,9 +1,5 @@
 // DaemonSets that tolerate everything, cut down to what decides on which Nodes they run, and how many Nodes that is.
-import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { AppsV1Api, CoreV1Api, type KubeConfig, type V1PodSpec } from "@kubernetes/client-node";
-import { ROOT, temporaryFolder } from "../../e2e/local-cluster.ts";
 
 const LINUX = { "kubernetes.io/os": "linux" };
 
@@ -79,19 +75,4 @@ export function daemonSets(admin: KubeConfig): DaemonSets {
       for (const { namespace, name } of INSTALLED) await apps.deleteNamespacedDaemonSet({ namespace, name });
     },
   };
-}
-
-/** Runs these command lines of kubectl's as a page has them. */
-export function runKubectl(assets: string, admin: KubeConfig, commands: readonly string[]): void {
-  const folder = temporaryFolder();
-  try {
-    const kubeconfig = join(folder.path, "kubeconfig");
-    writeFileSync(kubeconfig, admin.exportConfig(), { mode: 0o600 });
-    for (const command of commands) {
-      const [, ...args] = command.trim().split(" ");
-      execFileSync(join(assets, "kubectl"), ["--kubeconfig", kubeconfig, ...args], { cwd: ROOT });
-    }
-  } finally {
-    folder.remove();
-  }
 }

@@ -1,0 +1,8 @@
+// The contract of test/infra/local/apiserver, on a real kube-apiserver: a case that fails here is wrong.
+import { describe } from "vitest";
+import { describeContract } from "../infra/local/apiserver/contract/describe-contract.ts";
+import { assets, sharedServer, testServer } from "./servers.ts";
+
+describe.skipIf(assets === "")("kube-apiserver", () =>
+  describeContract(async () => testServer(await sharedServer())),
+);

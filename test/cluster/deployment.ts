@@ -1,0 +1,47 @@
+// A deployment on the shared server: infra/rbac, a Worker in workerd that writes there, the controller that ends namespaces where
+// there is one, and machines that report when a test has them report.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { CoreV1Api } from "@kubernetes/client-node";
+import { applyFile, workerToken, writeKubeconfig } from "../../infra/local/kubernetes.ts";
+import { adminOf, ROOT, temporaryFolder } from "../e2e/local-cluster.ts";
+import { type OwnWorker, startOwnWorker } from "../e2e/own-worker.ts";
+import { type MachineWish, type SimulatedMachine, simulatedMachine } from "../e2e/simulated-machine.ts";
+import { hasControllerManager, sharedServerInTurn } from "./servers.ts";
+
+export interface RealDeployment {
+  worker: OwnWorker;
+  core: CoreV1Api;
+  kubeconfig: string;
+  /** Enrols with a key of its own, by a token of its own or by the one that is given. */
+  machine: (index: number, wish?: MachineWish) => Promise<SimulatedMachine>;
+  uidOf: (name: string) => Promise<string | undefined>;
+  stop: () => Promise<void>;
+}
+
+export async function startDeployment(): Promise<RealDeployment> {
+  const server = await sharedServerInTurn();
+  if (hasControllerManager)
+    await server.startControllers({ controllers: ["namespace-controller"], flags: [] });
+  const folder = temporaryFolder();
+  const kubeconfig = join(folder.path, "kubeconfig");
+  const kubeCa = readFileSync(server.caFile, "utf8");
+  const cluster = writeKubeconfig(kubeconfig, server.url, kubeCa, server.adminToken);
+  for (const file of ["rollcall", "flow-control"])
+    await applyFile(cluster, join(ROOT, `infra/rbac/${file}.yaml`));
+  const kubeToken = await workerToken(cluster.admin);
+  const worker = await startOwnWorker(folder.path, { kubeUrl: server.url, kubeCa, kubeToken });
+  const core = adminOf(folder.path).makeApiClient(CoreV1Api);
+  return {
+    worker,
+    core,
+    kubeconfig,
+    machine: (index, wish) => simulatedMachine(worker, index, wish),
+    uidOf: async (name) => (await core.readNode({ name })).metadata?.uid,
+    async stop() {
+      await worker.stop();
+      server.release();
+      folder.remove();
+    },
+  };
+}

@@ -1,0 +1,111 @@
+// The two real kube-apiservers that files of this suite use, where KUBEBUILDER_ASSETS names a folder. No test of its own.
+import { existsSync, readFileSync } from "node:fs";
+import { type ClientRequest, type IncomingMessage, request } from "node:http";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { inject } from "vitest";
+import { createHttpsClient } from "../../infra/local/https-fetch.ts";
+import { tokenAdmin } from "../../infra/local/kube-admin.ts";
+import type { TestServer } from "../infra/local/apiserver/test-server.ts";
+import type { Controllers, ServerAddress } from "./running-server.ts";
+
+/** "" without one: then nothing of this suite runs. */
+export const assets = process.env["KUBEBUILDER_ASSETS"] ?? "";
+/** kubectl of that folder. */
+export const KUBECTL = join(assets, "kubectl");
+/** setup-envtest's folders are without it. */
+export const hasControllerManager = assets !== "" && existsSync(join(assets, "kube-controller-manager"));
+
+/** Files wait for each other's turns: the timeout of the hook that takes one. */
+export const TURN_MS = 900_000;
+
+/** For a file with names of its own there, which neither stops it nor runs controllers on it. */
+export async function sharedServer(): Promise<ServerAddress> {
+  return JSON.parse(await asked("GET", "/shared")) as ServerAddress;
+}
+
+/** A server while no other file has a turn on it. */
+export interface ServerInTurn extends ServerAddress {
+  /** Starts kube-controller-manager, which ends with the turn. It works once it has seen what there is. */
+  startControllers: (wanted: Controllers) => Promise<void>;
+  /** Stops the server, has this done to its folder, and starts it again with what is there: its etcd and pids are others then. */
+  restart: (meanwhile?: () => void) => Promise<void>;
+  /** Ends the turn. */
+  release: () => void;
+}
+
+/** For a file that breaks it, or whose controllers concern all Nodes: there is none, and no lease of one. */
+export const breakableServer = (): Promise<ServerInTurn> => takeTurn("breakable", () => true);
+
+/** For a file that has a deployment with machines `sim-…` there: there is none. Others use the server meanwhile. */
+export const sharedServerInTurn = (): Promise<ServerInTurn> =>
+  takeTurn("shared", (name) => name.startsWith("sim-"));
+
+async function takeTurn(name: string, isForgotten: (name: string) => boolean): Promise<ServerInTurn> {
+  const { opened, response } = await open("GET", `/${name}/turn`);
+  const address = JSON.parse(await firstLine(response)) as ServerAddress;
+  await forget(address, isForgotten);
+  const server: ServerInTurn = {
+    ...address,
+    startControllers: async (wanted) => void (await asked("POST", `/${name}/controllers`, wanted)),
+    async restart(meanwhile) {
+      await asked("POST", `/${name}/stop`);
+      meanwhile?.();
+      Object.assign(server, JSON.parse(await asked("POST", `/${name}/start`)));
+    },
+    release: () => void opened.destroy(),
+  };
+  return server;
+}
+
+/** As tests of requests and answers have one; `stop` ends a turn as well. */
+export function testServer({ url, caFile, adminToken, ...turn }: ServerAddress | ServerInTurn) {
+  const { fetch, close } = createHttpsClient(caFile);
+  const server: TestServer = { url, token: adminToken, fetch };
+  const stop = () => {
+    close();
+    if ("release" in turn) turn.release();
+    return Promise.resolve();
+  };
+  return { server, stop };
+}
+
+/** Removes Nodes and leases of Nodes by their names. */
+async function forget(
+  { url, caFile, adminToken }: ServerAddress,
+  isForgotten: (name: string) => boolean,
+): Promise<void> {
+  const admin = tokenAdmin(url, readFileSync(caFile, "utf8"), adminToken);
+  for (const path of ["/api/v1/nodes", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"]) {
+    const { items } = (await admin({ method: "GET", path })) as { items: { metadata: { name: string } }[] };
+    for (const { metadata } of items)
+      if (isForgotten(metadata.name)) await admin({ method: "DELETE", path: `${path}/${metadata.name}` });
+  }
+}
+
+async function open(method: string, path: string, body?: object) {
+  const socketPath = inject("clusterServers");
+  if (socketPath === undefined) throw new Error("vitest.config.ts has servers-setup.ts start them");
+  const opened: ClientRequest = request({ socketPath, path, method });
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    opened.on("response", resolve).on("error", reject);
+    opened.end(body && JSON.stringify(body));
+  });
+  if (response.statusCode !== 200) throw new Error(await text(response));
+  return { opened, response };
+}
+
+async function asked(method: string, path: string, body?: object): Promise<string> {
+  return text((await open(method, path, body)).response);
+}
+
+function firstLine(response: IncomingMessage): Promise<string> {
+  let line = "";
+  return new Promise((resolve, reject) => {
+    response.setEncoding("utf8").on("data", (chunk: string) => {
+      line += chunk;
+      if (line.includes("\n")) resolve(line);
+    });
+    response.once("close", () => reject(new Error(`no server: ${line}`)));
+  });
+}

@@ -1,0 +1,128 @@
+// Machines whose Nodes a Worker watches on the server to break, behind a proxy where a test can have the Worker's requests
+// go wrong: what the Worker writes, and what it answers to an operator.
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { V1Node } from "@kubernetes/client-node";
+import { applyFile, workerToken, writeKubeconfig } from "../../infra/local/kubernetes.ts";
+import type { ReadinessAnswer } from "../../shared/protocol/operator-answers.ts";
+import { ROOT } from "../e2e/local-cluster.ts";
+import type { RunningShim } from "../e2e/sockets/running-shim.ts";
+import { type PlacedMachine, type SocketPlace, startSocketPlace } from "../e2e/sockets/socket-place.ts";
+import { type PassedWrite, type Proxy, startProxy } from "./proxy.ts";
+import { breakableServer, hasControllerManager, KUBECTL, type ServerInTurn } from "./servers.ts";
+
+/** A silent Node is given up after this time. */
+const GRACE = "6s";
+const WISH = { intervalMs: 1000, leaseSeconds: 4 };
+/** Its status is written every two seconds, and its Node is read before. */
+export const EAGER = "sim-3";
+
+export interface WatchedPlace {
+  server: ServerInTurn;
+  place: SocketPlace;
+  proxy: Proxy;
+  /** By name; `run` again stands for one that starts again. */
+  machines: ReadonlyMap<string, { machine: PlacedMachine; shim: RunningShim }>;
+  /** Command lines as an operator types them, one after the other; returns when the last had ended, in ms since 1970. */
+  kubectl: (...lines: string[]) => number;
+  /** What the Worker answers to an operator. */
+  ask: <T>(path: string) => Promise<T>;
+  phaseOf: (name: string) => Promise<string | null>;
+  /** The check `watch` of GET /readyz. */
+  watch: () => Promise<ReadinessAnswer["checks"][number] | undefined>;
+  isLive: () => Promise<boolean>;
+  /** It is, and every machine's object knows of all that was seen. */
+  isSettled: () => Promise<boolean>;
+  /** The Worker's writes of this Node that took effect since; leases are none. */
+  nodeWrites: (name: string, sinceMs?: number) => PassedWrite[];
+  /** The machine's first report since then, as its lease has it; Infinity: there was none. */
+  firstRenewalMs: (name: string, sinceMs: number) => number;
+  hasEvent: (name: string, reason: string, sinceMs: number) => boolean;
+  stop: () => Promise<void>;
+}
+
+/** Machines `sim-1` to `sim-COUNT`. */
+export async function startWatchedPlace(count: number): Promise<WatchedPlace> {
+  const server = await breakableServer();
+  if (hasControllerManager)
+    await server.startControllers({
+      controllers: ["node-lifecycle-controller", "daemonset-controller"],
+      flags: [
+        `--node-monitor-grace-period=${GRACE}`,
+        "--node-monitor-period=1s",
+        `--node-startup-grace-period=${GRACE}`,
+      ],
+    });
+  let [proxy, kubeconfig]: [Proxy | undefined, string] = [undefined, ""];
+  const place = await startSocketPlace([], async (folder) => {
+    const ca = readFileSync(server.caFile, "utf8");
+    kubeconfig = join(folder, "kubeconfig");
+    const cluster = writeKubeconfig(kubeconfig, server.url, ca, server.adminToken);
+    await applyFile(cluster, join(ROOT, "infra/rbac/rollcall.yaml"));
+    proxy = await startProxy(join(folder, "proxy"), server.url, ca);
+    const kubeToken = await workerToken(cluster.admin);
+    return { cluster: { kubeUrl: proxy.url, kubeCa: proxy.ca, kubeToken }, stop: proxy.stop };
+  });
+  const names = Array.from({ length: count }, (_, at) => at + 1);
+  const machines = new Map(
+    await Promise.all(
+      names.map(async (index) => {
+        const name = `sim-${index}`;
+        const machine = await place.machine({ index, ...WISH, ...(name === EAGER && { statusMs: 2000 }) });
+        return [name, { machine, shim: machine.run() }] as const;
+      }),
+    ),
+  );
+  return { server, place, machines, ...seen(place, proxy as unknown as Proxy, kubeconfig), stop };
+
+  async function stop(): Promise<void> {
+    await place.stop();
+    server.release();
+  }
+}
+
+function seen({ worker }: SocketPlace, proxy: Proxy, kubeconfig: string) {
+  const ask = async <T>(path: string) => {
+    const headers = { authorization: `Bearer ${worker.adminSecret}` };
+    return (await (await fetch(worker.url + path, { headers })).json()) as T;
+  };
+  const watch = async () =>
+    (await ask<ReadinessAnswer>("/readyz")).checks.find(({ check }) => check === "watch");
+  return {
+    proxy,
+    kubectl(...lines: string[]) {
+      const env = {
+        PATH: process.env["PATH"],
+        HOME: join(kubeconfig, ".."),
+        KUBECONFIG: kubeconfig,
+        GOGC: "off",
+      };
+      for (const line of lines) execFileSync(KUBECTL, line.split(" "), { cwd: ROOT, env, stdio: "pipe" });
+      return Date.now();
+    },
+    ask,
+    phaseOf: async (name: string) => (await ask<{ phase: string | null }>(`/v1/nodes/${name}`)).phase,
+    watch,
+    isLive: async () => (await watch())?.message.startsWith("live, ") ?? false,
+    isSettled: async () => /^live, .* 0 changes wait$/.test((await watch())?.message ?? ""),
+    nodeWrites: (name: string, sinceMs = 0) =>
+      proxy.writes.filter(
+        ({ request, atMs }) => atMs >= sinceMs && request.startsWith(`PATCH /api/v1/nodes/${name}/`),
+      ),
+    firstRenewalMs: (name: string, sinceMs: number) =>
+      proxy.writes.find(
+        ({ request, atMs }) =>
+          atMs >= sinceMs && request.startsWith("PUT ") && request.endsWith(`/leases/${name}`),
+      )?.atMs ?? Infinity,
+    hasEvent: (name: string, reason: string, sinceMs: number) =>
+      proxy.writes.some(({ atMs, object }) => {
+        const event = object as { reason?: string; involvedObject?: { name?: string } };
+        return atMs >= sinceMs && event.reason === reason && event.involvedObject?.name === name;
+      }),
+  };
+}
+
+export function labelsOf({ object }: PassedWrite): Record<string, string> {
+  return (object as V1Node).metadata?.labels ?? {};
+}

@@ -1,0 +1,33 @@
+// An embedded apiserver whose storage has been written to and forgotten before: revision 1 is too old for it. No test of
+// its own.
+import { mkdtempSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openStore, type Store } from "../../../../infra/local/apiserver/store.ts";
+import { embeddedServer, type TestServer } from "./test-server.ts";
+
+/** What a contract is checked against. */
+export interface StartedServer {
+  server: TestServer;
+  stop: () => Promise<void>;
+}
+
+/** A store that was opened a second time remembers no changes of before. */
+function openAgedStore(file: string): Store {
+  const young = openStore(file);
+  const key = { resource: "tests", namespace: "", name: "earlier" };
+  young.remove(key, young.put(key, { kind: "Test", apiVersion: "v1", metadata: {} }));
+  young.close();
+  return openStore(file);
+}
+
+export function agedServer(): Promise<StartedServer> {
+  const dir = mkdtempSync(join(tmpdir(), "apiserver-contract-"));
+  const server = embeddedServer(openAgedStore(join(dir, "store.sqlite")));
+  const stop = async () => {
+    server.close();
+    await rm(dir, { recursive: true });
+  };
+  return Promise.resolve({ server, stop });
+}
