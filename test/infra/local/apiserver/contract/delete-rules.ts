@@ -1,6 +1,6 @@
 // Deletions beyond the ordinary: propagation, finalizers, preconditions, options that are none.
 import type { Sent } from "../test-server.ts";
-import { type Case, failure, invalid, made, node, nodes, patched, timestamp } from "./case.ts";
+import { type Case, invalid, made, node, nodes, patched, timestamp } from "./case.ts";
 
 const before = (name: string): Sent[] => [made(nodes, node(name))];
 
@@ -105,44 +105,11 @@ const finalizers: Case[] = [
 
 const options: Case[] = [
   {
-    situation: "an older resourceVersion in the precondition",
-    before,
-    request: (name) => remove(name, { preconditions: { resourceVersion: "1" } }),
-    outcome: (name, last) =>
-      failure(
-        409,
-        "Conflict",
-        `Operation cannot be fulfilled on Node "${name}": the ResourceVersion in the precondition (1) does not match ` +
-          `the ResourceVersion in record (${last.body.metadata.resourceVersion}). The object might have been modified`,
-      ),
-  },
-  {
     situation: "preconditions that hold",
     before,
     request: (name, { body: { metadata } }) =>
       remove(name, { preconditions: { uid: metadata.uid, resourceVersion: metadata.resourceVersion } }),
     outcome: () => ({ code: 200, body: { status: "Success" } }),
-  },
-  {
-    situation: "an empty uid in the precondition is another one",
-    before,
-    request: (name) => remove(name, { preconditions: { uid: "" } }),
-    outcome: () => ({ code: 409 }),
-  },
-  ...[
-    { situation: "options that are no JSON", body: "{bad" },
-    { situation: "options that are a Node", body: { kind: "Node", apiVersion: "v1" } },
-  ].map(({ situation, body }): Case => ({
-    situation,
-    before,
-    request: (name) => remove(name, body),
-    outcome: () => ({ code: 400, body: { reason: "BadRequest" } }),
-  })),
-  {
-    situation: "options of an unknown media type",
-    before,
-    request: (name) => ({ method: "DELETE", path: `${nodes}/${name}`, type: "text/plain", body: "{}" }),
-    outcome: () => ({ code: 415 }),
   },
 ];
 

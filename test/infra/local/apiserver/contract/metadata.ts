@@ -1,5 +1,4 @@
 // What metadata an object may have: names, labels, annotations, finalizers, owners, managedFields.
-import { expect } from "vitest";
 import { type Case, type Cause, accounts, failure, invalid, made, nodes, refused } from "./case.ts";
 import { badKey, badLabel, badName, badPrefix, badSubdomain, badValue, invalidValue } from "./texts.ts";
 
@@ -112,27 +111,6 @@ const references: Case[] = [
     "metadata.finalizers[0]",
     invalidValue("bad", "name is neither a standard finalizer name nor is it fully qualified"),
   ]),
-  refused(
-    "an owner that says nothing",
-    nodes,
-    "Node",
-    { metadata: { ownerReferences: [{}] } },
-    ["metadata.ownerReferences.apiVersion", invalidValue("", "version must not be empty")],
-    ["metadata.ownerReferences.kind", invalidValue("", "must not be empty")],
-    ["metadata.ownerReferences.name", invalidValue("", "must not be empty")],
-    ["metadata.ownerReferences.uid", invalidValue("", "must not be empty")],
-  ),
-  refused(
-    "an event as owner",
-    nodes,
-    "Node",
-    { metadata: { ownerReferences: [{ ...owner, kind: "Event" }] } },
-    [
-      "metadata.ownerReferences",
-      'Invalid value: {"apiVersion":"v1","kind":"Event","name":"owner","uid":"1"}: ' +
-        "/v1, Kind=Event is disallowed from being an owner",
-    ],
-  ),
   refused("two controllers", nodes, "Node", { metadata: { ownerReferences: controllers } }, [
     "metadata.ownerReferences",
     'Invalid value: [{"apiVersion":"v1","kind":"Node","name":"owner","uid":"1","controller":true},' +
@@ -147,17 +125,6 @@ const references: Case[] = [
       body: { metadata: { ownerReferences: [owner] } },
     }),
   },
-  {
-    situation: "managedFields of an unknown operation count for nothing",
-    request: (name) =>
-      made(nodes, {
-        metadata: { name, managedFields: [{ manager: "m", operation: "Foo", fieldsType: "FieldsV1" }] },
-      }),
-    outcome: () => ({
-      code: 201,
-      body: { metadata: expect.not.objectContaining({ managedFields: [{ manager: "m" }] }) },
-    }),
-  },
   refused(
     "a namespace on a Node is ignored, its labels are not",
     nodes,
@@ -168,16 +135,6 @@ const references: Case[] = [
 ];
 
 const systemFields: Case[] = [
-  {
-    situation: "a generation that is sent stays, where the server counts none",
-    request: (name) => made(nodes, { metadata: { name, generation: 7 } }),
-    outcome: () => ({ code: 201, body: { metadata: { generation: 7 } } }),
-  },
-  {
-    situation: "a resourceVersion of 0, or one that is none, on creation",
-    request: (name) => made(nodes, { metadata: { name, resourceVersion: "abc" } }),
-    outcome: () => ({ code: 201 }),
-  },
   {
     situation: "an invalid object whose name is taken",
     before: (name) => [made(accounts, { metadata: { name } })],

@@ -77,16 +77,7 @@ const dryRuns: Case[] = [
   },
 ];
 
-const others: Case[] = [
-  {
-    situation: "a validation of fields that nobody knows",
-    request: (name) => made(`${nodes}?fieldValidation=Foo`, node(name)),
-    outcome: () =>
-      invalid("CreateOptions.meta.k8s.io", "", [
-        "fieldValidation",
-        'Unsupported value: "Foo": supported values: "", "Ignore", "Strict", "Warn"',
-      ]),
-  },
+const limits: Case[] = [
   {
     situation: "a field manager of 129 bytes",
     request: (name) => ({
@@ -97,30 +88,6 @@ const others: Case[] = [
     outcome: () =>
       invalid("UpdateOptions.meta.k8s.io", "", ["fieldManager", "Too long: may not be more than 128 bytes"]),
   },
-  {
-    situation: "force without applying",
-    before: (name) => [made(nodes, node(name))],
-    request: (name) => ({ method: "PATCH", path: `${nodes}/${name}?force=true`, type: "merge", body: {} }),
-    outcome: () =>
-      invalid("PatchOptions.meta.k8s.io", "", [
-        "force",
-        "Forbidden: may not be specified for non-apply patch",
-      ]),
-  },
-  {
-    situation: "options are looked at before the body's media type",
-    request: (name) => ({
-      method: "PUT",
-      path: `${nodes}/${name}?dryRun=x`,
-      type: "text/plain",
-      body: "x",
-    }),
-    outcome: () =>
-      invalid("UpdateOptions.meta.k8s.io", "", [
-        "dryRun",
-        'Unsupported value: ["x"]: supported values: "All"',
-      ]),
-  },
 ];
 
-export const options: Case[] = [...strictness, ...dryRuns, ...others];
+export const options: Case[] = [...strictness, ...dryRuns, ...limits];

@@ -1,7 +1,7 @@
 // Lists in pages, lists of one revision, and what happens when the revision is forgotten.
 import { expect } from "vitest";
 import { type Received, send, type TestServer } from "../test-server.ts";
-import { type Case, failure, namespaces, node, nodes, type RequestCase } from "./case.ts";
+import { type Case, failure, namespaces, node, nodes } from "./case.ts";
 
 interface Page extends Received {
   names: string[];
@@ -168,35 +168,6 @@ const paging: Case[] = [
 
 const revisions: Case[] = [
   {
-    situation: "resourceVersionMatch=Exact, or a limit with a revision: the list as it was then",
-    run: async (server, name) => {
-      const [a] = await makeNodes(server, name, "ab");
-      const selector = { labelSelector: `case=${name}` };
-      const { revision } = await list(server, nodes, selector);
-      await makeNodes(server, name, "c");
-      await send(server, { method: "DELETE", path: `${nodes}/${a}` });
-      const match = { resourceVersionMatch: "Exact" };
-      for (const more of [match, { limit: 500 }, { ...match, limit: 500 }]) {
-        const then = await list(server, nodes, { ...selector, ...more, resourceVersion: revision });
-        expect(then).toMatchObject({ revision, names: [`${name}-a`, `${name}-b`] });
-      }
-    },
-  },
-  {
-    situation: "resourceVersionMatch=NotOlderThan: the latest list, in pages too",
-    run: async (server, name) => {
-      await makeNodes(server, name, "a");
-      const selector = { labelSelector: `case=${name}` };
-      const { revision } = await list(server, nodes, selector);
-      await makeNodes(server, name, "bc");
-      // A cache may lag behind: a list without a revision waits for it.
-      await list(server, nodes, selector);
-      const asked = { ...selector, resourceVersion: revision, resourceVersionMatch: "NotOlderThan" };
-      expect((await list(server, nodes, asked)).names).toHaveLength(3);
-      expect((await list(server, nodes, { ...asked, limit: 2 })).names).toHaveLength(2);
-    },
-  },
-  {
     situation: "resourceVersion=0 and a limit: everything at once",
     run: async (server, name) => {
       const path = await makeAccounts(server, name, "abc");
@@ -249,76 +220,4 @@ const forgotten: Case[] = [
   },
 ];
 
-function badToken(situation: string, token: string, message: RegExp): RequestCase {
-  return {
-    situation: `a continue token ${situation} → 400`,
-    request: () => ({ path: `${nodes}?limit=5&continue=${token}` }),
-    outcome: () => ({ code: 400, body: { reason: "BadRequest", message: expect.stringMatching(message) } }),
-  };
-}
-
-const invalidToken = /^invalid continue token: continue key is not valid/;
-
-function forbiddenMatch(query: string, field: string, why: string): RequestCase {
-  return {
-    situation: `?${query} → 422`,
-    request: () => ({ path: `${nodes}?${query}` }),
-    outcome: () =>
-      failure(422, "Invalid", `ListOptions.meta.k8s.io "" is invalid: ${field}: ${why}`, {
-        group: "meta.k8s.io",
-        kind: "ListOptions",
-      }),
-  };
-}
-
-const match = "resourceVersionMatch";
-const matchIsForbidden = `Forbidden: ${match}`;
-
-const refusing: Case[] = [
-  badToken("that is no JSON", "nonsense", invalidToken),
-  badToken("that is no object", tokenOf(["x"]), invalidToken),
-  badToken("of another version", tokenOf({ v: "v2", rv: 5, start: "a" }), /encoded version v2$/),
-  badToken("without a revision", tokenOf({ v: metaVersion, rv: 0, start: "a" }), /start resourceVersion/),
-  badToken("without a key", tokenOf({ v: metaVersion, rv: 5, start: "" }), /encoded start key empty/),
-  badToken("with a key elsewhere", tokenOf({ v: metaVersion, rv: 5, start: "../pods" }), invalidToken),
-  {
-    situation: "a continue token beside a resourceVersion → 400",
-    request: () => ({
-      path: `${nodes}?resourceVersion=5&continue=${tokenOf({ v: metaVersion, rv: 5, start: "a" })}`,
-    }),
-    outcome: () =>
-      failure(400, "BadRequest", "specifying resource version is not allowed when using continue"),
-  },
-  ...["limit=x", "resourceVersion=x", "resourceVersion=-1", "timeoutSeconds=x"].map((query): Case => ({
-    situation: `?${query} → 400`,
-    request: () => ({ path: `${nodes}?${query}` }),
-    outcome: () => ({ code: 400, body: { reason: "BadRequest" } }),
-  })),
-  forbiddenMatch(
-    `${match}=Exact`,
-    match,
-    `${matchIsForbidden} is forbidden unless resourceVersion is provided`,
-  ),
-  forbiddenMatch(
-    `${match}=Exact&resourceVersion=0`,
-    match,
-    `${matchIsForbidden} "exact" is forbidden for resourceVersion "0"`,
-  ),
-  forbiddenMatch(
-    `${match}=Exact&resourceVersion=1&continue=x`,
-    match,
-    `${matchIsForbidden} is forbidden when continue is provided`,
-  ),
-  forbiddenMatch(
-    `${match}=Other&resourceVersion=1`,
-    match,
-    'Unsupported value: "Other": supported values: "Exact", "NotOlderThan", ""',
-  ),
-  forbiddenMatch(
-    "sendInitialEvents=true",
-    "sendInitialEvents",
-    "Forbidden: sendInitialEvents is forbidden for list",
-  ),
-];
-
-export const pagingLists: Case[] = [...paging, ...revisions, ...forgotten, ...refusing];
+export const pagingLists: Case[] = [...paging, ...revisions, ...forgotten];

@@ -1,7 +1,7 @@
 // Watches: where they start, what they are sent, in which form, and how they end.
 import { expect } from "vitest";
 import { type Sent, send, type TestServer, toRequest } from "../test-server.ts";
-import { type Case, accounts, failure, leases, nodes, type ScenarioCase } from "./case.ts";
+import { type Case, accounts, nodes, type ScenarioCase } from "./case.ts";
 
 interface Event {
   type: string;
@@ -136,19 +136,6 @@ const starting: ScenarioCase[] = [
       expect(await watching.nextName()).toBe("over");
     },
   },
-  {
-    situation: "initial events from a revision that is yet to come: an error of 504 as the only event",
-    run: async (server, name) => {
-      const query = "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=99999999";
-      const watching = await watch(server, selected(name, query));
-      expect(watching.response.status).toBe(200);
-      expect(await watching.next()).toMatchObject({
-        type: "ERROR",
-        object: { kind: "Status", code: 504, reason: "Timeout", details: { retryAfterSeconds: 1 } },
-      });
-      expect(await watching.next()).toBeUndefined();
-    },
-  },
 ];
 
 /** Each server has had a life before the one of the test, of which it knows nothing: revision 1 is from there. */
@@ -187,14 +174,6 @@ const bookmarks: ScenarioCase[] = [
       // A real server sends one more if the first was early.
       expect(["BOOKMARK", undefined]).toContain((await watching.next())?.type);
       await watching.stop();
-    },
-  },
-  {
-    situation: "no bookmarks for who does not ask for them",
-    run: async (server, name) => {
-      const from = await make(server, map(`${name}-a`));
-      const watching = await watch(server, selected(name, `&resourceVersion=${from}&timeoutSeconds=3`));
-      expect(await watching.next()).toBeUndefined();
     },
   },
   ...["", "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"].map((query): ScenarioCase => ({
@@ -326,31 +305,4 @@ const showing: ScenarioCase[] = [
   },
 ];
 
-const match = "resourceVersionMatch";
-
-function invalid(query: string, why: string): Case {
-  return {
-    situation: `watch=true&${query} → 422`,
-    request: () => ({ path: `${leases}?watch=true&${query}` }),
-    outcome: () =>
-      failure(422, "Invalid", `ListOptions.meta.k8s.io "" is invalid: ${match}: ${why}`, {
-        group: "meta.k8s.io",
-        kind: "ListOptions",
-      }),
-  };
-}
-
-const refusing: Case[] = [
-  invalid(
-    `${match}=NotOlderThan`,
-    `Forbidden: ${match} is forbidden for watch unless sendInitialEvents is provided`,
-  ),
-  invalid("sendInitialEvents=true", `Forbidden: sendInitialEvents requires setting ${match} to NotOlderThan`),
-  {
-    situation: "a watch in a form that nobody has",
-    request: () => ({ path: `${leases}?watch=true`, headers: { accept: "text/html" } }),
-    outcome: () => ({ code: 406, body: { reason: "NotAcceptable" } }),
-  },
-];
-
-export const watching: Case[] = [...starting, forgotten, ...bookmarks, ...selecting, ...showing, ...refusing];
+export const watching: Case[] = [...starting, forgotten, ...bookmarks, ...selecting, ...showing];
