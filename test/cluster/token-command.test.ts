@@ -1,17 +1,16 @@
 // The cluster's token for the Worker, by the command of npm run deploy and a real kubectl. Runs where KUBEBUILDER_ASSETS names a
 // folder with etcd, kube-apiserver and kubectl.
 import { decodeJwt } from "jose";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { runKubectl } from "../../infra/deploy/kubectl-run.ts";
 import { tokenCommand } from "../../infra/deploy/plan-text.ts";
 import { readSettings } from "../../infra/deploy/settings-file.ts";
-import { kubectl, sharedCluster } from "../e2e/kubectl.ts";
+import { clusterAt, kubectl } from "./kubectl.ts";
+import { assets, breakableServer, KUBECTL, TURN_MS } from "./servers.ts";
 
-const assets = process.env["KUBEBUILDER_ASSETS"];
 const NAME = "token-command";
 const HOME = "rollcall-system";
-
-afterEach(() => void vi.unstubAllEnvs());
+const TURN = { timeout: TURN_MS };
 
 /** As infra/rbac has them. */
 const OBJECTS = [
@@ -20,22 +19,30 @@ const OBJECTS = [
   { apiVersion: "v1", kind: "Secret", metadata: { name: NAME, namespace: HOME } },
 ];
 
-test.skipIf(!assets)("the token → of that ServiceAccount for a year, bound to its Secret", async () => {
-  const cluster = await sharedCluster();
-  const input = JSON.stringify({ apiVersion: "v1", kind: "List", items: OBJECTS });
-  const program = `${assets}/kubectl`;
-  expect(await kubectl(program, cluster, { args: ["apply", "-f", "-"], input })).toMatchObject({ code: 0 });
-  const text = `origin: https://a.test\napiserver: https://kube.test\ndeployment: ${NAME}\n`;
-  const settings = readSettings(text, "/rollcall.yaml", null);
-  if (!settings.ok) throw new Error(settings.error.join("\n"));
-  vi.stubEnv("PATH", assets ?? "");
-  vi.stubEnv("HOME", cluster.home);
-  vi.stubEnv("KUBECONFIG", cluster.kubeconfig);
-  const { stdout, fault } = await runKubectl(tokenCommand(settings.value));
-  await cluster.stop();
-  expect(fault).toBeNull();
-  const { sub, exp = 0, iat = 0, "kubernetes.io": bound } = decodeJwt(stdout.trim());
-  expect(sub).toBe(`system:serviceaccount:${HOME}:${NAME}`);
-  expect(exp - iat).toBe(8760 * 3600);
-  expect(bound).toMatchObject({ secret: { name: NAME } });
-});
+test.skipIf(assets === "")(
+  "the token → of that ServiceAccount for a year, bound to its Secret",
+  TURN,
+  async () => {
+    const server = await breakableServer();
+    const cluster = clusterAt(server);
+    onTestFinished(async () => {
+      vi.unstubAllEnvs();
+      await cluster.stop();
+      server.release();
+    });
+    const input = JSON.stringify({ apiVersion: "v1", kind: "List", items: OBJECTS });
+    expect(await kubectl(KUBECTL, cluster, { args: ["apply", "-f", "-"], input })).toMatchObject({ code: 0 });
+    const text = `origin: https://a.test\napiserver: https://kube.test\ndeployment: ${NAME}\n`;
+    const settings = readSettings(text, "/rollcall.yaml", null);
+    if (!settings.ok) throw new Error(settings.error.join("\n"));
+    vi.stubEnv("PATH", assets);
+    vi.stubEnv("HOME", cluster.home);
+    vi.stubEnv("KUBECONFIG", cluster.kubeconfig);
+    const { stdout, fault } = await runKubectl(tokenCommand(settings.value));
+    expect(fault).toBeNull();
+    const { sub, exp = 0, iat = 0, "kubernetes.io": bound } = decodeJwt(stdout.trim());
+    expect(sub).toBe(`system:serviceaccount:${HOME}:${NAME}`);
+    expect(exp - iat).toBe(8760 * 3600);
+    expect(bound).toMatchObject({ secret: { name: NAME } });
+  },
+);
