@@ -476,7 +476,7 @@ describe("for any grant and any report", () => {
           expectWithin(node, grant);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 });
