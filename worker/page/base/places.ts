@@ -58,7 +58,8 @@ export function placesOf({ location, history, look, onPopState }: PlacesSurround
   };
   onPopState(() => {
     const next = numberOf(history.state);
-    // Another fragment of this place, as the link to the content has it.
+    // Another fragment of this place, as the link to the content has it: an entry of its own, to which going back may lead.
+    if (next === null) history.replaceState({ place: current }, "");
     if (next === null || next === current) return;
     left.set(current, look());
     current = next;

@@ -101,6 +101,14 @@ describe("going through the page", () => {
     expect(places.route.value).toBe(route);
     expect(places.arrival.value).toBe(null);
   });
+
+  it("another place after such a fragment, and back → the place that the fragment was of", () => {
+    window.fragment("?q=berlin#main");
+    places.go("/?machine=edge-1");
+    window.back();
+    expect(places.route.value.rest.get("q")).toBe("berlin");
+    expect(places.arrival.value?.isElsewhere).toBe(true);
+  });
 });
 
 describe("up to the fleet", () => {
