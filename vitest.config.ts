@@ -88,7 +88,11 @@ export default defineConfig({
       workerd,
       ofPrograms("process", { isolate: false }),
       ofPrograms("e2e", { isolate: false, globalSetup: [leaks.globalSetup, "test/e2e/shared-setup.ts"] }),
-      ofPrograms("page", leaks),
+      ofPrograms("page", {
+        isolate: false,
+        globalSetup: [leaks.globalSetup, "test/page/setup.ts"],
+        expect: { poll: { timeout: 60_000 } },
+      }),
       ofPrograms("deploy", leaks),
       ofPrograms("cluster", {
         globalSetup: [leaks.globalSetup, "test/cluster/servers-setup.ts"],

@@ -1,9 +1,9 @@
-// The record of the run that a test belongs to. Outside of the e2e tests nothing is kept.
+// The record of the run that a test belongs to. Outside of a worker of the e2e tests nothing is kept.
 import { inject } from "vitest";
 import { type RunRecord, runRecord } from "./leaks.ts";
 
 export function thisRun(): RunRecord {
-  const folder = process.env["VITEST"] === undefined ? undefined : inject("runRecord");
+  const folder = process.env["VITEST_WORKER_ID"] === undefined ? undefined : inject("runRecord");
   if (folder !== undefined) return runRecord(folder);
   return { log: () => undefined, secret: () => undefined, folder: () => undefined };
 }

@@ -1,16 +1,9 @@
-// The browser of a test file: one for all of its tests, and a context for each. No test of its own.
-import type { Browser } from "playwright-core";
-import { afterAll, expect } from "vitest";
-import {
-  CHROMIUM_IS_MISSING,
-  hasChromium,
-  launchChromium,
-  onPage,
-  type OpenPage,
-  type PageChoice,
-} from "./chromium.ts";
-
-if (!hasChromium) console.log(CHROMIUM_IS_MISSING);
+// The browser and the Worker that all test files share: a context for each test, and machines for each file. No test of its own.
+import { type Browser, chromium } from "playwright-core";
+import { afterAll, expect, inject } from "vitest";
+import { onPage, type OpenPage, type PageChoice } from "./chromium.ts";
+import { type PageWorker, pageWorker } from "./page-worker.ts";
+import type { Shared } from "./setup.ts";
 
 export type OpenPages = (choice: PageChoice, work: (open: OpenPage) => Promise<void>) => Promise<void>;
 
@@ -19,10 +12,21 @@ export type OpenPages = (choice: PageChoice, work: (open: OpenPage) => Promise<v
  * something went wrong in the page that it did not expect.
  */
 export function pagesOfFile(): OpenPages {
-  let launched: Promise<Browser> | undefined;
-  afterAll(async () => (await launched)?.close());
+  let connected: Promise<Browser> | undefined;
+  afterAll(async () => (await connected)?.close());
   return async (choice, work) => {
-    launched ??= launchChromium();
-    await onPage(await launched, choice, expect.getState().currentTestName ?? "a page", work);
+    connected ??= shared("chromium").then((endpoint) => chromium.connect(endpoint));
+    await onPage(await connected, choice, expect.getState().currentTestName ?? "a page", work);
   };
+}
+
+/** The Worker of all files; its machines are the caller's own, by names that no other file has. */
+export async function sharedWorker(): Promise<PageWorker> {
+  return pageWorker(await shared("worker"));
+}
+
+async function shared<Path extends keyof Shared>(path: Path): Promise<Shared[Path]> {
+  const response = await fetch(`${inject("pageSetup")}/${path}`);
+  if (!response.ok) throw new Error(await response.text());
+  return (await response.json()) as Shared[Path];
 }

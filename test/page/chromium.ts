@@ -1,17 +1,26 @@
 // A real Chromium, and pages in it: what goes wrong in one that is not expected is an error at its end. Knows no test
 // runner, since benchmarks and screenshots use it as well.
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { AxeResults } from "axe-core";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import {
+  type Browser,
+  type BrowserContextOptions,
+  type BrowserServer,
+  chromium,
+  type Page,
+} from "playwright-core";
 import { ROOT } from "../e2e/local-cluster.ts";
 import { thisRun } from "../e2e/run-record.ts";
 import { type PageFaults, watchFaults } from "./page-faults.ts";
 
-/** Debian's, or the one that the variable names. */
-const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+/** The one that the variable names, or Debian's: without a browser's windows where there is that, for a third of the time. */
+const CHROMIUM =
+  process.env["CHROMIUM"] ??
+  ["/usr/bin/chromium-headless-shell"].find((path) => existsSync(path)) ??
+  "/usr/bin/chromium";
 
 /** Nothing is downloaded, and nobody is asked, beside what the page asks for. */
 const FLAGS = [
@@ -35,8 +44,11 @@ export const CHROMIUM_IS_MISSING = `${CHROMIUM} cannot be run: what needs a brow
 export const TEST_OUTPUT = join(ROOT, "test-output");
 
 /** For the views: a desktop's window unless the test says otherwise. */
-const DESKTOP = { width: 1280, height: 800 };
+export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 360, height: 740 };
+
+/** For what the page is to show: it only ends what hangs. */
+const PATIENCE_MS = 60_000;
 
 export interface OpenPage {
   page: Page;
@@ -55,8 +67,15 @@ export interface PageChoice extends Omit<BrowserContextOptions, "baseURL"> {
   url: string;
 }
 
+const LAUNCH = { executablePath: CHROMIUM, args: FLAGS };
+
 export function launchChromium(): Promise<Browser> {
-  return chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+  return chromium.launch(LAUNCH);
+}
+
+/** For several processes. */
+export function serveChromium(): Promise<BrowserServer> {
+  return chromium.launchServer({ ...LAUNCH, host: "127.0.0.1" });
 }
 
 /** In a context of its own, which nothing of others is in; closed when `work` has ended. `name`: who asked, for what it leaves. */
@@ -72,6 +91,7 @@ export async function onPage(
     reducedMotion: "reduce",
     ...choice,
   });
+  context.setDefaultTimeout(PATIENCE_MS);
   const faults = await watchFaults(context, new URL(url).origin);
   try {
     const page = await context.newPage();

@@ -1,5 +1,20 @@
 // How a page looks, as its test asks for it: what the browser has computed. No test of its own.
 import type { Page } from "playwright-core";
+import { type OpenPage, PHONE } from "./chromium.ts";
+
+/**
+ * What is wrong with the looks of the view that is shown, a line each: what axe finds in either theme, what is wider than the
+ * window or a phone, and what moves. The window has a phone's size then.
+ */
+export async function faultsOfLooks({ page, accessibilityFaults }: OpenPage): Promise<string[]> {
+  const faults = [...(await moving(page)), ...(await tooWide(page))];
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    faults.push(...(await accessibilityFaults()).map((fault) => `${colorScheme}: ${fault}`));
+  }
+  await page.setViewportSize(PHONE);
+  return [...faults, ...(await tooWide(page))];
+}
 
 /** The computed value of a property of the first element that matches: `grayscale(1)`. */
 export function styleOf(page: Page, selector: string, property: string): Promise<string> {
@@ -8,9 +23,12 @@ export function styleOf(page: Page, selector: string, property: string): Promise
   );
 }
 
-/** By how many pixels the page is wider than the screen: 0, or somebody has to scroll sideways. */
-export function tooWide(page: Page): Promise<number> {
-  return page.evaluate<number>("Math.max(0, document.documentElement.scrollWidth - innerWidth)");
+/** Once the page has been laid out for the window: `412 px of 360`, where somebody has to scroll sideways. */
+export function tooWide(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(`new Promise((laidOut) => requestAnimationFrame(() => setTimeout(() => {
+    const { scrollWidth } = document.documentElement;
+    laidOut(scrollWidth > innerWidth ? [scrollWidth + " px of " + innerWidth] : []);
+  })))`);
 }
 
 /** What moves by itself, or would when it changes: `button.primary transition 0.2s`. What follows scrolling does not. */

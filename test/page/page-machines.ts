@@ -1,6 +1,8 @@
-// Machines of a page's test: real keys, real enrolment, real reports each second; what is wrong with them a test says.
-import { randomBytes } from "node:crypto";
-import { parseConfiguration } from "../../node-shim/config/config.ts";
+// Machines of a page's test: real keys, real enrolment, real reports when a test causes something; what is wrong with them
+// a test says.
+import { createHash, randomBytes } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import { type Configuration, parseConfiguration } from "../../node-shim/config/config.ts";
 import { makeMachineKey, type MachineKey } from "../../node-shim/identity/machine-key.ts";
 import { requestFaultText, type Transport } from "../../node-shim/worker-link/exchange.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
@@ -10,22 +12,28 @@ import { simulatedFacts, simulatedVitals } from "../../infra/local/simulated-fac
 import type { SimulatedFault } from "../../infra/local/simulated-faults.ts";
 import { thisRun } from "../e2e/run-record.ts";
 
-/** Reports each second, so that silence is noticed within some; a pressure is over as soon as it is. */
-const { configuration } = parseConfiguration(
-  `apiVersion: kubelet.config.k8s.io/v1beta1
+/** A machine's configuration: the defaults, but a pressure is over as soon as it is. */
+const configured = (more = "") =>
+  parseConfiguration(
+    `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
-nodeStatusUpdateFrequency: 1s
-nodeLeaseDurationSeconds: 4
-evictionPressureTransitionPeriod: 1s
-`,
-  "the machines' configuration",
-);
-const BEAT_MS = 1000;
+evictionPressureTransitionPeriod: 1ms
+${more}`,
+    "the machines' configuration",
+  ).configuration;
+const USUAL = configured();
+/** Of the last report of a machine that falls silent: the shortest lease that there is. */
+const SHORTEST_LEASE_MS = 1000;
+const LEAVING = configured(`nodeLeaseDurationSeconds: ${SHORTEST_LEASE_MS / 1000}\n`);
+/** A quarter of the lease, as usual. */
+const BEAT_MS = 10_000;
 
 export interface PageMachines {
-  /** Enrols it; resolves once its first report was taken. Then it reports each second. */
+  /** Enrols it; resolves once its first report was taken. */
   machineJoins: (name: string) => Promise<void>;
-  /** Its processes end: no report comes any more. */
+  /** Reports once more; resolves once that was taken. */
+  machineReports: (name: string) => Promise<void>;
+  /** Its processes end, and its lease; the node controller has given its Node up then. */
   machineFallsSilent: (name: string) => Promise<void>;
   /** It starts again, having booted anew; resolves once a report was taken. */
   machineReturns: (name: string) => Promise<void>;
@@ -53,14 +61,22 @@ interface Machine {
 /** The processes of a machine, until they end. */
 interface Running {
   /** One report, after the one that is under way. */
-  beat: () => Promise<void>;
+  report: (configuration?: Configuration) => Promise<void>;
   stop: () => Promise<void>;
 }
 
-/** `joinToken` is good for all of their names. */
-export function pageMachines(origin: string, joinToken: string): PageMachines {
+interface Surroundings {
+  /** The Worker's. */
+  origin: string;
+  /** Good for all of their names. */
+  joinToken: string;
+  /** The node controller gives the machine's Node up. */
+  nodeIsLost: (name: string) => Promise<void>;
+}
+
+export function pageMachines({ origin, joinToken, nodeIsLost }: Surroundings): PageMachines {
   const machines = new Map<string, { machine: Machine; running: Running }>();
-  const { send, close } = httpTransport(origin, 9000);
+  const { send, close } = httpTransport(origin, ANSWERED_WITHIN_MS);
   const known = (name: string) => {
     const found = machines.get(name);
     if (!found) throw new Error(`${name} has not joined`);
@@ -69,22 +85,30 @@ export function pageMachines(origin: string, joinToken: string): PageMachines {
   const start = async (machine: Machine) => {
     const running = startReporting(machine, origin, send);
     machines.set(machine.name, { machine, running });
-    await running.beat();
+    await running.report();
   };
   const ask = (name: string, key: MachineKey, index: number) => {
     thisRun().secret("machine key", String(key.jwk.d));
-    const { machineID = "", systemUUID = "" } = simulatedFacts(index, configuration).machine ?? {};
+    const { machineID = "", systemUUID = "" } = simulatedFacts(index, USUAL).machine ?? {};
     return enrol(send, key, { name, origin, joinToken, machineID, systemUUID });
   };
   return {
     async machineJoins(name) {
-      const [key, index] = [await makeMachineKey(), machines.size + 1];
+      const [key, index] = [await makeMachineKey(), indexOf(name)];
       const outcome = await ask(name, key, index);
       if (!outcome.ok) throw new Error(`${name} could not enrol: ${requestFaultText(outcome.error)}`);
       const { kid, ticket } = outcome.value;
       await start({ name, index, key, kid, ticket, boots: 0, fault: undefined });
     },
-    machineFallsSilent: (name) => known(name).running.stop(),
+    machineReports: (name) => known(name).running.report(),
+    async machineFallsSilent(name) {
+      const { running } = known(name);
+      await running.stop();
+      await running.report(LEAVING);
+      // The Worker has a clock of its own, by which the lease has to be over.
+      await pause(SHORTEST_LEASE_MS + 1);
+      await nodeIsLost(name);
+    },
     async machineReturns(name) {
       const { machine } = known(name);
       await start({ ...machine, boots: machine.boots + 1, ticket: "" });
@@ -92,10 +116,10 @@ export function pageMachines(origin: string, joinToken: string): PageMachines {
     async fault(name, fault) {
       const { machine, running } = known(name);
       machine.fault = fault;
-      await running.beat();
+      await running.report();
     },
     async anotherAsks(name) {
-      const outcome = await ask(name, await makeMachineKey(), OTHERS_FROM + machines.size);
+      const outcome = await ask(name, await makeMachineKey(), OTHERS_FROM + indexOf(name));
       if (outcome.ok) throw new Error(`${name} was given to another machine`);
     },
     async stop() {
@@ -105,29 +129,37 @@ export function pageMachines(origin: string, joinToken: string): PageMachines {
   };
 }
 
+/** No machine waits so long for an answer where all is well. */
+const ANSWERED_WITHIN_MS = 60_000;
 /** Machines that ask for a name of another one are none of those that have joined. */
 const OTHERS_FROM = 100_000;
 
+/** By its name, so that machines of several test files are not taken for clones of each other. */
+function indexOf(name: string): number {
+  return createHash("sha256").update(name).digest().readUInt16BE();
+}
+
 function startReporting(machine: Machine, origin: string, send: Transport): Running {
-  const { name, index, boots } = machine;
+  const { index, boots } = machine;
   const startId = randomBytes(16).toString("base64url");
   const post = reporter({ ...machine, origin, startId, send, machineTime: () => new Date().toISOString() });
   let last = Promise.resolve();
-  const report = async () => {
+  const reportNow = async (configuration: Configuration) => {
     const facts = simulatedFacts(index, configuration, { boots, fault: machine.fault });
     const outcome = await post(facts, simulatedVitals(index, machine.fault));
-    if (!outcome.ok) throw new Error(`a report of ${name} was not taken: ${requestFaultText(outcome.error)}`);
+    if (!outcome.ok)
+      throw new Error(`a report of ${machine.name} was not taken: ${requestFaultText(outcome.error)}`);
   };
-  const beat = () => {
-    const next = last.then(report);
+  const report = (configuration = USUAL) => {
+    const next = last.then(() => reportNow(configuration));
     last = next.catch(() => undefined);
     return next;
   };
-  // One that is not taken, as while a Worker starts, is followed by the next.
-  const beating = setInterval(() => void beat().catch(() => undefined), BEAT_MS);
+  // A revoked one's are refused from then on.
+  const beating = setInterval(() => void report().catch(() => undefined), BEAT_MS);
   const stop = () => {
     clearInterval(beating);
     return last;
   };
-  return { beat, stop };
+  return { report, stop };
 }

@@ -1,102 +1,127 @@
-// The Worker that serves the page to a test: in workerd, with an apiserver and machines whose reports and faults the test
-// controls, and with an index that it can fill with machines that do not exist. No test of its own.
+// The Worker that serves the page to a test: in workerd, with machines whose reports and faults the test controls, or with an
+// index that it fills with machines that do not exist. No test of its own.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { startApiserver } from "../../infra/local/apiserver/serve.ts";
 import { mintToken } from "../../infra/local/admin.ts";
 import { tokenAdmin } from "../../infra/local/kube-admin.ts";
-import { ROOT, temporaryFolder } from "../e2e/local-cluster.ts";
+import { ROOT } from "../e2e/local-cluster.ts";
 import { randomSecret, sha256 } from "../e2e/local-worker.ts";
-import { type OwnWorker, startOwnWorker } from "../e2e/own-worker.ts";
+import { type OwnCluster, type Rollcall, startOwnWorker, workerAt } from "../e2e/own-worker.ts";
 import { type PageMachines, pageMachines } from "./page-machines.ts";
-import { startWire, type Wire } from "./wire.ts";
 
 /** The Worker's own, and /fill and /transitions (test/worker/support/filled-index-entry.ts). */
 const ENTRY = join(ROOT, "test/worker/support/filled-index-entry.ts");
 const AT_ONCE = 5000;
-/** A machine without a report for this long is silent: its Node is Unknown then, which the Worker sees. */
-const NODE_LIFECYCLE = { monitorPeriodMs: 500, monitorGracePeriodMs: 5000 };
+/** Tests say which Node is given up: no slow computer does. */
+const NODE_LIFECYCLE = { monitorGracePeriodMs: 3600_000, startupGracePeriodMs: 3600_000 };
 
-export interface PageWorker extends Pick<OwnWorker, "adminSecret" | "rollcall">, PageMachines {
-  /** The page's origin, for browsers: over the wire that a test can cut. */
+/** By which the tests of a process reach a Worker of another one: as JSON. */
+export interface PageAccess {
+  /** The page's origin. */
   url: string;
+  adminSecret: string;
   /** Of the role view. */
   viewSecret: string;
-  /** So many machines more, named machine-000000 …, of which every fiftieth is silent. No object of theirs is made. */
-  fillIndex: (count: number) => Promise<void>;
-  /** So many of those that have not changed yet: by turns one is silent now, and one is ready. */
-  changeIndex: (count: number) => Promise<void>;
-  /** The machine's memory is short, or is again enough. */
-  pressure: (name: string, isUnder: boolean) => Promise<void>;
-  /** Somebody deletes its Node. */
-  deleteNode: (name: string) => Promise<void>;
-  /** No browser reaches anything any more, or the feed alone, until `restore`. */
-  cut: Wire["cut"];
-  cutFeed: Wire["cutFeed"];
-  restoreFeed: Wire["restore"];
-  restore: Wire["restore"];
 }
 
-interface Choice {
-  /** An embedded apiserver, for machines that join; without it there is nothing but what `fillIndex` says. */
-  withCluster?: boolean;
-  /** Of the Worker, beside those of npm start. */
-  variables?: Record<string, string>;
+/** The same with an apiserver, for machines that join. */
+export interface ClusterAccess extends PageAccess {
+  joinToken: string;
+  cluster: OwnCluster;
 }
 
-export async function startPageWorker({
-  withCluster = true,
-  variables = {},
-}: Choice = {}): Promise<PageWorker> {
-  const folder = temporaryFolder();
+export interface Started<T> {
+  access: T;
+  stop: () => Promise<void>;
+}
+
+/** `folder` holds all that it keeps. */
+export async function startPageWorker(folder: string, cluster?: OwnCluster): Promise<Started<PageAccess>> {
   const viewSecret = randomSecret();
-  const apiserver = withCluster
-    ? await startApiserver({ dir: join(folder.path, "cluster"), port: 0, nodeLifecycle: NODE_LIFECYCLE })
-    : null;
-  const cluster = apiserver && {
+  const { url, adminSecret, stop } = await startOwnWorker(folder, cluster, {
+    entry: ENTRY,
+    variables: { VIEW_SECRET_SHA256: sha256(viewSecret) },
+  });
+  return { access: { url, adminSecret, viewSecret }, stop };
+}
+
+export async function startClusterWorker(folder: string): Promise<Started<ClusterAccess>> {
+  const dir = join(folder, "cluster");
+  const apiserver = await startApiserver({ dir, port: 0, nodeLifecycle: NODE_LIFECYCLE });
+  const cluster = {
     kubeUrl: apiserver.url,
     kubeCa: readFileSync(apiserver.caFile, "utf8"),
     kubeToken: apiserver.adminToken,
   };
-  const worker = await startOwnWorker(folder.path, cluster ?? undefined, {
-    entry: ENTRY,
-    variables: { VIEW_SECRET_SHA256: sha256(viewSecret), ...variables },
-  });
+  const { access, stop } = await startPageWorker(folder, cluster);
   const wish = { names: "*", uses: 1000, withoutFactsOnlyTaint: false };
-  const machines = pageMachines(worker.url, await mintToken(worker.url, worker.adminSecret, wish));
-  const wire = await startWire(worker.url);
-  let [filled, changed] = [0, 0];
+  const joinToken = await mintToken(access.url, access.adminSecret, wish);
   return {
+    access: { ...access, joinToken, cluster },
+    async stop() {
+      await stop();
+      await apiserver.stop();
+    },
+  };
+}
+
+export interface PageWorker extends PageAccess, PageMachines {
+  rollcall: Rollcall;
+  /** The machine's memory is short, or is again enough. */
+  pressure: (name: string, isUnder: boolean) => Promise<void>;
+  /** Somebody deletes its Node. */
+  deleteNode: (name: string) => Promise<void>;
+}
+
+/** The Worker, and machines of the caller's own. */
+export function pageWorker({ joinToken, cluster, ...access }: ClusterAccess): PageWorker {
+  const admin = tokenAdmin(cluster.kubeUrl, cluster.kubeCa ?? "", cluster.kubeToken);
+  const machines = pageMachines({
+    origin: access.url,
+    joinToken,
+    // As nodelifecycle does it.
+    async nodeIsLost(name) {
+      const lastTransitionTime = `${new Date().toISOString().slice(0, 19)}Z`;
+      const gone = { status: "Unknown", reason: "NodeStatusUnknown", lastTransitionTime };
+      const message = "Kubelet stopped posting node status.";
+      const types = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
+      const conditions = types.map((type) => ({ type, ...gone, message }));
+      const body = { apiVersion: "v1", kind: "Node", metadata: { name }, status: { conditions } };
+      const query = "fieldManager=kube-controller-manager&force=true";
+      await admin({ method: "PATCH", path: `/api/v1/nodes/${name}/status?${query}`, body });
+    },
+  });
+  return {
+    ...access,
     ...machines,
-    url: wire.url,
-    adminSecret: worker.adminSecret,
-    viewSecret,
-    rollcall: worker.rollcall,
+    rollcall: workerAt(access.url, access.adminSecret).rollcall,
     pressure: (name, isUnder) => machines.fault(name, isUnder ? "memory pressure" : undefined),
     async deleteNode(name) {
-      if (!cluster) throw new Error("there is no cluster");
-      const admin = tokenAdmin(cluster.kubeUrl, cluster.kubeCa, cluster.kubeToken);
       await admin({ method: "DELETE", path: `/api/v1/nodes/${name}` });
     },
-    async fillIndex(count) {
+  };
+}
+
+export interface MadeUpFleet {
+  /** So many machines, named machine-000000 …, of which every fiftieth is silent. No object of theirs is made. */
+  fill: (count: number) => Promise<void>;
+  /** So many of those that have not changed yet: by turns one is silent now, and one is ready. */
+  change: (count: number) => Promise<void>;
+}
+
+export function madeUpFleet({ url }: PageAccess): MadeUpFleet {
+  let [filled, changed] = [0, 0];
+  return {
+    async fill(count) {
+      if (filled === count) return;
       for (let from = 0; from < count; from += AT_ONCE)
-        await done(`${worker.url}/fill/${from}/${Math.min(from + AT_ONCE, count)}/${count}`);
+        await done(`${url}/fill/${from}/${Math.min(from + AT_ONCE, count)}/${count}`);
       filled = count;
     },
-    async changeIndex(count) {
-      await done(`${worker.url}/transitions/${changed}/${changed + count}/${filled}`);
+    async change(count) {
+      await done(`${url}/transitions/${changed}/${changed + count}/${filled}`);
       changed += count;
-    },
-    cut: wire.cut,
-    cutFeed: wire.cutFeed,
-    restore: wire.restore,
-    restoreFeed: wire.restore,
-    async stop() {
-      await machines.stop();
-      await wire.stop();
-      await worker.stop();
-      await apiserver?.stop();
-      folder.remove();
     },
   };
 }

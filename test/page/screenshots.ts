@@ -5,8 +5,9 @@ import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import type { FleetState } from "../../shared/fleet/state.ts";
+import { temporaryFolder } from "../e2e/local-cluster.ts";
 import { CHROMIUM_IS_MISSING, hasChromium, launchChromium, onPage, PHONE, TEST_OUTPUT } from "./chromium.ts";
-import { type PageWorker, startPageWorker } from "./page-worker.ts";
+import { type PageWorker, pageWorker, startClusterWorker } from "./page-worker.ts";
 import { signIn } from "./sign-in.ts";
 
 interface View {
@@ -120,7 +121,9 @@ function copyToDocs(): void {
 }
 
 if (!hasChromium) throw new Error(CHROMIUM_IS_MISSING);
-const worker = await startPageWorker();
+const folder = temporaryFolder();
+const started = await startClusterWorker(folder.path);
+const worker = pageWorker(started.access);
 try {
   await populate(worker);
   await takeAll(worker);
@@ -128,4 +131,6 @@ try {
   console.log(`${VIEWS.length * Object.keys(LOOKS).length} pictures are in ${TEST_OUTPUT}`);
 } finally {
   await worker.stop();
+  await started.stop();
+  folder.remove();
 }
