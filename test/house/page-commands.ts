@@ -76,9 +76,9 @@ export function runCommands(
   { cwd, env = {}, programs }: Reader,
 ): Promise<{ stdout: string; stderr: string }> {
   const path = [programs, dirname(process.execPath), process.env["PATH"]].filter(Boolean).join(delimiter);
-  const child = spawn("bash", ["-euo", "pipefail", "-c", block], {
+  const child = spawn("bash", ["--norc", "-euo", "pipefail", "-c", block], {
     cwd,
-    env: { ...process.env, ...env, PATH: path },
+    env: { ...process.env, BASH_ENV: undefined, ...env, PATH: path },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const text = { stdout: "", stderr: "" };

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   AGAIN_MS,
   feedLine,
@@ -49,10 +49,18 @@ function following(change: Partial<Following> = {}) {
   const opened: number[] = [];
   const timers: (() => void)[] = [];
   const end = new AbortController();
+  let opens = Promise.withResolvers<void>();
+  /** Resolves with the next line that is opened. */
+  const nextLine = async () => {
+    await opens.promise;
+    opens = Promise.withResolvers<void>();
+    return lines.at(-1)!;
+  };
   const done = followFeed({
     open: (cursor) => {
       const line = new MadeUpLine(cursor);
       lines.push(line);
+      if (lines.length > 1) opens.resolve();
       return line;
     },
     mayOpen: async () => success(null),
@@ -70,7 +78,7 @@ function following(change: Partial<Following> = {}) {
     },
     ...change,
   });
-  return { lines, waited, updates, opened, timers, end, done };
+  return { lines, nextLine, waited, updates, opened, timers, end, done };
 }
 
 const HELLO: FeedMessage = { type: "hello", resumed: false, why: "" };
@@ -81,7 +89,6 @@ const snapshot = (cursor: string): FeedMessage => ({
   machines: {},
   isLast: true,
 });
-const nextLine = (lines: MadeUpLine[], count: number) => vi.waitFor(() => expect(lines).toHaveLength(count));
 
 describe("a client", () => {
   it("acknowledges what it has taken in, but no hello", async () => {
@@ -101,28 +108,27 @@ describe("a client", () => {
     ["is closed, since its credential could not be looked at", FEED_CLOSED.inDoubt],
     ["is closed, since the feed is old", FEED_CLOSED.notAllowed],
   ])("whose line %s → comes back by its cursor, and says when it is open", async (_, code) => {
-    const { lines, opened, end } = following();
+    const { lines, nextLine, opened, end } = following();
     lines[0]!.says(HELLO);
     lines[0]!.says(snapshot("a_1"));
     lines[0]!.breaks(code);
-    await nextLine(lines, 2);
-    expect([lines[1]!.cursor, opened]).toEqual(["a_1", [1]]);
-    lines[1]!.says({ type: "hello", resumed: true, why: "" });
+    const second = await nextLine();
+    expect([second.cursor, opened]).toEqual(["a_1", [1]]);
+    second.says({ type: "hello", resumed: true, why: "" });
     expect(opened).toEqual([1, 2]);
     end.abort();
   });
 
   it("that said what is no frame, or does not understand → begins anew", async () => {
-    const { lines, end } = following();
-    for (const [count, broken] of [
-      [1, (line: MadeUpLine) => line.breaks(FEED_CLOSED.badFrame, "expected")],
-      [2, (line: MadeUpLine) => line.says('{"type":"changes"')],
-    ] as const) {
+    const { lines, nextLine, end } = following();
+    for (const broken of [
+      (line: MadeUpLine) => line.breaks(FEED_CLOSED.badFrame, "expected"),
+      (line: MadeUpLine) => line.says('{"type":"changes"'),
+    ]) {
       lines.at(-1)!.says(HELLO);
       lines.at(-1)!.says(snapshot("a_1"));
       broken(lines.at(-1)!);
-      await nextLine(lines, count + 1);
-      expect(lines.at(-1)!.cursor).toBeNull();
+      expect((await nextLine()).cursor).toBeNull();
     }
     end.abort();
   });
@@ -149,14 +155,14 @@ describe("a client", () => {
   });
 
   it("asks a quiet line, and leaves one that does not answer", async () => {
-    const { lines, timers, end } = following();
+    const { lines, nextLine, timers, end } = following();
     timers[0]!();
     expect(lines[0]!.sent).toEqual(["ping"]);
     lines[0]!.says("pong");
     expect(timers).toHaveLength(1);
     timers[0]!();
     timers[0]!();
-    await nextLine(lines, 2);
+    await nextLine();
     expect([lines[0]!.isClosed, timers.length, QUIET_MS]).toEqual([true, 1, 30_000]);
     end.abort();
   });

@@ -83,6 +83,7 @@ APT::Sandbox::User "root";
 APT::Install-Recommends "false";
 Acquire::Languages "none";
 Acquire::Retries "0";
+Acquire::http::Proxy "DIRECT";
 Dpkg::Use-Pty "false";
 DPkg::Options { "--root=${this.dpkg.root}"; "--force-script-chrootless"; "--force-architecture"; "--force-unsafe-io"; };
 `;

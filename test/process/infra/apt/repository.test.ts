@@ -79,7 +79,11 @@ describe.skipIf(!canApt)(`the apt repository${canApt ? "" : " (skipped: no apt-g
     const programs = programsOf(join(edge.folder, "programs"), {
       "apt-get": 'exec /usr/bin/apt-get -y "$@"',
     });
-    const reader = { cwd: edge.folder, env: { APT_CONFIG: join(edge.folder, "apt.conf") }, programs };
+    const reader = {
+      cwd: edge.folder,
+      env: { APT_CONFIG: join(edge.folder, "apt.conf"), NO_PROXY: "127.0.0.1" },
+      programs,
+    };
     const own = { "https://packages.example.com": url, "/etc/apt": join(edge.folder, "etc") };
     await runCommands(withOwn(commandsBelow(PAGE, "The apt repository")[2]!, own), reader);
     expect(edge.installed(SHIM)).toBe("0.2.0 amd64");

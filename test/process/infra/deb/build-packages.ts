@@ -28,8 +28,7 @@ export async function buildPackages(
       {
         cwd: project.path,
         env: {
-          ...process.env,
-          PATH: `${dirname(process.execPath)}${delimiter}${process.env["PATH"]}`,
+          ...npmEnvironment(),
           SOURCE_DATE_EPOCH: "1767225600",
         },
       },
@@ -38,6 +37,13 @@ export async function buildPackages(
   } finally {
     project.remove();
   }
+}
+
+/** This process's environment without what the npm that started it, or an operator, has set; this Node.js comes first. */
+export function npmEnvironment(): NodeJS.ProcessEnv {
+  const others = Object.entries(process.env).filter(([name]) => !/^(npm|rollcall)_/i.test(name));
+  const PATH = `${dirname(process.execPath)}${delimiter}${process.env["PATH"]}`;
+  return { ...Object.fromEntries(others), PATH, npm_config_userconfig: "/dev/null" };
 }
 
 function copyOfProject(): { path: string; remove: () => void } {

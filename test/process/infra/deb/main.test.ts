@@ -17,7 +17,7 @@ import shim from "../../../../node-shim/package.json" with { type: "json" };
 import { UNIT_NAME } from "../../../../node-shim/service/unit.ts";
 import { temporaryFolder } from "../../../e2e/local-cluster.ts";
 import { commandsBelow, withOwn } from "../../../house/page-commands.ts";
-import { buildPackages, CLI, CLI_DEB, DEB, TARBALL } from "./build-packages.ts";
+import { buildPackages, CLI, CLI_DEB, DEB, npmEnvironment, TARBALL } from "./build-packages.ts";
 import { canInstall, DpkgRoot, filesIn, hasDpkg } from "./dpkg-root.ts";
 
 const SHARE = "usr/share/rollcall-node-shim";
@@ -94,7 +94,10 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
       "--cache",
       join(prefix, "cache"),
     ];
-    execFileSync("npm", ["install", "-g", ...flags, join(out, TARBALL)], { stdio: "pipe" });
+    execFileSync("npm", ["install", "-g", ...flags, join(out, TARBALL)], {
+      stdio: "pipe",
+      env: npmEnvironment(),
+    });
     const bin = join(prefix, "bin/node-shim");
     for (const node of nodes) {
       const run = (...args: string[]) => execFileSync(node, [bin, ...args], { encoding: "utf8" });
@@ -125,7 +128,7 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
       /^ExecStart=(.+)$/m.exec(readFileSync(join(root, `usr/lib/systemd/system/${UNIT_NAME}`), "utf8")) ?? [];
     const [node, script = "", , , config = ""] = start.split(" ");
     expect(node).toBe("/usr/bin/node");
-    const env = { ...process.env, ROLLCALL_URL: "" };
+    const env = npmEnvironment();
     const args = [join(root, script), "config", "--config", join(root, config)];
     const printed = execFileSync(process.execPath, args, { encoding: "utf8", env });
     expect(printed).toContain("nodeStatusUpdateFrequency: 10s # default");
@@ -185,7 +188,7 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
     ],
   ])(`the manual of %s → every command and its flags, ${noPages}`, (_, unpacked, manual, texts) => {
     const page = join(unpacked, "usr/share/man", manual);
-    const env = { ...process.env, MANWIDTH: "100", LC_ALL: "C" };
+    const env = { PATH: process.env["PATH"], MANWIDTH: "100", LC_ALL: "C" };
     const { stdout, stderr } = spawnSync("man", ["--warnings", "-l", page], { encoding: "utf8", env });
     expect(stderr).toBe("");
     for (const text of texts) expect(stdout).toContain(text);

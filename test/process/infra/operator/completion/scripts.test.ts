@@ -3,8 +3,13 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { completionScript } from "../../../../../infra/operator/completion/scripts.ts";
+
+const home = mkdtempSync(join(tmpdir(), "rollcall-shells-"));
+afterAll(() => rmSync(home, { recursive: true }));
+/** No shell reads a configuration of the computer's, or takes itself for a remote or a nested one. */
+const env = { PATH: process.env["PATH"], HOME: home, TERM: "dumb", LC_ALL: "C" };
 
 const missing = (shell: string) =>
   spawnSync(shell, ["--version"]).error ? ` (skipped: ${shell} is not installed)` : "";
@@ -16,14 +21,13 @@ rollcall() { [[ "$*" == "__complete node --runtime n" ]] && printf 'none\\tno ru
 COMP_WORDS=(rollcall node --runtime n) COMP_CWORD=3
 _rollcall
 printf '%s\\n' "\${COMPREPLY[@]}"`;
-  const { stdout, stderr } = spawnSync("bash", ["--norc", "-uc", script], { encoding: "utf8" });
+  const { stdout, stderr } = spawnSync("bash", ["--norc", "-uc", script], { encoding: "utf8", env });
   expect({ stdout, stderr }).toEqual({ stdout: "none\nnever\n", stderr: "" });
 });
 
 const noZsh = missing("zsh");
 test.skipIf(noZsh !== "")(`zsh → Tab at its own prompt puts the one that fits${noZsh}`, () => {
-  const folder = mkdtempSync(join(tmpdir(), "rollcall-zsh-"));
-  const file = join(folder, "completion.zsh");
+  const file = join(home, "completion.zsh");
   writeFileSync(
     file,
     `PS1=
@@ -43,8 +47,7 @@ zpty -w inner $'rollcall node --runtime n\t'
 zpty -r inner text '*ran <*>*'
 print -r -- "\${\${text##*ran <}%%>*}"
 zpty -d inner`;
-  const { stdout } = spawnSync("zsh", ["-fc", typing], { encoding: "utf8", timeout: 30_000 });
-  rmSync(folder, { recursive: true });
+  const { stdout } = spawnSync("zsh", ["-fc", typing], { encoding: "utf8", env, timeout: 60_000 });
   expect(stdout).toBe("node --runtime none\n");
 });
 
@@ -55,7 +58,7 @@ function rollcall
     test "$argv" = "__complete node --runtime n"; and printf 'none\\tno runtime\\nauto\\nnever\\n:4\\n'
 end
 complete -C 'rollcall node --runtime n'`;
-  const { stdout, stderr } = spawnSync("fish", ["--no-config", "-c", script], { encoding: "utf8" });
+  const { stdout, stderr } = spawnSync("fish", ["--no-config", "-c", script], { encoding: "utf8", env });
   expect({ lines: stdout.trimEnd().split("\n").toSorted(), stderr }).toEqual({
     lines: ["never", "none\tno runtime"],
     stderr: "",
