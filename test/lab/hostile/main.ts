@@ -127,7 +127,11 @@ const program = new Command("npm run hostile --")
   .option("--from <index>", "as stranger: begin at this request, or frame", wholeNumber(0, 2 ** 32), 0)
   .option("--machines <n>", "as machine: how many are hostile", wholeNumber(1, 99), 8)
   .option("--minutes <n>", "as machine: for how long", minutes, 5)
-  .option("--acts <n>", "as machine: until each has done so many acts instead", wholeNumber(1, 1_000_000))
+  .option(
+    "--acts <n>",
+    "as machine: until each has done this number of acts instead",
+    wholeNumber(1, 1_000_000),
+  )
   .addHelpText("after", HELP)
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
   .action(async (flags: Flags, command: Command) => {

@@ -81,7 +81,7 @@ export class SteppingMachine {
     this.memory = {};
   }
 
-  /** Of a minute so many requests may be made, and these have been. */
+  /** Limit a minute to this number of requests, and spend these. */
   limitRequests(aMinute: number, spent: Parameters<RequestBudget["spend"]>[0][]): void {
     this.requests = this.#budget(aMinute);
     for (const each of spent) this.requests.spend(each);

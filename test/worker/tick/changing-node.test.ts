@@ -48,7 +48,7 @@ describe("a machine whose Node changes with every report", () => {
     ["warm", false],
     ["evicted after each report", true],
   ])(
-    "%s → its budget is written and no more; answer and history say so once, the lease goes on",
+    "%s → its budget is written and no more; answer and history state it, the lease goes on",
     async (_, isCold) => {
       const { machine, state, flood } = flooding();
       const outcome = await flood(12, HEALTHY, isCold);
@@ -82,7 +82,7 @@ describe("a machine whose Node changes with every report", () => {
     ]);
   });
 
-  it("with more images than a Node has room for → the largest ones, and it says so", async () => {
+  it("with more images than a Node has room for → the largest ones, and a message", async () => {
     const { machine } = flooding();
     machine.facts.images = many(60, 0);
     await machine.report();
@@ -93,7 +93,7 @@ describe("a machine whose Node changes with every report", () => {
     expect(sizeOf(machine.apiserver.node!)).toBeLessThan(MAX_NODE_BYTES);
   });
 
-  it("whose Node would be too large → is not written so, and says why; the lease goes on", async () => {
+  it("whose Node would be too large → is not written, and a message; the lease goes on", async () => {
     const { machine } = flooding();
     await machine.report();
     const inUse = Array.from({ length: 120 }, (_, at) => `kubernetes.io/csi/${at}`.padEnd(1000, "x"));

@@ -96,7 +96,7 @@ describe("a Node that is deleted", () => {
     expect(machine.apiserver.node !== undefined).toBe(comesBack);
   });
 
-  it("→ its machine's operator is told the two ways back, and the apiserver is not asked", async () => {
+  it("→ a message names the two ways back, and the apiserver is not asked", async () => {
     const machine = new SteppingMachine(well);
     deleteNode(machine);
     const message =

@@ -150,7 +150,7 @@ describe("a first report", () => {
       ["GET Node", "GET lease", "PATCH status"],
     ],
     [
-      "an apiserver that refuses → so says the phase",
+      "an apiserver that refuses → the phase states it",
       answering(() => statusResponse(500, "InternalError")),
       "apiserver refuses",
       CREATE,
@@ -172,7 +172,7 @@ describe("a first report", () => {
     expect("retryInMs" in outcome).toBe(phase.startsWith("apiserver"));
   });
 
-  it("over a Node that is offered → its taints and annotations stay, beside ours", async () => {
+  it("over a Node that is offered → its taints and annotations stay, next to ours", async () => {
     const machine = new SteppingMachine();
     const taint: Taint = { key: "example.com/other", value: "x", effect: "NoSchedule" };
     machine.apiserver.node = nodeOf({ ...OFFERED, kept: "yes" }, { spec: { taints: [taint] } });
@@ -261,7 +261,7 @@ describe("a further report", () => {
     expect((await registered(machine)).asked).toEqual(["GET Node", ...CREATE]);
   });
 
-  it("while the name is taken, and still is → a warning is said once", async () => {
+  it("while the name is taken, and still is → one warning", async () => {
     const machine = new SteppingMachine();
     withNode({})(machine);
     await registered(machine);
@@ -369,7 +369,7 @@ describe("a Node that was deleted", () => {
     expect([machine.records.writes - rows, machine.events]).toEqual([0, []]);
   });
 
-  it("with a process of the shim that starts → made again, whatever was said of it, and it counts from then on", async () => {
+  it("with a process of the shim that starts → made again, and deletions count from the beginning", async () => {
     const machine = new SteppingMachine(steady);
     deleted({ wasReady: true, soon: 3 })(machine);
     expect((await registered(machine, HEALTHY, "start-2")).outcome.phase).toBe("registered");

@@ -110,7 +110,7 @@ describe("a status", () => {
     if (asked.includes(WRITTEN)) expect(readyOf(machine)).toBe(vitals === DOWN ? "False" : "True");
   });
 
-  it("that nobody knows → a bug", async () => {
+  it("that is not known → a bug", async () => {
     await expect(written(new SteppingMachine())).rejects.toThrow("a registered Node that is not known");
   });
 });
@@ -171,7 +171,7 @@ describe("a write that has to wait", () => {
     ["for its bytes", all(due, (machine) => spentBytes(machine, 10)), HEALTHY, CHANGES, [FROM_CACHE]],
     ["for its bytes, and for what is urgent", (machine) => spentBytes(machine, 10, 0.9), DOWN, CHANGES, []],
     ["for ever: it is too large", large, DOWN, TOO_LARGE, []],
-  ])("%s → said once, and no failure", async (_, before, vitals, why, asked) => {
+  ])("%s → reported once, and no failure", async (_, before, vitals, why, asked) => {
     const machine = new SteppingMachine(steady);
     before(machine);
     const { outcome, asked: requests } = await written(machine, vitals);

@@ -224,7 +224,7 @@ describe("a Node", () => {
     expect(await machine.report()).toMatchObject(REGISTERED);
   });
 
-  it("whose lease a kubelet renews → nothing is written, one look a minute of two GETs, said once; once it is old → registered", async () => {
+  it("whose lease a kubelet renews → nothing is written, one look a minute of two GETs, one event; once it is old → registered", async () => {
     const machine = new SteppingMachine(steady);
     const renewed = () => {
       const { metadata, spec } = machine.apiserver.lease!;
@@ -341,7 +341,7 @@ describe("what is asked in a minute, of a machine that may ask 20 times", () => 
     expect([most(asked) <= 8, machine.records.writes]).toEqual([true, 0]);
   });
 
-  it("a flood of the same → its lease is renewed twelve times a minute, and nothing is said to be wrong", async () => {
+  it("a flood of the same → its lease is renewed twelve times a minute, without a message", async () => {
     const machine = limited();
     const asked = await minutes(machine, { count: 3, everyMs: FLOOD_MS }, async () =>
       expect(await machine.report()).toEqual(REGISTERED),
@@ -350,7 +350,7 @@ describe("what is asked in a minute, of a machine that may ask 20 times", () => 
     expect(Math.min(...asked)).toBeGreaterThanOrEqual(11);
   });
 
-  it("a flood of changes → 25; what waits is said, and written later", async () => {
+  it("a flood of changes → 25; a message names what waits, and it is written later", async () => {
     const machine = limited();
     const messages = new Set<string | undefined>();
     const asked = await minutes(machine, { count: 3, everyMs: FLOOD_MS }, async (turn) => {
