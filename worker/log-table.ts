@@ -13,8 +13,8 @@ export const LOG_LINES = {
     "where it stays so: `rollcall status`",
   ],
   "the Node is lost: PHASE: REASON": [
-    "somebody has deleted the Node, or it is another's now",
-    "[the phase](rollcall.md#states-phases-conditions) says who decides",
+    "the Node was deleted, or it is another writer's now",
+    "[the phase](rollcall.md#states-phases-conditions) names who decides",
   ],
   "status not written": [
     "the apiserver refused or did not answer; the next report tries again",
@@ -33,31 +33,31 @@ export const LOG_LINES = {
     "[the token and its end](cluster.md#the-token-and-its-end)",
   ],
   "no event about the cluster token": [
-    "that could not be said in `rollcall-system`; it is tried again",
+    "that event could not be written in `rollcall-system`; it is tried again",
     "apply `infra/rbac/rollcall.yaml` again, if it was applied by an older version",
   ],
   "the registry does not answer": [
-    "changes of Nodes wait, and are told later",
+    "changes of Nodes wait, and are sent later",
     "nothing, unless it stays so: `rollcall ready`",
   ],
-  "not told of a change of its Node": ["a machine's object did not answer; it is told again", "the same"],
-  "not told that its socket ended": ["the same; its gateway tells it again", "the same"],
+  "not told of a change of its Node": ["a machine's object did not answer; it is notified again", "the same"],
+  "not told that its socket ended": ["the same; its gateway notifies it again", "the same"],
   "a frame failed": [
     "a gateway could not handle what a machine sent; the machine reports again",
     "where it stays so, a report of a bug",
   ],
   "a report has no answer": [
-    "a machine's object did not answer its gateway; the machine goes on by HTTP",
+    "a machine's object did not answer its gateway; the machine continues by HTTP",
     "the same",
   ],
-  "the watch of a gateway failed": ["the next look comes within a minute", "the same"],
+  "the watch of a gateway failed": ["the next check comes within a minute", "the same"],
   "the fleet index was not told": [
-    "lists may be behind for this machine, until it is told of the next change",
+    "lists may be behind for this machine, until the next change arrives",
     "nothing, unless it stays so: `rollcall status`",
   ],
   "a duty of the fleet index failed": ["`duty` is tried again", "the same"],
   "the rollout has stopped": [
-    "no other machine is given the version; `reason` says why",
+    "no other machine is given the version; `reason` has the cause",
     "`rollcall rollout show`",
   ],
   "no answer about an upgrade": [
@@ -105,11 +105,11 @@ export const LOG_LINES = {
     "`rollcall audit --refused` shows more",
   ],
   "a turn of a bulk failed": [
-    "an action on many machines stopped for a while, and goes on",
-    "`rollcall bulk` says how far it is",
+    "an action on many machines stopped for a while, and continues",
+    "`rollcall bulk` shows how far it is",
   ],
   "the registry was not told": [
-    "the registry does not know yet that a machine still has its name; it is told again",
+    "the registry does not know yet that a machine still has its name; it is notified again",
     "nothing, unless it stays so: `rollcall ready`",
   ],
   "a gateway was not cared for": [
@@ -117,7 +117,10 @@ export const LOG_LINES = {
     "the same",
   ],
   "the feeds could not be told": ["open pages are behind, until the next change", "the same"],
-  "CHECK: MESSAGE": ["what `rollcall ready` says of a check that fails, with `cure`", "what `cure` says"],
+  "CHECK: MESSAGE": [
+    "the result of `rollcall ready` for a check that fails, with `cure`",
+    "what `cure` names",
+  ],
   "fleet index: TEXT": ["what it does about a difference to the registry", "nothing"],
   "Access assertion refused": [
     "a request came through Cloudflare Access, and its assertion is not right",

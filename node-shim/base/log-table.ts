@@ -6,10 +6,10 @@ import type { PressureCondition } from "../../shared/resources/eviction-threshol
 export const LOG_LINES = {
   "phase: PHASE, node STATE": [
     "what the Worker answers now, and whether the Node is Ready; a message may follow",
-    "[what `status` says](shim.md#status) of that phase",
+    "[what `status` shows](shim.md#status) for that phase",
   ],
   "facts refused at PATH: MESSAGE": [
-    "behind a phase: what the machine says of itself is not valid there",
+    "behind a phase: the machine's facts are not valid there",
     "correct it on the machine: `node-shim facts` shows where it was read",
   ],
   "report failed: WHY": ["no answer from the Worker; it is tried again", "`node-shim doctor`"],
@@ -20,15 +20,15 @@ export const LOG_LINES = {
   "enrolled as NAME at ORIGIN, key THUMBPRINT": ["the name is this machine's key's", "nothing"],
   "enrolment failed: WHY; trying again": [
     "the Worker does not answer, or cannot enrol machines now",
-    "`node-shim doctor`; where the line says whom to ask, ask them",
+    "`node-shim doctor`; where the line names whom to ask, ask them",
   ],
   "waiting for an operator: TITLE. DETAIL Join token: ID": [
-    "another key has the name; the machine asks again until somebody decides",
+    "another key has the name; the machine asks again until an operator decides",
     "`rollcall approvals`",
   ],
   "the Worker could not be told that the setup failed: WHY": [
     "the shim ends, and its Node does not show why",
-    "what the last line says",
+    "what the last line names",
   ],
   "reports go over a socket": ["the machine has a [socket](shim.md#sockets)", "nothing"],
   "reports go by HTTP": [
@@ -42,13 +42,13 @@ export const LOG_LINES = {
   ],
   "CONDITION is over": ["the pressure has ended", "nothing"],
   "the machine is shutting down": [
-    "logind has said so; the Node turns NotReady with the next report",
+    "logind has announced it; the Node turns NotReady with the next report",
     "nothing",
   ],
-  "the shutdown was cancelled": ["it goes on; the Node turns Ready again", "nothing"],
+  "the shutdown was cancelled": ["the machine stays; the Node turns Ready again", "nothing"],
   "shutdowns are not held back: WHY": [
     "the last report of a shutdown may not arrive in time",
-    "start logind, or set `shutdownGracePeriod: 0s` where nobody needs it",
+    "start logind, or set `shutdownGracePeriod: 0s` where it is not needed",
   ],
   "a shutdown of this machine would not be noticed: WHY": [
     "the system bus or logind does not answer; it is tried again",
@@ -64,7 +64,7 @@ export const LOG_LINES = {
     "start it again: it registers by itself",
   ],
   "device plugins: the socket in FOLDER was removed: listening anew": [
-    "somebody emptied the folder; plugins register again once they notice",
+    "the folder was emptied; plugins register again once they notice",
     "nothing, unless a plugin does not come back: restart it",
   ],
   "device plugins: FAULT; restart the shim once it may have it again": [
@@ -87,7 +87,7 @@ export const LOG_LINES = {
     "something of the machine cannot be read, and is left out of its reports",
     "[by source](#sources)",
   ],
-  "node-shim: FAULT": ["the last line: why it has ended", "what the line says"],
+  "node-shim: FAULT": ["the last line: why it has ended", "what the line names"],
   "node-shim: NAME: MESSAGE": [
     "a warning of Node.js itself",
     "nothing, unless it comes with something else: then a report of a bug",
@@ -110,7 +110,7 @@ export const WARNING_SOURCES = {
   "container runtime version": ["its version: `Unknown` in the Node", "likewise"],
   images: ["images, or those that do not fit into a report", "likewise, or set `nodeStatusMaxImages`"],
   imagefs: [
-    "where images are kept: until it is known, DiskPressure looks at nodefs alone",
+    "where images are kept: until it is known, DiskPressure checks nodefs alone",
     "see the runtime's own log",
   ],
   nodefs: ["the disk's size: `ephemeral-storage`", "see that the file system of `--root-dir` answers"],
@@ -135,11 +135,11 @@ export const WARNING_SOURCES = {
   "default route": ["addresses by which the Node's address is chosen", "pass `--node-ip`"],
   resolver: ["the address that the machine's name has", "mend the resolver, or pass `--node-ip`"],
   "cloud metadata": [
-    "what the cloud says of the machine; the last good answer stays",
+    "the cloud's metadata of the machine; the last good answer stays",
     "[in a cloud](configuration.md#in-a-cloud)",
   ],
   inventory: [
-    "[the hardware](configuration.md#its-hardware); the last good look stays",
+    "[the hardware](configuration.md#its-hardware); the last good reading stays",
     "see that the shim may read `/sys`",
   ],
   "attach limits": [

@@ -13,11 +13,11 @@ export const CHECKS = {
   Worker: ["`GET /livez`", "no answer, or another one than `ok`"],
   clock: ["this machine's, by the Worker's `Date`", "more than 5 s off"],
   origin: [
-    "whether the Worker takes what is signed for the URL's origin; asked by a key of nobody's",
-    "it does not, is not configured, or does not say",
+    "whether the Worker takes what is signed for the URL's origin; asked by a key that is not enrolled",
+    "it does not, is not configured, or does not answer",
   ],
   WebSocket: [
-    "whether the request that opens a [socket](#sockets) comes to the Worker; asked by a key of nobody's",
+    "whether the request that opens a [socket](#sockets) comes to the Worker; asked by a key that is not enrolled",
     "something on the way keeps it",
   ],
   "join token": [
@@ -30,7 +30,10 @@ export const CHECKS = {
     "[the status](#status) that the shim leaves",
     "it does not run, hangs, is refused by the Worker, or its Node is not Ready",
   ],
-  transport: ["how the shim reports", "there should be a socket, and there is none: it says why"],
+  transport: [
+    "how the shim reports",
+    "there should be a socket, and there is none: the finding has the cause",
+  ],
   version: [
     "the shim's version and the Worker's, as its last answer had it",
     "the shim is older: [upgrading shims](upgrading-shims.md)",

@@ -57,14 +57,6 @@ describe.each(files)("%s", (file) => {
     expect(steps).toEqual([".ci/envtest", ".ci/run"]);
   });
 
-  it("pins each action of others to a commit", () => {
-    const actions = [...content.matchAll(/\buses: (\S+)/g)].map(([, action = ""]) => action);
-    expect(actions).not.toEqual([]);
-    const loose = actions.filter((action) => !/^[\w./-]+@[0-9a-f]{40}$/.test(action));
-    // GitHub's own, with no more rights than its job has.
-    expect(loose.filter((action) => action !== "actions/attest-build-provenance@v3")).toEqual([]);
-  });
-
   it("may only read, but for what a job names", () => {
     expect(content).toMatch(/^permissions:\n {2}contents: read$/m);
   });
