@@ -1,4 +1,4 @@
-// A hundred machines, and a Worker that is older than they are and than what is stored. A recorded one goes on, since the one
+// Some machines, and a Worker that is older than they are and than what is stored. A recorded one goes on, since the one
 // migration that it does not have allows that. One that cannot refuses with its reason, and writes nothing. Under the later one
 // all go on, with the same Nodes.
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import { type PlacedMachine, type SocketPlace, startSocketPlace } from "../../e2
 import { unpackWorker } from "./recorded-state.ts";
 import { dump, inEach } from "./stored-rows.ts";
 
-const MACHINES = 100;
+const MACHINES = 12;
 const names = Array.from({ length: MACHINES }, (_, index) => `sim-${index + 1}`);
 /** What each report and heartbeat came to last. */
 const outcomes = new Map<string, string>();
@@ -37,6 +37,8 @@ const older = join(folder.path, "older.js");
 async function started(index: number): Promise<PlacedMachine> {
   const machine = await place.machine({
     index,
+    intervalMs: 1000,
+    leaseSeconds: 10,
     reported: ({ outcome }) => outcomes.set(`sim-${index}`, JSON.stringify(outcome)),
   });
   shims.push(machine.run());

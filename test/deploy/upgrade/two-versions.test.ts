@@ -12,14 +12,14 @@ import { unpackWorker } from "./recorded-state.ts";
 const CLASSES = ["NodeObject", "RegistryObject", "ClusterObject", "IndexObject", "GatewayObject"] as const;
 type Part = (typeof CLASSES)[number] | "requests";
 
-const names = Array.from({ length: 10 }, (_, index) => `sim-${index + 1}`);
+const names = Array.from({ length: 3 }, (_, index) => `sim-${index + 1}`);
 let place: SocketPlace;
 const folder = temporaryFolder();
 const older = join(folder.path, "older.js");
 const newer = join(ROOT, "worker/index.ts");
 
 async function start(index: number): Promise<[name: string, shim: RunningShim]> {
-  const machine = await place.machine({ index });
+  const machine = await place.machine({ index, intervalMs: 1000, leaseSeconds: 10 });
   return [machine.enrolled.name, machine.run()];
 }
 
