@@ -4,7 +4,6 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { experimental_readRawConfig as readRawConfig, unstable_readConfig as readConfig } from "wrangler";
 import { pause, wallMs } from "../../node-shim/base/clock.ts";
 import { faultOf } from "../../node-shim/base/fault.ts";
 import { EXIT_CODES } from "../operator/fault.ts";
@@ -81,6 +80,8 @@ async function deployByFile(): Promise<number> {
     return EXIT_CODES.usage;
   }
   await writeStaticFiles();
+  // Loading it takes a second, which a wrong command line does not wait for.
+  const { experimental_readRawConfig: readRawConfig } = await import("wrangler");
   const { rawConfig } = readRawConfig({ config: join(ROOT, "wrangler.toml") });
   const program = {
     root: ROOT,
@@ -123,6 +124,7 @@ function flagsOf() {
 }
 
 async function deployByFlags(): Promise<number> {
+  const { unstable_readConfig: readConfig } = await import("wrangler");
   const checks = checkBeforeDeploy(args, {
     readVariables: (named) => ({ ...readConfig(named, { hideWarnings: true }).vars }),
     readText: (file) => readFileSync(file, "utf8"),

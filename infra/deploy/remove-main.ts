@@ -2,7 +2,6 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { experimental_readRawConfig as readRawConfig } from "wrangler";
 import { faultOf } from "../../node-shim/base/fault.ts";
 import { terminal } from "../operator/confirm.ts";
 import { EXIT_CODES } from "../operator/fault.ts";
@@ -49,6 +48,8 @@ async function run(): Promise<number> {
     );
     return EXIT_CODES.usage;
   }
+  // Loading it takes a second, which a wrong command line does not wait for.
+  const { experimental_readRawConfig: readRawConfig } = await import("wrangler");
   const program = {
     root: ROOT,
     tracked: readRawConfig({ config: join(ROOT, "wrangler.toml") }).rawConfig,

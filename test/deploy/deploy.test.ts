@@ -183,15 +183,12 @@ describe("what Cloudflare refuses → the same code, words of Cloudflare's and a
   interface Refusing {
     environment?: Record<string, string>;
     surroundings?: Partial<WranglerSurroundings>;
-    /** The configuration's. */
-    account?: string;
     refuses?: MadeUpAccount["refusal"];
     args?: readonly string[];
   }
 
   test.each<[situation: string, refusing: Refusing]>([
     ["a bad token", { environment: { CLOUDFLARE_API_TOKEN: "another" }, surroundings: { token: "another" } }],
-    ["another account", { account: "f".repeat(32) }],
     [
       "no network",
       { environment: { CLOUDFLARE_API_BASE_URL: "http://127.0.0.1:9" }, surroundings: { hasNetwork: false } },
@@ -203,14 +200,11 @@ describe("what Cloudflare refuses → the same code, words of Cloudflare's and a
         refuses: { status: 413, code: 10027, message: "Your Worker exceeded the size limit of 3 MiB." },
       },
     ],
-  ])("%s", async (_, { environment: more, surroundings, account, refuses = null, args = status }) => {
+  ])("%s", async (_, { environment: more, surroundings, refuses = null, args = status }) => {
     const { place } = cloudflare;
-    const configuration = { ...(JSON.parse(readFileSync(CONFIGURATION, "utf8")) as object) };
-    const file = join(GENERATED, "refused.json");
-    writeFileSync(file, JSON.stringify({ ...configuration, account_id: account ?? place.account }));
     place.refusal = refuses;
-    const real = await wranglerOf(ROOT, { ...environment(), ...more })([...args, file]);
-    const played = await playedWrangler(place, surroundings)([...args, file]);
+    const real = await wranglerOf(ROOT, { ...environment(), ...more })([...args, CONFIGURATION]);
+    const played = await playedWrangler(place, surroundings)([...args, CONFIGURATION]);
     const read = (end: typeof real) => {
       const { reason, says } = wranglerFault("deploying", end);
       const [words = "", advice] = says.split("\n  → ");
