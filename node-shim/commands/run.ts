@@ -39,8 +39,9 @@ export interface RunFlags extends MachineFlags {
 /** Longer than the Worker's own deadline for a tick (8 s), shorter than an interval. */
 const DEADLINE_MS = 9000;
 
-/** A stopped shim ends within a second, even where a system call hangs. */
-const HELD_MS = 900;
+/** A stopped shim ends within a second, even where a system call hangs: the one that stores its status, or another. */
+const CLOSE_MS = 400;
+const HELD_MS = 500;
 /** A process that stood still in this time has at least these turns of its event loop: it needs two or three to end. */
 const HELD_TURNS = 9;
 
@@ -105,7 +106,7 @@ export async function reportUntilStopped(
     machine.close();
     const closed = Promise.all(closings.map((end) => end())).then(() => board.written());
     // A file system that hangs holds nobody up.
-    await Promise.race([closed, pause(HELD_MS, { ref: false })]);
+    await Promise.race([closed, pause(CLOSE_MS, { ref: false })]);
     lock.release();
   }
 }
