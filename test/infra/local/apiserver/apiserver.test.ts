@@ -8,8 +8,14 @@ import { createApiserver } from "../../../../infra/local/apiserver/apiserver.ts"
 import { maxBodyBytes } from "../../../../infra/local/apiserver/write/body.ts";
 import { leewayMs } from "../../../../infra/local/apiserver/access/service-account-tokens.ts";
 import { openStore, type Store } from "../../../../infra/local/apiserver/store.ts";
-import { afterTimeout } from "../../../../infra/local/apiserver/timer.ts";
-import { type EmbeddedServer, embeddedServer, send, startMs, type TestServer } from "./test-server.ts";
+import {
+  type EmbeddedServer,
+  embeddedServer,
+  manualTimers,
+  send,
+  startMs,
+  type TestServer,
+} from "./test-server.ts";
 
 const nodes = "/api/v1/nodes";
 
@@ -178,7 +184,7 @@ describe("storage", () => {
       now: () => new Date(startMs),
       uuid: () => crypto.randomUUID(),
       random: Math.random,
-      after: afterTimeout,
+      after: manualTimers().after,
     });
     return { store, server: { url: "https://127.0.0.1:1", token: "t", fetch } };
   }

@@ -12,8 +12,7 @@ import { createApiserver } from "../../../../infra/local/apiserver/apiserver.ts"
 import { loadCredentials } from "../../../../infra/local/apiserver/certificates.ts";
 import { createFront, listen } from "../../../../infra/local/apiserver/front.ts";
 import { openStore } from "../../../../infra/local/apiserver/store.ts";
-import { send, type TestServer } from "./test-server.ts";
-import { afterTimeout } from "../../../../infra/local/apiserver/timer.ts";
+import { manualTimers, send, type TestServer } from "./test-server.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "apiserver-front-"));
 const store = openStore(":memory:");
@@ -33,7 +32,7 @@ beforeAll(async () => {
     now: () => new Date(),
     uuid: () => crypto.randomUUID(),
     random: Math.random,
-    after: afterTimeout,
+    after: manualTimers().after,
   });
   front = createFront(credentials, fetch);
   port = await listen(front, 0);

@@ -2,13 +2,15 @@
 import { createApiserver } from "../../../../infra/local/apiserver/apiserver.ts";
 import type { ApiObject } from "../../../../infra/local/apiserver/object.ts";
 import { openStore, type Store } from "../../../../infra/local/apiserver/store.ts";
-import { afterTimeout } from "../../../../infra/local/apiserver/timer.ts";
+import type { After } from "../../../../infra/local/apiserver/timer.ts";
 
 /** A server under test: embedded or real. */
 export interface TestServer {
   url: string;
   token: string;
   fetch: (request: Request) => Promise<Response>;
+  /** Lets time pass for its watches; absent where the server has a clock of its own. */
+  pass?: (ms: number) => void;
 }
 
 export interface EmbeddedServer extends TestServer {
@@ -20,9 +22,33 @@ export interface EmbeddedServer extends TestServer {
 
 export const startMs = Date.parse("2026-03-01T10:00:00Z");
 
+/** Timers that go off when the test says so. */
+export function manualTimers() {
+  let nowMs = 0;
+  const due = new Map<() => void, number>();
+  const after: After = (delayMs, run) => {
+    due.set(run, nowMs + delayMs);
+    return () => void due.delete(run);
+  };
+  const advance = (ms: number) => {
+    const untilMs = nowMs + ms;
+    for (;;) {
+      const [next] = [...due].filter(([, atMs]) => atMs <= untilMs).sort(([, a], [, b]) => a - b);
+      if (!next) break;
+      const [run, atMs] = next;
+      nowMs = atMs;
+      due.delete(run);
+      run();
+    }
+    nowMs = untilMs;
+  };
+  return { after, advance, count: () => due.size };
+}
+
 /** A new server with storage in memory unless it is given another, a clock that stands still and uids that count. */
 export function embeddedServer(store = openStore(":memory:")): EmbeddedServer {
   const clock = { ms: startMs };
+  const timers = manualTimers();
   let uids = 0;
   const token = "admin-token";
   const { fetch } = createApiserver({
@@ -31,9 +57,17 @@ export function embeddedServer(store = openStore(":memory:")): EmbeddedServer {
     now: () => new Date(clock.ms),
     uuid: () => `00000000-0000-4000-8000-${String(++uids).padStart(12, "0")}`,
     random: () => 0,
-    after: afterTimeout,
+    after: timers.after,
   });
-  return { url: "https://127.0.0.1:1", token, fetch, clock, store, close: () => store.close() };
+  return {
+    url: "https://127.0.0.1:1",
+    token,
+    fetch,
+    pass: timers.advance,
+    clock,
+    store,
+    close: () => store.close(),
+  };
 }
 
 export interface Sent {

@@ -133,6 +133,7 @@ const starting: ScenarioCase[] = [
         selected(name, `&resourceVersion=${revision + 1_000_000}&timeoutSeconds=1`),
       );
       await make(server, map(`${name}-b`, { case: name }));
+      server.pass?.(1_000);
       expect(await watching.nextName()).toBe("over");
     },
   },
@@ -166,6 +167,7 @@ const bookmarks: ScenarioCase[] = [
       const selector = encodeURIComponent(`rollcall.dev/deployment=${name}`);
       const watching = await watch(server, `${nodes}?${query}&labelSelector=${selector}`);
       const unseen = await make(server, node(`${name}-b`));
+      server.pass?.(4_000);
       const bookmark = (await watching.next())!;
       expect(bookmark.type).toBe("BOOKMARK");
       const { resourceVersion, annotations } = bookmark.object.metadata;
@@ -300,6 +302,7 @@ const showing: ScenarioCase[] = [
     run: async (server, name) => {
       const watching = await watch(server, selected(name, "&timeoutSeconds=1"));
       expect(watching.response.headers.get("content-type")).toBe("application/json");
+      server.pass?.(1_000);
       expect(await watching.next()).toBeUndefined();
     },
   },

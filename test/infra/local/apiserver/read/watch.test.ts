@@ -4,28 +4,9 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createApiserver } from "../../../../../infra/local/apiserver/apiserver.ts";
 import { openStore, type Store } from "../../../../../infra/local/apiserver/store.ts";
-import { send, startMs, type TestServer, toRequest } from "../test-server.ts";
+import { manualTimers, send, startMs, type TestServer, toRequest } from "../test-server.ts";
 
 const accounts = "/api/v1/namespaces/default/serviceaccounts";
-
-/** Timers that go off when the test says so. */
-function manualTimers() {
-  let nowMs = 0;
-  const due = new Map<() => void, number>();
-  return {
-    after: (delayMs: number, run: () => void) => {
-      due.set(run, nowMs + delayMs);
-      return () => void due.delete(run);
-    },
-    advance: (ms: number) => {
-      nowMs += ms;
-      for (const [run, atMs] of [...due].sort(([, left], [, right]) => left - right)) {
-        if (atMs <= nowMs && due.delete(run)) run();
-      }
-    },
-    count: () => due.size,
-  };
-}
 
 let store: Store;
 let timers: ReturnType<typeof manualTimers>;
