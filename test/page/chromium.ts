@@ -56,8 +56,8 @@ export interface OpenPage {
   expectFault: (pattern: RegExp) => void;
   /** What has gone wrong so far, expected or not. */
   faults: () => string[];
-  /** What axe calls serious or critical, a line each: `color-contrast: … (#id)`. */
-  accessibilityFaults: () => Promise<string[]>;
+  /** What axe calls serious or critical, a line each: `color-contrast: … (#id)`. `rule`: that alone is looked at. */
+  accessibilityFaults: (rule?: string) => Promise<string[]>;
   /** Into test-output/NAME.png. */
   screenshot: (name: string) => Promise<void>;
 }
@@ -99,7 +99,7 @@ export async function onPage(
       page,
       expectFault: faults.expect,
       faults: faults.all,
-      accessibilityFaults: () => accessibilityFaults(page),
+      accessibilityFaults: (rule) => accessibilityFaults(page, rule),
       screenshot: (name) => screenshot(page, name),
     }).catch((error: unknown) => failed(page, faults, name, error));
     // What the page has said before comes before its answer.
@@ -123,11 +123,11 @@ async function failed(page: Page, faults: PageFaults, name: string, error: unkno
 
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
-async function accessibilityFaults(page: Page): Promise<string[]> {
+async function accessibilityFaults(page: Page, rule?: string): Promise<string[]> {
   // The debugger's protocol evaluates it: the page's Content-Security-Policy stays what it is.
   await page.evaluate(readFileSync(AXE, "utf8"));
   const { violations } = await page.evaluate<AxeResults>(
-    "axe.run(document, { resultTypes: ['violations'] })",
+    `axe.run(document, ${JSON.stringify({ resultTypes: ["violations"], ...(rule && { runOnly: { type: "rule", values: [rule] } }) })})`,
   );
   return violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")

@@ -25,8 +25,8 @@ const USUAL = configured();
 /** Of the last report of a machine that falls silent: the shortest lease that there is. */
 const SHORTEST_LEASE_MS = 1000;
 const LEAVING = configured(`nodeLeaseDurationSeconds: ${SHORTEST_LEASE_MS / 1000}\n`);
-/** A quarter of the lease, as usual. */
-const BEAT_MS = 10_000;
+/** How often a machine reports of itself, as usual: a quarter of the lease. */
+export const BEAT_MS = 10_000;
 
 export interface PageMachines {
   /** Enrols it; resolves once its first report was taken. */
@@ -72,9 +72,11 @@ interface Surroundings {
   joinToken: string;
   /** The node controller gives the machine's Node up. */
   nodeIsLost: (name: string) => Promise<void>;
+  beatMs: number;
 }
 
-export function pageMachines({ origin, joinToken, nodeIsLost }: Surroundings): PageMachines {
+export function pageMachines({ joinToken, nodeIsLost, ...around }: Surroundings): PageMachines {
+  const { origin } = around;
   const machines = new Map<string, { machine: Machine; running: Running }>();
   const { send, close } = httpTransport(origin, ANSWERED_WITHIN_MS);
   const known = (name: string) => {
@@ -83,7 +85,7 @@ export function pageMachines({ origin, joinToken, nodeIsLost }: Surroundings): P
     return found;
   };
   const start = async (machine: Machine) => {
-    const running = startReporting(machine, origin, send);
+    const running = startReporting(machine, around, send);
     machines.set(machine.name, { machine, running });
     await running.report();
   };
@@ -139,7 +141,11 @@ function indexOf(name: string): number {
   return createHash("sha256").update(name).digest().readUInt16BE();
 }
 
-function startReporting(machine: Machine, origin: string, send: Transport): Running {
+function startReporting(
+  machine: Machine,
+  { origin, beatMs }: Pick<Surroundings, "origin" | "beatMs">,
+  send: Transport,
+): Running {
   const { index, boots } = machine;
   const startId = randomBytes(16).toString("base64url");
   const post = reporter({ ...machine, origin, startId, send, machineTime: () => new Date().toISOString() });
@@ -156,7 +162,7 @@ function startReporting(machine: Machine, origin: string, send: Transport): Runn
     return next;
   };
   // A revoked one's are refused from then on.
-  const beating = setInterval(() => void report().catch(() => undefined), BEAT_MS);
+  const beating = setInterval(() => void report().catch(() => undefined), beatMs);
   const stop = () => {
     clearInterval(beating);
     return last;

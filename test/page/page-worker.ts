@@ -8,7 +8,7 @@ import { tokenAdmin } from "../../infra/local/kube-admin.ts";
 import { ROOT } from "../e2e/local-cluster.ts";
 import { randomSecret, sha256 } from "../e2e/local-worker.ts";
 import { type OwnCluster, type Rollcall, startOwnWorker, workerAt } from "../e2e/own-worker.ts";
-import { type PageMachines, pageMachines } from "./page-machines.ts";
+import { BEAT_MS, type PageMachines, pageMachines } from "./page-machines.ts";
 
 /** The Worker's own, and /fill and /transitions (test/worker/support/filled-index-entry.ts). */
 const ENTRY = join(ROOT, "test/worker/support/filled-index-entry.ts");
@@ -75,11 +75,12 @@ export interface PageWorker extends PageAccess, PageMachines {
 }
 
 /** The Worker, and machines of the caller's own. */
-export function pageWorker({ joinToken, cluster, ...access }: ClusterAccess): PageWorker {
+export function pageWorker({ joinToken, cluster, ...access }: ClusterAccess, beatMs = BEAT_MS): PageWorker {
   const admin = tokenAdmin(cluster.kubeUrl, cluster.kubeCa ?? "", cluster.kubeToken);
   const machines = pageMachines({
     origin: access.url,
     joinToken,
+    beatMs,
     // As nodelifecycle does it.
     async nodeIsLost(name) {
       const lastTransitionTime = `${new Date().toISOString().slice(0, 19)}Z`;

@@ -123,7 +123,8 @@ function copyToDocs(): void {
 if (!hasChromium) throw new Error(CHROMIUM_IS_MISSING);
 const folder = temporaryFolder();
 const started = await startClusterWorker(folder.path);
-const worker = pageWorker(started.access);
+// Lines of what was left have a point for each report.
+const worker = pageWorker(started.access, 1000);
 try {
   await populate(worker);
   await takeAll(worker);
