@@ -198,6 +198,14 @@ describe("a first report", () => {
     expect(machine.memory.status?.lastStatusReportTimeMs).toBe(machine.nowMs);
   });
 
+  it("over a Node that was Ready before, of which nothing is stored → no event", async () => {
+    const machine = new SteppingMachine();
+    machine.apiserver.node = structuredClone(steady.apiserver.node);
+    machine.nowMs = steady.nowMs;
+    expect((await registered(machine)).outcome.phase).toBe("registered");
+    expect(machine.events).not.toContain("NodeReady");
+  });
+
   it("whose answer was lost → found with the next one, which is Ready as it was made", async () => {
     const machine = new SteppingMachine();
     machine.inBetween = async (asked, ask) => {
@@ -227,6 +235,17 @@ describe("a further report", () => {
     expect([outcome, asked.slice(0, 3)]).toEqual([{ phase: "registered" }, FIND]);
     expect(machine.memory.setters).toBeUndefined();
     expect(machine.records.get("process")?.startId).toBe("start-2");
+  });
+
+  it.each([
+    ["a counter of the kernel's stays", 3],
+    ["without one nothing stays", null],
+  ])("of a process that starts: %s", async (_, kills) => {
+    const machine = new SteppingMachine(steady);
+    const memory = machine.records.get("memory")!;
+    machine.records.put("memory", { ...memory, oom: { ...memory.oom, kills } });
+    await registered(machine, HEALTHY, "start-2");
+    expect(machine.records.get("memory")?.oom.kills ?? null).toBe(kills);
   });
 
   it("after failures → each comes later than the one before: at random, 7 s at most; a success ends that", async () => {
@@ -380,6 +399,7 @@ describe("a Node that was deleted", () => {
     const machine = new SteppingMachine(steady);
     deleted({ wasReady: true })(machine);
     expect(registerAgain(machine.records, machine.context().journal, machine.nowMs)).toBe(true);
+    expect(machine.records.get("registration")).toMatchObject({ phase: "registered", enrolmentId: "e" });
     expect((await registered(machine)).outcome.phase).toBe("registered");
     expect(machine.notes).toContain("registration: an operator asked to register again");
   });

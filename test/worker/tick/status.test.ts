@@ -290,6 +290,11 @@ describe("a write that fails", () => {
     };
     await written(machine, DOWN);
     expect(readyOf(machine)).toBe("False");
+    // What was sent is known, whoever reads the Node next.
+    const sent: unknown = expect.arrayContaining([
+      expect.objectContaining({ type: "Ready", status: "False" }),
+    ]);
+    expect(machine.records.get("node")).toMatchObject({ readAgain: true, sent });
     machine.inBetween = undefined;
     machine.evict();
     await written(machine);
