@@ -1,7 +1,9 @@
 // A real apiserver's storage that has had a life before: what it was then is compacted. No test of its own.
+import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import {
+  type Command,
   prepareRealApiserver,
   type RealApiserverOptions,
   startProgram,
@@ -11,12 +13,21 @@ import {
 const READY_WITHIN_MS = 90_000;
 const POLL_MS = 50;
 
-/** Writes a few revisions into etcd and compacts them. */
-export async function ageEtcd(options: RealApiserverOptions): Promise<void> {
+/** Where it listens: http://127.0.0.1:2379. */
+export function clientUrlOf({ args }: Command): string {
+  const flag = "--listen-client-urls=";
+  return args.find((arg) => arg.startsWith(flag))?.slice(flag.length) ?? "";
+}
+
+/** Writes a few revisions into etcd and compacts them. `started` gets the etcd that does so, and has ended then. */
+export async function ageEtcd(
+  options: RealApiserverOptions,
+  started: (etcd: ChildProcess) => void,
+): Promise<void> {
   const { commands } = await prepareRealApiserver(options);
   const etcd = startProgram(commands.etcd, join(options.dir, "etcd.log"));
-  const flag = "--listen-client-urls=";
-  const url = commands.etcd.args.find((arg) => arg.startsWith(flag))?.slice(flag.length);
+  started(etcd);
+  const url = clientUrlOf(commands.etcd);
   const post = async (path: string, body: object) => {
     const response = await fetch(`${url}/v3/kv/${path}`, { method: "POST", body: JSON.stringify(body) });
     if (!response.ok) throw new Error(`etcd ${path}: ${await response.text()}`);

@@ -4,14 +4,17 @@ import type { ChildProcess } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { writeKubeconfig } from "../../infra/local/kubernetes.ts";
 import {
   type RealApiserver,
+  isReady,
+  prepareRealApiserver,
   type RealApiserverOptions,
   startProgram,
-  startRealApiserver,
   stopProgram,
 } from "../../infra/local/real-apiserver.ts";
+import { type ageEtcd, clientUrlOf } from "./aged-etcd.ts";
 
 /** What clients of it need. */
 export interface ServerAddress extends Pick<RealApiserver, "url" | "caFile" | "adminToken" | "pids"> {
@@ -29,49 +32,60 @@ export interface Controllers {
 
 const CONTROLLER_MANAGER = "kube-controller-manager";
 
+const READY_WITHIN_MS = 90_000;
+const POLL_MS = 100;
+
 export class RunningServer {
   readonly #options: RealApiserverOptions;
-  readonly #prepare: ((options: RealApiserverOptions) => Promise<void>) | undefined;
-  #running: Promise<RealApiserver> | undefined;
-  #pids: number[] = [];
+  readonly #age: typeof ageEtcd | undefined;
+  #running: Promise<ServerAddress> | undefined;
+  /** etcd first: kube-apiserver must be stopped before it. */
+  #children: ChildProcess[] = [];
   #controllers: ChildProcess | undefined;
 
-  /** `prepare`: before its first start, typically on etcd's data. */
-  constructor(options: RealApiserverOptions, prepare?: (options: RealApiserverOptions) => Promise<void>) {
+  /** `age`: gives etcd a life before the first start. */
+  constructor(options: RealApiserverOptions, age?: typeof ageEtcd) {
     this.#options = options;
-    this.#prepare = prepare;
+    this.#age = age;
   }
 
   /** Starts it unless it runs; a second start has the port and the data of the first. */
-  async start(): Promise<ServerAddress> {
-    const { url, caFile, adminToken, pids, commands } = await (this.#running ??= this.#begin());
-    const flag = "--listen-client-urls=";
-    const etcdUrl = commands.etcd.args.find((arg) => arg.startsWith(flag))?.slice(flag.length) ?? "";
-    return { url, caFile, adminToken, pids, dir: this.#options.dir, etcdUrl };
+  start(): Promise<ServerAddress> {
+    return (this.#running ??= this.#begin());
   }
 
-  async #begin(): Promise<RealApiserver> {
+  async #begin(): Promise<ServerAddress> {
     const { dir, port } = this.#options;
     if (port === undefined) {
       makeServiceAccountKey(dir);
-      await this.#prepare?.(this.#options);
+      await this.#age?.(this.#options, (etcd) => void this.#children.push(etcd));
     }
-    const running = await startRealApiserver(this.#options);
-    this.#options.port = Number(new URL(running.url).port);
-    this.#pids = Object.values(running.pids);
-    return running;
+    const { url, caFile, tokenFile, commands } = await prepareRealApiserver(this.#options);
+    this.#options.port = Number(new URL(url).port);
+    const started = [commands.etcd, commands.kubeApiserver].map((command) =>
+      startProgram(command, join(dir, `${command.name}.log`)),
+    );
+    this.#children = started;
+    await untilReady(url, started);
+    const [etcd = 0, kubeApiserver = 0] = started.map(({ pid }) => pid);
+    return {
+      url,
+      caFile,
+      adminToken: readFileSync(tokenFile, "utf8").trim(),
+      pids: { etcd, kubeApiserver },
+      dir,
+      etcdUrl: clientUrlOf(commands.etcd),
+    };
   }
 
   /** As a crash does: at once. What it holds stays; the controllers do not start again with it. */
   async stop(): Promise<void> {
-    const ending = this.#running;
+    // One that did not start has no address; its programs are ended all the same.
+    await this.#running?.catch(() => undefined);
     this.#running = undefined;
-    // One that did not start has ended already.
-    const running = await ending?.catch(() => undefined);
     this.kill();
     await this.stopControllers();
-    await running?.stop();
-    this.#pids = [];
+    await Promise.all(this.#children.map(stopProgram));
   }
 
   startControllers({ controllers, flags }: Controllers): void {
@@ -102,13 +116,17 @@ export class RunningServer {
   /** The controllers first, kube-apiserver before etcd. */
   kill(): void {
     this.#controllers?.kill("SIGKILL");
-    for (const pid of this.#pids.toReversed()) {
-      try {
-        process.kill(pid, "SIGKILL");
-      } catch {
-        // It has ended.
-      }
-    }
+    for (const child of this.#children.toReversed()) child.kill("SIGKILL");
+  }
+}
+
+async function untilReady(url: string, children: readonly ChildProcess[]): Promise<void> {
+  for (const deadline = performance.now() + READY_WITHIN_MS; !(await isReady(url));) {
+    if (children.some(({ exitCode, signalCode }) => exitCode !== null || signalCode !== null))
+      throw new Error("etcd or kube-apiserver ended before it was ready");
+    if (performance.now() > deadline)
+      throw new Error(`kube-apiserver is not ready after ${READY_WITHIN_MS} ms`);
+    await wait(POLL_MS);
   }
 }
 
