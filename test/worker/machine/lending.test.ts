@@ -1,0 +1,295 @@
+// The lease that a machine's object has lent, and every way in which it comes back: what is asked of the gateway, what the upkeep
+// gets back, what stays stored, and when the alarm rings.
+import { describe, expect, it } from "vitest";
+import type { Report } from "../../../shared/protocol/report.ts";
+import { Lending, type LendingDependencies } from "../../../worker/machine/lending.ts";
+import type { ReturnedOrder } from "../../../worker/machine/standing-order.ts";
+import { keptRecords } from "../support/kept-records.ts";
+
+const NOW_MS = Date.UTC(2026, 0, 31);
+const MINUTE_MS = 60_000;
+const GATEWAY = 3;
+const ENROLMENT = { id: "enrolment-1", name: "edge-1" };
+const LENT = { gateway: GATEWAY, epochsTo: NOW_MS + 1000 };
+const LEASE = { metadata: { name: "edge-1", resourceVersion: "7" } };
+
+const returnedOrder = (more: object = {}) =>
+  ({
+    epoch: NOW_MS,
+    lease: LEASE,
+    renewedAgoMs: 4000,
+    heardAgoMs: 2000,
+    vitals: {},
+    skewMs: 0,
+    samples: {},
+    requests: 5,
+    baton: {
+      enrolment: ENROLMENT.id,
+      upkeep: { tick: {}, latestMs: 1, lastReportMs: 1, requests: {} },
+      tickets: {},
+      samples: {},
+    },
+    ...more,
+  }) as unknown as ReturnedOrder;
+
+interface Situation {
+  kept?: Record<string, unknown>;
+  /** The number that the registry has assigned. */
+  assigned?: number | null;
+  /** An error: the gateway fails. */
+  recalled?: ReturnedOrder | null | Error;
+  looked?: ReturnedOrder | null | Error;
+  reports?: boolean | Error;
+}
+
+function answer<T>(what: T | Error): Promise<T> {
+  return what instanceof Error ? Promise.reject(what) : Promise.resolve(what);
+}
+
+const FAILS = new Error("evicted");
+
+function lendingIn({ kept = {}, assigned = GATEWAY, ...gateway }: Situation = {}) {
+  const stored = keptRecords({ enrolment: ENROLMENT, ...kept });
+  const done: string[] = [];
+  const note = (text: string) => void done.push(text);
+  const time = { nowMs: NOW_MS };
+  const { recalled = returnedOrder(), looked = null, reports = true } = gateway;
+  const noApiserver = new Proxy({}, { get: () => () => Promise.reject(new Error("no apiserver")) });
+  const dependencies = {
+    state: {
+      records: stored.records,
+      keys: { enrolled: () => ({ thumbprints: ["key-1"] }) },
+      facts: { current: () => undefined },
+      samples: { takeBack: () => undefined },
+      alarm: { atLatest: (atMs: number) => Promise.resolve(note(`alarm +${atMs - NOW_MS}`)) },
+    },
+    upkeep: {
+      takeBack: ({ tick, latestMs }: { tick: { renewedAtMs?: number }; latestMs: number }, lease: unknown) =>
+        note(
+          `take back: ${lease === LEASE ? "lease" : "no lease"}, renewed ${(tick.renewedAtMs ?? NaN) - NOW_MS}, heard ${latestMs - NOW_MS}`,
+        ),
+      forgetLent: () => note("forget what was lent"),
+      spendMeanwhile: (requests: number) => note(`spend ${requests}`),
+      noteContact: (atMs?: number) => note(`contact ${atMs === undefined ? "unknown" : atMs - NOW_MS}`),
+      connector: () => () => noApiserver,
+      spend: () => undefined,
+    },
+    requests: { takeBack: () => undefined },
+    gateway: (number: number) => ({
+      recall(name: string, floor: number) {
+        note(`${number}: recall ${name} up to ${floor - NOW_MS}`);
+        return answer(recalled);
+      },
+      look() {
+        note(`${number}: look`);
+        return answer(looked);
+      },
+      reportNow() {
+        note(`${number}: report now`);
+        return answer(reports);
+      },
+      dismiss: (_: string, why: string) => answer(note(`${number}: dismiss, ${why}`)),
+      noteMember: () => answer(true),
+    }),
+    assigned: () => assigned,
+    nowMs: () => time.nowMs,
+  } as unknown as LendingDependencies;
+  return { ...stored, lending: new Lending(dependencies), done, time };
+}
+
+const TAKEN_BACK = ["take back: lease, renewed -4000, heard -2000", "spend 5"];
+/** The object has slept meanwhile, so that its clock may be behind the order's epoch. */
+const RECALLED = `${GATEWAY}: recall edge-1 up to 1001`;
+
+describe("a recall", () => {
+  it.each<[situation: string, Situation, done: string[]]>([
+    ["nothing is lent → nothing is asked", {}, []],
+    [
+      "→ what the gateway has is this object's again",
+      { kept: { lent: LENT } },
+      [RECALLED, ...TAKEN_BACK, "alarm +300000"],
+    ],
+    [
+      "the gateway has lost the order → it is forgotten, and what was lent is read again",
+      { kept: { lent: LENT }, recalled: null },
+      [RECALLED, "forget what was lent", "alarm +300000"],
+    ],
+    [
+      "of an earlier enrolment → it is forgotten",
+      { kept: { lent: LENT, enrolment: { ...ENROLMENT, id: "enrolment-2" } } },
+      [RECALLED, "forget what was lent", "alarm +300000"],
+    ],
+    [
+      "the gateway fails → the lease is to be written here, until it is",
+      { kept: { lent: LENT }, recalled: FAILS },
+      [RECALLED, "forget what was lent", "alarm +10000", "alarm +10000"],
+    ],
+  ])("%s", async (_, situation, done) => {
+    const recalled = lendingIn(situation);
+    await recalled.lending.recall();
+    expect(recalled.done).toEqual(done);
+    expect(recalled.kept.has("lent")).toBe(false);
+    expect(recalled.kept.has("untouched")).toBe(situation.recalled === FAILS);
+  });
+
+  it("twice → the gateway is asked once", async () => {
+    const { lending, done } = lendingIn({ kept: { lent: LENT } });
+    await lending.recall();
+    const { length } = done;
+    await lending.recall();
+    expect(done).toHaveLength(length);
+  });
+});
+
+describe("a report over a socket, which brings back what is lent", () => {
+  it.each<[situation: string, Situation, gateway: number, returned: ReturnedOrder | null, done: string[]]>([
+    ["nothing is lent → nothing", {}, GATEWAY, null, []],
+    [
+      "by the gateway that has it → taken back, without a question",
+      { kept: { lent: LENT } },
+      GATEWAY,
+      returnedOrder(),
+      TAKEN_BACK,
+    ],
+    [
+      "by a gateway that has lost it → forgotten",
+      { kept: { lent: LENT } },
+      GATEWAY,
+      null,
+      ["forget what was lent"],
+    ],
+    [
+      "by another gateway → recalled from the one that has it",
+      { kept: { lent: LENT } },
+      GATEWAY + 1,
+      null,
+      [RECALLED, ...TAKEN_BACK, "alarm +300000"],
+    ],
+  ])("%s", async (_, situation, gateway, returned, done) => {
+    const taken = lendingIn(situation);
+    await taken.lending.takeBack(gateway, returned);
+    expect(taken.done).toEqual(done);
+  });
+
+  it("no PUT and no heartbeat under the order → the times from before stay", async () => {
+    const { lending, done } = lendingIn({ kept: { lent: LENT } });
+    await lending.takeBack(GATEWAY, returnedOrder({ renewedAgoMs: null, heardAgoMs: null, lease: null }));
+    expect(done).toEqual([`take back: no lease, renewed NaN, heard ${1 - NOW_MS}`, "spend 5"]);
+  });
+
+  it("each one → another count, so that a report that ran meanwhile is lent nothing", async () => {
+    const { lending } = lendingIn();
+    const first = await lending.takeBack(GATEWAY, null);
+    await lending.recall();
+    expect(await lending.takeBack(GATEWAY, null)).toBe(first + 2);
+  });
+});
+
+describe("the end of a socket", () => {
+  it.each<
+    [situation: string, gateway: number, returned: ReturnedOrder | null, done: string[], isLent: boolean]
+  >([
+    ["of the gateway that has the lease → taken back", GATEWAY, returnedOrder(), TAKEN_BACK, false],
+    ["of that gateway, which has lost the order → forgotten", GATEWAY, null, ["forget what was lent"], false],
+    ["of another gateway → nothing", GATEWAY + 1, returnedOrder(), [], true],
+  ])("%s", async (_, gateway, returned, done, isLent) => {
+    const ended = lendingIn({ kept: { lent: LENT } });
+    await ended.lending.ended(gateway, returned);
+    expect(ended.done).toEqual(done);
+    expect(ended.kept.has("lent")).toBe(isLent);
+  });
+});
+
+describe("a machine that is to report now", () => {
+  it.each<[situation: string, Situation, done: string[]]>([
+    ["without a socket → nothing is asked", {}, []],
+    ["with one → its gateway asks it", { kept: { transport: "socket" } }, [`${GATEWAY}: report now`]],
+    [
+      "whose lease is lent by an earlier gateway → that one asks it",
+      { kept: { transport: "socket", lent: LENT }, assigned: 8 },
+      [`${GATEWAY}: report now`],
+    ],
+    [
+      "with a socket, and no gateway → nothing is asked",
+      { kept: { transport: "socket" }, assigned: null },
+      [],
+    ],
+    [
+      "whose gateway fails → recalled",
+      { kept: { transport: "socket", lent: LENT }, reports: FAILS },
+      [`${GATEWAY}: report now`, RECALLED, ...TAKEN_BACK, "alarm +300000"],
+    ],
+  ])("%s", async (_, situation, done) => {
+    const asked = lendingIn(situation);
+    await asked.lending.reportNow();
+    expect(asked.done).toEqual(done);
+  });
+});
+
+describe("a machine that leaves", () => {
+  it.each<[situation: string, Situation, done: string[]]>([
+    ["never had a socket → nothing is asked", {}, []],
+    ["with a socket → it is closed", { kept: { transport: "socket" } }, [`${GATEWAY}: dismiss, left`]],
+    [
+      "with a lease that is lent → recalled first",
+      { kept: { lent: LENT } },
+      [RECALLED, ...TAKEN_BACK, "alarm +300000", `${GATEWAY}: dismiss, left`],
+    ],
+  ])("%s", async (_, situation, done) => {
+    const ended = lendingIn(situation);
+    await ended.lending.end("left");
+    expect(ended.done).toEqual(done);
+  });
+});
+
+describe("the last contact, before silence is decided", () => {
+  it.each<[situation: string, Situation, done: string[]]>([
+    ["nothing is lent → known here", {}, []],
+    [
+      "a heartbeat came → that time",
+      { kept: { lent: LENT }, looked: returnedOrder() },
+      [`${GATEWAY}: look`, "contact -2000"],
+    ],
+    [
+      "no heartbeat came yet → the last report's",
+      { kept: { lent: LENT }, looked: returnedOrder({ heardAgoMs: null }) },
+      [`${GATEWAY}: look`, `contact ${1 - NOW_MS}`],
+    ],
+    [
+      "the gateway fails → not known",
+      { kept: { lent: LENT }, looked: FAILS },
+      [`${GATEWAY}: look`, "contact unknown"],
+    ],
+  ])("%s", async (_, situation, done) => {
+    const learnt = lendingIn(situation);
+    await learnt.lending.learnContact();
+    expect(learnt.done).toEqual(done);
+  });
+});
+
+describe("a report over HTTP, of a machine that had a socket", () => {
+  it.each<[sinceMs: number, hasTransport: boolean]>([
+    [0, true],
+    [2 * MINUTE_MS, true],
+    [2 * MINUTE_MS + 1, false],
+  ])("%j ms after the first one → it counts as one with a socket: %j", (sinceMs, hasTransport) => {
+    const { lending, kept, time } = lendingIn({ kept: { transport: "socket" } });
+    lending.noteHttp();
+    time.nowMs += sinceMs;
+    lending.noteHttp();
+    expect(kept.has("transport")).toBe(hasTransport);
+  });
+});
+
+describe("after a report, nothing is lent", () => {
+  const connection = { gateway: GATEWAY, session: "s", floor: 0, by: "key-1", since: 0 };
+
+  it.each<[situation: string, by: string]>([
+    ["where more reports have to come here", "key-1"],
+    ["where its key has lost the name meanwhile", "key-2"],
+  ])("%s", async (_, by) => {
+    const { lending, done, kept } = lendingIn();
+    expect(await lending.lend({ ...connection, by }, {} as Report)).toBeNull();
+    expect([done, kept.has("lent")]).toEqual([[], false]);
+  });
+});
