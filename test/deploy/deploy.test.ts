@@ -122,7 +122,7 @@ function contentsOf({ workers }: MadeUpAccount) {
 it("the first deployment → secrets are made, the admin secret is kept in its file, and the Worker is well", async () => {
   writeFileSync(FILE, settingsText({}));
   const before = copyOf(cloudflare.place);
-  const first = await runDeploy(["--config", FILE, "--env", ENVIRONMENT, "--wait", "5"], environment());
+  const first = await runDeploy(["--config", FILE, "--env", ENVIRONMENT, "--wait", "60"], environment());
   expect(first).toMatchObject({ code: 0, stderr: "" });
   const [admin, keys] = [ADMIN_FILE, KEYS_FILE].map((file) => readFileSync(file, "utf8").trim());
   thisRun().secret("admin secret", admin!);
@@ -135,7 +135,7 @@ it("the first deployment → secrets are made, the admin secret is kept in its f
   expect(existsSync(join(GENERATED, "secrets.json"))).toBe(false);
   expect(cloudflare.unknown).toEqual([]);
 
-  expect(await play(before, join(other.path, "rollcall.yaml"), {}, 5)).toBe(printed(first));
+  expect(await play(before, join(other.path, "rollcall.yaml"), {}, 60)).toBe(printed(first));
   for (const [file, made] of [
     ["admin-secret", "admin secret"],
     [`rollcall.${ENVIRONMENT}.kid-mac-keys`, "MAC keys"],

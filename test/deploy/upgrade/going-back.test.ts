@@ -37,8 +37,6 @@ const older = join(folder.path, "older.js");
 async function started(index: number): Promise<PlacedMachine> {
   const machine = await place.machine({
     index,
-    intervalMs: 1000,
-    leaseSeconds: 10,
     reported: ({ outcome }) => outcomes.set(`sim-${index}`, JSON.stringify(outcome)),
   });
   shims.push(machine.run());
