@@ -9,6 +9,12 @@ import { signIn } from "./sign-in.ts";
 import { bandsOf, during, linesOf, type TimelineLine } from "./timeline-shown.ts";
 
 const MINUTE = 60_000;
+/** Some pixels of what is drawn. */
+const SILENT_MS = 2000;
+
+/** A Node's times are whole seconds: what begins and ends within one has lasted no time. */
+const lasts = (fromMs: number, ms: number) =>
+  expect.poll(() => Date.now()).toBeGreaterThanOrEqual(fromMs + ms);
 
 describe.skipIf(!hasChromium)("a machine", () => {
   const open = pagesOfFile();
@@ -52,6 +58,7 @@ describe.skipIf(!hasChromium)("a machine", () => {
         await says(page, /Ready, with one thing to know\..*MemoryPressure is True/);
         expect(still.fromMs).toBeGreaterThanOrEqual(Math.floor(shortMs / 1000) * 1000);
         expect(still.fromMs).toBeLessThanOrEqual(isShortMs);
+        await lasts(still.fromMs, 1000);
         const enoughMs = Date.now();
         await worker.pressure("story-1", false);
         const over = await lineOf(page, "MemoryPressure: True", ({ toMs }) => typeof toMs === "number");
@@ -64,6 +71,7 @@ describe.skipIf(!hasChromium)("a machine", () => {
         await lineOf(page, "State: silent", ({ toMs }) => toMs === undefined);
         await says(page, /Silent.*Last report.*Look at the machine’s power and network/);
         const noticedMs = Date.now();
+        await lasts(noticedMs, SILENT_MS + 1000);
         await worker.machineReturns("story-1");
         const silence = await lineOf(page, "State: silent", ({ toMs }) => typeof toMs === "number");
         // It begins with the last report.
@@ -80,7 +88,7 @@ describe.skipIf(!hasChromium)("a machine", () => {
         expect(Math.abs((pressures[0]?.fromMs ?? 0) - over.fromMs)).toBeLessThan(1000);
         expect(Math.abs((pressures[0]?.toMs ?? 0) - (over.toMs ?? 0))).toBeLessThan(1000);
         for (const track of ["State", "Ready", "MemoryPressure"]) {
-          const shown = during(await bandsOf(page, track, window), silence);
+          const shown = during(await bandsOf(page, track, window), noticedMs, noticedMs + SILENT_MS);
           expect(shown, track).toEqual(["silent"]);
         }
         // Nothing says that it was down, before or after; it was not Ready until its first report was written.

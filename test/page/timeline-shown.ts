@@ -61,9 +61,9 @@ export async function bandsOf(
   }));
 }
 
-/** How bands look in the middle half of a time: what begins or ends with it is not of it. */
-export function during(bands: readonly ShownBand[], { fromMs, toMs }: TimelineLine): string[] {
-  const quarter = ((toMs ?? Date.now()) - fromMs) / 4;
+/** How bands look in the middle half of a time: what begins or ends with it is not of it. Milliseconds since 1970. */
+export function during(bands: readonly ShownBand[], fromMs: number, toMs: number): string[] {
+  const quarter = (toMs - fromMs) / 4;
   return bands
     .filter((band) => band.fromMs < fromMs + 3 * quarter && band.toMs > fromMs + quarter)
     .map(({ look }) => look);
