@@ -77,6 +77,8 @@ export interface Sent {
   body?: unknown;
   type?: string;
   headers?: Record<string, string>;
+  /** Of a watch: after which it ends. */
+  lastsMs?: number;
   /** Another bearer token than the administrator's; "" for none. */
   token?: string;
 }
@@ -113,6 +115,7 @@ export function toRequest(server: TestServer, sent: Sent): Request {
 /** One request; the body is an empty object where the answer is no JSON. */
 export async function send(server: TestServer, sent: Sent): Promise<Received> {
   const response = await server.fetch(toRequest(server, sent));
+  if (sent.lastsMs !== undefined) server.pass?.(sent.lastsMs);
   const text = await response.text();
   const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
   const headers = Object.fromEntries(response.headers);
