@@ -30,6 +30,12 @@ export async function localWorker(folder: string, record: RunRecord = thisRun())
   // The test runner reads CommonJS in another way than Node does.
   const { default: workerd } = createRequire(import.meta.url)("workerd") as { default: string };
   let parts: Parts | undefined;
+  // A run that is ended by a signal calls no `stop`.
+  const end = () => {
+    for (const { process: running } of parts?.running() ?? []) running.kill("SIGKILL");
+  };
+  const exit = () => process.exit(143);
+  process.once("exit", end).once("SIGTERM", exit);
   return {
     url,
     async deploy(settings, meanwhile) {
@@ -54,7 +60,10 @@ export async function localWorker(folder: string, record: RunRecord = thisRun())
         await ended;
       }
     },
-    stop: async () => parts?.stop(),
+    async stop() {
+      await parts?.stop();
+      process.off("exit", end).off("SIGTERM", exit);
+    },
   };
 }
 
