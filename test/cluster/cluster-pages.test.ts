@@ -89,7 +89,11 @@ describe.skipIf(assets === "")("an administrator who does as the pages say", () 
     const { report, name } = await deployment.machine(1);
     expect(await report()).toBe("registered");
     const before = await deployment.uidOf(name);
-    await run(PAGE, "What of a Node is rollcall's", { own: { "edge-7": name } });
+    // Noticed after the second command, the deletion would count as one that came after it.
+    const register = "npm run --silent rollcall -- node register";
+    const noticed = `until npm run --silent rollcall -- node ${name} | grep 'node deleted' >&2; do :; done`;
+    const own = { [register]: `${noticed}\n${register}`, "edge-7": name };
+    await run(PAGE, "What of a Node is rollcall's", { own });
     await eventually(
       async () => (await report()) === "registered" && (await deployment.uidOf(name)) !== before,
     );
