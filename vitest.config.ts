@@ -1,6 +1,8 @@
 // The suites by name (CONTRIBUTING.md, "Tests"). `npm test` runs the quick ones: `node` and `workerd`.
 import { fileURLToPath } from "node:url";
+import { dirname, resolve } from "node:path";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
+import type { Plugin } from "vite";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { testSecrets, testVariables } from "./test/worker/support/bindings.ts";
 
@@ -46,16 +48,37 @@ const WORKER = [
 ];
 const SHARED = ["test/shared/**/*.test.ts", "test/vectors/**/*.test.ts"];
 
+const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+/** Puts the tests' clock in the place of the Worker's. */
+const virtualClock: Plugin = {
+  name: "virtual-clock",
+  enforce: "pre",
+  resolveId: (source, importer) =>
+    importer !== undefined &&
+    source.endsWith("/clock.ts") &&
+    resolve(dirname(importer), source) === pathOf("worker/clock.ts")
+      ? pathOf("test/worker/support/clock.ts")
+      : undefined,
+};
+
 /** Tests that run in workerd. */
 const inWorkerd = (name: string, include: string[]): TestProjectInlineConfiguration => ({
   plugins: [
+    virtualClock,
     cloudflareTest({
       wrangler: { configPath: "./wrangler.toml" },
       miniflare: { bindings: testVariables, serviceBindings: { KUBE: testKube } },
     }),
   ],
   // Files share a workerd: starting one for each would be half of the time.
-  test: { ...common, name, isolate: false, include },
+  test: {
+    ...common,
+    name,
+    isolate: false,
+    include,
+    setupFiles: [common.setupFiles, "test/worker/support/set-up.ts"],
+  },
 });
 
 export const workerd = inWorkerd("workerd", WORKER);

@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import type { Fault, Wrong } from "../worker/support/fault.ts";
 import { DOWN, expectSound, steady, UP, watched } from "./watched.ts";
 
-const TIMEOUT_MS = 60_000;
 const PATCH = "^PATCH /api/v1/nodes";
 const LEASE = "^(PUT|POST) /apis/coordination";
 const EVENT = "^(POST|PATCH) .*/events";
@@ -15,7 +14,7 @@ const status = (code: number, reason: string, more: object = {}): Wrong => ({
   ...more,
 });
 
-describe.concurrent("everything that is asked", () => {
+describe("everything that is asked", () => {
   it.each<[string, Wrong, string]>([
     ["is never answered", { kind: "hangs" }, "apiserver unreachable"],
     ["takes effect and is not answered", { kind: "answer lost" }, "apiserver unreachable"],
@@ -32,7 +31,6 @@ describe.concurrent("everything that is asked", () => {
     ["is 410", status(410, "Expired"), "apiserver refuses"],
   ])(
     "%s → the phase says so, no renewal is known; then the Node is right within one report",
-    { timeout: TIMEOUT_MS },
     async (situation, wrong, phase) => {
       const machine = await steady(`all-${situation.replaceAll(/[^a-z0-9]+/gi, "-")}`.toLowerCase());
       await machine.wrong(wrong);
@@ -43,12 +41,12 @@ describe.concurrent("everything that is asked", () => {
   );
 });
 
-describe.concurrent("the status alone", () => {
+describe("the status alone", () => {
   it.each<[string, Wrong]>([
     ["hangs", { kind: "hangs" }],
     ["is refused for ever (422)", status(422, "Invalid")],
     ["is refused for ever (403)", status(403, "Forbidden")],
-  ])("%s → the lease lives on", { timeout: TIMEOUT_MS }, async (situation, wrong) => {
+  ])("%s → the lease lives on", async (situation, wrong) => {
     const machine = await steady(`status-${situation.replaceAll(/[^a-z0-9]+/gi, "-")}x`.toLowerCase());
     await machine.wrong({ ...wrong, of: PATCH });
     for (const vitals of [DOWN, DOWN, UP]) {
@@ -61,11 +59,11 @@ describe.concurrent("the status alone", () => {
   });
 });
 
-describe.concurrent("the lease alone", () => {
+describe("the lease alone", () => {
   it.each<[string, Wrong]>([
     ["hangs", { kind: "hangs" }],
     ["is refused (403)", status(403, "Forbidden")],
-  ])("%s → the status is written all the same", { timeout: TIMEOUT_MS }, async (situation, wrong) => {
+  ])("%s → the status is written all the same", async (situation, wrong) => {
     const machine = await steady(`lease-${situation.replaceAll(/[^a-z0-9]+/gi, "-")}x`.toLowerCase());
     await machine.wrong({ ...wrong, of: LEASE });
     await machine.report(DOWN);
@@ -74,12 +72,12 @@ describe.concurrent("the lease alone", () => {
   });
 });
 
-describe.concurrent("an answer after the deadline, of what took effect", () => {
+describe("an answer after the deadline, of what took effect", () => {
   it.each<[string, string]>([
     ["the Node's creation", "^POST /api/v1/nodes"],
     ["the lease's creation", "^POST /apis/coordination"],
     ["the first event", EVENT],
-  ])("%s → found with the next report", { timeout: TIMEOUT_MS }, async (what, of) => {
+  ])("%s → found with the next report", async (what, of) => {
     const machine = await watched(`late-first-${what.replaceAll(/[^a-z]+/gi, "-")}`.toLowerCase());
     await machine.wrong({ kind: "hangs after its effect", of });
     await machine.report();
@@ -91,7 +89,7 @@ describe.concurrent("an answer after the deadline, of what took effect", () => {
     ["a renewal", LEASE],
     ["a patch", PATCH],
     ["an event", EVENT],
-  ])("%s, and the state changes back → so it is written", { timeout: TIMEOUT_MS }, async (what, of) => {
+  ])("%s, and the state changes back → so it is written", async (what, of) => {
     const machine = await steady(`late-${what.replaceAll(/[^a-z]+/gi, "-")}`.toLowerCase());
     await machine.wrong({ kind: "hangs after its effect", of });
     await machine.report(DOWN);
@@ -100,7 +98,7 @@ describe.concurrent("an answer after the deadline, of what took effect", () => {
   });
 });
 
-describe.concurrent("once", () => {
+describe("once", () => {
   it.each<[string, Fault]>([
     ["409 on the lease", { ...status(409, "Conflict"), of: LEASE }],
     ["409 on the Node", { ...status(409, "Conflict"), of: PATCH }],
@@ -111,7 +109,7 @@ describe.concurrent("once", () => {
     ["a lost answer of the lease", { kind: "answer lost", of: LEASE }],
     ["a lost answer of the Node", { kind: "answer lost", of: PATCH }],
     ["a lost answer of an event", { kind: "answer lost", of: EVENT }],
-  ])("%s → overcome within the same report", { timeout: TIMEOUT_MS }, async (situation, fault) => {
+  ])("%s → overcome within the same report", async (situation, fault) => {
     const machine = await steady(`once-${situation.replaceAll(/[^a-z0-9]+/gi, "-")}`.toLowerCase());
     await machine.wrong({ ...fault, times: 1 });
     expect(await machine.report(DOWN)).toMatchObject({

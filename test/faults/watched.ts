@@ -1,7 +1,7 @@
 // A machine on the real Worker whose every write at the apiserver is watched, and what must hold whatever went wrong.
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, vi } from "vitest";
+import { expect } from "vitest";
 import { reporter, type ReportOutcome } from "../../node-shim/worker-link/reporter.ts";
 import { type Transport } from "../../node-shim/worker-link/exchange.ts";
 import type { Event, Lease, Node, NodeCondition } from "../../shared/kubernetes/types.ts";
@@ -13,6 +13,7 @@ import {
   enrolled,
   facts,
   HEALTHY,
+  inItsTime,
   kube,
   requestsAbout,
   send,
@@ -20,6 +21,7 @@ import {
   transport,
   writesAbout,
 } from "../worker/support/machine.ts";
+import { eventually, shift } from "../worker/support/clock.ts";
 
 export const UP = HEALTHY;
 export const DOWN: Vitals = { ...HEALTHY, shuttingDown: true };
@@ -29,13 +31,8 @@ const objectOf = (name: string) => env.NODES.getByName(name);
 const nodePath = (name: string) => `/api/v1/nodes/${name}`;
 const leasePath = (name: string) => `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`;
 
-/** A clock that goes on as it does, and can be put: `afterEach(vi.restoreAllMocks)` sets it right. */
-export function putClock(): { shift: (byMs: number) => void } {
-  const { now } = Date;
-  let shiftedMs = 0;
-  vi.spyOn(Date, "now").mockImplementation(() => now() + shiftedMs);
-  return { shift: (byMs) => void (shiftedMs += byMs) };
-}
+/** The clock, which can be put. */
+export const putClock = (): { shift: (byMs: number) => void } => ({ shift });
 
 export interface WatchedMachine {
   name: string;
@@ -79,7 +76,9 @@ export async function watched(name: string): Promise<WatchedMachine> {
       if (inProgress === 0) unasked += (await leaseWrites()) - seenLeaseWrites;
       inProgress++;
       said.push({ startId: `start-${starts}`, isUp: !vitals.shuttingDown });
-      const outcome = await post(facts(name), vitals);
+      // No two events have the same time, and so the same name.
+      shift(1);
+      const outcome = await inItsTime(name, post(facts(name), vitals));
       if (--inProgress === 0) seenLeaseWrites = await leaseWrites();
       return outcome;
     },
@@ -95,7 +94,7 @@ export async function watched(name: string): Promise<WatchedMachine> {
       await setFault(name, fault);
     },
     well: () => setFault(name, ""),
-    ring: () => runDurableObjectAlarm(objectOf(name)),
+    ring: () => inItsTime(name, runDurableObjectAlarm(objectOf(name))),
     evict: () => evictDurableObject(objectOf(name)),
     crash: () =>
       runInDurableObject(objectOf(name), (_, state) => state.abort("crash")).catch(() => undefined),
@@ -105,7 +104,7 @@ export async function watched(name: string): Promise<WatchedMachine> {
         requests.push(...(await requestsAbout(name)));
         expect(requests.join("\n")).toMatch(request);
       };
-      await vi.waitFor(look, { timeout: 10_000, interval: 5 });
+      await eventually(look);
     },
     node: () => kube("GET", nodePath(name)),
     lease: () => kube<Lease>("GET", leasePath(name)),

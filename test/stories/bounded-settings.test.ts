@@ -1,7 +1,7 @@
 // A machine whose settings go beyond the deployment's bounds: what its Node, its lease, the answers and its history show.
 import { env } from "cloudflare:workers";
 import { evictDurableObject } from "cloudflare:test";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Lease } from "../../shared/kubernetes/types.ts";
 import type { HistoryAnswer } from "../../shared/protocol/operator-answers.ts";
 import type { Settings } from "../../shared/protocol/settings.ts";
@@ -14,8 +14,7 @@ import {
   requestsAbout,
   shimOf,
 } from "../worker/support/machine.ts";
-
-afterEach(() => void vi.useRealTimers());
+import { setClock } from "../worker/support/clock.ts";
 
 const GREEDY = {
   nodeStatusUpdateFrequencyMs: 1000,
@@ -78,7 +77,7 @@ describe("a machine that asks for reports, status and lease of a second, and for
     const report = shimOf(await enrolled(name));
     const startMs = Date.now();
     const requestsAt = async (seconds: number) => {
-      vi.useFakeTimers({ toFake: ["Date"], now: startMs + seconds * 1000 });
+      setClock(startMs + seconds * 1000);
       await report(asking(name, GREEDY), HEALTHY);
       return requestsAbout(name);
     };

@@ -18,6 +18,7 @@ import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import { BULK_LIMITS } from "../../shared/protocol/limits.ts";
 import type { AuditAnswer, HistoryAnswer } from "../../shared/protocol/operator-answers.ts";
 import { fleetIndex, registry } from "../../worker/env.ts";
+import { passing } from "../worker/support/clock.ts";
 import { summaryOf } from "../worker/support/made-up-fleet.ts";
 import { enrolled, facts, HEALTHY, kube, operator, shimOf } from "../worker/support/machine.ts";
 
@@ -45,7 +46,7 @@ async function carriedOut(action: string, names: string[]): Promise<BulkAnswer> 
 
 async function over(id: string): Promise<BulkAnswer> {
   for (;;) {
-    await runDurableObjectAlarm(registry(env));
+    await passing(runDurableObjectAlarm(registry(env)));
     const { body } = await operator<BulkAnswer>("GET", `/v1/bulk/${id}`);
     if (body.state !== "running") return bulkSchema.parse(body);
   }

@@ -2,7 +2,7 @@
 // the Node shows in ten rounds, and in which phase it ends.
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { reporter } from "../../node-shim/worker-link/reporter.ts";
 import { sha256Base64url } from "../../node-shim/worker-link/sign.ts";
 import type { Transport } from "../../node-shim/worker-link/exchange.ts";
@@ -24,6 +24,7 @@ import {
   transport,
 } from "../worker/support/machine.ts";
 import { reportHeaders, reportOf } from "../worker/support/posting.ts";
+import { shift } from "../worker/support/clock.ts";
 
 const STARTED = "the machine's own process";
 const objectOf = (name: string) => env.NODES.getByName(name);
@@ -31,10 +32,6 @@ const rowsOf = (name: string) =>
   runInDurableObject(objectOf(name), (_, { storage }) =>
     storage.sql.exec("SELECT key, value FROM records").toArray(),
   );
-const pass = (ms: number) => vi.setSystemTime(Date.now() + ms);
-
-beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
-afterEach(() => void vi.useRealTimers());
 
 const machineFacts = (name: string, bootID: string, cores: number): Facts =>
   facts(name, { machine: { ...facts(name).machine!, bootID, cores } });
@@ -91,7 +88,7 @@ type Theft = (machine: EnrolledMachine, round: number) => Promise<unknown>;
 /** As many as a machine may send: 100 at once, then ten a second. */
 async function flood(machine: EnrolledMachine, count: number, theft: Theft): Promise<void> {
   for (let index = 0; index < count; index++) {
-    if (index >= 95) pass(100);
+    if (index >= 95) shift(100);
     await theft(machine, index);
   }
 }
@@ -150,12 +147,12 @@ describe("a thief with the machine's key, and the machine, ten times in turns:",
     expect(await look(machine.name)).toBe(MACHINES);
     const looks: string[] = [];
     for (let round = 0; round < 10; round++) {
-      pass(5000);
+      shift(5000);
       await evict("report");
       await theft(machine, round);
       looks.push(await look(machine.name));
       await evict("report");
-      pass(4600);
+      shift(4600);
       await report();
       looks.push(await look(machine.name));
       await evict("round");
@@ -173,16 +170,16 @@ describe("a thief with the machine's key, and the machine, ten times in turns:",
     const machine = await enrolled(`unseen-${name}`);
     const report = honest(machine);
     for (let beat = 0; beat < 2; beat++) await report();
-    pass(1000);
+    shift(1000);
     await flood(machine, 258, theft);
     const looks = [await look(machine.name)];
-    pass(8600);
+    shift(8600);
     expect(await report()).toMatchObject({ ok: true, value: { phase } });
     for (let round = 1; round < 10; round++) {
-      pass(5000);
+      shift(5000);
       await theft(machine, 1000 + round);
       looks.push(await look(machine.name));
-      pass(4600);
+      shift(4600);
       await report();
     }
     expect(looks).toEqual(looks.map(() => MACHINES));
@@ -207,7 +204,7 @@ describe("what shows a second holder of the key", () => {
     const machine = await enrolled(name);
     const report = honest(machine);
     await report();
-    pass(60_000);
+    shift(60_000);
     for (let sent = 0; sent < 50; sent++) await report();
     expect(await forksOf(name)).toBe(0);
     // A copy of its memory uses up the rest.
@@ -217,7 +214,7 @@ describe("what shows a second holder of the key", () => {
     expect(await report()).toMatchObject({ ok: false, error: { problem: { reason: "rate-limited" } } });
     expect(await forksOf(name)).toBe(2);
     await evictDurableObject(objectOf(name));
-    pass(1000);
+    shift(1000);
     await report();
     await copy();
     expect(await doubleOf(name)).toBe("cloned");
@@ -235,7 +232,7 @@ describe("what shows a second holder of the key", () => {
     for (let beat = 0; beat < 3; beat++) await report();
     const stored = await rowsOf(name);
     for (let beat = 0; beat < 12; beat++) {
-      pass(9600);
+      shift(9600);
       isLost = beat % 4 === 0 || beat % 5 === 0;
       await report();
     }
@@ -244,7 +241,7 @@ describe("what shows a second holder of the key", () => {
     expect(await report()).toMatchObject({ ok: true, value: { phase: "registered" } });
     expect(await rowsOf(name)).toEqual(stored);
     await requestsAbout(name);
-    pass(9600);
+    shift(9600);
     await report();
     expect(await requestsAbout(name)).toHaveLength(1);
   });
@@ -263,7 +260,7 @@ describe("a machine alone, whose facts change as it", () => {
       const machine = await enrolled(name);
       const before = honest(machine);
       for (let beat = 0; beat < 2; beat++) await before();
-      pass(ms);
+      shift(ms);
       const after = honest(machine, "its next process");
       const outcome = await after("boot", 8);
       const phase = waitMs === undefined ? "registered" : "registering";
@@ -273,7 +270,7 @@ describe("a machine alone, whose facts change as it", () => {
         expect(outcome).toMatchObject({
           value: { reportInMs: waitMs, message: expect.stringContaining("Another process") },
         });
-        pass(waitMs);
+        shift(waitMs);
         expect(await after("boot", 8)).toMatchObject({ ok: true, value: { phase: "registered" } });
       }
       expect(await look(name)).toBe("8 boot");
@@ -285,7 +282,7 @@ describe("a machine alone, whose facts change as it", () => {
     const name = "unseen-reboot";
     const machine = await enrolled(name);
     await honest(machine)();
-    pass(15_000);
+    shift(15_000);
     expect(await honest(machine, "booted")("next boot", 8)).toMatchObject({ ok: true });
     expect(await look(name)).toBe("8 next boot");
   });

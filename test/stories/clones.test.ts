@@ -1,7 +1,7 @@
 // Several senders with one key, through the front door: what they are told, what becomes of the Node, what it costs.
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { reporter, type ReportOutcome } from "../../node-shim/worker-link/reporter.ts";
 import { sha256Base64url } from "../../node-shim/worker-link/sign.ts";
 import { rotate } from "../../node-shim/worker-link/requests.ts";
@@ -28,6 +28,7 @@ import {
   transport,
   writesAbout,
 } from "../worker/support/machine.ts";
+import { eventually, shift } from "../worker/support/clock.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -37,10 +38,6 @@ const REGISTERED = { ok: true, value: { phase: "registered", ready: true } };
 const WAITING = { ok: true, value: { phase: "registering", ready: true } };
 const TWO_SHIMS = { ok: true, value: { phase: "two shims", ready: true } };
 const objectOf = (name: string) => env.NODES.getByName(name);
-const pass = (ms: number) => vi.setSystemTime(Date.now() + ms);
-
-beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
-afterEach(() => void vi.useRealTimers());
 
 interface Say {
   (vitals?: Vitals): Promise<ReportOutcome>;
@@ -63,7 +60,7 @@ function shim(machine: EnrolledMachine, startId: string, bootID: string, more: P
   const own = facts(name, { machine: { ...facts(name).machine!, bootID }, ...more });
   const say = (vitals = HEALTHY) => {
     trips = [];
-    pass(5000);
+    shift(5000);
     return report(own, vitals);
   };
   return Object.assign(say, { trips: () => trips });
@@ -138,7 +135,7 @@ describe("a machine and its copy", () => {
     await original();
     const written = [JSON.stringify(await rowsOf(name))];
     for (const moreMs of [0, 0, 45_000, 0]) {
-      pass(moreMs);
+      shift(moreMs);
       const say = written.length % 2 === 1 ? copy : original;
       await say();
       expect(say.trips()).toEqual(["409", "200"]);
@@ -157,9 +154,9 @@ describe("a machine and its copy", () => {
       const name = `cloned-hour-${heat}`;
       const { copy } = await twins(name);
       if (cold) await evictDurableObject(objectOf(name));
-      pass(HOUR_MS - 5000);
+      shift(HOUR_MS - 5000);
       expect(await copy()).toMatchObject(CLONED);
-      pass(-4999);
+      shift(-4999);
       expect(await copy()).toMatchObject(REGISTERED);
       expect((await kube("GET", `/api/v1/nodes/${name}`)).status?.nodeInfo?.bootID).toBe("boot-b");
       expect((await historyOf(name, "identity"))[0]).toMatch(/^no longer cloned/);
@@ -175,9 +172,9 @@ describe("a machine and its copy", () => {
     const [original, copy] = [shim(machine, "start-a", "boot-a"), shim(machine, "start-b", "boot-b")];
     for (const say of [original, copy, original]) {
       expect(await say()).toMatchObject(REGISTERED);
-      pass(5 * MINUTE_MS - 5000);
+      shift(5 * MINUTE_MS - 5000);
     }
-    pass(moreMs);
+    shift(moreMs);
     expect(await copy()).toMatchObject(outcome);
   });
 
@@ -191,7 +188,7 @@ describe("a machine and its copy", () => {
     await requestsAbout(name);
     await setFault(name, { kind: "hangs", of: "^PUT /apis/coordination" });
     const waiting = [original(), original()];
-    await vi.waitFor(async () =>
+    await eventually(async () =>
       expect(await requestsAbout(name)).toContainEqual(expect.stringMatching(/^PUT/)),
     );
     expect(await copy()).toMatchObject(CLONED);
@@ -228,10 +225,10 @@ describe("a machine and its copy", () => {
     const name = "cloned-alarm";
     const { copy } = await twins(name);
     const writes = await writesOf(name);
-    pass(MINUTE_MS / 2);
+    shift(MINUTE_MS / 2);
     await runDurableObjectAlarm(objectOf(name));
     expect(await historyOf(name, "silence")).toEqual([]);
-    pass(MINUTE_MS / 2);
+    shift(MINUTE_MS / 2);
     await runDurableObjectAlarm(objectOf(name));
     expect(await historyOf(name, "silence")).toEqual([expect.stringMatching(/^silent since/)]);
     expect(await copy()).toMatchObject(CLONED);
@@ -335,9 +332,9 @@ describe("two shims on one machine", () => {
 
   it("the second one is stopped → ten minutes later all is as it was", async () => {
     const { first } = await two("two-second-stopped");
-    pass(10 * MINUTE_MS - 5000);
+    shift(10 * MINUTE_MS - 5000);
     expect(await first()).toMatchObject(TWO_SHIMS);
-    pass(-4999);
+    shift(-4999);
     expect(await first()).toMatchObject(REGISTERED);
   });
 
@@ -348,7 +345,7 @@ describe("two shims on one machine", () => {
     const name = `two-first-stopped-${heat}`;
     const { second } = await two(name);
     if (cold) await evictDurableObject(objectOf(name));
-    pass(2 * MINUTE_MS);
+    shift(2 * MINUTE_MS);
     expect(await second()).toMatchObject(TWO_SHIMS);
     const leases = await leasesOf(name);
     expect(await second()).toMatchObject(TWO_SHIMS);
@@ -405,7 +402,7 @@ describe("one machine alone is registered all the time:", () => {
     for (const [startId, bootID] of processes) {
       const say = started.get(startId) ?? shim(machine, startId, bootID);
       // To boot takes longer than a report's interval.
-      if (!started.has(startId)) pass(10_000);
+      if (!started.has(startId)) shift(10_000);
       started.set(startId, say);
       expect(await say()).toMatchObject(REGISTERED);
     }
@@ -425,7 +422,7 @@ describe("one machine alone is registered all the time:", () => {
     const machineTime = () => new Date().toISOString();
     const report = reporter({ name, origin: ORIGIN, key, kid, startId: "a", send, machineTime });
     for (let beat = 0; beat < 6; beat++) {
-      pass(1000);
+      shift(1000);
       const outcome = await report(facts(name), HEALTHY);
       if (outcome.ok || outcome.error.reason !== "failed") expect(outcome).toMatchObject(REGISTERED);
     }

@@ -28,9 +28,9 @@ import {
   send,
   shimOf,
 } from "../worker/support/machine.ts";
+import { shift } from "../worker/support/clock.ts";
 
 afterEach(() => {
-  vi.useRealTimers();
   vi.restoreAllMocks();
 });
 
@@ -92,9 +92,8 @@ it.each([
   ["just as long as a lease lasts", 200, 40_000],
   ["longer than a lease lasts", 409, 40_001],
 ])("a report that was withheld for %s → %i", async (situation, status, forMs) => {
-  vi.useFakeTimers({ toFake: ["Date"] });
   const machine = await enrolled(`withheld-${situation.replaceAll(" ", "-")}`);
-  vi.setSystemTime(Date.now() + forMs);
+  shift(forMs);
   expect((await posted(machine)).status).toBe(status);
 });
 

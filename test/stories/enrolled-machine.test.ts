@@ -1,7 +1,7 @@
 // An enrolled machine that follows the protocol and means harm: what it can change is its own Node, within limits.
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { MachineKey } from "../../node-shim/identity/machine-key.ts";
 import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import { leave, rotate } from "../../node-shim/worker-link/requests.ts";
@@ -28,10 +28,7 @@ import {
   transport,
   writesAbout,
 } from "../worker/support/machine.ts";
-
-afterEach(() => {
-  vi.useRealTimers();
-});
+import { shift } from "../worker/support/clock.ts";
 
 const TOO_OFTEN = { status: 429, reason: "rate-limited" };
 const RATE_LIMITED = { ...TOO_OFTEN, retryAfterSeconds: 3600 };
@@ -187,6 +184,7 @@ describe("a machine whose Node changes with every report", () => {
         for (let sent = 0; sent < reports; sent++) {
           const what = { settings: settingsOf(name), runtime, images: many(60, turn++) };
           answer = await report(facts(name, what), vitals);
+          shift(100);
           if (evict) await evictDurableObject(env.NODES.getByName(name));
         }
         return answer;
@@ -236,7 +234,7 @@ describe("a machine whose Node changes with every report", () => {
     const name = "floods-and-stops";
     const { flood, report } = await flooding(name);
     await flood(12);
-    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 600_000 });
+    shift(600_000);
     const quiet = facts(name, { settings: settingsOf(name), runtime, images: [image("last")] });
     const answer = await report(quiet, HEALTHY);
     expect(answer).toMatchObject({ value: { ready: true } });
@@ -290,7 +288,7 @@ describe("a machine whose Node changes with every report", () => {
     // Events of the starts may still be on their way.
     const requests = (await requestsAbout(name)).filter((request) => !request.includes("/events"));
     expect(requests).toEqual([expect.stringMatching(/^PUT .*leases/)]);
-    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + REGISTRATION_BUDGET.everyMs });
+    shift(REGISTRATION_BUDGET.everyMs);
     expect(await start(100)).toMatchObject({ value: { phase: "registered" } });
   });
 });

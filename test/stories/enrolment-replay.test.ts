@@ -1,7 +1,7 @@
 // Enrolments that somebody has recorded, or held back, and sends later: whatever their token could do, nothing changes.
 import { runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { type MachineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import { leave, rotate } from "../../node-shim/worker-link/requests.ts";
 import type { Problem } from "../../shared/protocol/answers.ts";
@@ -25,6 +25,7 @@ import {
   shimOf,
   transport,
 } from "../worker/support/machine.ts";
+import { shift } from "../worker/support/clock.ts";
 
 const HOUR_MS = 3_600_000;
 const ENROLLED = { kid: expect.any(String) };
@@ -32,16 +33,11 @@ const REFUSED = { reason: "token-refused", status: 401 };
 const STALE = [409, "challenge-stale"];
 
 // As long as a test says, and no other.
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["Date"] });
-});
 afterEach(() => {
   vi.restoreAllMocks();
-  vi.useRealTimers();
 });
 let names = 0;
 const nextName = (prefix: string) => `${prefix}-${++names}`;
-const later = (ms: number) => vi.setSystemTime(Date.now() + ms);
 
 const reportOf = (machine: Omit<EnrolledMachine, "ticket">) => shimOf(machine)(facts(machine.name), HEALTHY);
 
@@ -136,7 +132,7 @@ describe.each<[string, (name: string, before: Recorded) => Promise<EnrolledMachi
   [
     "its machine's claim lapsed, unreported for 24 hours",
     async (name) => {
-      later(24 * HOUR_MS);
+      shift(24 * HOUR_MS);
       return live(name);
     },
   ],
@@ -149,7 +145,7 @@ describe.each<[string, (name: string, before: Recorded) => Promise<EnrolledMachi
     const name = nextName("replay");
     const before = await recorded(name);
     const machine = await happened(name, before);
-    later(forMs);
+    shift(forMs);
     await indexIsTold(name);
     const records = await recordsOf(name);
     const rows = await rowsWritten(name, async () => {
@@ -185,7 +181,7 @@ describe("an enrolment that was held back", () => {
   ])("%s", async (_, forMs, status) => {
     const name = nextName("held-back");
     const { joinToken, key, body } = await heldBack(name);
-    later(forMs);
+    shift(forMs);
     expect((await put(name, body)).status).toBe(status);
     expect(await enrolling(name, { joinToken, key })).toMatchObject(ENROLLED);
   });
@@ -214,11 +210,11 @@ describe("an enrolment that was held back", () => {
   ])("while %s → changes nothing; signed again, it is decided anew", async (situation, happens) => {
     const name = nextName("overtaken");
     if (situation !== "the name was enrolled") await live(name);
-    later(1000);
+    shift(1000);
     const { joinToken, key, body } = await heldBack(name);
-    later(1);
+    shift(1);
     await happens(name);
-    later(1);
+    shift(1);
     const records = await recordsOf(name);
     expect(await rowsWritten(name, async () => expect(await outcomeOf(name, body)).toEqual(STALE))).toBe(0);
     expect(await recordsOf(name)).toEqual(records);
@@ -254,7 +250,7 @@ describe("a lost answer", () => {
     // Rows are counted: another machine's enrolment writes some.
     expect(await rowsWritten(name, () => enrolled(`${name}-2`))).toBeGreaterThan(0);
     expect(await enrolling(name, { joinToken, key: machine.key })).toEqual({ kid: machine.kid });
-    later(HOUR_MS);
+    shift(HOUR_MS);
     expect(await enrolling(name, { joinToken, key: machine.key })).toEqual({ kid: machine.kid });
   });
 });
@@ -263,7 +259,7 @@ describe("a machine that has not reported for 24 hours, and whose name nobody ha
   const lapsed = async (name: string, expiresInSeconds: number) => {
     const [joinToken, key] = [await mintToken({ names: name, expiresInSeconds }), await makeMachineKey()];
     await enrolling(name, { joinToken, key });
-    later(24 * HOUR_MS);
+    shift(24 * HOUR_MS);
     return { joinToken, key };
   };
 
@@ -281,7 +277,7 @@ describe("a machine that has not reported for 24 hours, and whose name nobody ha
     const { machine } = await recorded(name);
     const next = await makeMachineKey();
     expect(await rotate(transport, { ...machine, origin: ORIGIN }, next)).toMatchObject({ ok: true });
-    later(24 * HOUR_MS);
+    shift(24 * HOUR_MS);
     await live(name);
     for (const key of [machine.key, next])
       expect(await enrolling(name, { joinToken: await rejoinToken(name), key })).toEqual(REFUSED);
@@ -293,7 +289,7 @@ it("a machine that waits, when its token has expired → is not given a name tha
   await live(name);
   const [joinToken, key] = [await mintToken({ names: name, expiresInSeconds: 60 }), await makeMachineKey()];
   expect(await enrolling(name, { joinToken, key })).toMatchObject({ reason: "name-pinned" });
-  later(60_000);
+  shift(60_000);
   await operator("DELETE", `/v1/nodes/${name}`);
   expect(await enrolling(name, { joinToken, key })).toEqual(REFUSED);
   const { thumbprint } = key;
@@ -371,7 +367,7 @@ describe("the same old enrolment, over and over from one address", () => {
   it("→ verifies no signature, asks no object, is nobody's failure: a machine beside it enrols", async () => {
     const name = "over-and-over";
     const { body } = await recorded(name);
-    later(CHALLENGE_GOOD_MS + 1);
+    shift(CHALLENGE_GOOD_MS + 1);
     const [verified, ask] = [signaturesVerified(), vi.spyOn(env.REGISTRY, "getByName")];
     const address = "192.0.2.250";
     for (let replay = 0; replay <= FAILURE_LIMIT.failures; replay++)

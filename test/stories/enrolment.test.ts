@@ -1,7 +1,7 @@
 // Join tokens and enrolment: who gets a key pinned, and who learns nothing.
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { signEnrolment } from "../../node-shim/worker-link/sign.ts";
 import { joinTokenKey } from "../../node-shim/identity/join-token.ts";
 import { type MachineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
@@ -17,6 +17,7 @@ import {
   send,
   shimOf,
 } from "../worker/support/machine.ts";
+import { shift } from "../worker/support/clock.ts";
 
 interface Wish {
   joinToken: string;
@@ -29,10 +30,6 @@ async function enrolling(name: string, { joinToken, key, machineID = "m-1" }: Wi
 }
 
 const REFUSED = { reason: "token-refused", status: 401 };
-
-afterEach(() => {
-  vi.useRealTimers();
-});
 
 describe("a join token", () => {
   it("for the name → enrolled", async () => {
@@ -81,11 +78,10 @@ describe("a join token", () => {
   });
 
   it("that has expired → refused, but for a machine that it admitted before", async () => {
-    vi.useFakeTimers({ toFake: ["Date"] });
     const joinToken = await mintToken({ names: "enrol-late-*", uses: 2, expiresInSeconds: 60 });
     const key = await makeMachineKey();
     const first = await enrolling("enrol-late-1", { joinToken, key });
-    vi.setSystemTime(Date.now() + 60_000);
+    shift(60_000);
     expect(await enrolling("enrol-late-2", { joinToken })).toEqual(REFUSED);
     expect(await enrolling("enrol-late-1", { joinToken, key })).toEqual(first);
   });

@@ -23,6 +23,7 @@ import {
   setFault,
   shimOf,
 } from "../worker/support/machine.ts";
+import { eventually, passing, shift } from "../worker/support/clock.ts";
 
 const MINUTE_MS = 60_000;
 const SHUTTING_DOWN: Vitals = { ...HEALTHY, shuttingDown: true };
@@ -33,11 +34,8 @@ const UNDER_PRESSURE: Vitals = {
 const index = () => fleetIndex(env);
 const objectOf = (name: string) => env.NODES.getByName(name);
 const summaryOf = (name: string) => index().summary(name);
-const eventually = (look: () => Promise<void>) => vi.waitFor(look, { timeout: 30_000, interval: 10 });
-const pass = (ms: number) => vi.setSystemTime(Date.now() + ms);
 
 afterEach(() => {
-  vi.useRealTimers();
   vi.restoreAllMocks();
 });
 
@@ -139,7 +137,6 @@ const STEADY: Partial<MachineSummary> = {
 
 describe("a machine's life", () => {
   it("→ the index says the same each time", async () => {
-    vi.useFakeTimers({ toFake: ["Date"] });
     const name = "fleet-life";
     const machine = await enrolled(name);
     await says(name, {
@@ -179,7 +176,7 @@ describe("a machine's life", () => {
     await send();
     await says(name, { state: "ready", why: "" });
 
-    pass(5 * MINUTE_MS);
+    shift(5 * MINUTE_MS);
     await ring(name);
     await says(name, { state: "silent", phase: "registered" });
     const silent = await summaryOf(name);
@@ -228,17 +225,15 @@ describe("a machine's life", () => {
   });
 
   it("enrolled and never reported → silent", async () => {
-    vi.useFakeTimers({ toFake: ["Date"] });
     const name = "fleet-unused";
     await enrolled(name);
     await evictDurableObject(objectOf(name));
-    pass(5 * MINUTE_MS);
+    shift(5 * MINUTE_MS);
     await ring(name);
     await says(name, { state: "silent", why: "it has enrolled and never reported: start its shim" });
   });
 
   it("cloned, then silent, then cloned again", async () => {
-    vi.useFakeTimers({ toFake: ["Date"] });
     const name = "fleet-cloned";
     const machine = await enrolled(name);
     const shim = (boot: string) => {
@@ -246,17 +241,17 @@ describe("a machine's life", () => {
       const own = facts(name);
       const machineFacts = { ...own.machine!, bootID: boot };
       return () => {
-        pass(5000);
+        shift(5000);
         return report({ ...own, machine: machineFacts }, HEALTHY);
       };
     };
     const [original, copy] = [shim("a"), shim("b")];
     for (const say of [original, copy, original, copy]) await say();
     await says(name, { state: "blocked", phase: "cloned" });
-    pass(MINUTE_MS);
+    shift(MINUTE_MS);
     await evictDurableObject(objectOf(name));
     await ring(name);
-    pass(MINUTE_MS);
+    shift(MINUTE_MS);
     await ring(name);
     await says(name, { state: "silent", phase: "cloned" });
     await copy();
@@ -296,7 +291,6 @@ describe("what it costs", () => {
   });
 
   it("another address with each report → told once, and again after ten minutes", async () => {
-    vi.useFakeTimers({ toFake: ["Date"] });
     const name = "fleet-address";
     const { machine } = await steady(name);
     const told = tellings(name);
@@ -319,7 +313,7 @@ describe("what it costs", () => {
     await says(name, { address: "203.0.113.1" });
     for (const next of ["203.0.113.2", "203.0.113.3"]) await from(next);
     expect((await summaryOf(name))?.address).toBe("203.0.113.1");
-    pass(10 * MINUTE_MS);
+    shift(10 * MINUTE_MS);
     await from("203.0.113.3");
     await says(name, { address: "203.0.113.3" });
     expect(told.map(({ summary }) => summary.address)).toEqual(["203.0.113.1", "203.0.113.3"]);
@@ -328,7 +322,6 @@ describe("what it costs", () => {
 
 describe("an index that", () => {
   it("fails while transitions happen → all of them are there later, in order; also after an eviction", async () => {
-    vi.useFakeTimers({ toFake: ["Date"] });
     const name = "fleet-failing";
     const { send } = await steady(name);
     let isWell = false;
@@ -341,7 +334,7 @@ describe("an index that", () => {
     expect(told).toHaveLength(1);
     expect(await summaryOf(name)).toMatchObject({ state: "ready" });
     isWell = true;
-    pass(31_000);
+    shift(31_000);
     await ring(name);
     await says(name, { state: "not-ready" });
     expect((await toldLines(name)).slice(-4)).toEqual([
@@ -354,7 +347,6 @@ describe("an index that", () => {
   });
 
   it("does not take the removal → the machine has left all the same, and its object tells it later", async () => {
-    vi.useFakeTimers({ toFake: ["Date"] });
     const name = "fleet-leaving";
     await steady(name);
     const remove = vi.spyOn(IndexObject.prototype, "remove").mockRejectedValue(new Error("overloaded"));
@@ -362,7 +354,7 @@ describe("an index that", () => {
     expect(await summaryOf(name)).not.toBeNull();
     remove.mockRestore();
     await evictDurableObject(objectOf(name));
-    pass(MINUTE_MS);
+    shift(MINUTE_MS);
     await ring(name).catch(() => undefined);
     await says(name, null);
   });
@@ -394,6 +386,7 @@ describe("an index that was lost", () => {
     expect([status, body.repair?.cause]).toEqual([202, "admin secret asked for it"]);
     await machines[1]!.send();
     await eventually(async () => {
+      await passing(runDurableObjectAlarm(index()));
       const { body: now } = await operator<IndexState>("GET", "/v1/index");
       expect(now.repair).toMatchObject({ endedAtMs: expect.any(Number) as number, failed: 0 });
       expect(now.machines).toBeLessThanOrEqual(now.names);

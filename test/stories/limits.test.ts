@@ -11,6 +11,7 @@ import { ADMIN_SECRET, ORIGIN } from "../worker/support/constants.ts";
 import { enrolmentBody, enrolmentPath } from "../worker/support/enrolling.ts";
 import { type EnrolledMachine, enrolled, mintToken, requestsAbout } from "../worker/support/machine.ts";
 import { reportBody, reportHeaders } from "../worker/support/posting.ts";
+import { shift } from "../worker/support/clock.ts";
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -128,8 +129,7 @@ describe("behind an address that is over the limit", () => {
     expect((await asOperator(ADMIN_SECRET)(address)).status).toBe(200);
     expect(await reasonOf(await enrol(address))).toEqual([429, "rate-limited"]);
     expect((await enrol(`192.0.2.${++addresses}`)).status).toBe(200);
-    const { now } = Date;
-    vi.spyOn(Date, "now").mockImplementation(() => now() + PERIOD_MS);
+    shift(PERIOD_MS);
     expect((await enrol(address)).status).toBe(200);
   });
 
@@ -156,7 +156,6 @@ describe("behind an address that is over the limit", () => {
 
 /** Requests under one ticket, on a clock that stands still. */
 async function chatty(name: string) {
-  vi.spyOn(Date, "now").mockReturnValue(Date.now());
   const machine = await enrolled(name);
   const body = reportBody(name);
   const post = async (n: number, ticket = machine.ticket) => {
@@ -165,7 +164,7 @@ async function chatty(name: string) {
       new Request(`${ORIGIN}/v1/nodes/${name}/report`, { method: "POST", headers, body }),
     );
   };
-  return { post, later: (ms: number) => vi.spyOn(Date, "now").mockReturnValue(Date.now() + ms) };
+  return { post, later: (ms: number) => shift(ms) };
 }
 
 describe("a machine that asks too often", () => {

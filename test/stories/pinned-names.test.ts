@@ -1,7 +1,7 @@
 // A name has one key: who waits for it, who takes it over, who loses it, and that nothing that is late brings one back.
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { signEnrolment } from "../../node-shim/worker-link/sign.ts";
 import { type MachineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import type { ListedToken, PendingMachine } from "../../shared/protocol/operator-answers.ts";
@@ -21,6 +21,7 @@ import {
   operator,
   shimOf,
 } from "../worker/support/machine.ts";
+import { shift } from "../worker/support/clock.ts";
 
 const WAITS = { reason: "name-pinned", status: 409 };
 const REFUSED = { reason: "token-refused", status: 401 };
@@ -59,10 +60,6 @@ async function contested(name: string) {
   expect(await ask()).toEqual(WAITS);
   return { first, key, ask, joinToken };
 }
-
-afterEach(() => {
-  vi.useRealTimers();
-});
 
 describe("another machine that asks for a pinned name", () => {
   it("→ waits, and the operator sees what is known of both", async () => {
@@ -119,7 +116,6 @@ describe("another machine that asks for a pinned name", () => {
   });
 
   it("keeps a use of its token: no other machine gets it meanwhile, also where the token expires", async () => {
-    vi.useFakeTimers({ toFake: ["Date"] });
     const name = "wait-reserved";
     await statusOf(await enrolled(name));
     const { body } = await operator<ListedToken & { token: string }>("POST", "/v1/tokens", {
@@ -131,7 +127,7 @@ describe("another machine that asks for a pinned name", () => {
     expect(await enrolling(name, { joinToken, key })).toEqual(WAITS);
     expect(await tokenOf(body.id)).toMatchObject({ used: 0, reserved: 1, state: "used up" });
     expect(await enrolling(`${name}-2`, { joinToken, key: await makeMachineKey() })).toEqual(REFUSED);
-    vi.setSystemTime(Date.now() + 60_000);
+    shift(60_000);
     expect(await enrolling(name, { joinToken, key })).toEqual(WAITS);
     expect(await decide(name, "approve", key)).toBe(204);
     expect(await enrolling(name, { joinToken, key })).toMatchObject(ENROLLED);
@@ -162,7 +158,6 @@ describe("another machine that asks for a pinned name", () => {
   });
 
   it("is kept for 24 hours; asked again after, it begins anew", async () => {
-    vi.useFakeTimers({ toFake: ["Date"] });
     const name = "wait-a-day";
     await statusOf(await enrolled(name));
     const [joinToken, key] = [
@@ -170,9 +165,9 @@ describe("another machine that asks for a pinned name", () => {
       await makeMachineKey(),
     ];
     await enrolling(name, { joinToken, key });
-    vi.setSystemTime(Date.now() + 24 * HOUR_MS - 1);
+    shift(24 * HOUR_MS - 1);
     expect(await pendingFor(name)).toHaveLength(1);
-    vi.setSystemTime(Date.now() + 1);
+    shift(1);
     expect(await pendingFor(name)).toEqual([]);
     expect(await decide(name, "approve", key)).toBe(404);
     expect(await enrolling(name, { joinToken, key })).toEqual(WAITS);
@@ -199,17 +194,16 @@ describe("another machine that asks for a pinned name", () => {
 
 describe("a machine that nobody knows", () => {
   it("has its name for 24 hours, then it is the next one's; if nobody asks it is still its own", async () => {
-    vi.useFakeTimers({ toFake: ["Date"] });
     const [name, other] = ["never-reports", "never-asked-for"];
     const [silent, late] = [await enrolled(name), await enrolled(other)];
-    vi.setSystemTime(Date.now() + 24 * HOUR_MS - 1);
+    shift(24 * HOUR_MS - 1);
     const [joinToken, key] = [await mintToken({ names: name, uses: 5 }), await makeMachineKey()];
     expect(await enrolling(name, { joinToken, key })).toEqual(WAITS);
-    vi.setSystemTime(Date.now() + 1);
+    shift(1);
     expect(await enrolling(name, { joinToken, key })).toMatchObject(ENROLLED);
     expect(await statusOf(silent)).toBe(401);
     expect(await statusOf(late)).toBe("ok");
-    vi.setSystemTime(Date.now() + 24 * HOUR_MS);
+    shift(24 * HOUR_MS);
     const third = await makeMachineKey();
     expect(await enrolling(other, { joinToken: await mintToken({ names: other }), key: third })).toEqual(
       WAITS,
@@ -217,10 +211,9 @@ describe("a machine that nobody knows", () => {
   });
 
   it("off for a year after it reported → comes back without a human", async () => {
-    vi.useFakeTimers({ toFake: ["Date"] });
     const machine = await enrolled("off-for-a-year");
     expect(await statusOf(machine)).toBe("ok");
-    vi.setSystemTime(Date.now() + 365 * 24 * HOUR_MS);
+    shift(365 * 24 * HOUR_MS);
     await evictDurableObject(env.NODES.getByName("off-for-a-year"));
     expect(await statusOf(machine)).toBe("ok");
   });

@@ -2,22 +2,16 @@
 // told whatever comes before.
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Event } from "../../shared/kubernetes/types.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { FRESH_EVENTS } from "../../worker/tick/fresh-events.ts";
 import { enrolled, facts, HEALTHY, kube, shimOf } from "../worker/support/machine.ts";
+import { shift } from "../worker/support/clock.ts";
 
 const DOWN: Vitals = { ...HEALTHY, errors: { runtime: ["container runtime is down"] } };
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["Date"] });
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
-
-const after = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
+const after = (seconds: number) => shift(seconds * 1000);
 const ring = (name: string) => runDurableObjectAlarm(env.NODES.getByName(name));
 
 /** Of one reason, their counts, in the order in which they began. */

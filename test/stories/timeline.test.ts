@@ -1,7 +1,7 @@
 // A machine's timeline from reports to the answer: pressure, silence, evictions, and another machine of the same name.
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { TIMELINE_LIMITS } from "../../shared/protocol/limits.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import type { TimelineAnswer } from "../../shared/protocol/timeline.ts";
@@ -16,10 +16,11 @@ import {
   shimOf,
 } from "../worker/support/machine.ts";
 import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
+import { setClock, shift } from "../worker/support/clock.ts";
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
-const START_MS = Date.UTC(2026, 5, 1, 12);
+const START_MS = Date.UTC(2100, 5, 1, 12);
 const MINUTE_MS = 60_000;
 const BEAT_MS = 30_000;
 
@@ -28,7 +29,6 @@ const withMemory = (free: number): Vitals => ({
 });
 const UNDER_PRESSURE = withMemory(50 * MIB);
 
-const pass = (ms: number) => vi.setSystemTime(Date.now() + ms);
 const minutes = (text: string | null) => (Date.parse(text ?? "") - START_MS) / MINUTE_MS;
 const objectOf = (name: string) => env.NODES.getByName(name);
 
@@ -46,25 +46,22 @@ const trackOf = ({ bands }: TimelineAnswer, track: string) =>
 
 /** Registered a second after it enrolled. `keep`: reports the same, often enough not to be silent. */
 async function registered(name: string) {
-  vi.setSystemTime(START_MS - 1000);
+  setClock(START_MS - 1000);
   const send = shimOf(await enrolled(name, { rejoin: true }));
   const report = (vitals: Vitals) => send(facts(name), vitals);
   const keep = async (vitals: Vitals, forMs: number) => {
     for (let ms = 0; ms < forMs; ms += BEAT_MS) {
-      pass(BEAT_MS);
+      shift(BEAT_MS);
       await report(vitals);
     }
   };
-  pass(1000);
+  shift(1000);
   await report(HEALTHY);
   return { report, keep };
 }
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["Date"], now: START_MS });
-});
-afterEach(() => {
-  vi.useRealTimers();
+  setClock(START_MS);
 });
 
 describe("a machine that runs out of memory", () => {
@@ -87,9 +84,9 @@ describe("a machine that runs out of memory", () => {
   it("→ the line goes as low as it was, with the thresholds and the capacity that it is compared with", async () => {
     const name = "timeline-low";
     const { report } = await registered(name);
-    pass(10 * MINUTE_MS);
+    shift(10 * MINUTE_MS);
     await report(UNDER_PRESSURE);
-    pass(20_000);
+    shift(20_000);
     await report(HEALTHY);
     const { samples, thresholds, capacity } = await timelineOf(name);
     expect(samples.signals).toEqual(["memory.available", "nodefs.available", "pid.available"]);
@@ -118,7 +115,7 @@ describe("a machine that runs out of memory", () => {
     };
     const hard = { evictionHard: { "memory.available": "5%" } };
     await shimOf(machine)(facts(name, { settings: { ...settings, ...soft, ...hard } }), HEALTHY);
-    pass(1000);
+    shift(1000);
     const { thresholds, knownSince } = await timelineOf(name);
     expect(knownSince).toBe(new Date(START_MS).toISOString());
     expect(thresholds["memory.available"]).toEqual({ hard: 429_496_736, soft: GIB });
@@ -130,7 +127,7 @@ describe("a machine that goes dark, and comes back", () => {
     const name = "timeline-silent";
     const { report, keep } = await registered(name);
     await keep(withMemory(3 * GIB), 10 * MINUTE_MS);
-    pass(5 * MINUTE_MS);
+    shift(5 * MINUTE_MS);
     await runDurableObjectAlarm(objectOf(name));
     const dark = await timelineOf(name);
     expect(trackOf(dark, "state").slice(1)).toEqual(["ready 0–10", "silent 10–15"]);
@@ -139,7 +136,7 @@ describe("a machine that goes dark, and comes back", () => {
     await evictDurableObject(objectOf(name));
     expect((await timelineOf(name)).samples.at.at(-1)).toBe(START_MS + 10 * MINUTE_MS);
 
-    pass(5 * MINUTE_MS);
+    shift(5 * MINUTE_MS);
     await report(HEALTHY);
     await keep(HEALTHY, 10 * MINUTE_MS);
     const back = await timelineOf(name);
@@ -168,7 +165,7 @@ describe("a hundred changes of the status", () => {
     const name = "timeline-hundred";
     const { report } = await registered(name);
     for (let change = 1; change <= 100; change++) {
-      pass(4 * MINUTE_MS);
+      shift(4 * MINUTE_MS);
       if (change % 10 === 0) await evictDurableObject(objectOf(name));
       const vitals = { ...withMemory(change * GIB), shuttingDown: change % 2 === 1 };
       // Its ticket is too old by then: the first answer brings another one.
@@ -192,7 +189,7 @@ describe("another machine with this name", () => {
     const key = await makeMachineKey();
     const joinToken = await mintToken({ names: name, rejoin: true });
     await enrolling(name, { joinToken, key, machineID: "m-2", systemUUID: "s-2" });
-    pass(MINUTE_MS);
+    shift(MINUTE_MS);
     const timeline = await timelineOf(name);
     expect(timeline.samples.at).toEqual([]);
     expect(timeline.capacity["memory.available"]).toBeNull();
@@ -219,7 +216,7 @@ describe("more lines than an answer takes", () => {
           line === 0 ? "ready" : "b",
         );
     });
-    pass(10_000);
+    shift(10_000);
     const timeline = await timelineOf(name);
     expect([timeline.isCut, timeline.bands.length]).toEqual([isCut, isCut ? 0 : 1]);
     expect(timeline.marks).toHaveLength(isCut ? TIMELINE_LIMITS.lines : TIMELINE_LIMITS.lines - 1);
@@ -238,7 +235,7 @@ describe("more lines than an answer takes", () => {
         add(atMs, "silence", "heard of again after 1 s");
       }
     });
-    pass(200_000);
+    shift(200_000);
     const { bands, isCut } = await timelineOf(name);
     expect([bands.length, isCut]).toEqual([TIMELINE_LIMITS.bands, true]);
     expect(bands.at(-1)?.to).toBe(new Date(START_MS + 200_000).toISOString());

@@ -1,7 +1,7 @@
 // Nodes that are watched, through the whole Worker: what others do to one is known, and put back, without a report.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import { clusterObject } from "../../worker/env.ts";
 import { tickingMachine } from "../worker/support/kube-in-between.ts";
@@ -14,13 +14,13 @@ import {
   requestsAbout,
   shimOf,
 } from "../worker/support/machine.ts";
+import { whileWatched } from "../worker/support/watching.ts";
 
 const MACHINE_LABEL = "rollcall.dev/machine";
 const nodePath = (name: string) => `/api/v1/nodes/${name}`;
 const leasePath = (name: string) => `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`;
 const getNode = (name: string) => kube("GET", nodePath(name));
 /** What has happened in the end, however fast the machine is. */
-const eventually = (look: () => Promise<void>) => vi.waitFor(look, { timeout: 60_000, interval: 50 });
 
 /** Another deployment than the other files': they share the apiserver, and the cluster's object. */
 const before = { NODE_WATCH: env.NODE_WATCH, DEPLOYMENT: env.DEPLOYMENT };
@@ -29,10 +29,9 @@ const evictCluster = () =>
   runInDurableObject(clusterObject(env), (_, state) => state.abort("evicted")).catch(() => undefined);
 
 describe("a Node that is watched", () => {
-  beforeAll(async () => {
-    Object.assign(env, { NODE_WATCH: "on", DEPLOYMENT: "watched" });
-    await evictCluster();
-  });
+  beforeAll(() => void Object.assign(env, { NODE_WATCH: "on", DEPLOYMENT: "watched" }));
+  // What it waited for in the time of another test never comes.
+  beforeEach(evictCluster);
   afterAll(async () => {
     Object.assign(env, before);
     await evictCluster();
@@ -47,7 +46,7 @@ describe("a Node that is watched", () => {
     const send = () => report(facts(name), HEALTHY);
     expect(await send()).toMatchObject({ ok: true, value: { phase: "registered" } });
     await send();
-    await eventually(async () => expect(await isWatched(name)).toBe(true));
+    await whileWatched(async () => expect(await isWatched(name)).toBe(true));
     await requestsAbout(name);
     return send;
   }
@@ -62,7 +61,7 @@ describe("a Node that is watched", () => {
     return { metadata: { ...metadata, labels } };
   };
   const isLabelBack = (name: string) =>
-    eventually(async () => expect((await getNode(name)).metadata?.labels).toHaveProperty(MACHINE_LABEL));
+    whileWatched(async () => expect((await getNode(name)).metadata?.labels).toHaveProperty(MACHINE_LABEL));
 
   it("steady → a heartbeat is one request, and no row", async () => {
     const name = "watched-steady";
@@ -82,7 +81,7 @@ describe("a Node that is watched", () => {
     await watched(name);
     await change(name, ({ spec }) => ({ spec: { ...spec, unschedulable: true } }));
     const asked: string[] = [];
-    await eventually(async () => {
+    await whileWatched(async () => {
       asked.push(...(await requestsAbout(name)));
       expect(asked).toContain("POST /api/v1/namespaces/default/events");
     });
@@ -94,7 +93,7 @@ describe("a Node that is watched", () => {
     await watched(name);
     await change(name, withoutLabel);
     await isLabelBack(name);
-    await eventually(async () => expect(await isWatched(name)).toBe(true));
+    await whileWatched(async () => expect(await isWatched(name)).toBe(true));
     await evictCluster();
     await change(name, withoutLabel);
     // As the cron trigger does.
@@ -110,7 +109,7 @@ describe("a Node that is watched", () => {
       const { "rollcall.dev/deployment": _, ...labels } = metadata?.labels ?? {};
       return { metadata: { ...metadata, labels } };
     });
-    await eventually(async () => {
+    await whileWatched(async () => {
       expect((await getNode(name)).metadata?.labels).toMatchObject({ "rollcall.dev/deployment": "watched" });
       expect(await isWatched(name)).toBe(true);
     });
@@ -125,7 +124,7 @@ describe("a Node that is watched", () => {
     const conditions = node.status?.conditions?.map((condition) => ({ ...condition, status: "Unknown" }));
     const status = { ...node.status, conditions };
     await kube("PUT", `${nodePath(name)}/status?fieldManager=kubectl`, { ...node, status });
-    await eventually(async () => {
+    await whileWatched(async () => {
       const { entries } = (await operator<{ entries: object[] }>("GET", `/v1/nodes/${name}/history`)).body;
       expect(JSON.stringify(entries)).toContain("by somebody else");
     });
@@ -141,7 +140,7 @@ describe("a Node that is watched", () => {
     const name = "watched-deleted";
     await watched(name);
     await kube("DELETE", nodePath(name));
-    await eventually(async () => expect(await phaseOf(name)).toBe("node deleted"));
+    await whileWatched(async () => expect(await phaseOf(name)).toBe("node deleted"));
     expect(await isWatched(name)).toBe(false);
   });
 });

@@ -7,6 +7,7 @@ import { ClusterObject } from "../../worker/cluster/cluster-object.ts";
 import { IndexObject } from "../../worker/fleet/index-object.ts";
 import { GatewayObject } from "../../worker/gateway/gateway-object.ts";
 import { RegistryObject } from "../../worker/registry/registry-object.ts";
+import { pass } from "./support/clock.ts";
 import { scheduled } from "../../worker/scheduled.ts";
 
 const ring = (time: string, more: object = {}) =>
@@ -22,7 +23,6 @@ beforeEach(() => {
   vi.spyOn(RegistryObject.prototype, "gatewaysInUse").mockReturnValue([]);
 });
 afterEach(() => {
-  vi.useRealTimers();
   vi.restoreAllMocks();
 });
 
@@ -116,16 +116,15 @@ describe("each minute, gateways", () => {
   });
 
   it("that do not answer → are waited for ten seconds", async () => {
-    vi.useFakeTimers();
     const log = silenced();
     const rung = vi.fn();
     void ring(
       AT,
       gateways(these(1), () => new Promise(() => undefined)),
     ).then(rung);
-    await vi.advanceTimersByTimeAsync(9999);
+    await pass(9999);
     expect(rung).not.toHaveBeenCalled();
-    await vi.advanceTimersByTimeAsync(1);
+    await pass(1);
     expect(rung).toHaveBeenCalledTimes(1);
     expect(log).toHaveBeenCalledTimes(1);
   });

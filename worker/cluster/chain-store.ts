@@ -11,7 +11,7 @@ export function chainStore(
   sql: SqlStorage,
   chain: string,
   { seal, open }: Sealer,
-  nowMs: () => number, // typically Date.now
+  nowMs: () => number, // typically currentMs
 ): ChainStore {
   let known: KeptChain | undefined;
 

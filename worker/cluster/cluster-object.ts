@@ -26,6 +26,7 @@ import { sealer } from "../storage/sealed-text.ts";
 import { TokenChain, type TokenStatus } from "./token-chain.ts";
 import { NOT_WATCHED, type WatchStanding } from "./watch-standing.ts";
 import { logClusterLine, logFailure, logNote } from "../log.ts";
+import { currentMs, pause } from "../clock.ts";
 
 /** The most that infra/rbac allows. */
 const TOKEN_SECONDS = 24 * 3600;
@@ -45,7 +46,7 @@ export class ClusterObject extends StoredObject {
   #chain: Promise<OwnChain> | undefined;
   readonly #history: ClusterHistory;
   readonly #watch: NodeWatch | null;
-  readonly #durations = new Durations(() => Date.now());
+  readonly #durations = new Durations(currentMs);
   readonly #apiserver: ApiserverProbe;
   readonly #alarm: LazyAlarm;
 
@@ -53,8 +54,8 @@ export class ClusterObject extends StoredObject {
     super(ctx, env);
     migrate(ctx.storage, CLUSTER_MIGRATIONS);
     const ask = askForNode(env, (withinMs) => this.#client(withinMs));
-    this.#apiserver = new ApiserverProbe(ask, () => Date.now());
-    this.#alarm = new LazyAlarm(ctx.storage, () => Date.now());
+    this.#apiserver = new ApiserverProbe(ask, currentMs);
+    this.#alarm = new LazyAlarm(ctx.storage, currentMs);
     this.#history = clusterHistory(ctx.storage.sql);
     this.#watch = isNodeWatchOn(env) && env.KUBE_URL ? this.#openWatch() : null;
   }
@@ -122,7 +123,7 @@ export class ClusterObject extends StoredObject {
       return await work();
     } catch (error) {
       logFailure({ message: "alarm of the cluster failed", error: String(error) });
-      return Date.now() + AGAIN_MS;
+      return currentMs() + AGAIN_MS;
     }
   }
 
@@ -132,7 +133,7 @@ export class ClusterObject extends StoredObject {
 
   #openWatch(): NodeWatch {
     const { env, ctx } = this;
-    const nowMs = () => Date.now();
+    const nowMs = currentMs;
     const labelSelector = `${DEPLOYMENT_LABEL}=${env.DEPLOYMENT}`;
     const rows = nodeRows(ctx.storage.sql);
     const knows = (name: string, told: (seen: string) => string) => {
@@ -145,7 +146,7 @@ export class ClusterObject extends StoredObject {
       onTelling: (name) => knows(name, () => UNSURE),
       onTold: (name) => knows(name, (seen) => seen),
       nowMs,
-      pause: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
+      pause,
       log: logNote,
     });
     return new NodeWatch({
@@ -178,7 +179,7 @@ export class ClusterObject extends StoredObject {
   }
 
   #connect(tokens: TokenSource): (withinMs: number) => KubeClient {
-    return kubeConnector(this.env, tokens, () => Date.now(), undefined, this.#path());
+    return kubeConnector(this.env, tokens, currentMs, undefined, this.#path());
   }
 
   /** With the newest token, and another one where that is refused. */
@@ -200,7 +201,7 @@ export class ClusterObject extends StoredObject {
 
   async #open(): Promise<OwnChain> {
     const { env, ctx } = this;
-    const nowMs = () => Date.now();
+    const nowMs = currentMs;
     const id = await tokenChainId(env);
     const connect = (token: string) => {
       const alone = { current: () => token, instead: () => Promise.resolve(null) };

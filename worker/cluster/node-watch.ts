@@ -40,7 +40,7 @@ export interface WatchDependencies {
   notices: Notices;
   /** A line for operators. */
   note: (text: string) => void;
-  /** Typically Date.now. */
+  /** Typically currentMs. */
   nowMs: () => number;
   /** Typically Math.random. */
   random: () => number;

@@ -45,9 +45,9 @@ export interface NoticeDependencies {
   onTelling: (name: string) => void;
   /** Its object knows of it, or it has none. */
   onTold: (name: string) => void;
-  /** Typically Date.now. */
+  /** Typically currentMs. */
   nowMs: () => number;
-  /** Typically setTimeout. */
+  /** Typically `after` of clock.ts. */
   pause: (ms: number) => Promise<void>;
   log: Log;
 }

@@ -22,7 +22,7 @@ export interface ChainDependencies {
   store: ChainStore;
   /** A client that has this token alone. */
   connect: (token: string) => TokenClient;
-  /** Typically Date.now. */
+  /** Typically currentMs. */
   nowMs: () => number;
   log: Log;
 }

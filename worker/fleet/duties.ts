@@ -22,7 +22,7 @@ export interface DutySurroundings {
   duties: readonly Duty[];
   /** Typically the object's storage. */
   storage: Pick<DurableObjectStorage, "getAlarm" | "setAlarm">;
-  /** Typically Date.now. */
+  /** Typically currentMs. */
   nowMs: () => number;
   /** Typically writes a line of JSON to the console. */
   log: Log;

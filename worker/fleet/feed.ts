@@ -9,6 +9,7 @@ import { Feeds } from "./feeds.ts";
 import type { FleetChange, MachineRows } from "./machine-rows.ts";
 import type { Outages } from "./outages.ts";
 import { logFailure } from "../log.ts";
+import { after, currentMs } from "../clock.ts";
 
 /** What a request to open a feed says, in the header of this name: the Worker has let its sender in, or has a ticket. */
 export interface FeedOpening {
@@ -38,17 +39,12 @@ export class Feed {
       source: this.#source,
       sockets: () => ctx.getWebSockets().filter(({ readyState }) => readyState === WebSocket.OPEN),
       isGood: (credential) =>
-        isGood(credential, env, Date.now(), {
+        isGood(credential, env, currentMs(), {
           operatorWith: (sha256) => registry(env).useOperator(sha256),
           sessionWith: (id) => registry(env).session(id),
         }),
-      nowMs: () => Date.now(),
-      after: (ms, work) => {
-        const timer = setTimeout(work, ms);
-        return () => {
-          clearTimeout(timer);
-        };
-      },
+      nowMs: currentMs,
+      after,
     });
   }
 
@@ -75,13 +71,13 @@ export class Feed {
 
   /** null: too many are out. */
   ticket(holder: FeedHolder): Promise<{ ticket: string; endsMs: number } | null> {
-    return this.#tickets.mint(holder, Date.now());
+    return this.#tickets.mint(holder, currentMs());
   }
 
   /** A response with a socket, or else with a FeedRefusal. */
   async open(request: Request): Promise<Response> {
     const { by, cursor } = JSON.parse(request.headers.get(FEED_OPENING) ?? "") as FeedOpening;
-    const holder = "ticket" in by ? await this.#tickets.redeem(by.ticket, Date.now()) : by;
+    const holder = "ticket" in by ? await this.#tickets.redeem(by.ticket, currentMs()) : by;
     if (!holder) return refusal("bad ticket");
     if (!this.#feeds.hasRoomFor(holder.who)) return refusal("no room");
     const { 0: client, 1: server } = new WebSocketPair();

@@ -37,9 +37,9 @@ export interface FeedSurroundings {
   /** The open ones, after an eviction as well. */
   sockets: () => FeedSocket[];
   isGood: (credential: Credential) => Promise<boolean>;
-  /** Typically Date.now. */
+  /** Typically currentMs. */
   nowMs: () => number;
-  /** Typically setTimeout; calls back once, and returns what ends it. */
+  /** Typically `after` of clock.ts; calls back once, and returns what ends it. */
   after: (ms: number, work: () => void) => () => void;
 }
 

@@ -33,6 +33,7 @@ import { Rollouts } from "./rollouts.ts";
 import { shimVersions } from "./shim-versions.ts";
 import { type MachineStanding, type SilentMachine, silentSince, standingsOf } from "./standings.ts";
 import { logFailure } from "../log.ts";
+import { currentMs, pause } from "../clock.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
 
@@ -65,7 +66,7 @@ export class IndexObject extends StoredObject {
     this.#repair = this.#openRepair();
     // What has to be done at certain times; `arm` after each change of what is due.
     const duties = [this.#notifications.duty(), ...this.#repair.duties];
-    this.#duties = new Duties({ duties, storage: ctx.storage, nowMs: () => Date.now(), log: logFailure });
+    this.#duties = new Duties({ duties, storage: ctx.storage, nowMs: currentMs, log: logFailure });
   }
 
   override alarm(): Promise<void> {
@@ -92,7 +93,7 @@ export class IndexObject extends StoredObject {
 
   #remove(name: string, generation: number, text: string): void {
     const change = this.ctx.storage.transactionSync(() => {
-      const removed = this.#rows.remove(name, generation, Date.now(), text);
+      const removed = this.#rows.remove(name, generation, currentMs(), text);
       if (removed) this.#noteChange(removed);
       return removed;
     });
@@ -177,7 +178,7 @@ export class IndexObject extends StoredObject {
 
   /** The machines with a Node that have been silent for so many days. */
   silentFor(days: number): SilentMachine[] {
-    return silentSince(this.ctx.storage.sql, Date.now() - days * DAY_MS);
+    return silentSince(this.ctx.storage.sql, currentMs() - days * DAY_MS);
   }
 
   outages(query: OutagesRequest): OutagesAnswer {
@@ -260,7 +261,7 @@ export class IndexObject extends StoredObject {
 
   /** In the transaction of the change: what follows from it is stored with it. */
   #noteChange(change: FleetChange): void {
-    this.#metrics.noteChange(change, Date.now());
+    this.#metrics.noteChange(change, currentMs());
     this.#outages.note(change);
     this.#feed.note(change);
     this.#notifications.note(change);
@@ -277,8 +278,8 @@ export class IndexObject extends StoredObject {
       summary: (name) => this.summary(name),
       countMachines: () => this.#rows.count(),
       remove: (...removed) => this.#remove(...removed),
-      nowMs: () => Date.now(),
-      pause: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
+      nowMs: currentMs,
+      pause,
     });
   }
 
@@ -289,7 +290,7 @@ export class IndexObject extends StoredObject {
       transaction: (work) => ctx.storage.transactionSync(work),
       summary: (name) => this.#rows.summary(name),
       audit: (record) => registry(env).noteChange(record),
-      nowMs: () => Date.now(),
+      nowMs: currentMs,
       log: logFailure,
     });
   }
@@ -309,7 +310,7 @@ export class IndexObject extends StoredObject {
       withinMs: LETTER_WITHIN_MS,
       audit: (record) => registry(env).noteChange(record),
       arm: () => this.#duties.arm(),
-      nowMs: () => Date.now(),
+      nowMs: currentMs,
       newId: () => crypto.randomUUID(),
       random: Math.random,
     });

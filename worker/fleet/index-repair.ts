@@ -47,9 +47,9 @@ export interface RepairDependencies {
   countMachines: () => number;
   /** Of a machine of this generation, or an older one. */
   remove: (name: string, generation: number, text: string) => void;
-  /** Typically Date.now. */
+  /** Typically currentMs. */
   nowMs: () => number;
-  /** Typically setTimeout. */
+  /** Typically `after` of clock.ts. */
   pause: (ms: number) => Promise<void>;
 }
 

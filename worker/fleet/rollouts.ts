@@ -44,7 +44,7 @@ export interface RolloutSurroundings {
     target: string;
     detail: string;
   }) => Promise<void>;
-  /** Typically Date.now. */
+  /** Typically currentMs. */
   nowMs: () => number;
   /** Typically writes a line of JSON to the console. */
   log: Log;

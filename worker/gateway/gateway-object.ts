@@ -3,7 +3,6 @@
 import { type Environment, gatewaySize } from "../env.ts";
 import { randomNonce } from "../identity/nonce.ts";
 import { heldToken } from "../kube/connect.ts";
-import { sharedTimer } from "../kube/shared-timer.ts";
 import type { LeaseHolder, ReturnedOrder } from "../machine/standing-order.ts";
 import { Durations } from "../metrics/durations.ts";
 import type { Measured } from "../metrics/metrics.ts";
@@ -16,6 +15,7 @@ import { GATEWAY_MIGRATIONS } from "./members.ts";
 import { leasePutter } from "./put-lease.ts";
 import type { OpenedSocket } from "./sockets.ts";
 import { logFailure } from "../log.ts";
+import { currentMs, oneTimer } from "../clock.ts";
 
 /** What a request to open a socket says, in the header of this name: the Worker has verified all of it. */
 export interface GatewayOpening extends OpenedSocket {
@@ -28,24 +28,24 @@ export const GATEWAY_OPENING = "x-rollcall-gateway";
 const TICK_MS = 50;
 
 export class GatewayObject extends StoredObject implements LeaseHolder {
-  readonly #durations = new Durations(() => Date.now());
-  readonly #counters = new GatewayCounters(Date.now());
+  readonly #durations = new Durations(currentMs);
+  readonly #counters = new GatewayCounters(currentMs());
   readonly #gateway: Gateway;
 
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
     migrate(ctx.storage, GATEWAY_MIGRATIONS);
-    const timer = sharedTimer(TICK_MS, () => Date.now());
+    const timer = oneTimer(TICK_MS);
     this.#gateway = new Gateway({
       node: (name) => this.env.NODES.getByName(name),
       putLease: leasePutter(env, heldToken(env), this.#durations, timer),
       sockets: (name) => ctx.getWebSockets(name),
       sql: ctx.storage.sql,
-      alarm: new LazyAlarm(ctx.storage, () => Date.now()),
+      alarm: new LazyAlarm(ctx.storage, currentMs),
       size: () => gatewaySize(env),
       counters: this.#counters,
       timer,
-      nowMs: () => Date.now(),
+      nowMs: currentMs,
       random: Math.random,
       nonce: randomNonce,
       log: logFailure,

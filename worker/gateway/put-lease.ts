@@ -3,14 +3,15 @@
 import { type ApiResult, isConflict, isNotFound } from "../../shared/kubernetes/api-error.ts";
 import type { Lease } from "../../shared/kubernetes/types.ts";
 import type { Environment } from "../env.ts";
-import type { Timer } from "../kube/deadline.ts";
+import type { Timer } from "../clock.ts";
 import { kubeConnector, pathTo } from "../kube/connect.ts";
 import type { HeldToken } from "../kube/held-token.ts";
 import { retryAfterMsOf } from "../kube/not-the-apiserver.ts";
 import type { Durations } from "../metrics/durations.ts";
+import { currentMs } from "../clock.ts";
 
 /** A machine waits for the answer to its heartbeat meanwhile. */
-const PUT_WITHIN_MS = 3000;
+export const PUT_WITHIN_MS = 3000;
 
 export type LeasePut =
   | { kind: "renewed"; lease: Lease }
@@ -34,7 +35,7 @@ export function leasePutter(
     let retryAfterMs = 0;
     // The client would wait and repeat. That is for one machine at a time, and not for each of them.
     const once = async (to: string, init: RequestInit) => {
-      const startedMs = Date.now();
+      const startedMs = currentMs();
       const response = await fetch(to, init).catch((error: unknown) => {
         durations.note("PUT", "none", startedMs);
         throw error;
@@ -50,7 +51,7 @@ export function leasePutter(
       onRequest();
       return true;
     };
-    const connect = kubeConnector(env, token, () => Date.now(), mayAsk, {
+    const connect = kubeConnector(env, token, currentMs, mayAsk, {
       url,
       fetch: once,
       timer,

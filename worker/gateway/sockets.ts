@@ -65,7 +65,7 @@ export class HeldSockets {
 
   constructor(
     open: (name?: string) => ServerSocket[], // of one machine, or all: typically getWebSockets
-    nowMs: () => number, // typically Date.now
+    nowMs: () => number, // typically currentMs
   ) {
     this.#open = open;
     this.#nowMs = nowMs;

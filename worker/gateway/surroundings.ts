@@ -1,5 +1,5 @@
 // What a gateway has around it, as its parts are given it. Types alone.
-import type { Timer } from "../kube/deadline.ts";
+import type { Timer } from "../clock.ts";
 import type { LendingMachine } from "../machine/standing-order.ts";
 import type { LazyAlarm } from "../storage/lazy-alarm.ts";
 import type { GatewayCounters } from "./counters.ts";
@@ -22,7 +22,7 @@ export interface GatewaySurroundings {
   counters: GatewayCounters;
   /** Typically sharedTimer: by it ends what is not answered in time. */
   timer: Timer;
-  /** Typically Date.now. */
+  /** Typically currentMs. */
   nowMs: () => number;
   /** Typically Math.random. */
   random: () => number;

@@ -23,6 +23,7 @@ import { refuseUnconfigured } from "./configured.ts";
 import { administrator, operator } from "./operator-access.ts";
 import { noQuery, queryOf } from "./queries.ts";
 import { type App, invalidBody, json, macKeysOf, refuse } from "./responses.ts";
+import { currentMs } from "../clock.ts";
 
 export const backupRoutes = new Hono<App>();
 
@@ -54,7 +55,7 @@ backupRoutes.get("/v1/backup", administrator, async (c) => {
     id,
     page,
     isLast: following === undefined,
-    at: new Date().toISOString(),
+    at: new Date(currentMs()).toISOString(),
     deployment: c.env.DEPLOYMENT,
     ...rows,
   } as const;

@@ -4,6 +4,7 @@ import type { Context } from "hono";
 import { network, parseIp } from "../../shared/kubernetes/ip.ts";
 import type { Reason } from "../../shared/protocol/answers.ts";
 import { type App, refuse } from "./responses.ts";
+import { currentMs } from "../clock.ts";
 
 /** The limit of the binding FAILURES. A test compares it with wrangler.toml. */
 export const FAILURE_LIMIT = { failures: 100, seconds: 60 } as const;
@@ -21,7 +22,7 @@ export async function refuseUnproven(
   if (success) return refuse(reason);
   const { overLimitUntilMs } = c.get("isolate");
   if (overLimitUntilMs.size >= MAX_ADDRESSES) overLimitUntilMs.delete(overLimitUntilMs.keys().next().value!);
-  overLimitUntilMs.set(address, Date.now() + FAILURE_LIMIT.seconds * 1000);
+  overLimitUntilMs.set(address, currentMs() + FAILURE_LIMIT.seconds * 1000);
   return tooManyFailures();
 }
 
@@ -30,7 +31,7 @@ export async function refuseUnproven(
  */
 export function refuseEarly(c: Context<App>): Response | null {
   const untilMs = c.get("isolate").overLimitUntilMs.get(addressOf(c) ?? "") ?? 0;
-  return untilMs > Date.now() ? tooManyFailures() : null;
+  return untilMs > currentMs() ? tooManyFailures() : null;
 }
 
 function tooManyFailures(): Response {

@@ -13,6 +13,7 @@ import { refuseUnconfigured } from "./configured.ts";
 import { refuseUnproven } from "./failure-limits.ts";
 import { queryOf } from "./queries.ts";
 import { type App, bearer, clientAddress, macKeysOf, refuse } from "./responses.ts";
+import { currentMs } from "../clock.ts";
 
 export const gatewayRoutes = new Hono<App>();
 
@@ -25,7 +26,7 @@ export async function socketAt(
   c: Context<App>,
   connecting: Connecting,
 ): Promise<NonNullable<ReportAnswer["socket"]>> {
-  const ticket = await connectTicket(macKeysOf(c), connecting, Date.now());
+  const ticket = await connectTicket(macKeysOf(c), connecting, currentMs());
   const path = `/v1/gateways/${connecting.gateway}/nodes/${connecting.name}`;
   return { path: `${path}?t=${encodeURIComponent(ticket)}`, withinMs: GATEWAY_LIMITS.comeBackMs };
 }
@@ -55,7 +56,7 @@ async function verifiedOpening(c: Context<App, typeof PATH>): Promise<GatewayOpe
   const kid = token && claimedKid(token);
   if (!kid || !(await isIssuedKid(macKeysOf(c), name, kid))) return refuseUnproven(c, "unauthenticated");
   const connecting = { name, kid, gateway: Number(c.req.param("gateway")) };
-  if (!(await isConnectTicket(macKeysOf(c), connecting, query.t, Date.now())))
+  if (!(await isConnectTicket(macKeysOf(c), connecting, query.t, currentMs())))
     return refuseUnproven(c, "unauthenticated");
   const request = { thumbprint: thumbprintIn(kid), name, path, origins: origins(c.env) };
   const claims = await verifyConnect(token, request);

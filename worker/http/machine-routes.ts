@@ -26,6 +26,7 @@ import { isIssuedKid, newKid } from "../identity/kid.ts";
 import type { SignedRequest } from "../machine/pinned-keys.ts";
 import type { NotFresh } from "../registry/admission.ts";
 import type { NotPinned } from "../registry/pending.ts";
+import { currentMs } from "../clock.ts";
 
 export const machineRoutes = new Hono<App>();
 
@@ -123,7 +124,7 @@ async function freshEnrolment(c: Context<App, "/v1/nodes/:name/*">): Promise<Fre
   // It would take the challenge for an error, and say nothing that helps.
   if (challenge === undefined) return refuse("shim-too-old");
   const name = c.req.param("name");
-  const challengedAtMs = await challengeTime(macKeysOf(c), { name, thumbprint }, challenge, Date.now());
+  const challengedAtMs = await challengeTime(macKeysOf(c), { name, thumbprint }, challenge, currentMs());
   if (challengedAtMs === null) return askFresh(c, { name, thumbprint });
   const { method, path } = c.req;
   const { proof, binding } = body.data;
@@ -136,7 +137,7 @@ async function freshEnrolment(c: Context<App, "/v1/nodes/:name/*">): Promise<Fre
  * which may be ahead of this one.
  */
 async function askFresh(c: Context<App>, challenged: Challenged, afterMs = 0): Promise<Response> {
-  const challenge = await newChallenge(macKeysOf(c), challenged, Math.max(Date.now(), afterMs + 1));
+  const challenge = await newChallenge(macKeysOf(c), challenged, Math.max(currentMs(), afterMs + 1));
   return refuse("challenge-stale", { challenge });
 }
 

@@ -10,6 +10,7 @@ import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
 import { type App, bearer, refuse } from "./responses.ts";
 import { sessionCookie } from "./session-cookie.ts";
 import { logNote } from "../log.ts";
+import { currentMs } from "../clock.ts";
 
 /** For so long an isolate takes a secret or a session for good without asking: a revoked one gets in no longer than that. */
 export const OPERATOR_KEPT_MS = 10_000;
@@ -97,7 +98,7 @@ async function operatorWith(c: Context<App>, sha256: string): Promise<Operator |
 /** Whose session this cookie is. One that is made up costs a MAC; failures of others at its address end no good one. */
 async function operatorIn(c: Context<App>, cookie: string): Promise<Operator | BadSession> {
   const macKeys = c.get("isolate").macKeys(c.env.KID_MAC_KEYS);
-  const token = await readSessionToken(macKeys, cookie, Date.now());
+  const token = await readSessionToken(macKeys, cookie, currentMs());
   if (token === "forged") return "forged session";
   if (token === "over") return "session over";
   const id = await sessionId(token.nonce);
@@ -118,12 +119,12 @@ async function keptFor(
 ): Promise<Operator | null> {
   const { operators } = c.get("isolate");
   const known = operators.get(key);
-  if (known && known.untilMs > Date.now()) return known.operator;
+  if (known && known.untilMs > currentMs()) return known.operator;
   operators.delete(key);
   const found = await ask();
   if (!found) return null;
   if (operators.size >= MAX_OPERATORS) operators.clear();
-  operators.set(key, { ...found, untilMs: Math.min(Date.now() + OPERATOR_KEPT_MS, found.untilMs) });
+  operators.set(key, { ...found, untilMs: Math.min(currentMs() + OPERATOR_KEPT_MS, found.untilMs) });
   return found.operator;
 }
 

@@ -16,6 +16,7 @@ import { queryOf } from "./queries.ts";
 import { type Looked, readiness, readinessText } from "./readiness.ts";
 import type { App } from "./responses.ts";
 import { checkState } from "./state-check.ts";
+import { currentMs } from "../clock.ts";
 
 export const readyRoute = new Hono<App>();
 
@@ -40,7 +41,7 @@ async function lookAtAll(c: Context<App>): Promise<ReadinessAnswer> {
     lookAtOthers(c.env),
     checkState(c.env, inTime),
   ]);
-  return readiness([...findings, token, ...others, watch, state], isolate.since, Date.now());
+  return readiness([...findings, token, ...others, watch, state], isolate.since, currentMs());
 }
 
 /** The token in use, as the cluster object knows it; KUBE_TOKEN itself where that does not answer. */
@@ -50,7 +51,7 @@ async function clusterToken(env: Environment): Promise<CheckResult> {
     (status) => (status.source === "secret" ? { ...secret, ...renewalOf(status) } : renewedToken(status)),
     () => secret,
   );
-  return checkToken(inUse, env.DEPLOYMENT, Date.now());
+  return checkToken(inUse, env.DEPLOYMENT, currentMs());
 }
 
 function renewedToken(status: TokenStatus): KnownToken {
@@ -99,7 +100,7 @@ async function lookAtOthers(env: Environment): Promise<Looked[]> {
   const { finding, atMs } = seen.apiserver;
   return [
     { check: "registry", state: "ok", message: "it answers" },
-    checkClock(Date.now(), seen.nowMs),
+    checkClock(currentMs(), seen.nowMs),
     { ...finding, atMs },
   ];
 }

@@ -7,6 +7,7 @@ import { registry } from "../env.ts";
 import { operator } from "./operator-access.ts";
 import { queryOf } from "./queries.ts";
 import { type App, refuse } from "./responses.ts";
+import { currentMs } from "../clock.ts";
 
 export const timelineRoute = new Hono<App>();
 
@@ -15,7 +16,7 @@ const DAY_MS = 24 * 3600 * 1000;
 timelineRoute.get("/v1/nodes/:name/timeline", operator, async (c) => {
   const query = queryOf(c, timelineQuerySchema);
   if (query instanceof Response) return query;
-  const nowMs = Date.now();
+  const nowMs = currentMs();
   const { until: untilMs = nowMs } = query;
   const { since: sinceMs = untilMs - DAY_MS } = query;
   if (untilMs > nowMs) return invalid("until", "expected a time that has come");

@@ -4,6 +4,7 @@ import { HeldToken, type TokenSource } from "./held-token.ts";
 import { type RequestKind, kubeClient, type KubeClient, type KubeConnection } from "./kube-client.ts";
 import { tokenChainId } from "./token-chain-id.ts";
 import { withServiceToken } from "./way.ts";
+import { currentMs } from "../clock.ts";
 
 /** The field manager under which a deployment writes. */
 export function fieldManagerOf(deployment: string): string {
@@ -15,7 +16,7 @@ export function heldToken(env: Environment): HeldToken {
   return new HeldToken({
     secret: env.KUBE_TOKEN,
     ask: async (refused) => clusterObject(env).tokenFor(await tokenChainId(env), refused),
-    nowMs: () => Date.now(),
+    nowMs: currentMs,
     random: Math.random,
   });
 }

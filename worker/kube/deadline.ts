@@ -1,20 +1,12 @@
 // Ends what is waited for in time, also where it does not end by itself.
-
-/** Calls `over` after so many milliseconds, unless the function that it returns is called before. */
-export type Timer = (leftMs: number, over: () => void) => () => void;
-
-/** Of one call. workerd keeps some 270 bytes of it until the object leaves memory: where calls are many, sharedTimer. */
-export const ownTimer: Timer = (leftMs, over) => {
-  const timer = setTimeout(over, leftMs);
-  return () => clearTimeout(timer);
-};
+import { after, type Timer } from "../clock.ts";
 
 /** What `work` comes to, or `late` after `leftMs`: then `signal` is aborted, and what comes of the work is ignored. */
 export async function withDeadline<T>(
   leftMs: number,
   work: (signal: AbortSignal) => Promise<T>,
   late: T,
-  timer: Timer = ownTimer,
+  timer: Timer = after,
 ): Promise<T> {
   const abort = new AbortController();
   // Not AbortSignal.timeout: a timer that is left behind keeps the object awake.
@@ -31,13 +23,12 @@ export async function withDeadline<T>(
     stop?.();
   }
 }
-
 /** What `work` comes to; rejects with this message after `leftMs`, and then ignores what comes of it. */
 export async function inTime<T>(
   leftMs: number,
   work: (signal: AbortSignal) => Promise<T>,
   message = "no answer in time",
-  timer: Timer = ownTimer,
+  timer: Timer = after,
 ): Promise<T> {
   const done = async (signal: AbortSignal) => ({ value: await work(signal) });
   const outcome = await withDeadline<{ value: T } | null>(leftMs, done, null, timer);

@@ -10,7 +10,7 @@ export interface HeldTokenDependencies {
   /** KUBE_TOKEN */
   secret: string;
   ask: AskForToken;
-  /** Typically Date.now. */
+  /** Typically currentMs. */
   nowMs: () => number;
   /** Typically Math.random. */
   random: () => number;

@@ -9,9 +9,10 @@ import type { StructSchema } from "../../shared/kubernetes/patch/schema.ts";
 import { patchWireForm, wireForm } from "../../shared/kubernetes/patch/wire-form.ts";
 import type { Event, Lease, Node, NodeList, Status } from "../../shared/kubernetes/types.ts";
 import { failure, success } from "../../shared/result.ts";
-import { type Timer, withDeadline } from "./deadline.ts";
+import { withDeadline } from "./deadline.ts";
 import { notTheApiservers, retryAfterMsOf } from "./not-the-apiserver.ts";
 import type { ServiceAccount } from "./token-life.ts";
+import { pause, type Timer } from "../clock.ts";
 
 export interface KubeConnection {
   /** Typically `KUBE.fetch`, or the global one. */
@@ -28,7 +29,7 @@ export interface KubeConnection {
   fieldManager: string;
   /** A step has one deadline for all of its calls: this long after the client was made. */
   withinMs: number;
-  /** Typically Date.now. */
+  /** Typically currentMs. */
   nowMs: () => number;
   /** RequestKind before each request; false: it fails without being made. Absent: all are made. */
   mayAsk?: (what: RequestKind) => boolean;
@@ -190,7 +191,7 @@ async function answered<T>(connection: KubeConnection, startedMs: number, call: 
       if (other === null) return answer;
       [token, isRepeated] = [other, true];
     } else if (retryAfterMs === undefined || retryAfterMs >= leftMs()) return answer;
-    else await new Promise((resolve) => void setTimeout(resolve, retryAfterMs));
+    else await pause(retryAfterMs);
   }
 }
 

@@ -12,6 +12,7 @@ import type { Node } from "../../shared/kubernetes/types.ts";
 import type { Environment } from "../env.ts";
 import { heldToken, kubeConnector } from "./connect.ts";
 import type { KubeClient } from "./kube-client.ts";
+import { currentMs } from "../clock.ts";
 
 /** How long an outcome is good. */
 export const PROBED_EVERY_MS = 10_000;
@@ -33,7 +34,7 @@ export class ApiserverProbe {
 
   constructor(
     ask: () => Promise<ApiResult<Node>>, // typically askForNode
-    nowMs: () => number, // typically Date.now
+    nowMs: () => number, // typically currentMs
   ) {
     this.#ask = ask;
     this.#nowMs = nowMs;
@@ -60,7 +61,7 @@ export class ApiserverProbe {
 export function askForNode(
   env: Environment,
   connect: (withinMs: number) => KubeClient | Promise<KubeClient> = kubeConnector(env, heldToken(env), () =>
-    Date.now(),
+    currentMs(),
   ),
 ): () => Promise<ApiResult<Node>> {
   return async () =>

@@ -1,6 +1,8 @@
 // One timer for all that an object waits for, which is never cleared. workerd forgets a timer that has rung; of one that was
 // cleared it keeps some 270 bytes for as long as the object is in memory, and a gateway begins fifty requests a second.
-import type { Timer } from "./deadline.ts";
+
+/** Calls `over` once after `ms` milliseconds, unless the function that it returns is called before. */
+export type Timer = (ms: number, over: () => void) => () => void;
 
 interface Waiting {
   leftMs: number;
@@ -12,13 +14,11 @@ interface Waiting {
 /** Begins a timer that nobody can clear. */
 export type Ring = (tick: () => void, afterMs: number) => void;
 
-const ringOnce: Ring = (tick, afterMs) => void setTimeout(tick, afterMs);
-
 /**
  * Looks every `tickMs` while anybody waits: they are told late by one tick at most, and the object stays awake for as long
  * after the last one. Ticks count as well as the clock: one that is put back makes nobody wait for longer.
  */
-export function sharedTimer(tickMs: number, nowMs: () => number, ring: Ring = ringOnce): Timer {
+export function sharedTimer(tickMs: number, nowMs: () => number, ring: Ring): Timer {
   const waiting = new Set<Waiting>();
   let [ticks, isTicking] = [0, false];
   const isOver = ({ leftMs, beganMs, beganTick }: Waiting) =>

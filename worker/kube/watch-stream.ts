@@ -6,7 +6,7 @@ import type { Node, Status } from "../../shared/kubernetes/types.ts";
 import { withDeadline } from "./deadline.ts";
 import type { KubeConnection } from "./kube-client.ts";
 import { notTheApiservers, retryAfterMsOf } from "./not-the-apiserver.ts";
-import { sharedTimer } from "./shared-timer.ts";
+import { oneTimer } from "../clock.ts";
 
 /** `length`: its characters. */
 export type NodeChange =
@@ -105,7 +105,7 @@ async function refusal(response: Response): Promise<WatchEnd> {
 /** Reads until the stream ends. A line that is no change ends it: what follows it cannot be relied on. */
 async function readChanges(body: ReadableStream, request: WatchRequest): Promise<WatchEnd> {
   // A watch reads thousands of times.
-  const timer = sharedTimer(LOOK_EVERY_MS, () => Date.now());
+  const timer = oneTimer(LOOK_EVERY_MS);
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   try {

@@ -5,6 +5,7 @@ import type { MachineOrder } from "../registry/bulk.ts";
 import { recordPhase } from "../tick/phase.ts";
 import type { MachineState } from "./machine-state.ts";
 import type { Removal } from "./removal.ts";
+import { currentMs } from "../clock.ts";
 
 export interface OrderDependencies {
   env: Environment;
@@ -37,7 +38,7 @@ export async function executeOrder(
   if (act === "forget") {
     const removed = await removal.remove(name, { unpinned });
     if (!removed.ok) return "its Node could not be removed yet: its object goes on trying";
-    await alarm.atLatest(Date.now() + FORGOTTEN_WITHIN_MS);
+    await alarm.atLatest(currentMs() + FORGOTTEN_WITHIN_MS);
     return null;
   }
   if (!keys.enrolled() || (records.get("enrolment")?.generation ?? 0) !== generation)
@@ -55,7 +56,7 @@ async function removeSilentNode(
   const { records, journal, facts } = state;
   const days = removeSilentNodesDays(env);
   const silentSinceMs = records.get("silentSinceMs") ?? null;
-  if (days === null || silentSinceMs === null || Date.now() - silentSinceMs < days * DAY_MS)
+  if (days === null || silentSinceMs === null || currentMs() - silentSinceMs < days * DAY_MS)
     return "it is not silent for so long any more";
   if (facts.current()?.settings.registerNode === false) return "it would not create its Node again";
   // The last attempt may have been interrupted.
@@ -67,7 +68,7 @@ async function removeSilentNode(
   if (!(await removal.removeNode(name))) throw new Error("the Node could not be removed");
   // A report that came meanwhile may have registered what was just removed: the next one does it again.
   noteRemoved(state, days);
-  const nowMs = Date.now();
+  const nowMs = currentMs();
   journal.note("registration", `the Node was removed after ${days} days of silence`, nowMs);
   recordPhase(state, "node deleted", nowMs);
   return null;
@@ -76,6 +77,6 @@ async function removeSilentNode(
 function noteRemoved({ records }: MachineState, silentDays: number): void {
   const registration = records.get("registration");
   if (!registration) return;
-  records.put("deletion", { atMs: Date.now(), wasReady: false, waitMs: 0, soon: 0, silentDays });
+  records.put("deletion", { atMs: currentMs(), wasReady: false, waitMs: 0, soon: 0, silentDays });
   records.put("registration", { ...registration, phase: "node deleted" });
 }

@@ -19,6 +19,7 @@ import type { ReportedFacts } from "./parse-report.ts";
 import type { RegistryStanding } from "./registry-standing.ts";
 import { nextReportInMs } from "./report-interval.ts";
 import type { Upkeep } from "./upkeep.ts";
+import { currentMs } from "../clock.ts";
 
 /** A report whose signature, body and grant are verified. */
 interface VerifiedReport {
@@ -60,7 +61,7 @@ export class ReportExecutor {
 
   /** Nothing is awaited before the step takes effect in memory: of two equal requests one is applied. */
   execute(step: ReportStep, verified: VerifiedReport): Promise<MachineAnswer> {
-    const nowMs = Date.now();
+    const nowMs = currentMs();
     if ("senders" in step) this.#state.senders.update(step.senders, nowMs);
     switch (step.kind) {
       case "refuse":
@@ -89,8 +90,8 @@ export class ReportExecutor {
   /** What the report changes is stored in one write; only the registry's confirmation is awaited before. */
   async #apply({ report, facts, origin, address }: VerifiedReport): Promise<MachineAnswer> {
     const { senders, outbox, facts: known, records } = this.#state;
-    if (!(await this.#standing.confirm(origin, Date.now()))) return KEY_REVOKED;
-    const nowMs = Date.now();
+    if (!(await this.#standing.confirm(origin, currentMs()))) return KEY_REVOKED;
+    const nowMs = currentMs();
     senders.keep(nowMs);
     const before = runningOf(records);
     known.take(report, facts, nowMs);
@@ -101,9 +102,9 @@ export class ReportExecutor {
     const alarmed = this.#upkeep.setAlarm(nowMs);
     const outcome = await this.#upkeep.keepTrue(report, nowMs);
     // The phase `two shims` is answered only where nothing is wrong with the Node itself.
-    const notice = outcome.phase === "registered" ? senders.notice(Date.now()) : undefined;
+    const notice = outcome.phase === "registered" ? senders.notice(currentMs()) : undefined;
     const answered = { ...outcome, ...notice };
-    recordPhase(this.#state, answered.phase, Date.now(), nowMs);
+    recordPhase(this.#state, answered.phase, currentMs(), nowMs);
     this.#teller.look(address);
     await alarmed;
     if (!outbox.isEmpty()) await this.#upkeep.setAlarm(nowMs);
@@ -125,7 +126,7 @@ export class ReportExecutor {
 
   /** The machine is there, whoever of those that have its key has reported. */
   #noteContact(): number {
-    const nowMs = Date.now();
+    const nowMs = currentMs();
     this.#upkeep.noteContact(nowMs);
     recordReturn(this.#state, nowMs);
     return nowMs;
@@ -150,8 +151,8 @@ export class ReportExecutor {
   /** Sends waiting events, and neither renews the lease nor writes the status. */
   async #answerWithoutTick(outcome: TickOutcome): Promise<MachineAnswer> {
     const { senders, records } = this.#state;
-    senders.keep(Date.now());
-    await this.#upkeep.setAlarm(Date.now());
+    senders.keep(currentMs());
+    await this.#upkeep.setAlarm(currentMs());
     await this.#upkeep.flush(records.get("enrolment")?.name ?? "");
     return this.#reported(outcome);
   }

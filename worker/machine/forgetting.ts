@@ -2,6 +2,7 @@
 import { FORGOTTEN } from "./answers.ts";
 import type { IndexTeller } from "./index-teller.ts";
 import type { MachineState } from "./machine-state.ts";
+import { currentMs } from "../clock.ts";
 
 export class Forgetting {
   readonly #ctx: DurableObjectState;
@@ -23,7 +24,7 @@ export class Forgetting {
     if (!(await this.#isRemovalTold())) return;
     // One that enrols again at once finds what it has used up; the alarm forgets it.
     const leftMs = keptForMs();
-    await (leftMs > 0 ? this.#state.alarm.atLatest(Date.now() + leftMs) : this.#erase());
+    await (leftMs > 0 ? this.#state.alarm.atLatest(currentMs() + leftMs) : this.#erase());
   }
 
   /** False: the alarm tells the fleet index; or a machine is enrolled. */

@@ -13,6 +13,7 @@ import {
   useTicket,
   withoutAnswers,
 } from "./tickets.ts";
+import { currentMs } from "../clock.ts";
 
 export type Freshness =
   | TicketCheck<Promise<MachineAnswer>>
@@ -36,8 +37,8 @@ export class FreshRequests {
 
   /** Uses the request's ticket up, in one synchronous step. */
   use(use: TicketUse): Freshness {
-    const checked = useTicket(this.#tickets, use, Date.now(), this.#leaseMs());
-    if (checked.kind !== "fresh" || this.#mayAsk(Date.now())) return checked;
+    const checked = useTicket(this.#tickets, use, currentMs(), this.#leaseMs());
+    if (checked.kind !== "fresh" || this.#mayAsk(currentMs())) return checked;
     return { ...checked, kind: "too often" };
   }
 
@@ -54,7 +55,7 @@ export class FreshRequests {
 
   /** `isLate`: for the answer to a late request. */
   offerTicket(isLate = false): string {
-    return offerTicket(this.#tickets, Date.now(), this.#leaseMs(), randomNonce, isLate);
+    return offerTicket(this.#tickets, currentMs(), this.#leaseMs(), randomNonce, isLate);
   }
 
   /** For the baton. Answers stay here: who has lost one is challenged. */

@@ -41,7 +41,7 @@ export interface TellerDependencies {
   };
   alarm: Pick<LazyAlarm, "atLatest">;
   index: () => FleetIndex;
-  /** Typically Date.now. */
+  /** Typically currentMs. */
   nowMs: () => number;
   /** Typically Math.random. */
   random: () => number;

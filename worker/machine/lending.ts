@@ -31,7 +31,7 @@ export interface LendingDependencies {
   gateway: (number: number) => LeaseHolder;
   /** The number that the registry has assigned; null: none. */
   assigned: () => number | null;
-  /** Typically Date.now. */
+  /** Typically currentMs. */
   nowMs: () => number;
 }
 

@@ -10,6 +10,7 @@ import { DuplicateSenders } from "./duplicate-senders.ts";
 import { KnownFacts } from "./known-facts.ts";
 import { LazyAlarm } from "../storage/lazy-alarm.ts";
 import { type PinnedKeys, pinnedKeys } from "./pinned-keys.ts";
+import { currentMs } from "../clock.ts";
 
 export interface MachineState {
   records: NodeRecordStore;
@@ -41,7 +42,7 @@ export function openMachineState(storage: DurableObjectStorage, env: Environment
     keys: pinnedKeys(records),
     facts: new KnownFacts(stored, () => settingsBounds(env)),
     senders: new DuplicateSenders(stored),
-    alarm: new LazyAlarm(storage, () => Date.now()),
+    alarm: new LazyAlarm(storage, currentMs),
     tables,
   };
 }

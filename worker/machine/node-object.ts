@@ -40,6 +40,7 @@ import { shownTimeline, withLentSamples } from "./shown-timeline.ts";
 import type { ReturnedOrder, SocketAnswer, SocketReport } from "./standing-order.ts";
 import { UpgradeQuestions } from "./upgrade.ts";
 import { Upkeep } from "./upkeep.ts";
+import { currentMs } from "../clock.ts";
 
 type CheckedReport = VerifiedRequest & ParsedReport;
 
@@ -67,15 +68,15 @@ export class NodeObject extends StoredObject {
     this.#standing = new RegistryStanding(
       state,
       () => registry(env),
-      () => Date.now(),
+      currentMs,
       () => gatewaySize(env),
       Math.random,
     );
     this.#upkeep = new Upkeep(env, state);
     const index = () => fleetIndex(env);
     const { alarm } = state;
-    this.#teller = new IndexTeller({ state, alarm, index, nowMs: () => Date.now(), random: Math.random });
-    this.#questions = new UpgradeQuestions(index, () => Date.now());
+    this.#teller = new IndexTeller({ state, alarm, index, nowMs: currentMs, random: Math.random });
+    this.#questions = new UpgradeQuestions(index, currentMs);
     this.#forgetting = new Forgetting(ctx, state, this.#teller);
     this.#steps = new ReportExecutor(state, this.#requests, this.#standing, this.#upkeep, this.#teller);
     this.#lending = new Lending({
@@ -84,7 +85,7 @@ export class NodeObject extends StoredObject {
       requests: this.#requests,
       gateway: (number) => gateway(env, number),
       assigned: () => this.#standing.gateway(),
-      nowMs: () => Date.now(),
+      nowMs: currentMs,
     });
     this.#recovery = new Recovery(env, state);
     const offerTicket = () => this.#requests.offerTicket();
@@ -108,7 +109,7 @@ export class NodeObject extends StoredObject {
     if (this.#state.keys.isOthers(pin)) await this.#lending.end("refused");
     await this.#lending.recall();
     const { keys, facts, senders, samples, alarm } = this.#state;
-    const nowMs = Date.now();
+    const nowMs = currentMs();
     if (keys.follow(pin, randomNonce(), nowMs)) {
       for (const part of [this.#requests, this.#upkeep, facts, senders, samples]) part.forget();
       recordReturn(this.#state, nowMs);
@@ -161,7 +162,7 @@ export class NodeObject extends StoredObject {
   /** A socket that another one has replaced sent a heartbeat of its session: its process runs in two places. */
   async noteReplacedBeat(): Promise<void> {
     const { senders } = this.#state;
-    const nowMs = Date.now();
+    const nowMs = currentMs();
     senders.update(noteFork(senders.seen, nowMs), nowMs);
     this.#teller.look();
     await this.#lending.recall();
@@ -208,7 +209,7 @@ export class NodeObject extends StoredObject {
       areSendersFactsKnown: senders.knowsFacts(factsDigest),
       incumbent: facts.incumbent,
       confirmationMs: facts.confirmationMs(),
-      nowMs: Date.now(),
+      nowMs: currentMs(),
       leaseMs: facts.leaseMs(),
     };
   }
@@ -257,7 +258,7 @@ export class NodeObject extends StoredObject {
   /** The registry refuses keys that were pinned before this generation; so does this object from now on. Safe to repeat. */
   async revoke(generation: number): Promise<void> {
     const { keys, records, journal, alarm } = this.#state;
-    const nowMs = Date.now();
+    const nowMs = currentMs();
     if (keys.revoke(generation)) {
       journal.note("registration", "an operator revoked this machine's keys", nowMs);
       // No report follows that could repeat what is told.
@@ -307,7 +308,7 @@ export class NodeObject extends StoredObject {
   /** What is known of the machine now; null: none is enrolled. */
   async show(): Promise<ShownByObject | null> {
     const [alarmMs, lent] = await Promise.all([this.ctx.storage.getAlarm(), this.#lending.look()]);
-    const latest = withLent(this.#upkeep.latest, lent, Date.now());
+    const latest = withLent(this.#upkeep.latest, lent, currentMs());
     return shownNode(this.#state, latest, alarmMs, this.env.DEPLOYMENT);
   }
 
@@ -321,17 +322,17 @@ export class NodeObject extends StoredObject {
     const lent = await this.#lending.look();
     const { samples } = this.#state;
     const known = { ...this.#state, samples: lent ? withLentSamples(samples, lent) : samples };
-    return shownTimeline(known, range, Date.now());
+    return shownTimeline(known, range, currentMs());
   }
 
   /** For operators: the next report registers, also where the Node was deleted. */
   registerAgain(): boolean {
-    return this.#atOnce(registerAgain(this.#state.records, this.#state.journal, Date.now()));
+    return this.#atOnce(registerAgain(this.#state.records, this.#state.journal, currentMs()));
   }
 
   /** For operators: does a container runtime that is gone keep the Node from being Ready? */
   setNeededRuntime(need: RuntimeNeed): boolean {
-    return this.#atOnce(setNeededRuntime(this.#state, need, Date.now()));
+    return this.#atOnce(setNeededRuntime(this.#state, need, currentMs()));
   }
 
   /**
@@ -356,12 +357,12 @@ export class NodeObject extends StoredObject {
 
   /** Who reports with this machine's key. */
   clones(): ListedSenders {
-    return this.#state.senders.list(Date.now());
+    return this.#state.senders.list(currentMs());
   }
 
   /** For operators: only one machine has the key now; false: there were no duplicates. */
   believe(): boolean {
-    return this.#atOnce(this.#state.senders.end(Date.now()));
+    return this.#atOnce(this.#state.senders.end(currentMs()));
   }
 
   /** A machine with a socket reports at once: who has asked for something sees it done. */

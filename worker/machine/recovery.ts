@@ -9,6 +9,7 @@ import { type Refusal, UNAUTHENTICATED } from "./answers.ts";
 import type { MachineState } from "./machine-state.ts";
 import { type SignedRequest, type VerifiedRequest, verifySigned } from "./pinned-keys.ts";
 import { SILENCE_CHECK_MS } from "./silence.ts";
+import { currentMs } from "../clock.ts";
 
 /** The machine's request waits for the registry meanwhile. */
 const ASK_WITHIN_MS = 3000;
@@ -52,7 +53,7 @@ export class Recovery {
     const signed = await verifySigned(request, await importPublicKey(key), { action, origins: configured });
     if (!signed.ok) return signed;
     // Two requests may have waited for the same answer.
-    const nowMs = Date.now();
+    const nowMs = currentMs();
     if (!this.#isLost() || !keys.follow(pin, enrolment, nowMs)) return null;
     const { nextThumbprint, nextKey } = pin;
     if (nextThumbprint !== null && nextKey) keys.prepare({ key: nextKey, thumbprint: nextThumbprint });
@@ -62,7 +63,7 @@ export class Recovery {
   }
 
   #pinOf(name: string, thumbprint: string): Promise<RecoverablePin | null> {
-    const nowMs = Date.now();
+    const nowMs = currentMs();
     if (this.#asked?.by === thumbprint && nowMs < this.#asked.untilMs) return this.#asked.pin;
     const ask = () => registry(this.#env).pinnedTo(name, thumbprint);
     const pin = inTime<RecoverablePin | null>(ASK_WITHIN_MS, ask);

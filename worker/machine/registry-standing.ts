@@ -39,7 +39,7 @@ export class RegistryStanding {
   constructor(
     state: Pick<MachineState, "records" | "keys">,
     registry: () => Pick<Registry, "confirm" | "rotate">, // the registry's object
-    nowMs: () => number, // typically Date.now
+    nowMs: () => number, // typically currentMs
     gatewaySize: () => number, // typically GATEWAY_SIZE
     random: () => number, // typically Math.random
   ) {

@@ -18,6 +18,7 @@ import type { Registry } from "./registry-standing.ts";
 import { SILENCE_CHECK_MS } from "./silence.ts";
 import type { Upkeep } from "./upkeep.ts";
 import type { LogMessage } from "../log-table.ts";
+import { currentMs } from "../clock.ts";
 
 const LEFT = success<LeaveAnswer>({ left: true });
 
@@ -136,7 +137,7 @@ export class Removal {
     words?: readonly [done: LogMessage, not: LogMessage],
   ): Promise<boolean> {
     const { env, state, upkeep } = this.#with;
-    const nowMs = () => Date.now();
+    const nowMs = currentMs;
     const spend = (what: RequestKind) => {
       upkeep.spend(what);
       return true;
@@ -153,7 +154,7 @@ export class Removal {
   }
 
   #tryAgain(): Promise<void> {
-    return this.#with.state.alarm.atLatest(Date.now() + SILENCE_CHECK_MS);
+    return this.#with.state.alarm.atLatest(currentMs() + SILENCE_CHECK_MS);
   }
 }
 
@@ -163,7 +164,7 @@ const WITHIN_MS = 4000;
 interface Cluster {
   env: Environment;
   records: NodeRecordStore;
-  /** Date.now */
+  /** currentMs */
   nowMs: () => number;
   client: (withinMs: number) => KubeClient;
 }

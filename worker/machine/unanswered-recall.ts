@@ -20,7 +20,7 @@ export class UnansweredRecall {
   constructor(
     state: Pick<MachineState, "records" | "alarm">,
     upkeep: Pick<Upkeep, "connector" | "spend">,
-    nowMs: () => number, // typically Date.now
+    nowMs: () => number, // typically currentMs
   ) {
     this.#state = state;
     this.#upkeep = upkeep;

@@ -23,7 +23,7 @@ export class UpgradeQuestions {
 
   constructor(
     index: () => { upgrade: (name: string, version: string) => Promise<UpgradeAnswer> }, // the fleet index
-    nowMs: () => number, // typically Date.now
+    nowMs: () => number, // typically currentMs
   ) {
     this.#index = index;
     this.#nowMs = nowMs;

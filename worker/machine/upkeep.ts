@@ -32,6 +32,7 @@ import {
 } from "./silence.ts";
 import type { LatestOfMachine } from "./shown-node.ts";
 import { singleFlight } from "./single-flight.ts";
+import { currentMs } from "../clock.ts";
 
 /** The time limit of sending events, and of an alarm's calls. */
 const ALARM_WITHIN_MS = 2000;
@@ -73,7 +74,7 @@ export class Upkeep {
   /** A variable that cannot be read must not keep the object from waking: its alarm would be given up in minutes. */
   get #requests(): RequestBudget {
     return (this.#budget ??= new RequestBudget(this.#state.records, machineRequests(this.#env), () =>
-      Date.now(),
+      currentMs(),
     ));
   }
 
@@ -112,7 +113,7 @@ export class Upkeep {
 
   /** Makes clients with the token at hand. */
   connector(mayAsk: (what: RequestKind) => boolean): (withinMs: number) => KubeClient {
-    return kubeConnector(this.#env, this.#token, () => Date.now(), mayAsk);
+    return kubeConnector(this.#env, this.#token, currentMs, mayAsk);
   }
 
   /** For requests that have to be made: they count, and later ones wait. */
@@ -178,7 +179,7 @@ export class Upkeep {
   /** What an order depends on, and what the lease is to be; null: the lease would have to be read first. */
   lendable(facts: Facts): { memory: TickMemory; lease: Lease; standing: WatchStanding | undefined } | null {
     const { records } = this.#state;
-    const lease = lentLease({ memory: this.#memory, records, facts, nowMs: () => Date.now() });
+    const lease = lentLease({ memory: this.#memory, records, facts, nowMs: currentMs });
     return lease && { memory: this.#memory, lease, standing: this.#standing };
   }
 
@@ -207,7 +208,7 @@ export class Upkeep {
   async flush(name: string): Promise<void> {
     const { outbox } = this.#state;
     if (outbox.isEmpty() || !this.#env.KUBE_URL || !this.#requests.allows("event")) return;
-    const failed = await outbox.flush(this.#kube(), name, () => Date.now());
+    const failed = await outbox.flush(this.#kube(), name, currentMs);
     this.#requests.keep();
     if (failed) machineLog(name)("events wait", failed);
   }
@@ -226,7 +227,7 @@ export class Upkeep {
   /** Between reports: flushes events and records silence. Never renews a lease, writes a status or registers. */
   async betweenReports(name: string): Promise<void> {
     const { alarm, outbox } = this.#state;
-    const inAWhile = () => Date.now() + SILENCE_CHECK_MS;
+    const inAWhile = () => currentMs() + SILENCE_CHECK_MS;
     try {
       await this.flush(name);
       await this.#askStanding(name);
@@ -257,7 +258,7 @@ export class Upkeep {
     const { senders, facts, records } = this.#state;
     const enrolment = records.get("enrolment");
     if (!enrolment) return null;
-    const nowMs = Date.now();
+    const nowMs = currentMs();
     senders.notice(nowMs);
     return checkSilence(this.#state, {
       name,
@@ -304,7 +305,7 @@ export class Upkeep {
     this.#applied = report;
     if (!report) throw new Error("a tick without a report");
     // Duplicates may have been detected since the report was decided about.
-    const suspension = senders.suspension(report.startId, Date.now());
+    const suspension = senders.suspension(report.startId, currentMs());
     if (suspension) return { ...suspension, ready: false };
     const wasRegistered = records.get("registration")?.startId === report.startId;
     // The token at hand serves meanwhile: the tick does not wait.
@@ -323,7 +324,7 @@ export class Upkeep {
   /** Between reports the status is written by the last one, where that is recent, and not more often than they come. */
   async #actOn(node: Node | null, enrolment: Enrolment, last: Report | undefined): Promise<void> {
     const { facts, senders } = this.#state;
-    const nowMs = Date.now();
+    const nowMs = currentMs();
     const isRecent = nowMs - this.#latestMs <= facts.leaseMs();
     const isSuspended = last !== undefined && senders.suspension(last.startId, nowMs) !== undefined;
     const left = allowanceAt(this.#between, BETWEEN_REPORTS, nowMs);
@@ -333,7 +334,7 @@ export class Upkeep {
     if (this.#memory.status?.lastStatusReportTimeMs !== writtenMs)
       this.#between = { left: left - 1, atMs: nowMs };
     this.#requests.keep();
-    if (noticed.kind === "lost") recordPhase(this.#state, noticed.phase, Date.now());
+    if (noticed.kind === "lost") recordPhase(this.#state, noticed.phase, currentMs());
     if (noticed.kind === "taken" && noticed.isGivenUp) await this.watchForSilence(enrolment.name);
     await this.flush(enrolment.name);
   }
@@ -342,7 +343,7 @@ export class Upkeep {
   async watchForSilence(name: string): Promise<void> {
     const { facts, alarm } = this.#state;
     const silentFromMs = (this.#lastReportMs ?? 0) + facts.leaseMs() + 1;
-    const next = silentFromMs <= Date.now() ? await this.#checkSilence(name, true) : silentFromMs;
+    const next = silentFromMs <= currentMs() ? await this.#checkSilence(name, true) : silentFromMs;
     if (next !== null) await alarm.atLatest(next);
   }
 
@@ -359,7 +360,7 @@ export class Upkeep {
       memory: this.#memory,
       requests: this.#requests,
       isWatched: () => this.#askStanding(enrolment.name),
-      nowMs: () => Date.now(),
+      nowMs: currentMs,
       random: Math.random,
     };
   }

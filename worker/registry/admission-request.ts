@@ -8,6 +8,7 @@ import { admit, type NotFresh } from "./admission.ts";
 import { type NotPinned, refused } from "./pending.ts";
 import type { GrantedPin } from "./pins.ts";
 import { findToken } from "./tokens.ts";
+import { currentMs } from "../clock.ts";
 
 export interface AdmissionRequest {
   name: string;
@@ -34,7 +35,7 @@ export async function admitRequest(
   const { sql } = storage;
   const { name, method, path, binding, challenge, challengedAtMs, machine, address } = request;
   const { thumbprint, key, machineID, systemUUID } = machine;
-  const token = tokenId === undefined ? undefined : findToken(sql, tokenId, Date.now());
+  const token = tokenId === undefined ? undefined : findToken(sql, tokenId, currentMs());
   if (!token) return refused("there is no such token");
   if (!nameMatches(token.names, name)) return refused("the token is for other names");
   const signed = { name, method, path, challenge, origins };
@@ -42,7 +43,7 @@ export async function admitRequest(
   if (!isBound) return refused("the token did not sign it");
   const asked = { key, machineID, systemUUID, address };
   const asking = { token: token.id, name, thumbprint, machine: asked, challengedAtMs };
-  return storage.transactionSync(() => admit(sql, asking, Date.now()));
+  return storage.transactionSync(() => admit(sql, asking, currentMs()));
 }
 
 /** As whoever asks names it, unverified; undefined where it cannot be one's ID. */

@@ -15,6 +15,7 @@ import {
   waitingMachines,
 } from "./bulk.ts";
 import { logFailure } from "../log.ts";
+import { currentMs, pause } from "../clock.ts";
 
 export const BULK_PACE = {
   aSecond: 50,
@@ -35,9 +36,9 @@ export interface BulkSurroundings {
   atomically: <T>(act: () => T) => T;
   /** Has a machine's object act; null: it has, else why not. Throws where it does not answer. */
   order: (name: string, order: MachineOrder) => Promise<string | null>;
-  /** Typically Date.now. */
+  /** Typically currentMs. */
   nowMs: () => number;
-  /** Typically setTimeout. */
+  /** Typically `after` of clock.ts. */
   pause: (ms: number) => Promise<void>;
 }
 
@@ -50,8 +51,8 @@ function bulkSurroundings(
     sql: storage.sql,
     atomically: (act) => storage.transactionSync(act),
     order: (name, order) => orderMachine(NODES.getByName(name), name, order),
-    nowMs: () => Date.now(),
-    pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+    nowMs: currentMs,
+    pause,
   };
 }
 
@@ -106,7 +107,7 @@ export async function bulkTurnOf(
     return await bulkTurn(bulkSurroundings(storage, env));
   } catch (error) {
     logFailure({ message: "a turn of a bulk failed", error: String(error) });
-    return Date.now() + BULK_PACE.againMs;
+    return currentMs() + BULK_PACE.againMs;
   }
 }
 

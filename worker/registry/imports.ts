@@ -7,6 +7,7 @@ import { type Environment, fleetIndex } from "../env.ts";
 import { audit } from "./audit.ts";
 import { REGISTRY_TABLES, type RegistryTable } from "./backup-tables.ts";
 import { countPinned } from "./pins.ts";
+import { currentMs } from "../clock.ts";
 
 export const IMPORTS_MIGRATION = `
   CREATE TABLE import_pages (page INTEGER PRIMARY KEY, body TEXT NOT NULL);
@@ -84,7 +85,7 @@ export class Imports {
     this.#storage.transactionSync(() => {
       this.#sql.exec("DELETE FROM import_pages");
       this.#sql.exec("DELETE FROM imports");
-      audit(this.#sql, { who, what: "backup.abandon", target: row.id }, Date.now());
+      audit(this.#sql, { who, what: "backup.abandon", target: row.id }, currentMs());
     });
     return success(null);
   }
@@ -105,11 +106,11 @@ export class Imports {
 
   #put({ id, page }: BackupPage, who: string, isDone: boolean): void {
     const put = "INSERT OR REPLACE INTO imports VALUES (1, ?, ?, ?, ?, ?)";
-    this.#sql.exec(put, id, who, Date.now(), page + 1, isDone ? 1 : 0);
+    this.#sql.exec(put, id, who, currentMs(), page + 1, isDone ? 1 : 0);
   }
 
   #finish({ id }: BackupPage, who: string): void {
-    const nowMs = Date.now();
+    const nowMs = currentMs();
     const own = OWN_LOGS.map((log) => ({
       log,
       entries: [...this.#sql.exec(`SELECT at_ms, who, what, target, detail FROM ${log} ORDER BY id`).raw()],

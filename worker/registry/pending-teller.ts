@@ -6,7 +6,7 @@ import { listPending } from "./pending.ts";
 
 export interface PendingTellerSurroundings {
   sql: SqlStorage;
-  /** Typically Date.now. */
+  /** Typically currentMs. */
   nowMs: () => number;
   /** Typically the fleet index's setPending. */
   send: (pending: PendingMachine[]) => Promise<unknown>;

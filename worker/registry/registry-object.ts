@@ -61,6 +61,7 @@ import { listRevocations } from "./revocations.ts";
 import { REGISTRY_MIGRATIONS } from "./schema.ts";
 import { fromText, type SessionHolder, Sessions, type SignInRequest } from "./sessions.ts";
 import { findToken, insertToken, listedToken, listTokens, revokeToken } from "./tokens.ts";
+import { currentMs } from "../clock.ts";
 
 export class RegistryObject extends StoredObject {
   readonly #sql: SqlStorage;
@@ -74,15 +75,15 @@ export class RegistryObject extends StoredObject {
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
     migrate(ctx.storage, REGISTRY_MIGRATIONS);
-    this.#apiserver = new ApiserverProbe(askForNode(env), () => Date.now());
-    this.#alarm = new LazyAlarm(ctx.storage, () => Date.now());
+    this.#apiserver = new ApiserverProbe(askForNode(env), currentMs);
+    this.#alarm = new LazyAlarm(ctx.storage, currentMs);
     this.#sql = ctx.storage.sql;
     this.#refusals = new Refusals(this.#sql);
     this.#sessions = new Sessions(this.#sql, env);
     this.#imports = new Imports(ctx.storage, env);
     this.#pending = new PendingTeller({
       sql: this.#sql,
-      nowMs: () => Date.now(),
+      nowMs: currentMs,
       send: (pending) => fleetIndex(env).setPending(pending),
     });
   }
@@ -90,7 +91,7 @@ export class RegistryObject extends StoredObject {
   /** Mints a join token and returns it, once: only its public key is kept. `who`: the operator. */
   async mintToken(request: TokenRequest, who: string) {
     const { id, key, token } = await mintJoinToken();
-    const nowMs = Date.now();
+    const nowMs = currentMs();
     return this.#atomically(() => {
       insertToken(this.#sql, { id, key, request, createdBy: who, nowMs });
       audit(this.#sql, { who, what: "token.create", target: id, detail: request.names }, nowMs);
@@ -100,13 +101,13 @@ export class RegistryObject extends StoredObject {
 
   /** All join tokens, newest first. */
   listTokens() {
-    return listTokens(this.#sql, Date.now()).map(listedToken);
+    return listTokens(this.#sql, currentMs()).map(listedToken);
   }
 
   /** No machine can enrol with this token any more. The error: there is no such token. */
   revokeToken(id: string, who: string): Result<null> {
     return this.#changing({ who, what: "token.revoke", target: id }, () =>
-      revokeToken(this.#sql, id, Date.now()),
+      revokeToken(this.#sql, id, currentMs()),
     );
   }
 
@@ -123,13 +124,13 @@ export class RegistryObject extends StoredObject {
     const isWaiting = !admitted.ok && admitted.error.reason === "pending";
     const outcome = admitted.ok ? "admitted" : isWaiting ? "waits" : "refused";
     this.ctx.waitUntil(this.#pending.enrolled({ ...asked, outcome }));
-    if (!admitted.ok) this.#refusals.noteRefused({ ...asked, address }, admitted.error, Date.now());
+    if (!admitted.ok) this.#refusals.noteRefused({ ...asked, address }, admitted.error, currentMs());
     return admitted;
   }
 
   /** The pin of this name, for a machine's object that was lost; null: it is not this key's. */
   pinnedTo(name: string, thumbprint: string) {
-    return pinnedTo(this.#sql, name, thumbprint, Date.now());
+    return pinnedTo(this.#sql, name, thumbprint, currentMs());
   }
 
   /** Has a machine this name, also one that was revoked? */
@@ -170,7 +171,7 @@ export class RegistryObject extends StoredObject {
 
   /** Records what an operator does in another object in the audit log. */
   noteChange(record: AuditRecord): void {
-    this.#atomically(() => audit(this.#sql, record, Date.now()));
+    this.#atomically(() => audit(this.#sql, record, currentMs()));
   }
 
   /**
@@ -180,8 +181,8 @@ export class RegistryObject extends StoredObject {
   confirm(name: string, generation: number, thumbprint: string, origin: string, key?: string) {
     const pinned = { name, generation, thumbprint, key };
     return this.#atomically((): ConfirmedPin | null => {
-      const confirmed = confirmPin(this.#sql, pinned, gatewaySize(this.env), Date.now());
-      if (confirmed) noteOrigin(this.#sql, name, origin, Date.now());
+      const confirmed = confirmPin(this.#sql, pinned, gatewaySize(this.env), currentMs());
+      if (confirmed) noteOrigin(this.#sql, name, origin, currentMs());
       return confirmed;
     });
   }
@@ -199,7 +200,7 @@ export class RegistryObject extends StoredObject {
   /** Notes the next key, which takes over with its first report. */
   rotate(name: string, generation: number, thumbprint: string, key?: string): Result<null, RotationRefused> {
     const next = { name, generation, thumbprint, key };
-    return this.#atomically(() => setNextKey(this.#sql, next, Date.now()));
+    return this.#atomically(() => setNextKey(this.#sql, next, currentMs()));
   }
 
   /**
@@ -208,17 +209,17 @@ export class RegistryObject extends StoredObject {
    * name.
    */
   unpin(name: string, what: "machine.revoke" | "machine.forget", who: string): Result<number> {
-    return this.#changing({ who, what, target: name }, () => unpin(this.#sql, name, what, Date.now()));
+    return this.#changing({ who, what, target: name }, () => unpin(this.#sql, name, what, currentMs()));
   }
 
   /** The same for a machine that leaves. The error also: another key has the name by now. */
   leave(name: string, generation: number, thumbprint: string): Result<number> {
-    return this.#atomically(() => leavePin(this.#sql, { name, generation, thumbprint }, Date.now()));
+    return this.#atomically(() => leavePin(this.#sql, { name, generation, thumbprint }, currentMs()));
   }
 
   /** The machines that wait for a name, oldest first. */
   listPending() {
-    return listPending(this.#sql, Date.now());
+    return listPending(this.#sql, currentMs());
   }
 
   /** Tells the fleet index who waits, for the feeds, where that has changed. Whoever opens a feed asks for it as well. */
@@ -229,7 +230,7 @@ export class RegistryObject extends StoredObject {
   /** Gives the name to the machine that waits with this key; returns its pin. The error: none waits with it. */
   approve(name: string, thumbprint: string, who: string): Result<GrantedPin> {
     const record = { who, what: "machine.approve", target: name, detail: `key ${thumbprint}` } as const;
-    const approved = this.#changing(record, () => approvePending(this.#sql, name, thumbprint, Date.now()));
+    const approved = this.#changing(record, () => approvePending(this.#sql, name, thumbprint, currentMs()));
     this.tellPending();
     return approved;
   }
@@ -237,7 +238,7 @@ export class RegistryObject extends StoredObject {
   /** The machine that waits with this key never gets a name. The error: none waits with it. */
   reject(name: string, thumbprint: string, who: string): Result<null> {
     const record = { who, what: "machine.reject", target: name, detail: `key ${thumbprint}` } as const;
-    const rejected = this.#changing(record, () => rejectPending(this.#sql, name, thumbprint, Date.now()));
+    const rejected = this.#changing(record, () => rejectPending(this.#sql, name, thumbprint, currentMs()));
     this.tellPending();
     return rejected;
   }
@@ -258,40 +259,40 @@ export class RegistryObject extends StoredObject {
     const detail = `${request.role}, ${request.expiresInSeconds} s`;
     const record = { who: createdBy, what: "operator.create", target: request.name, detail } as const;
     const created = this.#changing(record, () =>
-      createOperator(this.#sql, { request, sha256, createdBy }, Date.now()),
+      createOperator(this.#sql, { request, sha256, createdBy }, currentMs()),
     );
     return created.ok ? success({ ...created.value, secret }) : created;
   }
 
   listOperators() {
-    return listOperators(this.#sql, Date.now());
+    return listOperators(this.#sql, currentMs());
   }
 
   /** The error: there is no such operator. */
   revokeOperator(name: string, who: string): Result<null> {
     return this.#changing({ who, what: "operator.revoke", target: name }, () =>
-      revokeOperator(this.#sql, name, Date.now()),
+      revokeOperator(this.#sql, name, currentMs()),
     );
   }
 
   /** The operator whose secret has this SHA-256; null: nobody has it (any more). */
   useOperator(sha256: string): NamedOperator | null {
-    return useOperator(this.#sql, sha256, Date.now());
+    return useOperator(this.#sql, sha256, currentMs());
   }
 
   /** An operator has signed in. The error: why there is no session. */
   startSession(request: SignInRequest) {
-    return this.#atomically(() => this.#sessions.start(request, Date.now()));
+    return this.#atomically(() => this.#sessions.start(request, currentMs()));
   }
 
   /** null: there is none with this ID (any more). Writes nothing. */
   session(id: string) {
-    return this.#sessions.find(id, Date.now());
+    return this.#sessions.find(id, currentMs());
   }
 
   /** Newest first. */
   listSessions() {
-    return this.#sessions.list(Date.now());
+    return this.#sessions.list(currentMs());
   }
 
   /** The error: there is no such session. */
@@ -302,11 +303,11 @@ export class RegistryObject extends StoredObject {
   /** Keeps a code, by its SHA-256; returns when it ends. The error: too many are out. */
   addSessionCode(code: string, by: SessionHolder, address: string): Result<number> {
     const record = { who: by.who, what: "session.code", target: by.who, detail: fromText(address) } as const;
-    return this.#changing(record, () => this.#sessions.addCode(code, by, Date.now()));
+    return this.#changing(record, () => this.#sessions.addCode(code, by, currentMs()));
   }
 
   noteRefusedChange(refused: RefusedChange): void {
-    this.#atomically(() => noteRefusedChange(this.#sql, refused, Date.now()));
+    this.#atomically(() => noteRefusedChange(this.#sql, refused, currentMs()));
   }
 
   listRevocations(query: RevocationsQuery) {
@@ -315,13 +316,13 @@ export class RegistryObject extends StoredObject {
 
   /** Changes nothing but what a confirmation is good for. */
   planBulk(plan: BulkToPlan) {
-    return this.#atomically(() => planBulk(this.#sql, plan, randomNonce() + randomNonce(), Date.now()));
+    return this.#atomically(() => planBulk(this.#sql, plan, randomNonce() + randomNonce(), currentMs()));
   }
 
   /** The error: why it does not begin. */
   async startBulk(confirmed: ConfirmedBulk) {
-    const started = this.#atomically(() => startPlanned(this.#sql, confirmed, Date.now()));
-    if (started.ok) await this.#alarm.atLatest(Date.now());
+    const started = this.#atomically(() => startPlanned(this.#sql, confirmed, currentMs()));
+    if (started.ok) await this.#alarm.atLatest(currentMs());
     return started;
   }
 
@@ -333,13 +334,13 @@ export class RegistryObject extends StoredObject {
   /** null: there is none. One that runs has its alarm set, should that be lost. */
   async showBulk(id: number, query: BulkQuery) {
     const bulk = showBulk(this.#sql, id, query);
-    if (bulk?.state === "running") await this.#alarm.atLatest(Date.now() + BULK_PACE.againMs);
+    if (bulk?.state === "running") await this.#alarm.atLatest(currentMs() + BULK_PACE.againMs);
     return bulk ?? null;
   }
 
   /** The error: there is none. */
   stopBulk(id: number, who: string): Result<null> {
-    return this.#atomically(() => stopBulk(this.#sql, id, who, Date.now()));
+    return this.#atomically(() => stopBulk(this.#sql, id, who, currentMs()));
   }
 
   /** Once a day: the Nodes of machines that are silent for as long as the deployment says. */
@@ -347,8 +348,8 @@ export class RegistryObject extends StoredObject {
     const days = removeSilentNodesDays(this.env);
     if (days === null) return;
     const names = (await fleetIndex(this.env).silentFor(days)).map(({ name }) => name);
-    const started = this.#atomically(() => startRemovals(this.#sql, names, Date.now()));
-    if (started) await this.#alarm.atLatest(Date.now());
+    const started = this.#atomically(() => startRemovals(this.#sql, names, currentMs()));
+    if (started) await this.#alarm.atLatest(currentMs());
   }
 
   /** Executes actions on many machines. */
@@ -383,7 +384,7 @@ export class RegistryObject extends StoredObject {
 
   /** For GET /metrics. */
   metrics(): Measured {
-    const nowMs = Date.now();
+    const nowMs = currentMs();
     return {
       rollcall_machines: [{ labels: { state: "pending" }, value: countPending(this.#sql, nowMs) }],
       rollcall_refusals_total: this.#refusals.counts(nowMs),
@@ -393,7 +394,7 @@ export class RegistryObject extends StoredObject {
   /** That it answers, its clock, and whether the apiserver answers: it asks for all isolates together. */
   async readiness(): Promise<{ apiserver: Probed; nowMs: number }> {
     const apiserver = await this.#apiserver.probe();
-    return { apiserver, nowMs: Date.now() };
+    return { apiserver, nowMs: currentMs() };
   }
 
   /** All of it or nothing. */
@@ -405,7 +406,7 @@ export class RegistryObject extends StoredObject {
   #changing<T>(record: AuditRecord, change: () => Result<T>): Result<T> {
     return this.#atomically(() => {
       const result = change();
-      if (result.ok) audit(this.#sql, record, Date.now());
+      if (result.ok) audit(this.#sql, record, currentMs());
       return result;
     });
   }

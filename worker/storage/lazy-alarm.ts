@@ -13,7 +13,7 @@ export class LazyAlarm {
   /** null: none is set. undefined: after an eviction it is not known whether one is. */
   #setForMs: number | null | undefined;
 
-  /** `nowMs`: typically Date.now. */
+  /** `nowMs`: typically currentMs. */
   constructor(storage: Pick<DurableObjectStorage, "getAlarm" | "setAlarm">, nowMs: () => number) {
     this.#storage = storage;
     this.#nowMs = nowMs;

@@ -4,6 +4,7 @@ import { DurableObject } from "cloudflare:workers";
 import type { Environment } from "../env.ts";
 import { NewerStateError } from "./migrations.ts";
 import { StoredObject } from "./stored-object.ts";
+import { currentMs } from "../clock.ts";
 
 /** An alarm that fails is dropped after some tries; this one rings again, as late as a machine's silence may be noticed. */
 const AGAIN_MS = 60_000;
@@ -34,7 +35,7 @@ function standIn(of: ObjectClass, storage: DurableObjectStorage, error: NewerSta
   for (const { prototype } of [StoredObject, of])
     for (const name of Object.getOwnPropertyNames(prototype)) methods[name] = refuse;
   Object.assign(methods, {
-    alarm: () => storage.setAlarm(Date.now() + AGAIN_MS),
+    alarm: () => storage.setAlarm(currentMs() + AGAIN_MS),
     webSocketMessage: (socket: WebSocket) => socket.close(RESTART),
     webSocketClose: () => undefined,
     webSocketError: () => undefined,

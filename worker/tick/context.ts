@@ -82,7 +82,7 @@ export interface TickInput {
   requests: RequestBudget;
   /** Asks the cluster's object: is every change of the Node by others known here? Never rejects. */
   isWatched: () => Promise<boolean>;
-  /** Date.now */
+  /** currentMs */
   nowMs: () => number;
   /** Math.random */
   random: () => number;

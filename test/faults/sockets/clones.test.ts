@@ -1,17 +1,15 @@
 // Several machines with one key, on sockets: they are found out as on HTTP, and nothing of theirs is renewed beyond that.
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { ListedSenders } from "../../../shared/protocol/operator-answers.ts";
 import { facts, operator } from "../../worker/support/machine.ts";
 import { type OpenSocket, type ReportWish, SocketMachine } from "../../worker/support/socket-machine.ts";
-import { onHttp, pass, renewedBy, shown, slug, startClock, stopClock } from "./on-socket.ts";
+import { onHttp, renewedBy, shown, slug } from "./on-socket.ts";
+import { shift } from "../../worker/support/clock.ts";
 
 type Way = "HTTP" | "socket";
 type Kind = "with other IDs" | "with its memory";
 
 const TURN_MS = 5000;
-
-beforeEach(stopClock);
-afterEach(startClock);
 
 const doubleOf = async (name: string) =>
   (await operator<ListedSenders>("GET", `/v1/nodes/${name}/clones`)).body.double?.phase;
@@ -36,7 +34,7 @@ class Sender {
   }
 
   async turn(): Promise<void> {
-    pass(TURN_MS);
+    shift(TURN_MS);
     this.said.push(await this.#say());
   }
 

@@ -1,5 +1,5 @@
 // A gateway that is evicted has lost its orders, and says so: a full report follows, and no machine's lease is late.
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { requestsAbout, setFault } from "../../worker/support/machine.ts";
 import {
   asked,
@@ -13,17 +13,12 @@ import {
   onSocket,
   PUT_LEASE,
   renewedBy,
-  startClock,
-  stopClock,
 } from "./on-socket.ts";
 
 const READY = { status: 200, answer: { phase: "registered", ready: true } };
 /** The first status after the registration is due within 150 seconds at the earliest. */
 const BEATS = 10;
 const NO_SESSION = { type: "again", reason: "no session" };
-
-beforeEach(stopClock);
-afterEach(startClock);
 
 describe("a gateway that is evicted", () => {
   it("between two beats → again, and the report that follows renews in the beat's place; the Node is the same", async () => {

@@ -2,7 +2,7 @@
 // had not slept.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Event, Node } from "../../../shared/kubernetes/types.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
 import type { NodeObject } from "../../../worker/machine/node-object.ts";
@@ -20,19 +20,15 @@ import {
   objectOf,
   type OnSocket,
   onSocket,
-  pass,
   ringNode,
-  startClock,
-  stopClock,
 } from "./on-socket.ts";
+import { shift } from "../../worker/support/clock.ts";
 
 const MINUTE_MS = 60_000;
 const OVER = { type: "again", reason: "over" };
 const LOW: Vitals = { signals: { ...HEALTHY.signals, "memory.available": [2 ** 20, 8 * 2 ** 30] } };
 
-beforeEach(stopClock);
 afterEach(() => {
-  startClock();
   vi.restoreAllMocks();
 });
 
@@ -130,18 +126,18 @@ describe("a machine's object that is evicted after each report", () => {
     // While it lasts nothing is lent, and for the time that it is held on for after.
     for (let reports = 0; reports < 3; reports++) {
       await evictNode(name);
-      pass(BEAT_MS);
+      shift(BEAT_MS);
       expect(await socket.report({ vitals: LOW })).not.toHaveProperty("session");
     }
-    pass(5 * MINUTE_MS);
+    shift(5 * MINUTE_MS);
     await socket.report();
     for (let reports = 0; conditionOf(await nodeOf(name), "MemoryPressure")?.status === "True"; reports++) {
       expect(reports).toBeLessThan(40);
-      pass(BEAT_MS);
+      shift(BEAT_MS);
       await socket.report();
     }
     await ringNode(name);
-    pass(BEAT_MS);
+    shift(BEAT_MS);
     await lentBy(socket);
     expect((await eventsOf(name)).filter((event) => !events.includes(event))).toEqual([
       "EvictionThresholdMet 1",
@@ -171,7 +167,7 @@ describe("a machine's object that is evicted after each report", () => {
     try {
       socket.close();
       for (let reports = 0; reports < 6; reports++) {
-        pass(BEAT_MS);
+        shift(BEAT_MS);
         await machine.http();
       }
     } finally {

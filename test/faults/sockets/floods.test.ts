@@ -1,32 +1,20 @@
 // A machine that sends too much, too often or nonsense: it is closed and stays on HTTP for a while; its neighbours on the
 // same gateway do not notice.
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { GATEWAY_LIMITS, LIMITS } from "../../../shared/protocol/limits.ts";
 import type { OpenSocket } from "../../worker/support/socket-machine.ts";
 import { requestsAbout } from "../../worker/support/machine.ts";
-import {
-  lentBy,
-  nextBeat,
-  onSocket,
-  pass,
-  renewedBy,
-  slug,
-  startClock,
-  stopClock,
-  BEAT_MS,
-} from "./on-socket.ts";
+import { lentBy, nextBeat, onSocket, renewedBy, slug, BEAT_MS } from "./on-socket.ts";
+import { shift } from "../../worker/support/clock.ts";
 
 const ANSWER = { type: "answer" };
 const AWAY_MS = 1000 * GATEWAY_LIMITS.awaySeconds;
-
-beforeEach(stopClock);
-afterEach(startClock);
 
 /** A machine, and a neighbour on the same gateway, whose lease is lent as well. */
 async function neighbours(name: string) {
   const machine = await onSocket(name);
   const neighbour = await onSocket(`${name}-n`, machine.gateway);
-  pass(BEAT_MS);
+  shift(BEAT_MS);
   await lentBy(machine.socket);
   return { ...machine, neighbour };
 }
@@ -40,7 +28,7 @@ describe("a machine that", () => {
       "too often",
       async (socket) => {
         for (let beats = 0; beats < 10 && !socket.closed; beats++) {
-          pass(100);
+          shift(100);
           await socket.beat();
         }
       },
@@ -98,7 +86,7 @@ describe("a machine that", () => {
       // HTTP is open to it, and says where a socket would be.
       expect(await renewedBy(name, () => machine.http())).toBe(1);
       await expect(machine.connect()).rejects.toThrow(/^no socket: 429 .*"retryAfterSeconds":59\d}/);
-      pass(AWAY_MS);
+      shift(AWAY_MS);
       await machine.http();
       const next = await machine.connect();
       await next.report();
@@ -118,7 +106,7 @@ describe("a machine that", () => {
     await nextBeat(socket);
     await requestsAbout(name);
     for (let beats = 0; beats < 10 && !socket.closed; beats++) {
-      pass(100);
+      shift(100);
       await socket.beat();
     }
     expect(await requestsAbout(name)).toEqual([]);

@@ -1,7 +1,7 @@
 // Machines that have a gateway together: how they get there, what each says at its time while alarms ring, and what the
 // apiserver and an operator see of that. Decides nothing.
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { expect, vi } from "vitest";
+import { expect } from "vitest";
 import type { Lease, Node } from "../../../shared/kubernetes/types.ts";
 import { parseMicroTime } from "../../../shared/kubernetes/micro-time.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
@@ -14,6 +14,7 @@ import {
   type ReportWish,
   SocketMachine,
 } from "../../worker/support/socket-machine.ts";
+import { eventually, shift } from "../../worker/support/clock.ts";
 import { BEAT_MS, gatewayOf, historyOf, objectOf, ownGateway, shown } from "./on-socket.ts";
 
 /** As `putClock` of watched.ts returns it. */
@@ -21,12 +22,7 @@ export interface PutClock {
   shift: (byMs: number) => void;
 }
 
-/** A clock that stands still but for what it is shifted by: `afterEach(vi.restoreAllMocks)` sets it right. */
-export function standingClock(): PutClock {
-  let nowMs = Date.now();
-  vi.spyOn(Date, "now").mockImplementation(() => nowMs);
-  return { shift: (byMs) => void (nowMs += Math.round(byMs)) };
-}
+export const standingClock = (): PutClock => ({ shift: (byMs) => shift(Math.round(byMs)) });
 
 export const leasePath = (name: string) =>
   `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`;
@@ -196,8 +192,7 @@ export class MachineOnSocket {
 
   /** The fleet index has been told. */
   async state(): Promise<string> {
-    while ((await objectOf(this.name).toldSummary()) === null)
-      await new Promise((again) => void setTimeout(again, 2));
+    await eventually(async () => expect(await objectOf(this.name).toldSummary()).not.toBeNull());
     return (await this.shown()).summary?.state ?? "";
   }
 

@@ -16,6 +16,7 @@ import {
   writesAbout,
 } from "../../worker/support/machine.ts";
 import { type OpenSocket, SocketMachine } from "../../worker/support/socket-machine.ts";
+import { eventually, shift } from "../../worker/support/clock.ts";
 
 /** A Node's name, of what happens to it: no longer than a label's value may be, with what is added to it. */
 export const slug = (...words: string[]): string =>
@@ -44,12 +45,6 @@ export function callsAbout(spy: { mock: { contexts: unknown[] } }, names: readon
   return spy.mock.contexts.filter((object) => ids.has(idOf(object))).length;
 }
 
-/** Call it before each test: time stands still but for `pass`. */
-export const stopClock = (): void => void vi.useFakeTimers({ toFake: ["Date"] });
-export const startClock = (): void => void vi.useRealTimers();
-
-export const pass = (ms: number): void => void vi.setSystemTime(Date.now() + ms);
-
 /** No two tests share one: what one of them breaks is broken for all of its machines. */
 let gateways = 1000;
 export const ownGateway = (): number => ++gateways;
@@ -73,7 +68,7 @@ export async function onHttp(
   expect(await machine.http()).toMatchObject({ status: 200, answer: { phase: "registered" } });
   await objectOf(name).assignGateway(gateway);
   await ringNode(name);
-  pass(BEAT_MS);
+  shift(BEAT_MS);
   expect(await machine.http()).toMatchObject({ status: 200, answer: { phase: "registered", ready: true } });
   return { name, enrolled: of, machine, gateway };
 }
@@ -82,7 +77,7 @@ export async function onHttp(
 export async function onSocket(...how: Parameters<typeof onHttp>): Promise<OnSocket> {
   const known = await onHttp(...how);
   const socket = await known.machine.connect();
-  pass(BEAT_MS);
+  shift(BEAT_MS);
   await lentBy(socket);
   return { ...known, socket };
 }
@@ -101,7 +96,7 @@ export function nextBeat(
   socket: OpenSocket,
   ...how: Parameters<OpenSocket["beat"]>
 ): Promise<GatewayFrame | "closed"> {
-  pass(BEAT_MS);
+  shift(BEAT_MS);
   return socket.beat(...how);
 }
 
@@ -140,9 +135,7 @@ export function slowRecall(): { begun: () => Promise<void>; goesOn: () => void }
     return recall.apply(this, how);
   });
   // What goes on after a promise of the gateway's is the gateway's, and may not use the test's socket.
-  const begun = async () => {
-    while (recalls.mock.calls.length === 0) await new Promise((again) => void setTimeout(again, 2));
-  };
+  const begun = () => eventually(() => expect(recalls).toHaveBeenCalled());
   return { begun, goesOn: answered.resolve };
 }
 
@@ -172,11 +165,11 @@ export const ringNode = (name: string): Promise<boolean> => runDurableObjectAlar
 
 /** Until the apiserver was asked this about the machine, since anybody looked. */
 export async function asked(name: string, request: RegExp): Promise<void> {
-  for (const requests: string[] = []; !request.test(requests.join("\n"));) {
-    // vi.waitFor would move the clock.
-    await new Promise((again) => void setTimeout(again, 2));
+  const requests: string[] = [];
+  await eventually(async () => {
     requests.push(...(await requestsAbout(name)));
-  }
+    expect(requests.join("\n")).toMatch(request);
+  });
 }
 
 export async function shown(name: string): Promise<WholeNode> {

@@ -1,6 +1,6 @@
 // An operator and a machine on a socket: what is done to it reaches it at once, and what is shown of it is as it is now,
 // though its object sleeps.
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Vitals } from "../../../shared/protocol/report.ts";
 import type { TimelineAnswer } from "../../../shared/protocol/timeline.ts";
 import { facts, HEALTHY, kube, operator, requestsAbout, setFault } from "../../worker/support/machine.ts";
@@ -16,22 +16,17 @@ import {
   nodeOf,
   objectOf,
   onSocket,
-  pass,
   PUT_LEASE,
   renewedBy,
   shown,
   slug,
-  startClock,
-  stopClock,
 } from "./on-socket.ts";
+import { shift } from "../../worker/support/clock.ts";
 
 const GIB = 2 ** 30;
 const REPORT_NOW = { type: "report-now" };
 const ANSWER = { type: "answer" };
 const OVER = { type: "again", reason: "over" };
-
-beforeEach(stopClock);
-afterEach(startClock);
 
 const withMemory = (free: number): Vitals => ({
   signals: { ...HEALTHY.signals, "memory.available": [free, 8 * GIB] },
@@ -55,7 +50,7 @@ describe.each(states)("what an operator does, the machine's object %s:", (state,
     expect(await socket.next()).toEqual(REPORT_NOW);
     expect(await socket.report()).toMatchObject({ body: { phase: "registered", ready: true } });
     expect(await nodeOf(name)).toMatchObject({ metadata: { name } });
-    pass(BEAT_MS);
+    shift(BEAT_MS);
     await lentBy(socket);
     expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
   });
@@ -83,7 +78,7 @@ describe.each(states)("what an operator does, the machine's object %s:", (state,
 describe("an apiserver that does not answer a PUT of the gateway's", () => {
   it("→ the machine is asked all the same, the lease is not read, and the report goes over the PUT's version", async () => {
     const { name, socket } = await onSocket("operator-slow-apiserver");
-    pass(BEAT_MS);
+    shift(BEAT_MS);
     await setFault(name, { kind: "answers late", of: PUT_LEASE, times: 1 });
     socket.sendText(await socket.heartbeat());
     await asked(name, /^PUT/m);
@@ -108,9 +103,9 @@ describe("a cloned machine that an operator believes", () => {
     const ids = { ...facts(name).machine!, machineID: "m-2", bootID: "b-2" };
     const copy = new SocketMachine(enrolled, "start-2");
     for (let turn = 0; turn < 2; turn++) {
-      pass(BEAT_MS);
+      shift(BEAT_MS);
       await copy.http({ facts: facts(name, { machine: ids }) });
-      pass(BEAT_MS);
+      shift(BEAT_MS);
       await socket.report();
     }
     expect(await socket.report()).toMatchObject({ body: { phase: "cloned" } });
@@ -130,7 +125,7 @@ describe.each(states)(
       for (const free of [3, 2])
         expect(await nextBeat(socket, { vitals: withMemory(free * GIB) })).toMatchObject(ANSWER);
       const heardMs = Date.now();
-      pass(1000);
+      shift(1000);
       if (isEvicted) await evictNode(name);
       expect(await shown(name)).toMatchObject({
         ...before,
@@ -149,7 +144,7 @@ describe.each(states)(
 
     it("a machine's clock that is off is seen in its beats", async () => {
       const { name, socket } = await onSocket(slug("shown-skew", state));
-      pass(BEAT_MS);
+      shift(BEAT_MS);
       expect(await socket.beat({ at: Date.now() + 20_000 })).toMatchObject(ANSWER);
       if (isEvicted) await evictNode(name);
       expect(await shown(name)).toMatchObject({ skewMs: 20_000, isSkewed: false });
@@ -168,7 +163,7 @@ describe.each(states)(
         return Math.min(...values.filter((value) => value !== null));
       };
       expect(await lowest()).toBe(4 * GIB - 10 * 2 ** 20);
-      pass(BEAT_MS);
+      shift(BEAT_MS);
       await lentBy(socket);
       expect(await lowest()).toBe(4 * GIB - 10 * 2 ** 20);
       if (isEvicted) await evictNode(name);
@@ -186,7 +181,7 @@ describe("the way that a machine reports", () => {
     socket.close();
     const seen: string[] = [];
     for (let reports = 0; reports <= 13; reports++) {
-      pass(BEAT_MS);
+      shift(BEAT_MS);
       await machine.http();
       seen.push((await shown(name)).transport);
     }

@@ -2,7 +2,7 @@
 // nothing of theirs is written over.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { formatMicroTime } from "../../../shared/kubernetes/micro-time.ts";
 import type { Lease, Node } from "../../../shared/kubernetes/types.ts";
 import { clusterObject } from "../../../worker/env.ts";
@@ -18,6 +18,7 @@ import {
   putsOf,
 } from "./members.ts";
 import { BEAT_MS } from "./on-socket.ts";
+import { whileWatched } from "../../worker/support/watching.ts";
 
 const DEPLOYMENT = { before: env.DEPLOYMENT, watched: "lent" };
 const AGAIN = { type: "again", reason: "lease" };
@@ -201,20 +202,20 @@ describe("a Node of a machine whose heartbeats are quiet, and which is watched",
     Object.assign(env, { NODE_WATCH: watch, DEPLOYMENT: deployment });
     await evictCluster();
   };
-  beforeAll(() => setTo("on", DEPLOYMENT.watched));
+  // What it waited for in the time of another test never comes.
+  beforeEach(() => setTo("on", DEPLOYMENT.watched));
   afterAll(() => setTo("off", DEPLOYMENT.before));
-  const eventually = (look: () => Promise<void>) => vi.waitFor(look, { timeout: 60_000, interval: 20 });
 
   it.each(CHANGES)("%s → noticed at once", async (what, change, phase) => {
     const clock = putClock();
     const machine = await lentMachine(nameOf("watched-node", what), clock);
-    await eventually(async () =>
+    await whileWatched(async () =>
       expect((await clusterObject(env).standing(machine.name)).isWatched).toBe(true),
     );
     // What the watch begins with may have ended the order.
     await live([machine], clock, 2 * BEAT_MS + 1000);
     await change(machine);
-    await eventually(() => expectNoticed(machine, what, phase));
+    await whileWatched(() => expectNoticed(machine, what, phase));
     await expectRight(machine, clock, phase);
   });
 });

@@ -1,6 +1,6 @@
 // A recall that overtakes the order that it is about: while the report runs that would bring one, or while the order is on
 // its way to the gateway. It is dropped when it arrives.
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import { rotate } from "../../../node-shim/worker-link/requests.ts";
 import { ORIGIN } from "../../worker/support/constants.ts";
@@ -16,19 +16,15 @@ import {
   onHttp,
   type OnSocket,
   onSocket,
-  pass,
   PUT_LEASE,
   renewedBy,
   slowRecall,
-  startClock,
-  stopClock,
 } from "./on-socket.ts";
+import { shift } from "../../worker/support/clock.ts";
 
 const REFUSED = { type: "closing", reason: "refused", comeBackInMs: 600_000 };
 
-beforeEach(stopClock);
 afterEach(() => {
-  startClock();
   vi.restoreAllMocks();
 });
 
@@ -55,7 +51,7 @@ describe("while an order is on its way", () => {
   it("an operator revokes the machine's keys → it is dropped, and its session renews nothing", async () => {
     const known = await onSocket("overtaken-revoked");
     const { name, socket } = known;
-    pass(BEAT_MS);
+    shift(BEAT_MS);
     const { sent, arrives } = orderOnItsWay();
     socket.sendText(await socket.reportFrame());
     await sent;
@@ -71,7 +67,7 @@ describe("while an order is on its way", () => {
 
   it("the machine reports by HTTP → it is dropped: no session, and the HTTP report's renewal is the last", async () => {
     const { name, machine, socket } = await onSocket("overtaken-http");
-    pass(BEAT_MS);
+    shift(BEAT_MS);
     const { sent, arrives } = orderOnItsWay();
     socket.sendText(await socket.reportFrame());
     await sent;
@@ -84,7 +80,7 @@ describe("while an order is on its way", () => {
 
   it("somebody else changes the Node → it is dropped, and the change is seen", async () => {
     const { name, socket } = await onSocket("overtaken-noticed");
-    pass(BEAT_MS);
+    shift(BEAT_MS);
     const { sent, arrives } = orderOnItsWay();
     socket.sendText(await socket.reportFrame());
     await sent;
@@ -100,7 +96,7 @@ describe("while an order is on its way", () => {
 describe("while a recall is under way", () => {
   it("a report of the socket ends → it brings no order, which the recall would not be about", async () => {
     const { name, socket } = await onSocket("recall-under-way");
-    pass(BEAT_MS);
+    shift(BEAT_MS);
     await setFault(name, { kind: "answers late", of: PUT_LEASE, times: 1 });
     socket.sendText(await socket.reportFrame());
     await asked(name, /^PUT/m);
@@ -111,21 +107,21 @@ describe("while a recall is under way", () => {
     expect(await socket.answered()).not.toHaveProperty("session");
     goesOn();
     await recalled;
-    pass(BEAT_MS);
+    shift(BEAT_MS);
     await lentBy(socket);
     expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
   });
 
   it("a report of the socket begins and ends → it brings none either", async () => {
     const { name, socket } = await onSocket("recall-around");
-    pass(BEAT_MS);
+    shift(BEAT_MS);
     const { begun, goesOn } = slowRecall();
     const recalled = objectOf(name).noticeNode(null);
     await begun();
     expect(await socket.report()).not.toHaveProperty("session");
     goesOn();
     await recalled;
-    pass(BEAT_MS);
+    shift(BEAT_MS);
     await lentBy(socket);
     expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
   });
@@ -134,7 +130,7 @@ describe("while a recall is under way", () => {
 describe("while a report of the socket runs", () => {
   async function reporting(name: string) {
     const known = await onSocket(name);
-    pass(BEAT_MS);
+    shift(BEAT_MS);
     await setFault(name, { kind: "answers late", of: PUT_LEASE, times: 1 });
     known.socket.sendText(await known.socket.reportFrame());
     await asked(name, /^PUT/m);
@@ -145,7 +141,7 @@ describe("while a report of the socket runs", () => {
   async function expectNothingLent({ name, socket }: OnSocket): Promise<void> {
     await setFault(name, "");
     expect(await socket.answered()).not.toHaveProperty("session");
-    pass(BEAT_MS);
+    shift(BEAT_MS);
     await lentBy(socket);
     expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
   }
@@ -160,7 +156,7 @@ describe("while a report of the socket runs", () => {
   async function beforeLending(name: string, happens: (known: Omit<OnSocket, "socket">) => Promise<unknown>) {
     const known = await onHttp(name);
     const socket = await known.machine.connect();
-    pass(BEAT_MS);
+    shift(BEAT_MS);
     const noteMember = Reflect.get(GatewayObject.prototype, "noteMember");
     vi.spyOn(GatewayObject.prototype, "noteMember").mockImplementationOnce(async function meanwhile(
       this: GatewayObject,
@@ -204,7 +200,7 @@ describe("while a report of the socket runs", () => {
     const key = await makeMachineKey();
     const rotated = await rotate(transport, { ...machine, origin: ORIGIN }, key);
     if (!rotated.ok) throw new Error(JSON.stringify(rotated));
-    pass(BEAT_MS);
+    shift(BEAT_MS);
     const next = new SocketMachine({ ...machine, key, kid: rotated.value.kid, ticket: "" }, "start-2");
     await setFault(name, { kind: "answers late", of: PUT_LEASE, times: 1 });
     socket.sendText(await socket.reportFrame());

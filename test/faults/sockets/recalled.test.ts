@@ -1,6 +1,6 @@
 // What ends a machine's right to its name while its lease is lent: nothing is renewed afterwards, not once, whatever still
 // comes by its socket.
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import { leave, rotate } from "../../../node-shim/worker-link/requests.ts";
 import { ORIGIN } from "../../worker/support/constants.ts";
@@ -25,22 +25,18 @@ import {
   objectOf,
   type OnSocket,
   onSocket,
-  pass,
   PUT_LEASE,
   renewedBy,
   ringNode,
   slowRecall,
   slug,
-  startClock,
-  stopClock,
 } from "./on-socket.ts";
+import { shift } from "../../worker/support/clock.ts";
 
 const ANSWER = { type: "answer" };
 const REGISTERED = { status: 200, answer: { phase: "registered" } };
 
-beforeEach(stopClock);
 afterEach(() => {
-  startClock();
   vi.restoreAllMocks();
 });
 
@@ -62,7 +58,7 @@ async function rotates({ enrolled: machine }: OnSocket): Promise<SocketMachine> 
 /** Another machine has the name from now on. */
 async function isSucceeded({ name }: OnSocket): Promise<SocketMachine> {
   const next = new SocketMachine(await enrolled(name, { rejoin: true }), "start-2");
-  pass(BEAT_MS);
+  shift(BEAT_MS);
   expect(await next.http()).toMatchObject({ status: 200 });
   return next;
 }
@@ -127,7 +123,7 @@ describe.each([
       expect(socket.frames.slice(-told.length - 1)).toEqual([expect.objectContaining(ANSWER), ...told]);
       const renewed = await renewedBy(name, async () => {
         for (let beats = 0; beats < 4; beats++) {
-          pass(BEAT_MS);
+          shift(BEAT_MS);
           await late(await socket.heartbeat());
           await late(await socket.reportFrame());
         }
@@ -204,7 +200,7 @@ describe("HTTP beside a socket", () => {
       expect(await nextBeat(socket)).toMatchObject(ANSWER);
       if (isEvicted) await evictNode(name);
       await requestsAbout(name);
-      pass(BEAT_MS);
+      shift(BEAT_MS);
       expect(await machine.http()).toMatchObject(REGISTERED);
       expect(await requestsAbout(name)).toEqual([expect.stringMatching(PUT_LEASE)]);
       expect(await renewedBy(name, () => nextBeat(socket))).toBe(0);

@@ -1,26 +1,13 @@
 // Requests for a socket that are not good: no object is made for them, and nobody gets a socket.
 import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { GATEWAY_LIMITS } from "../../../shared/protocol/limits.ts";
-import {
-  lentBy,
-  nextBeat,
-  onHttp,
-  onSocket,
-  ownGateway,
-  pass,
-  renewedBy,
-  slug,
-  startClock,
-  stopClock,
-} from "./on-socket.ts";
+import { lentBy, nextBeat, onHttp, onSocket, ownGateway, renewedBy, slug } from "./on-socket.ts";
+import { shift } from "../../worker/support/clock.ts";
 
 const TICKET_MS = 1000 * GATEWAY_LIMITS.ticketSeconds;
 const UNAUTHENTICATED = /^no socket: 401 .*"unauthenticated"/;
-
-beforeEach(stopClock);
-afterEach(startClock);
 
 const objects = async () => [
   ...(await listDurableObjectIds(env.GATEWAYS)),
@@ -70,7 +57,7 @@ describe("a request for a socket", () => {
     [
       "just after its ticket's end",
       ({ machine }) => {
-        pass(TICKET_MS + 1);
+        shift(TICKET_MS + 1);
         return machine.path;
       },
       UNAUTHENTICATED,
@@ -85,7 +72,7 @@ describe("a request for a socket", () => {
 
   it("at its ticket's end → a socket", async () => {
     const { name, machine } = await onHttp("upgrade-at-the-end");
-    pass(TICKET_MS);
+    shift(TICKET_MS);
     const socket = await machine.connect();
     expect(await renewedBy(name, () => lentBy(socket))).toBe(1);
   });
@@ -103,7 +90,7 @@ describe("an upgrade that a thief has recorded and delivers first", () => {
     const stolen = await machine.connect();
     stolen.sendText(JSON.stringify({ type: "report", ...(await machine.signed()) }));
     expect(await stolen.next()).toMatchObject({ type: "report-answer", status: 401 });
-    pass(1000 * GATEWAY_LIMITS.unacceptedSeconds);
+    shift(1000 * GATEWAY_LIMITS.unacceptedSeconds);
     stolen.sendText("whatever");
     expect(await stolen.next()).toMatchObject({ type: "closing", reason: "no report" });
     expect(await renewedBy(name, () => machine.http())).toBe(1);

@@ -1,5 +1,5 @@
 // Two sockets of one machine: one of them is the machine's, and what comes by another one renews nothing.
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { requestsAbout, setFault } from "../../worker/support/machine.ts";
 import {
   asked,
@@ -10,27 +10,22 @@ import {
   lentBy,
   nextBeat,
   onSocket,
-  pass,
   PUT_LEASE,
   renewedBy,
   ringGateway,
   shown,
-  startClock,
-  stopClock,
 } from "./on-socket.ts";
+import { shift } from "../../worker/support/clock.ts";
 
 const ANSWER = { type: "answer" };
 const REPLACED = { type: "closing", reason: "replaced", comeBackInMs: 600_000 };
 
-beforeEach(stopClock);
-afterEach(startClock);
-
 /** Its lease is lent by the first; it may open another one. */
 async function mayOpenAnother(name: string) {
   const known = await onSocket(name);
-  pass(BEAT_MS);
+  shift(BEAT_MS);
   await known.machine.http();
-  pass(BEAT_MS);
+  shift(BEAT_MS);
   await lentBy(known.socket);
   return known;
 }
@@ -38,7 +33,7 @@ async function mayOpenAnother(name: string) {
 /** The second is open, and has not reported. */
 async function onTwoSockets(name: string) {
   const known = await mayOpenAnother(name);
-  pass(BEAT_MS / 2);
+  shift(BEAT_MS / 2);
   return { ...known, second: await known.machine.connect() };
 }
 
@@ -94,17 +89,17 @@ describe("a socket that another one has replaced", () => {
     const { machine, gateway, socket } = known;
     const late = await halfOpen(gateway, name);
     expect(await nextBeat(socket)).toMatchObject(ANSWER);
-    pass(BEAT_MS);
+    shift(BEAT_MS);
     const before = await socket.heartbeat();
     const second = await machine.connect();
-    pass(BEAT_MS / 2);
+    shift(BEAT_MS / 2);
     await lentBy(second);
     return { ...known, late, second, before };
   }
 
   it("→ its own beats renew nothing, nor do its reports", async () => {
     const { name, socket, late, before } = await replaced("replaced-renews-nothing");
-    pass(BEAT_MS);
+    shift(BEAT_MS);
     const frames = [before, await socket.heartbeat(), await socket.reportFrame(), "nothing"];
     const renewed = await renewedBy(name, async () => {
       for (const frame of frames) await late(frame);
@@ -121,16 +116,16 @@ describe("a socket that another one has replaced", () => {
 
   it("by which a beat comes that was made since → the process runs twice: nothing is lent for an hour", async () => {
     const { name, socket, second, late } = await replaced("replaced-and-used");
-    pass(BEAT_MS);
+    shift(BEAT_MS);
     await late(await socket.heartbeat());
     expect(await renewedBy(name, () => second.beat())).toBe(0);
     expect(second.frames.at(-1)).toEqual({ type: "again", reason: "over" });
     expect(await second.report()).not.toHaveProperty("session");
     // Once for a socket.
     await late(await socket.heartbeat({ n: socket.session!.n + 2 }));
-    pass(3_600_001);
+    shift(3_600_001);
     expect(await second.report()).toMatchObject({ status: 200, body: { phase: "registered" } });
-    pass(BEAT_MS);
+    shift(BEAT_MS);
     await lentBy(second);
     expect(await historyOf(name, "identity")).toEqual([]);
   });
@@ -153,10 +148,10 @@ describe("a half-open socket", () => {
     const late = await halfOpen(gateway, name);
     const unsent = await socket.heartbeat();
     // The machine knows after nine seconds without an answer, and the gateway does not.
-    pass(2 * BEAT_MS);
+    shift(2 * BEAT_MS);
     expect(await renewedBy(name, () => machine.http())).toBe(1);
     const next = await machine.connect();
-    pass(BEAT_MS);
+    shift(BEAT_MS);
     expect(await renewedBy(name, () => lentBy(next))).toBe(1);
     expect(await renewedBy(name, () => late(unsent))).toBe(0);
     for (let beats = 0; beats < 5; beats++) {

@@ -1,6 +1,6 @@
 // Beats and reports that are not the machine's next ones: replayed, of another machine or session, kept back on the way.
 // None renews a lease.
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { requestsAbout, setFault } from "../../worker/support/machine.ts";
 import {
   asked,
@@ -11,20 +11,15 @@ import {
   nextBeat,
   type OnSocket,
   onSocket,
-  pass,
   PUT_LEASE,
   renewedBy,
   slug,
-  startClock,
-  stopClock,
 } from "./on-socket.ts";
+import { shift } from "../../worker/support/clock.ts";
 
 const NOT_FRESH = { type: "again", reason: "not fresh" };
 const OVER = { type: "again", reason: "over" };
 const ANSWER = { type: "answer" };
-
-beforeEach(stopClock);
-afterEach(startClock);
 
 describe("a beat", () => {
   it.each<[situation: string, frame: (of: OnSocket) => Promise<string>]>([
@@ -82,9 +77,9 @@ describe("a beat", () => {
     const machine = await onSocket(slug("stale", situation));
     const { name, socket } = machine;
     expect(await nextBeat(socket)).toMatchObject(ANSWER);
-    pass(BEAT_MS);
+    shift(BEAT_MS);
     const frame = await frameFor(machine);
-    pass(BEAT_MS);
+    shift(BEAT_MS);
     await requestsAbout(name);
     socket.sendText(frame);
     expect(await socket.next()).toEqual(NOT_FRESH);
@@ -100,11 +95,11 @@ describe("a beat", () => {
     const session = { ...socket.session! };
     const before = await socket.heartbeat();
     socket.close();
-    pass(BEAT_MS);
+    shift(BEAT_MS);
     await machine.http();
     const next = await machine.connect();
     await lentBy(next);
-    pass(BEAT_MS);
+    shift(BEAT_MS);
     const renewed = await renewedBy(name, async () => {
       next.sendText(before);
       expect(await next.next()).toEqual(NOT_FRESH);
@@ -121,7 +116,7 @@ describe("a proxy that keeps back", () => {
     const signedMs = Date.now();
     for (let n = 1; n <= 30; n++) hoarded.push(await socket.heartbeat({ n, at: signedMs + n * BEAT_MS }));
     const deliver = async () => {
-      pass(BEAT_MS);
+      shift(BEAT_MS);
       const frame = hoarded.shift()!;
       if (!socket.closed) socket.sendText(frame);
       return socket.next();
@@ -147,7 +142,7 @@ describe("a proxy that keeps back", () => {
     ] as const) {
       const { name, socket } = await onSocket(`hoarded-beat-${moreMs}`);
       const frame = await socket.heartbeat({ at: Date.now() + LEASE_MS });
-      pass(LEASE_MS + moreMs);
+      shift(LEASE_MS + moreMs);
       const renewed = await renewedBy(name, async () => {
         socket.sendText(frame);
         expect(await socket.next()).toMatchObject(answer);
@@ -159,7 +154,7 @@ describe("a proxy that keeps back", () => {
   it("a report, for more than a lease duration → it is challenged, and renews nothing", async () => {
     const { name, socket } = await onSocket("hoarded-report");
     const frame = await socket.reportFrame();
-    pass(LEASE_MS + 1);
+    shift(LEASE_MS + 1);
     const renewed = await renewedBy(name, async () => {
       socket.sendText(frame);
       expect(await socket.next()).toMatchObject({
@@ -175,9 +170,9 @@ describe("a proxy that keeps back", () => {
   it("a report, until the machine has reported by HTTP → the same", async () => {
     const { name, machine, socket } = await onSocket("hoarded-report-http");
     const frame = await socket.reportFrame();
-    pass(BEAT_MS);
+    shift(BEAT_MS);
     await machine.http();
-    pass(BEAT_MS);
+    shift(BEAT_MS);
     const renewed = await renewedBy(name, async () => {
       socket.sendText(frame);
       expect(await socket.next()).toMatchObject({ type: "report-answer", status: 409 });
@@ -217,7 +212,7 @@ describe("a proxy that keeps back", () => {
 describe("a beat and a full report at once", () => {
   it("the beat comes while the report runs → again, and the lease is renewed once", async () => {
     const { name, socket } = await onSocket("beat-during-report");
-    pass(BEAT_MS);
+    shift(BEAT_MS);
     const beat = await socket.heartbeat();
     const renewed = await renewedBy(name, async () => {
       await setFault(name, { kind: "answers late", of: PUT_LEASE, times: 1 });
@@ -234,7 +229,7 @@ describe("a beat and a full report at once", () => {
 
   it("the report comes while the beat's PUT runs → both renew, one after the other, and the lease is not read", async () => {
     const { name, socket } = await onSocket("report-during-beat");
-    pass(BEAT_MS);
+    shift(BEAT_MS);
     const [beat, report] = [await socket.heartbeat(), await socket.reportFrame()];
     await requestsAbout(name);
     const renewed = await renewedBy(name, async () => {

@@ -1,7 +1,8 @@
 // The cluster token that a gateway has is refused: it goes on with the next one of the chain, within the same heartbeat.
 import { env } from "cloudflare:workers";
-import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { clusterObject } from "../../../worker/env.ts";
+import { setClock } from "../../worker/support/clock.ts";
 import { kube, setFault } from "../../worker/support/machine.ts";
 import { crash, lentMachine, live, putsOf, standingClock } from "./members.ts";
 import { BEAT_MS, PUT_LEASE } from "./on-socket.ts";
@@ -39,6 +40,8 @@ async function deploy(token: string): Promise<void> {
 }
 
 beforeAll(async () => deploy(await accountToken()));
+// Its end is in the time of the apiserver.
+beforeEach(() => setClock(vi.getRealSystemTime()));
 afterAll(() => deploy(before));
 afterEach(() => void vi.restoreAllMocks());
 

@@ -1,6 +1,6 @@
 // A gateway that does not answer the recall of an order: it finds another version of the lease with its next PUT, whatever
 // the apiserver does meanwhile; and what has failed is repeated by the alarm, for as long as an order may last.
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import type { Lease } from "../../../shared/kubernetes/types.ts";
 import { GATEWAY_LIMITS } from "../../../shared/protocol/limits.ts";
@@ -22,14 +22,12 @@ import {
   objectOf,
   type OnSocket,
   onSocket,
-  pass,
   PUT_LEASE,
   renewedBy,
   ringNode,
   slug,
-  startClock,
-  stopClock,
 } from "./on-socket.ts";
+import { shift } from "../../worker/support/clock.ts";
 
 const RECALLED = "rollcall.dev/recalled";
 const LOST = { type: "again", reason: "lease" };
@@ -37,9 +35,7 @@ const LOST = { type: "again", reason: "lease" };
 const AGAIN_MS = 10_000;
 const REFUSES: Fault = { kind: "status", code: 500, reason: "InternalError", of: "/leases/" };
 
-beforeEach(stopClock);
 afterEach(() => {
-  startClock();
   vi.restoreAllMocks();
 });
 
@@ -52,7 +48,7 @@ async function unanswering(name: string): Promise<OnSocket> {
   const unanswered = () => Promise.reject(new Error("reset"));
   vi.spyOn(GatewayObject.prototype, "recall").mockImplementation(unanswered);
   vi.spyOn(GatewayObject.prototype, "dismiss").mockImplementation(unanswered);
-  pass(BEAT_MS / 2);
+  shift(BEAT_MS / 2);
   await requestsAbout(name);
   return known;
 }
@@ -87,7 +83,7 @@ describe.each([
     await expectLost(known);
     // It is done.
     await leaseRequests(known);
-    pass(AGAIN_MS);
+    shift(AGAIN_MS);
     await ringNode(known.name);
     expect(await leaseRequests(known)).not.toContain(putsOf(known.name, 1)[0]);
   });
@@ -112,12 +108,12 @@ describe.each([
       await setFault(name, REFUSES);
       await recalls(known);
       if (isEvicted) await evictNode(name);
-      pass(AGAIN_MS);
+      shift(AGAIN_MS);
       expect(await ringNode(name)).toBe(true);
       expect(await recalledAt(known)).toBeUndefined();
       await setFault(name, "");
       await leaseRequests(known);
-      pass(AGAIN_MS);
+      shift(AGAIN_MS);
       expect(await ringNode(name)).toBe(true);
       expect((await leaseRequests(known)).slice(0, 2)).toEqual(TOUCHED(known));
       expect(await recalledAt(known)).toBe(new Date().toISOString());
@@ -130,7 +126,7 @@ describe.each([
     const { name } = known;
     await setFault(name, REFUSES);
     await recalls(known);
-    pass(1000 * GATEWAY_LIMITS.quietSeconds + 15_000);
+    shift(1000 * GATEWAY_LIMITS.quietSeconds + 15_000);
     await setFault(name, "");
     await ringNode(name);
     expect(await recalledAt(known)).toBeUndefined();
@@ -148,7 +144,7 @@ it("another machine has the name by the time that it can be written → it is wr
   const approval = { thumbprint: key.thumbprint };
   expect((await operator("POST", `/v1/nodes/${name}/approve`, approval)).status).toBe(204);
   await setFault(name, "");
-  pass(AGAIN_MS);
+  shift(AGAIN_MS);
   await ringNode(name);
   expect(await recalledAt(known)).toBe(new Date().toISOString());
   await expectLost(known);

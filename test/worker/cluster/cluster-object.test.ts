@@ -7,6 +7,7 @@ import { ClusterObject } from "../../../worker/cluster/cluster-object.ts";
 import type { Environment } from "../../../worker/env.ts";
 import { tokenChainId } from "../../../worker/kube/token-chain-id.ts";
 import { tokenOf } from "../support/account-tokens.ts";
+import { eventually, passing, setClock, shift } from "../support/clock.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -16,11 +17,7 @@ const SECRET = tokenOf(START_MS, DAY_MS, "secret");
 const OTHER_SECRET = tokenOf(START_MS, DAY_MS, "other");
 const THIRD_SECRET = tokenOf(START_MS, DAY_MS, "third");
 
-let nowMs = START_MS;
-beforeEach(() => {
-  nowMs = START_MS;
-  vi.spyOn(Date, "now").mockImplementation(() => nowMs);
-});
+beforeEach(() => setClock(START_MS));
 afterEach(() => {
   vi.restoreAllMocks();
 });
@@ -35,7 +32,7 @@ function apiserver() {
       authorization: new Headers(headers).get("authorization"),
       body: JSON.parse(body as string),
     });
-    const token = tokenOf(nowMs, DAY_MS, `renewed ${asked.length}`);
+    const token = tokenOf(Date.now(), DAY_MS, `renewed ${asked.length}`);
     return Promise.resolve(Response.json({ metadata: {}, status: { token } }, { status: 201 }));
   };
   return { asked, fetch };
@@ -99,7 +96,7 @@ describe("a machine's object that asks", () => {
 describe("the alarm", () => {
   it("renews, as infra/rbac allows it, and rings again at half of the new token's life", async () => {
     const kube = apiserver();
-    nowMs = START_MS + 12 * HOUR_MS;
+    setClock(START_MS + 12 * HOUR_MS);
     const alarm = await within("cluster-alarm", kube, async (object, { storage }) => {
       await object.alarm();
       return storage.getAlarm();
@@ -135,7 +132,7 @@ describe("the alarm", () => {
     await within("cluster-lazy", apiserver(), async (object, { storage }, own) => {
       await tokenFor(object, own);
       const setAlarm = vi.spyOn(storage, "setAlarm");
-      nowMs += HOUR_MS;
+      shift(HOUR_MS);
       await tokenFor(object, own);
       expect(setAlarm).not.toHaveBeenCalled();
     });
@@ -161,7 +158,7 @@ describe("what is stored", () => {
     );
 
   it("is found after an eviction, and has no token in the clear", async () => {
-    nowMs = START_MS + 12 * HOUR_MS;
+    setClock(START_MS + 12 * HOUR_MS);
     const token = await renewed("cluster-evicted", apiserver());
     expect(await found("cluster-evicted")).toBe(token);
     const text = JSON.stringify(await rows("cluster-evicted"));
@@ -174,7 +171,7 @@ describe("what is stored", () => {
   });
 
   it("of another row is not taken for one's own, and one that was damaged is none", async () => {
-    nowMs = START_MS + 12 * HOUR_MS;
+    setClock(START_MS + 12 * HOUR_MS);
     await renewed("cluster-swapped", apiserver());
     await renewed("cluster-swapped", apiserver(), { KUBE_TOKEN: OTHER_SECRET });
     await within("cluster-swapped", apiserver(), async (_, { storage }) => {
@@ -191,19 +188,19 @@ describe("what is stored", () => {
   it("of the version before stays for a rollback; of a third one the older is forgotten", async () => {
     const name = "cluster-rollback";
     const [kube, another, third] = [{}, { KUBE_TOKEN: OTHER_SECRET }, { KUBE_TOKEN: THIRD_SECRET }];
-    nowMs = START_MS + 12 * HOUR_MS;
+    setClock(START_MS + 12 * HOUR_MS);
     const first = await renewed(name, apiserver(), kube);
-    nowMs += 1000;
+    shift(1000);
     const second = await renewed(name, apiserver(), another);
     expect([await found(name, kube), await found(name, another)]).toEqual([first, second]);
-    nowMs += 1000;
+    shift(1000);
     await renewed(name, apiserver(), third);
     expect([await found(name, kube), await found(name, another)]).toEqual([SECRET, second]);
     expect(await rows(name)).toHaveLength(2);
   });
 
   it("of a failure outlives an eviction", async () => {
-    nowMs = START_MS + 12 * HOUR_MS;
+    setClock(START_MS + 12 * HOUR_MS);
     const unreachable = { fetch: () => Promise.reject(new Error("unreachable")) };
     await within("cluster-failed", unreachable, (object) => object.alarm());
     const status = await within("cluster-failed", unreachable, (object) => object.tokenStatus());
@@ -246,7 +243,7 @@ describe("the watch of the Nodes", () => {
       asked.push(`${init.method} ${pathname}${decodeURIComponent(search)}`);
       const token = (new Headers(init.headers).get("authorization") ?? "").slice("Bearer ".length);
       if (pathname.endsWith("/token")) {
-        const status = { token: tokenOf(nowMs, DAY_MS, "renewed") };
+        const status = { token: tokenOf(Date.now(), DAY_MS, "renewed") };
         return Promise.resolve(Response.json({ metadata: {}, status }, { status: 201 }));
       }
       if (refused.includes(token)) return Promise.resolve(Response.json(UNAUTHORIZED, { status: 401 }));
@@ -286,7 +283,7 @@ describe("the watch of the Nodes", () => {
       async (object, { storage }) => {
         expect(await object.standing("edge-1")).toEqual({ isWatched: false, isSilenceSeen: false });
         await object.watchNodes();
-        await object.alarm();
+        await passing(object.alarm());
         expect([object.watchState(), await storage.getAlarm(), asked]).toEqual([{ state: null }, null, []]);
       },
       { ...more, ...variables, KUBE_TOKEN: "no-jwt" },
@@ -305,9 +302,9 @@ describe("the watch of the Nodes", () => {
         await object.watchNodes();
         expect(setAlarm).not.toHaveBeenCalled();
         // It is lost: it does not ring.
-        nowMs += 60_000;
+        shift(60_000);
         await object.standing("edge-1");
-        expect(await storage.getAlarm()).toBe(nowMs + 1);
+        expect(await storage.getAlarm()).toBe(Date.now() + 1);
       },
       more,
     );
@@ -321,7 +318,7 @@ describe("the watch of the Nodes", () => {
       "watch-turn",
       kube,
       async (object, { storage }) => {
-        await object.alarm();
+        await passing(object.alarm());
         expect(asked).toEqual([
           LIST,
           expect.stringMatching(
@@ -355,12 +352,12 @@ describe("the watch of the Nodes", () => {
       async (object, { storage }) => {
         const rows = () => storage.sql.exec("SELECT told FROM watched_nodes").toArray();
         look.rows = () => void known.push(...rows());
-        await object.alarm();
+        await passing(object.alarm());
         const [before] = rows();
         const changed = { ...given("edge-1", "11"), spec: { unschedulable: true } };
         lines.push({ type: "MODIFIED", object: changed });
-        nowMs += 2000;
-        await object.alarm();
+        shift(2000);
+        await passing(object.alarm());
         const [after] = rows();
         expect(known).toEqual([{ told: "?" }, { told: "?" }]);
         expect([before?.["told"] === after?.["told"], after?.["told"]]).toEqual([
@@ -378,7 +375,7 @@ describe("the watch of the Nodes", () => {
       "watch-none",
       kube,
       async (object, { storage }) => {
-        await object.alarm();
+        await passing(object.alarm());
         expect(await storage.getAlarm()).toBe(START_MS + 12 * HOUR_MS);
       },
       more,
@@ -387,7 +384,7 @@ describe("the watch of the Nodes", () => {
 
   it("whose token is refused → another one at once, for the list and for the watch", async () => {
     const { kube, more, asked, told } = surroundings({ refused: [SECRET] });
-    await within("watch-refused", kube, (object) => object.alarm(), more);
+    await within("watch-refused", kube, (object) => passing(object.alarm()), more);
     expect(asked.filter((request) => request === LIST)).toHaveLength(2);
     expect([asked.filter((request) => request.includes("watch=1")).length, told.length]).toEqual([1, 1]);
   });
@@ -399,10 +396,10 @@ describe("the watch of the Nodes", () => {
       "watch-down",
       kube,
       async (object) => {
-        await object.alarm();
+        await passing(object.alarm());
         expect(object.history({ limit: 10 })).toEqual([]);
-        nowMs += 2000;
-        await object.alarm();
+        shift(2000);
+        await passing(object.alarm());
         expect(object.watchState().state).toMatchObject({ state: "down", downSinceMs: START_MS });
       },
       more,
@@ -428,15 +425,15 @@ describe("the watch of the Nodes", () => {
       { fetch },
       async (object, { storage }, own) => {
         const ringing = object.alarm();
-        await vi.waitFor(() => expect(object.watchState().state?.state).toBe("live"));
+        await eventually(() => expect(object.watchState().state?.state).toBe("live"));
         expect(await tokenFor(object, own)).toBe(SECRET);
         expect(await storage.getAlarm()).toBe(START_MS + 12 * HOUR_MS);
         await object.watchNodes();
         expect(await storage.getAlarm()).toBe(START_MS + 12 * HOUR_MS);
-        nowMs += 60_000;
+        shift(60_000);
         end();
         await ringing;
-        expect(await storage.getAlarm()).toBe(nowMs + 1);
+        expect(await storage.getAlarm()).toBe(Date.now() + 1);
       },
       more,
     );

@@ -1,17 +1,12 @@
 // Which machine's object is told of which change, when, and how many of them in a second and in a turn.
-import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest";
+import { beforeEach, describe, expect, it, test } from "vitest";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import { type ChangeKind, NOTICE_LIMITS, Notices } from "../../../worker/cluster/notices.ts";
+import { currentMs, pass, pause, stopClock, timers } from "../support/clock.ts";
 
-beforeEach(() => {
-  vi.useFakeTimers({ now: 0 });
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+beforeEach(() => stopClock(0));
 
 const nodeOf = (name: string, version = "1"): Node => ({ metadata: { name, resourceVersion: version } });
-const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 const names = (count: number, prefix = "node") =>
   Array.from({ length: count }, (_, each) => `${prefix}-${each}`);
 
@@ -42,8 +37,8 @@ function opened({ strangers = [], tell, known }: Situation = {}) {
     },
     onTelling: (name) => void calls.push(`telling ${name}`),
     onTold: (name) => void calls.push(`told ${name}`),
-    nowMs: () => Date.now(),
-    pause: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
+    nowMs: currentMs,
+    pause,
     log: (line) => void lines.push(line),
   });
   const open = () => notices.open(() => void spent++);
@@ -116,7 +111,7 @@ describe("a change", () => {
   });
 });
 
-const pass1s = () => new Promise<void>((resolve) => void setTimeout(resolve, 1000));
+const pass1s = () => pause(1000);
 
 describe("a machine", () => {
   it("that the registry does not know → its object is not woken, and that is all", async () => {
@@ -309,7 +304,7 @@ describe("between turns", () => {
       begun,
     ]);
     await pass(60_000);
-    expect([order().length, vi.getTimerCount()]).toEqual([begun, 0]);
+    expect([order().length, timers()]).toEqual([begun, 0]);
   });
 
   it.each<[situation: string, more: Situation, message: string]>([
@@ -326,7 +321,7 @@ describe("between turns", () => {
       await pass(7900);
       expect(isClosed).toBe(false);
       await pass(100);
-      expect([isClosed, notices.waits("a"), vi.getTimerCount()]).toEqual([true, true, 0]);
+      expect([isClosed, notices.waits("a"), timers()]).toEqual([true, true, 0]);
       expect(lines).toEqual([expect.objectContaining({ message, error: "Error: no answer in time" })]);
     },
   );
@@ -341,7 +336,7 @@ describe("between turns", () => {
     let isOver = false;
     void notices.finish().then(() => (isOver = true));
     await pass(40_000);
-    expect([isOver, notices.size, vi.getTimerCount()]).toEqual([true, 1, 0]);
+    expect([isOver, notices.size, timers()]).toEqual([true, 1, 0]);
     expect(order().filter((name) => name !== "bad")).toHaveLength(NOTICE_LIMITS.unknownAtOnce + 2);
   });
 });

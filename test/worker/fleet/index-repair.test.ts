@@ -1,14 +1,14 @@
 // The repair of a fleet index, and its daily check: whom they ask, what they remove, and how they go on after an eviction.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { IndexRepair, REPAIR_LIMITS } from "../../../worker/fleet/index-repair.ts";
 import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
 import { FLEET_START_MS, machineName, summaryOf, tellingOf } from "../support/made-up-fleet.ts";
+import { pass } from "../support/clock.ts";
 
 let objects = 0;
 beforeEach(() => void vi.spyOn(console, "log").mockReturnValue(undefined));
-afterEach(() => void vi.useRealTimers());
 
 /** What no duty takes longer than, since the others of its turn wait for it. */
 const DUTY_MS = 15_000;
@@ -131,11 +131,10 @@ describe("a repair", () => {
 
   it("while the registry does not answer → fails in time, and goes on once it does", () =>
     withRepair({ indexed: [], registered: [1] }, async (world) => {
-      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
       world.repair.begin("test");
       world.isRegistrySilent = true;
       const failed = expect(world.turn()).rejects.toThrow("the registry did not answer in time");
-      await vi.advanceTimersByTimeAsync(REPAIR_LIMITS.registryWithinMs);
+      await pass(REPAIR_LIMITS.registryWithinMs);
       await failed;
       world.isRegistrySilent = false;
       expect((await world.turn())[0]).toBeNull();
@@ -214,9 +213,8 @@ describe("the daily check", () => {
       await world.repair.care();
       world.nowMs += REPAIR_LIMITS.checkEveryMs;
       world.areObjectsSilent = true;
-      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
       const turn = world.turn();
-      await vi.advanceTimersByTimeAsync(REPAIR_LIMITS.withinMs);
+      await pass(REPAIR_LIMITS.withinMs);
       await turn;
       expect((await world.repair.state()).check).toMatchObject({ atMs: world.nowMs, differing: [] });
     }));

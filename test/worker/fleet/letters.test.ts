@@ -5,6 +5,7 @@ import { NOTIFICATION_LIMITS } from "../../../shared/protocol/limits.ts";
 import { receiverChangeSchema } from "../../../shared/protocol/receiver-api.ts";
 import { machineName } from "../support/made-up-fleet.ts";
 import { alertsOf, type Behaviour, type NotifiedFleet, withFleet } from "../support/notified-fleet.ts";
+import { outlasting } from "../support/clock.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -310,7 +311,7 @@ describe("a receiver", () => {
     withFleet(async (fleet) => {
       await fleet.add();
       fleet.behaviour["ops"] = how;
-      expect(await fleet.notifications().test("ops", "alice")).toMatchObject(expected);
+      expect(await outlasting(fleet.notifications().test("ops", "alice"))).toMatchObject(expected);
       expect(fleet.notifications().letters("ops")).toEqual([]);
       expect(await fleet.notifications().test("nobody", "alice")).toBeNull();
     }),

@@ -6,6 +6,7 @@ import type { GatewayFrame } from "../../../shared/protocol/frames.ts";
 import type { Lease } from "../../../shared/kubernetes/types.ts";
 import { GATEWAY_OPENING, type GatewayObject } from "../../../worker/gateway/gateway-object.ts";
 import type { LendingMachine, ReturnedOrder } from "../../../worker/machine/standing-order.ts";
+import { eventually } from "../support/clock.ts";
 import { KUBE_TOKEN, KUBE_URL } from "../support/constants.ts";
 import { leaseOf, MachineSocket, openedBy, orderOf } from "../support/made-up-gateway.ts";
 
@@ -117,7 +118,7 @@ class RealSocket {
 }
 
 async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((again) => void setTimeout(again));
+  await eventually(() => expect(isSo()).toBe(true));
 }
 
 const renewTime = async (name: string) => (await apiserver("GET", `${LEASES}/${name}`)).spec?.renewTime;

@@ -1,19 +1,16 @@
 // What a gateway does with frames, and with what machines' objects ask of it: by a clock of the test, with an apiserver and
 // objects in memory. Each fault that it has to bear has a test by its name.
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { GATEWAY_LIMITS, LIMITS } from "../../../shared/protocol/limits.ts";
 import { LEAST_RENEWAL_MS } from "../../../worker/gateway/decide-beat.ts";
 import type { LeasePut } from "../../../worker/gateway/put-lease.ts";
 import { REPORT_WITHIN_MS } from "../../../worker/gateway/reports.ts";
 import { INTERVAL_MS, inGateway, LEASE_MS, QUIET_FROM, until } from "../support/made-up-gateway.ts";
+import { pass } from "../support/clock.ts";
 
 const AWAY_MS = 1000 * GATEWAY_LIMITS.awaySeconds;
 const FAILED: LeasePut = { kind: "failed", isAnswered: true, retryAfterMs: 0 };
 const NO_ANSWER: LeasePut = { kind: "failed", isAnswered: false, retryAfterMs: 0 };
-
-afterEach(() => {
-  vi.useRealTimers();
-});
 
 describe("heartbeats under an order", () => {
   it("each renews the lease, by one PUT, and wakes no machine's object", () =>
@@ -339,11 +336,10 @@ describe("reports", () => {
     inGateway(async (made) => {
       const socket = await made.opened("edge-1");
       made.onReport = () => new Promise(() => undefined);
-      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
       const reported = made.report(socket);
-      await vi.advanceTimersByTimeAsync(REPORT_WITHIN_MS - 1);
+      await pass(REPORT_WITHIN_MS - 1);
       expect(socket.said).toEqual([]);
-      await vi.advanceTimersByTimeAsync(1);
+      await pass(1);
       await reported;
       expect(socket.said).toEqual(["report-answer 500"]);
     }));
@@ -355,11 +351,10 @@ describe("reports", () => {
         await made.gateway.noteMember("edge-1", gateway);
         return new Promise(() => undefined);
       };
-      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
       const reported = made.report(socket);
-      await vi.advanceTimersByTimeAsync(REPORT_WITHIN_MS - 1);
+      await pass(REPORT_WITHIN_MS - 1);
       const lost = made.lose(socket);
-      await vi.advanceTimersByTimeAsync(1);
+      await pass(1);
       await Promise.all([reported, lost]);
       expect([made.asked[1], made.members]).toMatchObject([{ what: "ended", returned: null }, []]);
     }));

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, test } from "vitest";
 import type { Environment } from "../../../worker/env.ts";
 import { type LeasePut, leasePutter } from "../../../worker/gateway/put-lease.ts";
-import { ownTimer } from "../../../worker/kube/deadline.ts";
+import { after } from "../../../worker/clock.ts";
 import { HeldToken } from "../../../worker/kube/held-token.ts";
 import { Durations } from "../../../worker/metrics/durations.ts";
 import { tokenOf } from "../support/account-tokens.ts";
@@ -36,7 +36,7 @@ async function put(answers: (Response | Error)[], token = "token") {
   });
   const durations = new Durations(() => 0);
   let requests = 0;
-  const outcome = await leasePutter(own, held, durations, ownTimer)(LEASE, () => requests++);
+  const outcome = await leasePutter(own, held, durations, after)(LEASE, () => requests++);
   expect(requests).toBe(asked.length);
   return {
     outcome,
@@ -127,7 +127,7 @@ describe("what is sent", () => {
     const ask = (refused: string | undefined) => Promise.resolve(refused === undefined ? null : other);
     let nowMs = 0;
     const held = new HeldToken({ secret, ask, nowMs: () => (nowMs += 60_000), random: () => 0 });
-    const { kind } = await leasePutter(own, held, new Durations(() => 0), ownTimer)(LEASE, () => undefined);
+    const { kind } = await leasePutter(own, held, new Durations(() => 0), after)(LEASE, () => undefined);
     expect([kind, asked]).toEqual(["renewed", [`Bearer ${secret}`, `Bearer ${other}`]]);
   });
 });

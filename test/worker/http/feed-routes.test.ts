@@ -11,6 +11,10 @@ import { fleetIndex } from "../../../worker/env.ts";
 import { ADMIN_SECRET, VIEW_SECRET } from "../support/constants.ts";
 import { enrolled, enrolling, mintToken, operator, send } from "../support/machine.ts";
 import { machineName, tellingOf } from "../support/made-up-fleet.ts";
+import { eventually, pass } from "../support/clock.ts";
+
+/** A feed is told in batches. */
+const soon = <T>(look: () => T | Promise<T>) => eventually(look, () => pass(100));
 
 const VIEWER = { authorization: `Bearer ${VIEW_SECRET}` };
 const UPGRADE = { upgrade: "websocket" };
@@ -74,10 +78,10 @@ describe("a feed", () => {
   it("tells a viewer of all machines, then of each change, although its object is evicted between", async () => {
     await tell(900_001);
     const client = await opened();
-    await vi.waitFor(() => expect(client.stateOf(900_001)).toBe("ready"));
+    await soon(() => expect(client.stateOf(900_001)).toBe("ready"));
     await evictDurableObject(index);
     await tell(900_001, { state: "silent" });
-    await vi.waitFor(() => expect(client.stateOf(900_001)).toBe("silent"), 5000);
+    await soon(() => expect(client.stateOf(900_001)).toBe("silent"));
     expect(client.closed).toBeNull();
     client.socket.close();
   });
@@ -85,11 +89,11 @@ describe("a feed", () => {
   it("is resumed by its cursor", async () => {
     await tell(900_002);
     const client = await opened();
-    await vi.waitFor(() => expect(client.view.cursor).not.toBeNull());
+    await soon(() => expect(client.view.cursor).not.toBeNull());
     client.socket.close();
     await tell(900_002, { state: "blocked" });
     const again = await opened(VIEWER, `?cursor=${client.view.cursor}`, client.view);
-    await vi.waitFor(() =>
+    await soon(() =>
       expect(again.messages).toMatchObject([{ resumed: true }, { type: "changes", moved: { rows: 1 } }]),
     );
     again.socket.close();
@@ -102,10 +106,10 @@ describe("a feed", () => {
     const key = await makeMachineKey();
     const joinToken = await mintToken({ names: "feed-pending" });
     expect(await enrolling("feed-pending", { joinToken, key })).toMatchObject({ reason: "name-pinned" });
-    await vi.waitFor(() => expect(waiting()).toMatchObject([{ name: "feed-pending" }]), 5000);
+    await soon(() => expect(waiting()).toMatchObject([{ name: "feed-pending" }]));
     const [{ thumbprint } = { thumbprint: "" }] = waiting();
     await operator("POST", "/v1/nodes/feed-pending/reject", { thumbprint });
-    await vi.waitFor(() => expect(waiting()).toEqual([]), 5000);
+    await soon(() => expect(waiting()).toEqual([]));
     client.socket.close();
   });
 
@@ -116,26 +120,26 @@ describe("a feed", () => {
     const key = await makeMachineKey();
     const joinToken = await mintToken({ names: "feed-freed" });
     expect(await enrolling("feed-freed", { joinToken, key })).toMatchObject({ reason: "name-pinned" });
-    await vi.waitFor(() => expect(waiting()).toHaveLength(1), 5000);
+    await soon(() => expect(waiting()).toHaveLength(1));
     expect((await operator("DELETE", "/v1/nodes/feed-freed")).status).toBe(204);
     expect(await enrolling("feed-freed", { joinToken, key })).toMatchObject({
       kid: expect.any(String) as string,
     });
-    await vi.waitFor(() => expect(waiting()).toEqual([]), 5000);
+    await soon(() => expect(waiting()).toEqual([]));
     client.socket.close();
   });
 
   it("answers pings without its object", async () => {
     const client = await opened();
     client.socket.send("ping");
-    await vi.waitFor(() => expect(client.pongs).toBe(1));
+    await soon(() => expect(client.pongs).toBe(1));
     client.socket.close();
   });
 
   it("is closed for a frame that it does not know", async () => {
     const client = await opened();
     client.socket.send("hello?");
-    await vi.waitFor(() => expect(client.closed).toBe(FEED_CLOSED.badFrame));
+    await soon(() => expect(client.closed).toBe(FEED_CLOSED.badFrame));
   });
 });
 
@@ -227,6 +231,6 @@ describe("what is refused", () => {
     expect((await send("/v1/feed", { headers })).status).toBe(429);
     clients.push(await opened({ authorization: `Bearer ${ADMIN_SECRET}` }));
     for (const { socket } of clients) socket.close();
-    await vi.waitFor(async () => (await opened()).socket.close());
+    await soon(async () => (await opened()).socket.close());
   });
 });

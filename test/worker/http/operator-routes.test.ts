@@ -18,6 +18,7 @@ import { type Isolate, newIsolate } from "../../../worker/isolate.ts";
 import { ADMIN_SECRET, ORIGIN, VIEW_SECRET } from "../support/constants.ts";
 import { tellingOf } from "../support/made-up-fleet.ts";
 import { enrolled, enrolling, facts, HEALTHY, operator, send, shimOf } from "../support/machine.ts";
+import { eventually } from "../support/clock.ts";
 
 const AUD = "aud-of-the-application";
 const NOW = Math.floor(Date.now() / 1000);
@@ -375,7 +376,7 @@ describe("one machine", () => {
       ]),
     });
     // Events leave behind the answer.
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { events = [] } = (await shown(name)).body;
       expect(events.find(({ reason }) => reason === "NodeReady")?.state).toBe("sent");
     });

@@ -13,6 +13,7 @@ import {
 import { VIEW_SECRET } from "../support/constants.ts";
 import { operator, send } from "../support/machine.ts";
 import { machineName, tellingOf } from "../support/made-up-fleet.ts";
+import { eventually } from "../support/clock.ts";
 
 const URL_OF_OPS = "https://hooks.example.com/services/secret-path";
 const asked: { url: string; init: RequestInit }[] = [];
@@ -89,11 +90,11 @@ it("a machine is silent → the object's alarm sends a letter; dead, it is sent 
     expect(found).toHaveLength(count);
     return found;
   };
-  const [dead] = await vi.waitFor(() => letters(1));
+  const [dead] = await eventually(() => letters(1));
   expect([dead?.error, dead?.body]).toEqual(["HTTP 400: thanks", expect.stringContaining(machineName(1))]);
   answers.status = 200;
   expect(await index.resendLetter("ops", dead!.id, "alice")).toBe(true);
-  await vi.waitFor(() => letters(0));
+  await eventually(() => letters(0));
   const ids = asked.map(({ init }) => (init.headers as Record<string, string>)["webhook-id"]);
   expect([ids.length >= 2, new Set(ids).size]).toEqual([true, 1]);
 });

@@ -1,10 +1,11 @@
 // Which range of a timeline may be asked for, at its limits and just over them.
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { TIMELINE_LIMITS } from "../../../shared/protocol/limits.ts";
 import type { TimelineAnswer } from "../../../shared/protocol/timeline.ts";
 import { VIEW_SECRET } from "../support/constants.ts";
 import { enrolled, operator, send } from "../support/machine.ts";
+import { setClock } from "../support/clock.ts";
 
 const NOW_MS = Date.UTC(2026, 5, 1, 12);
 const DAY_MS = 24 * 3600 * 1000;
@@ -14,10 +15,7 @@ const asked = (name: string, query = "") =>
   operator<TimelineAnswer>("GET", `/v1/nodes/${name}/timeline${query && `?${query}`}`);
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["Date"], now: NOW_MS });
-});
-afterEach(() => {
-  vi.useRealTimers();
+  setClock(NOW_MS);
 });
 
 describe("the range of a timeline", () => {
@@ -70,7 +68,7 @@ describe("a machine", () => {
   it("that has just enrolled → since then, and nothing more; who may look is told that its object was woken", async () => {
     const name = "timeline-enrolled";
     await enrolled(name);
-    vi.setSystemTime(NOW_MS + 60_000);
+    setClock(NOW_MS + 60_000);
     const headers = { authorization: `Bearer ${VIEW_SECRET}` };
     const response = await send(`/v1/nodes/${name}/timeline`, { method: "GET", headers });
     expect(response.headers.get("rollcall-woken")).toBe(name);

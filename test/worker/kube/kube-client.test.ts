@@ -1,6 +1,7 @@
 // What goes to the apiserver with the cluster's token, and what becomes of each answer.
 import { describe, expect, it } from "vitest";
 import { kubeClient, type KubeConnection } from "../../../worker/kube/kube-client.ts";
+import { outlasting } from "../support/clock.ts";
 
 interface Sent {
   url: string;
@@ -215,7 +216,7 @@ describe("a request that was answered 401", () => {
     ],
   ])("%s", async (_, more, requests) => {
     const { client, sent } = clientOf([unauthorized(), unauthorized(), json(node)], undefined, more);
-    const answer = await client.getNode("edge-1");
+    const answer = await outlasting(client.getNode("edge-1"));
     expect(answer.ok).toBe(false);
     if (!more.mayAsk) expect(answer).toMatchObject(REFUSED);
     expect(sent).toHaveLength(requests);

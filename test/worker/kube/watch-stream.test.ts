@@ -8,10 +8,9 @@ import {
   type WatchEnd,
   watchNodes,
 } from "../../../worker/kube/watch-stream.ts";
+import { pass, timers } from "../support/clock.ts";
 
-afterEach(() => {
-  vi.useRealTimers();
-});
+afterEach(() => {});
 
 const node = (name: string, resourceVersion: string) => ({ metadata: { name, resourceVersion } });
 const line = (type: string, object: unknown) => JSON.stringify({ type, object });
@@ -286,38 +285,35 @@ describe("a token that is refused", () => {
 
 describe("a watch that does not end by itself", () => {
   it("and is not answered → failed after 10 s, and its request is aborted", async () => {
-    vi.useFakeTimers();
     const watching = watched("never");
-    await vi.advanceTimersByTimeAsync(10_000);
+    await pass(10_000);
     const { end, sent } = await watching;
     expect([end, sent[0]?.init.signal?.aborted]).toEqual([unanswered("no answer in time"), true]);
   });
 
   it("and is silent → failed after two minutes, which each line begins anew; no timer is left", async () => {
-    vi.useFakeTimers();
     const { readable, writable } = new TransformStream<Uint8Array>();
     const writer = writable.getWriter();
     const say = (text: string) => writer.write(new TextEncoder().encode(text));
     let isOver = false;
     const watching = watched(new Response(readable)).finally(() => (isOver = true));
-    await vi.advanceTimersByTimeAsync(SILENT_FOR_MS - 1);
+    await pass(SILENT_FOR_MS - 1);
     await say(`${BOOKMARK}\n`);
-    await vi.advanceTimersByTimeAsync(SILENT_FOR_MS - 1);
+    await pass(SILENT_FOR_MS - 1);
     expect(isOver).toBe(false);
-    await vi.advanceTimersByTimeAsync(LOOK_EVERY_MS);
+    await pass(LOOK_EVERY_MS);
     const { end, changes, sent } = await watching;
     expect([end, changes.length]).toEqual([unanswered("nothing came for 120 s"), 1]);
-    expect([sent[0]?.init.signal?.aborted, vi.getTimerCount()]).toEqual([true, 0]);
+    expect([sent[0]?.init.signal?.aborted, timers()]).toEqual([true, 0]);
   });
 
   it("and is ended by whoever takes its changes → ended, its request aborted, no timer left a second later", async () => {
-    vi.useFakeTimers();
     const { end, changes, sent } = await watched(streamed([`${ADDED}\n`], true), {
       onChange: (_, abort) => abort.abort(),
     });
     expect([end, changes.length]).toEqual([ENDED, 1]);
-    await vi.advanceTimersByTimeAsync(LOOK_EVERY_MS);
-    expect([sent[0]?.init.signal?.aborted, vi.getTimerCount()]).toEqual([true, 0]);
+    await pass(LOOK_EVERY_MS);
+    expect([sent[0]?.init.signal?.aborted, timers()]).toEqual([true, 0]);
   });
 
   it("and is to end before it has begun → not a request", async () => {

@@ -5,6 +5,7 @@ import { executeOrder, type OrderDependencies } from "../../../worker/machine/ex
 import type { MachineOrder } from "../../../worker/registry/bulk.ts";
 import type { NodeRecords } from "../../../worker/storage/records.ts";
 import { keptRecords } from "../support/kept-records.ts";
+import { setClock } from "../support/clock.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 31);
 const DAY_MS = 24 * 3600 * 1000;
@@ -28,7 +29,7 @@ async function executed(act: MachineOrder["act"], situation: Situation = {}) {
   const state = keptRecords({ enrolment: ENROLMENT, registration: REGISTERED, ...kept });
   const done: string[] = [];
   const note = (text: string, ok = true) => (done.push(text), ok);
-  vi.spyOn(Date, "now").mockReturnValue(NOW_MS);
+  setClock(NOW_MS);
   const dependencies = {
     env: { REMOVE_SILENT_NODES_DAYS: days } as Environment,
     state: {

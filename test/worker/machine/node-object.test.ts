@@ -1,7 +1,7 @@
 // A machine's object from its first report on: what the apiserver is asked, and the Node that results.
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Lease } from "../../../shared/kubernetes/types.ts";
 import type { ReportAnswer } from "../../../shared/protocol/answers.ts";
 import { VERSION } from "../../../shared/version.ts";
@@ -20,6 +20,7 @@ import {
   shimOf,
   transport,
 } from "../support/machine.ts";
+import { shift } from "../support/clock.ts";
 
 const GIB = 2 ** 30;
 const MACHINE_TIME = "2026-01-02T03:04:05Z";
@@ -230,14 +231,13 @@ describe("a steady heartbeat", () => {
 
 describe("a status that is written because its time has come", () => {
   it("costs no row, and an eviction after the next renewal does not repeat it", async () => {
-    vi.useFakeTimers({ toFake: ["Date"] });
     const name = "periodic";
     const { report } = await steady(name);
     const rows = await rowsOf(name);
     // The period of 5 minutes is shifted by up to half of it; the lease is renewed all the time.
     const status: string[] = [];
     for (let beat = 0; beat < 46; beat++) {
-      vi.setSystemTime(Date.now() + 10_000);
+      shift(10_000);
       await report(facts(name), HEALTHY);
       status.push(...(await requestsAbout(name)).filter((request) => request.endsWith("/status")));
     }
@@ -249,7 +249,6 @@ describe("a status that is written because its time has come", () => {
     await requestsAbout(name);
     await report(facts(name), HEALTHY);
     expect(await requestsAbout(name)).toEqual([`GET ${leasePath(name)}`, `PUT ${leasePath(name)}`]);
-    vi.useRealTimers();
   });
 });
 
@@ -258,26 +257,24 @@ describe("a clock that is put back after a status was written for its time alone
     ["warm", false],
     ["evicted", true],
   ])("moves no heartbeat back, object %s", async (heat, cold) => {
-    vi.useFakeTimers({ toFake: ["Date"] });
     const name = `put-back-${heat}`;
     const { report } = await steady(name);
     const heartbeat = async () => (await getNode(name)).status?.conditions?.at(-1)?.lastHeartbeatTime ?? "";
     const first = await heartbeat();
     for (let beats = 0; (await heartbeat()) === first && beats < 50; beats++) {
-      vi.setSystemTime(Date.now() + 10_000);
+      shift(10_000);
       await report(facts(name), HEALTHY);
     }
     await report(facts(name), HEALTHY);
     const written = await heartbeat();
     expect(written > first).toBe(true);
     if (cold) await evictDurableObject(objectOf(name));
-    vi.setSystemTime(Date.now() - 20_000);
+    shift(-20_000);
     for (let beats = 0; beats < 3; beats++) {
       await report(facts(name), UNDER_PRESSURE);
       await report(facts(name), HEALTHY);
       expect((await heartbeat()) >= written).toBe(true);
     }
-    vi.useRealTimers();
   });
 });
 

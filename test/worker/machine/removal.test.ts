@@ -9,6 +9,7 @@ import type { Environment } from "../../../worker/env.ts";
 import { kubeConnector } from "../../../worker/kube/connect.ts";
 import type { RequestKind } from "../../../worker/kube/kube-client.ts";
 import { Removal, type RemovalDependencies, type RemovedBy } from "../../../worker/machine/removal.ts";
+import { setClock } from "../support/clock.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 const NODE = "/api/v1/nodes/edge-1";
@@ -150,7 +151,7 @@ const LOOK = [`GET ${NODE}`, `GET ${LEASE}`];
 const BOTH = [...LOOK, `DELETE ${LEASE} lease-1`, `DELETE ${NODE} node-1`];
 
 async function removed(cluster: Cluster, machine: Machine = {}, by: RemovedBy = OPERATOR) {
-  vi.spyOn(Date, "now").mockReturnValue(NOW_MS);
+  setClock(NOW_MS);
   const { removal, ...seen } = removalIn(cluster, machine);
   const outcome = await removal.remove("edge-1", by);
   return { ...seen, outcome };
@@ -322,7 +323,7 @@ describe("an alarm that completes a removal", () => {
     ["the apiserver fails → tried again in a while", { node: FAILURE(500) }, {}, false],
     ["a variable cannot be read → tried again in a while", {}, { isConfigured: false }, false],
   ])("%s", async (_, cluster, machine, forgets) => {
-    vi.spyOn(Date, "now").mockReturnValue(NOW_MS);
+    setClock(NOW_MS);
     vi.spyOn(console, "error").mockReturnValue(undefined);
     const { removal, atLatest, done } = removalIn(cluster, machine);
     const forget = vi.fn(() => Promise.resolve());

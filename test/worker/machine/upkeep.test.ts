@@ -16,6 +16,7 @@ import {
   shimOf,
 } from "../support/machine.ts";
 import { keptRecords } from "../support/kept-records.ts";
+import { setClock, shift } from "../support/clock.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 
@@ -35,7 +36,7 @@ interface Situation {
 }
 
 function upkeepOf({ records = {}, eventsWait = false, kubeUrl = "https://kube.test", ...more }: Situation) {
-  vi.spyOn(Date, "now").mockReturnValue(NOW_MS);
+  setClock(NOW_MS);
   const [fetch, atLatest, flush] = [vi.fn(), vi.fn(), vi.fn()];
   flush.mockImplementation(() =>
     more.flushFails ? Promise.reject(new Error("broken")) : Promise.resolve(null),
@@ -137,7 +138,6 @@ describe("a report", () => {
 describe("a registration", () => {
   const before = { NODE_WATCH: env.NODE_WATCH, CLUSTER: env.CLUSTER };
   afterEach(() => {
-    vi.useRealTimers();
     Object.assign(env, before);
   });
 
@@ -150,11 +150,8 @@ describe("a registration", () => {
       return new Promise(() => undefined);
     };
     Object.assign(env, { NODE_WATCH: "on", CLUSTER: { getByName: () => ({ standing }) } });
-    // Nothing is given up, however long it takes.
-    vi.useFakeTimers({ toFake: ["setTimeout"] });
     expect(await shimOf(machine)(facts(name), HEALTHY)).toMatchObject({ value: { phase: "registered" } });
     expect(asked).toEqual([name]);
-    await vi.advanceTimersByTimeAsync(1000);
   });
 });
 
@@ -187,14 +184,12 @@ describe("a notice that somebody else has changed the Node", () => {
 
   /** A machine that is registered and quiet; by a clock that the test moves. */
   async function steady(name: string) {
-    let atMs = Date.now();
-    vi.spyOn(Date, "now").mockImplementation(() => atMs);
     const report = shimOf(await enrolled(name));
     const send = () => report(facts(name), HEALTHY);
     await send();
     await send();
     await requestsAbout(name);
-    return { send, pass: (ms: number) => void (atMs += ms) };
+    return { send, pass: shift };
   }
 
   async function changed(name: string, change: (node: Node) => object, manager = "kubectl"): Promise<Node> {
@@ -411,13 +406,11 @@ describe("a notice that somebody else has changed the Node", () => {
     ["revoked", ({ name }: Machine) => operator("POST", `/v1/nodes/${name}/revoke`)],
   ])("its machines are %s → nothing is written", async (how, make) => {
     const name = `notice-${how}`;
-    let atMs = Date.now();
-    vi.spyOn(Date, "now").mockImplementation(() => atMs);
     const machine = await enrolled(name);
     const report = shimOf(machine);
     // The second one waits for the events of the first.
     for (let each = 0; each < 2; each++) await report(facts(name), HEALTHY);
-    await make(machine, (ms) => void (atMs += ms));
+    await make(machine, shift);
     const node = await changed(name, withoutLabel);
     const requests = await requestsAfter(name, () => objectOf(name).noticeNode(node));
     expect(requests).toEqual([]);

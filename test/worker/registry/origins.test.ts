@@ -10,6 +10,7 @@ import { listOrigins, noteOrigin } from "../../../worker/registry/origins.ts";
 import { ORIGIN, VIEW_SECRET } from "../support/constants.ts";
 import { type EnrolledMachine, enrolled, operator, send } from "../support/machine.ts";
 import { reportBody, reportHeaders } from "../support/posting.ts";
+import { setClock } from "../support/clock.ts";
 
 const OTHER = "https://other.test";
 const GONE = "https://gone.test";
@@ -18,7 +19,7 @@ const DAY_MS = 24 * 3600 * 1000;
 const HOUR_MS = 3600 * 1000;
 const START_MS = Date.UTC(2026, 5, 1);
 const at = (ms: number) => new Date(START_MS + ms).toISOString();
-const setClock = (ms: number) => vi.spyOn(Date, "now").mockReturnValue(START_MS + ms);
+const setTo = (ms: number) => setClock(START_MS + ms);
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -60,18 +61,18 @@ const timesOf = async (name: string) => {
 
 describe("a machine that reports", () => {
   it("by one origin, then by the other → counts for the other one, at once; both stay good", async () => {
-    setClock(0);
+    setTo(0);
     const machine = await enrolled("origin-moves");
     expect(await report(machine)).toBe(200);
     expect(await timesOf("origin-moves")).toEqual([at(0), undefined]);
-    setClock(1000);
+    setTo(1000);
     expect(await report(machine, OTHER)).toBe(200);
     expect(await timesOf("origin-moves")).toEqual([undefined, at(1000)]);
     expect(await report(machine)).toBe(200);
   });
 
   it("by both in turns → counts for the one it came back to within an hour, with no row for each report", async () => {
-    setClock(0);
+    setTo(0);
     const machine = await enrolled("origin-turns");
     const confirm = vi.spyOn(RegistryObject.prototype, "confirm");
     const seen: (string | undefined)[][] = [];
@@ -83,7 +84,7 @@ describe("a machine that reports", () => {
       [HOUR_MS, ORIGIN],
       [HOUR_MS + 1000, ORIGIN],
     ] as const) {
-      setClock(ms);
+      setTo(ms);
       expect(await report(machine, aud)).toBe(200);
       seen.push(await timesOf("origin-turns"));
     }
@@ -94,12 +95,12 @@ describe("a machine that reports", () => {
   });
 
   it("day after day → noted once a day, also where its object is evicted", async () => {
-    setClock(0);
+    setTo(0);
     const machine = await enrolled("origin-daily");
     const confirm = vi.spyOn(RegistryObject.prototype, "confirm");
     const seen: (string | undefined)[] = [];
     for (const ms of [0, 10_000, DAY_MS - 1, DAY_MS, DAY_MS + 10_000, 2 * DAY_MS]) {
-      setClock(ms);
+      setTo(ms);
       expect(await report(machine)).toBe(200);
       seen.push((await timesOf("origin-daily"))[0]);
       await evictDurableObject(env.NODES.getByName("origin-daily"));
@@ -109,19 +110,19 @@ describe("a machine that reports", () => {
   });
 
   it("while the registry does not answer → is answered, and the registry is left alone for an hour", async () => {
-    setClock(0);
+    setTo(0);
     const machine = await enrolled("origin-alone");
     await report(machine);
     const confirm = vi.spyOn(RegistryObject.prototype, "confirm").mockImplementation(() => {
       throw new Error("overloaded");
     });
     for (const ms of [DAY_MS, DAY_MS + 10_000, DAY_MS + 20_000]) {
-      setClock(ms);
+      setTo(ms);
       expect(await report(machine)).toBe(200);
     }
     expect(confirm).toHaveBeenCalledTimes(1);
     confirm.mockRestore();
-    setClock(DAY_MS + HOUR_MS);
+    setTo(DAY_MS + HOUR_MS);
     expect(await report(machine)).toBe(200);
     expect(await timesOf("origin-alone")).toEqual([at(DAY_MS + HOUR_MS), undefined]);
   });

@@ -1,5 +1,5 @@
 // What join tokens give, allow and forbid; how operators see and revoke them.
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import type { ListedToken, MintedToken } from "../../../shared/protocol/operator-answers.ts";
 import {
@@ -12,6 +12,7 @@ import {
   operator,
   shimOf,
 } from "../support/machine.ts";
+import { shift } from "../support/clock.ts";
 
 const GOOD = { names: "token-*", expiresInSeconds: 60, uses: 1 };
 const NODE_TAINT = { key: "example.com/shop", value: "7", effect: "NoSchedule" as const };
@@ -27,10 +28,6 @@ async function listed(id: string): Promise<ListedToken | undefined> {
   const { body } = await operator<{ tokens: ListedToken[] }>("GET", "/v1/tokens");
   return body.tokens.find((token) => token.id === id);
 }
-
-afterEach(() => {
-  vi.useRealTimers();
-});
 
 describe("a token with labels and taints", () => {
   it("→ the Node is created with them, and they win over the machine's own", async () => {
@@ -139,11 +136,10 @@ describe("GET /v1/tokens", () => {
   });
 
   it("calls one expired that is", async () => {
-    vi.useFakeTimers({ toFake: ["Date"] });
     const { id } = await minted({ expiresInSeconds: 60 });
-    vi.setSystemTime(Date.now() + 59_999);
+    shift(59_999);
     expect(await listed(id)).toMatchObject({ state: "valid" });
-    vi.setSystemTime(Date.now() + 1);
+    shift(1);
     expect(await listed(id)).toMatchObject({ state: "expired" });
   });
 });

@@ -2,12 +2,13 @@
 // and silence. Nothing is lost by an apiserver that is away or an eviction, and nothing is said twice.
 import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Event, Lease } from "../../../shared/kubernetes/types.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
 import type { HistoryEntry } from "../../../shared/protocol/operator-answers.ts";
 import { ADMIN_SECRET } from "../support/constants.ts";
 import { enrolled, facts, HEALTHY, kube, requestsAbout, send, setFault, shimOf } from "../support/machine.ts";
+import { eventually, shift } from "../support/clock.ts";
 
 const GIB = 2 ** 30;
 const UNDER_PRESSURE: Vitals = { signals: { ...HEALTHY.signals, "memory.available": [1024, 8 * GIB] } };
@@ -53,10 +54,6 @@ const STARTED_AGAIN = [
 ];
 const STARTED = [...STARTED_AGAIN, "NodeReady"];
 
-afterEach(() => {
-  vi.useRealTimers();
-});
-
 describe("a shim whose setup fails", () => {
   const SETUP_ERROR = "Invalid Node Allocatable configuration. Resource memory has a reservation of 1Ei";
   const FAILED: Vitals = { signals: {}, setupError: SETUP_ERROR };
@@ -100,7 +97,7 @@ describe("events", () => {
   it("of a start follow the answer at once, without a report or an alarm, and bear the order of what happened", async () => {
     const report = shimOf(await enrolled("events-start"));
     await report(facts("events-start"), HEALTHY);
-    await vi.waitFor(async () => expect(await eventsOf("events-start")).toEqual(STARTED));
+    await eventually(async () => expect(await eventsOf("events-start")).toEqual(STARTED));
   });
 
   it("of a start whose apiserver fails meanwhile → wait for the alarm", async () => {
@@ -210,6 +207,7 @@ describe("events", () => {
     booted.machine!.bootID = "b-2";
     // A machine boots for longer than its object stays awake.
     await evictDurableObject(objectOf("events-reboot"));
+    shift(60_000);
     const restarted = shimOf(machine, "start-2");
     await restarted(booted, HEALTHY);
     await restarted(booted, HEALTHY);
@@ -295,11 +293,12 @@ describe("GET /v1/nodes/:name/history", () => {
     const { report } = await settled("history-away");
     await setFault("history-away", "html");
     await report(facts("history-away"), HEALTHY);
+    shift(1000);
     await setFault("history-away", "");
     await report(facts("history-away"), HEALTHY);
     expect(await textsOf("history-away", "apiserver")).toEqual([
       expect.stringMatching(
-        /^apiserver unreachable → registered: away from 20[\d:TZ-]{18} to 20[\d:TZ-]{18}$/,
+        /^apiserver unreachable → registered: away from 21[\d:TZ-]{18} to 21[\d:TZ-]{18}$/,
       ),
       "registered → apiserver unreachable",
     ]);
@@ -332,10 +331,9 @@ describe("silence", () => {
 
   it("of a machine that its object remembers → noted by the alarm, with its last words; heard of again → noted", async () => {
     const name = "silent-warm";
-    vi.useFakeTimers({ toFake: ["Date"] });
     const { report } = await settled(name);
     await report(facts(name), SHUTTING_DOWN);
-    vi.setSystemTime(Date.now() + 5 * 60_000);
+    shift(5 * 60_000);
     await ring(name);
     expect(await textsOf(name, "silence")).toEqual([
       expect.stringMatching(/^silent since .*Z; last said: Ready False: node is shutting down$/),
@@ -351,18 +349,16 @@ describe("silence", () => {
     const name = "silent-cold";
     await settled(name);
     await evictDurableObject(objectOf(name));
-    vi.useFakeTimers({ toFake: ["Date"] });
-    vi.setSystemTime(Date.now() + 5 * 60_000);
+    shift(5 * 60_000);
     await ring(name);
     expect(await textsOf(name, "silence")).toHaveLength(1);
   });
 
   it("is none within a lease duration, and an alarm renews no lease", async () => {
     const name = "silent-not";
-    vi.useFakeTimers({ toFake: ["Date"] });
     await settled(name);
     const before = await kube<Lease>("GET", leasePath(name));
-    vi.setSystemTime(Date.now() + 39_000);
+    shift(39_000);
     await ring(name);
     expect(await textsOf(name, "silence")).toEqual([]);
     expect(await kube<Lease>("GET", leasePath(name))).toEqual(before);
@@ -374,14 +370,13 @@ describe("silence", () => {
     await setFault(name, "html");
     await report(facts(name), HEALTHY);
     await evictDurableObject(objectOf(name));
-    vi.useFakeTimers({ toFake: ["Date"] });
-    vi.setSystemTime(Date.now() + 5 * 60_000);
+    shift(5 * 60_000);
     await ring(name);
     expect(await textsOf(name, "silence")).toEqual([]);
     await setFault(name, "");
     await ring(name);
     expect(await textsOf(name, "silence")).toEqual([]);
-    vi.setSystemTime(Date.now() + 41_000);
+    shift(41_000);
     await ring(name);
     expect(await textsOf(name, "silence")).toHaveLength(1);
   });

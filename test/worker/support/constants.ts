@@ -9,5 +9,7 @@ export const KUBE_TOKEN = "a-token-that-exists-in-tests-only";
 export const FAULTS_PATH = "/faults";
 /** GET ?name=NODE answers the requests about a Node since the last time, as ["PUT /apis/…", …]. */
 export const REQUESTS_PATH = "/requests";
+/** GET ?name=NODE answers how many requests about a Node have hung so far. */
+export const HANGS_PATH = "/hangs";
 /** GET ?name=NODE answers all writes about a Node that took effect, oldest first; with &kind=Lease those of its lease. */
 export const WRITES_PATH = "/writes";

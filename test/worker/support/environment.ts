@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { createApiserver } from "../../../infra/local/apiserver/apiserver.ts";
 import { openStore } from "../../../infra/local/apiserver/store.ts";
-import { FAULTS_PATH, KUBE_TOKEN, REQUESTS_PATH, WRITES_PATH } from "./constants.ts";
+import { FAULTS_PATH, HANGS_PATH, KUBE_TOKEN, REQUESTS_PATH, WRITES_PATH } from "./constants.ts";
 import type { Fault, Write } from "./fault.ts";
 
 const apiserver = createApiserver({
@@ -39,13 +39,15 @@ interface Asked {
   requests: string[];
   /** All that took effect. */
   writes: Write[];
+  /** Requests that hung. */
+  hangs: number;
   /** What takes effect once a GET has been answered. */
   late: (() => Promise<unknown>)[];
 }
 const askedOf = new Map<string, Asked>();
 
 function askedAbout(name: string): Asked {
-  const known = askedOf.get(name) ?? { requests: [], writes: [], late: [] };
+  const known = askedOf.get(name) ?? { requests: [], writes: [], hangs: 0, late: [] };
   askedOf.set(name, known);
   return known;
 }
@@ -83,7 +85,8 @@ export async function kube(request: Request): Promise<Response> {
   const active = faultOf(name, line);
   const late = method === "GET" ? asked.late.splice(0) : [];
   if (active?.fault.kind === "effect comes late") asked.late.push(askAndNote);
-  const answer = await (active ? faulty(active, askAndNote) : askAndNote());
+  const onHang = () => void asked.hangs++;
+  const answer = await (active ? faulty(active, askAndNote, onHang) : askAndNote());
   for (const effect of late) await effect();
   return url.searchParams.has("watch") ? begun(answer) : answer;
 }
@@ -103,6 +106,8 @@ function answerTest({ pathname, searchParams }: URL, body: string): Response | u
       return setFault(name, JSON.parse(body) as Fault | null);
     case REQUESTS_PATH:
       return Response.json(askedAbout(name).requests.splice(0));
+    case HANGS_PATH:
+      return Response.json(askedAbout(name).hangs);
     case WRITES_PATH: {
       const kind = searchParams.get("kind");
       return Response.json(
@@ -133,17 +138,24 @@ function faultOf(name: string, line: string): ActiveFault | undefined {
   return met >= after && met < after + times ? active : undefined;
 }
 
-async function faulty({ fault, over }: ActiveFault, ask: () => Promise<Response>): Promise<Response> {
+async function faulty(
+  { fault, over }: ActiveFault,
+  ask: () => Promise<Response>,
+  onHang: () => void,
+): Promise<Response> {
   switch (fault.kind) {
     case "hangs":
+      onHang();
       await over;
       return gatewayTimeout();
     case "hangs after its effect":
       await ask();
+      onHang();
       await over;
       return gatewayTimeout();
     case "answers late": {
       const answer = await ask();
+      onHang();
       await over;
       return answer;
     }

@@ -1,6 +1,6 @@
 // A machine and an operator as the Worker's tests need them: real keys, real requests, whatever they say.
 import { exports, env } from "cloudflare:workers";
-import { expect, vi } from "vitest";
+import { expect } from "vitest";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
 import { enrol } from "../../../node-shim/worker-link/requests.ts";
@@ -9,6 +9,7 @@ import { type MachineKey, makeMachineKey } from "../../../node-shim/identity/mac
 import {
   ADMIN_SECRET,
   FAULTS_PATH,
+  HANGS_PATH,
   KUBE_TOKEN,
   KUBE_URL,
   ORIGIN,
@@ -16,6 +17,7 @@ import {
   WRITES_PATH,
 } from "./constants.ts";
 import type { Fault, Write } from "./fault.ts";
+import { eventually, passPause, passTimer } from "./clock.ts";
 
 export { facts, HEALTHY } from "./facts.ts";
 
@@ -119,10 +121,7 @@ export function shimOf(
 
 /** Until the fleet index was told all that the machine's object knows, which it is in the background. */
 export async function indexIsTold(name: string): Promise<void> {
-  await vi.waitFor(async () => expect(await env.NODES.getByName(name).toldSummary()).not.toBeNull(), {
-    timeout: 60_000,
-    interval: 10,
-  });
+  await eventually(async () => expect(await env.NODES.getByName(name).toldSummary()).not.toBeNull());
 }
 
 /** What the apiserver answers its administrator. */
@@ -148,6 +147,26 @@ function faultNamed(fault: Fault | string): Fault | null {
 export async function writesAbout(name: string, kind?: "Lease"): Promise<Write[]> {
   const query = new URLSearchParams({ name, ...(kind && { kind }) }).toString();
   return (await KUBE.fetch(`${KUBE_URL}${WRITES_PATH}?${query}`)).json<Write[]>();
+}
+
+/** Requests about each Node that hung, and whose deadline has passed. */
+const passed = new Map<string, number>();
+
+/** Returns the result of work that asks about a Node. Where a request hangs, its deadline passes; where an object pauses, so does that. */
+export async function inItsTime<T>(name: string, work: Promise<T>): Promise<T> {
+  const query = new URLSearchParams({ name }).toString();
+  const hangs = async () => (await KUBE.fetch(`${KUBE_URL}${HANGS_PATH}?${query}`)).json<number>();
+  let isOver = false;
+  const over = () => void (isOver = true);
+  work.then(over, over);
+  while (!isOver) {
+    const before = passed.get(name) ?? 0;
+    if ((await hangs()) > before) {
+      passed.set(name, before + 1);
+      await passTimer();
+    } else await passPause();
+  }
+  return work;
 }
 
 /** What the Worker asked the apiserver about a Node since the last call: `["PUT /apis/…", …]`. */

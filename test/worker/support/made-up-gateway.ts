@@ -11,7 +11,7 @@ import { GatewayCounters } from "../../../worker/gateway/counters.ts";
 import { Gateway } from "../../../worker/gateway/gateway.ts";
 import type { LeasePut } from "../../../worker/gateway/put-lease.ts";
 import type { ServerSocket, OpenedSocket } from "../../../worker/gateway/sockets.ts";
-import { ownTimer } from "../../../worker/kube/deadline.ts";
+import { after } from "../../../worker/clock.ts";
 import type { Baton } from "../../../worker/machine/baton.ts";
 import type {
   LendingMachine,
@@ -184,7 +184,7 @@ export class MadeUpGateway {
       },
       size: () => this.size,
       counters: this.counters,
-      timer: ownTimer,
+      timer: after,
       nowMs: () => this.nowMs,
       random: () => 0.5,
       nonce: () => `nonce-${String(++this.#nonces).padStart(16, "0")}`,

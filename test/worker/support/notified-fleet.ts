@@ -7,6 +7,7 @@ import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
 import { Notifications } from "../../../worker/fleet/notifications.ts";
 import { Outages } from "../../../worker/fleet/outages.ts";
 import { FLEET_START_MS, machineName, tellingOf } from "./made-up-fleet.ts";
+import { outlasting } from "./clock.ts";
 
 /** What a receiver does with a letter: HTTP's status, or something else than an answer. */
 export type Behaviour = number | "hangs" | "unreachable" | (() => Response);
@@ -141,7 +142,7 @@ function fleetOver(storage: DurableObjectStorage): NotifiedFleet {
         const dueMs = notifications.duty().dueMs();
         if (dueMs === null || dueMs > untilMs) break;
         state.nowMs = Math.max(state.nowMs, dueMs);
-        await notifications.duty().run();
+        await outlasting(Promise.resolve(notifications.duty().run()));
       }
       state.nowMs = untilMs;
     },

@@ -1,0 +1,17 @@
+// The cluster's object at its watch, in the time of the test.
+import { runDurableObjectAlarm } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { clusterObject } from "../../../worker/env.ts";
+import { eventually, passPause } from "./clock.ts";
+
+/** The alarm in progress: it ends with its watch. */
+let watching: Promise<unknown> | undefined;
+
+/** Looks until `look` throws nothing. The cluster's object watches, and time passes while objects pause. */
+export const whileWatched = <T>(look: () => T | Promise<T>): Promise<T> =>
+  eventually(look, async () => {
+    watching ??= runDurableObjectAlarm(clusterObject(env))
+      .catch(() => undefined)
+      .finally(() => (watching = undefined));
+    await passPause();
+  });

@@ -1,0 +1,21 @@
+// The Worker's clock and its timers: no other file of the Worker asks for the time or starts a timer, so that tests can put
+// a virtual clock in place of this file (test/worker/support/clock.ts).
+import { sharedTimer, type Timer } from "./kube/shared-timer.ts";
+
+/** Returns milliseconds since 1970. */
+export const currentMs = (): number => Date.now();
+
+export type { Timer };
+
+/** workerd keeps about 270 bytes of a cancelled timer until the object leaves memory: use oneTimer where calls are many. */
+export const after: Timer = (ms, ring) => {
+  const timer = setTimeout(ring, ms);
+  return () => clearTimeout(timer);
+};
+
+/** Resolves after `ms` milliseconds. */
+export const pause = (ms: number): Promise<void> => new Promise((resolve) => void after(ms, resolve));
+
+/** Returns a Timer for all that one object waits for: its calls are late by `tickMs` at most. */
+export const oneTimer = (tickMs: number): Timer =>
+  sharedTimer(tickMs, currentMs, (tick, ms) => void setTimeout(tick, ms));
