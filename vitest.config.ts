@@ -2,8 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { dirname, resolve } from "node:path";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
-import type { Plugin } from "vite";
-import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+import { defineConfig, type Plugin, type TestProjectInlineConfiguration } from "vitest/config";
 import { testSecrets, testVariables } from "./test/worker/support/bindings.ts";
 
 Object.assign(process.env, testSecrets);

@@ -80,6 +80,7 @@ it("after ticks that were slower than the shim waits → the next report is take
   await machine.well();
   await Promise.all(underway);
   machine.deliver = transport;
+  putClock().shift(10_000);
   expect(await requestsOfReport(machine)).toBe(1);
 });
 

@@ -153,7 +153,7 @@ beforeEach(() => void vi.spyOn(console, "log").mockReturnValue());
 afterEach(() => void vi.restoreAllMocks());
 
 let runs = 0;
-const RUNS = 60;
+const RUNS = 15;
 it("any twelve of these → renewed by what it says alone, in order, each event once, and right in the end", async () => {
   const happenings = fc.array(fc.constantFrom(...HAPPENINGS), { minLength: 6, maxLength: 16 });
   const property = fc.asyncProperty(happenings, async (happened) => {
@@ -177,5 +177,5 @@ it("any twelve of these → renewed by what it says alone, in order, each event 
     } as unknown as WatchedMachine);
     vi.restoreAllMocks();
   });
-  await fc.assert(property, { numRuns: RUNS, ...(RUNS < 20 && { seed: 18 }) });
+  await fc.assert(property, { numRuns: RUNS });
 });

@@ -2,9 +2,15 @@
 import { beforeEach, describe, expect, it, test } from "vitest";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import { type ChangeKind, NOTICE_LIMITS, Notices } from "../../../worker/cluster/notices.ts";
-import { currentMs, pass, pause, stopClock, timers } from "../support/clock.ts";
+import { pass as passDeadlines, timers } from "../support/clock.ts";
+import { virtualTime } from "../support/virtual-time.ts";
 
-beforeEach(() => stopClock(0));
+let time: ReturnType<typeof virtualTime>;
+beforeEach(() => {
+  time = virtualTime(0);
+});
+
+const pass = (ms: number) => time.pass(ms);
 
 const nodeOf = (name: string, version = "1"): Node => ({ metadata: { name, resourceVersion: version } });
 const names = (count: number, prefix = "node") =>
@@ -31,14 +37,14 @@ function opened({ strangers = [], tell, known }: Situation = {}) {
       return known ? known(some) : Promise.resolve(some.filter((name) => !strangers.includes(name)));
     },
     tell: async (name, node) => {
-      told.push({ name, node, atMs: Date.now() });
+      told.push({ name, node, atMs: time.nowMs() });
       calls.push(`tell ${name}`);
       await tell?.(name);
     },
     onTelling: (name) => void calls.push(`telling ${name}`),
     onTold: (name) => void calls.push(`told ${name}`),
-    nowMs: currentMs,
-    pause,
+    nowMs: time.nowMs,
+    pause: time.pause,
     log: (line) => void lines.push(line),
   });
   const open = () => notices.open(() => void spent++);
@@ -111,7 +117,7 @@ describe("a change", () => {
   });
 });
 
-const pass1s = () => pause(1000);
+const pass1s = () => time.pause(1000);
 
 describe("a machine", () => {
   it("that the registry does not know → its object is not woken, and that is all", async () => {
@@ -264,7 +270,7 @@ describe("at most", () => {
   it("so many do not keep a deletion or a cordon waiting", async () => {
     const { put, told } = opened();
     await givenUp(put, unknownAtOnce + 1);
-    const [fromMs, before] = [Date.now(), told.length];
+    const [fromMs, before] = [time.nowMs(), told.length];
     put("gone", "gone");
     put("cordoned");
     await pass(1000);
@@ -304,7 +310,7 @@ describe("between turns", () => {
       begun,
     ]);
     await pass(60_000);
-    expect([order().length, timers()]).toEqual([begun, 0]);
+    expect([order().length, time.waiting()]).toEqual([begun, 0]);
   });
 
   it.each<[situation: string, more: Situation, message: string]>([
@@ -318,8 +324,9 @@ describe("between turns", () => {
       await pass(50);
       let isClosed = false;
       void notices.close().then(() => (isClosed = true));
-      await pass(7900);
+      await passDeadlines(7950);
       expect(isClosed).toBe(false);
+      await passDeadlines(50);
       await pass(100);
       expect([isClosed, notices.waits("a"), timers()]).toEqual([true, true, 0]);
       expect(lines).toEqual([expect.objectContaining({ message, error: "Error: no answer in time" })]);
@@ -336,7 +343,7 @@ describe("between turns", () => {
     let isOver = false;
     void notices.finish().then(() => (isOver = true));
     await pass(40_000);
-    expect([isOver, notices.size, timers()]).toEqual([true, 1, 0]);
+    expect([isOver, notices.size, time.waiting()]).toEqual([true, 1, 0]);
     expect(order().filter((name) => name !== "bad")).toHaveLength(NOTICE_LIMITS.unknownAtOnce + 2);
   });
 });

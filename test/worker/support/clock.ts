@@ -61,7 +61,7 @@ export const setClock = (atMs: number): void => void vi.setSystemTime(atMs);
 export const timers = (): number => waiting.size;
 
 /** Gives way to what goes on elsewhere: in objects, at the apiserver. */
-const turn = () => new Promise<void>((resolve) => void setTimeout(resolve, 1));
+const turn = () => new Promise<void>((resolve) => void setTimeout(resolve, 0));
 
 const first = (all: Iterable<Waiting>) =>
   [...all].reduce<Waiting | undefined>((a, b) => (a && a.atMs <= b.atMs ? a : b), undefined);
@@ -95,11 +95,17 @@ export async function during<T>(ms: number, work: Promise<T>): Promise<T> {
 
 /** Lets time pass while the work pauses. Deadlines of requests that are under way do not ring. */
 export async function passing<T>(work: Promise<T>): Promise<T> {
-  let isOver = false;
-  const over = () => void (isOver = true);
-  work.then(over, over);
-  while (!isOver) await passPause();
+  const state = stateOf(work);
+  while (!state.isOver) await passPause();
   return work;
+}
+
+/** Whether work is over, at any time. */
+export function stateOf(work: Promise<unknown>): { isOver: boolean } {
+  const state = { isOver: false };
+  const over = () => void (state.isOver = true);
+  work.then(over, over);
+  return state;
 }
 
 /** Enough for all that follows from one timer where nothing but promises is waited for. */
@@ -107,14 +113,12 @@ const PROMISES = 200;
 
 /** Lets time pass until work is done that waits for nothing but promises and timers. */
 export async function outlasting<T>(work: Promise<T>): Promise<T> {
-  let isOver = false;
-  const over = () => void (isOver = true);
-  work.then(over, over);
+  const state = stateOf(work);
   for (;;) {
-    for (let each = 0; each < PROMISES && !isOver; each++) await Promise.resolve();
-    if (isOver) return work;
+    for (let each = 0; each < PROMISES && !state.isOver; each++) await Promise.resolve();
+    if (state.isOver) return work;
     await turn();
-    const next = isOver ? undefined : first(waiting);
+    const next = state.isOver ? undefined : first(waiting);
     if (next) await ring(next);
   }
 }

@@ -17,7 +17,7 @@ import {
   WRITES_PATH,
 } from "./constants.ts";
 import type { Fault, Write } from "./fault.ts";
-import { eventually, passPause, passTimer } from "./clock.ts";
+import { eventually, passPause, passTimer, stateOf } from "./clock.ts";
 
 export { facts, HEALTHY } from "./facts.ts";
 
@@ -156,10 +156,8 @@ const passed = new Map<string, number>();
 export async function inItsTime<T>(name: string, work: Promise<T>): Promise<T> {
   const query = new URLSearchParams({ name }).toString();
   const hangs = async () => (await KUBE.fetch(`${KUBE_URL}${HANGS_PATH}?${query}`)).json<number>();
-  let isOver = false;
-  const over = () => void (isOver = true);
-  work.then(over, over);
-  while (!isOver) {
+  const state = stateOf(work);
+  while (!state.isOver) {
     const before = passed.get(name) ?? 0;
     if ((await hangs()) > before) {
       passed.set(name, before + 1);

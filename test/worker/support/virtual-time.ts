@@ -10,6 +10,8 @@ export function virtualTime(nowMs: number) {
   };
   const time = {
     nowMs: () => nowMs,
+    /** Number of timers that wait. */
+    waiting: () => timers.length,
     /** The function ends it. */
     after(ms: number, ring: () => void): () => void {
       const timer = { atMs: nowMs + ms, ring };
