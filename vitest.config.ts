@@ -27,12 +27,16 @@ if (process.env["ROLLCALL_SEED"] === "random") {
 const seed = Number(process.env["ROLLCALL_SEED"] ?? 30);
 if (!Number.isInteger(seed)) throw new Error("ROLLCALL_SEED must be a whole number, or random");
 
+/** Real timers ring this many times later: ROLLCALL_SLOWNESS=10 shows that no outcome depends on them. */
+const slowness = Number(process.env["ROLLCALL_SLOWNESS"] ?? 1);
+if (!(slowness > 0)) throw new Error("ROLLCALL_SLOWNESS must be a number above 0");
+
 /** No outcome depends on how fast a machine is; the timeouts only end what hangs. */
 const common = {
   testTimeout: 120_000,
   hookTimeout: 120_000,
-  setupFiles: "test/seed-setup.ts",
-  provide: { seed },
+  setupFiles: "test/set-up.ts",
+  provide: { seed, slowness },
 };
 
 /** Suites with a folder of their own, which the quick ones leave out. */

@@ -73,7 +73,8 @@ async function ring(timer: Waiting): Promise<void> {
   vi.setSystemTime(Math.max(currentMs(), timer.atMs));
   timer.isDue = true;
   waiting.delete(timer);
-  for (let looks = 0; looks < MOST_LOOKS && !timer.hasRung; looks++) await turn();
+  for (let looks = 0; looks < MOST_LOOKS && !timer.hasRung; looks++)
+    await new Promise((resolve) => void setTimeout(resolve, LOOK_MS));
   await turn();
 }
 
