@@ -7,11 +7,6 @@ import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import { leave, rotate } from "../../node-shim/worker-link/requests.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import type { AuditEntry, HistoryAnswer } from "../../shared/protocol/operator-answers.ts";
-import { MAX_IMAGE_BYTES } from "../../shared/from-report/reported-status.ts";
-import type { Vitals } from "../../shared/protocol/report.ts";
-import { REGISTRATION_BUDGET } from "../../worker/tick/registration-budget.ts";
-import { MAX_NODE_BYTES, STATUS_BUDGET } from "../../worker/tick/status-budget.ts";
-import type { Write } from "../worker/support/fault.ts";
 import { CHANGES_A_DAY } from "../../worker/registry/audit.ts";
 import { ORIGIN } from "../worker/support/constants.ts";
 import {
@@ -26,9 +21,7 @@ import {
   requestsAbout,
   shimOf,
   transport,
-  writesAbout,
 } from "../worker/support/machine.ts";
-import { shift } from "../worker/support/clock.ts";
 
 const TOO_OFTEN = { status: 429, reason: "rate-limited" };
 const RATE_LIMITED = { ...TOO_OFTEN, retryAfterSeconds: 3600 };
@@ -162,134 +155,6 @@ describe("what an operator sets between two reports, and the machine claims with
     const answer = await report(facts(name, { dropIns: claim() }), HEALTHY);
     expect(answer).toMatchObject({ value: { phase: "registered", ready: true } });
     expect(valueOf(await kube("GET", `/api/v1/nodes/${name}`))).toBe(value);
-  });
-});
-
-describe("a machine whose Node changes with every report", () => {
-  const image = (name: string) => ({ repoDigests: [], repoTags: [name.padEnd(1000, "x")], sizeBytes: 1 });
-  const many = (count: number, turn: number) =>
-    Array.from({ length: count }, (_, at) => image(`${turn}-${at}`));
-  const settingsOf = (name: string) => ({ ...facts(name).settings, nodeStatusMaxImages: 50 });
-  const WITHHELD = "its Node changes too often: what changed is written later";
-  const bytesOf = (writes: readonly Write[]) =>
-    writes.reduce((sum, { object }) => sum + (object.kind === "Node" ? JSON.stringify(object).length : 0), 0);
-  const runtime = { name: "containerd", version: "2.1.0" };
-
-  async function flooding(name: string) {
-    const report = shimOf(await enrolled(name));
-    let turn = 0;
-    return {
-      flood: async (reports: number, vitals: Vitals = HEALTHY, evict = false) => {
-        let answer;
-        for (let sent = 0; sent < reports; sent++) {
-          const what = { settings: settingsOf(name), runtime, images: many(60, turn++) };
-          answer = await report(facts(name, what), vitals);
-          shift(100);
-          if (evict) await evictDurableObject(env.NODES.getByName(name));
-        }
-        return answer;
-      },
-      report,
-    };
-  }
-
-  it.each([
-    ["warm", false],
-    ["evicted after each report", true],
-  ])(
-    "%s → its budget is written and no more; the answer and history say so, the lease goes on",
-    async (how, evict) => {
-      const name = `floods-${how.split(" ")[0]}`;
-      const { flood } = await flooding(name);
-      const answer = await flood(12, HEALTHY, evict);
-      expect(answer).toMatchObject({
-        ok: true,
-        value: { phase: "registered", ready: true, message: WITHHELD },
-      });
-      // The kubelet's own lists of the apiserver are larger than what is sent by its bookkeeping.
-      expect(bytesOf(await writesAbout(name))).toBeLessThan(1.1 * STATUS_BUDGET.bytesAtOnce);
-      const { body } = await operator<HistoryAnswer>("GET", `/v1/nodes/${name}/history?kind=apiserver`);
-      expect(body.entries.map(({ text }) => text)).toContain(WITHHELD);
-      await requestsAbout(name);
-      await flood(1, HEALTHY, evict);
-      expect(await requestsAbout(name)).toContainEqual(expect.stringMatching(/^PUT .*leases/));
-    },
-  );
-
-  it("that stops being Ready → is written at once; Ready again → waits", async () => {
-    const name = "floods-and-fails";
-    const { flood } = await flooding(name);
-    await flood(12);
-    const failing = { ...HEALTHY, errors: { runtime: ["gone"] } };
-    expect(await flood(1, failing)).toMatchObject({ value: { ready: false } });
-    const conditions = async () =>
-      (await kube("GET", `/api/v1/nodes/${name}`)).status?.conditions?.find(({ type }) => type === "Ready")
-        ?.status;
-    expect(await conditions()).toBe("False");
-    expect(await flood(3)).toMatchObject({ value: { ready: false, message: WITHHELD } });
-    expect(await conditions()).toBe("False");
-  });
-
-  it("what was withheld comes with a later write", async () => {
-    const name = "floods-and-stops";
-    const { flood, report } = await flooding(name);
-    await flood(12);
-    shift(600_000);
-    const quiet = facts(name, { settings: settingsOf(name), runtime, images: [image("last")] });
-    const answer = await report(quiet, HEALTHY);
-    expect(answer).toMatchObject({ value: { ready: true } });
-    expect(answer).not.toHaveProperty("value.message");
-    const { status } = await kube("GET", `/api/v1/nodes/${name}`);
-    expect(status?.images).toEqual([expect.objectContaining({ names: ["last".padEnd(1000, "x")] })]);
-  });
-
-  it("with more images than a Node has room for → the largest ones, and it says so", async () => {
-    const name = "many-images";
-    const report = shimOf(await enrolled(name));
-    const what = facts(name, { settings: settingsOf(name), runtime, images: many(60, 0) });
-    expect(await report(what, HEALTHY)).toMatchObject({ ok: true });
-    expect(await report(what, HEALTHY)).toMatchObject({
-      value: { ready: true, message: `left out of its Node: images beyond ${MAX_IMAGE_BYTES} bytes` },
-    });
-    const node = await kube("GET", `/api/v1/nodes/${name}`);
-    expect(node.status?.images).toHaveLength(Math.floor(MAX_IMAGE_BYTES / (1000 + 3 + 48)));
-    expect(JSON.stringify(node).length).toBeLessThan(MAX_NODE_BYTES);
-  });
-
-  it("whose Node would be too large → is not written so, and says why; the lease goes on", async () => {
-    const name = "too-large";
-    const report = shimOf(await enrolled(name));
-    await report(facts(name, { runtime }), HEALTHY);
-    const inUse = Array.from({ length: 120 }, (_, at) => `kubernetes.io/csi/${at}`.padEnd(1000, "x"));
-    const answer = await report(facts(name, { runtime, volumes: { synced: true, inUse } }), HEALTHY);
-    expect(answer).toMatchObject({
-      value: {
-        phase: "registered",
-        ready: true,
-        message: expect.stringContaining(`larger than ${MAX_NODE_BYTES} bytes`),
-      },
-    });
-    expect((await kube("GET", `/api/v1/nodes/${name}`)).status).not.toHaveProperty("volumesInUse");
-  });
-
-  it("that is started all the time → so many registrations, then one a minute; its lease goes on", async () => {
-    const name = "starts-all-the-time";
-    const machine = await enrolled(name);
-    const start = (turn: number) => shimOf(machine, `start-${turn}`)(facts(name), HEALTHY);
-    for (let turn = 0; turn < REGISTRATION_BUDGET.atOnce; turn++)
-      expect(await start(turn)).toMatchObject({ value: { phase: "registered" } });
-    await requestsAbout(name);
-    expect(await start(100)).toMatchObject({
-      value: {
-        phase: "registering",
-        message: "its shim was started too often: it is registered again later",
-      },
-    });
-    // Events of the starts may still be on their way.
-    const requests = (await requestsAbout(name)).filter((request) => !request.includes("/events"));
-    expect(requests).toEqual([expect.stringMatching(/^PUT .*leases/)]);
-    shift(REGISTRATION_BUDGET.everyMs);
-    expect(await start(100)).toMatchObject({ value: { phase: "registered" } });
   });
 });
 

@@ -4,7 +4,6 @@ import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import { clusterObject } from "../../worker/env.ts";
-import { tickingMachine } from "../worker/support/kube-in-between.ts";
 import {
   enrolled,
   facts,
@@ -142,30 +141,5 @@ describe("a Node that is watched", () => {
     await kube("DELETE", nodePath(name));
     await whileWatched(async () => expect(await phaseOf(name)).toBe("node deleted"));
     expect(await isWatched(name)).toBe(false);
-  });
-});
-
-describe("a status that is due", () => {
-  /** A quarter of an hour of heartbeats. */
-  async function readsAndWrites(isWatched: boolean): Promise<{ reads: number; writes: number }> {
-    const name = `due-watched-${isWatched}`;
-    const machine = tickingMachine(name);
-    machine.isWatched = isWatched;
-    await machine.report();
-    await machine.report();
-    const counted = { reads: 0, writes: 0 };
-    for (let each = 0; each < 90; each++) {
-      machine.nowMs += 10_000;
-      await machine.report();
-      counted.reads += machine.requests.filter((request) => request.startsWith("GET")).length;
-      counted.writes += machine.requests.filter((request) => request.startsWith("PATCH")).length;
-    }
-    return counted;
-  }
-
-  it("where its Node is watched → written without reading it; else it is read first", async () => {
-    const [watched, unwatched] = [await readsAndWrites(true), await readsAndWrites(false)];
-    expect([watched.reads, watched.writes > 2]).toEqual([0, true]);
-    expect([unwatched.reads === unwatched.writes, unwatched.writes]).toEqual([true, watched.writes]);
   });
 });

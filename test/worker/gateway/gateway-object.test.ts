@@ -10,13 +10,17 @@ import { eventually } from "../support/clock.ts";
 import { KUBE_TOKEN, KUBE_URL } from "../support/constants.ts";
 import { leaseOf, MachineSocket, openedBy, orderOf } from "../support/made-up-gateway.ts";
 
-// wrangler.toml does not know of it: a deployment may or may not have one.
-const { KUBE } = env as unknown as { KUBE: Fetcher };
+// wrangler.toml does not know of it. Each file has one of its own (set-up.ts).
+const bound = env as unknown as { KUBE: Fetcher };
 const LEASES = `${KUBE_URL}/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases`;
 
 async function apiserver(method: string, url: string, body?: object): Promise<Lease> {
   const headers = { authorization: `Bearer ${KUBE_TOKEN}`, "content-type": "application/json" };
-  const response = await KUBE.fetch(url, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+  const response = await bound.KUBE.fetch(url, {
+    method,
+    headers,
+    ...(body && { body: JSON.stringify(body) }),
+  });
   return response.json();
 }
 

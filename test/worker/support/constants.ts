@@ -5,6 +5,8 @@ export const VIEW_SECRET = "a-view-secret-that-exists-in-tests-only";
 export const METRICS_SECRET = "a-metrics-secret-that-exists-in-tests-only";
 export const KUBE_URL = "https://kube.test";
 export const KUBE_TOKEN = "a-token-that-exists-in-tests-only";
+/** In each request to the apiserver: whose it is. Each test file has an apiserver of its own. */
+export const FILE_HEADER = "x-test-file";
 /** POST ?name=NODE: a Fault as JSON makes the apiserver fail for a Node; with null it is well again. */
 export const FAULTS_PATH = "/faults";
 /** GET ?name=NODE answers the requests about a Node since the last time, as ["PUT /apis/…", …]. */

@@ -3,22 +3,40 @@
 import { randomUUID } from "node:crypto";
 import { createApiserver } from "../../../infra/local/apiserver/apiserver.ts";
 import { openStore } from "../../../infra/local/apiserver/store.ts";
-import { FAULTS_PATH, HANGS_PATH, KUBE_TOKEN, REQUESTS_PATH, WRITES_PATH } from "./constants.ts";
+import { FAULTS_PATH, FILE_HEADER, HANGS_PATH, KUBE_TOKEN, REQUESTS_PATH, WRITES_PATH } from "./constants.ts";
 import type { Fault, Write } from "./fault.ts";
 
-const apiserver = createApiserver({
-  store: openStore(":memory:"),
-  now: () => new Date(),
-  uuid: randomUUID,
-  random: Math.random,
-  after: (ms, ring) => {
-    const timer = setTimeout(ring, ms);
-    // A watch that its test has left must not keep the run from ending.
-    timer.unref();
-    return () => clearTimeout(timer);
-  },
-  adminToken: KUBE_TOKEN,
-});
+/** A test file's apiserver, and what it has seen there: no file sees another one's Nodes. */
+interface Surroundings {
+  apiserver: ReturnType<typeof createApiserver>;
+  /** By the Node's name. */
+  faults: Map<string, ActiveFault>;
+  /** By the Node's name. */
+  askedOf: Map<string, Asked>;
+}
+
+const byFile = new Map<string, Surroundings>();
+
+function surroundingsOf(file: string): Surroundings {
+  const known = byFile.get(file) ?? { apiserver: newApiserver(), faults: new Map(), askedOf: new Map() };
+  byFile.set(file, known);
+  return known;
+}
+
+const newApiserver = () =>
+  createApiserver({
+    store: openStore(":memory:"),
+    now: () => new Date(),
+    uuid: randomUUID,
+    random: Math.random,
+    after: (ms, ring) => {
+      const timer = setTimeout(ring, ms);
+      // A watch that its test has left must not keep the run from ending.
+      timer.unref();
+      return () => clearTimeout(timer);
+    },
+    adminToken: KUBE_TOKEN,
+  });
 
 interface ActiveFault {
   fault: Fault;
@@ -29,9 +47,6 @@ interface ActiveFault {
 }
 
 type Refusal = Extract<Fault, { kind: "status" }>;
-
-/** By the Node's name. */
-const faults = new Map<string, ActiveFault>();
 
 /** What the Worker has asked about a Node, without what the tests ask as administrators. */
 interface Asked {
@@ -44,9 +59,8 @@ interface Asked {
   /** What takes effect once a GET has been answered. */
   late: (() => Promise<unknown>)[];
 }
-const askedOf = new Map<string, Asked>();
 
-function askedAbout(name: string): Asked {
+function askedAbout({ askedOf }: Surroundings, name: string): Asked {
   const known = askedOf.get(name) ?? { requests: [], writes: [], hangs: 0, late: [] };
   askedOf.set(name, known);
   return known;
@@ -66,14 +80,16 @@ function nodeOf(path: string, body: string): string {
 export async function kube(request: Request): Promise<Response> {
   const url = new URL(request.url);
   const body = await request.text();
-  const own = answerTest(url, body);
-  if (own) return own;
   const { method, headers } = request;
-  const ask = () => apiserver.fetch(new Request(request.url, { method, headers, ...(body && { body }) }));
+  const around = surroundingsOf(headers.get(FILE_HEADER) ?? "");
+  const own = answerTest(around, url, body);
+  if (own) return own;
+  const ask = () =>
+    around.apiserver.fetch(new Request(request.url, { method, headers, ...(body && { body }) }));
   if (headers.get("user-agent") !== "rollcall") return ask();
 
   const name = nodeOf(url.pathname, body);
-  const asked = askedAbout(name);
+  const asked = askedAbout(around, name);
   const line = `${method} ${url.pathname}`;
   asked.requests.push(line);
   const askAndNote = async () => {
@@ -82,7 +98,7 @@ export async function kube(request: Request): Promise<Response> {
       asked.writes.push({ request: line, object: (await response.clone().json()) as Write["object"] });
     return response;
   };
-  const active = faultOf(name, line);
+  const active = faultOf(around, name, line);
   const late = method === "GET" ? asked.late.splice(0) : [];
   if (active?.fault.kind === "effect comes late") asked.late.push(askAndNote);
   const onHang = () => void asked.hangs++;
@@ -99,19 +115,23 @@ function begun(answer: Response): Response {
 }
 
 /** What a test asks of its surroundings; undefined: it is for the apiserver. */
-function answerTest({ pathname, searchParams }: URL, body: string): Response | undefined {
+function answerTest(
+  around: Surroundings,
+  { pathname, searchParams }: URL,
+  body: string,
+): Response | undefined {
   const name = searchParams.get("name") ?? "";
   switch (pathname) {
     case FAULTS_PATH:
-      return setFault(name, JSON.parse(body) as Fault | null);
+      return setFault(around, name, JSON.parse(body) as Fault | null);
     case REQUESTS_PATH:
-      return Response.json(askedAbout(name).requests.splice(0));
+      return Response.json(askedAbout(around, name).requests.splice(0));
     case HANGS_PATH:
-      return Response.json(askedAbout(name).hangs);
+      return Response.json(askedAbout(around, name).hangs);
     case WRITES_PATH: {
       const kind = searchParams.get("kind");
       return Response.json(
-        askedAbout(name).writes.filter(({ object }) => kind === null || object.kind === kind),
+        askedAbout(around, name).writes.filter(({ object }) => kind === null || object.kind === kind),
       );
     }
     default:
@@ -119,7 +139,7 @@ function answerTest({ pathname, searchParams }: URL, body: string): Response | u
   }
 }
 
-function setFault(name: string, fault: Fault | null): Response {
+function setFault({ faults }: Surroundings, name: string, fault: Fault | null): Response {
   faults.get(name)?.end();
   faults.delete(name);
   if (fault) {
@@ -129,7 +149,7 @@ function setFault(name: string, fault: Fault | null): Response {
   return new Response(null, { status: 204 });
 }
 
-function faultOf(name: string, line: string): ActiveFault | undefined {
+function faultOf({ faults }: Surroundings, name: string, line: string): ActiveFault | undefined {
   const active = faults.get(name);
   if (!active) return undefined;
   const { of = "", after = 0, times = Number.POSITIVE_INFINITY } = active.fault;

@@ -10,7 +10,7 @@ import { RequestBudget } from "../../../worker/tick/request-budget.ts";
 import { tick } from "../../../worker/tick/tick.ts";
 import { facts, HEALTHY } from "./machine.ts";
 
-const { KUBE } = env as unknown as { KUBE: Fetcher };
+const bound = env as unknown as { KUBE: Fetcher };
 
 /** An answer in the apiserver's place, or undefined: ask it. */
 type InBetween = (
@@ -107,7 +107,7 @@ export function tickingMachine(name: string, requestsAMinute = 1_000_000) {
         const method = init.method ?? "GET";
         const path = pathname + (method === "GET" ? search : "");
         machine.requests.push(`${method} ${path}`);
-        const ask = () => KUBE.fetch(url, init);
+        const ask = () => bound.KUBE.fetch(url, init);
         return (await machine.inBetween?.(method, path, ask)) ?? ask();
       };
       const enrolment: NodeRecords["enrolment"] = {

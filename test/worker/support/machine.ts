@@ -21,8 +21,8 @@ import { eventually, passPause, passTimer, stateOf } from "./clock.ts";
 
 export { facts, HEALTHY } from "./facts.ts";
 
-// wrangler.toml does not know of it: a deployment may or may not have one.
-const { KUBE } = env as unknown as { KUBE: Fetcher };
+// wrangler.toml does not know of it. Each file has one of its own (set-up.ts).
+const bound = env as unknown as { KUBE: Fetcher };
 
 export const send = (path: string, init: RequestInit): Promise<Response> =>
   exports.default.fetch(new Request(ORIGIN + path, init));
@@ -128,13 +128,13 @@ export async function indexIsTold(name: string): Promise<void> {
 export async function kube<T = Node>(method: string, path: string, body?: unknown): Promise<T> {
   const headers = { authorization: `Bearer ${KUBE_TOKEN}`, "content-type": "application/json" };
   const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
-  return (await KUBE.fetch(KUBE_URL + path, init)).json<T>();
+  return (await bound.KUBE.fetch(KUBE_URL + path, init)).json<T>();
 }
 
 /** Makes the apiserver fail for a Node (a text: 500 with that message; "html": as a tunnel does), or, with "", work again. */
 export async function setFault(name: string, fault: Fault | string): Promise<void> {
   const { href } = new URL(`${FAULTS_PATH}?${new URLSearchParams({ name }).toString()}`, KUBE_URL);
-  await KUBE.fetch(href, { method: "POST", body: JSON.stringify(faultNamed(fault)) });
+  await bound.KUBE.fetch(href, { method: "POST", body: JSON.stringify(faultNamed(fault)) });
 }
 
 function faultNamed(fault: Fault | string): Fault | null {
@@ -146,7 +146,7 @@ function faultNamed(fault: Fault | string): Fault | null {
 /** The Worker's writes about a Node that took effect, oldest first; of one kind of object, where one is named. */
 export async function writesAbout(name: string, kind?: "Lease"): Promise<Write[]> {
   const query = new URLSearchParams({ name, ...(kind && { kind }) }).toString();
-  return (await KUBE.fetch(`${KUBE_URL}${WRITES_PATH}?${query}`)).json<Write[]>();
+  return (await bound.KUBE.fetch(`${KUBE_URL}${WRITES_PATH}?${query}`)).json<Write[]>();
 }
 
 /** Requests about each Node that hung, and whose deadline has passed. */
@@ -155,7 +155,7 @@ const passed = new Map<string, number>();
 /** Returns the result of work that asks about a Node. Where a request hangs, its deadline passes; where an object pauses, so does that. */
 export async function inItsTime<T>(name: string, work: Promise<T>): Promise<T> {
   const query = new URLSearchParams({ name }).toString();
-  const hangs = async () => (await KUBE.fetch(`${KUBE_URL}${HANGS_PATH}?${query}`)).json<number>();
+  const hangs = async () => (await bound.KUBE.fetch(`${KUBE_URL}${HANGS_PATH}?${query}`)).json<number>();
   const state = stateOf(work);
   while (!state.isOver) {
     const before = passed.get(name) ?? 0;
@@ -170,5 +170,5 @@ export async function inItsTime<T>(name: string, work: Promise<T>): Promise<T> {
 /** What the Worker asked the apiserver about a Node since the last call: `["PUT /apis/…", …]`. */
 export async function requestsAbout(name: string): Promise<string[]> {
   const query = new URLSearchParams({ name }).toString();
-  return (await KUBE.fetch(`${KUBE_URL}${REQUESTS_PATH}?${query}`)).json<string[]>();
+  return (await bound.KUBE.fetch(`${KUBE_URL}${REQUESTS_PATH}?${query}`)).json<string[]>();
 }

@@ -1,7 +1,37 @@
-// Before each file and each test in workerd: time stands still, in a year that no alarm of an object reaches by itself.
+// Before each file and each test in workerd. Files share a workerd: each has objects and an apiserver of its own, by name.
+// Before each test time stands still, in a year that no alarm of an object reaches by itself.
+import { env } from "cloudflare:workers";
 import { beforeEach } from "vitest";
 import { stopClock } from "./clock.ts";
+import { FILE_HEADER } from "./constants.ts";
 
 const START_MS = Date.UTC(2100, 0, 1);
 stopClock(START_MS);
 beforeEach(() => stopClock(START_MS));
+
+const file = crypto.randomUUID();
+
+/** Names of this file are no other file's from now on. */
+function keepApart(namespace: DurableObjectNamespace): void {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what workerd made it of, which no file has changed
+  const made = Object.getPrototypeOf(namespace) as DurableObjectNamespace;
+  Object.assign(namespace, {
+    getByName: (name: string) => made.getByName.call(namespace, `${file} ${name}`),
+    idFromName: (name: string) => made.idFromName.call(namespace, `${file} ${name}`),
+  });
+}
+for (const each of [env.CLUSTER, env.GATEWAYS, env.INDEX, env.NODES, env.REGISTRY]) keepApart(each);
+
+/** The binding as workerd made it, from the first file on. */
+const REAL = Symbol.for("rollcall.real-kube");
+const shared = globalThis as { [REAL]?: Fetcher };
+const kube = (shared[REAL] ??= (env as unknown as { KUBE: Fetcher }).KUBE);
+Object.assign(env, {
+  KUBE: {
+    fetch(...asked: ConstructorParameters<typeof Request>) {
+      const request = new Request(...asked);
+      request.headers.set(FILE_HEADER, file);
+      return kube.fetch(request as Request<unknown, CfProperties>);
+    },
+  },
+});
