@@ -192,7 +192,9 @@ describe("cannot begin → 1, and one line that says what to do", () => {
 
   describe("a setup that fails", () => {
     const reserving = (url: string) => run(url, "--kube-reserved", "memory=1Ei");
-    const line = /^node-shim: invalid Node Allocatable configuration\. .* Change kubeReserved, .*\n$/;
+    const line = /^node-shim: invalid Node Allocatable configuration\. .* Change kubeReserved, .*$/;
+    /** Without what is logged: a resolver of this machine may be slow. */
+    const saidOn = (stderr: string) => stderr.split("\n").filter((each) => each.startsWith("node-shim: "));
 
     it("enrolled → the Worker is told, once, and no heartbeat follows", async () => {
       const reports: { path: string | undefined; body: Report }[] = [];
@@ -207,26 +209,26 @@ describe("cannot begin → 1, and one line that says what to do", () => {
       });
       await enrolledState("edge-1");
       const { code, stderr } = await commandLine(reserving(url));
+      const said = saidOn(stderr);
       expect(code).toBe(1);
-      expect(stderr).toMatch(line);
+      expect(said).toEqual([expect.stringMatching(line)]);
       expect(reports).toHaveLength(1);
       expect(reports[0]).toMatchObject({ path: "/v1/nodes/edge-1/report", body: { protocol: 1 } });
       expect(reports[0]?.body.vitals).toEqual({
         signals: {},
-        setupError: stderr.slice("node-shim: ".length).trim(),
+        setupError: said[0]?.slice("node-shim: ".length),
       });
       const left = JSON.parse(readFileSync(join(state(), "status.json"), "utf8")) as StatusFile;
-      expect(left.ended?.fault).toBe(stderr.slice("node-shim: ".length).trim());
+      expect(left.ended?.fault).toBe(said[0]?.slice("node-shim: ".length));
       expect(existsSync(join(state(), "lock"))).toBe(false);
     });
 
     it("the Worker cannot be told → both are said", async () => {
       await enrolledState("edge-1");
       const { code, stderr } = await commandLine(reserving(unreachable));
-      const [warning = "", ...rest] = stderr.split("\n");
       expect(code).toBe(1);
-      expect(warning).toMatch(/could not be told that the setup failed: .*ECONNREFUSED/);
-      expect(rest.join("\n")).toMatch(line);
+      expect(stderr).toMatch(/could not be told that the setup failed: .*ECONNREFUSED/);
+      expect(saidOn(stderr)).toEqual([expect.stringMatching(line)]);
     });
 
     it("not enrolled → no use of a join token is spent on it", async () => {
@@ -237,7 +239,7 @@ describe("cannot begin → 1, and one line that says what to do", () => {
       });
       const { code, stderr } = await commandLine(reserving(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
       expect(code).toBe(1);
-      expect(stderr).toMatch(line);
+      expect(saidOn(stderr)).toEqual([expect.stringMatching(line)]);
       expect(requests).toBe(0);
     });
   });

@@ -11,7 +11,7 @@ import { fleetIndex } from "../../../worker/env.ts";
 import { ADMIN_SECRET, VIEW_SECRET } from "../support/constants.ts";
 import { enrolled, enrolling, mintToken, operator, send } from "../support/machine.ts";
 import { machineName, tellingOf } from "../support/made-up-fleet.ts";
-import { eventually, pass } from "../support/clock.ts";
+import { eventually, pass, timers } from "../support/clock.ts";
 
 /** A feed is told in batches. */
 const soon = <T>(look: () => T | Promise<T>) => eventually(look, () => pass(100));
@@ -79,6 +79,8 @@ describe("a feed", () => {
     await tell(900_001);
     const client = await opened();
     await soon(() => expect(client.stateOf(900_001)).toBe("ready"));
+    // It stays in memory until its message is acknowledged.
+    await eventually(() => expect(timers()).toBe(0));
     await evictDurableObject(index);
     await tell(900_001, { state: "silent" });
     await soon(() => expect(client.stateOf(900_001)).toBe("silent"));
