@@ -1,5 +1,5 @@
-// The virtual clock that stands in the place of worker/clock.ts in the tests of workerd: time stands still, and timers wait,
-// until a test lets time pass.
+// A virtual clock: replaces worker/clock.ts in the tests of workerd. Time stands still and timers wait until a test lets time
+// pass.
 import { vi } from "vitest";
 import type { Timer } from "../../../worker/clock.ts";
 
@@ -14,12 +14,12 @@ let waiting = new Set<Waiting>();
 
 export const currentMs = (): number => Date.now();
 
-/** Between two looks of a timer at whether it is due, in real milliseconds. Nothing depends on it. */
+/** How often a timer checks whether it is due, in real milliseconds. No outcome depends on it. */
 const LOOK_MS = 1;
 
 /**
- * workerd runs what follows a promise in the object that resolves it, and that may not be the one that waits. So each timer
- * looks by itself, where it was started, whether a test has let its time come.
+ * Starts a timer that checks by itself, in the object that started it, whether a test has made it due. A test cannot resolve
+ * an object's promise: workerd would run the object's code as the test's, where it may use none of its own I/O.
  */
 function begin(ms: number, isPause: boolean, ring: () => void): () => void {
   const timer = { atMs: currentMs() + ms, isPause, isDue: false, hasRung: false };
@@ -40,7 +40,7 @@ function begin(ms: number, isPause: boolean, ring: () => void): () => void {
 
 export const after: Timer = (ms, ring) => begin(ms, false, ring);
 
-/** Each call has a timer of its own here: what ticks on would keep an object from being evicted. */
+/** Starts a timer for each call. One that ticked on would keep its object from being evicted. */
 export const oneTimer = (_tickMs: number): Timer => after;
 
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => void begin(ms, true, resolve));
@@ -60,13 +60,13 @@ export const setClock = (atMs: number): void => void vi.setSystemTime(atMs);
 /** Number of timers that wait. */
 export const timers = (): number => waiting.size;
 
-/** Gives way to what goes on elsewhere: in objects, at the apiserver. */
+/** Lets objects and the apiserver run. */
 const turn = () => new Promise<void>((resolve) => void setTimeout(resolve, 0));
 
 const first = (all: Iterable<Waiting>) =>
   [...all].reduce<Waiting | undefined>((a, b) => (a && a.atMs <= b.atMs ? a : b), undefined);
 
-/** Of a timer that has not rung by then, the object is gone. Both are timers of one thread: the later one rings later. */
+/** Checks before a timer counts as lost with its object. Test and object share a thread, so load delays both alike. */
 const MOST_LOOKS = 20;
 
 async function ring(timer: Waiting): Promise<void> {
@@ -78,7 +78,7 @@ async function ring(timer: Waiting): Promise<void> {
   await turn();
 }
 
-/** Lets `ms` milliseconds pass; timers ring in their order, each at its time. What they cause may go on after that. */
+/** Lets `ms` milliseconds pass. Timers ring in order, each at its time; their effects may still be in progress afterwards. */
 export async function pass(ms: number): Promise<void> {
   const untilMs = currentMs() + ms;
   await turn();
@@ -86,7 +86,7 @@ export async function pass(ms: number): Promise<void> {
   vi.setSystemTime(untilMs);
 }
 
-/** Lets `ms` milliseconds pass, and returns the result of work that was begun. */
+/** Lets `ms` milliseconds pass, then returns the result of work in progress. */
 export async function during<T>(ms: number, work: Promise<T>): Promise<T> {
   const settled = Promise.allSettled([work]);
   await pass(ms);
@@ -94,7 +94,7 @@ export async function during<T>(ms: number, work: Promise<T>): Promise<T> {
   return work;
 }
 
-/** Lets time pass while the work pauses. Deadlines of requests that are under way do not ring. */
+/** Returns the result of work in progress. Time passes while it pauses; deadlines of requests do not ring. */
 export async function passing<T>(work: Promise<T>): Promise<T> {
   const state = stateOf(work);
   while (!state.isOver) await passPause();
@@ -109,10 +109,10 @@ export function stateOf(work: Promise<unknown>): { isOver: boolean } {
   return state;
 }
 
-/** Enough for all that follows from one timer where nothing but promises is waited for. */
+/** Promises that may follow from one timer. */
 const PROMISES = 200;
 
-/** Lets time pass until work is done that waits for nothing but promises and timers. */
+/** Returns the result of work in progress that waits for promises and timers alone. Every timer may ring. */
 export async function outlasting<T>(work: Promise<T>): Promise<T> {
   const state = stateOf(work);
   for (;;) {
@@ -130,12 +130,13 @@ export async function passTimer(): Promise<void> {
   await (next ? ring(next) : turn());
 }
 
+/** Lets time pass until the next pause ends. */
 export async function passPause(): Promise<void> {
   const next = first([...waiting].filter(({ isPause }) => isPause));
   await (next ? ring(next) : turn());
 }
 
-/** Looks until `look` throws nothing. The clock stands still meanwhile: what happens must follow without a timer. */
+/** Repeats `look` until it throws nothing. The clock stands still meanwhile: the effect must follow without a timer. */
 export async function eventually<T>(look: () => T | Promise<T>, meanwhile = turn): Promise<T> {
   const own = waiting;
   for (;;) {
@@ -148,6 +149,3 @@ export async function eventually<T>(look: () => T | Promise<T>, meanwhile = turn
     }
   }
 }
-
-/** Looks until `look` throws nothing. Time passes while objects pause. */
-export const inTime = <T>(look: () => T | Promise<T>): Promise<T> => eventually(look, passPause);

@@ -152,7 +152,7 @@ export async function writesAbout(name: string, kind?: "Lease"): Promise<Write[]
 /** Requests about each Node that hung, and whose deadline has passed. */
 const passed = new Map<string, number>();
 
-/** Returns the result of work that asks about a Node. Where a request hangs, its deadline passes; where an object pauses, so does that. */
+/** Returns the result of work in progress about a Node. If a request hangs, its deadline passes; if an object pauses, its pause does. */
 export async function inItsTime<T>(name: string, work: Promise<T>): Promise<T> {
   const query = new URLSearchParams({ name }).toString();
   const hangs = async () => (await bound.KUBE.fetch(`${KUBE_URL}${HANGS_PATH}?${query}`)).json<number>();

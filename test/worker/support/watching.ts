@@ -7,7 +7,7 @@ import { eventually, passPause } from "./clock.ts";
 /** The alarm in progress: it ends with its watch. */
 let watching: Promise<unknown> | undefined;
 
-/** Looks until `look` throws nothing. The cluster's object watches, and time passes while objects pause. */
+/** Repeats `look` until it throws nothing. The cluster's object watches, and time passes while objects pause. */
 export const whileWatched = <T>(look: () => T | Promise<T>): Promise<T> =>
   eventually(look, async () => {
     watching ??= runDurableObjectAlarm(clusterObject(env))
