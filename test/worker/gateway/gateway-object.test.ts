@@ -3,10 +3,12 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { GatewayFrame } from "../../../shared/protocol/frames.ts";
+import { GATEWAY_LIMITS } from "../../../shared/protocol/limits.ts";
 import type { Lease } from "../../../shared/kubernetes/types.ts";
 import { GATEWAY_OPENING, type GatewayObject } from "../../../worker/gateway/gateway-object.ts";
+import { WATCH_LIMITS } from "../../../worker/gateway/watch.ts";
 import type { LendingMachine, ReturnedOrder } from "../../../worker/machine/standing-order.ts";
-import { eventually } from "../support/clock.ts";
+import { eventually, shift } from "../support/clock.ts";
 import { KUBE_TOKEN, KUBE_URL } from "../support/constants.ts";
 import { leaseOf, MachineSocket, openedBy, orderOf } from "../support/made-up-gateway.ts";
 
@@ -183,12 +185,72 @@ describe("a machine's socket", () => {
 });
 
 describe("an opening that is refused", () => {
-  it("is answered in words", async () => {
+  /** Sockets that the platform has of this gateway. */
+  const sockets = ({ stub }: RealGateway) =>
+    runInDurableObject(stub, (_, state) => state.getWebSockets().length);
+
+  it("its ticket was used → in words, and no socket more", async () => {
     const gateway = new RealGateway();
     await gateway.wake();
     expect((await gateway.ask("gw-opens", "once")).status).toBe(101);
     const again = await gateway.ask("gw-opens", "once");
-    expect([again.webSocket, await again.text()]).toEqual([null, "used ticket"]);
+    expect([again.status, again.webSocket, await again.text()]).toEqual([200, null, "used ticket"]);
+    expect(await sockets(gateway)).toBe(1);
+  });
+
+  it("GATEWAY_SIZE machines are there → full; less than that → a socket", async () => {
+    const gateway = new RealGateway();
+    const { GATEWAY_SIZE } = env;
+    const hasRoomFor = (machines: number) => Object.assign(env, { GATEWAY_SIZE: machines });
+    try {
+      hasRoomFor(1);
+      expect((await gateway.ask("gw-first", "1")).status).toBe(101);
+      const refused = await gateway.ask("gw-second", "2");
+      expect([refused.webSocket, await refused.text()]).toEqual([null, "full"]);
+      expect(await sockets(gateway)).toBe(1);
+      hasRoomFor(2);
+      expect((await gateway.ask("gw-second", "3")).status).toBe(101);
+    } finally {
+      Object.assign(env, { GATEWAY_SIZE });
+    }
+  });
+});
+
+describe("a gateway without machines", () => {
+  it("measures nothing, needs no alarm, and has nothing to give back", async () => {
+    const { stub } = new RealGateway();
+    expect(await stub.metrics()).toEqual({});
+    await stub.care();
+    expect(await runDurableObjectAlarm(stub)).toBe(false);
+    expect(await stub.look("gw-nobody")).toBeNull();
+    expect(await stub.recall("gw-nobody", 1)).toBeNull();
+    expect(await stub.reportNow("gw-nobody")).toBe(false);
+    for (const why of ["left", "moved", "refused"] as const) await stub.dismiss("gw-nobody", why);
+    expect(await stub.metrics()).toEqual({});
+  });
+
+  it("is noted to have one → measured, and an alarm that looks for it", async () => {
+    const { stub } = new RealGateway();
+    expect(await stub.noteMember("gw-noted", 7)).toBe(true);
+    expect(await stub.metrics()).toMatchObject({
+      rollcall_gateway_machines: [{ labels: { gateway: "7" }, value: 1 }],
+    });
+    expect(await runInDurableObject(stub, (_, { storage }) => storage.getAlarm())).toBe(
+      Date.now() + WATCH_LIMITS.lookMs,
+    );
+  });
+});
+
+describe("the alarm", () => {
+  it("a socket without an accepted report → closed by it at its time, and it rings no more", async () => {
+    const gateway = new RealGateway();
+    const { closed, machine } = await gateway.open("gw-silent");
+    shift(1000 * GATEWAY_LIMITS.unacceptedSeconds);
+    expect(await runDurableObjectAlarm(gateway.stub)).toBe(true);
+    await closed;
+    expect(machine.last).toMatchObject({ type: "closing", reason: "no report" });
+    expect(gateway.woken).toEqual([]);
+    expect(await runDurableObjectAlarm(gateway.stub)).toBe(false);
   });
 });
 
