@@ -1,6 +1,7 @@
 // The lease that a machine's object has lent, and every way in which it comes back: what is asked of the gateway, what the upkeep
 // gets back, what stays stored, and when the alarm rings.
 import { describe, expect, it } from "vitest";
+import { GATEWAY_LIMITS } from "../../../shared/protocol/limits.ts";
 import type { Report } from "../../../shared/protocol/report.ts";
 import { Lending, type LendingDependencies } from "../../../worker/machine/lending.ts";
 import type { ReturnedOrder } from "../../../worker/machine/standing-order.ts";
@@ -8,6 +9,8 @@ import { keptRecords } from "../support/kept-records.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 31);
 const MINUTE_MS = 60_000;
+/** From a recall without an answer until its order has ended by itself. */
+const ORDER_LASTS_MS = 1000 * GATEWAY_LIMITS.quietSeconds + 15_000;
 const GATEWAY = 3;
 const ENROLMENT = { id: "enrolment-1", name: "edge-1" };
 const LENT = { gateway: GATEWAY, epochsTo: NOW_MS + 1000 };
@@ -129,7 +132,8 @@ describe("a recall", () => {
     await recalled.lending.recall();
     expect(recalled.done).toEqual(done);
     expect(recalled.kept.has("lent")).toBe(false);
-    expect(recalled.kept.has("untouched")).toBe(situation.recalled === FAILS);
+    const untouched = situation.recalled === FAILS ? { untilMs: NOW_MS + ORDER_LASTS_MS } : undefined;
+    expect(recalled.kept.get("untouched")).toEqual(untouched);
   });
 
   it("twice → the gateway is asked once", async () => {
@@ -138,6 +142,25 @@ describe("a recall", () => {
     const { length } = done;
     await lending.recall();
     expect(done).toHaveLength(length);
+  });
+});
+
+describe("the alarm after a recall", () => {
+  const untouched = (untilMs: number) => ({ kept: { untouched: { untilMs } } });
+
+  it.each<[situation: string, Situation, done: string[], isLeft: boolean]>([
+    ["the gateway has answered → nothing is done", {}, [], false],
+    [
+      "the order may be renewed still, and the apiserver fails → it rings again",
+      untouched(NOW_MS + 1),
+      ["alarm +10000"],
+      true,
+    ],
+    ["the order has ended by itself → nothing is asked any more", untouched(NOW_MS), [], false],
+  ])("%s", async (_, situation, done, isLeft) => {
+    const rung = lendingIn(situation);
+    await rung.lending.finish("edge-1");
+    expect([rung.done, rung.kept.has("untouched")]).toEqual([done, isLeft]);
   });
 });
 
