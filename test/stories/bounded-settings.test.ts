@@ -110,16 +110,6 @@ describe("a machine that asks for reports, status and lease of a second, and for
     expect(await report(asking(name, GREEDY), HEALTHY)).toMatchObject({ value: { message: TOLD } });
     expect(await toldInHistory(name)).toEqual([TOLD, TOLD]);
   });
-
-  it("→ and for what its join token does not allow: it is told both", async () => {
-    const name = "greedy-beyond-its-token";
-    const report = shimOf(await enrolled(name, { mayLabel: [] }));
-    const more = asking(name, { ...GREEDY, nodeLabels: { tier: "back" } });
-    expect(await report(more, HEALTHY)).toMatchObject({ ok: true });
-    expect(await report(more, HEALTHY)).toMatchObject({
-      value: { message: `left out of its Node: label tier; ${TOLD}` },
-    });
-  });
 });
 
 it("a machine that asks for just what is allowed → gets it, and is told nothing", async () => {

@@ -251,7 +251,6 @@ describe("a machine alone, whose facts change as it", () => {
   const STARTS = "starts again";
   it.each([
     ["at once", 0, "4 boot", 11_000],
-    ["ten seconds after its last report, as its service does", 10_000, "4 boot", 1000],
     ["later", 11_000, "8 boot", undefined],
   ])(
     `${STARTS} %s → its Node has them, eleven seconds after its last report at the latest`,

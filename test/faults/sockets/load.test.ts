@@ -63,20 +63,6 @@ describe("a deployment closes all sockets of a gateway", () => {
     }
   });
 
-  it("→ a machine that stays on HTTP counts as on a socket for two minutes", async () => {
-    const clock = standingClock();
-    const machine = await lentMachine("deployed-http", clock);
-    await crash(gatewayOf(machine.gateway));
-    const seen: string[] = [];
-    for (let reports = 0; reports < 14; reports++) {
-      clock.shift(BEAT_MS);
-      await machine.http();
-      seen.push((await machine.shown()).transport);
-    }
-    const kept = Math.floor(120_000 / BEAT_MS) + 1;
-    expect(seen).toEqual(seen.map((_, at) => (at < kept ? "socket" : "http")));
-  });
-
   it("→ who then falls silent is known to be by the next look, though its own alarm was an hour ahead", async () => {
     const clock = standingClock();
     const machine = await lentMachine("deployed-dies", clock);

@@ -129,16 +129,6 @@ describe("a socket that another one has replaced", () => {
     await lentBy(second);
     expect(await historyOf(name, "identity")).toEqual([]);
   });
-
-  it("closes afterwards → the second one's order stays", async () => {
-    const { name, socket, second } = await onTwoSockets("replaced-and-closed");
-    await lentBy(second);
-    expect(await socket.next()).toEqual(REPLACED);
-    expect(await socket.next()).toBe("closed");
-    await requestsAbout(name);
-    for (let beats = 0; beats < 3; beats++) expect(await nextBeat(second)).toMatchObject(ANSWER);
-    expect(await requestsAbout(name)).toHaveLength(3);
-  });
 });
 
 describe("a half-open socket", () => {

@@ -1,9 +1,8 @@
 // A gateway that does not answer the recall of an order: it finds another version of the lease with its next PUT, whatever
-// the apiserver does meanwhile; and what has failed is repeated by the alarm, for as long as an order may last.
+// the apiserver does meanwhile; and what has failed is repeated by the alarm.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import type { Lease } from "../../../shared/kubernetes/types.ts";
-import { GATEWAY_LIMITS } from "../../../shared/protocol/limits.ts";
 import { GatewayObject } from "../../../worker/gateway/gateway-object.ts";
 import type { Fault } from "../../worker/support/fault.ts";
 import {
@@ -120,18 +119,6 @@ describe.each([
       await expectLost(known);
     },
   );
-
-  it("the apiserver fails for longer than an order may last → it is not repeated any more", async () => {
-    const known = await unanswering(slug("unanswered-for-long", why));
-    const { name } = known;
-    await setFault(name, REFUSES);
-    await recalls(known);
-    shift(1000 * GATEWAY_LIMITS.quietSeconds + 15_000);
-    await setFault(name, "");
-    await ringNode(name);
-    expect(await recalledAt(known)).toBeUndefined();
-    expect(await leaseRequests(known)).not.toContain(putsOf(name, 1)[0]);
-  });
 });
 
 it("another machine has the name by the time that it can be written → it is written all the same", async () => {
