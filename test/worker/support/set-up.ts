@@ -1,7 +1,7 @@
 // Before each file and each test in workerd. Files share a workerd: each has objects and an apiserver of its own, by name.
 // Before each test time stands still, in a year that no alarm of an object reaches by itself.
 import { env } from "cloudflare:workers";
-import { beforeEach } from "vitest";
+import { afterAll, afterEach, beforeEach } from "vitest";
 import { stopClock } from "./clock.ts";
 import { FILE_HEADER } from "./constants.ts";
 
@@ -34,4 +34,19 @@ Object.assign(env, {
       return kube.fetch(request as Request<unknown, CfProperties>);
     },
   },
+});
+
+/**
+ * Ends each test in the runner's own object. workerd runs what follows a promise in the object that resolved it: after a test
+ * this may be one of the Worker's, and where that has been aborted, vitest's last message is lost and the run never ends.
+ */
+const waiting: (() => void)[] = [];
+const runnersTimer = setInterval(() => {
+  for (const goOn of waiting.splice(0)) goOn();
+}, 1);
+const backToRunner = () => new Promise<void>((goOn) => void waiting.push(goOn));
+afterEach(backToRunner);
+afterAll(async () => {
+  await backToRunner();
+  clearInterval(runnersTimer);
 });
