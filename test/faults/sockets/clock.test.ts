@@ -44,8 +44,8 @@ describe.each([
   });
 
   // One that went ahead has a gateway that was evicted take its machines for silent: they report by HTTP.
-  const onlyBack = byMs < 0 ? it : it.skip;
-  onlyBack("while neither object is in memory → the same", async () => {
+  if (byMs > 0) return;
+  it("while neither object is in memory → the same", async () => {
     const clock = standingClock();
     const machine = await lentMachine(`clock-evicted-${byMs}`, clock);
     await live([machine], clock, 2 * BEAT_MS);
