@@ -32,14 +32,17 @@ const from = (address: string, path: string, init: Asking) =>
 const reasonOf = async (response: Response) => [response.status, (await response.json<Problem>()).reason];
 
 let addresses = 0;
+/** Returns the period of the platform's clock, which no test stops. */
+const periodNow = () => Math.floor(vi.getRealSystemTime() / PERIOD_MS);
+
 /** One failure more than an address may have, within one period of the platform's clock. */
 async function failing(attempt: Attempt, addressOf = () => `192.0.2.${++addresses}`) {
   for (;;) {
-    const period = Math.floor(Date.now() / PERIOD_MS);
+    const period = periodNow();
     const address = addressOf();
     const answers: Response[] = [];
     while (answers.length <= FAILURE_LIMIT.failures) answers.push(await attempt(address));
-    if (Math.floor(Date.now() / PERIOD_MS) === period) return { address, answers };
+    if (periodNow() === period) return { address, answers };
   }
 }
 
