@@ -87,6 +87,16 @@ describe("a report is confirmed", () => {
     ]);
   });
 
+  it("by the next key, where the public keys of both are not known → that key has the name", async () => {
+    const found = await pinned("confirm-unknown", (sql, generation) => {
+      confirmPin(sql, key("b", generation), SIZE, 200);
+      setNextKey(sql, key("c", generation), 300);
+      confirmPin(sql, key("c", generation), SIZE, 300);
+      return [findPin(sql, "edge-1"), buriedOf(sql)];
+    });
+    expect(found).toMatchObject([{ thumbprint: "c", nextThumbprint: null }, ["a", "b"]]);
+  });
+
   it("of a name that was revoked → not, by any of its keys", async () => {
     const found = await pinned("confirm-revoked", (sql, generation) => {
       unpin(sql, "edge-1", "machine.revoke", 150);
