@@ -206,6 +206,16 @@ describe("a report over a socket, which brings back what is lent", () => {
     await lending.recall();
     expect(await lending.takeBack(GATEWAY, null)).toBe(first + 2);
   });
+
+  it.each<[situation: string, act: (lending: Lending) => Promise<unknown>]>([
+    ["the machine was to report now", (lending) => lending.reportNow()],
+    ["a socket has ended", (lending) => lending.ended(GATEWAY, null)],
+  ])("%s since the last one → a count of its own as well", async (_, act) => {
+    const { lending } = lendingIn({ kept: { transport: "socket" } });
+    const first = await lending.takeBack(GATEWAY, null);
+    await act(lending);
+    expect(await lending.takeBack(GATEWAY, null)).toBe(first + 2);
+  });
 });
 
 describe("the end of a socket", () => {
