@@ -230,7 +230,11 @@ describe("what is refused", () => {
     const clients: Client[] = [];
     for (let each = 0; each < FEED_LIMITS.feedsOfOperator; each++) clients.push(await opened());
     const headers = { ...VIEWER, ...UPGRADE };
-    expect((await send("/v1/feed", { headers })).status).toBe(429);
+    const refused = await send("/v1/feed", { headers });
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "60"]);
+    expect(await refused.json()).toMatchObject({
+      detail: expect.stringContaining(`${FEED_LIMITS.feedsOfOperator} of one operator`) as string,
+    });
     clients.push(await opened({ authorization: `Bearer ${ADMIN_SECRET}` }));
     for (const { socket } of clients) socket.close();
     await soon(async () => (await opened()).socket.close());
