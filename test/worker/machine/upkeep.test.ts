@@ -3,7 +3,11 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, test, vi } from "vitest";
 import type { Node } from "../../../shared/kubernetes/types.ts";
-import { SILENCE_CHECK_MS } from "../../../worker/machine/silence.ts";
+import {
+  SILENCE_CHECK_MS,
+  UNSEEN_SILENCE_CHECK_MS,
+  WATCHED_SILENCE_CHECK_MS,
+} from "../../../worker/machine/silence.ts";
 import { BETWEEN_REPORTS, Upkeep } from "../../../worker/machine/upkeep.ts";
 import {
   enrolled,
@@ -33,34 +37,36 @@ interface Situation {
   flushFails?: boolean;
   phase?: string;
   isEnrolled?: boolean;
+  reportIntervalMs?: number;
 }
 
 function upkeepOf({ records = {}, eventsWait = false, kubeUrl = "https://kube.test", ...more }: Situation) {
   setClock(NOW_MS);
-  const [fetch, atLatest, flush] = [vi.fn(), vi.fn(), vi.fn()];
+  const [fetch, atLatest, unlessSet, flush] = [vi.fn(), vi.fn(), vi.fn(), vi.fn()];
   flush.mockImplementation(() =>
     more.flushFails ? Promise.reject(new Error("broken")) : Promise.resolve(null),
   );
   const stored = keptRecords(records);
+  const timing = { ...TIMING, nodeStatusUpdateFrequencyMs: more.reportIntervalMs ?? 10_000 };
   const upkeep = new Upkeep(
     { KUBE: { fetch }, KUBE_URL: kubeUrl, DEPLOYMENT: "test", NODE_WATCH: "off", ...more.variables } as never,
     {
       ...stored,
       outbox: { isEmpty: () => !eventsWait, flush },
-      alarm: { atLatest } as never,
+      alarm: { atLatest, unlessSet } as never,
       keys: { enrolled: () => (more.isEnrolled ? { id: "id", thumbprints: [] } : null) } as never,
       senders: {
         notice: () => more.phase && { phase: more.phase },
         suspension: () => ({ phase: more.phase }),
       } as never,
-      facts: { leaseMs: () => 40_000, timing: () => TIMING } as never,
+      facts: { leaseMs: () => 40_000, timing: () => timing } as never,
       history: {} as never,
     } as never,
   );
-  return { upkeep, fetch, atLatest, flush, notes: stored.notes };
+  return { upkeep, fetch, atLatest, unlessSet, flush, notes: stored.notes };
 }
 
-const TIMING = { nodeStatusUpdateFrequencyMs: 10_000, nodeLeaseDurationSeconds: 40 };
+const TIMING = { nodeLeaseDurationSeconds: 60 };
 const ENROLLED = { enrolment: { name: "edge-1" }, settled: { key: "0 thumbprint", toldAtMs: {} } };
 const REGISTERED = { ...ENROLLED, registration: { phase: "registered" }, phase: "registered" };
 const CLONED = { ...REGISTERED, phase: "cloned" };
@@ -108,6 +114,51 @@ describe("between reports", () => {
     const { upkeep, flush } = upkeepOf(situation);
     await upkeep.flush("edge-1");
     expect(flush).toHaveBeenCalledTimes(times);
+  });
+});
+
+describe("the alarm that a report sets", () => {
+  it.each<[situation: string, Situation, rings: "at the latest" | "unless it is set", afterMs: number]>([
+    ["the first one of an object → unless it is set", {}, "unless it is set", SILENCE_CHECK_MS],
+    [
+      "of one whose events wait → when these are sent",
+      { eventsWait: true },
+      "at the latest",
+      SILENCE_CHECK_MS,
+    ],
+  ])("%s", async (_, situation, rings, afterMs) => {
+    const { upkeep, atLatest, unlessSet } = upkeepOf(situation);
+    await upkeep.setAlarm(NOW_MS);
+    const [set, other] = rings === "at the latest" ? [atLatest, unlessSet] : [unlessSet, atLatest];
+    expect([set.mock.calls, other.mock.calls]).toEqual([[[NOW_MS + afterMs]], []]);
+  });
+
+  it.each<[situation: string, isSilenceSeen: boolean, Situation, afterMs: number]>([
+    ["reports that keep the object awake", false, { reportIntervalMs: 10_000 }, SILENCE_CHECK_MS],
+    ["reports that come just less often", false, { reportIntervalMs: 10_001 }, UNSEEN_SILENCE_CHECK_MS],
+    ["a lease", false, { records: REGISTERED, reportIntervalMs: 10_001 }, SILENCE_CHECK_MS],
+    ["a lease that is watched", true, { records: REGISTERED }, WATCHED_SILENCE_CHECK_MS],
+    [
+      "a lease that is lent",
+      false,
+      { records: { ...REGISTERED, lent: { gateway: 1, epochsTo: 1 } } },
+      WATCHED_SILENCE_CHECK_MS,
+    ],
+    [
+      "a lease that is watched, and events",
+      true,
+      { records: REGISTERED, eventsWait: true },
+      SILENCE_CHECK_MS,
+    ],
+  ])("after the alarm has asked the cluster's object: %s", async (_, isSilenceSeen, situation, afterMs) => {
+    const standing = () => Promise.resolve({ isWatched: true, isSilenceSeen });
+    const variables = { NODE_WATCH: "on", CLUSTER: { getByName: () => ({ standing }) } };
+    const { upkeep, atLatest } = upkeepOf({ ...situation, variables });
+    upkeep.noteContact(NOW_MS);
+    await upkeep.betweenReports("edge-1");
+    atLatest.mockClear();
+    await upkeep.setAlarm(NOW_MS);
+    expect(atLatest.mock.calls).toEqual([[NOW_MS + afterMs]]);
   });
 });
 
@@ -354,7 +405,8 @@ describe("a notice that somebody else has changed the Node", () => {
       const { pass } = await steady(name);
       const node = await given(name, "Unknown", { reason: "NodeStatusUnknown" }, CONTROLLER);
       if (isCold) await evictDurableObject(objectOf(name));
-      pass(50_000);
+      // A lease duration after the last report, and a moment.
+      pass(40_001);
       await objectOf(name).noticeNode(node);
       const { silentSince, phase } = await shown(name);
       expect([silentSince !== null, phase]).toEqual([true, "registered"]);
