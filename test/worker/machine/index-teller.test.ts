@@ -240,6 +240,23 @@ describe("a machine's object", () => {
     expect(index.known?.text).toBe(machine.summary());
   });
 
+  it("that is to tell all while a telling is under way, which fails → tells all at once", async () => {
+    vi.spyOn(console, "log").mockReturnValue(undefined);
+    const index = oneRow();
+    const machine = machineOf(index);
+    await machine.teller.finish();
+    const underWay = Promise.withResolvers<ToldUntil>();
+    index.next = () => underWay.promise;
+    machine.turn(true);
+    machine.teller.look("");
+    index.lose();
+    const anew = machine.teller.tellAnew();
+    index.next = (telling) => Promise.resolve(index.take(telling));
+    underWay.reject(new Error("overloaded"));
+    expect(await anew).toBe(true);
+    expect(index.lines).toEqual(["1: not-ready", "2: not-ready → silent"]);
+  });
+
   it("that leaves → tells nothing any more", async () => {
     const index = oneRow();
     const machine = machineOf(index);
