@@ -25,6 +25,7 @@ function oneRow() {
     },
     /** What becomes of the next telling. */
     next: (telling: MachineTelling): Promise<ToldUntil> => Promise.resolve(index.take(telling)),
+    remove: () => Promise.resolve(),
     lose() {
       index.known = undefined;
       index.lines = [];
@@ -106,7 +107,7 @@ function machineOf(index: ReturnType<typeof oneRow>, random: () => number = () =
           const answer = await index.next(telling).finally(() => void (isAlive() && index.underWay--));
           return isAlive() ? answer : new Promise(() => undefined);
         },
-        remove: () => Promise.resolve(),
+        remove: () => index.remove(),
       }),
       nowMs: () => machine.nowMs,
       random,
@@ -266,6 +267,23 @@ describe("a machine's object", () => {
     machine.teller.look("");
     await machine.teller.finish();
     expect(index.asked).toBe(1);
+  });
+});
+
+describe("the removal of a machine's row", () => {
+  const HALF_A_MINUTE_MS = 30_000;
+  it.each<[situation: string, isLeaving: boolean, fails: boolean, isDone: boolean, againMs: number | null]>([
+    ["is done once", true, false, true, null],
+    ["that fails → by the alarm, after half a minute", true, true, false, START_MS + HALF_A_MINUTE_MS],
+    ["that fails, where its machine stays → not again", false, true, false, null],
+  ])("%s", async (_, isLeaving, fails, isDone, againMs) => {
+    vi.spyOn(console, "log").mockReturnValue(undefined);
+    const index = oneRow();
+    const machine = machineOf(index);
+    machine.store.put("isLeaving", isLeaving);
+    if (fails) index.remove = overloaded;
+    expect(await machine.teller.remove({ name: "edge-1" } as never, "left")).toBe(isDone);
+    expect(machine.alarmMs).toBe(againMs);
   });
 });
 
