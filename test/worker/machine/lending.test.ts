@@ -136,6 +136,17 @@ describe("a recall", () => {
     expect(recalled.kept.get("untouched")).toEqual(untouched);
   });
 
+  it("of the next order, by a clock that is behind → above the one before", async () => {
+    const { lending, done, records } = lendingIn({ kept: { lent: LENT } });
+    await lending.recall();
+    records.put("lent", LENT);
+    await lending.recall();
+    expect(done.filter((each) => each.includes("recall"))).toEqual([
+      RECALLED,
+      `${GATEWAY}: recall edge-1 up to 1002`,
+    ]);
+  });
+
   it("twice → the gateway is asked once", async () => {
     const { lending, done } = lendingIn({ kept: { lent: LENT } });
     await lending.recall();
