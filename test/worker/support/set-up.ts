@@ -37,8 +37,8 @@ Object.assign(env, {
 });
 
 /**
- * Ends each test in the runner's own object. workerd runs what follows a promise in the object that resolved it: after a test
- * this may be one of the Worker's, and where that has been aborted, vitest's last message is lost and the run never ends.
+ * Ends each test in the runner's own object. workerd runs what follows a promise in the object that resolved it. If that is
+ * one of the Worker's and is aborted later, vitest's last message is lost with it, and the run never ends.
  */
 const waiting: (() => void)[] = [];
 const runnersTimer = setInterval(() => {
