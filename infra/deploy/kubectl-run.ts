@@ -1,4 +1,4 @@
-// Runs kubectl, with the credentials of whoever deploys. Knows no command.
+// Runs kubectl, with the credentials of the operator who deploys. Knows no command.
 import { spawn } from "node:child_process";
 
 export interface KubectlEnd {

@@ -133,7 +133,6 @@ export class ClusterObject extends StoredObject {
 
   #openWatch(): NodeWatch {
     const { env, ctx } = this;
-    const nowMs = currentMs;
     const labelSelector = `${DEPLOYMENT_LABEL}=${env.DEPLOYMENT}`;
     const rows = nodeRows(ctx.storage.sql);
     const knows = (name: string, told: (seen: string) => string) => {
@@ -145,7 +144,7 @@ export class ClusterObject extends StoredObject {
       tell: async (name, node) => env.NODES.getByName(name).noticeNode(node),
       onTelling: (name) => knows(name, () => UNSURE),
       onTold: (name) => knows(name, (seen) => seen),
-      nowMs,
+      nowMs: currentMs,
       pause,
       log: logNote,
     });
@@ -160,10 +159,10 @@ export class ClusterObject extends StoredObject {
       rows,
       notices,
       note: (text) => {
-        this.#history.add(text, nowMs());
+        this.#history.add(text, currentMs());
         logClusterLine(text);
       },
-      nowMs,
+      nowMs: currentMs,
       random: Math.random,
     });
   }
@@ -201,7 +200,6 @@ export class ClusterObject extends StoredObject {
 
   async #open(): Promise<OwnChain> {
     const { env, ctx } = this;
-    const nowMs = currentMs;
     const id = await tokenChainId(env);
     const connect = (token: string) => {
       const alone = { current: () => token, instead: () => Promise.resolve(null) };
@@ -211,9 +209,9 @@ export class ClusterObject extends StoredObject {
       secret: env.KUBE_TOKEN,
       deployment: env.DEPLOYMENT,
       seconds: TOKEN_SECONDS,
-      store: chainStore(ctx.storage.sql, id, await sealer(env.KUBE_TOKEN, id), nowMs),
+      store: chainStore(ctx.storage.sql, id, await sealer(env.KUBE_TOKEN, id), currentMs),
       connect,
-      nowMs,
+      nowMs: currentMs,
       log: logNote,
     });
     return { id, tokens };

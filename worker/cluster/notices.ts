@@ -47,7 +47,7 @@ export interface NoticeDependencies {
   onTold: (name: string) => void;
   /** Typically currentMs. */
   nowMs: () => number;
-  /** Typically `after` of clock.ts. */
+  /** Typically `pause` of clock.ts. */
   pause: (ms: number) => Promise<void>;
   log: Log;
 }

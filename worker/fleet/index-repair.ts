@@ -49,7 +49,7 @@ export interface RepairDependencies {
   remove: (name: string, generation: number, text: string) => void;
   /** Typically currentMs. */
   nowMs: () => number;
-  /** Typically `after` of clock.ts. */
+  /** Typically `pause` of clock.ts. */
   pause: (ms: number) => Promise<void>;
 }
 

@@ -137,12 +137,11 @@ export class Removal {
     words?: readonly [done: LogMessage, not: LogMessage],
   ): Promise<boolean> {
     const { env, state, upkeep } = this.#with;
-    const nowMs = currentMs;
     const spend = (what: RequestKind) => {
       upkeep.spend(what);
       return true;
     };
-    const cluster = { env, records: state.records, nowMs, client: upkeep.connector(spend) };
+    const cluster = { env, records: state.records, nowMs: currentMs, client: upkeep.connector(spend) };
     const removed = await removeFromCluster(cluster, name);
     const isForgotten = state.records.get("isLeaving") === "forgotten";
     const [done, not]: readonly [done: LogMessage, not: LogMessage] =

@@ -38,7 +38,7 @@ export interface BulkSurroundings {
   order: (name: string, order: MachineOrder) => Promise<string | null>;
   /** Typically currentMs. */
   nowMs: () => number;
-  /** Typically `after` of clock.ts. */
+  /** Typically `pause` of clock.ts. */
   pause: (ms: number) => Promise<void>;
 }
 
