@@ -1,5 +1,6 @@
 // The object ends at every point of a tick: before a write, after it took effect but before its answer, and after all.
 import { describe, expect, it } from "vitest";
+import { withoutDeadlines } from "../worker/support/machine.ts";
 import { DOWN, expectSound, steady, UP, type WatchedMachine, watched } from "./watched.ts";
 
 const NODE_CREATED = "POST /api/v1/nodes";
@@ -19,9 +20,12 @@ async function crashAt(
 ): Promise<void> {
   const kind = when === "before" ? "hangs" : "hangs after its effect";
   await machine.wrong({ kind, of: `^${of}`, after: nth });
-  const going = say();
-  await machine.asked(new RegExp(`^(${of}[^]*){${nth + 1}}`, "m"));
-  await machine.crash();
+  let going: Promise<unknown> | undefined;
+  await withoutDeadlines(machine.name, async () => {
+    going = say();
+    await machine.asked(new RegExp(`^(${of}[^]*){${nth + 1}}`, "m"));
+    await machine.crash();
+  });
   await machine.well();
   await going;
 }
