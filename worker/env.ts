@@ -20,7 +20,10 @@ export interface Environment
       | "GATEWAY_SIZE"
       | "MACHINE_METRICS"
       | "MACHINE_REQUESTS"
+      | "NODE_HINTS"
       | "NODE_ROLE"
+      | "NODE_TOPOLOGY_LABELS"
+      | "NODE_UNSCHEDULABLE"
       | "NODE_WATCH"
       | "REGISTER_AGAIN"
       | "PRIVATE_WEBHOOKS"
@@ -34,8 +37,14 @@ export interface Environment
   MACHINE_METRICS?: string;
   /** Requests to the apiserver that one machine may cause at once, and in a minute. Absent or empty: 20. */
   MACHINE_REQUESTS?: number | string;
+  /** One of NODE_HINTS. Absent or empty: `count`. */
+  NODE_HINTS?: string;
   /** The roles of all Nodes whose join token names none, separated by spaces. Absent or empty: none. */
   NODE_ROLE?: string;
+  /** One of NODE_TOPOLOGY_LABELS. Absent or empty: `move`. */
+  NODE_TOPOLOGY_LABELS?: string;
+  /** `on` or `off`. Absent or empty: `off`. */
+  NODE_UNSCHEDULABLE?: string;
   /** One of NODE_WATCH. Absent or empty: `on`. */
   NODE_WATCH?: string;
   /** One of PRIVATE_WEBHOOKS. Absent or empty: `off`. */
@@ -62,11 +71,16 @@ export function origins({ ORIGINS }: { ORIGINS?: string }): string[] {
   return entriesOf(ORIGINS ?? "");
 }
 
-/** Throws where DEPLOYMENT cannot be an account's name and a label's value, or where NODE_ROLE cannot be roles. */
-export function nodeMarks(env: Pick<Environment, "DEPLOYMENT" | "NODE_ROLE">): NodeMarks {
+type MarkVariable = "DEPLOYMENT" | "NODE_HINTS" | "NODE_ROLE" | "NODE_TOPOLOGY_LABELS" | "NODE_UNSCHEDULABLE";
+
+/** Throws if one of these variables is wrong: a Node must not change its form because of a misspelt word. */
+export function nodeMarks(env: Pick<Environment, MarkVariable>): NodeMarks {
   return {
     deployment: checkedText("DEPLOYMENT", env.DEPLOYMENT),
     roles: entriesOf(checkedText("NODE_ROLE", env.NODE_ROLE)),
+    keepsTopologyLabels: checkedText("NODE_TOPOLOGY_LABELS", env.NODE_TOPOLOGY_LABELS) === "keep",
+    isPassedOver: checkedText("NODE_HINTS", env.NODE_HINTS) === "pass-over",
+    isUnschedulable: checkedText("NODE_UNSCHEDULABLE", env.NODE_UNSCHEDULABLE) === "on",
   };
 }
 

@@ -125,7 +125,7 @@ function binary(bytes: number): string {
 
 const secondsOf = (ms: number) => `${Math.round(Math.abs(ms) / 1000)}s`;
 
-function machineLines({ summary, machine, runtime, skewMs, isSkewed }: WholeNode): Line[] {
+function machineLines({ summary, machine, runtime, skewMs, isSkewed, allocatable }: WholeNode): Line[] {
   const skew: Line[] =
     isSkewed && skewMs !== null
       ? [["clock", `${secondsOf(skewMs)} ${skewMs > 0 ? "ahead of" : "behind"} the Worker's`, "yellow"]]
@@ -133,17 +133,17 @@ function machineLines({ summary, machine, runtime, skewMs, isSkewed }: WholeNode
   if (!summary) return [["machine ID", machine.machineID], ["runtime", runtime], ...skew];
   const { versions, addresses, address, capacity } = summary;
   const { shim, kernel, os, runtime: container, architecture } = versions;
+  const amounts = (list: Record<string, string>) =>
+    Object.entries(list)
+      .map(([what, amount]) => `${what} ${amount}`)
+      .join(", ");
   const known = (texts: string[]) => texts.filter((text) => text !== "").join(", ");
   return [
     ["shim", shim || "not known"],
     ["system", known([os, kernel, architecture])],
     ["runtime", known([container, runtime === "auto" ? "" : `--runtime ${runtime}`]) || "none"],
-    [
-      "capacity",
-      Object.entries(capacity)
-        .map(([what, amount]) => `${what} ${amount}`)
-        .join(", "),
-    ],
+    ["capacity", amounts(capacity)],
+    ...(allocatable ? [["a kubelet's allocatable", amounts(allocatable)] as const] : []),
     ["addresses", addresses.map((each) => `${each.type} ${each.address}`).join(", ")],
     ...(address ? [["reports from", address] as const] : []),
     ["machine ID", machine.machineID],

@@ -8,6 +8,7 @@ import { textOf } from "./render/shown.ts";
 import {
   collect,
   label,
+  movedLines,
   seconds,
   taint,
   type TokenFlags,
@@ -82,11 +83,13 @@ function createCommand(program: OperatorProgram, token: Command): void {
       "after",
       "\nExamples:\n  token create --names 'edge-*' --uses 50 --expires-in 7d --label site=north\n  token create --names edge-7 --rejoin",
     )
-    .action((flags: TokenFlags) =>
-      answer(
+    .action((flags: TokenFlags) => {
+      const { stderr } = program.surroundings.process;
+      for (const line of movedLines(flags)) stderr.write(`${line}\n`);
+      return answer(
         program,
         { method: "POST", path: "/v1/tokens", body: tokenWish(flags), typed: TYPED },
         shown(mintedTokenSchema, (minted) => textOf(() => `${minted.token}\n`)),
-      ),
-    );
+      );
+    });
 }

@@ -2,6 +2,7 @@
 // the rest is the Worker's to refuse.
 import { InvalidArgumentError } from "commander";
 import { parseDuration } from "../../shared/go/duration.ts";
+import { movedTo } from "../../shared/node/ownership.ts";
 import type { TokenRequest } from "../../shared/protocol/join-tokens.ts";
 import { TOKEN_LIMITS } from "../../shared/protocol/limits.ts";
 import { valueOr } from "../../shared/result.ts";
@@ -42,6 +43,18 @@ export function tokenWish(flags: TokenFlags): Partial<TokenRequest> {
     ...(role && { roles: patterns(role) }),
     ...Object.fromEntries(MAY.flatMap((may) => (flags[may] ? [[may, patterns(flags[may])]] : []))),
   };
+}
+
+/** A line for each label that a Node has under another key, if it runs no pods. */
+export function movedLines({ label = {}, withoutFactsOnlyTaint }: TokenFlags): string[] {
+  return Object.keys(label).flatMap((key) => {
+    const own = movedTo(key);
+    if (own === undefined) return [];
+    const nodes = withoutFactsOnlyTaint
+      ? "Nodes with the taint rollcall.dev/facts-only have"
+      : "its Nodes have";
+    return `${nodes} the label ${key} as ${own}: under that key nothing counts them for pods`;
+  });
 }
 
 /** Which flag says what of the request's body. */

@@ -24,10 +24,19 @@ const SWITCH = ["on", "off"];
 /** Which private addresses may be told of machines? `loopback`: the Worker's own computer's. */
 export const PRIVATE_WEBHOOKS = ["off", "loopback", "on"] as const;
 
+/** Do bystanders keep a kubelet's labels of topology and platform as well? */
+const NODE_TOPOLOGY_LABELS = ["move", "keep"];
+
+/** Have bystanders the role that the topology hints of Services pass over? */
+const NODE_HINTS = ["count", "pass-over"];
+
 /** In the order in which they are shown. */
 export const VARIABLES = {
   DEPLOYMENT: checkDeployment,
   NODE_ROLE: checkRoles,
+  NODE_TOPOLOGY_LABELS: oneOf(NODE_TOPOLOGY_LABELS),
+  NODE_HINTS: oneOf(NODE_HINTS),
+  NODE_UNSCHEDULABLE: oneOf(SWITCH),
   ORIGINS: checkOrigins,
   KUBE_URL: checkKubeUrl,
   MIN_REPORT_INTERVAL_SECONDS: (text) => checkNumber("MIN_REPORT_INTERVAL_SECONDS", text),
@@ -36,10 +45,7 @@ export const VARIABLES = {
   MAX_IMAGES: (text) => checkNumber("MAX_IMAGES", text),
   MACHINE_REQUESTS: (text) => checkNumber("MACHINE_REQUESTS", text),
   GATEWAY_SIZE: (text) => checkNumber("GATEWAY_SIZE", text),
-  REGISTER_AGAIN: (text) =>
-    text === "" || REGISTER_AGAIN.some((each) => each === text)
-      ? null
-      : stopping(`it is ${JSON.stringify(text)}`, `set it to ${REGISTER_AGAIN.join(", ")}`),
+  REGISTER_AGAIN: oneOf(REGISTER_AGAIN),
   REMOVE_SILENT_NODES_DAYS: (text) => checkNumber("REMOVE_SILENT_NODES_DAYS", text),
   NODE_WATCH: checkSwitch,
   MACHINE_METRICS: checkSwitch,
@@ -104,6 +110,13 @@ function isOrigin(text: string): boolean {
 }
 
 const isLoopback = (host: string) => ["127.0.0.1", "[::1]", "localhost"].includes(host);
+
+/** Nothing is served where it is another word. */
+function oneOf(words: readonly string[]): (text: string) => DeploymentFault | null {
+  const cure = `set it to ${words.join(words.length > 2 ? ", " : " or ")}`;
+  return (text) =>
+    text === "" || words.includes(text) ? null : stopping(`it is ${JSON.stringify(text)}`, cure);
+}
 
 /** It is not shown where it is wrong: it may have a password in it. */
 function checkKubeUrl(url: string): DeploymentFault | null {

@@ -1,7 +1,7 @@
 // A machine as the feed tells of it: what lists, filters and counts need. What only the view of one machine shows does
 // not travel. Fields are added, and never change their meaning.
 import type { Json } from "../kubernetes/json.ts";
-import { HOSTNAME_LABEL } from "../kubernetes/labels.ts";
+import { HOSTNAME_LABEL, OWN_HOSTNAME_LABEL } from "../kubernetes/labels.ts";
 import type { MachineSummary } from "./summary.ts";
 
 const MINUTE_MS = 60_000;
@@ -21,16 +21,20 @@ const MOVING: Fields = {
   skew: ({ skewMs }) => skewMs,
 };
 
+/** What a label has that no two machines share. true: the machine's name; null: there is none. */
+const hostname =
+  (key: string): Fields[string] =>
+  ({ labels }, name) =>
+    labels[key] === name ? true : (labels[key] ?? null);
+
 /** What is seldom different. The host's name, which no two share, is apart from the other labels, which many do. */
 const LASTING: Fields = {
   labels: ({ labels }) => {
-    const { [HOSTNAME_LABEL]: _, ...others } = labels;
+    const { [HOSTNAME_LABEL]: _, [OWN_HOSTNAME_LABEL]: _own, ...others } = labels;
     return others;
   },
-  hostname: ({ labels }, name) => {
-    const hostname = labels[HOSTNAME_LABEL];
-    return hostname === name ? true : (hostname ?? null);
-  },
+  hostname: hostname(HOSTNAME_LABEL),
+  ownHostname: hostname(OWN_HOSTNAME_LABEL),
   versions: ({ versions: { shim, kernel, os, runtime, architecture } }) => [
     shim,
     kernel,

@@ -1,5 +1,5 @@
 // The fleet as a client of the feed knows it, made of the feed's messages. Knows no socket; the Worker does not use it.
-import { HOSTNAME_LABEL } from "../kubernetes/labels.ts";
+import { HOSTNAME_LABEL, OWN_HOSTNAME_LABEL } from "../kubernetes/labels.ts";
 import type { FeedMessage } from "../protocol/feed.ts";
 import type { PendingMachine } from "../protocol/operator-answers.ts";
 import type { Outage } from "../protocol/outages.ts";
@@ -153,12 +153,18 @@ function movingOf(row: FeedRow): MovingMachine {
 }
 
 function lastingOf(row: FeedRow): Omit<FeedMachine, keyof MovingMachine> {
-  const labels = read(row, "labels", isTextByKey);
-  const hostname = read(row, "hostname", isHostname);
-  const host = hostname === true ? read(row, "name", isText) : hostname;
+  const labels = { ...read(row, "labels", isTextByKey) };
+  const name = read(row, "name", isText);
+  const hostnames = {
+    [HOSTNAME_LABEL]: read(row, "hostname", isHostname),
+    // An earlier Worker does not have it.
+    [OWN_HOSTNAME_LABEL]: read(row, "ownHostname", isHostname, null),
+  };
+  for (const [key, value] of Object.entries(hostnames))
+    if (value !== null) labels[key] = value === true ? name : value;
   const [shim = "", kernel = "", os = "", runtime = "", architecture = ""] = read(row, "versions", isTexts);
   return {
-    labels: host === null ? labels : { ...labels, [HOSTNAME_LABEL]: host },
+    labels,
     versions: { shim, kernel, os, runtime, architecture },
     addresses: read(row, "addresses", isTexts),
     address: read(row, "address", isText),

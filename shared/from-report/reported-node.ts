@@ -1,12 +1,13 @@
 // Makes a report into setters, events and the initial Node: those of the kubelet, and what rollcall adds to them.
 import { EXTERNAL_CLOUD_TAINT, type InitialNode, initialNode, isSameTaint } from "../node/initial-node.ts";
-import type { Taint } from "../kubernetes/types.ts";
+import { draftOf, setNodeStatus } from "../node/update-node.ts";
+import type { Node, ResourceList, Taint } from "../kubernetes/types.ts";
 import { nodeStatusSetters } from "../setters/pipeline.ts";
 import type { Facts } from "../protocol/facts.ts";
 import { DEFAULT_SETTINGS } from "../protocol/settings.ts";
 import type { Grant } from "../protocol/join-tokens.ts";
 import { cloudFactsOf, isExternalCloud } from "./reported-cloud.ts";
-import { type ReportedStatus, reportedSources } from "./reported-status.ts";
+import { NOTHING_REMEMBERED, type ReportedStatus, reportedSources } from "./reported-status.ts";
 import { factSetters } from "./reported-extras.ts";
 import { customSetters } from "../setters/custom.ts";
 import { FACTS_ONLY_TAINT, NO_LOAD_BALANCER_LABEL } from "../node/ownership.ts";
@@ -26,6 +27,18 @@ export function reportedSetters(reported: ReportedStatus): Setter[] {
   const setters = nodeStatusSetters(reportedSources(reported), customSetters);
   setters.push(machineWords, ...factSetters(reported));
   return reported.facts.runtime === null ? [...setters, withoutContainerRuntime] : setters;
+}
+
+/** What a kubelet of this machine would let pods have; null if its facts do not say. A bystander's Node says 0. */
+export function kubeletsAllocatable(
+  reported: Omit<ReportedStatus, "memory" | "recordEvent">,
+  node: Node,
+): ResourceList | null {
+  const memory = structuredClone(NOTHING_REMEMBERED);
+  const draft = draftOf({ ...node, status: { ...node.status, allocatable: {} } });
+  setNodeStatus(draft, reportedSetters({ ...reported, memory, recordEvent: () => undefined }));
+  const { allocatable = {} } = draft.status;
+  return Object.keys(allocatable).length === 0 ? null : allocatable;
 }
 
 /**

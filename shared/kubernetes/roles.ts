@@ -4,6 +4,8 @@ import { labelKeyErrors } from "./validation.ts";
 const ROLE_PREFIX = "node-role.kubernetes.io/";
 /** Workloads of a control plane are put, and kept off, by these. */
 const CONTROL_PLANE_ROLES = new Set(["control-plane", "master", "etcd"]);
+/** Of the control plane's roles, the one that topology hints pass over and fewest workloads select (isControlPlaneNode). */
+export const PASSED_OVER_ROLE = "master";
 
 /** The key of the label that gives a Node this role. */
 export function roleLabel(role: string): string {

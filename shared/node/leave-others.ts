@@ -6,6 +6,7 @@ import { FACT_LABELS_ANNOTATION, NODE_LABELS_ANNOTATION } from "../setters/fact-
 import { unlist } from "../setters/listed.ts";
 import type { DraftNode } from "../setters/setter.ts";
 import { staysTheirs } from "./owned-parts.ts";
+import { isKubelet, movedTo } from "./ownership.ts";
 import { TOKEN_LABELS_ANNOTATION } from "./token-labels.ts";
 
 /** Parts of a Node that can have one value each. */
@@ -50,9 +51,12 @@ function othersKeys(
   const found = new Map<string, string>();
   if (was === is) return found;
   for (const key of Object.keys(was)) {
-    if (was[key] === is[key] || !staysTheirs(part, key)) continue;
+    if (was[key] === is[key]) continue;
+    // A bystander goes without it, unless another writer wants it there. A kubelet that wrote it is gone.
+    const isAway = part === "label" && is[key] === undefined && movedTo(key) !== undefined;
+    if (!isAway && !staysTheirs(part, key)) continue;
     const owners = fieldOwners(original.metadata, ["f:metadata", `f:${field}`, `f:${key}`]);
-    const other = owners.find((owner) => owner !== fieldManager);
+    const other = owners.find((owner) => owner !== fieldManager && !(isAway && isKubelet(owner)));
     if (other !== undefined) found.set(key, other);
   }
   return found;

@@ -1,7 +1,7 @@
 // Setter: the labels that rollcall itself gives a Node: that no kubelet is there, whose it is, and its roles. No machine
 // decides about them.
 import { fieldOwners } from "../kubernetes/managed-fields.ts";
-import { roleFault, roleLabel } from "../kubernetes/roles.ts";
+import { PASSED_OVER_ROLE, roleFault, roleLabel } from "../kubernetes/roles.ts";
 import { listedIn, replaceListed } from "../setters/listed.ts";
 import type { DraftNode, Setter } from "../setters/setter.ts";
 import { DEPLOYMENT_LABEL, MACHINE_LABEL } from "./ownership.ts";
@@ -14,12 +14,18 @@ export interface NodeMarks {
   deployment: string;
   /** Of those whose join token names none. */
   roles: readonly string[];
+  /** NODE_TOPOLOGY_LABELS=keep: bystanders keep a kubelet's labels as well. */
+  keepsTopologyLabels?: boolean;
+  /** NODE_HINTS=pass-over: bystanders have the role that topology hints pass over. */
+  isPassedOver?: boolean;
+  /** NODE_UNSCHEDULABLE=on: bystanders are created unschedulable. */
+  isUnschedulable?: boolean;
 }
 
 /** Puts back what is missing or other. A role that somebody else has given the Node is theirs, and stays. */
 export function ownLabels(
   deployment: string | null, // null: not known here
-  roles: readonly string[], // without those of the control plane (roleFault)
+  roles: readonly string[], // of the control plane PASSED_OVER_ROLE alone
   fieldManager?: string, // under which this deployment writes: a role that it wrote is ours, whoever removed the list
 ): Setter {
   return (node) => {
@@ -50,6 +56,8 @@ function listRoles(node: DraftNode, roles: readonly string[], fieldManager: stri
     return listed.includes(role) || labels[label] === undefined || isWrittenHere(label);
   });
   const gone = replaceListed(node, ROLES_ANNOTATION, own);
-  // Somebody else may have written the annotation.
-  return gone.filter((role) => roleFault(role) === null);
+  // Another writer may have written the annotation.
+  return gone.filter(
+    (role) => roleFault(role) === null || (role === PASSED_OVER_ROLE && isWrittenHere(roleLabel(role))),
+  );
 }

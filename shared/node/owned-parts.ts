@@ -16,11 +16,15 @@ import {
 } from "./initial-node.ts";
 import { ROLES_ANNOTATION } from "./own-labels.ts";
 import {
+  CORDONED_ANNOTATION,
   DEPLOYMENT_LABEL,
+  EXCLUDE_DISRUPTION_LABEL,
   FACTS_ONLY_TAINT,
   MACHINE_LABEL,
   NO_LOAD_BALANCER_LABEL,
   OWNER_ANNOTATION,
+  QUEUE_LABEL,
+  QUEUE_REGION,
 } from "./ownership.ts";
 import { TOKEN_LABELS_ANNOTATION } from "./token-labels.ts";
 
@@ -65,6 +69,9 @@ const HOST_LABELS = [
   "beta.kubernetes.io/os",
   "beta.kubernetes.io/arch",
 ];
+/** Where a bystander has them. */
+const BYSTANDERS = ["rollcall.dev/hostname", "rollcall.dev/os", "rollcall.dev/arch"];
+const PLACES = ["rollcall.dev/zone", "rollcall.dev/region"];
 const KUBELETS_CONDITIONS = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
 /** A key is of the first row that it fits among those with a name of their own, else of any that takes every key. */
@@ -83,8 +90,33 @@ const [taint, condition] = [ofKind("taint"), ofKind("condition")];
 const others = (kind: string) => `any other ${kind}`;
 
 export const OWNED_PARTS: readonly OwnedPart[] = [
-  label(HOST_LABELS.join(", "), oneOf(...HOST_LABELS), "kubelet logic", "host name and platform", ALWAYS),
-  label(CLOUD_LABELS.join(", "), oneOf(...CLOUD_LABELS), "cloud", "the cloud's metadata", WHILE_SAID),
+  label(
+    HOST_LABELS.join(", "),
+    oneOf(...HOST_LABELS),
+    "kubelet logic",
+    "host name and platform, on a Node for pods",
+    ALWAYS,
+  ),
+  label(`${QUEUE_LABEL}=${QUEUE_REGION}`, oneOf(QUEUE_LABEL), "rollcall", "each Node that runs no pods", {
+    ...WHILE_SAID,
+    unsaid: "always said",
+  }),
+  label(
+    CLOUD_LABELS.join(", "),
+    oneOf(...CLOUD_LABELS),
+    "cloud",
+    "the cloud's metadata, on a Node for pods",
+    WHILE_SAID,
+  ),
+  label(BYSTANDERS.join(", "), oneOf(...BYSTANDERS), "kubelet logic", "host name and platform", ALWAYS),
+  label(PLACES.join(", "), oneOf(...PLACES), "cloud", "the cloud's metadata, a token, the machine", LIST),
+  label(
+    EXCLUDE_DISRUPTION_LABEL,
+    oneOf(EXCLUDE_DISRUPTION_LABEL),
+    "rollcall",
+    "each Node that runs no pods",
+    ALWAYS,
+  ),
   label("rollcall.dev/cpu-model, …", isInventoryLabel, "machine", "`--inventory-labels`", WHILE_SAID),
   label(others("label"), isDropInLabel, "machine", "`--node-labels`", WHILE_SAID),
   label(others("label"), isDropInLabel, "drop-in", "`labels` of a drop-in", WHILE_SAID),
@@ -126,6 +158,13 @@ export const OWNED_PARTS: readonly OwnedPart[] = [
     "kubelet logic",
     "`--node-ip`, with `--cloud-provider external`",
     WHILE_SAID,
+  ),
+  annotation(
+    CORDONED_ANNOTATION,
+    oneOf(CORDONED_ANNOTATION),
+    "operator",
+    "`NODE_UNSCHEDULABLE`",
+    AT_CREATION,
   ),
   taint(
     FACTS_ONLY_TAINT.key,

@@ -1,4 +1,5 @@
 // Which Nodes a deployment may write, and how they are marked. Writes nothing.
+import { HOSTNAME_LABEL, OWN_HOSTNAME_LABEL } from "../kubernetes/labels.ts";
 import type { Node, Taint } from "../kubernetes/types.ts";
 
 /** Its value is the deployment that created or adopted the Node. */
@@ -9,8 +10,38 @@ export const MACHINE_LABEL = "rollcall.dev/machine";
 export const DEPLOYMENT_LABEL = "rollcall.dev/deployment";
 /** A machine without a kubelet must not be given traffic that a load balancer spreads over Nodes. */
 export const NO_LOAD_BALANCER_LABEL = "node.kubernetes.io/exclude-from-external-load-balancers";
+/** The Node was created unschedulable by NODE_UNSCHEDULABLE. Who uncordons it decides from then on. */
+export const CORDONED_ANNOTATION = "rollcall.dev/unschedulable";
 /** A machine without a kubelet must not be given pods. */
 export const FACTS_ONLY_TAINT: Taint = { key: "rollcall.dev/facts-only", effect: "NoSchedule" };
+/** The node controller leaves such a Node out of the share of Nodes that are not Ready (nodelifecycle, DisruptionMode). */
+export const EXCLUDE_DISRUPTION_LABEL = "node.kubernetes.io/exclude-disruption";
+/**
+ * The node controller evicts at a rate per zone, and reads this label first (nodetopology.GetZoneKey). A region of our own
+ * is a queue of our own, so that silent machines do not delay the eviction from other Nodes.
+ */
+export const QUEUE_LABEL = "failure-domain.beta.kubernetes.io/region";
+export const QUEUE_REGION = "rollcall.dev";
+
+/** Where a bystander has what a kubelet reports in labels: by our key the kubelet's, the preferred one first. */
+export const OS_LABEL = "rollcall.dev/os";
+export const MOVED_LABELS = {
+  [OWN_HOSTNAME_LABEL]: [HOSTNAME_LABEL],
+  [OS_LABEL]: ["kubernetes.io/os", "beta.kubernetes.io/os"],
+  "rollcall.dev/arch": ["kubernetes.io/arch", "beta.kubernetes.io/arch"],
+  "rollcall.dev/zone": ["topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"],
+  "rollcall.dev/region": ["topology.kubernetes.io/region", QUEUE_LABEL],
+} as const satisfies Record<string, readonly string[]>;
+/** Those of MOVED_LABELS that follow from the platform. */
+export const PLATFORM_LABELS: readonly string[] = [OS_LABEL, "rollcall.dev/arch"];
+
+/** Our key for what a kubelet reports under `key`; undefined: it stays there. */
+export function movedTo(key: string): string | undefined {
+  return Object.entries<readonly string[]>(MOVED_LABELS).find(([, keys]) => keys.includes(key))?.[0];
+}
+
+/** The field managers of kubelets, by the names of their programs. */
+export const isKubelet = (manager: string): boolean => ["kubelet", "k3s", "kubelite"].includes(manager);
 
 /** Why this deployment may not write the Node; null: it may. */
 export function ownershipFault(existing: Node, deployment: string): string | null {

@@ -67,7 +67,8 @@ function setRequiredLabels(node: DraftNode, goos: string, goarch: string): void 
   node.metadata.labels = { ...labels, [LABEL_OS]: goos, [LABEL_ARCH]: goarch };
 }
 
-function isSameMap(a: Record<string, string>, b: Record<string, string>): boolean {
+/** Do they have the same keys and values? */
+export function isSameMap(a: Record<string, string>, b: Record<string, string>): boolean {
   if (a === b) return true;
   const keys = Object.keys(a);
   return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);

@@ -80,8 +80,14 @@ describe.skipIf(assets === "")("an administrator who does as the pages say", () 
   it("says what the cluster decides", async () => {
     const annotated = "namespace/rollcall-system annotated\n";
     expect(await run(PAGE, "The token and its end", { nth: 1 })).toBe(annotated);
-    expect(await run(PAGE, "What your cluster decides")).toBe(annotated.repeat(3));
-    const names = ["without-facts-only-taint", "max-capacity", "api-audiences"];
+    expect(await run(PAGE, "What your cluster decides")).toBe(annotated.repeat(5));
+    const names = [
+      "without-facts-only-taint",
+      "max-capacity",
+      "api-audiences",
+      "bystanders",
+      "passed-over-by-hints",
+    ];
     kubectl(["annotate", "namespace", "rollcall-system", ...names.map((name) => `rollcall.dev/${name}-`)]);
   });
 

@@ -40,7 +40,8 @@ const INSTALLED: readonly Installed[] = [
 ];
 
 export interface DaemonSets {
-  install: () => Promise<void>;
+  /** `isOfAny`: they select no platform, as agents of one's own. */
+  install: (isOfAny?: boolean) => Promise<void>;
   /** Of each by its name: on how many Nodes the controller wants it. */
   desired: () => Promise<Record<string, number | undefined>>;
   remove: () => Promise<void>;
@@ -49,14 +50,20 @@ export interface DaemonSets {
 export function daemonSets(admin: KubeConfig): DaemonSets {
   const [apps, core] = [admin.makeApiClient(AppsV1Api), admin.makeApiClient(CoreV1Api)];
   return {
-    async install() {
+    async install(isOfAny = false) {
       for (const { namespace, name, spec } of INSTALLED) {
-        if (namespace !== "kube-system")
-          await core.createNamespace({ body: { metadata: { name: namespace } } });
+        const hasNamespace = await core.readNamespace({ name: namespace }).then(
+          () => true,
+          () => false,
+        );
+        if (!hasNamespace) await core.createNamespace({ body: { metadata: { name: namespace } } });
         const labels = { app: name };
         const template = {
           metadata: { labels },
-          spec: { containers: [{ name, image: "example.com/none" }], ...spec },
+          spec: {
+            containers: [{ name, image: "example.com/none" }],
+            ...(isOfAny ? { tolerations: spec.tolerations ?? [] } : spec),
+          },
         };
         const body = { metadata: { name }, spec: { selector: { matchLabels: labels }, template } };
         await apps.createNamespacedDaemonSet({ namespace, body });
@@ -72,7 +79,8 @@ export function daemonSets(admin: KubeConfig): DaemonSets {
       );
     },
     async remove() {
-      for (const { namespace, name } of INSTALLED) await apps.deleteNamespacedDaemonSet({ namespace, name });
+      for (const { namespace, name } of INSTALLED)
+        await apps.deleteNamespacedDaemonSet({ namespace, name, propagationPolicy: "Background" });
     },
   };
 }

@@ -1,5 +1,6 @@
 // What a machine's Node has of a kubelet's callbacks and of older kubelets, and where it is meant to differ: the list of
 // docs/configuration.md, "Where it differs from the kubelet".
+import { MOVED_LABELS, QUEUE_LABEL } from "../../shared/node/ownership.ts";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
@@ -179,21 +180,28 @@ it.each<[what: "lease" | "status", path: string, failures: number]>([
 });
 
 describe("where it is meant to differ", () => {
-  it("no kubelet's server, no declared features, its own version, no pods, no load balancer", async () => {
+  it("no kubelet's server, no declared features, its own version, nothing for pods, no load balancer", async () => {
     const name = "beside-differs";
     await tickingMachine(name).report();
     const { metadata, spec, status } = await getNode(name);
     expect(status).toMatchObject({
       daemonEndpoints: { kubeletEndpoint: { Port: 0 } },
       nodeInfo: { kubeletVersion: expect.stringMatching(/^v1\.36\.0-rollcall-v/) as string },
-      allocatable: { pods: "0" },
-      capacity: { pods: "110" },
+      allocatable: { cpu: "0", memory: "0", pods: "0" },
+      capacity: { cpu: "4", memory: "8Gi", pods: "110" },
     });
     expect(status).not.toHaveProperty("declaredFeatures");
     expect(metadata?.labels).toMatchObject({
       "node.kubernetes.io/exclude-from-external-load-balancers": "true",
+      "node.kubernetes.io/exclude-disruption": "",
+      "failure-domain.beta.kubernetes.io/region": "rollcall.dev",
       "rollcall.dev/machine": "",
+      "rollcall.dev/hostname": name,
+      "rollcall.dev/os": "linux",
+      "rollcall.dev/arch": "amd64",
     });
+    for (const key of Object.values<readonly string[]>(MOVED_LABELS).flat())
+      if (key !== QUEUE_LABEL) expect(metadata?.labels).not.toHaveProperty([key]);
     expect(spec?.taints).toContainEqual({ key: "rollcall.dev/facts-only", effect: "NoSchedule" });
   });
 
@@ -207,7 +215,7 @@ describe("where it is meant to differ", () => {
     await next(machine);
     const { capacity, allocatable } = (await getNode(name)).status!;
     expect(capacity).toMatchObject({ "hugepages-2Mi": "1Gi" });
-    expect(allocatable).toMatchObject({ "hugepages-2Mi": "1Gi" });
+    expect(allocatable).toMatchObject({ "hugepages-2Mi": "0" });
   });
 
   it("the lease is there with the Node, and nothing but reports renews it", async () => {

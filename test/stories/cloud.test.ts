@@ -30,8 +30,8 @@ describe("metadata of a cloud", () => {
     expect(node.spec?.providerID).toBe(CLOUD.providerID);
     expect(node.metadata?.labels).toMatchObject({
       "node.kubernetes.io/instance-type": "m6g.large",
-      "topology.kubernetes.io/zone": "eu-west-1a",
-      "topology.kubernetes.io/region": "eu-west-1",
+      "rollcall.dev/zone": "eu-west-1a",
+      "rollcall.dev/region": "eu-west-1",
     });
     expect(node.status?.addresses).toEqual(CLOUD.addresses);
     expect(node.spec?.taints?.map(({ key }) => key)).not.toContain(
@@ -83,7 +83,7 @@ describe("metadata of a cloud", () => {
     await shimOf(await enrolled(name))(factsIn(name, { cloudProvider: "file" }, { cloud }), HEALTHY);
     const node = await getNode(name);
     expect(node.status?.addresses).toContainEqual({ type: "InternalIP", address: "10.0.0.5" });
-    expect(node.metadata?.labels).toMatchObject({ "topology.kubernetes.io/zone": "shop" });
+    expect(node.metadata?.labels).toMatchObject({ "rollcall.dev/zone": "shop" });
     expect(node.metadata?.labels).not.toHaveProperty(["node.kubernetes.io/instance-type"]);
     expect(node.spec?.providerID).toBeUndefined();
   });

@@ -3,7 +3,8 @@ import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import type { Facts } from "../../shared/protocol/facts.ts";
-import { enrolled, facts, HEALTHY, kube, shimOf } from "../worker/support/machine.ts";
+import { factsForPods as facts } from "../worker/support/facts.ts";
+import { enrolled, HEALTHY, kube, shimOf } from "../worker/support/machine.ts";
 
 const GPU = "example.com/gpu";
 type Devices = NonNullable<Facts["devices"]>;
@@ -25,9 +26,9 @@ async function gpusOf(name: string): Promise<[string | undefined, string | undef
   return [status?.capacity?.[GPU], status?.allocatable?.[GPU]];
 }
 
-/** A machine whose Node has 4 GPUs. */
+/** A machine whose Node has 4 GPUs, for pods: else none is allocatable. */
 async function withGpus(name: string) {
-  const machine = await enrolled(name);
+  const machine = await enrolled(name, { withoutFactsOnlyTaint: true });
   const report = shimOf(machine);
   await report(facts(name, { devices: gpus(4, 4) }), HEALTHY);
   expect(await gpusOf(name)).toEqual(["4", "4"]);

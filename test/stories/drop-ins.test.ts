@@ -44,7 +44,6 @@ it("what they say → resources, a label, and conditions that stand before Ready
   await say(SAID);
   const node = await getNode(name);
   expect(node.status?.capacity).toMatchObject({ "example.com/fpga": "2", cpu: "4" });
-  expect(node.status?.allocatable).toMatchObject({ "example.com/fpga": "2" });
   expect(node.metadata?.labels).toMatchObject({ "example.com/rack": "b7" });
   expect(await conditionsOf(name)).toEqual([
     ...KUBELETS,
@@ -160,7 +159,6 @@ it("a resource that a device plugin announces → the plugin's count", async () 
   await shimOf(await enrolled(name))(facts(name, { dropIns: SAID, devices }), FRESH);
   const { status } = await getNode(name);
   expect(status?.capacity).toMatchObject({ "example.com/fpga": "8" });
-  expect(status?.allocatable).toMatchObject({ "example.com/fpga": "7" });
 });
 
 it("custom facts → stay while no drop-in was looked at, and go with the one that said them", async () => {

@@ -153,7 +153,7 @@ describe("a machine's life", () => {
     expect(await summaryOf(name)).toMatchObject({
       versions: { kernel: "6.1.0", os: "Test Linux", architecture: "amd64", runtime: "", shim: "" },
       capacity: { cpu: "4", memory: "8Gi" },
-      labels: { "kubernetes.io/hostname": name },
+      labels: { "rollcall.dev/hostname": name },
       addresses: [
         { type: "InternalIP", address: "10.0.0.5" },
         { type: "Hostname", address: name },

@@ -23,7 +23,7 @@ it("found after the registration → labels; a new processor → a new label, an
   expect(await labelsOf(name)).toMatchObject({ [MODEL]: "EPYC-7B13", "rollcall.dev/cpu-vendor": "AMD" });
   await report(factsWith(name, { cpu: { model: "EPYC 9B14" } }), HEALTHY);
   const labels = await labelsOf(name);
-  expect(labels).toMatchObject({ [MODEL]: "EPYC-9B14", "kubernetes.io/hostname": name });
+  expect(labels).toMatchObject({ [MODEL]: "EPYC-9B14", "rollcall.dev/hostname": name });
   expect(labels).not.toHaveProperty(["rollcall.dev/cpu-vendor"]);
   expect(await historyOf(name)).toEqual(["CPU: AMD EPYC 7B13 → EPYC 9B14"]);
 });

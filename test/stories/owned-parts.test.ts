@@ -60,7 +60,8 @@ const cloud = (zone: string): Partial<Facts> => ({
 });
 
 const CONDITION = { type: "RaidDegraded", status: "False", reason: "Well", message: "md0" } as const;
-/** Each makes parts that the other one has not. */
+const FOR_PODS = "of a Node for pods";
+/** Each makes parts that the others do not make. */
 const EVERYTHING: Readonly<Record<string, [settings: Partial<Facts["settings"]>, more: Partial<Facts>]>> = {
   "of a cloud, with drop-ins": [
     { cloudProvider: "aws", keepTerminatedPodVolumes: true },
@@ -76,6 +77,7 @@ const EVERYTHING: Readonly<Record<string, [settings: Partial<Facts["settings"]>,
       },
     },
   ],
+  [FOR_PODS]: [{}, {}],
   "with an external cloud provider": [
     { cloudProvider: "external", registerSchedulable: false, networkUnavailable: true },
     { addresses: { nodeIPs: ["10.0.0.5"], lookup: [], onInterface: ["10.0.0.5"], defaultRoute: {} } },
@@ -83,13 +85,15 @@ const EVERYTHING: Readonly<Record<string, [settings: Partial<Facts["settings"]>,
 };
 
 describe("the table", () => {
-  const withEverything = async (name: string, what: keyof typeof EVERYTHING) => {
+  const withEverything = async (name: string, what: keyof typeof EVERYTHING, isUnschedulable = false) => {
     const [settings, more] = EVERYTHING[what]!;
     const machine = machineNamed(name);
+    machine.isUnschedulable = isUnschedulable;
     machine.roles = ["edge"];
     machine.grant = {
       labels: { site: "oslo" },
       taints: [{ key: "example.com/token", effect: "NoSchedule" }],
+      withoutFactsOnlyTaint: what === FOR_PODS,
     };
     machine.say(
       { nodeLabels: { shop: "17" }, inventoryLabels: true, registerWithTaints: [TAINT], ...settings },
@@ -123,7 +127,7 @@ describe("the table", () => {
   it("has each part of a Node that rollcall makes, and nothing that it does not make", async () => {
     const parts: [PartKind, string][] = [];
     for (const [index, what] of all.entries()) {
-      await withEverything(`owned-all-${index}`, what);
+      await withEverything(`owned-all-${index}`, what, true);
       parts.push(...partsOf(await getNode(`owned-all-${index}`)));
     }
     const rows = parts.map(([kind, key]) => ({ key, rows: rowsOf(kind, key) }));
@@ -180,7 +184,7 @@ describe("the table", () => {
     const machine = await withEverything(name, what);
     const before = keyedPartsOf(await getNode(name));
     machine.roles = [];
-    machine.grant = {};
+    machine.grant = { withoutFactsOnlyTaint: what === FOR_PODS };
     machine.say({ enableControllerAttachDetach: false }, { dropIns: null, inventory: null });
     await machine.next("start-2");
     const expected = [...before.keys()].filter((part) => fateOf(part, "unsaid") !== "goes");
@@ -236,7 +240,7 @@ describe("--node-labels", () => {
 });
 
 describe("the labels of a cloud", () => {
-  const ZONE = "topology.kubernetes.io/zone";
+  const ZONE = "rollcall.dev/zone";
 
   it("change with it, stay while its metadata cannot be read, and go with it", async () => {
     const name = "owned-cloud";
@@ -261,8 +265,10 @@ describe("somebody removes", () => {
     ["a label of the configuration", "shop"],
     ["one of the token", "site"],
     ["one of a drop-in", "rack"],
-    ["the host's name", "kubernetes.io/hostname"],
-    ["the platform", "beta.kubernetes.io/arch"],
+    ["the host's name", "rollcall.dev/hostname"],
+    ["the platform", "rollcall.dev/os"],
+    ["what keeps it out of the counts of Nodes", "node.kubernetes.io/exclude-disruption"],
+    ["its queue of evictions", "failure-domain.beta.kubernetes.io/region"],
     ["what keeps load balancers away", "node.kubernetes.io/exclude-from-external-load-balancers"],
   ])("%s → it is put back, and nothing is said about it", async (_, key) => {
     const name = `owned-removed-${key.replaceAll(/[^a-z]/g, "-")}`;

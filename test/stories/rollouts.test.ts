@@ -90,9 +90,9 @@ it("a machine never comes back → nobody else is given the version, until an op
 
 it("a label → those that have it alone", async () => {
   const machine = await reported("rollout-label");
-  await set({ selector: "kubernetes.io/hostname=rollout-other" });
+  await set({ selector: "rollcall.dev/hostname=rollout-other" });
   expect(await ask(machine)).toMatchObject(refused("not chosen"));
-  await set({ selector: "kubernetes.io/hostname=rollout-label" });
+  await set({ selector: "rollcall.dev/hostname=rollout-label" });
   expect(await ask(machine)).toMatchObject(GIVEN);
 });
 

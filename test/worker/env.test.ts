@@ -128,8 +128,12 @@ describe("what a deployment writes on its Nodes", () => {
     [{ NODE_ROLE: 7 }, { deployment: "rollcall", roles: ["7"] }],
     [{ DEPLOYMENT: "east.7-a" }, { deployment: "east.7-a", roles: [] }],
     [{ DEPLOYMENT: "x".repeat(63) }, { deployment: "x".repeat(63), roles: [] }],
+    [{ NODE_TOPOLOGY_LABELS: "keep" }, { deployment: "rollcall", roles: [], keepsTopologyLabels: true }],
+    [{ NODE_HINTS: "pass-over" }, { deployment: "rollcall", roles: [], isPassedOver: true }],
+    [{ NODE_UNSCHEDULABLE: "on" }, { deployment: "rollcall", roles: [], isUnschedulable: true }],
   ])("%j → %j", (configured, expected) => {
-    expect(nodeMarks({ DEPLOYMENT: "rollcall", ...configured })).toEqual(expected);
+    const plain = { keepsTopologyLabels: false, isPassedOver: false, isUnschedulable: false };
+    expect(nodeMarks({ DEPLOYMENT: "rollcall", ...configured })).toEqual({ ...plain, ...expected });
   });
 
   const isNoAccount = (text: string) =>
@@ -147,6 +151,7 @@ describe("what a deployment writes on its Nodes", () => {
     [{ NODE_ROLE: "edge,shop" }, `NODE_ROLE: it has "edge,shop": not a role's name; ${ROLES}`],
     [{ NODE_ROLE: "x".repeat(64) }, "not a role's name"],
     [{ NODE_ROLE: many(9).join(" ") }, `NODE_ROLE: it has 9 roles; ${ROLES}`],
+    [{ NODE_TOPOLOGY_LABELS: "no" }, 'NODE_TOPOLOGY_LABELS: it is "no"; set it to move or keep'],
   ])("%j → says what it has to be", (configured, error) => {
     expect(() => nodeMarks({ DEPLOYMENT: "rollcall", ...configured })).toThrow(error);
   });

@@ -23,6 +23,7 @@ import { IndexRepair } from "./index-repair.ts";
 import { type FleetChange, MachineRows } from "./machine-rows.ts";
 import { type MachinePage, MachineSearch, type MachineSearchRequest } from "./machine-search.ts";
 import { Feed } from "./feed.ts";
+import { FormTurns } from "./form-turns.ts";
 import type { FeedHolder } from "./feed-tickets.ts";
 import { Outages, type OutagesRequest } from "./outages.ts";
 import { type NotificationTable, notificationRows, takeNotificationRows } from "./notification-backup.ts";
@@ -46,6 +47,7 @@ export class IndexObject extends StoredObject {
   readonly #repair: IndexRepair;
   readonly #duties: Duties;
   readonly #search: MachineSearch;
+  readonly #formTurns: FormTurns;
   readonly #metrics: FleetMetrics;
 
   constructor(ctx: DurableObjectState, env: Environment) {
@@ -54,6 +56,7 @@ export class IndexObject extends StoredObject {
     this.#rows = new MachineRows(ctx.storage.sql);
     this.#search = new MachineSearch(ctx.storage.sql, this.#rows);
     this.#outages = new Outages(ctx.storage.sql);
+    this.#formTurns = new FormTurns(ctx.storage.sql);
     this.#feed = new Feed(ctx, env, this.#rows, this.#outages);
     this.#notifications = this.#openNotifications();
     this.#rollouts = this.#openRollouts();
@@ -174,6 +177,11 @@ export class IndexObject extends StoredObject {
   /** For the object of a machine that asks whether to upgrade its shim from this version. */
   upgrade(name: string, version: string): UpgradeAnswer {
     return this.#rollouts.ask(name, version);
+  }
+
+  /** For the object of a machine whose Node has to change its form: in how many milliseconds it may. */
+  formTurn(): number {
+    return this.#formTurns.take(currentMs());
   }
 
   /** The machines with a Node that have been silent for so many days. */

@@ -3,7 +3,7 @@
 // number, so that a search reads few bytes of each machine.
 import { addressKey, versionKey } from "../../shared/fleet/sort-keys.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
-import { HOSTNAME_LABEL } from "../../shared/kubernetes/labels.ts";
+import { HOSTNAME_LABELS } from "../../shared/kubernetes/labels.ts";
 
 export const SET_COLUMNS = ["label_set", "condition_set", "word_set"] as const;
 
@@ -34,7 +34,7 @@ export function searchValues(
   sets: readonly number[],
 ): (string | number)[] {
   const { state, sinceMs, phase, versions, address, addresses, key, labels } = summary;
-  const own = labels[HOSTNAME_LABEL];
+  const own = Object.entries(labels).filter(([label]) => HOSTNAME_LABELS.includes(label));
   return [
     name,
     state,
@@ -46,15 +46,15 @@ export function searchValues(
     addressKey(address),
     key.token,
     Number(!key.isUsed),
-    own === undefined ? "" : pairsText([[HOSTNAME_LABEL, own]]),
-    wordsText([name, own ?? "", address, ...addresses.map((each) => each.address)]),
+    pairsText(own),
+    wordsText([name, ...own.map(([, value]) => value), address, ...addresses.map((each) => each.address)]),
     ...sets,
   ];
 }
 
 /** The texts of its sets, in the order of SET_COLUMNS: labels, conditions, words to look for. */
 export function setsOf({ labels, conditions, versions }: MachineSummary): string[] {
-  const common = Object.entries(labels).filter(([key]) => key !== HOSTNAME_LABEL);
+  const common = Object.entries(labels).filter(([key]) => !HOSTNAME_LABELS.includes(key));
   return [
     pairsText(common.sort(([a], [b]) => (a < b ? -1 : 1))),
     pairsText(conditions.map(({ type, status }) => [type, status])),

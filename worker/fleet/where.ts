@@ -1,5 +1,5 @@
 // A filter as SQL over the columns of a search. Every text of a filter is a binding.
-import { HOSTNAME_LABEL } from "../../shared/kubernetes/labels.ts";
+import { HOSTNAME_LABELS } from "../../shared/kubernetes/labels.ts";
 import type { LabelRequirement } from "../../shared/kubernetes/label-selector.ts";
 import type { ConditionTerm, MachineFilter, VersionTerm } from "../../shared/fleet/machine-filter.ts";
 import type { SET_COLUMNS } from "./search-columns.ts";
@@ -25,7 +25,7 @@ export function whereOf(filter: Omit<MachineFilter, "beside">): Where {
   if (until !== undefined) add("since_ms <= ?", until);
   terms.push(...(version ?? []).map(versionTerm));
   if (condition) terms.push(inSet("condition_set", condition.map(conditionTerm)));
-  const isOwn = ({ key }: LabelRequirement) => key === HOSTNAME_LABEL;
+  const isOwn = ({ key }: LabelRequirement) => HOSTNAME_LABELS.includes(key);
   terms.push(...(selector ?? []).filter(isOwn).map((each) => labelTerm(each, "own_label")));
   const common = (selector ?? []).filter((each) => !isOwn(each)).map((each) => labelTerm(each, "text"));
   if (common.length > 0) terms.push(inSet("label_set", common));

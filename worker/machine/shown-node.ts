@@ -1,4 +1,5 @@
 // All that a machine's object knows of its machine, as an operator is shown it. Asks and changes nothing.
+import { kubeletsAllocatable } from "../../shared/from-report/reported-node.ts";
 import { effectiveEvictionHard } from "../../shared/resources/eviction-thresholds.ts";
 import type { WholeNode } from "../../shared/protocol/operator-answers.ts";
 import type { Report } from "../../shared/protocol/report.ts";
@@ -48,6 +49,20 @@ export function withLent(
   };
 }
 
+/** What a kubelet would let pods have; null: no Node is known, or no facts. */
+function allocatableOf(records: MachineState["records"], { report, reportMs }: LatestOfMachine) {
+  const [enrolment, known, stored] = [records.get("enrolment"), records.get("node"), records.get("facts")];
+  if (!enrolment || !known || !stored) return null;
+  const reported = {
+    name: enrolment.name,
+    facts: stored.facts,
+    vitals: report?.vitals ?? { signals: {} },
+    nowMs: reportMs,
+    runtimeMemory: records.get("runtime") ?? {},
+  };
+  return kubeletsAllocatable(reported, known.node);
+}
+
 /** null: no machine is enrolled. `alarmMs`: when the object's alarm rings. */
 export function shownNode(
   { records, facts, outbox, keys }: MachineState,
@@ -78,6 +93,7 @@ export function shownNode(
       ...(message !== undefined && { message }),
     })),
     node: known?.node ?? null,
+    allocatable: allocatableOf(records, latest),
     facts: stored?.facts ?? null,
     ...(facts.refused && { factsRefused: facts.refused }),
     vitals: report?.vitals ?? null,

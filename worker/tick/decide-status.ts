@@ -9,10 +9,12 @@ import type { Setter } from "../../shared/setters/setter.ts";
 import { leaveOthers, type OthersParts } from "../../shared/node/leave-others.ts";
 import { type HeldBack, holdBack } from "../../shared/node/put-back.ts";
 import { withinGrant } from "../../shared/from-report/within-grant.ts";
-import { grantHolder, imagesLeftOut, recordLeftOut } from "./left-out.ts";
+import { asKubelets, isBystander, kubeletsView } from "../../shared/node/bystander.ts";
+import { grantHolder, imagesLeftOut, movedLabels, recordLeftOut } from "./left-out.ts";
 import type { TickContext } from "./context.ts";
 import { isNewPodCIDR, recordPodCIDR } from "./pod-cidr.ts";
 import { recordHeldBack, recordOthers, writtenParts } from "./part-conflicts.ts";
+import { formNow } from "./node-form.ts";
 import { ownSetters } from "./own-setters.ts";
 import { recalledMemory, storedMemory } from "./setter-memory.ts";
 
@@ -66,9 +68,13 @@ export function decideStatus(context: TickContext, original: Node, before: Decis
   const runtimeMemory = records.get("runtime") ?? {};
   const reported = { name, facts, vitals: report.vitals, nowMs, memory, runtimeMemory, recordEvent };
   const leftOut: string[] = [];
+  const form = formNow(context, original);
+  const isMoved = (node: Node) =>
+    form === "moved" && isBystander(node, context.enrolment.withoutFactsOnlyTaint);
   const bound: Setter = (node) => {
-    leftOut.push(...withinGrant(original, node, facts, grantHolder(context)));
+    leftOut.push(...withinGrant(kubeletsView(original), node, facts, grantHolder(context)));
     leftOut.push(...imagesLeftOut(facts, node.status.images?.length ?? 0));
+    if (isMoved(node)) leftOut.push(...movedLabels(facts, context.enrolment.labels ?? {}));
     return null;
   };
   const last = afterOthers(context, original);
@@ -80,9 +86,10 @@ export function decideStatus(context: TickContext, original: Node, before: Decis
   );
   const { os, architecture } = facts.platform;
   const update = updateNode(original, (podCIDRs) => isNewPodCIDR(context, podCIDRs), os, architecture, [
+    asKubelets,
     ...setters,
     bound,
-    ...ownSetters(context, grantHolder(context).fieldManager),
+    ...ownSetters(context, grantHolder(context).fieldManager, form, original),
     last.setter,
   ]);
   return { original, memory, update, events, leftOut, nowMs, ...last.outcome() };

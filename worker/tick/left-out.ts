@@ -2,6 +2,7 @@
 // machine's history and its own operator.
 import { MAX_IMAGE_BYTES } from "../../shared/from-report/reported-status.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
+import { movedTo } from "../../shared/node/ownership.ts";
 import { DEFAULT_SETTINGS } from "../../shared/protocol/settings.ts";
 import type { GrantHolder } from "../../shared/from-report/within-grant.ts";
 import { fieldManagerOf } from "../kube/connect.ts";
@@ -20,6 +21,17 @@ export function imagesLeftOut({ images = [], settings }: Facts, listed: number):
   const { nodeStatusMaxImages: most = DEFAULT_SETTINGS.nodeStatusMaxImages } = settings;
   const wanted = most < 0 ? images.length : Math.min(most, images.length);
   return listed < wanted ? [`images beyond ${MAX_IMAGE_BYTES} bytes`] : [];
+}
+
+/** Labels that the machine or its join token asks for, and that a bystander has under a key of ours. */
+export function movedLabels(
+  { settings, dropIns }: Facts,
+  ofToken: Readonly<Record<string, string>>,
+): string[] {
+  return Object.keys({ ...settings.nodeLabels, ...dropIns?.labels, ...ofToken }).flatMap((key) => {
+    const own = movedTo(key);
+    return own === undefined ? [] : `label ${key} (it is ${own} there)`;
+  });
 }
 
 /** `when`: what a Node is created with is looked at once for each process of the shim, its status with each report. */

@@ -9,6 +9,7 @@ import {
   tryRegister,
 } from "../../shared/node/registration.ts";
 import type { Phase } from "../../shared/protocol/answers.ts";
+import { asKubelets, bystander, cordon, isBystander, kubeletsView } from "../../shared/node/bystander.ts";
 import { leaveOthers } from "../../shared/node/leave-others.ts";
 import { isSameTaint, UNSCHEDULABLE_TAINT } from "../../shared/node/initial-node.ts";
 import { keepOthersMarks } from "../../shared/node/others-marks.ts";
@@ -18,6 +19,7 @@ import { calculateDelayMs } from "../../shared/node/heartbeat.ts";
 import { type DecidedCondition, decidedConditions, overDecisions } from "../../shared/node/decided.ts";
 import { everSaid, saidTaints } from "../../shared/node/said-taints.ts";
 import { startEvents } from "../../shared/events/start-events.ts";
+import { updateDefaultLabels } from "../../shared/node/reconcile.ts";
 import { setNodeStatus } from "../../shared/node/update-node.ts";
 import { recordNodeStatusEvent } from "../../shared/setters/record-node-status-event.ts";
 import type { DraftNode } from "../../shared/setters/setter.ts";
@@ -31,6 +33,7 @@ import type { Journal } from "../storage/journal.ts";
 import type { Allowance } from "../storage/allowance.ts";
 import type { NodeRecordStore } from "../storage/records.ts";
 import { forgetWritten } from "./part-conflicts.ts";
+import { formNow, wantedForm } from "./node-form.ts";
 import { isNodeMissing, recordLoss } from "./own-node.ts";
 import { ownSetters } from "./own-setters.ts";
 import { AGAIN_WHEN_READY, staysDeleted, wasReady } from "./register-again.ts";
@@ -247,7 +250,10 @@ async function tryToRegister(
   const mayCreate = facts.settings.registerNode !== false;
   const bound = (existing: Node, reconciled: DraftNode) => {
     const holder = grantHolder(context);
-    const left = withinGrant(existing, reconciled, facts, holder);
+    asKubelets(reconciled);
+    updateDefaultLabels(kubeletsView(node), reconciled);
+    const left = withinGrant(kubeletsView(existing), reconciled, facts, holder);
+    bystander(context.enrolment.withoutFactsOnlyTaint, formNow(context, existing), existing)(reconciled);
     leaveOthers(existing, reconciled, holder.fieldManager);
     recordLeftOut(context, "registration", [...(records.get("leftOut")?.registration ?? []), ...left]);
   };
@@ -293,7 +299,8 @@ function initialNode(context: TickContext, nowMs: number): Result<Initial> {
   if (!initial.ok) return initial;
   const { node } = initial.value;
   const leftOut = withinGrant(undefined, node, facts, grantHolder(context));
-  setNodeStatus(node, ownSetters(context, grantHolder(context).fieldManager));
+  setNodeStatus(node, ownSetters(context, grantHolder(context).fieldManager, wantedForm(context)));
+  if (context.marks.isUnschedulable && isBystander(node, enrolment.withoutFactsOnlyTaint)) cordon(node);
   return success({ node, events, leftOut });
 }
 

@@ -1,8 +1,9 @@
 // Runs what a fresh report sets off: registration, lease, status, with the functions of shared/ over this machine's
 // records. Each step fails by itself, and the next report tries again.
 import { missingRuntime } from "../../shared/from-report/missing-runtime.ts";
-import { registerAgain } from "../env.ts";
+import { fleetIndex, registerAgain } from "../env.ts";
 import { kubeConnector } from "../kube/connect.ts";
+import { withDeadline } from "../kube/deadline.ts";
 import { machineLog } from "../log.ts";
 import { leftOutMessage } from "./left-out.ts";
 import type { Loss, TickContext, TickInput, TickOutcome } from "./context.ts";
@@ -14,6 +15,7 @@ import { lastRenewalStanding, renewedAtOf, renewLease } from "./lease.ts";
 import { type NoticeContext, type Noticed, takeNotice } from "./notice.ts";
 import { othersMessage } from "./part-conflicts.ts";
 import { recordLoss } from "./own-node.ts";
+import { takeTurn } from "./node-form.ts";
 import { isReady, phaseOf, refusalMessage } from "./phase.ts";
 import { staysDeleted } from "./register-again.ts";
 import { register } from "./registration.ts";
@@ -23,6 +25,8 @@ import { isStatusDue, writeStatus } from "./status.ts";
 const REGISTRATION_DEADLINE_MS = 4000;
 const LEASE_DEADLINE_MS = 3000;
 const STATUS_DEADLINE_MS = 4000;
+/** A turn that does not come is asked for with the next report. */
+const TURN_DEADLINE_MS = 500;
 /** A lease waits for a report where it lasts for so many of them: another one may get lost. */
 const LEAST_REPORTS = 3;
 
@@ -38,6 +42,7 @@ export async function tick(input: TickInput): Promise<TickOutcome> {
   const isRegistered = records.get("registration")?.startId === input.report.startId;
   const wasEvicted = isRegistered && input.memory.lease === undefined;
 
+  await takeTurn(context);
   const { phase, message, retryInMs } = await register(context, REGISTRATION_DEADLINE_MS);
   if (phase !== "registered") {
     // While a restarted shim cannot register, the lease of its known Node is still renewed.
@@ -150,6 +155,7 @@ function surroundings({ env, enrolment: { name }, token, nowMs, requests }: Omit
     registerAgain: registerAgain(env),
     client: kubeConnector(env, token, nowMs, (what) => requests.take(what)),
     log: machineLog(name),
+    formTurn: () => withDeadline(TURN_DEADLINE_MS, () => fleetIndex(env).formTurn(), null).catch(() => null),
   };
 }
 

@@ -2,6 +2,7 @@
 // request is a dry run against the fixtures.
 import type { Lease, Node } from "../../../shared/kubernetes/types.ts";
 import { adoptionPatch } from "../../../shared/node/adoption.ts";
+import { MOVED_LABELS, QUEUE_LABEL, QUEUE_REGION } from "../../../shared/node/ownership.ts";
 import type { Sent } from "../../infra/local/apiserver/test-server.ts";
 
 const NODES = "/api/v1/nodes";
@@ -24,6 +25,8 @@ const leaseOf = (name: string, metadata: object, uid = "1") => ({
 export const configuration = {
   "rollcall.dev/without-facts-only-taint": "west, east",
   "rollcall.dev/max-capacity": "cpu=4, example.com/gpu=2",
+  "rollcall.dev/bystanders": "rollcall",
+  "rollcall.dev/passed-over-by-hints": "west",
   "rollcall.dev/api-audiences": "api.example.com, api.example.org",
 };
 
@@ -146,6 +149,7 @@ const finalizers = ["example.com/stay"];
 const ownerReferences = [{ apiVersion: "v1", kind: "Node", name: "kubelets", uid: "1" }];
 const NO_TAINT = "a Node is created and adopted with the taint";
 const LABELS = "labels of node-restriction.kubernetes.io";
+const BYSTANDERS = "a Node that runs no pods has its host";
 const AGENTS = "annotations that a network";
 const BOUND = "a Node has more than the cluster allows it";
 const ORPHANS = "a Node is deleted with what belongs to it";
@@ -265,6 +269,14 @@ const nodesRefused: Refused[] = [
   ],
   [LABELS, "change an operator's such label", patch("mine/status", labelled({ [RESTRICTED]: "back" }))],
   [LABELS, "remove an operator's such label", patch("mine/status", labelled({ [CONTROL_PLANE]: null }))],
+  ...Object.values<readonly string[]>(MOVED_LABELS)
+    .flat()
+    .map((key): Refused => [
+      BYSTANDERS,
+      `label its Node ${key}`,
+      patch("mine/status", labelled({ [key]: "x" })),
+    ]),
+  [BYSTANDERS, "create such a Node", create(newNode({ labels: { "kubernetes.io/hostname": "new" } }))],
   [
     OWN_LABELS,
     "say that its Node is another deployment's",
@@ -424,6 +436,18 @@ export const accepted: Case[] = [
   [
     "label its Node and write its status",
     patch("mine/status", { metadata: { labels: { a: "b" } }, status: { phase: "Running" } }),
+  ],
+  [
+    "create a Node with the labels of one that runs no pods",
+    create(
+      newNode({
+        labels: {
+          "node.kubernetes.io/exclude-disruption": "",
+          [QUEUE_LABEL]: QUEUE_REGION,
+          ...Object.fromEntries(Object.keys(MOVED_LABELS).map((key) => [key, "x"])),
+        },
+      }),
+    ),
   ],
   ["delete its Node", remove(`${NODES}/mine`)],
   ["delete its Node as the Worker does", remove(`${NODES}/mine`, { preconditions: {} })],

@@ -188,6 +188,36 @@ export function describePolicies(started: () => { server: TestServer; token: str
       expect(await sendUntil(started().server, sent, isAccepted)).toMatchObject({ code: 201 });
     });
 
+    const tainted = [{ key: "rollcall.dev/facts-only", effect: "NoSchedule" }];
+    const MASTER = { "node-role.kubernetes.io/master": "" };
+    test.each([
+      ["a deployment that topology hints pass over → the role master", "west", tainted, MASTER, 201],
+      ["the same, of a Node for pods → refused", "west", [], MASTER, 422],
+      [
+        "one of which no labels are asked → those of an earlier Worker",
+        "east",
+        tainted,
+        { "kubernetes.io/hostname": "a" },
+        201,
+      ],
+      [
+        "one of which they are asked, of a Node for pods → a kubelet's",
+        "east",
+        [],
+        { "kubernetes.io/hostname": "a" },
+        201,
+      ],
+    ])("%s", async (_, deployment, taints, labels, code) => {
+      const { metadata } = without(deployment);
+      const headers = {
+        "impersonate-user": `system:serviceaccount:${namespace}:${deployment}`,
+        "impersonate-group": accounts,
+      };
+      const sent = { ...creation({ metadata: { ...metadata, labels }, spec: { taints } }), headers };
+      const answer = await sendUntil(started().server, sent, (received) => received.code === code);
+      expect(answer.code, answer.text).toBe(code);
+    });
+
     test.each([
       ["a resource without an amount", "cpu=4,memory", "memory is not a resource and its most"],
       ["an amount that is none", "cpu=four", "cpu=four is not a resource and its most"],

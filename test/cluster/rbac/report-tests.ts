@@ -14,6 +14,7 @@ import { labelValue } from "../../../shared/protocol/schema.ts";
 import { validateNodeLabels } from "../../../shared/kubernetes/labels.ts";
 import { canonicalJson } from "../../../shared/protocol/digest.ts";
 import { LIMITS } from "../../../shared/protocol/limits.ts";
+import { asKubelets } from "../../../shared/node/bystander.ts";
 import { OWNER_ANNOTATION, ownershipFault } from "../../../shared/node/ownership.ts";
 import { type Grant, tokenRequestSchema } from "../../../shared/protocol/join-tokens.ts";
 import type { ApiResult } from "../../../shared/kubernetes/api-error.ts";
@@ -119,7 +120,7 @@ export function describeReports(started: () => { server: TestServer; token: stri
               () => success(false),
               next.platform.os,
               next.platform.architecture,
-              [...reportedSetters(after), ...reportedEvents(after), ...ownSettersOf(grant)],
+              [asKubelets, ...reportedSetters(after), ...reportedEvents(after), ...ownSettersOf(grant)],
             );
             const patch = createNodeStatusPatch(created, update.node);
             if (!patch.ok) throw new Error(patch.error);
@@ -143,7 +144,11 @@ function statusOf(name: string, reported: Facts, { vitals }: Report): ReportedSt
 }
 
 function ownSettersOf(enrolment: Grant) {
-  return ownSetters({ enrolment, marks: { deployment: "rollcall", roles: ["edge"] } }, "rollcall.rollcall");
+  return ownSetters(
+    { enrolment, marks: { deployment: "rollcall", roles: ["edge"] } },
+    "rollcall.rollcall",
+    "moved",
+  );
 }
 
 /** The Node as the apiserver has it; null where the report does not allow for one yet. */

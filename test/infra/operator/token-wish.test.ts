@@ -1,6 +1,6 @@
 // What the flags of `token create` become, and what is said of those that cannot be read.
 import { expect, it, test } from "vitest";
-import { seconds, tokenWish, TYPED } from "../../../infra/operator/token-wish.ts";
+import { movedLines, seconds, tokenWish, TYPED } from "../../../infra/operator/token-wish.ts";
 import { tokenRequestSchema } from "../../../shared/protocol/join-tokens.ts";
 
 test.each([
@@ -34,6 +34,31 @@ test.each([
 });
 
 const FLAGS = { names: "edge-*", expiresIn: 60, uses: 2 };
+
+test.each([
+  ["a label that stays", { site: "north" }, false, []],
+  [
+    "labels that others count",
+    { "topology.kubernetes.io/zone": "a", "failure-domain.beta.kubernetes.io/region": "n" },
+    false,
+    [
+      "its Nodes have the label topology.kubernetes.io/zone as rollcall.dev/zone: under that key nothing counts them for pods",
+      expect.stringContaining("failure-domain.beta.kubernetes.io/region as rollcall.dev/region"),
+    ],
+  ],
+  [
+    "one, of machines that may run pods",
+    { "kubernetes.io/hostname": "a" },
+    true,
+    [
+      expect.stringMatching(
+        /^Nodes with the taint rollcall.dev\/facts-only have .* as rollcall.dev\/hostname/,
+      ),
+    ],
+  ],
+])("--label with %s → what is said of it", (_, label, withoutFactsOnlyTaint, expected) => {
+  expect(movedLines({ ...FLAGS, label, withoutFactsOnlyTaint })).toEqual(expected);
+});
 
 it("flags → a request that the Worker takes", () => {
   const wish = tokenWish({ ...FLAGS, label: { site: "north" }, mayLabel: ["a/*"], mayTaint: [""] });

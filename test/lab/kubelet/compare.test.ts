@@ -32,6 +32,7 @@ const KUBELET = {
   },
 };
 const status = (change: object): NodeJson => ({ ...KUBELET, status: { ...KUBELET.status, ...change } });
+const labelled = (labels: object): NodeJson => ({ ...KUBELET, metadata: { ...KUBELET.metadata, labels } });
 const wrong = (ours: NodeJson, kubelet: NodeJson = KUBELET) =>
   compareNodes(kubelet, ours).differences.flatMap(({ path, why }) => (why === null ? [path] : []));
 
@@ -102,7 +103,12 @@ describe("compareNodes", () => {
       },
       [],
     ],
-    ["no pods", status({ allocatable: { pods: "0" } }), []],
+    [
+      "a bystander's labels",
+      labelled({ "rollcall.dev/os": "linux", "node.kubernetes.io/exclude-disruption": "" }),
+      [],
+    ],
+    ["another value of one", labelled({ "rollcall.dev/os": "plan9" }), ["metadata.labels[kubernetes.io/os]"]],
     ["a message that says machine", ready("machine is posting ready status"), []],
     ["a message of another sense", ready("machine is well"), ["status.conditions[Ready].message"]],
     [
@@ -112,6 +118,20 @@ describe("compareNodes", () => {
     ],
   ])("%s → exactly what must not differ", (_situation, ours, paths) => {
     expect(wrong({ ...ours })).toEqual(paths);
+  });
+
+  it("nothing for pods → what a kubelet would let them have is compared", () => {
+    const kubelet = status({ allocatable: { cpu: "2", "a.example/b": "1" } });
+    const ours = { cpu: "2", "a.example/b": "2" };
+    const { differences } = compareNodes(
+      kubelet,
+      status({ allocatable: { cpu: "0", "a.example/b": "0" } }),
+      ours,
+    );
+    expect(differences.map(({ path, why }) => [path, why])).toEqual([
+      ["status.allocatable.cpu", "a machine without a kubelet is given no pods"],
+      ["status.allocatable[a.example/b]", null],
+    ]);
   });
 
   it("no runtime was asked for → its images may be absent; one was → they may not", () => {

@@ -1,4 +1,5 @@
 // Lays a kubelet's Node beside ours, field by field. Pure: two Nodes in, differences out.
+import { movedTo } from "../../../shared/node/ownership.ts";
 import { inMachineWords } from "../../../shared/setters/machine-words.ts";
 
 /** A Node, as `kubectl get node NAME -o json` prints it. */
@@ -25,14 +26,20 @@ const ALLOWED: readonly [path: RegExp, why: string][] = [
   [/^metadata\.(uid|resourceVersion|creationTimestamp|generation|selfLink)$/, SERVER],
   [/^metadata\.annotations\[rollcall\.dev\/owner\]$/, "whose Node it is"],
   [/^metadata\.annotations\[node\.alpha\.kubernetes\.io\/ttl\]$/, "kube-controller-manager's"],
-  [/^metadata\.labels\[node\.kubernetes\.io\/exclude-from-external-load-balancers\]$/, FACTS_ONLY],
-  [/^metadata\.labels\[(rollcall\.dev\/(machine|deployment)|node-role\.kubernetes\.io\/[^\]]+)\]$/, OWN],
+  [
+    /^metadata\.labels\[node\.kubernetes\.io\/exclude-(from-external-load-balancers|disruption)\]$/,
+    FACTS_ONLY,
+  ],
+  [/^metadata\.labels\[failure-domain\.beta\.kubernetes\.io\/region\]$/, "a queue of evictions of its own"],
+  [
+    /^metadata\.labels\[(rollcall\.dev\/(machine|deployment|hostname|os|arch|zone|region)|node-role\.kubernetes\.io\/[^\]]+)\]$/,
+    OWN,
+  ],
   [/^metadata\.annotations\[rollcall\.dev\/(roles|(node|fact|token)-labels)\]$/, OWN],
   [/^spec\.taints\[rollcall\.dev\/facts-only:NoSchedule\]/, FACTS_ONLY],
   [/^spec\.taints\[node\.kubernetes\.io\/[^\]]*\]/, "the node controller's"],
   [/^spec\.podCIDRs?\b/, "kube-controller-manager's"],
   [/^status\.conditions\[[^\]]+\]\.last(Heartbeat|Transition)Time$/, HEARTBEAT],
-  [/^status\.allocatable\.pods$/, FACTS_ONLY],
   [/^status\.nodeInfo\.kubeletVersion$/, "the shim is no kubelet"],
   [/^status\.daemonEndpoints\./, "there is no kubelet server"],
   [/^status\.declaredFeatures\b/, "what a kubelet can do with pods"],
@@ -52,8 +59,15 @@ const LIST_KEYS: readonly [path: RegExp, key: (entry: Record<string, unknown>) =
   [/^status\.runtimeHandlers$/, ({ name }) => String(name)],
 ];
 
-/** All that differs, in the order of the paths. `same` counts the fields that do not. */
-export function compareNodes(kubelet: NodeJson, ours: NodeJson): { same: number; differences: Difference[] } {
+/**
+ * All that differs, in the order of the paths. `same` counts the fields that do not. `allocatable`: what the shim's machine
+ * would let pods have, if its Node ran any.
+ */
+export function compareNodes(
+  kubelet: NodeJson,
+  ours: NodeJson,
+  allocatable: Readonly<Record<string, string>> = {},
+): { same: number; differences: Difference[] } {
   const [theirs, own] = [fieldsOf(kubelet), fieldsOf(ours)];
   const hasRuntime = own.get("status.nodeInfo.containerRuntimeVersion") !== "";
   const allowed = hasRuntime ? ALLOWED : [...ALLOWED, ...ALLOWED_WITHOUT_RUNTIME];
@@ -63,10 +77,27 @@ export function compareNodes(kubelet: NodeJson, ours: NodeJson): { same: number;
     .map((path) => {
       const [theirValue, ourValue] = [theirs.get(path), own.get(path)];
       const words = saysMachine(path, theirValue, ourValue) ? "no kubelet is there to speak of" : null;
-      const why = allowed.find(([pattern]) => pattern.test(path))?.[1] ?? words;
+      const held = heldBack(path, theirValue, ourValue, own, allocatable);
+      const why = held ?? allowed.find(([pattern]) => pattern.test(path))?.[1] ?? words;
       return { path, kubelet: theirValue, ours: ourValue, why };
     });
   return { same: paths.length - differences.length, differences };
+}
+
+/** Why the Node of a machine without pods does without: only if the kubelet's value is known here as well. */
+function heldBack(
+  path: string,
+  kubelet: unknown,
+  ours: unknown,
+  own: ReadonlyMap<string, unknown>,
+  allocatable: Readonly<Record<string, string>>,
+): string | null {
+  const label = /^metadata\.labels\[([^\]]+)\]$/.exec(path)?.[1] ?? "";
+  const moved = movedTo(label);
+  if (ours === undefined && moved !== undefined)
+    return own.get(childPath("metadata.labels", moved)) === kubelet ? `as ${moved}` : null;
+  const resource = /^status\.allocatable(?:\.|\[)([^\]]+)\]?$/.exec(path)?.[1] ?? "";
+  return ours === "0" && kubelet !== undefined && allocatable[resource] === kubelet ? FACTS_ONLY : null;
 }
 
 /** Is it the message of a condition, and the same but for our words? */

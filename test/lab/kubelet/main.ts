@@ -43,9 +43,9 @@ async function compareKubelet(file: string | undefined, flags: Flags, command: C
 }
 
 /** But for what has a reason to differ. */
-function isSameNode({ saveNode }: Flags, node: NodeJson, preview: NodeJson): boolean {
+function isSameNode({ saveNode }: Flags, node: NodeJson, { node: preview, allocatable }: OurNode): boolean {
   if (saveNode !== undefined) writeFileSync(saveNode, `${JSON.stringify(node, null, 2)}\n`);
-  const comparison = compareNodes(node, preview);
+  const comparison = compareNodes(node, preview, allocatable);
   process.stdout.write(comparisonText(comparison));
   return comparison.differences.every(({ why }) => why !== null);
 }
@@ -113,10 +113,16 @@ function storiesNamed(text: string): readonly EventStory[] {
   return EVENT_STORIES.filter(({ name }) => text.split(",").includes(name));
 }
 
-async function ourNode(flags: Flags): Promise<NodeJson> {
+interface OurNode {
+  node: NodeJson;
+  /** What a kubelet would let pods have. */
+  allocatable: Record<string, string>;
+}
+
+async function ourNode(flags: Flags): Promise<OurNode> {
   const warn = (source: string, message: string) => console.error(`node-shim: ${source}: ${message}`);
-  const { node } = await previewNode(withSet(flags), warn);
-  return { ...node };
+  const { node, allocatable } = await previewNode(withSet(flags), warn);
+  return { node: { ...node }, allocatable };
 }
 
 const program = machineFlags(new Command("npm run compare-kubelet --"))

@@ -53,7 +53,7 @@ describe("what this machine would be", () => {
     expect(parseYaml(stdout)).toMatchObject({
       apiVersion: "v1",
       kind: "Node",
-      metadata: { name: "edge-1", labels: { "kubernetes.io/os": "linux" } },
+      metadata: { name: "edge-1", labels: { "rollcall.dev/os": "linux" } },
       spec: { taints: [{ key: "rollcall.dev/facts-only", effect: "NoSchedule" }] },
       status: { nodeInfo: { operatingSystem: "linux" }, capacity: { pods: "110" } },
     });

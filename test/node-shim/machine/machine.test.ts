@@ -389,7 +389,7 @@ describe("--cloud-provider file", () => {
   it("→ a Node that is in its zone", async () => {
     const node = parseYaml(await preview(flags())) as Record<string, unknown>;
     expect(node).toMatchObject({
-      metadata: { labels: { "topology.kubernetes.io/zone": "berlin" } },
+      metadata: { labels: { "rollcall.dev/zone": "berlin" } },
       spec: { providerID: "shop:///berlin/7" },
     });
   });

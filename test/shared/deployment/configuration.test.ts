@@ -7,6 +7,9 @@ const KEY = "B".repeat(43);
 const WELL = {
   DEPLOYMENT: "rollcall",
   NODE_ROLE: "",
+  NODE_TOPOLOGY_LABELS: "move",
+  NODE_HINTS: "count",
+  NODE_UNSCHEDULABLE: "off",
   ORIGINS: "https://rollcall.test",
   KUBE_URL: "https://kube.test:6443",
   MACHINE_REQUESTS: 20,
@@ -67,6 +70,9 @@ describe("without it machines cannot be served", () => {
     ["roles that are a list of JSON", { NODE_ROLE: ["edge"] }, "NODE_ROLE"],
     ["a word for deleted Nodes that is none", { REGISTER_AGAIN: true }, "REGISTER_AGAIN"],
     ["another word for deleted Nodes", { REGISTER_AGAIN: "sometimes" }, "REGISTER_AGAIN"],
+    ["another word for labels", { NODE_TOPOLOGY_LABELS: "Keep" }, "NODE_TOPOLOGY_LABELS"],
+    ["another word for hints", { NODE_HINTS: "on" }, "NODE_HINTS"],
+    ["another word for a cordon", { NODE_UNSCHEDULABLE: "true" }, "NODE_UNSCHEDULABLE"],
     ["no origin", { ORIGINS: " " }, "ORIGINS"],
     ["no such variable", { ORIGINS: undefined }, "ORIGINS"],
     ["an origin with a slash", { ORIGINS: "https://rollcall.test/" }, "ORIGINS"],
@@ -99,6 +105,16 @@ describe("machines are served all the same", () => {
   test.each<[situation: string, more: Record<string, unknown>, faulty: string[]]>([
     ["a deployment as long as a label's value", { DEPLOYMENT: "d".repeat(63) }, []],
     ["no word for deleted Nodes", { REGISTER_AGAIN: "" }, []],
+    [
+      "no words for Nodes that run no pods",
+      { NODE_TOPOLOGY_LABELS: "", NODE_HINTS: "", NODE_UNSCHEDULABLE: "" },
+      [],
+    ],
+    [
+      "the other words for them",
+      { NODE_TOPOLOGY_LABELS: "keep", NODE_HINTS: "pass-over", NODE_UNSCHEDULABLE: "on" },
+      [],
+    ],
     ["no word for the watch", { NODE_WATCH: "" }, []],
     ["a watch that is off", { NODE_WATCH: "off" }, []],
     ["another word for the watch", { NODE_WATCH: "Off" }, ["failed NODE_WATCH"]],

@@ -368,7 +368,7 @@ describe("one machine", () => {
       skewMs: expect.any(Number),
       deadlines: { lease: expect.any(String), status: expect.any(String) },
       managers: {
-        labels: { "kubernetes.io/hostname": OURS },
+        labels: { "rollcall.dev/hostname": OURS },
         taints: { "rollcall.dev/facts-only:NoSchedule": OURS },
       },
       events: expect.arrayContaining([

@@ -91,8 +91,8 @@ describe("the first report", () => {
     const node = await getNode("first-report");
     expect(node.metadata?.annotations).toMatchObject({ "rollcall.dev/owner": "rollcall" });
     expect(node.metadata?.labels).toMatchObject({
-      "kubernetes.io/hostname": "first-report",
-      "kubernetes.io/arch": "amd64",
+      "rollcall.dev/hostname": "first-report",
+      "rollcall.dev/arch": "amd64",
     });
     expect(node.spec?.taints).toContainEqual({ key: "rollcall.dev/facts-only", effect: "NoSchedule" });
     expect(node.status?.capacity).toMatchObject({

@@ -339,9 +339,9 @@ describe("a notice that somebody else has changed the Node", () => {
   const OURS = [
     "rollcall.dev/machine",
     "rollcall.dev/deployment",
-    "kubernetes.io/hostname",
-    "kubernetes.io/os",
-    "kubernetes.io/arch",
+    "rollcall.dev/hostname",
+    "rollcall.dev/os",
+    "rollcall.dev/arch",
   ];
 
   it("again and again → three writes in a row, then one in ten seconds", async () => {

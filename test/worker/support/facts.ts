@@ -32,6 +32,12 @@ export function facts(name: string, more: Partial<Facts> = {}): Facts {
   };
 }
 
+/** A machine whose Node runs pods: it has no taint. Its join token has to allow that. */
+export function factsForPods(name: string, more: Partial<Facts> = {}): Facts {
+  const plain = facts(name, more);
+  return { ...plain, settings: { ...plain.settings, registerWithTaints: [] } };
+}
+
 export const HEALTHY: Vitals = {
   signals: {
     "memory.available": [4 * GIB, 8 * GIB],

@@ -69,6 +69,9 @@ export function tickingMachine(name: string, requestsAMinute = 1_000_000) {
     events: [] as string[],
     /** NODE_ROLE */
     roles: [] as string[],
+    /** NODE_UNSCHEDULABLE, NODE_HINTS */
+    isUnschedulable: false,
+    isPassedOver: false,
     /** What its join token gives and allows. */
     grant: {} as Partial<Grant>,
     journal: {
@@ -124,7 +127,12 @@ export function tickingMachine(name: string, requestsAMinute = 1_000_000) {
       };
       const requests = (machine.requestBudget ??= budget());
       const outcome = await tick({
-        marks: { deployment: env.DEPLOYMENT, roles: machine.roles },
+        marks: {
+          deployment: env.DEPLOYMENT,
+          roles: machine.roles,
+          isUnschedulable: machine.isUnschedulable,
+          isPassedOver: machine.isPassedOver,
+        },
         env: { ...env, ...machine.variables, KUBE: { fetch } as unknown as Fetcher },
         token: { current: () => env.KUBE_TOKEN, instead: () => Promise.resolve(null) },
         enrolment,

@@ -45,6 +45,9 @@ export class SteppingMachine {
   /** What the next report states of a time without an answer. */
   noAnswerSeconds: number | undefined;
   isWatched = false;
+  /** What the fleet index answers; null: nothing. */
+  formTurnMs: number | null = 0;
+  keepsTopologyLabels = false;
   requests: RequestBudget;
   inBetween: InBetween | undefined;
   /** Since the last `take`. */
@@ -113,7 +116,7 @@ export class SteppingMachine {
       name: NAME,
       deployment: env.DEPLOYMENT,
       registerAgain: this.registerAgain,
-      marks: { deployment: env.DEPLOYMENT, roles: [] },
+      marks: { deployment: env.DEPLOYMENT, roles: [], keepsTopologyLabels: this.keepsTopologyLabels },
       enrolment: {
         id: this.enrolmentId,
         name: NAME,
@@ -140,6 +143,7 @@ export class SteppingMachine {
       memory: this.memory,
       requests,
       isWatched: () => Promise.resolve(this.isWatched),
+      formTurn: () => Promise.resolve(this.formTurnMs),
       nowMs,
       random: () => 0.5,
       client: (withinMs) =>

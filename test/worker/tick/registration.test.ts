@@ -180,7 +180,7 @@ describe("a first report", () => {
     const { metadata, spec } = machine.apiserver.node;
     expect(metadata?.annotations).toMatchObject({ ...OURS, kept: "yes" });
     expect(metadata?.annotations).not.toHaveProperty(["rollcall.dev/adopt"]);
-    expect(metadata?.labels).toMatchObject({ "kubernetes.io/hostname": NAME });
+    expect(metadata?.labels).toMatchObject({ "rollcall.dev/hostname": NAME });
     expect(spec?.taints).toEqual([taint, { key: "rollcall.dev/facts-only", effect: "NoSchedule" }]);
   });
 

@@ -80,9 +80,10 @@ export interface ResourceRow {
   allocatable: string;
 }
 
-/** What every Node has first, then by name. "–": it has none. */
+/** What every Node has first, then by name. "–": it has none. Allocatable is a kubelet's, also if the Node runs no pods. */
 export function resourceRows(whole: WholeNode): ResourceRow[] {
-  const { capacity = whole.summary?.capacity ?? {}, allocatable = {} } = shownNodeOf(whole).status ?? {};
+  const { capacity = whole.summary?.capacity ?? {}, ...ofNode } = shownNodeOf(whole).status ?? {};
+  const allocatable = whole.allocatable ?? ofNode.allocatable ?? {};
   const names = new Set([...Object.keys(capacity), ...Object.keys(allocatable)]);
   const rank = (name: string) => FIRST.indexOf(name) + 1 || FIRST.length + 1;
   return [...names]

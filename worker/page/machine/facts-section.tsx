@@ -47,7 +47,10 @@ function Resources({ whole }: { whole: WholeNode }) {
             <tr>
               <th>Resource</th>
               <th class="number">Capacity</th>
-              <th class="number" title="What pods may have of it">
+              <th
+                class="number"
+                title="What a kubelet would let pods have of it; the Node says 0 if it runs none"
+              >
                 Allocatable
               </th>
             </tr>

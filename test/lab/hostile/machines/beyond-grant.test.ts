@@ -13,7 +13,12 @@ const NOBODY: SetByOthers = {
 };
 const FACTS_ONLY = { key: "rollcall.dev/facts-only", effect: "NoSchedule" } as const;
 
-const OWN = { "rollcall.dev/machine": "", "rollcall.dev/deployment": "rollcall" };
+const OWN = {
+  "rollcall.dev/machine": "",
+  "rollcall.dev/deployment": "rollcall",
+  "node.kubernetes.io/exclude-disruption": "",
+  "failure-domain.beta.kubernetes.io/region": "rollcall.dev",
+};
 
 type Parts = { metadata?: object; spec?: object; status?: object };
 
@@ -22,7 +27,7 @@ function nodeWith({ metadata, spec, status }: Parts): Node {
   return {
     metadata: {
       name: "edge-7",
-      labels: { "kubernetes.io/hostname": "edge-7", "kubernetes.io/os": "linux", ...OWN },
+      labels: { "rollcall.dev/hostname": "edge-7", "rollcall.dev/os": "linux", ...OWN },
       annotations: { "rollcall.dev/owner": "rollcall" },
       ...metadata,
     },
@@ -54,7 +59,19 @@ describe.each<[what: string, Parts, within: Granted, beyond: Granted]>([
     { mayLabel: ["example.com/b"] },
   ],
   ["the model of its hardware", labels({ "rollcall.dev/cpu-model": "x" }), {}, { mayLabel: [] }],
-  ["a hostname", labels({ "kubernetes.io/hostname": "other" }), {}, { mayLabel: [] }],
+  ["a hostname", labels({ "rollcall.dev/hostname": "other" }), {}, { mayLabel: [] }],
+  [
+    "a zone",
+    labels({ "rollcall.dev/zone": "a" }),
+    { mayLabel: ["topology.kubernetes.io/zone"] },
+    { mayLabel: ["zone"] },
+  ],
+  [
+    "a zone of the token",
+    labels({ "rollcall.dev/zone": "a" }),
+    { labels: { "failure-domain.beta.kubernetes.io/zone": "a" }, mayLabel: [] },
+    { mayLabel: [] },
+  ],
   ["a label of the token", labels({ tier: "x" }), { labels: { tier: "x" }, mayLabel: [] }, { mayLabel: [] }],
   ["another value of it", labels({ tier: "x" }), { labels: { tier: "x" } }, { labels: { tier: "y" } }],
   ["a taint", taints(taint("tenant", "x")), {}, { mayTaint: ["other"] }],
@@ -64,7 +81,7 @@ describe.each<[what: string, Parts, within: Granted, beyond: Granted]>([
     { taints: [GRANTED_TAINT], mayTaint: [] },
     { mayTaint: [] },
   ],
-  ["no taint", { spec: { taints: [] } }, { withoutFactsOnlyTaint: true }, {}],
+  ["no taint", { ...labels({}), spec: { taints: [] } }, { withoutFactsOnlyTaint: true }, {}],
   [
     "a provider ID",
     { spec: { taints: [FACTS_ONLY], providerID: "aws:///a" } },
@@ -118,6 +135,14 @@ describe("what no token allows", () => {
       "the label rollcall.dev/deployment=rollcall is not there",
     ],
     ["room for pods", { status: { allocatable: { pods: "110" } } }, "room for 110 pods"],
+    ["room for a pod's memory", { status: { allocatable: { memory: "1Gi" } } }, "room for 1Gi memory"],
+    ...["kubernetes.io/hostname", "kubernetes.io/arch", "topology.kubernetes.io/zone"].map(
+      (key): [string, Parts, string] => [
+        `a label that others count: ${key}`,
+        labels({ [key]: "x" }),
+        `label ${key}=x`,
+      ],
+    ),
     ["another owner", { metadata: { annotations: { "rollcall.dev/owner": "west" } } }, "owner west"],
     ["an annotation", annotation("cilium.io/key", "x"), "annotation cilium.io/key=x"],
     [
@@ -140,6 +165,7 @@ describe("what no token allows", () => {
 test.each<[what: string, Parts]>([
   ["how much it has", capacity("hugepages-2Mi")],
   ["volumes that it attaches", capacity("attachable-volumes-csi-a")],
+  ["a bystander's labels", labels({ "rollcall.dev/os": "linux", "rollcall.dev/arch": "arm64" })],
   ["no room for pods", { status: { capacity: { pods: "110" }, allocatable: { pods: "0" } } }],
   ["pressure", condition("MemoryPressure")],
   ["a drop-in that fails", condition("DropInsFailed")],

@@ -35,15 +35,31 @@ export function beyondGrant(node: Node, judged: Judged): string[] {
   ];
 }
 
-/** Of the machine's platform, and of rollcall. */
-const EVERY_NODES_LABELS = new Set([
+/** Of the machine's platform, on a Node for pods. */
+const PLATFORM = new Set([
   "kubernetes.io/os",
   "kubernetes.io/arch",
   "beta.kubernetes.io/os",
   "beta.kubernetes.io/arch",
-  "node.kubernetes.io/exclude-from-external-load-balancers",
 ]);
+const NO_LOAD_BALANCER = "node.kubernetes.io/exclude-from-external-load-balancers";
 const HOSTNAME = "kubernetes.io/hostname";
+
+/** On a Node that runs no pods: under which keys of a kubelet it may be asked for. */
+const MOVED: Readonly<Record<string, readonly string[]>> = {
+  "rollcall.dev/hostname": [HOSTNAME],
+  "rollcall.dev/os": ["kubernetes.io/os", "beta.kubernetes.io/os"],
+  "rollcall.dev/arch": ["kubernetes.io/arch", "beta.kubernetes.io/arch"],
+  "rollcall.dev/zone": ["topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"],
+  "rollcall.dev/region": ["topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"],
+};
+/** What such a Node always has. */
+const BYSTANDERS: Readonly<Record<string, string>> = {
+  "node.kubernetes.io/exclude-disruption": "",
+  "failure-domain.beta.kubernetes.io/region": "rollcall.dev",
+};
+/** What no such Node may have, whoever of the machine, its token and its cloud asks for it. */
+const COUNTED = new Set(Object.values(MOVED).flat());
 /** NodeRestriction: in these domains a kubelet sets what is listed, and nothing else. */
 const KUBERNETES_DOMAIN = /^([^/]+\.)?(kubernetes|k8s)\.io\//;
 const KUBELETS_OWN = new RegExp(
@@ -62,26 +78,48 @@ function fits(patterns: readonly string[] | undefined, text: string): boolean {
 /** Whatever the token lets a machine set; but for what its hardware is. */
 const ROLLCALLS = /^([^/]*\.)?rollcall\.dev\/(?!((cpu|system|board)-(vendor|model)|gpu-model|gpus)$)/;
 
-function labelsBeyond({ metadata }: Node, { granted, deployment, others }: Judged): string[] {
+function labelsBeyond({ metadata, spec }: Node, { granted, deployment, others }: Judged): string[] {
   const labels = metadata?.labels ?? {};
+  const runsNoPods =
+    !granted.withoutFactsOnlyTaint || (spec?.taints ?? []).some((taint) => taintText(taint) === FACTS_ONLY);
   const rollcalls: Record<string, string> = {
     "rollcall.dev/machine": "",
     "rollcall.dev/deployment": deployment,
     ...Object.fromEntries((granted.roles ?? []).map((role) => [`node-role.kubernetes.io/${role}`, ""])),
+    ...(runsNoPods && BYSTANDERS),
   };
-  const given = Object.entries({ ...granted.labels, ...rollcalls });
+  const ofToken = runsNoPods ? asMoved(granted.labels ?? {}) : (granted.labels ?? {});
+  const given = Object.entries({ ...ofToken, ...rollcalls });
   const missing = given.filter(([key, value]) => !others.labels.has(key) && labels[key] !== value);
   const beyond = Object.entries(labels).filter(([key, value]) => {
-    if (others.labels.has(key) || EVERY_NODES_LABELS.has(key) || granted.labels?.[key] === value)
-      return false;
-    if (key === HOSTNAME && value === metadata?.name) return false;
-    if (ROLLCALLS.test(key) || rollcalls[key] !== undefined) return rollcalls[key] === undefined;
-    return !fits(granted.mayLabel, key) || (KUBERNETES_DOMAIN.test(key) && !KUBELETS_OWN.test(key));
+    if (others.labels.has(key) || key === NO_LOAD_BALANCER || rollcalls[key] !== undefined) return false;
+    if (ofToken[key] === value) return false;
+    if (runsNoPods ? COUNTED.has(key) : PLATFORM.has(key)) return runsNoPods;
+    // Under these keys it may be asked for.
+    const asked = (runsNoPods && MOVED[key]) || [key];
+    if (asked.some((each) => PLATFORM.has(each))) return false;
+    if (asked.includes(HOSTNAME) && value === metadata?.name) return false;
+    return asked.every((each) => !mayAskFor(each, granted));
   });
   return [
     ...missing.map(([key, value]) => `the label ${key}=${value} is not there`),
     ...beyond.map(([key, value]) => `label ${key}=${value}`),
   ];
+}
+
+function mayAskFor(key: string, { mayLabel }: Granted): boolean {
+  if (ROLLCALLS.test(key)) return false;
+  return fits(mayLabel, key) && (!KUBERNETES_DOMAIN.test(key) || KUBELETS_OWN.test(key));
+}
+
+/** A token's labels, as a Node has them that runs no pods. The first key of several counts. */
+function asMoved(labels: Readonly<Record<string, string>>): Record<string, string> {
+  const moved = Object.fromEntries(Object.entries(labels).filter(([key]) => !COUNTED.has(key)));
+  for (const [own, keys] of Object.entries(MOVED)) {
+    const key = keys.find((each) => labels[each] !== undefined);
+    if (key !== undefined) moved[own] = labels[key] ?? "";
+  }
+  return moved;
 }
 
 const ANNOTATIONS = /^rollcall\.dev\/(fact-(labels|conditions|resources)|node-labels)$/;
@@ -164,11 +202,15 @@ const NATIVE = /^(cpu|memory|pods|ephemeral-storage|hugepages-[^/]+|attachable-v
 
 function resourcesBeyond({ status }: Node, { granted, others }: Judged): string[] {
   const names = new Set([...Object.keys(status?.capacity ?? {}), ...Object.keys(status?.allocatable ?? {})]);
-  const pods = status?.allocatable?.["pods"] ?? "0";
+  // What another writer has set of the status, the Worker takes back with its next report.
+  const room = Object.entries(status?.allocatable ?? {}).filter(
+    ([name, amount]) => amount !== "0" && !others.resources.has(name),
+  );
   const beyond = [...names]
     .filter((name) => !NATIVE.test(name) && !others.resources.has(name) && !fits(granted.mayResource, name))
     .map((name) => `resource ${name}`);
-  return [...beyond, ...(pods === "0" || granted.withoutFactsOnlyTaint ? [] : [`room for ${pods} pods`])];
+  if (granted.withoutFactsOnlyTaint) return beyond;
+  return [...beyond, ...room.map(([name, amount]) => `room for ${amount} ${name}`)];
 }
 
 function addressesBeyond({ metadata, status }: Node, { granted }: Judged): string[] {

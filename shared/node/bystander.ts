@@ -1,0 +1,131 @@
+// Setters of a Node that runs no pods, a bystander: nothing that counts Nodes for pods may count it. The kubelet's logic
+// sees the labels that a kubelet's Node has; the apiserver has them under keys that no scheduler or controller reads.
+import { fieldOwners } from "../kubernetes/managed-fields.ts";
+import type { Node, ResourceList } from "../kubernetes/types.ts";
+import { listedIn } from "../setters/listed.ts";
+import type { DraftNode, Setter } from "../setters/setter.ts";
+import { isSameTaint } from "./initial-node.ts";
+import { LABEL_LISTS } from "./leave-others.ts";
+import {
+  CORDONED_ANNOTATION,
+  EXCLUDE_DISRUPTION_LABEL,
+  FACTS_ONLY_TAINT,
+  isKubelet,
+  MOVED_LABELS,
+  OS_LABEL,
+  PLATFORM_LABELS,
+  QUEUE_LABEL,
+  QUEUE_REGION,
+} from "./ownership.ts";
+import { isSameMap } from "./update-node.ts";
+
+/**
+ * Which labels a Node has. `kubelet`: a kubelet's, as a Node for pods, and as Workers before this rule wrote them all;
+ * `moved`: the bystander's; `both`: for clusters whose selectors still use the kubelet's.
+ */
+export type NodeForm = "kubelet" | "both" | "moved";
+
+type Labels = Readonly<Record<string, string>>;
+
+/** Returns true if the Node runs no pods: it has the taint, or its join token does not let it go without. */
+export function isBystander({ spec }: Pick<Node, "spec">, mayGoWithoutTaint: boolean): boolean {
+  return !mayGoWithoutTaint || (spec?.taints?.some((taint) => isSameTaint(taint, FACTS_ONLY_TAINT)) ?? false);
+}
+
+/** The form that the apiserver's Node has; null: it lacks the labels of any. One that another writer has set does not count. */
+export function formOf(node: Node, fieldManager: string): NodeForm | null {
+  const labels = node.metadata?.labels ?? {};
+  const [key] = MOVED_LABELS[OS_LABEL];
+  if (labels[OS_LABEL] === undefined) return labels[key] === undefined ? null : "kubelet";
+  const owners = fieldOwners(node.metadata, ["f:metadata", "f:labels", `f:${key}`]);
+  const isOthers = owners.some((owner) => owner !== fieldManager && !isKubelet(owner));
+  return labels[key] === undefined || isOthers ? "moved" : "both";
+}
+
+/** Setter: makes a bystander's labels a kubelet's. Runs before all setters that read or write labels. */
+export const asKubelets: Setter = (node) => {
+  const { labels } = node.metadata;
+  if (isMarked(labels)) node.metadata.labels = kubeletsLabels(node, labels);
+  return null;
+};
+
+/** The same Node with a kubelet's labels. */
+export function kubeletsView(node: Node): Node {
+  const { labels } = node.metadata ?? {};
+  if (!isMarked(labels)) return node;
+  return { ...node, metadata: { ...node.metadata, labels: kubeletsLabels(node, labels) } };
+}
+
+/** Of several labels of ours any may have been removed. */
+function isMarked(labels: Labels | undefined): labels is Labels {
+  return labels?.[OS_LABEL] !== undefined || labels?.[QUEUE_LABEL] === QUEUE_REGION;
+}
+
+function kubeletsLabels(node: Node, labels: Labels): Record<string, string> {
+  const view = { ...labels };
+  delete view[EXCLUDE_DISRUPTION_LABEL];
+  if (view[QUEUE_LABEL] === QUEUE_REGION) delete view[QUEUE_LABEL];
+  const listed = new Set(LABEL_LISTS.flatMap((list) => listedIn(node, list)));
+  for (const [own, keys] of Object.entries(MOVED_LABELS)) {
+    const value = view[own];
+    if (value === undefined) continue;
+    delete view[own];
+    for (const key of keys) {
+      // updateNode has set the platform's already.
+      if (PLATFORM_LABELS.includes(own)) view[key] ??= value;
+      // A zone and a region have two keys each; the lists name those that were reported.
+      else if (keys.length === 1 || listed.has(key)) view[key] = value;
+    }
+  }
+  return view;
+}
+
+/**
+ * Setter: makes the Node a bystander, in this form. Runs after all setters of labels and resources. The apiserver would
+ * make a missing allocatable amount equal to the capacity, so each is an explicit 0.
+ */
+export function bystander(
+  mayGoWithoutTaint: boolean, // the machine's join token
+  form: NodeForm,
+  before?: Node, // as the apiserver has it; undefined: the Node is new
+): Setter {
+  return (node) => {
+    const isPods = !isBystander(node, mayGoWithoutTaint);
+    const labels = isPods ? node.metadata.labels : bystandersLabels(node.metadata.labels ?? {}, form);
+    // Later steps compare the objects first.
+    const was = before?.metadata?.labels;
+    if (labels !== undefined) node.metadata.labels = was && isSameMap(was, labels) ? was : labels;
+    if (!isPods) allocateNothing(node, form);
+    return null;
+  };
+}
+
+/** Makes a new bystander unschedulable, for programs that count schedulable Nodes. The taint is the node controller's. */
+export function cordon(node: DraftNode): void {
+  node.spec.unschedulable = true;
+  node.metadata.annotations = { ...node.metadata.annotations, [CORDONED_ANNOTATION]: "true" };
+}
+
+function bystandersLabels(view: Labels, form: NodeForm): Record<string, string> {
+  const labels = { ...view };
+  if (form === "kubelet") return labels;
+  for (const [own, keys] of Object.entries(MOVED_LABELS)) {
+    const key = keys.find((each) => view[each] !== undefined);
+    if (key !== undefined) labels[own] = view[key] ?? "";
+    if (form === "moved") for (const each of keys) delete labels[each];
+  }
+  labels[EXCLUDE_DISRUPTION_LABEL] = "";
+  labels[QUEUE_LABEL] ??= QUEUE_REGION;
+  return labels;
+}
+
+function allocateNothing({ status }: DraftNode, form: NodeForm): void {
+  const { allocatable, capacity } = status;
+  if (form === "kubelet") {
+    if (allocatable?.["pods"] !== undefined) status.allocatable = { ...allocatable, pods: "0" };
+    return;
+  }
+  const nothing: ResourceList = {};
+  for (const name of Object.keys({ ...capacity, ...allocatable })) nothing[name] = "0";
+  if (allocatable ?? capacity) status.allocatable = nothing;
+}
