@@ -16,6 +16,7 @@ import { repairCommand } from "./fleet/repair-command.ts";
 import { rolloutCommands } from "./fleet/rollout-command.ts";
 import { versionsCommand } from "./fleet/versions-command.ts";
 import { watchCommand } from "./fleet/watch-command.ts";
+import { impactCommand } from "./impact-command.ts";
 import { nodeCommands } from "./node-commands.ts";
 import { operatorCommands } from "./operator-commands.ts";
 import { OperatorProgram, type Surroundings } from "./operator-program.ts";
@@ -41,12 +42,15 @@ Environment:
 
 Exit codes:
   0  done
-  1  tried, and failed; or what was looked at does not work
+  1  tried, and failed; or what was looked at does not work, or would break
   2  the command line, the environment or the configuration is wrong
   3  not found
   4  refused: these credentials do not do, or not for this
-  5  the Worker cannot be reached
+  5  the Worker, or the cluster, cannot be reached
   6  what was waited for has not come in time
+
+More Nodes in a cluster: what they would do to it, before it happens:
+  rollcall impact --machines 300
 
 A machine joins in three steps: mint a token, hand it over, and on the machine:
   rollcall token create --names edge-7 > join-token
@@ -97,6 +101,7 @@ export function operatorProgram(surroundings: Surroundings): OperatorProgram {
   repairCommand(program);
   backupCommands(program);
   clusterCommand(program);
+  impactCommand(program);
   originCommands(program);
   contextCommands(program);
   uninstallCommand(program);

@@ -13,6 +13,7 @@ import { EVENT_REASONS } from "../../shared/kubernetes/event-reasons.ts";
 import { OWNED_PARTS } from "../../shared/node/owned-parts.ts";
 import { inMachineWords, KUBELET_WORDS } from "../../shared/setters/machine-words.ts";
 import { DIAGNOSES } from "../../node-shim/status/diagnoses.ts";
+import { CHECKS as IMPACT_CHECKS, UPGRADE_CHECKS } from "../../infra/impact/checks.ts";
 import { EXPLAINED } from "../../infra/operator/explain-command.ts";
 import {
   billRows,
@@ -40,7 +41,7 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, () => string[][]>>
   "docs/metrics.md": { metrics },
   "docs/operations.md": { alerts, "worker log": workerLog, "shim log": shimLog, sources },
   "docs/reporting.md": { events },
-  "docs/rollcall.md": { commands: operatorCommands, commandFlags: operatorFlags, explanations },
+  "docs/rollcall.md": { commands: operatorCommands, commandFlags: operatorFlags, explanations, impact },
   "docs/shim.md": { checks, diagnoses, commands: shimCommands, commandFlags: shimFlags },
 };
 
@@ -245,6 +246,15 @@ function sources(): string[][] {
 
 function checks(): string[][] {
   return keyed(["check", "what is looked at", "fails or warns when"], CHECKS);
+}
+
+function impact(): string[][] {
+  const rows = [...IMPACT_CHECKS, ...UPGRADE_CHECKS].map(({ name, reads, follows }) => [
+    code(name),
+    reads,
+    follows,
+  ]);
+  return [["check", "what it reads", "what follows where it finds something"], ...rows];
 }
 
 function explanations(): string[][] {

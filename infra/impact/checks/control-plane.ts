@@ -1,0 +1,122 @@
+// Programs that walk all Nodes of a cluster or compare their versions: scheduler, version checks, upgrade plans.
+import type { V1LabelSelector } from "@kubernetes/client-node";
+import { KUBELET_VERSION } from "../../../shared/from-report/reported-status.ts";
+import { check } from "../finding.ts";
+import { programsNamed } from "../programs.ts";
+import { matchesTerm } from "../scheduling.ts";
+import { counted, objectName, workers } from "./objects.ts";
+
+/** Below this the scheduler walks all Nodes in any case, in milliseconds. */
+const MANY_NODES = 1000;
+/** Upstream minFeasibleNodesToFind and minFeasibleNodesPercentageToFind. */
+const LEAST_FEASIBLE = { nodes: 100, percentage: 5 };
+
+export const schedulerThroughput = check(
+  "scheduler",
+  {
+    reads: "kube-scheduler, and how many Nodes there are",
+    follows:
+      "without `percentageOfNodesToScore` it seeks more Nodes than there are workers, and walks all for each pod",
+  },
+  (cluster, { machines }) => {
+    const [scheduler] = programsNamed(cluster, "kube-scheduler");
+    const others = workers(cluster.nodes).length;
+    const all = cluster.nodes.length + machines;
+    const sought = feasibleNodes(all);
+    if (all < MANY_NODES || sought <= others || others === 0) return [];
+    const percentage = Math.floor((others / all) * 50);
+    return [
+      {
+        severity: "costs",
+        object: scheduler?.object ?? "kube-scheduler",
+        consequence: `It seeks ${sought} Nodes for each pod, and ${counted(others, "Node")} can run pods: it walks all ${all} each time.`,
+        remedy:
+          percentage > 0 && others > LEAST_FEASIBLE.nodes
+            ? `Set percentageOfNodesToScore: ${percentage} in its configuration, unless it is set there already.`
+            : "No setting changes that for so few workers: measure how long pods wait.",
+        link: "https://kubernetes.io/docs/concepts/scheduling-eviction/scheduler-perf-tuning/",
+      },
+    ];
+  },
+);
+
+/** Upstream numFeasibleNodesToFind, without a percentage of the configuration. */
+function feasibleNodes(all: number): number {
+  if (all < LEAST_FEASIBLE.nodes) return all;
+  const percentage = Math.max(50 - Math.floor(all / 125), LEAST_FEASIBLE.percentage);
+  return Math.max(Math.floor((all * percentage) / 100), LEAST_FEASIBLE.nodes);
+}
+
+/** How many minor versions a kubelet may be older than its apiserver. */
+const SKEW = 3;
+
+export const versionSkew = check(
+  "version-skew",
+  {
+    reads: "the apiserver's version",
+    follows: "checks before an upgrade take the Nodes' kubelet version for one that is too new or too old",
+  },
+  ({ version }) => {
+    const [server, ours] = [minorOf(version ?? ""), minorOf(KUBELET_VERSION)];
+    if (server === null || ours === null || (ours <= server && server - ours <= SKEW)) return [];
+    const difference = ours > server ? "newer than the apiserver" : `more than ${SKEW} minor versions older`;
+    return [
+      {
+        severity: "note",
+        object: "Nodes",
+        consequence: `They report kubelet ${KUBELET_VERSION}, the apiserver is ${version}: ${difference}. Checks such as kubeadm's refuse that.`,
+        remedy: "Leave Nodes with the label rollcall.dev/machine out of such checks.",
+        link: "https://kubernetes.io/releases/version-skew-policy/",
+      },
+    ];
+  },
+);
+
+/** `v1.36.3-gke.1` has 36. */
+function minorOf(version: string): number | null {
+  const minor = /^v?1\.(\d+)/.exec(version)?.[1];
+  return minor === undefined ? null : Number(minor);
+}
+
+const HOSTNAME = "kubernetes.io/hostname";
+
+export const upgradePlans = check(
+  "upgrade-plans",
+  {
+    reads: "Plans of system-upgrade-controller",
+    follows: "a Job for a Node that runs no pod: the plan never ends",
+  },
+  ({ upgradePlans }, { node }) => {
+    // Upstream NodeSelector has each Node need that label as well.
+    if (!(HOSTNAME in node.labels)) return [];
+    return upgradePlans
+      .filter(({ spec }) =>
+        matchesSelector(spec?.["nodeSelector"] as V1LabelSelector | undefined, node.labels),
+      )
+      .map((plan) => ({
+        severity: "breaks",
+        object: `Plan ${objectName(plan)}`,
+        consequence:
+          "Its Jobs for Nodes of rollcall's stay Pending, and the plan never goes on to other Nodes.",
+        remedy: "Add to its nodeSelector: key rollcall.dev/machine, operator DoesNotExist.",
+        link: "https://github.com/rancher/system-upgrade-controller",
+      }));
+  },
+);
+
+/** Upstream LabelSelectorAsSelector: none matches nothing, and an empty one everything. */
+export function matchesSelector(
+  selector: V1LabelSelector | undefined,
+  labels: Readonly<Record<string, string>>,
+): boolean {
+  if (selector === undefined) return false;
+  const { matchLabels = {}, matchExpressions = [] } = selector;
+  const expressions = [
+    ...matchExpressions,
+    ...Object.entries(matchLabels).map(([key, value]) => ({ key, operator: "In", values: [value] })),
+  ];
+  return (
+    expressions.length === 0 ||
+    matchesTerm({ matchExpressions: expressions }, { name: "", labels, taints: [] })
+  );
+}

@@ -1,0 +1,90 @@
+// Monitoring that expects a kubelet on each Node: scrapes that nothing answers, and alerts on silent machines.
+import type { ClusterObjects } from "../cluster-objects.ts";
+import { check } from "../finding.ts";
+import { programsNamed } from "../programs.ts";
+import { selects, UNSCHEDULABLE } from "./autoscalers.ts";
+import { objectName } from "./objects.ts";
+
+export const kubeletService = check(
+  "kubelet-service",
+  {
+    reads: "flags of prometheus-operator, and the Service of kubelets that it keeps",
+    follows: "a target for each Node that nothing answers, and the alert TargetDown",
+  },
+  (cluster, { machines, node }) =>
+    kubeletServices(cluster)
+      .filter(({ selector }) => selects(selector, node))
+      .map(({ object }) => ({
+        severity: "costs",
+        object,
+        consequence: `Prometheus gets ${machines} more kubelet targets, one for each Node. Nothing answers there, and TargetDown fires.`,
+        remedy: "Set --kubelet-selector=!rollcall.dev/machine for prometheus-operator.",
+        link: "https://github.com/prometheus-operator/prometheus-operator/pull/5641",
+      })),
+);
+
+/** The operators that keep such a Service; where none is visible, the Services themselves. */
+function kubeletServices(cluster: ClusterObjects): { object: string; selector?: string | undefined }[] {
+  const operators = programsNamed(cluster, "prometheus-operator").filter(
+    ({ flags }) => "kubelet-service" in flags,
+  );
+  if (operators.length > 0)
+    return operators.map(({ object, flags }) => ({ object, selector: flags["kubelet-selector"] }));
+  return cluster.services
+    .filter(
+      ({ metadata }) =>
+        metadata?.labels?.["k8s-app"] === "kubelet" ||
+        (metadata?.namespace === "kube-system" && metadata.name?.endsWith("kubelet")),
+    )
+    .map((service) => ({ object: `Service ${objectName(service)}` }));
+}
+
+export const metricsServer = check(
+  "metrics-server",
+  {
+    reads: "flags of metrics-server: which Nodes it scrapes",
+    follows: "a scrape of each Node that fails, in its log and in its own metrics",
+  },
+  (cluster, { machines, node }) =>
+    programsNamed(cluster, "metrics-server")
+      .filter(({ flags }) => selects(flags["node-selector"] ?? flags["l"], node))
+      .map(({ object }) => ({
+        severity: "costs",
+        object,
+        consequence: `It scrapes ${machines} more kubelets that do not exist: each fails, and its log has a line for it.`,
+        remedy: "Set --node-selector=!rollcall.dev/machine for it.",
+        link: "https://github.com/kubernetes-sigs/metrics-server/issues/1179",
+      })),
+);
+
+interface RuleGroup {
+  rules?: { alert?: string; expr?: unknown }[];
+}
+
+export const nodeAlerts = check(
+  "node-alerts",
+  {
+    reads: "PrometheusRules with KubeNodeNotReady or KubeNodeUnreachable",
+    follows: "each machine that falls silent fires them",
+  },
+  ({ prometheusRules }) =>
+    prometheusRules.flatMap((rule) => {
+      const groups = (rule.spec?.["groups"] ?? []) as RuleGroup[];
+      const found = groups
+        .flatMap(({ rules = [] }) => rules)
+        .filter(({ alert = "" }) => /^KubeNode(NotReady|Unreachable)$/.test(alert));
+      if (found.length === 0) return [];
+      const passesOver = found.every(({ expr }) => String(expr).includes("unschedulable"));
+      return [
+        {
+          severity: "costs" as const,
+          object: `PrometheusRule ${objectName(rule)}`,
+          consequence: `A machine that falls silent fires ${found.map(({ alert }) => alert).join(" and ")}, as a kubelet does.`,
+          remedy: passesOver
+            ? `${UNSCHEDULABLE}: these rules pass over such Nodes. rollcall has alerts of its own.`
+            : "Leave Nodes with the label rollcall.dev/machine out of these rules. rollcall has alerts of its own.",
+          link: "https://runbooks.prometheus-operator.dev/runbooks/kubernetes/kubenodenotready/",
+        },
+      ];
+    }),
+);

@@ -1,0 +1,151 @@
+// What each Node takes of a cluster's network: a range of pods' addresses, a route, a peer.
+import type { V1ConfigMap } from "@kubernetes/client-node";
+import { parseAllDocuments } from "yaml";
+import { contains, type Cidr, parseCidr } from "../../../shared/kubernetes/cidr.ts";
+import { isIpv4 } from "../../../shared/kubernetes/ip.ts";
+import type { ClusterObjects } from "../cluster-objects.ts";
+import { check, type Found, type Plan } from "../finding.ts";
+import { type Program, programsNamed } from "../programs.ts";
+import { CLOUD_CONTROLLERS } from "./cloud.ts";
+import { counted, workers } from "./objects.ts";
+
+const CONTROLLER_MANAGER = "kube-controller-manager";
+/** Defaults of kube-controller-manager's --node-cidr-mask-size-ipv4 and -ipv6. */
+const MASK_BITS = { ipv4: 24, ipv6: 64 };
+const IPAM_LINK =
+  "https://kubernetes.io/docs/reference/command-line-tools-reference/kube-controller-manager/";
+const IPAM_REMEDY =
+  "Leave room in the cluster's range, or have the network plugin allocate (--allocate-node-cidrs=false).";
+
+export const nodeCidrs = check(
+  "node-cidrs",
+  {
+    reads: "flags of kube-controller-manager, kubeadm's configuration, `spec.podCIDRs` of Nodes",
+    follows: "each Node takes a range of pods' addresses; where none is left, a real Node gets none",
+  },
+  (cluster, plan) => {
+    const [manager] = programsNamed(cluster, CONTROLLER_MANAGER);
+    const taken = cluster.nodes.flatMap(({ spec }) => spec?.podCIDRs ?? spec?.podCIDR ?? []);
+    const allocates = manager?.flags["allocate-node-cidrs"] ?? String(taken.length > 0);
+    if (allocates !== "true") return [];
+    const ranges = clusterRanges(manager, cluster.configMaps);
+    if (ranges.length === 0) return taken.length === 0 ? [] : [unknownRange(taken, cluster, plan)];
+    return ranges.map((range) => rangeFinding(range, taken, manager, plan));
+  },
+);
+
+/** Of both families where there are two; none where they are not visible. */
+function clusterRanges(manager: Program | undefined, configMaps: readonly V1ConfigMap[]): Cidr[] {
+  const text = manager?.flags["cluster-cidr"] ?? podSubnet(configMaps) ?? "";
+  return text.split(",").flatMap((each) => parseCidr(each.trim()) ?? []);
+}
+
+function podSubnet(configMaps: readonly V1ConfigMap[]): string | undefined {
+  const found = configMaps.find(({ metadata }) => metadata?.name === "kubeadm-config");
+  const text = found?.data?.["ClusterConfiguration"];
+  if (text === undefined) return undefined;
+  const [document] = parseAllDocuments(text);
+  const subnet: unknown =
+    document?.errors.length === 0 ? document.getIn(["networking", "podSubnet"]) : undefined;
+  return typeof subnet === "string" ? subnet : undefined;
+}
+
+function rangeFinding(
+  range: Cidr,
+  taken: readonly string[],
+  manager: Program | undefined,
+  { machines }: Plan,
+): Found {
+  const bits = maskBits(range, manager);
+  const total = 2 ** Math.max(bits - range.bits, 0);
+  const used = taken
+    .flatMap((each) => parseCidr(each) ?? [])
+    .filter(({ address }) => contains(range, address)).length;
+  const left = Math.max(total - used, 0);
+  const isShort = machines > left;
+  const room = `The cluster's range has ${counted(left, "range")} of /${bits} left of ${total}.`;
+  return {
+    severity: isShort ? "breaks" : "costs",
+    object: "Nodes",
+    consequence: isShort
+      ? `${room} ${machines} more Nodes take them all, and use none: the next real Node gets no addresses for pods.`
+      : `${room} ${machines} more Nodes take one each, and use none.`,
+    remedy: IPAM_REMEDY,
+    link: IPAM_LINK,
+  };
+}
+
+function maskBits({ address }: Cidr, manager: Program | undefined): number {
+  const family = isIpv4(address) ? "ipv4" : "ipv6";
+  const { flags = {} } = manager ?? {};
+  return Number(flags[`node-cidr-mask-size-${family}`] ?? flags["node-cidr-mask-size"] ?? MASK_BITS[family]);
+}
+
+function unknownRange(taken: readonly string[], { nodes }: ClusterObjects, { machines }: Plan): Found {
+  const bits = parseCidr(taken[0] ?? "")?.bits;
+  return {
+    severity: "costs",
+    object: "Nodes",
+    consequence: `Each Node has a range of /${bits}, ${nodes.length} in all, and ${machines} more take one each. The cluster's whole range is not visible: a /16 has 256 ranges of /24.`,
+    remedy: `Compare the cluster's range with ${nodes.length + machines} Nodes before you add them. ${IPAM_REMEDY}`,
+    link: IPAM_LINK,
+  };
+}
+
+export const routes = check(
+  "routes",
+  {
+    reads: "flags of kube-controller-manager and cloud controllers",
+    follows: "a route in the cloud's table for each Node with a pod CIDR; tables are short",
+  },
+  (cluster, { machines }) =>
+    programsNamed(cluster, CONTROLLER_MANAGER, ...CLOUD_CONTROLLERS)
+      .filter(({ flags }) => hasRouteController(flags))
+      .map(({ object }) => ({
+        severity: "costs",
+        object,
+        consequence: `The route controller makes a route for each Node with a pod CIDR: ${machines} more. Cloud route tables have 50 to a few hundred.`,
+        remedy:
+          "Set --configure-cloud-routes=false where the network plugin routes itself, or raise the table's quota.",
+        link: "https://kubernetes.io/docs/concepts/architecture/cloud-controller/#route-controller",
+      })),
+);
+
+/** It runs where a cloud is configured, node CIDRs are allocated, and routes are not switched off. */
+function hasRouteController(flags: Program["flags"]): boolean {
+  const cloud = flags["cloud-provider"] ?? "";
+  return (
+    cloud !== "" &&
+    cloud !== "external" &&
+    flags["allocate-node-cidrs"] === "true" &&
+    flags["configure-cloud-routes"] !== "false"
+  );
+}
+
+/** Programs of network plugins that take something for each Node, and what that is. */
+const AGENTS: readonly (readonly [names: readonly string[], takes: string])[] = [
+  [["kube-router"], "a BGP peer on each router of its mesh"],
+  [
+    ["ovnkube-master", "ovnkube-cluster-manager", "ovnkube-control-plane", "ovn-kubernetes"],
+    "a subnet of its cluster network",
+  ],
+  [["kube-ovn-controller"], "an address of its join subnet"],
+  [["antrea-controller"], "a tunnel and a route on each agent"],
+];
+
+export const nodeAgents = check(
+  "network-agents",
+  {
+    reads: "kube-router, OVN-Kubernetes, Kube-OVN, Antrea",
+    follows: "something for each Node: a peer, a subnet, an address, a tunnel",
+  },
+  (cluster, { machines }) =>
+    AGENTS.flatMap(([names, takes]) =>
+      programsNamed(cluster, ...names).map(({ object }) => ({
+        severity: "costs" as const,
+        object,
+        consequence: `It takes something for each Node, also for one without pods: ${takes}. ${machines} more Nodes take ${machines}.`,
+        remedy: `Check its limits, for ${workers(cluster.nodes).length + machines} Nodes. A cluster of its own for the machines has none of it.`,
+      })),
+    ),
+);

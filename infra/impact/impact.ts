@@ -1,0 +1,95 @@
+// rollcall impact: what more Nodes of rollcall's would do to a cluster. Reads it, runs each check, and tries one Node.
+import { KUBELET_VERSION } from "../../shared/from-report/reported-status.ts";
+import { type Result, success } from "../../shared/result.ts";
+import { CHECKS, UPGRADE_CHECKS } from "./checks.ts";
+import { copiesRegion } from "./checks/cloud.ts";
+import { isMachine } from "./checks/objects.ts";
+import type { ClusterReader, ReadFault } from "./cluster-reader.ts";
+import type { ClusterObjects, Unread } from "./cluster-objects.ts";
+import { type Finding, SEVERITIES } from "./finding.ts";
+import { type MachineNode, machineNode, nodeToCreate, QUEUE_REGION } from "./machine-node.ts";
+import { readCluster } from "./read-cluster.ts";
+
+export interface ImpactWish {
+  /** How many Nodes more. */
+  machines: number;
+  /** Look for what selects by labels that an upgrade moves. */
+  isUpgrade: boolean;
+  /** Labels that join tokens set. */
+  labels: Readonly<Record<string, string>>;
+}
+
+/** What `-o json` prints. Fields may be added. */
+export interface ImpactReport {
+  machines: number;
+  /** The apiserver's; null: not known. */
+  version: string | null;
+  /** How many Nodes there are, and how many of them are rollcall's. */
+  nodes: { all: number; machines: number };
+  /** What breaks comes first. */
+  findings: Finding[];
+  unread: Unread[];
+}
+
+/** Changes nothing. The error: the cluster cannot be read at all. */
+export async function assessImpact(
+  reader: ClusterReader,
+  wish: ImpactWish,
+): Promise<Result<ImpactReport, ReadFault>> {
+  const read = await readCluster(reader, { hasVolumes: wish.isUpgrade });
+  if (!read.ok) return read;
+  const cluster = read.value;
+  const node = plannedNode(cluster, wish.labels);
+  const tried = await tryNode(reader, node);
+  const checks = wish.isUpgrade ? [...CHECKS, ...UPGRADE_CHECKS] : CHECKS;
+  const found = checks.flatMap(({ find }) => find(cluster, { machines: wish.machines, node }));
+  const findings = [...tried.findings, ...found];
+  return success({
+    machines: wish.machines,
+    version: cluster.version,
+    nodes: { all: cluster.nodes.length, machines: cluster.nodes.filter(isMachine).length },
+    findings: SEVERITIES.flatMap((severity) => findings.filter((each) => each.severity === severity)),
+    unread: [...cluster.unread, ...tried.unread],
+  });
+}
+
+/** With the labels of the machines that are there, and what a cloud's controller copies. */
+function plannedNode(cluster: ClusterObjects, labels: Readonly<Record<string, string>>): MachineNode {
+  const there = cluster.nodes.filter(isMachine).map(({ metadata }) => ownLabels(metadata?.labels ?? {}));
+  const copied = copiesRegion(cluster) ? { "topology.kubernetes.io/region": QUEUE_REGION } : {};
+  return machineNode({ ...Object.assign({}, ...there), ...labels, ...copied });
+}
+
+/** Without those of Kubernetes, which a Node of rollcall's does not have. */
+function ownLabels(labels: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(labels).filter(([key]) => !/(^|\.)(kubernetes|k8s)\.io\//.test(key)),
+  );
+}
+
+interface Tried {
+  findings: Finding[];
+  unread: Unread[];
+}
+
+/** RBAC's refusal: the operator may not create Nodes, which says nothing of what the Worker may. */
+const NO_RIGHT = /cannot create resource "nodes"/;
+const NO_DRY_RUN = /does not support dry run/;
+
+async function tryNode(reader: ClusterReader, node: MachineNode): Promise<Tried> {
+  const tried = await reader.tryNode(nodeToCreate(node, KUBELET_VERSION));
+  if (tried.ok) return { findings: [], unread: [] };
+  const { reason, message } = tried.error;
+  const what = "a dry run of a Node";
+  if (NO_RIGHT.test(message)) return { findings: [], unread: [{ what, why: "forbidden" }] };
+  if (NO_DRY_RUN.test(message) || (reason !== "refused" && reason !== "forbidden"))
+    return { findings: [], unread: [{ what, why: message }] };
+  const finding: Finding = {
+    check: "dry-run",
+    severity: "breaks",
+    object: "Nodes",
+    consequence: `The cluster refuses a Node as rollcall creates it: ${message}`,
+    remedy: "Except Nodes with the label rollcall.dev/machine from that policy, or the Worker's account.",
+  };
+  return { findings: [finding], unread: [] };
+}

@@ -1,0 +1,85 @@
+// Would a pod run on a Node? As kube-scheduler and the DaemonSet controller compare labels, fields and taints.
+import type {
+  V1NodeSelectorRequirement,
+  V1NodeSelectorTerm,
+  V1PodSpec,
+  V1Toleration,
+} from "@kubernetes/client-node";
+import { matchesLabels } from "../../shared/kubernetes/label-match.ts";
+import type { LabelRequirement } from "../../shared/kubernetes/label-selector.ts";
+import type { ComparedTaint, MachineNode } from "./machine-node.ts";
+
+const OPERATORS: Readonly<Record<string, LabelRequirement["operator"]>> = {
+  In: "in",
+  NotIn: "notin",
+  Exists: "exists",
+  DoesNotExist: "absent",
+  Gt: ">",
+  Lt: "<",
+};
+
+/** The taints that the DaemonSet controller has each of its pods tolerate (AddOrUpdateDaemonPodTolerations). */
+const DAEMON_TOLERATIONS: readonly V1Toleration[] = [
+  { key: "node.kubernetes.io/not-ready", operator: "Exists", effect: "NoExecute" },
+  { key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute" },
+  { key: "node.kubernetes.io/disk-pressure", operator: "Exists", effect: "NoSchedule" },
+  { key: "node.kubernetes.io/memory-pressure", operator: "Exists", effect: "NoSchedule" },
+  { key: "node.kubernetes.io/pid-pressure", operator: "Exists", effect: "NoSchedule" },
+  { key: "node.kubernetes.io/unschedulable", operator: "Exists", effect: "NoSchedule" },
+];
+
+/** Upstream NodeShouldRunDaemonPod: its first result. */
+export function runsDaemonPod(spec: V1PodSpec, node: MachineNode): boolean {
+  if (spec.nodeName !== undefined && spec.nodeName !== "" && spec.nodeName !== node.name) return false;
+  const tolerations = [...(spec.tolerations ?? []), ...DAEMON_TOLERATIONS];
+  return matchesNodeAffinity(spec, node) && toleratesTaints(tolerations, node.taints);
+}
+
+/** Upstream GetRequiredNodeAffinity and Match: the node selector, and the required node affinity. */
+export function matchesNodeAffinity({ nodeSelector = {}, affinity }: V1PodSpec, node: MachineNode): boolean {
+  if (Object.entries(nodeSelector).some(([key, value]) => node.labels[key] !== value)) return false;
+  const terms = requiredTerms({ affinity } as V1PodSpec);
+  return terms === null || terms.some((term) => matchesTerm(term, node));
+}
+
+/** The terms of the required node affinity, of which one must match; null: it has none. */
+export function requiredTerms({ affinity }: V1PodSpec): V1NodeSelectorTerm[] | null {
+  return affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? null;
+}
+
+/** A term without a requirement matches no Node. */
+export function matchesTerm(
+  { matchExpressions = [], matchFields = [] }: V1NodeSelectorTerm,
+  node: MachineNode,
+): boolean {
+  if (matchExpressions.length + matchFields.length === 0) return false;
+  const fields = { "metadata.name": node.name };
+  return (
+    matchesLabels(matchExpressions.map(requirementOf), node.labels) &&
+    matchesLabels(matchFields.map(requirementOf), fields)
+  );
+}
+
+function requirementOf({ key, operator, values = [] }: V1NodeSelectorRequirement): LabelRequirement {
+  return { key, operator: OPERATORS[operator] ?? "absent", values };
+}
+
+/** Does a pod with these tolerations run in spite of the taints? PreferNoSchedule keeps no pod away. */
+export function toleratesTaints(
+  tolerations: readonly V1Toleration[],
+  taints: readonly ComparedTaint[],
+): boolean {
+  return taints
+    .filter(({ effect }) => effect !== "PreferNoSchedule")
+    .every((taint) => tolerations.some((toleration) => tolerates(toleration, taint)));
+}
+
+/** Upstream Toleration.ToleratesTaint. */
+function tolerates(
+  { key = "", operator = "Equal", value = "", effect = "" }: V1Toleration,
+  taint: ComparedTaint,
+): boolean {
+  if (effect !== "" && effect !== taint.effect) return false;
+  if (key !== "" && key !== taint.key) return false;
+  return operator === "Exists" || (key !== "" && value === (taint.value ?? ""));
+}

@@ -1,0 +1,116 @@
+// rollcall impact: what more Nodes would do to a cluster, read with the operator's own kubectl. The Worker is not asked.
+import { InvalidArgumentError } from "commander";
+import { parseNodeLabels, validateNodeLabels } from "../../shared/kubernetes/labels.ts";
+import { success } from "../../shared/result.ts";
+import type { ReadFault } from "../impact/cluster-reader.ts";
+import type { Finding } from "../impact/finding.ts";
+import type { ImpactReport } from "../impact/impact.ts";
+import { impactText } from "../impact/impact-text.ts";
+import { kubectlReader, type KubectlFlags, type RunKubectl } from "../impact/kubectl-reader.ts";
+import { fail, type Flags, print } from "./answer.ts";
+import { EXIT_CODES, fault, type OperatorFault } from "./fault.ts";
+import type { OperatorProgram } from "./operator-program.ts";
+import { listOf, type Shown } from "./render/shown.ts";
+import type { TableColumn } from "./render/table.ts";
+
+const HELP = `
+Each Node of rollcall's is one more for all programs that count Nodes. This command reads the cluster with your own kubectl,
+and reports what they would do, before it happens: what breaks, what it costs, and what to do about it.
+
+It needs the right to get and list. What it may not read it names, and goes on. It creates one Node as a dry run
+(dryRun=All), which the apiserver checks and does not store: a policy that refuses such a Node is found by it. Without the
+right to create Nodes that step is left out.
+
+--upgrade is for clusters that have such Nodes: it lists what selects them by labels that they no longer have.
+
+Exit codes: 0 nothing breaks, 1 something breaks, 2 the command line or the kubeconfig is wrong, 4 the credentials are
+refused, 5 the cluster cannot be reached.
+
+Examples:
+  rollcall impact --machines 300
+  rollcall impact --kubeconfig FILE --kube-context prod --node-labels site=b,rack=r7
+  rollcall impact --upgrade -o json`;
+
+const MOST_MACHINES = 100_000;
+
+interface ImpactFlags extends KubectlFlags {
+  machines: number;
+  upgrade?: boolean;
+  nodeLabels: Record<string, string>;
+}
+
+/** `run`: typically kubectl itself. */
+export function impactCommand(program: OperatorProgram, run?: RunKubectl): void {
+  program
+    .command("impact")
+    .description(
+      "What more Nodes would do to a cluster, before it happens. Exits with 1 where something would break.",
+    )
+    .option("--machines <n>", `how many Nodes more: 1 to ${MOST_MACHINES}`, machineCount, 300)
+    .option("--node-labels <labels>", "that your join tokens set: site=b,rack=r7", nodeLabels, {})
+    .option("--upgrade", "also list what selects Nodes by labels that an upgrade moves")
+    .option("--kubeconfig <file>", "for kubectl, instead of its own")
+    .option("--kube-context <name>", "for kubectl, instead of the current one")
+    .addHelpText("after", HELP)
+    .action((flags: ImpactFlags) => impact(program, flags, run));
+}
+
+async function impact(
+  program: OperatorProgram,
+  flags: ImpactFlags,
+  run: RunKubectl | undefined,
+): Promise<void> {
+  if (program.opts<Flags>().context !== undefined)
+    return fail(
+      program,
+      fault("usage", "--context names a Worker's: for a cluster pass --kube-context").error,
+    );
+  // Loaded when it is needed: no other command reads a cluster.
+  const { assessImpact } = await import("../impact/impact.ts");
+  const report = await assessImpact(kubectlReader(flags, run), {
+    machines: flags.machines,
+    isUpgrade: flags.upgrade === true,
+    labels: flags.nodeLabels,
+  });
+  if (!report.ok) return fail(program, faultOfReading(report.error));
+  await print(program, () => success(impactShown(report.value)), report.value);
+  const breaks = report.value.findings.some(({ severity }) => severity === "breaks");
+  if (breaks) program.surroundings.process.exitCode = EXIT_CODES.failed;
+}
+
+const COLUMNS: readonly TableColumn<Finding>[] = [
+  { head: "SEVERITY", of: ({ severity }) => severity, rank: 0 },
+  { head: "CHECK", of: ({ check }) => check, rank: 1 },
+  { head: "OBJECT", of: ({ object }) => object, rank: 0 },
+  { head: "CONSEQUENCE", of: ({ consequence }) => consequence, rank: 2 },
+  { head: "REMEDY", of: ({ remedy }) => remedy, rank: 3 },
+  { head: "LINK", of: ({ link = "" }) => link, rank: 4 },
+];
+
+/** A text of sentences for people, and a list for programs. */
+function impactShown(report: ImpactReport): Shown {
+  const { list } = listOf(report.findings, () => COLUMNS, { nameOf: ({ object }) => object });
+  return { text: ({ screen }) => impactText(report, screen), ...(list && { list }) };
+}
+
+function faultOfReading({ reason, message }: ReadFault): OperatorFault {
+  const line = message.split("\n").at(-1) ?? message;
+  if (reason === "unreachable") return fault("unreachable", `the cluster cannot be reached: ${line}`).error;
+  if (reason === "unauthorized")
+    return fault("refused", `the cluster refuses these credentials: ${line}`).error;
+  if (reason === "usage") return fault("usage", `kubectl: ${line}`).error;
+  return fault("failed", `no apiserver answers there: ${line}`).error;
+}
+
+function machineCount(text: string): number {
+  const count = Number(text);
+  if (/^\d+$/.test(text) && count >= 1 && count <= MOST_MACHINES) return count;
+  throw new InvalidArgumentError(`must be a whole number from 1 to ${MOST_MACHINES}.`);
+}
+
+function nodeLabels(text: string): Record<string, string> {
+  const labels = parseNodeLabels(text);
+  const wrong = validateNodeLabels(labels);
+  if (wrong !== null) throw new InvalidArgumentError(wrong);
+  return labels;
+}

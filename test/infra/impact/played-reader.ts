@@ -1,0 +1,30 @@
+// An apiserver for rollcall impact: answers by path, and what it does not have is absent. Compares nothing.
+import type { ClusterReader, ReadFault } from "../../../infra/impact/cluster-reader.ts";
+import { failure, success } from "../../../shared/result.ts";
+
+export interface Played {
+  /** Lists and objects by their path, without a query. */
+  answers?: Readonly<Record<string, unknown>>;
+  faults?: Readonly<Record<string, ReadFault>>;
+  /** What a dry run is refused with. */
+  refusal?: ReadFault;
+}
+
+export const VERSION = { "/version": { gitVersion: "v1.36.3" } };
+
+export function playedReader({ answers = {}, faults = {}, refusal }: Played = {}) {
+  const asked: string[] = [];
+  const reader: ClusterReader = {
+    get: (path) => {
+      asked.push(path);
+      const [name = ""] = path.split("?");
+      const fault = faults[name];
+      const found = { ...VERSION, "/apis": { groups: [] }, ...answers }[name];
+      if (fault !== undefined) return Promise.resolve(failure(fault));
+      if (found === undefined) return Promise.resolve(failure({ reason: "absent", message: "not found" }));
+      return Promise.resolve(success(found));
+    },
+    tryNode: (node) => Promise.resolve(refusal ? failure(refusal) : success(node)),
+  };
+  return { reader, asked };
+}

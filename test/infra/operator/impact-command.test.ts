@@ -1,0 +1,128 @@
+// rollcall impact: flags, exit codes and formats, with a kubectl that a test plays.
+import { expect, test } from "vitest";
+import { withCommonFlags, passOnCommonFlags } from "../../../infra/operator/common-flags.ts";
+import { polledChanges } from "../../../infra/operator/fleet/fleet-changes.ts";
+import { impactCommand } from "../../../infra/operator/impact-command.ts";
+import type { KubectlEnd } from "../../../infra/impact/kubectl-reader.ts";
+import { OperatorProgram } from "../../../infra/operator/operator-program.ts";
+import { TOLERATES_ALL, workload } from "../impact/made-up-cluster.ts";
+
+type Kubectl = (path: string) => Partial<KubectlEnd>;
+
+const ABSENT = { fault: "exit code 1", stderr: "Error from server (NotFound): the server could not find it" };
+const VERSION = { stdout: '{"gitVersion":"v1.36.3"}' };
+const clean: Kubectl = (path) => (path === "/version" ? VERSION : path === "-f" ? { stdout: "{}" } : ABSENT);
+const withAgent: Kubectl = (path) =>
+  path.startsWith("/apis/apps/v1/daemonsets")
+    ? { stdout: JSON.stringify({ items: [workload("agent", TOLERATES_ALL)] }) }
+    : clean(path);
+const failing =
+  (stderr: string): Kubectl =>
+  () => ({ fault: "exit code 1", stderr });
+
+async function run(args: string[], kubectl: Kubectl = clean) {
+  const ended = { code: 0, stdout: "", stderr: "" };
+  const asked: (readonly string[])[] = [];
+  const program = withCommonFlags(
+    new OperatorProgram({
+      process: {
+        env: {},
+        stdout: { write: (text: string) => (ended.stdout += text) },
+        stderr: { write: (text: string) => (ended.stderr += text) },
+        set exitCode(code: number) {
+          ended.code = code;
+        },
+      },
+      terminal: { isInteractive: false, ask: () => Promise.resolve(undefined) },
+      now: () => 0,
+      pause: () => Promise.resolve(),
+      changesOf: () => polledChanges(() => Promise.resolve()),
+    }),
+  );
+  impactCommand(program, (words) => {
+    asked.push(words);
+    const path = words[0] === "create" ? "-f" : (words[2] ?? "");
+    return Promise.resolve({ stdout: "", stderr: "", fault: null, ...kubectl(path) });
+  });
+  passOnCommonFlags(program);
+  await program.parseAsync(["impact", ...args], { from: "user" }).catch(() => (ended.code = 2));
+  return { ...ended, asked };
+}
+
+test.each<[situation: string, args: string[], kubectl: Kubectl, code: number, says: RegExp]>([
+  ["nothing breaks", [], clean, 0, /^300 more Nodes [^]*Nothing was found/],
+  ["something breaks", ["--machines", "1"], withAgent, 1, /^1 more Node [^]*BREAKS {2}DaemonSet shop\/agent/],
+  ["the most machines", ["--machines", "100000"], clean, 0, /^100000 more Nodes/],
+])("%s → its exit code", async (_, args, kubectl, code, says) => {
+  const ended = await run(args, kubectl);
+  expect(ended).toMatchObject({ code, stdout: expect.stringMatching(says), stderr: "" });
+});
+
+test.each<[situation: string, args: string[], kubectl: Kubectl, code: number, says: RegExp]>([
+  ["no machine", ["--machines", "0"], clean, 2, /from 1 to 100000/],
+  ["too many", ["--machines", "100001"], clean, 2, /from 1 to 100000/],
+  ["a word", ["--machines", "abc"], clean, 2, /from 1 to 100000/],
+  [
+    "labels that no token may set",
+    ["--node-labels", "kubernetes.io/x=y"],
+    clean,
+    2,
+    /unknown 'kubernetes.io'/,
+  ],
+  ["a Worker's context", ["--context", "prod"], clean, 2, /pass --kube-context/],
+  [
+    "a kubeconfig that is missing",
+    [],
+    failing("error: stat /none: no such file or directory"),
+    2,
+    /kubectl: stat \/none/,
+  ],
+  [
+    "credentials that are refused",
+    [],
+    failing("error: You must be logged in to the server (Unauthorized)"),
+    4,
+    /refuses these credentials/,
+  ],
+  [
+    "no cluster",
+    [],
+    failing("The connection to the server 127.0.0.1:1 was refused"),
+    5,
+    /cannot be reached: .*refused/,
+  ],
+  [
+    "a web page",
+    [],
+    () => ({ stdout: "<html>Sign in</html>" }),
+    1,
+    /no apiserver answers there: .*<html>Sign in/,
+  ],
+])("%s → one line and its exit code", async (_, args, kubectl, code, says) => {
+  const ended = await run(args, kubectl);
+  expect(ended).toMatchObject({ code, stdout: "" });
+  expect(ended.stderr).toMatch(says);
+});
+
+test("lists that are forbidden → named, and no failure", async () => {
+  const forbidden = failing(
+    'Error from server (Forbidden): nodes is forbidden: User "x" cannot create resource "nodes"',
+  );
+  const { code, stdout } = await run([], (path) => (path === "/version" ? VERSION : forbidden(path)));
+  expect(code).toBe(0);
+  expect(stdout).toContain("  daemonsets: forbidden\n");
+});
+
+test("kubectl gets the kubeconfig and the context", async () => {
+  const { asked } = await run(["--kubeconfig", "k.yaml", "--kube-context", "prod"]);
+  expect(asked[0]).toEqual(expect.arrayContaining(["--kubeconfig=k.yaml", "--context=prod"]));
+});
+
+test.each<[format: string, says: RegExp]>([
+  ["json", /^\{\n {2}"machines": 300,[^]*"check": "daemon-sets"/],
+  ["name", /^DaemonSet shop\/agent\n$/],
+  ["csv", /^severity,check,object,consequence,remedy,link\nbreaks,daemon-sets,/],
+  ["jsonl", /^\{"check":"daemon-sets"/],
+])("-o %s", async (format, says) => {
+  expect((await run(["-o", format], withAgent)).stdout).toMatch(says);
+});
