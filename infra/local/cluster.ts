@@ -17,6 +17,7 @@ import type { Place } from "./place.ts";
 import { freePort } from "./ports.ts";
 import { adminSecret, saveState } from "./settings.ts";
 import {
+  breakageText,
   leftoverLines,
   leftovers,
   OthersNeedIt,
@@ -78,6 +79,11 @@ async function announce(place: Place, { cluster: { url, admin } }: Apiserver): P
   const simulated = flags.nodes > 0 ? `, and sim-1 to sim-${flags.nodes},` : "";
   const nodes = `Node ${nodeName({})}${simulated} with a lease in kube-node-lease`;
   progress([`Into the cluster at ${url} go:`, ...[...objects, nodes].map((line) => `  ${line}`)].join("\n"));
+  const breakage = await breakageText(admin, 1 + flags.nodes);
+  if (breakage !== null)
+    progress(
+      `\n${breakage}\n\`rollcall impact\` has all that the Nodes change there, also what breaks nothing.\n`,
+    );
   await confirm(`${objects.length + 1 + flags.nodes} objects are put into ${url}`);
 }
 

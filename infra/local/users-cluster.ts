@@ -5,6 +5,10 @@ import type { V1Node, V1ObjectMeta } from "@kubernetes/client-node";
 import { NODE_LEASE_NAMESPACE } from "../../shared/node/lease.ts";
 import { OWNER_ANNOTATION } from "../../shared/node/ownership.ts";
 import { readIfThere } from "../../node-shim/base/state-file.ts";
+import { adminReader } from "../impact/admin-reader.ts";
+import { assessImpact } from "../impact/impact.ts";
+import { impactText } from "../impact/impact-text.ts";
+import { PIPE } from "../operator/render/screen.ts";
 import { ApiRefusal } from "./api-fault.ts";
 import type { KubeAdmin } from "./kube-admin.ts";
 import { FIELD_MANAGERS, type KubernetesObject, objectsOf, pathOf } from "./kubernetes.ts";
@@ -22,6 +26,14 @@ export async function plannedLines(admin: KubeAdmin, file: string): Promise<stri
     lines.push(`${titleOf(object)}${found ? ", which is there already: as in this checkout" : ""}`);
   }
   return lines;
+}
+
+/** What the new Nodes would break there, as `rollcall impact` reports it; null: nothing, or it cannot be read. */
+export async function breakageText(admin: KubeAdmin, machines: number): Promise<string | null> {
+  const assessed = await assessImpact(adminReader(admin), { machines, isUpgrade: false, labels: {} });
+  if (!assessed.ok) return null;
+  const findings = assessed.value.findings.filter(({ severity }) => severity === "breaks");
+  return findings.length === 0 ? null : impactText({ ...assessed.value, findings }, PIPE).trimEnd();
 }
 
 /** What is to be removed from a cluster. */

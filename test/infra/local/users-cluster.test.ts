@@ -7,7 +7,13 @@ import { openStore } from "../../../infra/local/apiserver/store.ts";
 import { ApiRefusal } from "../../../infra/local/api-fault.ts";
 import type { Asked, KubeAdmin } from "../../../infra/local/kube-admin.ts";
 import { allowWithoutFactsOnlyTaint, applyFile } from "../../../infra/local/kubernetes.ts";
-import { leftoverLines, leftovers, plannedLines, remove } from "../../../infra/local/users-cluster.ts";
+import {
+  breakageText,
+  leftoverLines,
+  leftovers,
+  plannedLines,
+  remove,
+} from "../../../infra/local/users-cluster.ts";
 
 const FILE = join(import.meta.dirname, "../../../infra/rbac/rollcall.yaml");
 const OWNER = { deployment: "rollcall", machines: ["me", "sim-1"] };
@@ -51,6 +57,22 @@ const nodes = async () => {
   };
   return items.map(({ metadata }) => metadata.name);
 };
+
+describe("what new Nodes would break, before anything is applied", () => {
+  it("a cloud's controller deletes them → a finding, and no Node of the dry run", async () => {
+    const spec = { providerID: "aws:///eu/i-1" };
+    await admin({ method: "POST", path: "/api/v1/nodes", body: { metadata: { name: "worker" }, spec } });
+    expect(await breakageText(admin, 21)).toMatch(/^21 more Nodes [^]*BREAKS {2}Nodes \(aws:\/\/\)/);
+    expect(await nodes()).toEqual(["worker"]);
+  });
+
+  it.each<[situation: string, admin: () => KubeAdmin]>([
+    ["nothing", () => admin],
+    ["an apiserver that refuses to be read", () => () => Promise.reject(new ApiRefusal(401, "{}"))],
+  ])("%s → no text", async (_, of) => {
+    expect(await breakageText(of(), 1)).toBeNull();
+  });
+});
 
 describe("what is said before anything is applied", () => {
   it("a new cluster → each object, and none that is there", async () => {
