@@ -15,11 +15,27 @@ export function DeploymentView() {
     <div class="stack">
       <h1>Deployment</h1>
       <Readiness />
+      <Impact />
       <Settings />
       <Operators />
       {session.isAdmin() && <Sessions />}
       <ClusterLog />
     </div>
+  );
+}
+
+/** The Worker may read Nodes, and no other program of the cluster. */
+function Impact() {
+  const { live } = usePage();
+  const machines = Object.values(live.counts.value).reduce((sum, count) => sum + count, 0);
+  return (
+    <section class="stack" aria-labelledby="impact">
+      <h2 id="impact">What Nodes do to the cluster</h2>
+      <p class="card">
+        The Worker knows {machines.toLocaleString("en")} machines and their Nodes, and no other program of the
+        cluster. <code>rollcall impact --machines 300</code> reads those with your own kubectl.
+      </p>
+    </section>
   );
 }
 
