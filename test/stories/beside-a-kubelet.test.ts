@@ -205,6 +205,35 @@ describe("where it is meant to differ", () => {
     expect(spec?.taints).toContainEqual({ key: "rollcall.dev/facts-only", effect: "NoSchedule" });
   });
 
+  it("NODE_UNSCHEDULABLE → created cordoned, and marked; an operator's uncordon stays", async () => {
+    const name = "beside-unschedulable";
+    const machine = tickingMachine(name);
+    machine.isUnschedulable = true;
+    await machine.report();
+    const { metadata, spec } = await getNode(name);
+    expect(spec?.unschedulable).toBe(true);
+    expect(metadata?.annotations).toMatchObject({ "rollcall.dev/unschedulable": "true" });
+    const uncordoned = ({ spec: { unschedulable: _, ...rest } = {}, ...node }: Node): Node => ({
+      ...node,
+      spec: rest,
+    });
+    await change(name, "", uncordoned);
+    await next(machine);
+    expect((await getNode(name)).spec).not.toHaveProperty("unschedulable");
+  });
+
+  it("NODE_HINTS → the role that topology hints pass over, while the Node runs no pods; off again → it goes", async () => {
+    const name = "beside-passed-over";
+    const machine = tickingMachine(name);
+    machine.isPassedOver = true;
+    await machine.report();
+    const role = "node-role.kubernetes.io/master";
+    expect((await getNode(name)).metadata?.labels).toMatchObject({ [role]: "" });
+    machine.isPassedOver = false;
+    await next(machine);
+    expect((await getNode(name)).metadata?.labels).not.toHaveProperty([role]);
+  });
+
   it("capacity follows the hardware while the machine runs", async () => {
     const name = "beside-hugepages";
     const machine = tickingMachine(name);

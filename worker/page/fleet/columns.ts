@@ -1,4 +1,5 @@
 // The table's columns: what they are called, what they are ordered by, and which of them are shown. Draws nothing.
+import { QUEUE_LABEL, QUEUE_REGION } from "../../../shared/node/ownership.ts";
 import { wrongConditions } from "../../../shared/fleet/well-conditions.ts";
 import { isRoleLabel } from "../../../shared/kubernetes/roles.ts";
 import type { FleetSort } from "./fleet-query.ts";
@@ -161,9 +162,14 @@ export function rolesOf(labels: Readonly<Record<string, string>>): string[] {
   return [...new Set(roles.filter((role) => role !== ""))].sort();
 }
 
-/** Those that say something of this machine: not what every Node has. */
+/** What each Node has, or what its host and platform are. A zone and a region are not among them. */
+const EVERY_NODES =
+  /^(?:(?:beta\.)?kubernetes\.io|rollcall\.dev|node\.kubernetes\.io\/exclude-[a-z-]+)(?:\/|$)(?!zone$|region$)/;
+
+/** Those that describe this machine alone. */
 export function ownLabels(labels: Readonly<Record<string, string>>): [key: string, value: string][] {
   return Object.entries(labels).filter(
-    ([key]) => !/^(?:(?:beta\.)?kubernetes\.io|rollcall\.dev)\//.test(key) && !isRoleLabel(key),
+    ([key, value]) =>
+      !EVERY_NODES.test(key) && !isRoleLabel(key) && !(key === QUEUE_LABEL && value === QUEUE_REGION),
   );
 }

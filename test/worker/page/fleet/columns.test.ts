@@ -62,7 +62,14 @@ it("roles, as kubectl has them", () => {
     site: "b",
   };
   expect(rolesOf(labels)).toEqual(["edge", "worker"]);
-  expect(ownLabels({ ...labels, "kubernetes.io/arch": "amd64", "rollcall.dev/machine": "" })).toEqual([
-    ["site", "b"],
-  ]);
+  const ofEachNode = {
+    "kubernetes.io/arch": "amd64",
+    "rollcall.dev/machine": "",
+    "rollcall.dev/hostname": "edge-7",
+    "node.kubernetes.io/exclude-disruption": "",
+    "node.kubernetes.io/exclude-from-external-load-balancers": "true",
+    "failure-domain.beta.kubernetes.io/region": "rollcall.dev",
+  };
+  const ofThis = { site: "b", "rollcall.dev/zone": "oslo", "node.kubernetes.io/instance-type": "nuc" };
+  expect(Object.fromEntries(ownLabels({ ...labels, ...ofEachNode, ...ofThis }))).toEqual(ofThis);
 });
