@@ -1,5 +1,6 @@
 // rollcall impact: what more Nodes of rollcall's would do to a cluster. Reads it, runs each check, and tries one Node.
 import { KUBELET_VERSION } from "../../shared/from-report/reported-status.ts";
+import { QUEUE_REGION } from "../../shared/node/ownership.ts";
 import { type Result, success } from "../../shared/result.ts";
 import { CHECKS, UPGRADE_CHECKS } from "./checks.ts";
 import { copiesRegion } from "./checks/cloud.ts";
@@ -7,7 +8,7 @@ import { isMachine } from "./checks/objects.ts";
 import type { ClusterReader, ReadFault } from "./cluster-reader.ts";
 import type { ClusterObjects, Unread } from "./cluster-objects.ts";
 import { type Finding, SEVERITIES } from "./finding.ts";
-import { type MachineNode, machineNode, nodeToCreate, QUEUE_REGION } from "./machine-node.ts";
+import { type MachineNode, machineNode, nodeToCreate } from "./machine-node.ts";
 import { readCluster } from "./read-cluster.ts";
 
 export interface ImpactWish {
@@ -57,7 +58,8 @@ export async function assessImpact(
 function plannedNode(cluster: ClusterObjects, labels: Readonly<Record<string, string>>): MachineNode {
   const there = cluster.nodes.filter(isMachine).map(({ metadata }) => ownLabels(metadata?.labels ?? {}));
   const copied = copiesRegion(cluster) ? { "topology.kubernetes.io/region": QUEUE_REGION } : {};
-  return machineNode({ ...Object.assign({}, ...there), ...labels, ...copied });
+  const node = machineNode({ ...Object.assign({}, ...there), ...labels });
+  return { ...node, labels: { ...node.labels, ...copied } };
 }
 
 /** Without those of Kubernetes, which a Node of rollcall's does not have. */

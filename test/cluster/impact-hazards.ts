@@ -110,8 +110,10 @@ export const HAZARDS: readonly Hazard[] = [
   {
     check: "cloud-controller",
     object: "Deployment impact/cloud-controller-manager",
-    manifests: [program("cloud-controller-manager", [])],
+    manifests: [program("cloud-controller-manager", ["--cloud-provider=aws", "--allocate-node-cidrs=true"])],
   },
+  { check: "routes", object: "Deployment impact/cloud-controller-manager", manifests: [] },
+  { check: "scheduler", object: "kube-scheduler", manifests: [] },
   {
     check: "cluster-autoscaler",
     object: "Deployment impact/cluster-autoscaler",
@@ -214,6 +216,46 @@ export const NODES = ["a", "b"].map((zone) => ({
   metadata: { name: `impact-${zone}`, labels: { "topology.kubernetes.io/zone": zone } },
   status: { conditions: [{ type: "Ready", status: "True", reason: "KubeletReady", message: "ready" }] },
 }));
+
+const ON_LINUX = { nodeSelector: { "kubernetes.io/os": "linux" }, tolerations: [{ operator: "Exists" }] };
+
+/** A fleet of a Worker before labels moved: one machine, what runs on it, and its volume. */
+export const FORMER_FLEET = [
+  {
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: {
+      name: "impact-edge",
+      labels: {
+        "rollcall.dev/machine": "",
+        "kubernetes.io/hostname": "impact-edge",
+        "kubernetes.io/os": "linux",
+        "topology.kubernetes.io/zone": "shop",
+      },
+    },
+    spec: { taints: [{ key: "rollcall.dev/facts-only", effect: "NoSchedule" }] },
+  },
+  apps("Deployment", "edge-app", ON_LINUX),
+  {
+    apiVersion: "v1",
+    kind: "PersistentVolume",
+    metadata: { name: "impact-edge" },
+    spec: {
+      capacity: { storage: "1Gi" },
+      accessModes: ["ReadWriteOnce"],
+      local: { path: "/data" },
+      nodeAffinity: {
+        required: {
+          nodeSelectorTerms: [
+            {
+              matchExpressions: [{ key: "kubernetes.io/hostname", operator: "In", values: ["impact-edge"] }],
+            },
+          ],
+        },
+      },
+    },
+  },
+];
 
 /** Refuses Nodes without a zone: a dry run finds that. */
 export const POLICY = [

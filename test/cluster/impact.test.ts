@@ -5,7 +5,7 @@ import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ImpactReport } from "../../infra/impact/impact.ts";
 import { eventually, ROOT } from "../e2e/local-cluster.ts";
-import { DEFINITIONS, HAZARDS, NAMESPACE, NODES, POLICY } from "./impact-hazards.ts";
+import { DEFINITIONS, FORMER_FLEET, HAZARDS, NAMESPACE, NODES, POLICY } from "./impact-hazards.ts";
 import { type Cluster, clusterAt, kubectl } from "./kubectl.ts";
 import { assets, breakableServer, KUBECTL, type ServerInTurn, TURN_MS } from "./servers.ts";
 
@@ -75,7 +75,7 @@ describe.skipIf(assets === "")("rollcall impact", () => {
     await run(["create", "-f", "-"], account);
     await plant([...namespaces, ...NODES, ...DEFINITIONS]);
     await plant(HAZARDS.flatMap(({ manifests }) => manifests));
-    const { status, report } = reportOf(["--node-labels", "site=b"]);
+    const { status, report } = reportOf(["--machines", "5000", "--node-labels", "site=b"]);
     expect(report.findings.map(({ check, object }) => `${check}: ${object}`).sort()).toEqual(
       HAZARDS.map(({ check, object }) => `${check}: ${object}`).sort(),
     );
@@ -120,6 +120,15 @@ describe.skipIf(assets === "")("rollcall impact", () => {
     const first = reportOf().report.findings.find(({ check }) => check === "dry-run");
     expect(first?.consequence).toContain("denied request: a Node needs a zone");
     expect((await run(["get", "nodes", "-o", "name"])).stdout).toBe("node/impact-a\nnode/impact-b\n");
+  });
+
+  test("a fleet of before, with --upgrade → what selects it by labels that move", async () => {
+    await plant(FORMER_FLEET);
+    const moved = reportOf(["--upgrade"]).report.findings.filter(({ check }) => check.startsWith("moved-"));
+    expect(moved.map(({ object }) => object)).toEqual([
+      "Deployment impact/edge-app",
+      "PersistentVolume impact-edge",
+    ]);
   });
 
   test.each<[situation: string, change: (config: string) => string, status: number, says: RegExp]>([

@@ -1,8 +1,9 @@
 // Who selects rollcall's Nodes by labels that a newer Worker moves to keys of its own: for fleets that exist.
 import type { V1Node, V1NodeSelectorTerm, V1ObjectMeta, V1PodSpec } from "@kubernetes/client-node";
+import { movedTo } from "../../../shared/node/ownership.ts";
 import type { ClusterObjects } from "../cluster-objects.ts";
 import { check, type Found } from "../finding.ts";
-import { type MachineNode, MOVED_LABELS } from "../machine-node.ts";
+import type { MachineNode } from "../machine-node.ts";
 import {
   matchesNodeAffinity,
   matchesTerm,
@@ -75,17 +76,17 @@ function keysOf(spec: V1PodSpec): string[] {
 const keysOfTerms = (terms: readonly V1NodeSelectorTerm[]) =>
   terms.flatMap(({ matchExpressions = [] }) => matchExpressions.map(({ key }) => key));
 
-const movedKeys = (keys: readonly string[]) => [...new Set(keys.filter((key) => key in MOVED_LABELS))];
+const movedKeys = (keys: readonly string[]) => [...new Set(keys.filter((key) => movedTo(key) !== undefined))];
 
 function movedFinding(object: string, keys: readonly string[]): Found[] {
   if (keys.length === 0) return [];
-  const moves = keys.map((key) => `${key} (now ${MOVED_LABELS[key]})`).join(", ");
+  const moves = keys.map((key) => `${key} (now ${movedTo(key)})`).join(", ");
   return [
     {
       severity: "breaks",
       object,
       consequence: `It selects Nodes of rollcall's by ${moves}, which they no longer have after the upgrade.`,
-      remedy: `Select by ${[...new Set(keys.map((key) => MOVED_LABELS[key]))].join(", ")} before. ${DOCS}`,
+      remedy: `Select by ${[...new Set(keys.map((key) => movedTo(key)))].join(", ")} before. ${DOCS}`,
     },
   ];
 }

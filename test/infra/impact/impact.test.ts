@@ -111,3 +111,12 @@ test("what an upgrade moves is looked for with --upgrade alone", async () => {
   expect((await report(played)).found).toEqual([]);
   expect((await report(played, { isUpgrade: true })).found).toEqual(["breaks moved-selectors"]);
 });
+
+test("a token's zone → under rollcall's key, as the Worker moves it", async () => {
+  const zone = { "topology.kubernetes.io/zone": "b" };
+  expect((await report(served([spreadBy("topology.kubernetes.io/zone")]), { labels: zone })).found).toEqual(
+    [],
+  );
+  const { findings } = await report(served([spreadBy("rollcall.dev/zone")]), { labels: zone });
+  expect(findings[0]?.consequence).toContain("rollcall.dev/zone=b");
+});

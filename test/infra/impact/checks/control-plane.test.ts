@@ -48,7 +48,8 @@ describe("plans of system-upgrade-controller", () => {
     ["other Nodes", { matchLabels: { pool: "a" } }, true, []],
     ["no selector", undefined, true, []],
   ])("%s → %#", (_, selector, hasHostname, findings) => {
-    const node = machineNode(hasHostname ? { "kubernetes.io/hostname": "edge" } : {});
+    const { labels, ...rest } = machineNode();
+    const node = { ...rest, labels: { ...labels, ...(hasHostname && { "kubernetes.io/hostname": "edge" }) } };
     expect(found(upgradePlans, { upgradePlans: plans(selector) }, { node })).toEqual(findings);
   });
 
