@@ -105,6 +105,13 @@ describe.skipIf(assets === "")("an administrator who does as the pages say", () 
     );
   });
 
+  it("reads what more Nodes would do, and selects by a bystander's labels", async () => {
+    const page = "docs/kubelet-less.md";
+    expect(await run(page, "Before you begin")).toMatch(/^300 more Nodes of rollcall's in a cluster with/);
+    const own = { "rollcall.dev/zone=oslo": "rollcall.dev/os=linux" };
+    expect(await run(page, "Labels", { own })).toMatch(/ARCH\n(.*\n)*sim-\d .*amd64$/m);
+  });
+
   it("hands a Node over", async () => {
     const metadata = { name: "sim-2" };
     kubectl(["create", "-f", "-"], { apiVersion: "v1", kind: "Node", metadata });

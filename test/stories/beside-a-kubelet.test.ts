@@ -213,11 +213,10 @@ describe("where it is meant to differ", () => {
     const { metadata, spec } = await getNode(name);
     expect(spec?.unschedulable).toBe(true);
     expect(metadata?.annotations).toMatchObject({ "rollcall.dev/unschedulable": "true" });
-    const uncordoned = ({ spec: { unschedulable: _, ...rest } = {}, ...node }: Node): Node => ({
-      ...node,
-      spec: rest,
+    await change(name, "", (node) => {
+      delete node.spec?.unschedulable;
+      return node;
     });
-    await change(name, "", uncordoned);
     await next(machine);
     expect((await getNode(name)).spec).not.toHaveProperty("unschedulable");
   });
