@@ -35,7 +35,9 @@ export function lendable(situation: LendingSituation): Lendable | null {
     return null;
   const { memory, lease } = found;
   const intervalMs = reportIntervalMs(known.timing());
-  const statusDueInMs = dueInMs({ memory, records, facts }, nowMs);
+  // In its turn the Node changes its form, as if its status were due.
+  const turnInMs = Math.max(0, (records.get("formTurn")?.atMs ?? Infinity) - nowMs);
+  const statusDueInMs = Math.min(turnInMs, dueInMs({ memory, records, facts }, nowMs));
   const { vitals } = report;
   const clock = { isSkewed: records.get("isSkewed") ?? false, skewMs: records.get("skewMs") ?? 0 };
   const quiet =

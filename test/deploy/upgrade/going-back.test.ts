@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { askForUpgrade } from "../../../node-shim/worker-link/requests.ts";
 import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
+import { HOSTNAME_LABEL } from "../../../shared/kubernetes/labels.ts";
 import { VERSION } from "../../../shared/version.ts";
 import { nodesOf } from "../../lab/bench/local-fleet.ts";
 import { eventually, temporaryFolder } from "../../e2e/local-cluster.ts";
@@ -56,6 +57,9 @@ afterAll(async () => {
 
 const uids = async () =>
   new Map((await nodesOf(place.admin)).map(({ metadata }) => [metadata?.name, metadata?.uid]));
+/** Of each Node: has it the label by which others count it? */
+const counted = async () =>
+  (await nodesOf(place.admin)).map(({ metadata }) => metadata?.labels?.[HOSTNAME_LABEL] !== undefined);
 const said = async (...args: string[]) => {
   const { code, stdout } = await place.worker.rollcall(args);
   return [code, stdout] as const;
@@ -88,6 +92,8 @@ it("a real earlier Worker, which can go on with the state → all go on reportin
   await place.renewed(names, Date.now());
   expect(await uids()).toEqual(before);
   await eventually(allReady);
+  // It knows of no Node that nothing counts.
+  await eventually(async () => (await counted()).every(Boolean));
   expect(await said("ready")).toEqual([0, expect.stringMatching(/state.*index 7/)]);
 });
 
@@ -107,13 +113,14 @@ it("one of them asks whether to upgrade, which that Worker does not know → not
   expect(await found(machine.enrolled.name)).toEqual(before);
 });
 
-it("the later Worker again → all go on with the same Nodes, and the rollout is as it was", async () => {
+it("the later Worker again → all go on with the same Nodes, none of which is counted, and the rollout is as it was", async () => {
   const before = await uids();
   await place.worker.startAgain("deployed", (objects) =>
     expect(dump(objects, ROLLOUT_TABLES)).toEqual(rollout),
   );
   await place.renewed(names, Date.now());
   expect(await uids()).toEqual(before);
+  await eventually(async () => !(await counted()).some(Boolean));
   expect(await said("rollout", "show")).toEqual([0, expect.stringContaining(ROLLOUT)]);
   expect(await ask(first)).toEqual(GIVEN);
 });

@@ -1,0 +1,60 @@
+// For how long a gateway may renew a machine's lease without its object: until something is to be written.
+import { expect, test } from "vitest";
+import { NOTHING_REMEMBERED } from "../../../shared/from-report/reported-status.ts";
+import { NO_SENDERS } from "../../../shared/node/duplicate-senders.ts";
+import { lendable } from "../../../worker/machine/decide-order.ts";
+import { facts, HEALTHY } from "../support/facts.ts";
+import { countingRecords } from "../support/kube-in-between.ts";
+
+const NOW_MS = Date.parse("2026-02-03T04:05:06Z");
+const NAME = "edge-1";
+const EVERY_MS = 300_000;
+
+/** A machine whose status was written 10 s ago, and that waits for nothing. */
+function quietForMs(formTurn: { atMs: number } | undefined): number | undefined {
+  const records = countingRecords();
+  const state = { lastStatusReportTimeMs: NOW_MS - 10_000, delayAfterNodeStatusChangeMs: 0 };
+  records.put("node", { node: { metadata: { name: NAME } }, ...state, readAgain: false });
+  records.put("registration", { startId: "start-1", phase: "registered" });
+  records.put("phase", "registered");
+  if (formTurn) records.put("formTurn", formTurn);
+  const machine = facts(NAME);
+  const timing = machine.settings;
+  const situation = {
+    records,
+    keys: { enrolled: () => ({}) },
+    facts: {
+      current: () => machine,
+      timing: () => timing,
+      leaseMs: () => 40_000,
+      has: () => true,
+      incumbent: { startId: "start-1" },
+    },
+    senders: { seen: NO_SENDERS },
+    outbox: { isEmpty: () => true },
+    upkeep: {
+      isIdle: true,
+      lendable: () => ({
+        memory: { status: state, setters: structuredClone(NOTHING_REMEMBERED) },
+        lease: {},
+      }),
+    },
+    report: { startId: "start-1", vitals: HEALTHY, factsDigest: "d" },
+    nowMs: NOW_MS,
+  };
+  return lendable(situation as never)?.quietForMs;
+}
+
+test.each<[situation: string, formTurn: { atMs: number } | undefined, quiet: number | undefined]>([
+  ["nothing waits → until its status is due", undefined, EVERY_MS - 10_000],
+  ["its Node changes its form before → until then", { atMs: NOW_MS + 20_000 }, 20_000],
+  [
+    "its Node changes its form after → until its status is due",
+    { atMs: NOW_MS + EVERY_MS },
+    EVERY_MS - 10_000,
+  ],
+  ["its Node changes its form now → every report comes to its object", { atMs: NOW_MS }, undefined],
+  ["its Node's turn has passed → the same", { atMs: NOW_MS - 1000 }, undefined],
+])("%s", (_, formTurn, quiet) => {
+  expect(quietForMs(formTurn)).toBe(quiet);
+});
