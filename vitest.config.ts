@@ -79,6 +79,8 @@ const inWorkerd = (name: string, include: string[]): TestProjectInlineConfigurat
     ...common,
     name,
     isolate: false,
+    // Vitest waits for the answer to each line that it sends along. One that an object writes, which then ends, has none.
+    disableConsoleIntercept: true,
     include,
     setupFiles: [common.setupFiles, "test/worker/support/set-up.ts"],
   },
