@@ -1,10 +1,12 @@
 // Labels and annotations of ours that somebody undoes again and again: put back twice at once, from the third time within
-// ten minutes on once an hour. Nobody wins against an admission webhook, and a fleet must not try with every report.
+// ten minutes on once an hour. Nobody wins against an admission webhook, and a fleet must not try with every report. The
+// same holds for a kubelet's labels, which a bystander goes without, and which another writer sets again.
 import { fieldOwners } from "../kubernetes/managed-fields.ts";
 import type { Node } from "../kubernetes/types.ts";
 import type { DraftNode } from "../setters/setter.ts";
 import { listedIn } from "../setters/listed.ts";
 import { KEYED_PARTS, type KeyedPart, LABEL_LISTS } from "./leave-others.ts";
+import { movedTo } from "./ownership.ts";
 
 export const PUT_BACK_LIMITS = {
   /** So often it is put back at once, */
@@ -17,7 +19,8 @@ export const PUT_BACK_LIMITS = {
 
 /** What was written of one part, and how often that was to put it back. Times are in milliseconds since 1970. */
 export interface Written {
-  value: string;
+  /** null: the part was removed. */
+  value: string | null;
   atMs: number;
   /** The last times when it was put back, `atOnce` of them at most. */
   putBackMs: readonly number[];
@@ -35,8 +38,9 @@ export interface WantedPart {
   part: string;
   kind: KeyedPart;
   key: string;
-  value: string;
-  /** It was there before, as it is wanted. */
+  /** null: the part is to be removed. */
+  value: string | null;
+  /** It was as it is wanted before. */
   isPutBack: boolean;
 }
 
@@ -116,9 +120,11 @@ export function putBackParts(written: WrittenParts): WrittenParts {
   );
 }
 
-/** For people: `label example.com/rack, undone by kubelet`; empty: nothing is put back hourly only. */
+/** For people: `label example.com/rack (undone by kubelet)`; empty: nothing is put back hourly only. */
 export function hourlyParts(written: WrittenParts): string[] {
-  return Object.entries(written).flatMap(([part, { by }]) => (by === undefined ? [] : `${part} (${by})`));
+  return Object.entries(written).flatMap(([part, { by, value }]) =>
+    by === undefined ? [] : `${value === null ? "no " : ""}${part} (${by})`,
+  );
 }
 
 /** What the decision sets to another value than the apiserver has. */
@@ -128,11 +134,16 @@ function changes(node: DraftNode, { original, lastKnown }: SeenNode, before: Wri
     const [was, is] = [original.metadata?.[field], node.metadata[field]];
     if (was === is) return [];
     const listed = kind === "label" ? LABEL_LISTS.flatMap((list) => listedIn(original, list)) : [];
-    return Object.entries(is ?? {}).flatMap(([key, value]) => {
+    // Of what is removed, a bystander goes without these for good. Other labels are removed once.
+    const gone = Object.keys(was ?? {}).filter((key) => is?.[key] === undefined && movedTo(key) !== undefined);
+    const wanted: [string, string | null][] = Object.entries(is ?? {});
+    if (kind === "label") for (const key of gone) wanted.push([key, null]);
+    return wanted.flatMap(([key, value]) => {
       if (was?.[key] === value) return [];
       const part = `${kind} ${key}`;
       const isKnown = before[part]?.value === value || valueOf(lastKnown, kind, key) === value;
-      const isPutBack = isKnown || (was?.[key] === undefined && listed.includes(key));
+      const isMissing = value !== null && was?.[key] === undefined;
+      const isPutBack = isKnown || (isMissing && listed.includes(key));
       return { part, kind, key, value, isPutBack };
     });
   });
@@ -162,7 +173,7 @@ function isWithin(sinceMs: number, nowMs: number, withinMs: number): boolean {
 }
 
 /** Who has another value there is known. Who removes a key leaves no name, unless it is gone in the answer already. */
-function undoneBy({ kind, key }: WantedPart, known: Written, { original, fieldManager }: SeenNode): string {
+function undoneBy({ kind, key, value }: WantedPart, known: Written, { original, fieldManager }: SeenNode): string {
   const owners = fieldOwners(original.metadata, ["f:metadata", `f:${KEYED_PARTS[kind]}`, `f:${key}`]);
   const others = owners.filter((owner) => owner !== fieldManager);
   if (others.length > 0) return `undone by ${others.join(", ")}`;
@@ -170,16 +181,19 @@ function undoneBy({ kind, key }: WantedPart, known: Written, { original, fieldMa
   const managers = (original.metadata?.managedFields ?? []).flatMap(({ manager = "" }) => manager);
   const writers = [...new Set(managers)].filter((manager) => manager !== "" && manager !== fieldManager);
   const hint = writers.length > 0 ? `; besides rollcall, ${writers.join(", ")} write this Node` : "";
-  return `removed by somebody whose name the apiserver does not keep${hint}`;
+  return value === null
+    ? `set by a writer whose name the apiserver does not keep${hint}`
+    : `removed by somebody whose name the apiserver does not keep${hint}`;
 }
 
 function leaveAsItIs(node: DraftNode, { kind, key }: WantedPart, original: Node): void {
   const field = KEYED_PARTS[kind];
   const { [key]: _, ...others } = node.metadata[field] ?? {};
   const was = valueOf(original, kind, key);
-  node.metadata[field] = was === undefined ? others : { ...others, [key]: was };
+  node.metadata[field] = was === null ? others : { ...others, [key]: was };
 }
 
-function valueOf(node: Node, kind: KeyedPart, key: string): string | undefined {
-  return node.metadata?.[KEYED_PARTS[kind]]?.[key];
+/** null: the Node does not have it. */
+function valueOf(node: Node, kind: KeyedPart, key: string): string | null {
+  return node.metadata?.[KEYED_PARTS[kind]]?.[key] ?? null;
 }

@@ -119,7 +119,7 @@ export function recordDecision(
   recordOthers(
     context,
     others,
-    held.wanted.map(({ part }) => part),
+    held.wanted.flatMap(({ part, value }) => (value === null ? [] : part)),
   );
   recordHeldBack(context, held);
   // Events take their time from this clock: an event may already be named after the time of the last write.

@@ -241,3 +241,48 @@ test("annotations are held back as labels are, each by itself", () => {
   expect(node.metadata).toEqual({ labels: { a: "true" }, annotations: { kept: "x" } });
   expect(wanted.map(({ part }) => part)).toEqual(["label a"]);
 });
+
+describe("a kubelet's label that a bystander goes without", () => {
+  const KEY = "kubernetes.io/hostname";
+  const THERE = { [KEY]: "edge-7" };
+  function withoutIt(webhook?: (labels: Labels) => Labels) {
+    const machine = fight(THERE);
+    machine.wanted = { tier: "front" };
+    if (webhook) machine.webhook = webhook;
+    return machine;
+  }
+
+  it("set again on its way into the cluster → removed three times, then once an hour; evicted or not", () => {
+    const machine = withoutIt((labels) => ({ ...labels, ...THERE }));
+    const written: string[] = [];
+    for (let seconds = 0; seconds < 2 * 3600 + 60; seconds += 10) {
+      if (seconds % 60 === 0) machine.evict();
+      written.push(machine.report(10 * SECOND));
+    }
+    expect(written.filter((each) => each !== "")).toHaveLength(3 + 2);
+    expect(machine.hourly()).toEqual([
+      `no label ${KEY} (undone on its way into the cluster, as admission webhooks do)`,
+    ]);
+  });
+
+  it("set again later, without a manager → that is reported", () => {
+    const machine = withoutIt();
+    for (let times = 0; times < 4; times++) {
+      machine.labels = { ...THERE, tier: "front" };
+      machine.report(MINUTE);
+    }
+    expect(machine.hourly()).toEqual([
+      `no label ${KEY} (set by a writer whose name the apiserver does not keep)`,
+    ]);
+    expect(machine.labels).toEqual({ ...THERE, tier: "front" });
+  });
+
+  it("and has again for a time, as NODE_TOPOLOGY_LABELS may order → each change is written", () => {
+    const machine = withoutIt();
+    const written = [0, 1, 0, 1, 0].map((isKept) => {
+      machine.wanted = isKept ? { tier: "front", ...THERE } : { tier: "front" };
+      return machine.report(10 * SECOND);
+    });
+    expect(written).toEqual([BACK, `${BACK},${KEY}=edge-7`, BACK, `${BACK},${KEY}=edge-7`, BACK]);
+  });
+});
