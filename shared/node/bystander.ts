@@ -1,5 +1,6 @@
 // Setters of a Node that runs no pods, a bystander: nothing that counts Nodes for pods may count it. The kubelet's logic
 // sees the labels that a kubelet's Node has; the apiserver has them under keys that no scheduler or controller reads.
+import { HOSTNAME_LABEL } from "../kubernetes/labels.ts";
 import { fieldOwners } from "../kubernetes/managed-fields.ts";
 import type { Node, ResourceList } from "../kubernetes/types.ts";
 import { listedIn } from "../setters/listed.ts";
@@ -32,14 +33,20 @@ export function isBystander({ spec }: Pick<Node, "spec">, mayGoWithoutTaint: boo
   return !mayGoWithoutTaint || (spec?.taints?.some((taint) => isSameTaint(taint, FACTS_ONLY_TAINT)) ?? false);
 }
 
-/** The form that the apiserver's Node has; null: it lacks the labels of any. One that another writer has set does not count. */
+/**
+ * Returns the form that the apiserver's Node has; null: it lacks the labels of any. A kubelet's label that another writer
+ * has set does not count, and one alone makes no form: a decision that waits for its turn would add the others.
+ */
 export function formOf(node: Node, fieldManager: string): NodeForm | null {
   const labels = node.metadata?.labels ?? {};
-  const [key] = MOVED_LABELS[OS_LABEL];
-  if (labels[OS_LABEL] === undefined) return labels[key] === undefined ? null : "kubelet";
-  const owners = fieldOwners(node.metadata, ["f:metadata", "f:labels", `f:${key}`]);
-  const isOthers = owners.some((owner) => owner !== fieldManager && !isKubelet(owner));
-  return labels[key] === undefined || isOthers ? "moved" : "both";
+  const [os] = MOVED_LABELS[OS_LABEL];
+  if (!isMarked(labels)) return labels[os] === undefined ? null : "kubelet";
+  const isOurs = (key: string) =>
+    labels[key] !== undefined &&
+    fieldOwners(node.metadata, ["f:metadata", "f:labels", `f:${key}`]).every(
+      (owner) => owner === fieldManager || isKubelet(owner),
+    );
+  return [HOSTNAME_LABEL, os].every(isOurs) ? "both" : "moved";
 }
 
 /** Setter: makes a bystander's labels a kubelet's. Runs before all setters that read or write labels. */

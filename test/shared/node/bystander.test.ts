@@ -190,16 +190,22 @@ describe("the kubelet's view", () => {
 });
 
 describe("the form that a Node has", () => {
-  const managedBy = (manager: string) => [
-    { manager, fieldsV1: { "f:metadata": { "f:labels": { "f:kubernetes.io/os": {} } } } },
-  ];
+  const fields = { "f:kubernetes.io/hostname": {}, "f:kubernetes.io/os": {} };
+  const managedBy = (manager: string) => [{ manager, fieldsV1: { "f:metadata": { "f:labels": fields } } }];
   test.each<[situation: string, labels: Labels, writer: string, expected: NodeForm | null]>([
     ["a kubelet's", HOST, OURS, "kubelet"],
     ["none yet, or not any more", {}, OURS, null],
     ["a bystander's", { ...MOVED_HOST, ...MARKS }, OURS, "moved"],
     ["both", { ...HOST, ...MOVED_HOST }, OURS, "both"],
     ["both, of which a kubelet that is gone has written one", { ...HOST, ...MOVED_HOST }, "kubelet", "both"],
-    ["a bystander's, beside another writer's", { ...PLATFORM, ...MOVED_HOST }, "kyverno", "moved"],
+    ["a bystander's, next to another writer's", { ...HOST, ...MOVED_HOST }, "kyverno", "moved"],
+    ["a bystander's, next to one that no manager owns", { ...PLATFORM, ...MOVED_HOST }, OURS, "moved"],
+    [
+      "a bystander's, of which one was replaced by a kubelet's",
+      { "kubernetes.io/os": "linux", "rollcall.dev/hostname": "edge-7", ...MARKS },
+      "kyverno",
+      "moved",
+    ],
   ])("%s", (_, labels, writer, expected) => {
     expect(formOf({ metadata: { labels, managedFields: managedBy(writer) } }, OURS)).toBe(expected);
   });
