@@ -6,7 +6,7 @@ import { FACT_LABELS_ANNOTATION, NODE_LABELS_ANNOTATION } from "../setters/fact-
 import { unlist } from "../setters/listed.ts";
 import type { DraftNode } from "../setters/setter.ts";
 import { staysTheirs } from "./owned-parts.ts";
-import { isKubelet, movedTo } from "./ownership.ts";
+import { isKubelet, movedTo, QUEUE_LABEL, QUEUE_REGION } from "./ownership.ts";
 import { TOKEN_LABELS_ANNOTATION } from "./token-labels.ts";
 
 /** Parts of a Node that can have one value each. */
@@ -53,11 +53,16 @@ function othersKeys(
   for (const key of Object.keys(was)) {
     if (was[key] === is[key]) continue;
     // A bystander goes without it, unless another writer wants it there. A kubelet that wrote it is gone.
-    const isAway = part === "label" && is[key] === undefined && movedTo(key) !== undefined;
+    const isAway = part === "label" && movedTo(key) !== undefined && isBystanders(key, is[key]);
     if (!isAway && !staysTheirs(part, key)) continue;
     const owners = fieldOwners(original.metadata, ["f:metadata", `f:${field}`, `f:${key}`]);
     const other = owners.find((owner) => owner !== fieldManager && !(isAway && isKubelet(owner)));
     if (other !== undefined) found.set(key, other);
   }
   return found;
+}
+
+/** Has a bystander this under a kubelet's key: nothing, or the region that is its queue? */
+function isBystanders(key: string, value: string | undefined): boolean {
+  return value === undefined || (key === QUEUE_LABEL && value === QUEUE_REGION);
 }

@@ -280,6 +280,21 @@ describe("a kubelet's label on a bystander", () => {
   });
 });
 
+describe("the region by which the node controller evicts", () => {
+  test.each<[writer: string, expected: string]>([
+    [OURS, "rollcall.dev"],
+    ["kubelet", "rollcall.dev"],
+    ["cloud-controller-manager", "n"],
+  ])("written by %s → %s", (manager, expected) => {
+    const key = "failure-domain.beta.kubernetes.io/region";
+    const fieldsV1 = { "f:metadata": { "f:labels": { [`f:${key}`]: {} } } };
+    const original: Node = { metadata: { labels: { [key]: "n" }, managedFields: [{ manager, fieldsV1 }] } };
+    const node = draft({ [key]: "rollcall.dev" });
+    leaveOthers(original, node, OURS);
+    expect(node.metadata.labels).toEqual({ [key]: expected });
+  });
+});
+
 describe("adoption", () => {
   const labels = { ...HOST, ...ZONE, ...SITE };
   const away = Object.fromEntries(Object.keys({ ...HOST, ...ZONE }).map((key) => [key, null]));
