@@ -20,6 +20,8 @@ import {
 } from "./ownership.ts";
 import { isSameMap } from "./update-node.ts";
 
+const [REGION_LABEL] = MOVED_LABELS["rollcall.dev/region"];
+
 /**
  * Which labels a Node has. `kubelet`: a kubelet's, as a Node for pods, and as Workers before this rule wrote them all;
  * `moved`: the bystander's; `both`: for clusters whose selectors still use the kubelet's.
@@ -116,8 +118,10 @@ export function cordon(node: DraftNode): void {
 function bystandersLabels(view: Labels, form: NodeForm): Record<string, string> {
   const labels = { ...view };
   if (form === "kubelet") return labels;
+  // A cloud's controller copies the region of our queue to the newer key, and no machine is there.
+  const isCopied = (key: string) => key === REGION_LABEL && view[key] === QUEUE_REGION;
   for (const [own, keys] of Object.entries(MOVED_LABELS)) {
-    const key = keys.find((each) => view[each] !== undefined);
+    const key = keys.find((each) => view[each] !== undefined && !isCopied(each));
     if (key !== undefined) labels[own] = view[key] ?? "";
     if (form === "moved") for (const each of keys) delete labels[each];
   }

@@ -108,6 +108,12 @@ describe("labels", () => {
       REGION,
       { ...REGION, "rollcall.dev/region": "n", "node.kubernetes.io/exclude-disruption": "" },
     ],
+    [
+      "a region that a cloud's controller has copied → is no fact",
+      "moved",
+      { "topology.kubernetes.io/region": "rollcall.dev" },
+      MARKS,
+    ],
     ["not its turn yet", "kubelet", { ...HOST, ...SITE }, { ...HOST, ...SITE }],
   ])("%s, form %s", (_, form, labels, expected) => {
     expect(labelsAfter(labels, form)).toEqual(expected);
