@@ -250,6 +250,8 @@ async function tryToRegister(
   const mayCreate = facts.settings.registerNode !== false;
   const bound = (existing: Node, reconciled: DraftNode) => {
     const holder = grantHolder(context);
+    // The labels are reconciled again, as a kubelet's: the Node that exists may be one for pods, or have the earlier form.
+    reconciled.metadata.labels = { ...existing.metadata?.labels };
     asKubelets(reconciled);
     updateDefaultLabels(kubeletsView(node), reconciled);
     const left = withinGrant(kubeletsView(existing), reconciled, facts, holder);

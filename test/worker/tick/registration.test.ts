@@ -439,3 +439,18 @@ describe("a Node that was deleted", () => {
     expect([unschedulable, taints]).toEqual(keeps ? [true, [...own, theirs]] : [undefined, own]);
   });
 });
+
+test("a Node for pods, whose taint is gone → keeps what others have set by which its bystanders are marked", async () => {
+  const machine = new SteppingMachine(steady);
+  machine.grant = { withoutFactsOnlyTaint: true };
+  const labels = {
+    "node.kubernetes.io/exclude-disruption": "",
+    "failure-domain.beta.kubernetes.io/region": "north",
+  };
+  machine.apiserver.node = nodeOf(
+    { [OWNER]: env.DEPLOYMENT },
+    { metadata: { ...machine.apiserver.node?.metadata, labels } },
+  );
+  await registered(machine, HEALTHY, "start-2");
+  expect(machine.apiserver.node?.metadata?.labels).toMatchObject(labels);
+});
