@@ -135,7 +135,9 @@ function changes(node: DraftNode, { original, lastKnown }: SeenNode, before: Wri
     if (was === is) return [];
     const listed = kind === "label" ? LABEL_LISTS.flatMap((list) => listedIn(original, list)) : [];
     // Of what is removed, a bystander goes without these for good. Other labels are removed once.
-    const gone = Object.keys(was ?? {}).filter((key) => is?.[key] === undefined && movedTo(key) !== undefined);
+    const gone = Object.keys(was ?? {}).filter(
+      (key) => is?.[key] === undefined && movedTo(key) !== undefined,
+    );
     const wanted: [string, string | null][] = Object.entries(is ?? {});
     if (kind === "label") for (const key of gone) wanted.push([key, null]);
     return wanted.flatMap(([key, value]) => {
@@ -173,7 +175,11 @@ function isWithin(sinceMs: number, nowMs: number, withinMs: number): boolean {
 }
 
 /** Who has another value there is known. Who removes a key leaves no name, unless it is gone in the answer already. */
-function undoneBy({ kind, key, value }: WantedPart, known: Written, { original, fieldManager }: SeenNode): string {
+function undoneBy(
+  { kind, key, value }: WantedPart,
+  known: Written,
+  { original, fieldManager }: SeenNode,
+): string {
   const owners = fieldOwners(original.metadata, ["f:metadata", `f:${KEYED_PARTS[kind]}`, `f:${key}`]);
   const others = owners.filter((owner) => owner !== fieldManager);
   if (others.length > 0) return `undone by ${others.join(", ")}`;

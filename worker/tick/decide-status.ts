@@ -74,7 +74,7 @@ export function decideStatus(context: TickContext, original: Node, before: Decis
   const bound: Setter = (node) => {
     leftOut.push(...withinGrant(kubeletsView(original), node, facts, grantHolder(context)));
     leftOut.push(...imagesLeftOut(facts, node.status.images?.length ?? 0));
-    if (isMoved(node)) leftOut.push(...movedLabels(facts, context.enrolment.labels ?? {}));
+    if (isMoved(node)) leftOut.push(...movedLabels(facts, context.enrolment.labels ?? {}, leftOut));
     return null;
   };
   const last = afterOthers(context, original);

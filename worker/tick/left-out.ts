@@ -23,12 +23,15 @@ export function imagesLeftOut({ images = [], settings }: Facts, listed: number):
   return listed < wanted ? [`images beyond ${MAX_IMAGE_BYTES} bytes`] : [];
 }
 
-/** Labels that the machine or its join token asks for, and that a bystander has under a key of ours. */
+/** Returns the labels that the machine or its join token asks for, and that a bystander has under a key of ours. */
 export function movedLabels(
   { settings, dropIns }: Facts,
   ofToken: Readonly<Record<string, string>>,
+  leftOut: readonly string[], // withinGrant's: of the machine's, these have no key at all
 ): string[] {
-  return Object.keys({ ...settings.nodeLabels, ...dropIns?.labels, ...ofToken }).flatMap((key) => {
+  const ofMachine = Object.keys({ ...settings.nodeLabels, ...dropIns?.labels });
+  const there = ofMachine.filter((key) => !leftOut.includes(`label ${key}`));
+  return [...there, ...Object.keys(ofToken)].flatMap((key) => {
     const own = movedTo(key);
     return own === undefined ? [] : `label ${key} (it is ${own} there)`;
   });

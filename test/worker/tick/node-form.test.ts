@@ -1,5 +1,6 @@
 // When the labels of a Node change to those of a bystander: in the machine's turn, once, and back again.
 import { beforeAll, describe, expect, it } from "vitest";
+import type { Grant } from "../../../shared/protocol/join-tokens.ts";
 import { kubeletsView } from "../../../shared/node/bystander.ts";
 import { renewLease } from "../../../worker/tick/lease.ts";
 import { takeTurn } from "../../../worker/tick/node-form.ts";
@@ -130,5 +131,39 @@ describe("a bystander's Node", () => {
     machine.keepsTopologyLabels = false;
     expect(await report(machine)).toBe(1);
     expect(hostnames(machine)).toEqual(MOVED);
+  });
+});
+
+describe("a kubelet's label that is asked for", () => {
+  const ZONE = "topology.kubernetes.io/zone";
+  const MOVED_ZONE = `label ${ZONE} (it is rollcall.dev/zone there)`;
+  it.each<
+    [
+      situation: string,
+      machines: Record<string, string>,
+      grant: Partial<Grant>,
+      leftOut: string[],
+      zone?: string,
+    ]
+  >([
+    ["by the machine → under our key, which is named", { [ZONE]: "a" }, {}, [MOVED_ZONE], "a"],
+    ["by its token → the same", {}, { labels: { [ZONE]: "t" } }, [MOVED_ZONE], "t"],
+    ["beyond its token → left out", { [ZONE]: "a" }, { mayLabel: ["site"] }, [`label ${ZONE}`]],
+    [
+      "by both → the token's",
+      { [ZONE]: "a" },
+      { labels: { [ZONE]: "t" } },
+      [`label ${ZONE}`, MOVED_ZONE],
+      "t",
+    ],
+  ])("%s", async (_, nodeLabels, grant, leftOut, zone) => {
+    const machine = new SteppingMachine();
+    machine.grant = grant;
+    machine.facts = { ...machine.facts, settings: { ...machine.facts.settings, nodeLabels } };
+    await register(machine.context(), DEADLINE_MS);
+    await report(machine);
+    expect(machine.records.get("leftOut")?.status).toEqual(leftOut);
+    expect(labelsOf(machine)["rollcall.dev/zone"]).toBe(zone);
+    expect(labelsOf(machine)[ZONE]).toBeUndefined();
   });
 });
