@@ -60,6 +60,17 @@ export const fixtures: {
   { path: NODES, body: { metadata: { name: "easts", ...OWNED_BY_EAST } } },
   {
     path: NODES,
+    // Its taint was removed.
+    body: {
+      metadata: {
+        name: "wests",
+        labels: { "node-role.kubernetes.io/master": "" },
+        annotations: { "rollcall.dev/owner": "west" },
+      },
+    },
+  },
+  {
+    path: NODES,
     body: {
       metadata: { name: "offered", annotations: { "rollcall.dev/adopt": "rollcall" } },
       spec: { taints: [OTHER_TAINT] },

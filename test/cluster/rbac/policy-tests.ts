@@ -218,6 +218,18 @@ export function describePolicies(started: () => { server: TestServer; token: str
       expect(answer.code, answer.text).toBe(code);
     });
 
+    test("a deployment that topology hints pass over → takes the role from a Node whose taint is gone", async () => {
+      const headers = {
+        "impersonate-user": `system:serviceaccount:${namespace}:west`,
+        "impersonate-group": accounts,
+      };
+      const body = { metadata: { labels: { "node-role.kubernetes.io/master": null } } };
+      const patch = dryRun({ method: "PATCH", path: "/api/v1/nodes/wests", type: "strategic", body });
+      const sent = { ...patch, headers };
+      const answer = await sendUntil(started().server, sent, isAccepted);
+      expect(answer.code, answer.text).toBe(200);
+    });
+
     test.each([
       ["a resource without an amount", "cpu=4,memory", "memory is not a resource and its most"],
       ["an amount that is none", "cpu=four", "cpu=four is not a resource and its most"],
