@@ -35,8 +35,7 @@ export function lendable(situation: LendingSituation): Lendable | null {
     return null;
   const { memory, lease } = found;
   const intervalMs = reportIntervalMs(known.timing());
-  // In its turn the Node changes its form, as if its status were due.
-  const turnInMs = Math.max(0, (records.get("formTurn")?.atMs ?? Infinity) - nowMs);
+  const turnInMs = formTurnInMs(records, facts.settings.nodeStatusReportFrequencyMs, nowMs);
   const statusDueInMs = Math.min(turnInMs, dueInMs({ memory, records, facts }, nowMs));
   const { vitals } = report;
   const clock = { isSkewed: records.get("isSkewed") ?? false, skewMs: records.get("skewMs") ?? 0 };
@@ -45,6 +44,19 @@ export function lendable(situation: LendingSituation): Lendable | null {
   if (!quiet) return null;
   const forMs = quietForMs(quiet, vitals, { statusDueInMs, intervalMs });
   return forMs > 0 ? { lease, leaseMs: known.leaseMs(), intervalMs, quietForMs: forMs, quiet } : null;
+}
+
+/**
+ * Returns in how many milliseconds the Node changes its form, as if its status were due. A turn that is older than a whole
+ * status was used: another writer keeps the labels as they are.
+ */
+function formTurnInMs(
+  records: LendingSituation["records"],
+  nodeStatusReportFrequencyMs: number,
+  nowMs: number,
+): number {
+  const inMs = (records.get("formTurn")?.atMs ?? Infinity) - nowMs;
+  return inMs < -nodeStatusReportFrequencyMs ? Infinity : Math.max(0, inMs);
 }
 
 /** Is all done, and is there one sender alone? */

@@ -54,7 +54,12 @@ test.each<[situation: string, formTurn: { atMs: number } | undefined, quiet: num
     EVERY_MS - 10_000,
   ],
   ["its Node changes its form now → every report comes to its object", { atMs: NOW_MS }, undefined],
-  ["its Node's turn has passed → the same", { atMs: NOW_MS - 1000 }, undefined],
+  ["its Node's turn has passed → the same", { atMs: NOW_MS - EVERY_MS }, undefined],
+  [
+    "its Node's turn passed before the last status, and another writer keeps the labels → until its status is due",
+    { atMs: NOW_MS - EVERY_MS - 1 },
+    EVERY_MS - 10_000,
+  ],
 ])("%s", (_, formTurn, quiet) => {
   expect(quietForMs(formTurn)).toBe(quiet);
 });
