@@ -29,7 +29,10 @@ export function reportedSetters(reported: ReportedStatus): Setter[] {
   return reported.facts.runtime === null ? [...setters, withoutContainerRuntime] : setters;
 }
 
-/** What a kubelet of this machine would let pods have; null if its facts do not say. A bystander's Node says 0. */
+/**
+ * Returns what a kubelet of this machine would let pods have of the Node's capacity; null if its facts do not have it. A
+ * bystander's Node has 0 of each.
+ */
 export function kubeletsAllocatable(
   reported: Omit<ReportedStatus, "memory" | "recordEvent">,
   node: Node,
@@ -37,8 +40,12 @@ export function kubeletsAllocatable(
   const memory = structuredClone(NOTHING_REMEMBERED);
   const draft = draftOf({ ...node, status: { ...node.status, allocatable: {} } });
   setNodeStatus(draft, reportedSetters({ ...reported, memory, recordEvent: () => undefined }));
-  const { allocatable = {} } = draft.status;
-  return Object.keys(allocatable).length === 0 ? null : allocatable;
+  // The capacity lacks what the machine's join token does not allow.
+  const { capacity = {} } = node.status ?? {};
+  const found = Object.entries(draft.status.allocatable ?? {}).filter(
+    ([name]) => capacity[name] !== undefined,
+  );
+  return found.length === 0 ? null : Object.fromEntries(found);
 }
 
 /**
