@@ -4,7 +4,7 @@ import { labelKeyErrors, labelValueErrors } from "./validation.ts";
 
 /** The host's name, by which each Node differs. */
 export const HOSTNAME_LABEL = "kubernetes.io/hostname";
-/** Where a Node has it that runs no pods. */
+/** The same of a Node that runs no pods. */
 export const OWN_HOSTNAME_LABEL = "rollcall.dev/hostname";
 export const HOSTNAME_LABELS: readonly string[] = [HOSTNAME_LABEL, OWN_HOSTNAME_LABEL];
 

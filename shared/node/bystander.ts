@@ -1,5 +1,5 @@
-// Setters of a Node that runs no pods, a bystander: nothing that counts Nodes for pods may count it. The kubelet's logic
-// sees the labels that a kubelet's Node has; the apiserver has them under keys that no scheduler or controller reads.
+// Setters of a bystander, a Node that runs no pods: no program that counts Nodes for pods may count it. The kubelet's
+// logic sees a kubelet's labels; the apiserver has them under keys that no scheduler or controller reads.
 import { HOSTNAME_LABEL } from "../kubernetes/labels.ts";
 import { fieldOwners } from "../kubernetes/managed-fields.ts";
 import type { Node, ResourceList } from "../kubernetes/types.ts";
@@ -23,8 +23,8 @@ import { isSameMap } from "./update-node.ts";
 const [REGION_LABEL] = MOVED_LABELS["rollcall.dev/region"];
 
 /**
- * Which labels a Node has. `kubelet`: a kubelet's, as a Node for pods, and as Workers before this rule wrote them all;
- * `moved`: the bystander's; `both`: for clusters whose selectors still use the kubelet's.
+ * Which labels a Node has. `kubelet`: a kubelet's, as a Node for pods and each Node of an earlier Worker. `moved`: a
+ * bystander's. `both`: for clusters whose selectors still use the kubelet's.
  */
 export type NodeForm = "kubelet" | "both" | "moved";
 
@@ -58,14 +58,14 @@ export const asKubelets: Setter = (node) => {
   return null;
 };
 
-/** The same Node with a kubelet's labels. */
+/** Returns the same Node with a kubelet's labels. */
 export function kubeletsView(node: Node): Node {
   const { labels } = node.metadata ?? {};
   if (!isMarked(labels)) return node;
   return { ...node, metadata: { ...node.metadata, labels: kubeletsLabels(node, labels) } };
 }
 
-/** Of several labels of ours any may have been removed. */
+/** Another writer may have removed one of the two. */
 function isMarked(labels: Labels | undefined): labels is Labels {
   return labels?.[OS_LABEL] !== undefined || labels?.[QUEUE_LABEL] === QUEUE_REGION;
 }
@@ -80,7 +80,7 @@ function kubeletsLabels(node: Node, labels: Labels): Record<string, string> {
     if (value === undefined) continue;
     delete view[own];
     for (const key of keys) {
-      // updateNode has set the platform's already.
+      // updateNode has already set the labels of the platform.
       if (PLATFORM_LABELS.includes(own)) view[key] ??= value;
       // A zone and a region have two keys each; the lists name those that were reported.
       else if (keys.length === 1 || listed.has(key)) view[key] = value;
@@ -101,7 +101,7 @@ export function bystander(
   return (node) => {
     const isPods = !isBystander(node, mayGoWithoutTaint);
     const labels = isPods ? node.metadata.labels : bystandersLabels(node.metadata.labels ?? {}, form);
-    // Later steps compare the objects first.
+    // Later steps compare the two objects by identity first.
     const was = before?.metadata?.labels;
     if (labels !== undefined) node.metadata.labels = was && isSameMap(was, labels) ? was : labels;
     if (!isPods) allocateNothing(node, form);

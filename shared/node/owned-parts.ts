@@ -69,7 +69,7 @@ const HOST_LABELS = [
   "beta.kubernetes.io/os",
   "beta.kubernetes.io/arch",
 ];
-/** Where a bystander has them. */
+/** A bystander's labels for the same. */
 const BYSTANDERS = ["rollcall.dev/hostname", "rollcall.dev/os", "rollcall.dev/arch"];
 const PLACES = ["rollcall.dev/zone", "rollcall.dev/region"];
 const KUBELETS_CONDITIONS = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];

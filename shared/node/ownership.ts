@@ -10,7 +10,7 @@ export const MACHINE_LABEL = "rollcall.dev/machine";
 export const DEPLOYMENT_LABEL = "rollcall.dev/deployment";
 /** A machine without a kubelet must not be given traffic that a load balancer spreads over Nodes. */
 export const NO_LOAD_BALANCER_LABEL = "node.kubernetes.io/exclude-from-external-load-balancers";
-/** The Node was created unschedulable by NODE_UNSCHEDULABLE. Who uncordons it decides from then on. */
+/** NODE_UNSCHEDULABLE had the Node created unschedulable. An operator may uncordon it for good. */
 export const CORDONED_ANNOTATION = "rollcall.dev/unschedulable";
 /** A machine without a kubelet must not be given pods. */
 export const FACTS_ONLY_TAINT: Taint = { key: "rollcall.dev/facts-only", effect: "NoSchedule" };
@@ -23,7 +23,7 @@ export const EXCLUDE_DISRUPTION_LABEL = "node.kubernetes.io/exclude-disruption";
 export const QUEUE_LABEL = "failure-domain.beta.kubernetes.io/region";
 export const QUEUE_REGION = "rollcall.dev";
 
-/** Where a bystander has what a kubelet reports in labels: by our key the kubelet's, the preferred one first. */
+/** By a bystander's label: the kubelet's labels whose value it has, the preferred one first. */
 export const OS_LABEL = "rollcall.dev/os";
 export const MOVED_LABELS = {
   [OWN_HOSTNAME_LABEL]: [HOSTNAME_LABEL],
@@ -35,7 +35,7 @@ export const MOVED_LABELS = {
 /** Those of MOVED_LABELS that follow from the platform. */
 export const PLATFORM_LABELS: readonly string[] = [OS_LABEL, "rollcall.dev/arch"];
 
-/** Our key for what a kubelet reports under `key`; undefined: it stays there. */
+/** Returns a bystander's key for a kubelet's label; undefined if the label keeps its key. */
 export function movedTo(key: string): string | undefined {
   return Object.entries<readonly string[]>(MOVED_LABELS).find(([, keys]) => keys.includes(key))?.[0];
 }

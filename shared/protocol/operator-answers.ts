@@ -158,7 +158,7 @@ export const wholeNodeSchema = z.extend(shownNodeSchema, {
   summary: z.nullable(fleetMachineSchema),
   /** The Node as the Worker read or wrote it last. */
   node: whole,
-  /** What a kubelet would let pods have; `node` says 0 if it runs none. null: not known. Absent: an earlier Worker. */
+  /** What a kubelet would let pods have; `node` has 0 if it runs none. null: not known. Absent: an earlier Worker. */
   allocatable: z.optional(z.nullable(thresholds)),
   /** The last good ones, as the machine sent them, its inventory and settings included. */
   facts: whole,

@@ -1,17 +1,17 @@
-// Gives machines turns to change the form of their Nodes: so many a second, for the whole fleet.
+// Gives machines turns to change the form of their Nodes, at one rate for the whole fleet.
 
 export const FORM_TURNS = {
-  /** Each change is a write of a whole Node, which every watcher of the cluster receives. */
+  /** Each change writes a whole Node, which every watcher of the cluster receives. */
   aSecond: 10,
 } as const;
 
 const KEY = "form turns to, in milliseconds";
-/** Turns given beyond what is stored: a row is written once a second at most, however many machines ask. */
+/** The row is stored this far ahead of the turns: it is written once a second at most. */
 const STORED_AHEAD_MS = 1000;
 
 export class FormTurns {
   readonly #sql: SqlStorage;
-  /** The next one, in milliseconds since 1970. */
+  /** When the next turn is, in milliseconds since 1970. */
   #nextMs: number;
   #storedMs: number;
 
@@ -23,7 +23,7 @@ export class FormTurns {
     this.#nextMs = this.#storedMs;
   }
 
-  /** In how many milliseconds the machine's turn is. */
+  /** Returns the milliseconds until the machine's turn. */
   take(nowMs: number): number {
     const atMs = Math.max(nowMs, this.#nextMs);
     this.#nextMs = atMs + 1000 / FORM_TURNS.aSecond;

@@ -179,7 +179,7 @@ export class IndexObject extends StoredObject {
     return this.#rollouts.ask(name, version);
   }
 
-  /** For the object of a machine whose Node has to change its form: in how many milliseconds it may. */
+  /** Gives a machine's object a turn to change the form of its Node. Returns the milliseconds until then. */
   formTurn(): number {
     return this.#formTurns.take(currentMs());
   }

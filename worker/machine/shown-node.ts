@@ -49,7 +49,7 @@ export function withLent(
   };
 }
 
-/** What a kubelet would let pods have; null: no Node is known, or no facts. */
+/** Returns what a kubelet would let pods have; null if no Node or no facts are known. */
 function allocatableOf(records: MachineState["records"], { report, reportMs }: LatestOfMachine) {
   const [enrolment, known, stored] = [records.get("enrolment"), records.get("node"), records.get("facts")];
   if (!enrolment || !known || !stored) return null;

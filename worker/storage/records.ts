@@ -124,7 +124,7 @@ export interface NodeRecords {
   putBack: WrittenParts;
   /** Which settings the deployment bounds, as the machine and its history were told. */
   bounded: string;
-  /** When the labels of the Node may change to those of a bystander, in milliseconds since 1970; absent: it has them. */
+  /** When the Node may change to the wanted form, in milliseconds since 1970; absent: no turn was given. */
   formTurn: { atMs: number };
   /** The last known Node, and when its status was written: one row for one write. */
   node: KnownNode;

@@ -105,7 +105,7 @@ export interface TickContext extends Omit<TickInput, "env" | "token"> {
   /** A client whose calls end `withinMs` from now. */
   client: (withinMs: number) => KubeClient;
   log: MachineLog;
-  /** Asks the fleet index in how many milliseconds the Node's form may change; null: it did not answer. */
+  /** Asks the fleet index for the milliseconds until the Node's form may change; null if it does not answer. */
   formTurn: () => Promise<number | null>;
   /** The Node, if this tick has created it. */
   created?: Node;

@@ -1,5 +1,5 @@
-// Which labels a machine's Node gets, and when that may change: a fleet changes over at the rate that the fleet index
-// gives, so that a new Worker does not write all Nodes at once.
+// Decides which labels a machine's Node gets, and when they may change. The fleet index gives each machine its turn, so
+// that a new Worker does not write all Nodes at once.
 import type { Node } from "../../shared/kubernetes/types.ts";
 import { formOf, isBystander, type NodeForm } from "../../shared/node/bystander.ts";
 import { fieldManagerOf } from "../kube/connect.ts";
@@ -7,12 +7,12 @@ import type { TickContext } from "./context.ts";
 
 type Context = Pick<TickContext, "deployment" | "enrolment" | "marks" | "nowMs" | "records">;
 
-/** The form of a new Node. */
+/** Returns the form of a new Node. */
 export function wantedForm({ marks }: Pick<Context, "marks">): NodeForm {
   return marks.keepsTopologyLabels ? "both" : "moved";
 }
 
-/** The form that the Node gets with this decision: what it has, until the machine's turn has come. */
+/** Returns the form that the Node gets with this decision: the one that it has, until the machine's turn. */
 export function formNow(context: Context, original: Node): NodeForm {
   const { records, nowMs } = context;
   const change = changeOf(context, original);
@@ -21,7 +21,7 @@ export function formNow(context: Context, original: Node): NodeForm {
   return turn && nowMs() >= turn.atMs ? wantedForm(context) : change.from;
 }
 
-/** Asks for a turn where the Node has to change, once. An index that does not answer is asked with the next report. */
+/** Asks for a turn once if the Node has to change. An index that does not answer is asked with the next report. */
 export async function takeTurn(context: Context & Pick<TickContext, "formTurn">): Promise<void> {
   const { records, nowMs } = context;
   const known = records.get("node")?.node;
@@ -33,7 +33,7 @@ export async function takeTurn(context: Context & Pick<TickContext, "formTurn">)
   if (waitMs !== null) records.put("formTurn", { atMs: nowMs() + waitMs });
 }
 
-/** null: the Node has the wanted form or none, or is for pods, whose labels are the kubelet's. */
+/** Returns null if the Node has the wanted form or none, or if it is for pods. */
 function changeOf(context: Context, node: Node): { from: NodeForm } | null {
   const { deployment, enrolment } = context;
   if (!isBystander(node, enrolment.withoutFactsOnlyTaint)) return null;

@@ -16,7 +16,7 @@ interface OwnSources {
   marks: NodeMarks;
 }
 
-/** `fieldManager`: under which this deployment writes. `before`: as the apiserver has the Node; undefined: it is new. */
+/** `fieldManager`: of this deployment. `before`: the Node as the apiserver has it; undefined: the Node is new. */
 export function ownSetters(
   { enrolment, marks }: OwnSources,
   fieldManager: string,

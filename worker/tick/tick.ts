@@ -25,7 +25,7 @@ import { isStatusDue, writeStatus } from "./status.ts";
 const REGISTRATION_DEADLINE_MS = 4000;
 const LEASE_DEADLINE_MS = 3000;
 const STATUS_DEADLINE_MS = 4000;
-/** A turn that does not come is asked for with the next report. */
+/** If the fleet index does not answer by then, the next report asks again. */
 const TURN_DEADLINE_MS = 500;
 /** A lease waits for a report where it lasts for so many of them: another one may get lost. */
 const LEAST_REPORTS = 3;

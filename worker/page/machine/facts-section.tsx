@@ -49,7 +49,7 @@ function Resources({ whole }: { whole: WholeNode }) {
               <th class="number">Capacity</th>
               <th
                 class="number"
-                title="What a kubelet would let pods have of it; the Node says 0 if it runs none"
+                title="What a kubelet would let pods have of it; the Node has 0 if it runs none"
               >
                 Allocatable
               </th>
