@@ -74,8 +74,12 @@ export function watchShutdown(watching: Watching): ShutdownWatch {
     async awaitLastReport(withinMs) {
       if (!isReportDue) return;
       await new Promise<void>((resolve) => {
-        waiting.add(resolve);
-        clock.timer(withinMs, resolve);
+        // A timer that goes on would hold the process.
+        const cancel = clock.timer(withinMs, resolve);
+        waiting.add(() => {
+          cancel();
+          resolve();
+        });
       });
     },
   };

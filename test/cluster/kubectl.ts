@@ -112,7 +112,7 @@ export function kubectl(program: string, cluster: Cluster, run: Run): Promise<Pr
 
 /** A kubectl that goes on until it is stopped, such as `get -w`. */
 export interface Following {
-  /** Resolves when it has printed the pattern; the test's own timeout bounds it. */
+  /** Resolves when it has printed a line with the pattern, to its end; the test's own timeout bounds it. */
   printed: (pattern: RegExp) => Promise<void>;
   /** Ends it; what it has printed on stdout. */
   stop: () => Promise<string>;
@@ -131,7 +131,7 @@ export function follow(program: string, cluster: Cluster, args: string[]): Follo
     printed: (pattern) =>
       new Promise((resolve) => {
         look = () => {
-          if (pattern.test(stdout)) resolve();
+          if (pattern.test(stdout.slice(0, stdout.lastIndexOf("\n") + 1))) resolve();
         };
         look();
       }),

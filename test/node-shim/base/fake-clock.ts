@@ -16,6 +16,8 @@ export function fakeClock(): Clock & {
   pass: (ms: number) => Promise<void>;
   /** Time passes, and no timer notices. */
   suspend: (ms: number) => void;
+  /** How many timers have not rung: each would keep a process from ending. */
+  timers: () => number;
 } {
   let nowMs = 1_000_000;
   const timers = new Set<Timer>();
@@ -38,6 +40,7 @@ export function fakeClock(): Clock & {
       }
       nowMs = untilMs;
     },
+    timers: () => timers.size,
     suspend(ms) {
       nowMs += ms;
       for (const timer of timers) timer.atMs += ms;

@@ -204,7 +204,7 @@ describe.skipIf(!hasDbusDaemon)(`on a real bus (else: ${WITHOUT_DBUS})`, () => {
       await watch.awaitLastReport(600);
     });
 
-    it("one that was not → when it is told, or when the time is over", async () => {
+    it("one that was not → when it is told, or when the time is over; then nothing holds the process", async () => {
       const bus = await daemon();
       const logind = await joinAsLogind(bus);
       const { clock, watch, until } = watching(bus.address);
@@ -217,9 +217,12 @@ describe.skipIf(!hasDbusDaemon)(`on a real bus (else: ${WITHOUT_DBUS})`, () => {
       expect(over).toEqual([]);
       await clock.pass(1);
       await late;
+      const timers = clock.timers();
       const said = watch.awaitLastReport(600);
       watch.reportDelivered();
       await said;
+      // The lock's own timer has ended as well.
+      expect(clock.timers()).toBe(timers - 1);
     });
   });
 });
