@@ -40,7 +40,17 @@ const common = {
 };
 
 /** Suites with a folder of their own, which the quick ones leave out. */
-const OWN_FOLDERS = ["process", "e2e", "page", "deploy", "cluster", "runtimes", "release", "lab"];
+const OWN_FOLDERS = [
+  "process",
+  "e2e",
+  "page",
+  "deploy",
+  "cluster",
+  "neighbours",
+  "runtimes",
+  "release",
+  "lab",
+];
 
 /** The browser page is no part of the Worker: its tests run in Node. */
 const WORKER = [
@@ -128,6 +138,8 @@ export default defineConfig({
         maxWorkers: 10,
         sequence: { groupOrder: 1 },
       }),
+      // Each file has a cluster of its own, and mostly waits for what its programs do.
+      ofPrograms("neighbours", { maxWorkers: 2, sequence: { groupOrder: 2 } }),
       inWorkerd("shared-in-workerd", SHARED),
       ofPrograms("runtimes"),
       ofPrograms("release"),

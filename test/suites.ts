@@ -14,6 +14,7 @@ const SCRIPTS: Record<string, string> = {
   page: "test:page",
   deploy: "test:deploy",
   cluster: "test:cluster",
+  neighbours: "test:neighbours",
   runtimes: "test:runtimes",
 };
 

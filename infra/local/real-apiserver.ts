@@ -109,7 +109,7 @@ function apiserverCommand(options: RealApiserverOptions, etcdUrl: string, port: 
 }
 
 /** Its output goes to the end of the file. */
-export function startProgram(command: Command, logFile: string): ChildProcess {
+export function startProgram(command: Pick<Command, "program" | "args">, logFile: string): ChildProcess {
   const log = openSync(logFile, "a");
   const child = spawn(command.program, command.args, { stdio: ["ignore", log, log] });
   closeSync(log);

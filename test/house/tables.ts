@@ -26,6 +26,7 @@ import {
 import { recordedCosts } from "../lab/bench/cost/recorded.ts";
 import { LOG_LINES as WORKER_LOG_LINES } from "../../worker/log-table.ts";
 import { METRICS } from "../../worker/metrics/metrics.ts";
+import { COUNTS, outcomeOf, READ, type Row, ROWS } from "../neighbours/rows.ts";
 import { DISAGREEMENTS } from "../lab/kubelet/disagreements.ts";
 import { apiTables } from "./api-tables.ts";
 import { operatorCommands, operatorFlags, shimCommands, shimFlags } from "./command-tables.ts";
@@ -38,6 +39,7 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, () => string[][]>>
   "docs/configuration.md": { fields, flags, disagreements, words },
   "docs/costs.md": { bills, "control planes": controlPlanes, dollars, counted, prices: priceRows, traffic },
   "docs/facts.md": { facts },
+  "docs/kubelet-less.md": { neighbours, read },
   "docs/metrics.md": { metrics },
   "docs/operations.md": { alerts, "worker log": workerLog, "shim log": shimLog, sources },
   "docs/reporting.md": { events },
@@ -197,6 +199,37 @@ function metrics(): string[][] {
     meaning,
   ]);
   return [["metric", "type", "labels", "meaning"], ...rows];
+}
+
+/** What the suite `neighbours` asserts. */
+function neighbours(): string[][] {
+  const rows = Object.values<Row>(ROWS).map((row) => {
+    const { program, situation, without, controls, remedy, limit } = row;
+    const outcomes = COUNTS.map((count) => outcomeOf(row, count));
+    const isSame = new Set(outcomes).size === 1;
+    const each = COUNTS.map((count, index) => `${count.toLocaleString("en")}: ${outcomes[index]}`);
+    return [
+      program,
+      situation,
+      without,
+      isSame ? outcomes[0]! : each.join("; "),
+      controls.map(({ outcome }) => outcome).join("; "),
+      limit === undefined ? remedy : `${remedy}. To do: ${limit}`,
+    ];
+  });
+  const head = [
+    "program",
+    "situation",
+    "without rollcall",
+    "with 1, 30 and 1,000 Nodes",
+    "without the remedy",
+  ];
+  return [[...head, "remedy"], ...rows];
+}
+
+function read(): string[][] {
+  const rows = READ.map(({ program, source, does, limit }) => [`[${program}](${source})`, does, limit]);
+  return [["program", "what its source does", "what to do"], ...rows];
 }
 
 interface AlertRule {

@@ -1,0 +1,4 @@
+// Other controllers of kube-controller-manager.
+import { describeExperiments } from "./describe-experiment.ts";
+
+describeExperiments(["controllers", "hints"]);

@@ -1,0 +1,38 @@
+// The tests of experiments: each fleet gives each row the outcome that the table has.
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { fleetName } from "./fleet.ts";
+import { assets, Lab } from "./lab.ts";
+import { cellsOf, type ExperimentName, EXPERIMENTS } from "./plan.ts";
+
+/** Several times what the slowest one takes on two busy cores. */
+const LIMIT_MS = 240_000;
+
+/** Runs these experiments one after another on a cluster of their own. */
+export function describeExperiments(names: readonly ExperimentName[]): void {
+  const runnable = names.filter((name) => isRunnable(name));
+  let lab: Lab;
+  beforeAll(async () => {
+    if (runnable.length > 0) lab = await Lab.start();
+  }, LIMIT_MS);
+  afterEach(() => lab?.clear(), LIMIT_MS);
+  afterAll(() => lab?.close(), LIMIT_MS);
+
+  for (const name of names)
+    describe.skipIf(!runnable.includes(name))(name, () => {
+      it.each(cellsOf(EXPERIMENTS[name]).map((cell) => ({ ...cell, title: fleetName(cell.fleet) })))(
+        "$title",
+        async ({ fleet, expected }) => {
+          const outcomes = await EXPERIMENTS[name].measure(lab, fleet);
+          const seen = expected.map(({ row, column }) => ({ row, column, outcome: outcomes[row]?.verdict }));
+          expect(seen).toEqual(expected);
+        },
+        LIMIT_MS,
+      );
+    });
+}
+
+function isRunnable(name: ExperimentName): boolean {
+  const missing = assets === "" ? "KUBEBUILDER_ASSETS" : EXPERIMENTS[name].missing();
+  if (missing !== null) console.log(`neighbours: ${name} is skipped, for there is no ${missing}`);
+  return missing === null;
+}

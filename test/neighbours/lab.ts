@@ -1,0 +1,151 @@
+// A real apiserver with its neighbours for one file of experiments: programs start on it, all objects go between two experiments.
+import { type ChildProcess, execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { writeKubeconfig } from "../../infra/local/kubernetes.ts";
+import { startProgram, stopProgram } from "../../infra/local/real-apiserver.ts";
+import { type Controllers, RunningServer } from "../cluster/running-server.ts";
+import { Heartbeats } from "./heartbeats.ts";
+import { type Kube, kubeOf, LEASES, NODES, PODS, SERVICES, until } from "./kube.ts";
+
+/** "" without the programs: then no experiment runs. */
+export const assets = process.env["KUBEBUILDER_ASSETS"] ?? "";
+
+/** Collections that experiments write. Pods last: their owners would replace them. */
+const COLLECTIONS = [
+  "/apis/apps/v1/namespaces/default/daemonsets",
+  "/apis/apps/v1/namespaces/default/controllerrevisions",
+  "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices",
+  "/apis/storage.k8s.io/v1/volumeattachments",
+  "/api/v1/namespaces/default/persistentvolumeclaims",
+  "/api/v1/persistentvolumes",
+  LEASES,
+  NODES,
+  PODS,
+];
+const WITH_FINALIZERS = COLLECTIONS.filter((path) => path.includes("volume"));
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+const NAMESPACE_WITHIN_MS = 60_000;
+
+export class Lab {
+  readonly kube: Kube;
+  /** Renews the leases of Nodes. */
+  readonly heartbeats: Heartbeats;
+  readonly kubeconfig: string;
+  /** For files of an experiment. */
+  readonly folder: string;
+  readonly #server: RunningServer;
+  #ending = new AbortController();
+  #acts: Promise<void>[] = [];
+  readonly #programs = new Map<string, ChildProcess>();
+
+  private constructor(folder: string, server: RunningServer, kube: Kube) {
+    this.folder = folder;
+    this.#server = server;
+    this.kube = kube;
+    this.heartbeats = new Heartbeats(kube);
+    this.kubeconfig = join(folder, "kubeconfig");
+  }
+
+  /** Starts etcd and kube-apiserver. They end with `close`, or with this process. */
+  static async start(): Promise<Lab> {
+    const folder = mkdtempSync(join(tmpdir(), "rollcall-neighbours-"));
+    const server = new RunningServer({ dir: join(folder, "cluster"), assets });
+    const kill = () => {
+      server.kill();
+      rmSync(folder, { recursive: true, force: true });
+    };
+    process.once("exit", kill);
+    // A process that a signal ends has no event "exit".
+    for (const signal of SIGNALS) process.once(signal, () => process.exit(1));
+    const address = await server.start();
+    const lab = new Lab(folder, server, kubeOf(address));
+    const ca = readFileSync(address.caFile, "utf8");
+    writeKubeconfig(lab.kubeconfig, address.url, ca, address.adminToken);
+    for (const name of ["default", "kube-node-lease"])
+      await until(NAMESPACE_WITHIN_MS, `the namespace ${name}`, async () => {
+        const found = await lab.kube.get(`/api/v1/namespaces/${name}`);
+        return found ?? undefined;
+      });
+    return lab;
+  }
+
+  /** Starts a program, whose output goes to a file. It ends with the experiment. Returns that file. */
+  run(name: string, program: string, args: string[]): string {
+    const log = join(this.folder, `${name}.log`);
+    rmSync(log, { force: true });
+    const child = startProgram({ program, args }, log);
+    process.once("exit", () => child.kill("SIGKILL"));
+    this.#programs.set(name, child);
+    return log;
+  }
+
+  startScheduler(): void {
+    const config = join(this.folder, "scheduler.json");
+    const clientConnection = { kubeconfig: this.kubeconfig, qps: 2000, burst: 4000 };
+    const text = {
+      apiVersion: "kubescheduler.config.k8s.io/v1",
+      kind: "KubeSchedulerConfiguration",
+      leaderElection: { leaderElect: false },
+      clientConnection,
+    };
+    writeFileSync(config, JSON.stringify(text));
+    const args = [`--config=${config}`, "--secure-port=0"];
+    this.run("kube-scheduler", join(assets, "kube-scheduler"), args);
+  }
+
+  startControllers(wanted: Controllers): void {
+    this.#server.startControllers(wanted);
+  }
+
+  /** Runs `act` until the experiment ends. It has to end soon after its signal is aborted. */
+  during(act: (signal: AbortSignal) => Promise<void>): void {
+    const acting = act(this.#ending.signal);
+    // `clear` throws it.
+    acting.catch(() => undefined);
+    this.#acts.push(acting);
+  }
+
+  /** Ends an experiment: what runs during it, its programs, heartbeats and objects. */
+  async clear(): Promise<void> {
+    this.#ending.abort();
+    const acts = await Promise.allSettled(this.#acts);
+    this.#acts = [];
+    this.#ending = new AbortController();
+    await this.heartbeats.stopAll();
+    await Promise.all([...this.#programs.values()].map(stopProgram));
+    this.#programs.clear();
+    await this.#server.stopControllers();
+    await this.#withoutFinalizers();
+    for (const path of COLLECTIONS) await this.kube.remove(path);
+    for (const { metadata } of await this.kube.list(SERVICES))
+      if (metadata.name !== "kubernetes") await this.kube.remove(`${SERVICES}/${metadata.name}`);
+    for (const act of acts) if (act.status === "rejected") throw act.reason;
+  }
+
+  /** Volumes have finalizers of controllers that no longer run. */
+  async #withoutFinalizers(): Promise<void> {
+    for (const path of WITH_FINALIZERS)
+      for (const { metadata } of await this.kube.list(path))
+        await this.kube.patch(`${path}/${metadata.name}`, { metadata: { finalizers: null } });
+  }
+
+  async close(): Promise<void> {
+    await this.clear();
+    this.kube.close();
+    await this.#server.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** Whether a program of KUBEBUILDER_ASSETS is there. */
+export function hasProgram(name: string): boolean {
+  return assets !== "" && existsSync(join(assets, name));
+}
+
+/** Returns the version of a program of KUBEBUILDER_ASSETS: `v1.36.3`. */
+export function versionOf(name: string): string {
+  const text = execFileSync(join(assets, name), ["--version"], { encoding: "utf8" });
+  return /v\d[\w.+-]*/.exec(text)?.[0] ?? "unknown";
+}

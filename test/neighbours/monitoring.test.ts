@@ -1,0 +1,4 @@
+// kube-state-metrics with kube-prometheus' rules, and metrics-server.
+import { describeExperiments } from "./describe-experiment.ts";
+
+describeExperiments(["rules", "metrics-server"]);

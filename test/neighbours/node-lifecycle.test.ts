@@ -1,0 +1,4 @@
+// The node controller of kube-controller-manager.
+import { describeExperiments } from "./describe-experiment.ts";
+
+describeExperiments(["cut-off", "dead-kubelet"]);

@@ -1,0 +1,151 @@
+// The node controller: which kubelets get NoExecute, and when, next to Nodes of ours that are Ready, silent, or come and go.
+import type { Experiment } from "./experiment.ts";
+import { type Fleet, join } from "./fleet.ts";
+import { hasNoExecute, type KubeObject, NODES, readyOf, until, within } from "./kube.ts";
+import { hasProgram, type Lab } from "./lab.ts";
+import { startWorkers, workersIn } from "./workers.ts";
+import { setTimeout as wait } from "node:timers/promises";
+
+const MONITOR_MS = 1_000;
+const GRACE_MS = 8_000;
+/** The controller manager of the experiments; its client waits for no rate limit. `rate`: the default is 0.1. */
+const flagsWith = (rate: number) => [
+  `--node-monitor-period=${MONITOR_MS}ms`,
+  `--node-monitor-grace-period=${GRACE_MS}ms`,
+  `--node-startup-grace-period=${GRACE_MS}ms`,
+  // Nodes a second that get NoExecute in each zone.
+  `--node-eviction-rate=${rate}`,
+  "--kube-api-qps=2000",
+  "--kube-api-burst=4000",
+];
+const SEEN_WITHIN_MS = 60_000;
+const CUT_OFF_WITHIN_MS = 60_000;
+
+const missing = () => (hasProgram("kube-controller-manager") ? null : "kube-controller-manager");
+
+/** Every kubelet is cut off from the control plane at one moment: its network is at fault, and no pod must go. */
+export const cutOffExperiment: Experiment = { rows: ["all-cut-off"], missing, measure: measureCutOff };
+
+const KUBELETS = 21;
+/** Ten times as fast as by default. */
+const CUT_OFF_RATE = 1;
+/** All of them would have NoExecute after 7 s: 7 Nodes in each zone, one a second. */
+const EVICTED_WITHIN_MS = 12_000;
+
+async function measureCutOff(lab: Lab, fleet: Fleet) {
+  const names = await startCluster(lab, fleet, ["zone-a", "zone-b", "zone-c"], KUBELETS, CUT_OFF_RATE);
+  await lab.heartbeats.cutOff(names);
+  await until(CUT_OFF_WITHIN_MS, "all kubelets are unknown", async () =>
+    (await workersOf(lab)).every((node) => readyOf(node) === "Unknown") ? true : undefined,
+  );
+  let most = 0;
+  await within(EVICTED_WITHIN_MS, async () => {
+    most = Math.max(most, (await workersOf(lab)).filter(hasNoExecute).length);
+    return most === KUBELETS ? true : undefined;
+  });
+  // One of each zone may get it before the controller has seen that all zones are dark.
+  const isStopped = most <= 3;
+  return {
+    "all-cut-off": {
+      verdict: isStopped ? "evictions stop" : "all evicted",
+      detail: `${most} of ${KUBELETS}`,
+    },
+  };
+}
+
+/** One of five kubelets dies after ours have gone silent: its pods must go elsewhere. */
+export const deadKubeletExperiment: Experiment = {
+  rows: ["dead-kubelet"],
+  missing,
+  measure: measureDeadKubelet,
+};
+
+/**
+ * The controller puts all Nodes that wait into its queue again in each pass, in any order (markNodeForTainting). Among
+ * 1,000 Nodes and at this rate, one of two draws is the kubelet's once in 500 runs.
+ */
+const DEAD_KUBELET_RATE = 0.2;
+const AT_ONCE_MS = 8_000;
+const NEVER_MS = 20_000;
+
+async function measureDeadKubelet(lab: Lab, fleet: Fleet) {
+  const [dead = ""] = await startCluster(lab, fleet, [null], 5, DEAD_KUBELET_RATE);
+  await lab.heartbeats.cutOff([dead]);
+  const nodeOf = async () => (await lab.kube.get(`${NODES}/${dead}`)) ?? undefined;
+  await until(CUT_OFF_WITHIN_MS, "the kubelet is unknown", async () => {
+    const node = await nodeOf();
+    return node && readyOf(node) === "Unknown" ? true : undefined;
+  });
+  const beganMs = performance.now();
+  const before = await evictedOfOurs(lab);
+  const evicted = await within(NEVER_MS, async () => {
+    const node = await nodeOf();
+    return node && hasNoExecute(node) ? true : undefined;
+  });
+  const tookMs = performance.now() - beganMs;
+  const detail = `${evicted ? "" : "> "}${(tookMs / 1000).toFixed(0)} s`;
+  if (evicted && tookMs < AT_ONCE_MS) return { "dead-kubelet": { verdict: "at once", detail } };
+  const isMoving = (await evictedOfOurs(lab)) > before;
+  return { "dead-kubelet": { verdict: isMoving ? "among ours" : "never", detail } };
+}
+
+async function evictedOfOurs(lab: Lab): Promise<number> {
+  const nodes = await lab.kube.list(NODES);
+  return nodes.filter((node) => node.metadata.name.startsWith("edge-") && hasNoExecute(node)).length;
+}
+
+/** Starts the kubelets, the fleet and the controller; returns the kubelets' names once it knows all of them as Ready. */
+async function startCluster(
+  lab: Lab,
+  fleet: Fleet,
+  zones: readonly (string | null)[],
+  count: number,
+  rate: number,
+): Promise<string[]> {
+  const workers = workersIn(zones, count);
+  await startWorkers(lab, workers);
+  await join(lab, fleet);
+  lab.startControllers({ controllers: ["node-lifecycle-controller"], flags: flagsWith(rate) });
+  // The controller copies the label of the operating system to its beta name.
+  await until(SEEN_WITHIN_MS, "the node controller has seen all kubelets", async () =>
+    (await workersOf(lab)).every(({ metadata }) => metadata.labels?.["beta.kubernetes.io/os"] !== undefined)
+      ? true
+      : undefined,
+  );
+  await wait(2 * MONITOR_MS);
+  return workers.map(({ name }) => name);
+}
+
+async function workersOf(lab: Lab): Promise<KubeObject[]> {
+  return (await lab.kube.list(NODES)).filter(({ metadata }) => metadata.name.startsWith("worker-"));
+}
+
+/** Nodes that report later than the last heartbeat of ours. */
+const KUBELET_LATER_MS = 3_000;
+const MANY_WITHIN_MS = 400_000;
+
+/** Returns the seconds from a kubelet's last heartbeat to NoExecute, if all of ours have gone silent just before. */
+export async function measureManySilent(lab: Lab, fleet: Fleet): Promise<number> {
+  const workers = workersIn([null], 5);
+  const [dead = ""] = workers.map(({ name }) => name);
+  await startWorkers(lab, workers);
+  const names = await join(lab, fleet);
+  const flags = flagsWith(0.1).filter((flag) => !flag.startsWith("--kube-api-"));
+  lab.startControllers({ controllers: ["node-lifecycle-controller"], flags });
+  // With so many Nodes the controller needs a while for their labels and taints.
+  await until(MANY_WITHIN_MS, "the node controller has seen all kubelets", async () =>
+    (await workersOf(lab)).every(({ metadata }) => metadata.labels?.["beta.kubernetes.io/os"] !== undefined)
+      ? true
+      : undefined,
+  );
+  await wait(2 * MONITOR_MS);
+  await lab.heartbeats.cutOff(names);
+  await wait(KUBELET_LATER_MS);
+  await lab.heartbeats.cutOff([dead]);
+  const beganMs = performance.now();
+  await until(MANY_WITHIN_MS, "NoExecute on the kubelet's Node", async () => {
+    const node = await lab.kube.get(`${NODES}/${dead}`);
+    return node !== null && hasNoExecute(node) ? true : undefined;
+  });
+  return (performance.now() - beganMs) / 1000;
+}

@@ -1,0 +1,60 @@
+// Programs of other projects that the experiments run: built from their Go modules into a cache, once per version.
+import { execFileSync, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, globSync, mkdirSync, readFileSync, renameSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const FOLDER = fileURLToPath(new URL("programs", import.meta.url));
+
+/** The Go package of each, and the module whose version it has. Each folder has its go.mod and go.sum. */
+const PROGRAMS = {
+  descheduler: ["sigs.k8s.io/descheduler/cmd/descheduler", "sigs.k8s.io/descheduler"],
+  karpenter: [".", "sigs.k8s.io/karpenter"],
+  "kube-state-metrics": ["k8s.io/kube-state-metrics/v2", "k8s.io/kube-state-metrics/v2"],
+  "metrics-server": ["sigs.k8s.io/metrics-server/cmd/metrics-server", "sigs.k8s.io/metrics-server"],
+} as const;
+
+export type ProgramName = keyof typeof PROGRAMS;
+export const PROGRAM_NAMES = Object.keys(PROGRAMS) as ProgramName[];
+
+/** The file of a built program. Its name changes with the sources and the versions of all modules. */
+export function programOf(name: ProgramName): string {
+  const hash = createHash("sha256");
+  for (const file of globSync("*", { cwd: join(FOLDER, name) }).sort())
+    hash.update(readFileSync(join(FOLDER, name, file)));
+  const cache = process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache");
+  return join(cache, "rollcall-neighbours", hash.digest("hex").slice(0, 12), name);
+}
+
+/** Null if the program is built. */
+export function missingProgram(name: ProgramName): string | null {
+  return existsSync(programOf(name)) ? null : `${name} (npm run neighbours -- --build, with Go)`;
+}
+
+/** The version of the program's module: `v2.18.0`. */
+export function programVersion(name: ProgramName): string {
+  const [, module] = PROGRAMS[name];
+  const file = readFileSync(join(FOLDER, name, "go.mod"), "utf8");
+  return new RegExp(`${module} (v\\S+)`).exec(file)?.[1] ?? "unknown";
+}
+
+/** Builds it unless it is there: minutes at the first time. Returns null, or why it could not be built. */
+export function buildProgram(name: ProgramName): string | null {
+  if (missingProgram(name) === null) return null;
+  if (spawnSync("go", ["version"]).status !== 0) return "Go is not installed";
+  const file = programOf(name);
+  mkdirSync(join(file, ".."), { recursive: true });
+  const temporary = `${file}.${process.pid}`;
+  const [goPackage] = PROGRAMS[name];
+  const args = ["build", "-mod=readonly", "-trimpath", "-ldflags=-s -w", "-o", temporary, goPackage];
+  const env = { ...process.env, CGO_ENABLED: "0", GOFLAGS: "-buildvcs=false" };
+  try {
+    execFileSync("go", args, { cwd: join(FOLDER, name), env, stdio: ["ignore", "inherit", "inherit"] });
+  } catch {
+    return "go build failed";
+  }
+  renameSync(temporary, file);
+  return null;
+}
