@@ -65,6 +65,8 @@ export function kubeletsView(node: Node): Node {
   return { ...node, metadata: { ...node.metadata, labels: kubeletsLabels(node, labels) } };
 }
 
+const isPlatform = (own: string) => PLATFORM_LABELS.some((each) => each === own);
+
 /** Another writer may have removed one of the two. */
 function isMarked(labels: Labels | undefined): labels is Labels {
   return labels?.[OS_LABEL] !== undefined || labels?.[QUEUE_LABEL] === QUEUE_REGION;
@@ -81,7 +83,7 @@ function kubeletsLabels(node: Node, labels: Labels): Record<string, string> {
     delete view[own];
     for (const key of keys) {
       // updateNode has already set the labels of the platform.
-      if (PLATFORM_LABELS.includes(own)) view[key] ??= value;
+      if (isPlatform(own)) view[key] ??= value;
       // A zone and a region have two keys each; the lists name those that were reported.
       else if (keys.length === 1 || listed.has(key)) view[key] = value;
     }

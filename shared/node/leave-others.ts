@@ -5,8 +5,22 @@ import type { Node } from "../kubernetes/types.ts";
 import { FACT_LABELS_ANNOTATION, NODE_LABELS_ANNOTATION } from "../setters/fact-labels.ts";
 import { unlist } from "../setters/listed.ts";
 import type { DraftNode } from "../setters/setter.ts";
-import { staysTheirs } from "./owned-parts.ts";
-import { isKubelet, movedTo, QUEUE_LABEL, QUEUE_REGION } from "./ownership.ts";
+import { HOSTNAME_LABEL } from "../kubernetes/labels.ts";
+import { FACT_CONDITIONS_ANNOTATION } from "../setters/fact-conditions.ts";
+import { FACT_RESOURCES_ANNOTATION } from "../setters/fact-resources.ts";
+import { ROLES_ANNOTATION } from "./own-labels.ts";
+import {
+  DEPLOYMENT_LABEL,
+  EXCLUDE_DISRUPTION_LABEL,
+  isKubelet,
+  MACHINE_LABEL,
+  MOVED_LABELS,
+  movedTo,
+  OWNER_ANNOTATION,
+  PLATFORM_LABELS,
+  QUEUE_LABEL,
+  QUEUE_REGION,
+} from "./ownership.ts";
 import { TOKEN_LABELS_ANNOTATION } from "./token-labels.ts";
 
 /** Parts of a Node that can have one value each. */
@@ -15,6 +29,25 @@ export type KeyedPart = keyof typeof KEYED_PARTS;
 
 /** The annotations that list by their keys which labels are ours. */
 export const LABEL_LISTS = [FACT_LABELS_ANNOTATION, NODE_LABELS_ANNOTATION, TOKEN_LABELS_ANNOTATION];
+
+/** Which of them another writer's value does not stay in, as docs/cluster.md lists them. */
+const ALWAYS_OURS: Readonly<Record<KeyedPart, ReadonlySet<string>>> = {
+  label: new Set([
+    MACHINE_LABEL,
+    DEPLOYMENT_LABEL,
+    EXCLUDE_DISRUPTION_LABEL,
+    ...Object.keys(MOVED_LABELS),
+    HOSTNAME_LABEL,
+    ...PLATFORM_LABELS.flatMap((own) => MOVED_LABELS[own]),
+  ]),
+  annotation: new Set([
+    OWNER_ANNOTATION,
+    ROLES_ANNOTATION,
+    FACT_CONDITIONS_ANNOTATION,
+    FACT_RESOURCES_ANNOTATION,
+    ...LABEL_LISTS,
+  ]),
+};
 
 /** By part, `label example.com/rack`: the field manager whose value it has. */
 export type OthersParts = Record<string, string>;
@@ -54,7 +87,7 @@ function othersKeys(
     if (was[key] === is[key]) continue;
     // A bystander goes without it, unless another writer wants it there. A kubelet that wrote it is gone.
     const isAway = part === "label" && movedTo(key) !== undefined && isBystanders(key, is[key]);
-    if (!isAway && !staysTheirs(part, key)) continue;
+    if (!isAway && ALWAYS_OURS[part].has(key)) continue;
     const owners = fieldOwners(original.metadata, ["f:metadata", `f:${field}`, `f:${key}`]);
     const other = owners.find((owner) => owner !== fieldManager && !(isAway && isKubelet(owner)));
     if (other !== undefined) found.set(key, other);

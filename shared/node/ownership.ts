@@ -33,7 +33,7 @@ export const MOVED_LABELS = {
   "rollcall.dev/region": ["topology.kubernetes.io/region", QUEUE_LABEL],
 } as const satisfies Record<string, readonly string[]>;
 /** Those of MOVED_LABELS that follow from the platform. */
-export const PLATFORM_LABELS: readonly string[] = [OS_LABEL, "rollcall.dev/arch"];
+export const PLATFORM_LABELS = [OS_LABEL, "rollcall.dev/arch"] as const;
 
 /** Returns a bystander's key for a kubelet's label; undefined if the label keeps its key. */
 export function movedTo(key: string): string | undefined {

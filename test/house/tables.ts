@@ -10,7 +10,6 @@ import { CHECKS } from "../../node-shim/doctor/finding.ts";
 import { FACT_GROUPS } from "../../node-shim/machine/fact-groups.ts";
 import { MACHINE_FLAGS } from "../../node-shim/machine/flag-table.ts";
 import { EVENT_REASONS } from "../../shared/kubernetes/event-reasons.ts";
-import { OWNED_PARTS } from "../../shared/node/owned-parts.ts";
 import { inMachineWords, KUBELET_WORDS } from "../../shared/setters/machine-words.ts";
 import { DIAGNOSES } from "../../node-shim/status/diagnoses.ts";
 import { CHECKS as IMPACT_CHECKS, UPGRADE_CHECKS } from "../../infra/impact/checks.ts";
@@ -31,6 +30,7 @@ import { DISAGREEMENTS } from "../lab/kubelet/disagreements.ts";
 import { apiTables } from "./api-tables.ts";
 import { operatorCommands, operatorFlags, shimCommands, shimFlags } from "./command-tables.ts";
 import { root } from "./markdown.ts";
+import { OWNED_PARTS } from "./owned-parts.ts";
 
 /** By page and name: a table stands between `<!-- table: NAME -->` and `<!-- end of table -->`. */
 const TABLES: Readonly<Record<string, Readonly<Record<string, () => string[][]>>>> = {

@@ -2,7 +2,7 @@
 // have set stays, and nobody is fought with.
 import { describe, expect, it } from "vitest";
 import type { Node } from "../../shared/kubernetes/types.ts";
-import { OWNED_PARTS, type PartKind, rowsOf } from "../../shared/node/owned-parts.ts";
+import { OWNED_PARTS, type PartKind, rowsOf } from "../house/owned-parts.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import { HEALTHY } from "../worker/support/facts.ts";
 import { tickingMachine } from "../worker/support/kube-in-between.ts";

@@ -1,20 +1,20 @@
-// The table of what of a Node is rollcall's: who says it, and what becomes of it where somebody else removes or changes
-// it, or where it is no longer said. What is not in the table is others', and stays.
-import { DROP_INS_CONDITION, isDropInLabel } from "../protocol/drop-ins.ts";
-import { isInventoryLabel } from "../protocol/inventory.ts";
-import { isRoleLabel } from "../kubernetes/roles.ts";
-import { FACT_CONDITIONS_ANNOTATION } from "../setters/fact-conditions.ts";
-import { FACT_LABELS_ANNOTATION, NODE_LABELS_ANNOTATION } from "../setters/fact-labels.ts";
-import { FACT_RESOURCES_ANNOTATION } from "../setters/fact-resources.ts";
-import { PROVIDED_NODE_IP_ANNOTATION } from "../setters/provided-node-ip.ts";
+// The table of what of a Node is rollcall's, for docs/cluster.md: which source reports it, and what happens to it if another
+// writer removes or changes it, or if it is no longer reported. test/stories/owned-parts.test.ts asserts each row.
+import { DROP_INS_CONDITION, isDropInLabel } from "../../shared/protocol/drop-ins.ts";
+import { isInventoryLabel } from "../../shared/protocol/inventory.ts";
+import { isRoleLabel } from "../../shared/kubernetes/roles.ts";
+import { FACT_CONDITIONS_ANNOTATION } from "../../shared/setters/fact-conditions.ts";
+import { FACT_LABELS_ANNOTATION, NODE_LABELS_ANNOTATION } from "../../shared/setters/fact-labels.ts";
+import { FACT_RESOURCES_ANNOTATION } from "../../shared/setters/fact-resources.ts";
+import { PROVIDED_NODE_IP_ANNOTATION } from "../../shared/setters/provided-node-ip.ts";
 import {
   ATTACH_DETACH_ANNOTATION,
   CLOUD_LABELS,
   EXTERNAL_CLOUD_TAINT,
   KEEP_TERMINATED_POD_VOLUMES_ANNOTATION,
   UNSCHEDULABLE_TAINT,
-} from "./initial-node.ts";
-import { ROLES_ANNOTATION } from "./own-labels.ts";
+} from "../../shared/node/initial-node.ts";
+import { ROLES_ANNOTATION } from "../../shared/node/own-labels.ts";
 import {
   CORDONED_ANNOTATION,
   DEPLOYMENT_LABEL,
@@ -25,8 +25,8 @@ import {
   OWNER_ANNOTATION,
   QUEUE_LABEL,
   QUEUE_REGION,
-} from "./ownership.ts";
-import { TOKEN_LABELS_ANNOTATION } from "./token-labels.ts";
+} from "../../shared/node/ownership.ts";
+import { TOKEN_LABELS_ANNOTATION } from "../../shared/node/token-labels.ts";
 
 export type PartKind = "label" | "annotation" | "taint" | "condition";
 
@@ -212,9 +212,4 @@ export function rowsOf(kind: PartKind, key: string): OwnedPart[] {
   const rows = OWNED_PARTS.filter((part) => part.kind === kind && part.is(key));
   const named = rows.filter(({ name }) => name !== others(kind));
   return named.length > 0 ? named : rows;
-}
-
-/** Does a value that somebody else has set stay there? */
-export function staysTheirs(kind: PartKind, key: string): boolean {
-  return rowsOf(kind, key).every(({ changed }) => changed === "stays theirs");
 }
