@@ -111,8 +111,7 @@ export const ROWS = {
     ours: { 1: "a range", 30: "no range", 1000: "no range" },
     controls: [],
     remedy: "none: each Node takes a range",
-    limit:
-      "room in `kube-controller-manager --cluster-cidr`, a longer `kube-controller-manager --node-cidr-mask-size`, or a network that allocates by itself",
+    limit: "room in `kube-controller-manager --cluster-cidr`, or a network that allocates by itself",
   },
   ttl: {
     program: CONTROLLER_MANAGER,

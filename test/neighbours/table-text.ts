@@ -22,7 +22,7 @@ const COLUMNS: readonly [Column, string][] = [
   ["control", "no remedy"],
 ];
 const NAME_WIDTH = 27;
-const CELL_WIDTH = 18;
+const CELL_WIDTH = 17;
 
 export function tableText(measured: Measured): string {
   const head = line(
@@ -45,7 +45,7 @@ function rowText(row: RowName, cells: readonly MeasuredCell[]): string {
     return [...new Set(shown)].join(", ") || "-";
   });
   const { limit } = rowOf(row);
-  return line(row, texts) + (limit === undefined ? "" : `    to do: ${limit}\n`);
+  return line(row, texts) + (limit === undefined ? "" : `    to do: ${limit.replaceAll("`", "")}\n`);
 }
 
 function line(name: string, cells: readonly string[]): string {
