@@ -1,6 +1,6 @@
 // The table's keys: from row to row, choosing, searching.
 import type { RefObject } from "preact";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { KeyBinding } from "../base/keys.ts";
 import { usePage } from "../page.ts";
 import { SEARCH_ID } from "./search-field.tsx";
@@ -29,7 +29,7 @@ export function useTableKeys({ body, reach, toggle }: TableKeys): void {
     link.focus();
   };
   useLayoutEffect(focusWanted);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const goTo = (index: number) => {
       const { from, to } = current.current.reach;
       wanted.current = Math.min(to - 1, Math.max(from, index));

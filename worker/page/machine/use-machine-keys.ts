@@ -1,5 +1,5 @@
 // The keys of a machine's view: ask anew, up, and one for each section.
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { KeyBinding } from "../base/keys.ts";
 import { usePage } from "../page.ts";
 import { MACHINE_SECTIONS, type SectionId } from "./sections.ts";
@@ -17,7 +17,8 @@ export function useMachineKeys(again: () => void): void {
   const { viewKeys, go, fleetHref } = usePage();
   const latest = useRef(again);
   latest.current = again;
-  useEffect(() => {
+  // With the view itself: an effect would come later, and lose a key that is pressed before.
+  useLayoutEffect(() => {
     const own: KeyBinding[] = [
       { key: "r", does: "asks the machine’s object anew", run: () => latest.current() },
       { key: "u", does: "goes up to the fleet, as it was left", run: () => go(fleetHref()) },
