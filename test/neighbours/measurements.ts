@@ -8,8 +8,8 @@ interface Measurement {
   what: string;
   program: string;
   fleets: readonly Fleet[];
-  /** Seconds. */
-  measure: (lab: Lab, fleet: Fleet) => Promise<number>;
+  /** Seconds; null: the time was over. */
+  measure: (lab: Lab, fleet: Fleet) => Promise<number | null>;
 }
 
 const ours = (count: number): Fleet => ({ count, kind: "ours", state: "ready" });
@@ -36,10 +36,11 @@ export async function measurements(lab: Lab, say: (text: string) => void): Promi
     if (!hasProgram(program)) continue;
     const seconds: string[] = [];
     for (const fleet of fleets) {
-      const took = await measure(lab, fleet);
+      const seen = await measure(lab, fleet);
+      const took = seen === null ? "not in time" : `${seen.toFixed(1)} s`;
       await lab.clear();
-      say(`${what}: ${fleet.count} of ours: ${took.toFixed(1)} s`);
-      seconds.push(`${fleet.count.toLocaleString("en")}: ${took.toFixed(1)} s`);
+      say(`${what}: ${fleet.count} of ours: ${took}`);
+      seconds.push(`${fleet.count.toLocaleString("en")}: ${took}`);
     }
     text += `  ${program}: ${what}\n    ${seconds.join(", ")}\n`;
   }
