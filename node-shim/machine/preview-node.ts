@@ -33,8 +33,8 @@ export async function previewNode(flags: MachineFlags, warn: Warn): Promise<Prev
   };
   const initial = reportedInitialNode(reported, { withoutFactsOnlyTaint: false });
   if (!initial.ok) throw new Error(initial.error);
-  // Only the Worker knows its deployment, and the roles.
   const { allocatable = {} } = initial.value.node.status;
+  // Only the Worker knows its deployment, and the roles.
   setNodeStatus(initial.value.node, [ownLabels(null, []), bystander(false, "moved")]);
   return { ...initial.value, allocatable };
 }

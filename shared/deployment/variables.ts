@@ -111,7 +111,7 @@ function isOrigin(text: string): boolean {
 
 const isLoopback = (host: string) => ["127.0.0.1", "[::1]", "localhost"].includes(host);
 
-/** Nothing is served where it is another word. */
+/** Checks that a variable is one of these words. With another word no machine is served. */
 function oneOf(words: readonly string[]): (text: string) => DeploymentFault | null {
   const cure = `set it to ${words.join(words.length > 2 ? ", " : " or ")}`;
   return (text) =>

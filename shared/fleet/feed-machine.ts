@@ -21,7 +21,7 @@ const MOVING: Fields = {
   skew: ({ skewMs }) => skewMs,
 };
 
-/** What a label has that no two machines share. true: the machine's name; null: there is none. */
+/** Reads a label that no two machines share. true: it is the machine's name; null: the Node does not have it. */
 const hostname =
   (key: string): Fields[string] =>
   ({ labels }, name) =>

@@ -58,7 +58,7 @@ const BYSTANDERS: Readonly<Record<string, string>> = {
   "node.kubernetes.io/exclude-disruption": "",
   "failure-domain.beta.kubernetes.io/region": "rollcall.dev",
 };
-/** What no such Node may have, whoever of the machine, its token and its cloud asks for it. */
+/** No such Node may have these, also if its machine, its token or its cloud asks for them. */
 const COUNTED = new Set(Object.values(MOVED).flat());
 /** NodeRestriction: in these domains a kubelet sets what is listed, and nothing else. */
 const KUBERNETES_DOMAIN = /^([^/]+\.)?(kubernetes|k8s)\.io\//;
