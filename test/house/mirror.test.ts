@@ -1,6 +1,6 @@
 // test/ mirrors the source by name, and so does test/process/: the path of a file leads to its tests, and back.
 import { existsSync, globSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import { root } from "./markdown.ts";
 
@@ -21,7 +21,7 @@ describe("each test stands at the path of what it tests", () => {
   const tests = globSync("test/{,process/}{shared,worker,node-shim,infra}/**/*.test.ts", { cwd: root });
   const known = tests.filter((path) => !(path in EXCEPTIONS));
 
-  it("of a file, of a folder, or (named after it, in it) of a folder as a whole", () => {
+  it("of a file (or one of several in a folder of its name), of a folder, or of a folder as a whole", () => {
     expect(known.length).toBeGreaterThan(100);
     expect(known.filter((path) => !isMirrored(path))).toEqual([]);
   });
@@ -35,6 +35,8 @@ describe("each test stands at the path of what it tests", () => {
     ["test/shared/setters/ready.test.ts", true],
     ["test/shared/setters.test.ts", true],
     ["test/infra/rbac/rbac.test.ts", true],
+    ["test/shared/setters/ready/restarts.test.ts", true],
+    ["test/shared/setters/steady/restarts.test.ts", false],
     ["test/process/node-shim/cli/cli.test.ts", true],
     ["test/process/node-shim/cli/steady.test.ts", false],
     ["test/shared/setters/steady.test.ts", false],
@@ -48,7 +50,8 @@ function isMirrored(path: string): boolean {
   const source = path.replace(/^test\/(process\/)?/, "").replace(/\.test\.ts$/, "");
   const [name, folder] = source.split("/").toReversed();
   const isOfWholeFolder = name === folder && existsSync(join(root, source, ".."));
-  return existsSync(join(root, `${source}.ts`)) || existsSync(join(root, source)) || isOfWholeFolder;
+  const ofFile = existsSync(join(root, `${source}.ts`)) || existsSync(join(root, `${dirname(source)}.ts`));
+  return ofFile || existsSync(join(root, source)) || isOfWholeFolder;
 }
 
 describe("each setter has its table of situations", () => {
