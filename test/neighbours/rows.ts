@@ -262,6 +262,10 @@ const SCALE_STATE =
   "https://github.com/kubernetes/autoscaler/blob/044c03d09fadf9fb85f344db57677586eaf86451/cluster-autoscaler/clusterstate/clusterstate.go";
 const PROPORTIONAL =
   "https://github.com/kubernetes-sigs/cluster-proportional-autoscaler/blob/032aa4a214b43fa8f3073476a64bb2a42bb38110/pkg/autoscaler/k8sclient/k8sclient.go";
+const ROUTES =
+  "https://github.com/kubernetes/kubernetes/blob/0196f5bd58032d0a542d74008454d9d70cc96125/staging/src/k8s.io/cloud-provider/controllers/route/route_controller.go";
+const POD_GARBAGE =
+  "https://github.com/kubernetes/kubernetes/blob/003e86297d18a8538c9da3619871393f9703bf70/pkg/controller/podgc/gc_controller.go";
 
 export const READ: readonly ReadRow[] = [
   {
@@ -277,5 +281,17 @@ export const READ: readonly ReadRow[] = [
     does: "`GetClusterStatus` sums allocatable cores, where ours have none, and counts Nodes that are not unschedulable",
     limit:
       "`NODE_UNSCHEDULABLE=on`, or `cluster-proportional-autoscaler --nodelabels='!rollcall.dev/machine'`",
+  },
+  {
+    program: "cloud-controller-manager, route controller",
+    source: ROUTES,
+    does: "`reconcile` creates a route for each Node with a pod range, and sets `NetworkUnavailable` on it: rollcall leaves that condition alone",
+    limit: "room in the route table of the cloud, or a network that needs no routes",
+  },
+  {
+    program: "kube-controller-manager, pod garbage collection",
+    source: POD_GARBAGE,
+    does: "`gcOrphaned` deletes pods whose Node does not exist, and `gcTerminating` pods on a Node with the taint `out-of-service`: no pod is on a Node of ours",
+    limit: "nothing",
   },
 ];
