@@ -1,7 +1,7 @@
 // Every line of the shim's log and every source of its warnings, with the meaning and what to do. `npm run generate` writes
 // docs/operations.md from it, and a Log takes no other line. Words in capitals stand for values.
 import type { MessageOf } from "../../shared/message-of.ts";
-import type { PressureCondition } from "../../shared/resources/eviction-thresholds.ts";
+import type { PressureCondition } from "../../shared/resources/eviction.ts";
 
 export const LOG_LINES = {
   "phase: PHASE, node STATE": [

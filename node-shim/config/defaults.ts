@@ -1,6 +1,6 @@
 // The defaults of a KubeletConfiguration (SetDefaults_KubeletConfiguration, DefaultEvictionHard). Validates nothing.
 import { parseDuration } from "../../shared/go/duration.ts";
-import { effectiveEvictionHard } from "../../shared/resources/eviction-thresholds.ts";
+import { effectiveEvictionHard } from "../../shared/resources/eviction.ts";
 import { DEFAULT_SETTINGS } from "../../shared/protocol/settings.ts";
 import type { Field, GivenFields, KubeletConfiguration } from "./schema.ts";
 import { valueOr } from "../../shared/result.ts";

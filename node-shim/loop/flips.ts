@@ -1,6 +1,10 @@
 // Detects flips: compares what conditions depend on with the last delivered report. Sends nothing: the loop does.
-import { CONDITION_OF_SIGNAL, type PressureCondition } from "../../shared/resources/eviction-thresholds.ts";
-import { NO_PRESSURE, synchronizeEviction } from "../../shared/resources/eviction.ts";
+import {
+  CONDITION_OF_SIGNAL,
+  NO_PRESSURE,
+  type PressureCondition,
+  synchronizeEviction,
+} from "../../shared/resources/eviction.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../shared/protocol/settings.ts";
 import type { Seen } from "../machine/probe.ts";

@@ -1,5 +1,5 @@
 // The shim's log lines about its reports and the machine: one line when something has changed.
-import type { PressureCondition } from "../../shared/resources/eviction-thresholds.ts";
+import type { PressureCondition } from "../../shared/resources/eviction.ts";
 import type { ReportAnswer } from "../../shared/protocol/answers.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import type { Log } from "../base/log.ts";

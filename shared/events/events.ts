@@ -1,13 +1,15 @@
 // Makes the Kubernetes events that decisions cause, and sends one. It neither waits nor tries again.
 // Mirrors the recorder and the sink of client-go/tools/record.
-import { type CorrelatedEvent, type EventCorrelator, eventName, rememberRecorded } from "./correlator.ts";
 import type { ApiError, ApiResult } from "../kubernetes/api-error.ts";
 import type { EventClient } from "../kubernetes/client.ts";
+import type { EventReason } from "../kubernetes/event-reasons.ts";
 import { formatSeconds } from "../kubernetes/micro-time.ts";
 import type { Event, ObjectReference } from "../kubernetes/types.ts";
 import { dnsSubdomainErrors } from "../kubernetes/validation.ts";
+import type { Facts } from "../protocol/facts.ts";
+import { type CorrelatedEvent, type EventCorrelator, eventName, rememberRecorded } from "./correlator.ts";
 
-export interface EventSource {
+interface EventSource {
   component: string;
   host: string;
 }
@@ -67,4 +69,23 @@ export async function recordEvent(
 /** Upstream IsKeyNotFoundError, which looks at the code alone. */
 function isGone(error: ApiError): boolean {
   return error.kind === "status" && error.status.code === 404;
+}
+
+// The events of a start that follow from no change: that the shim has started, and what it runs on. Records nothing.
+
+interface StartEvent {
+  type: string;
+  reason: EventReason;
+  message: string;
+}
+
+/** Upstream CgroupV1DeprecatedWarning: what tools compare. */
+const CGROUP_V1 =
+  "cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. Please migrate to cgroup v2. More information at https://git.k8s.io/enhancements/keps/sig-node/5573-remove-cgroup-v1";
+
+/** In a kubelet's order: BirthCry, then cgroupVersionCheck. What the Node's first conditions cause comes after them. */
+export function startEvents({ cgroups }: Pick<Facts, "cgroups">): StartEvent[] {
+  const starting: StartEvent = { type: "Normal", reason: "Starting", message: "Starting node-shim." };
+  const onCgroupV1: StartEvent = { type: "Warning", reason: "CgroupV1", message: CGROUP_V1 };
+  return cgroups?.version === 1 ? [starting, onCgroupV1] : [starting];
 }

@@ -1,32 +1,37 @@
 // Makes the setters' sources out of a report and of what the setters remember from their last run.
 // An absent fact group counts as the error that the kubelet's callback would return.
-import { VERSION } from "../version.ts";
-import { csiVolumeLimits } from "./attach-limits.ts";
-import type { PressureCondition } from "../resources/eviction-thresholds.ts";
-import { type EvictionState, NO_PRESSURE, synchronizeEviction } from "../resources/eviction.ts";
+import { sha1 } from "@noble/hashes/legacy.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { isIpv4, parseIpSloppy } from "../kubernetes/ip.ts";
 import { newQuantity } from "../kubernetes/quantity/quantity.ts";
-import { nodeAllocatableReservation } from "../resources/allocatable.ts";
+import type { Quantities } from "../kubernetes/resource-list.ts";
+import { canonicalVersion } from "../kubernetes/version.ts";
+import { type CloudFacts, cloudLabels } from "../node/initial-node.ts";
 import type { Facts } from "../protocol/facts.ts";
 import type { Vitals } from "../protocol/report.ts";
 import { DEFAULT_SETTINGS } from "../protocol/settings.ts";
-import { canonicalVersion } from "../kubernetes/version.ts";
-import type { Quantities } from "../kubernetes/resource-list.ts";
-import type { MachineInfo } from "../resources/machine-capacity.ts";
-import type { StatusSources } from "../setters/pipeline.ts";
-import { cloudAddressesOf, isExternalCloud } from "./reported-cloud.ts";
-import { capacityOf, settingsInForce } from "./settings-in-force.ts";
+import { type MachineInfo, nodeAllocatableReservation } from "../resources/allocatable.ts";
+import {
+  type EvictionState,
+  NO_PRESSURE,
+  type PressureCondition,
+  synchronizeEviction,
+} from "../resources/eviction.ts";
+import { failure, type Result, success } from "../result.ts";
 import type { ReclaimState } from "../setters/eviction-threshold-event.ts";
 import type { ImageFilesystemState } from "../setters/image-filesystem-event.ts";
 import type { RebootEvent } from "../setters/machine-info.ts";
 import type { ResolveAddress } from "../setters/node-address.ts";
+import type { StatusSources } from "../setters/pipeline.ts";
 import type { SchedulableState } from "../setters/record-node-schedulable-event.ts";
 import type { RecordAnyEvent } from "../setters/setter.ts";
 import type { ShutdownState } from "../setters/shutdown-event.ts";
 import type { OomState } from "../setters/system-oom-event.ts";
-import { missingRuntime, type RuntimeMemory } from "./missing-runtime.ts";
 import { validateNodeIP } from "../setters/validate-node-ip.ts";
-import { failure, type Result, success } from "../result.ts";
+import type { VolumeLimits } from "../setters/volume-limits.ts";
+import { VERSION } from "../version.ts";
+import { missingRuntime, type RuntimeMemory } from "./missing-runtime.ts";
+import { capacityOf, settingsInForce } from "./settings-in-force.ts";
 
 /** The version that the Node shows as its kubelet's. It has the form of a semantic version, which clients parse. */
 export const KUBELET_VERSION = `v1.36.0-rollcall-v${VERSION}`;
@@ -222,11 +227,11 @@ function runtimeVersion(runtime: Facts["runtime"]): Result<string> {
   return value === null ? failure(`could not parse "${runtime.version}" as version`) : success(value);
 }
 
-/** Bytes that the images of a Node may come to: most of what a Node may have (worker/tick/status-budget.ts). */
+/** Bytes that the images of a Node may come to: most of what a Node may have (worker/tick/budgets.ts). */
 export const MAX_IMAGE_BYTES = 40 * 1024;
 
 /** The images that a Node has room for, in the kubelet's order: the largest ones. All of them are the same array. */
-export function imagesWithinNode(images: NonNullable<Facts["images"]>): NonNullable<Facts["images"]> {
+function imagesWithinNode(images: NonNullable<Facts["images"]>): NonNullable<Facts["images"]> {
   let bytes = 0;
   // For each report, so it allocates nothing.
   for (let index = 0; index < images.length; index++) {
@@ -241,4 +246,71 @@ export function imagesWithinNode(images: NonNullable<Facts["images"]>): NonNulla
     if (bytes > MAX_IMAGE_BYTES) return images.slice(0, index);
   }
   return images;
+}
+
+// The attach limits of CSI drivers as resources of the Node, where kubelets up to 1.16 had them. Since 1.17 they are in
+// CSINode.
+
+const PREFIX = "attachable-volumes-csi-";
+/** Upstream ResourceNameLengthLimit. */
+const NAME_LENGTH = 63;
+
+/** The input of the setter volumeLimits: one entry for each driver that has a limit. */
+function csiVolumeLimits(limits: Facts["attachLimits"]): Result<VolumeLimits>[] {
+  return Object.entries(limits ?? {}).flatMap(([driver, limit]) =>
+    limit > 0 ? success({ [attachLimitResource(driver)]: limit }) : [],
+  );
+}
+
+/** Upstream GetCSIAttachLimitKey: a long name is cut, and a hash of it keeps the result unique. */
+export function attachLimitResource(driver: string): string {
+  if (PREFIX.length + driver.length < NAME_LENGTH) return PREFIX + driver;
+  const hash = bytesToHex(sha1(utf8ToBytes(driver)));
+  return PREFIX + driver.slice(0, 23) + hash.slice(0, 16);
+}
+
+// Takes what setters and registration need of a cloud out of a machine's facts. Asks no cloud.
+
+const NOT_YET = "the cloud's metadata could not be read yet";
+
+/** True where a cloud controller manager, outside of the machine, initializes the Node. */
+export function isExternalCloud({ settings }: Facts): boolean {
+  return settings.cloudProvider === "external";
+}
+
+/** True where the shim reads the cloud's metadata, as the providers that were built into kubelets did. */
+function hasMetadata({ settings }: Facts): boolean {
+  return settings.cloudProvider !== undefined && settings.cloudProvider !== "external";
+}
+
+/** The input of initialNode; null for a cloud without metadata. */
+export function cloudFactsOf(facts: Facts): CloudFacts | null {
+  if (!hasMetadata(facts)) return null;
+  const { cloud } = facts;
+  if (!cloud)
+    return { instances: { providerID: failure(NOT_YET), instanceType: failure(NOT_YET) }, zone: null };
+  const { providerID, instanceType, zone = "", region = "" } = cloud;
+  return {
+    instances: { providerID: success(providerID), instanceType: success(instanceType) },
+    zone: success({ failureDomain: zone, region }),
+  };
+}
+
+/** The labels that the cloud gives the machine; null: it has one, and what that says is not known yet. */
+export function cloudLabelsOf(facts: Facts): Record<string, string> | null {
+  if (!hasMetadata(facts)) return {};
+  const { cloud } = facts;
+  if (!cloud) return null;
+  const { instanceType, zone = "", region = "" } = cloud;
+  return cloudLabels({ instanceType, zone, region });
+}
+
+/** The input of the setter nodeAddressCloud; undefined where the machine's own addresses count. */
+function cloudAddressesOf(facts: Facts): StatusSources["addresses"]["cloud"] {
+  const { cloud, settings } = facts;
+  if (!hasMetadata(facts) || (cloud && !cloud.addresses)) return undefined;
+  return {
+    hostnameOverridden: settings.hostnameOverridden ?? false,
+    nodeAddresses: () => (cloud ? success(cloud.addresses ?? []) : failure(NOT_YET)),
+  };
 }

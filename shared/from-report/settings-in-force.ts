@@ -1,16 +1,17 @@
 // Parses a machine's settings into thresholds and reservations, once for all decisions. It does not repeat what the
 // schema validates.
 import {
+  capacityQuantities,
+  type MachineInfo,
   nodeAllocatableReservation,
   parseReserved,
   validateNodeAllocatable,
+  withReservedCpus,
 } from "../resources/allocatable.ts";
 import { newQuantity } from "../kubernetes/quantity/quantity.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../protocol/settings.ts";
-import { effectiveEvictionHard, parseThresholds, type Threshold } from "../resources/eviction-thresholds.ts";
+import { effectiveEvictionHard, parseThresholds, type Threshold } from "../resources/eviction.ts";
 import type { Quantities } from "../kubernetes/resource-list.ts";
-import { capacityQuantities, type MachineInfo } from "../resources/machine-capacity.ts";
-import { withReservedCpus } from "../resources/reserved-cpus.ts";
 import type { Result } from "../result.ts";
 
 interface SettingsInForce {

@@ -1,18 +1,23 @@
 // Setters of a bystander, a Node that runs no pods: no program that counts Nodes for pods may count it. The kubelet's
 // logic sees a kubelet's labels; the apiserver has them under keys that no scheduler or controller reads.
+import type { Grant } from "../protocol/join-tokens.ts";
+import { PASSED_OVER_ROLE } from "../kubernetes/roles.ts";
+import { permanentLabels } from "../setters/listed-labels.ts";
+import { type NodeMarks, ownLabels, tokenLabels } from "./own-labels.ts";
 import { HOSTNAME_LABEL } from "../kubernetes/labels.ts";
 import { fieldOwners } from "../kubernetes/managed-fields.ts";
 import type { Node, ResourceList } from "../kubernetes/types.ts";
 import { listedIn } from "../setters/listed.ts";
 import type { DraftNode, Setter } from "../setters/setter.ts";
 import { isSameTaint } from "./initial-node.ts";
-import { LABEL_LISTS } from "./leave-others.ts";
+import { LABEL_LISTS } from "./parts.ts";
 import {
   CORDONED_ANNOTATION,
   EXCLUDE_DISRUPTION_LABEL,
   FACTS_ONLY_TAINT,
   isKubelet,
   MOVED_LABELS,
+  NO_LOAD_BALANCER_LABEL,
   OS_LABEL,
   PLATFORM_LABELS,
   QUEUE_LABEL,
@@ -141,4 +146,29 @@ function allocateNothing({ status }: DraftNode, form: NodeForm): void {
   const nothing: ResourceList = {};
   for (const name of Object.keys({ ...capacity, ...allocatable })) nothing[name] = "0";
   if (allocatable ?? capacity) status.allocatable = nothing;
+}
+
+interface OwnSources {
+  /** What the machine's join token gives and allows. */
+  enrolment: Grant;
+  marks: NodeMarks;
+}
+
+/** `fieldManager`: of this deployment. `before`: the Node as the apiserver has it; undefined: the Node is new. */
+export function ownSetters(
+  { enrolment, marks }: OwnSources,
+  fieldManager: string,
+  form: NodeForm,
+  before?: Node,
+): Setter[] {
+  const mayGoWithoutTaint = enrolment.withoutFactsOnlyTaint;
+  const roles = enrolment.roles ?? marks.roles;
+  const rolesOf = (node: Node) =>
+    marks.isPassedOver && isBystander(node, mayGoWithoutTaint) ? [...roles, PASSED_OVER_ROLE] : roles;
+  return [
+    tokenLabels(enrolment.labels ?? {}),
+    permanentLabels({ [NO_LOAD_BALANCER_LABEL]: "true" }),
+    (node) => ownLabels(marks.deployment, rolesOf(node), fieldManager)(node),
+    bystander(mayGoWithoutTaint, form, before),
+  ];
 }

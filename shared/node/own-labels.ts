@@ -1,7 +1,10 @@
 // Setter: the labels that rollcall itself gives a Node: that no kubelet is there, whose it is, and its roles. No machine
 // decides about them.
 import { fieldOwners } from "../kubernetes/managed-fields.ts";
-import { PASSED_OVER_ROLE, roleFault, roleLabel } from "../kubernetes/roles.ts";
+import { isRoleLabel, PASSED_OVER_ROLE, roleFault, roleLabel } from "../kubernetes/roles.ts";
+import { isRollcallLabel } from "../protocol/drop-ins.ts";
+import { FACT_LABELS_ANNOTATION, NODE_LABELS_ANNOTATION } from "../setters/fact-labels.ts";
+import { listedLabels } from "../setters/listed-labels.ts";
 import { listedIn, replaceListed } from "../setters/listed.ts";
 import type { DraftNode, Setter } from "../setters/setter.ts";
 import { DEPLOYMENT_LABEL, MACHINE_LABEL } from "./ownership.ts";
@@ -60,4 +63,24 @@ function listRoles(node: DraftNode, roles: readonly string[], fieldManager: stri
   return gone.filter(
     (role) => roleFault(role) === null || (role === PASSED_OVER_ROLE && isWrittenHere(roleLabel(role))),
   );
+}
+
+// Setter: the labels that a machine's join token gives its Node, whatever the machine says. They go with the token: a
+// machine that comes with another one has that one's.
+
+export const TOKEN_LABELS_ANNOTATION = "rollcall.dev/token-labels";
+
+/** Runs after the setters of the machine's facts. */
+export function tokenLabels(
+  given: Readonly<Record<string, string>>, // the grant's
+): Setter {
+  return listedLabels({
+    annotation: TOKEN_LABELS_ANNOTATION,
+    wanted: given,
+    // What the machine says by now is the machine's.
+    mayBeRemoved: (key, node) =>
+      !isRollcallLabel(key) &&
+      !isRoleLabel(key) &&
+      ![FACT_LABELS_ANNOTATION, NODE_LABELS_ANNOTATION].some((list) => listedIn(node, list).includes(key)),
+  });
 }

@@ -2,10 +2,13 @@
 import { type ApiError, isAlreadyExists, isForbidden } from "../kubernetes/api-error.ts";
 import type { NodeClient } from "../kubernetes/client.ts";
 import { createNodeStatusPatch } from "../kubernetes/patch/node-status-patch.ts";
-import type { Node } from "../kubernetes/types.ts";
-import { reconcileExistingNode } from "./reconcile.ts";
-import type { DraftNode } from "../setters/setter.ts";
+import { quantitiesEqual } from "../kubernetes/quantity/parse.ts";
+import { isExtendedResourceName, isHugePageResourceName } from "../kubernetes/resource-names.ts";
+import type { Node, ResourceList } from "../kubernetes/types.ts";
 import { failure, type Result, success } from "../result.ts";
+import type { DraftNode } from "../setters/setter.ts";
+import { ATTACH_DETACH_ANNOTATION } from "./initial-node.ts";
+import { draftOf } from "./update-node.ts";
 
 /** Upstream registerWithAPIServer: it also waits this long before the first attempt. */
 export const FIRST_REGISTRATION_DELAY_MS = 100;
@@ -27,7 +30,7 @@ export interface RegisteredNode {
   node: Node;
 }
 
-export type RegistrationFailure =
+type RegistrationFailure =
   | { reason: "not ours"; message: string }
   | { reason: "request failed"; step: "create" | "get" | "reconcile"; error: ApiError };
 
@@ -83,4 +86,124 @@ async function reconcile(
 
 function failed(step: "create" | "get" | "reconcile", error: ApiError): Registration {
   return failure({ reason: "request failed", step, error });
+}
+
+// Brings a Node that exists already in line with the one a machine would register with. Sends nothing.
+// Mirrors the reconcile helpers of upstream's kubelet_node_status.go, by name.
+
+/** The labels that registration keeps true (updateDefaultLabels). */
+const DEFAULT_LABELS = [
+  "kubernetes.io/hostname",
+  "topology.kubernetes.io/zone",
+  "topology.kubernetes.io/region",
+  "failure-domain.beta.kubernetes.io/zone",
+  "failure-domain.beta.kubernetes.io/region",
+  "node.kubernetes.io/instance-type",
+  "beta.kubernetes.io/instance-type",
+  "kubernetes.io/os",
+  "kubernetes.io/arch",
+  "node.kubernetes.io/windows-build",
+  "beta.kubernetes.io/os",
+  "beta.kubernetes.io/arch",
+];
+
+/**
+ * All steps in upstream's order (tryRegisterWithAPIServer). `existing` is left as it is; `node` is what it should be,
+ * and `requiresUpdate` is true where upstream would send it.
+ */
+function reconcileExistingNode(
+  initial: Node,
+  existing: Node,
+  shouldResetExtendedResources: boolean, // typically: was the Node created anew since the device plugins registered?
+): { node: DraftNode; requiresUpdate: boolean } {
+  const node = draftOf(existing);
+  const steps = [
+    reconcileCMADAnnotation(initial, node),
+    updateDefaultLabels(initial, node),
+    reconcileExtendedResource(initial, node, shouldResetExtendedResources),
+    reconcileHugePageResource(initial, node),
+  ];
+  return { node, requiresUpdate: steps.includes(true) };
+}
+
+/** Like all steps below, it changes `existing` and returns whether that has to be sent. */
+export function reconcileCMADAnnotation(initial: Node, existing: DraftNode): boolean {
+  const wanted = initial.metadata?.annotations?.[ATTACH_DETACH_ANNOTATION];
+  const { [ATTACH_DETACH_ANNOTATION]: found, ...others } = existing.metadata.annotations ?? {};
+  if ((wanted ?? "") === (found ?? "")) return false;
+  existing.metadata.annotations =
+    wanted === undefined ? others : { ...others, [ATTACH_DETACH_ANNOTATION]: wanted };
+  return true;
+}
+
+export function updateDefaultLabels(initial: Node, existing: DraftNode): boolean {
+  const wanted = initial.metadata?.labels ?? {};
+  const labels = { ...existing.metadata.labels };
+  let needsUpdate = false;
+  for (const label of DEFAULT_LABELS) {
+    const value = wanted[label];
+    if (value === undefined) continue;
+    if ((labels[label] ?? "") !== value) needsUpdate = true;
+    if (value === "") delete labels[label];
+    else labels[label] = value;
+  }
+  existing.metadata.labels = labels;
+  return needsUpdate;
+}
+
+/** With `shouldReset`, zeroes extended resources until their device plugins announce them again. */
+export function reconcileExtendedResource(initial: Node, existing: DraftNode, shouldReset: boolean): boolean {
+  const requiresUpdate = updateDefaultResources(initial, existing);
+  const names = Object.keys(existing.status.capacity ?? {}).filter(isExtendedResourceName);
+  if (!shouldReset || names.length === 0) return requiresUpdate;
+  const zeroes = Object.fromEntries(names.map((name) => [name, "0"]));
+  existing.status.capacity = { ...existing.status.capacity, ...zeroes };
+  existing.status.allocatable = { ...existing.status.allocatable, ...zeroes };
+  return true;
+}
+
+/** Huge pages come and go with the machine's page sizes. */
+export function reconcileHugePageResource(initial: Node, existing: DraftNode): boolean {
+  let requiresUpdate = updateDefaultResources(initial, existing);
+  const wanted = initial.status?.capacity ?? {};
+  const capacity = { ...existing.status.capacity };
+  const allocatable = { ...existing.status.allocatable };
+  for (const name of Object.keys(wanted).filter(isHugePageResourceName)) {
+    const isNew = capacity[name] === undefined;
+    if (setUnlessEqual(capacity, name, wanted[name], isNew)) requiresUpdate = true;
+    if (setUnlessEqual(allocatable, name, initial.status?.allocatable?.[name], isNew)) requiresUpdate = true;
+  }
+  for (const name of Object.keys(capacity).filter(isHugePageResourceName)) {
+    if (wanted[name] !== undefined) continue;
+    delete capacity[name];
+    delete allocatable[name];
+    requiresUpdate = true;
+  }
+  existing.status.capacity = capacity;
+  existing.status.allocatable = allocatable;
+  return requiresUpdate;
+}
+
+/** An absent quantity counts as 0; one that is equal stays as it was written. */
+function setUnlessEqual(
+  list: ResourceList,
+  name: string,
+  quantity: string | undefined,
+  isNew: boolean,
+): boolean {
+  if (!isNew && quantitiesEqual(list[name] ?? "0", quantity ?? "0")) return false;
+  list[name] = quantity ?? "0";
+  return true;
+}
+
+/** Copies a whole list where the existing Node has none. */
+export function updateDefaultResources(initial: Node, existing: DraftNode): boolean {
+  let requiresUpdate = false;
+  for (const list of ["capacity", "allocatable"] as const) {
+    const wanted = initial.status?.[list];
+    if (existing.status[list] || !wanted) continue;
+    existing.status[list] = wanted;
+    requiresUpdate = true;
+  }
+  return requiresUpdate;
 }

@@ -1,8 +1,10 @@
 // Makes the Node that a machine should have now out of the last known one. Sends nothing.
-import type { Node } from "../kubernetes/types.ts";
-import { nodeStatusHasChanged } from "./node-status-changed.ts";
-import type { DraftNode, Setter } from "../setters/setter.ts";
+import { quantitiesEqual } from "../kubernetes/quantity/parse.ts";
+import { sameInstant } from "../kubernetes/time.ts";
+import type { Node, NodeCondition, NodeStatus, ResourceList } from "../kubernetes/types.ts";
 import type { Result } from "../result.ts";
+import { NODE_INFO_TEXTS } from "../setters/node-info.ts";
+import type { DraftNode, Setter } from "../setters/setter.ts";
 
 const LABEL_OS = "kubernetes.io/os";
 const LABEL_ARCH = "kubernetes.io/arch";
@@ -72,4 +74,162 @@ export function isSameMap(a: Record<string, string>, b: Record<string, string>):
   if (a === b) return true;
   const keys = Object.keys(a);
   return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
+}
+
+// Has a Node's status changed so that it has to be written? Compares; changes nothing.
+
+type Field<Key extends keyof NodeStatus> = NonNullable<NodeStatus[Key]>;
+type Image = Field<"images">[number];
+type RuntimeHandler = Field<"runtimeHandlers">[number];
+type AttachedVolume = Field<"volumesAttached">[number];
+type ConfigSource = NonNullable<Field<"config">["assigned"]>;
+
+/** What an absent value is on the wire: undefined, or null. */
+type Maybe<T> = T | null | undefined;
+
+/**
+ * Upstream nodeStatusHasChanged: heartbeat times and the order of conditions do not count, everything else is
+ * compared with semantic equality (quantities by value, times by instant, absent and empty lists alike). Fields that
+ * v1.NodeStatus does not have are ignored. Fields that rarely change and are long to compare come last.
+ */
+export function nodeStatusHasChanged(original: NodeStatus | null, current: NodeStatus | null): boolean {
+  if (original === current) return false;
+  if (original === null || current === null) return true;
+  return (
+    nodeConditionsHaveChanged(original.conditions ?? [], current.conditions ?? []) ||
+    !sameResources(original.capacity, current.capacity) ||
+    !sameResources(original.allocatable, current.allocatable) ||
+    !sameNodeInfo(original.nodeInfo, current.nodeInfo) ||
+    !sameList(original.addresses, current.addresses, sameAddress) ||
+    !sameList(original.volumesInUse, current.volumesInUse, Object.is) ||
+    !sameList(original.volumesAttached, current.volumesAttached, sameAttachedVolume) ||
+    (original.phase ?? "") !== (current.phase ?? "") ||
+    portOf(original) !== portOf(current) ||
+    !sameList(original.runtimeHandlers, current.runtimeHandlers, sameRuntimeHandler) ||
+    !samePointer(original.features, current.features, sameFeatures) ||
+    !sameList(original.declaredFeatures, current.declaredFeatures, Object.is) ||
+    !samePointer(original.config, current.config, sameConfig) ||
+    !sameList(original.images, current.images, sameImage)
+  );
+}
+
+/** Upstream nodeConditionsHaveChanged. Sorting by type only matters where the order differs. */
+function nodeConditionsHaveChanged(original: NodeCondition[], current: NodeCondition[]): boolean {
+  if (original.length !== current.length) return true;
+  if (original.every((condition, index) => condition.type === current[index]?.type)) {
+    return !sameList(original, current, sameCondition);
+  }
+  return !sameList(original.toSorted(byType), current.toSorted(byType), sameCondition);
+}
+
+function byType(a: NodeCondition, b: NodeCondition): number {
+  if (a.type === b.type) return 0;
+  return a.type < b.type ? -1 : 1;
+}
+
+function sameCondition(a: NodeCondition, b: NodeCondition): boolean {
+  return (
+    a.type === b.type &&
+    a.status === b.status &&
+    (a.reason ?? "") === (b.reason ?? "") &&
+    (a.message ?? "") === (b.message ?? "") &&
+    sameInstant(a.lastTransitionTime, b.lastTransitionTime)
+  );
+}
+
+function sameResources(a: Maybe<ResourceList>, b: Maybe<ResourceList>): boolean {
+  if (a === b) return true;
+  const names = Object.keys(a ?? {});
+  if (names.length !== Object.keys(b ?? {}).length) return false;
+  return names.every((name) => b?.[name] !== undefined && sameQuantity(a?.[name], b[name]));
+}
+
+/** JSON may hold a quantity as a number; null counts as 0. */
+function sameQuantity(a: Maybe<string | number>, b: Maybe<string | number>): boolean {
+  return a === b || quantitiesEqual(String(a ?? 0), String(b ?? 0));
+}
+
+function sameNodeInfo(a: NodeStatus["nodeInfo"], b: NodeStatus["nodeInfo"]): boolean {
+  return (
+    a === b ||
+    (sameTexts(a, b, NODE_INFO_TEXTS) &&
+      samePointer(a?.swap, b?.swap, (x, y) => samePointer(x.capacity, y.capacity)))
+  );
+}
+
+function sameAddress(a: Field<"addresses">[number], b: Field<"addresses">[number]): boolean {
+  return a.type === b.type && a.address === b.address;
+}
+
+function sameAttachedVolume(a: AttachedVolume, b: AttachedVolume): boolean {
+  return sameTexts(a, b, ["name", "devicePath"]);
+}
+
+function portOf({ daemonEndpoints }: NodeStatus): number {
+  return daemonEndpoints?.kubeletEndpoint?.Port ?? 0;
+}
+
+function sameRuntimeHandler(a: RuntimeHandler, b: RuntimeHandler): boolean {
+  return (
+    (a.name ?? "") === (b.name ?? "") &&
+    samePointer(
+      a.features,
+      b.features,
+      (x, y) =>
+        samePointer(x.recursiveReadOnlyMounts, y.recursiveReadOnlyMounts) &&
+        samePointer(x.userNamespaces, y.userNamespaces),
+    )
+  );
+}
+
+function sameFeatures(a: Field<"features">, b: Field<"features">): boolean {
+  return samePointer(a.supplementalGroupsPolicy, b.supplementalGroupsPolicy);
+}
+
+function sameConfig(a: Field<"config">, b: Field<"config">): boolean {
+  return (
+    samePointer(a.assigned, b.assigned, sameConfigSource) &&
+    samePointer(a.active, b.active, sameConfigSource) &&
+    samePointer(a.lastKnownGood, b.lastKnownGood, sameConfigSource) &&
+    sameTexts(a, b, ["error"])
+  );
+}
+
+function sameConfigSource(a: ConfigSource, b: ConfigSource): boolean {
+  return samePointer(a.configMap, b.configMap, (x, y) =>
+    sameTexts(x, y, ["namespace", "name", "uid", "resourceVersion", "kubeletConfigKey"]),
+  );
+}
+
+function sameImage(a: Image, b: Image): boolean {
+  return (a.sizeBytes ?? 0) === (b.sizeBytes ?? 0) && sameList(a.names, b.names, Object.is);
+}
+
+function sameTexts<Key extends string>(
+  a: Maybe<Partial<Record<Key, string>>>,
+  b: Maybe<Partial<Record<Key, string>>>,
+  keys: readonly Key[],
+): boolean {
+  for (const key of keys) {
+    if ((a?.[key] ?? "") !== (b?.[key] ?? "")) return false;
+  }
+  return true;
+}
+
+function sameList<T>(a: Maybe<readonly T[]>, b: Maybe<readonly T[]>, same: (a: T, b: T) => boolean): boolean {
+  if (a === b) return true;
+  if ((a?.length ?? 0) !== (b?.length ?? 0)) return false;
+  let index = 0;
+  for (const item of a ?? []) {
+    const other = b?.[index++];
+    if (other === undefined || !same(item, other)) return false;
+  }
+  return true;
+}
+
+/** Where upstream has a pointer, an absent value differs from an empty one. */
+function samePointer<T>(a: Maybe<T>, b: Maybe<T>, same: (a: T, b: T) => boolean = Object.is): boolean {
+  if (a === b) return true;
+  if (a === null || a === undefined || b === null || b === undefined) return (a ?? null) === (b ?? null);
+  return same(a, b);
 }

@@ -1,11 +1,10 @@
 // The schema of the settings, which are the part of a KubeletConfiguration that decides about the Node, and the
 // kubelet's defaults for absent ones. Applies nothing.
 import * as z from "zod/mini";
-import { parseReserved } from "../resources/allocatable.ts";
-import { parseThresholds } from "../resources/eviction-thresholds.ts";
+import { parseReserved, withReservedCpus } from "../resources/allocatable.ts";
+import { parseThresholds } from "../resources/eviction.ts";
 import { labelKeyErrors } from "../kubernetes/validation.ts";
 import { validateNodeLabels } from "../kubernetes/labels.ts";
-import { withReservedCpus } from "../resources/reserved-cpus.ts";
 import { NAME_LIMITS, SETTINGS_LIMITS } from "./limits.ts";
 import { atMost, labelValue, plainText, within } from "./schema.ts";
 import { errorOrNull } from "../result.ts";

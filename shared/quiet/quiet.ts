@@ -7,11 +7,9 @@ import { newQuantity, valueOf } from "../kubernetes/quantity/quantity.ts";
 import type { Facts } from "../protocol/facts.ts";
 import { GATEWAY_LIMITS } from "../protocol/limits.ts";
 import { SIGNALS, type Vitals } from "../protocol/report.ts";
-import { type Threshold, thresholdQuantity } from "../resources/eviction-thresholds.ts";
-import type { EvictionState } from "../resources/eviction.ts";
+import { type EvictionState, type Threshold, thresholdQuantity } from "../resources/eviction.ts";
 import type { CustomSetter } from "../setters/custom.ts";
-import { type RecordedClock, unrecordedSkewMs } from "./clock-skew.ts";
-import { isSameStanding, type StandingVitals } from "./standing-vitals.ts";
+import { isSameStanding, type StandingVitals } from "./heartbeat-vitals.ts";
 
 type SignalName = (typeof SIGNALS)[number];
 
@@ -163,7 +161,7 @@ function areConditionsQuiet(quiet: Quiet, left: Vitals["remainingSeconds"]): boo
   return true;
 }
 
-export interface QuietTime {
+interface QuietTime {
   /** Until the status is to be written. */
   statusDueInMs: number;
   /** Of the machine's heartbeats. */
@@ -183,4 +181,34 @@ export function quietForMs(
   for (const type of remaining ?? [])
     forMs = Math.min(forMs, 1000 * (remainingSeconds[type] ?? 0) - intervalMs);
   return Math.max(0, Math.floor(forMs));
+}
+
+// When it is recorded that a machine's clock is off, and within which range that record stays as it is.
+
+/** A clock that is off by more than this is recorded. */
+export const MAX_SKEW_MS = 60_000;
+
+/** What is recorded of a machine's clock. */
+interface RecordedClock {
+  isSkewed: boolean;
+  /** By how much it was off when that was recorded; 0: it was not. */
+  skewMs: number;
+}
+
+/** One that drifts is recorded anew when that is another matter, so that it costs a few rows at most. */
+export function isOtherSkew(skewMs: number, recordedMs: number): boolean {
+  return Math.abs(skewMs - recordedMs) > sameWithinMs(recordedMs);
+}
+
+const sameWithinMs = (recordedMs: number) => Math.max(MAX_SKEW_MS, Math.abs(recordedMs) / 2);
+
+/** Between which whole milliseconds, both included, nothing more is recorded; null: whatever it is, something is. */
+export function unrecordedSkewMs({
+  isSkewed,
+  skewMs,
+}: RecordedClock): readonly [from: number, to: number] | null {
+  if (!isSkewed) return [-MAX_SKEW_MS, MAX_SKEW_MS];
+  const [from, to] = [skewMs - sameWithinMs(skewMs), skewMs + sameWithinMs(skewMs)];
+  if (skewMs > 0) return [Math.max(from, MAX_SKEW_MS + 1), to];
+  return skewMs < 0 ? [from, Math.min(to, -MAX_SKEW_MS - 1)] : null;
 }

@@ -1,19 +1,21 @@
 // Parses, adds up and validates what a node reserves of its capacity (the kubelet's container manager).
-import { type Threshold, thresholdQuantity } from "./eviction-thresholds.ts";
 import { quote } from "../go/strings.ts";
 import { addQuantities, subtractQuantities } from "../kubernetes/quantity/arithmetic.ts";
 import { parseQuantity } from "../kubernetes/quantity/parse.ts";
-import { quantityText } from "../kubernetes/quantity/text.ts";
 import {
   isZero,
+  newMilliQuantity,
   newQuantity,
   type Quantity,
   signOf,
   valueOf,
   zeroQuantity,
 } from "../kubernetes/quantity/quantity.ts";
+import { quantityText } from "../kubernetes/quantity/text.ts";
 import type { Quantities } from "../kubernetes/resource-list.ts";
+import { hugePageResourceName } from "../kubernetes/resource-names.ts";
 import { failure, type Result, success } from "../result.ts";
+import { type Threshold, thresholdQuantity } from "./eviction.ts";
 
 /** What a node's configuration keeps from pods. */
 export interface Reservations {
@@ -89,4 +91,92 @@ export function validateNodeAllocatable(reservations: Reservations, capacity: Qu
     );
   });
   return faults.length > 0 ? `invalid Node Allocatable configuration. ${faults.join(" ")}` : null;
+}
+
+// Computes a Node's capacity from a machine's hardware facts. Reads no machine: the facts are an argument.
+
+/** A machine as cAdvisor describes it. The numbers are unsigned 64-bit ones. */
+export interface MachineInfo {
+  machineID: string;
+  systemUUID: string;
+  bootID: string;
+  numCores: number;
+  memoryCapacityBytes: bigint;
+  swapCapacityBytes: bigint;
+  hugePages: { pageSizeKiB: bigint; numPages: bigint }[];
+}
+
+type Hardware = Pick<MachineInfo, "numCores" | "memoryCapacityBytes" | "hugePages">;
+
+/**
+ * Upstream cadvisor.CapacityFromMachineInfo: cpu, memory, and huge pages by page size; where a size is given twice, the
+ * last one counts. Returns quantities, since a text does not always show the notation of the resource ("1k" of memory).
+ */
+export function capacityQuantities({ numCores, memoryCapacityBytes, hugePages }: Hardware): Quantities {
+  const capacity: Quantities = {
+    cpu: newMilliQuantity(numCores * 1000, "DecimalSI"),
+    memory: bytes(memoryCapacityBytes),
+  };
+  for (const { pageSizeKiB, numPages } of hugePages) {
+    const pageSizeBytes = pageSizeKiB * 1024n;
+    capacity[hugePageResourceName(bytes(pageSizeBytes))] = bytes(pageSizeBytes * numPages);
+  }
+  return capacity;
+}
+
+/** Go converts to int64 without a check, so numbers above it wrap. */
+function bytes(count: bigint): Quantity {
+  return newQuantity(BigInt.asIntN(64, count), "BinarySI");
+}
+
+// The kubelet's --reserved-cpus, a list such as "0-3,8", and what it does to the reservations.
+
+/** The configured reservations, as texts by resource. */
+interface ReservedTexts {
+  systemReserved: Record<string, string>;
+  kubeReserved: Record<string, string>;
+}
+
+/**
+ * Upstream's rule for reservedSystemCPUs: the number of listed CPUs replaces both CPU reservations; an empty list
+ * changes nothing. A CPU beyond `numCores` is an error.
+ */
+export function withReservedCpus(
+  reserved: ReservedTexts,
+  list: string,
+  numCores: number,
+): Result<ReservedTexts> {
+  const counted = countCpus(list);
+  if (!counted.ok) return failure(`unable to parse reserved-cpus list: ${counted.error}`);
+  const { count, highest } = counted.value;
+  if (count === 0) return success(reserved);
+  if (highest >= numCores) {
+    const online = numCores === 1 ? "0" : `0-${numCores - 1}`;
+    return failure(`reserved-cpus: ${list} is not a subset of online-cpus: ${online}`);
+  }
+  const { cpu: _cpu, ...kubeReserved } = reserved.kubeReserved;
+  return success({ kubeReserved, systemReserved: { ...reserved.systemReserved, cpu: String(count) } });
+}
+
+/** Upstream cpuset.Parse, which accepts ranges that overlap; counts each CPU once. */
+function countCpus(list: string): Result<{ count: number; highest: number }> {
+  const ranges: [first: number, last: number][] = [];
+  for (const range of list === "" ? [] : list.split(",")) {
+    const at = range.indexOf("-");
+    const bounds = at < 0 ? [range] : [range.slice(0, at), range.slice(at + 1)];
+    const numbers = bounds.map((bound) => (/^\+?\d{1,15}$/.test(bound) ? Number(bound) : null));
+    const wrong = numbers.indexOf(null);
+    if (wrong >= 0) return failure(`strconv.Atoi: parsing ${quote(bounds[wrong] ?? "")}: invalid syntax`);
+    const [first = 0, last = first] = numbers.map(Number);
+    if (first > last) return failure(`invalid range ${quote(range)} (${first} > ${last})`);
+    ranges.push([first, last]);
+  }
+  let count = 0;
+  let highest = -1;
+  for (const [first, last] of ranges.sort(([a], [b]) => a - b)) {
+    const counted = Math.max(first, highest + 1);
+    if (last >= counted) count += last - counted + 1;
+    highest = Math.max(highest, last);
+  }
+  return success({ count, highest });
 }

@@ -1,15 +1,216 @@
-// Derives pressure conditions from eviction signals over time (eviction.Manager's synchronize). Evicts nothing.
-import {
-  asksTheSame,
-  CONDITION_OF_SIGNAL,
-  type PressureCondition,
-  type Signal,
-  type Threshold,
-  thresholdQuantity,
-} from "./eviction-thresholds.ts";
+// Reads the eviction thresholds of a node's configuration (eviction.ParseThresholdConfig). Observes nothing.
+import { parseDuration } from "../go/duration.ts";
+import { parseFloat32 } from "../go/float.ts";
 import { addQuantities, compareQuantities } from "../kubernetes/quantity/arithmetic.ts";
-import { newQuantity } from "../kubernetes/quantity/quantity.ts";
-import type { Integer } from "../kubernetes/quantity/integer.ts";
+import { type Integer, MIN_INT64 } from "../kubernetes/quantity/integer.ts";
+import { parseQuantity } from "../kubernetes/quantity/parse.ts";
+import { isZero, newQuantity, type Quantity, signOf } from "../kubernetes/quantity/quantity.ts";
+import { quantityText } from "../kubernetes/quantity/text.ts";
+import { failure, type Result, success } from "../result.ts";
+
+/** Each signal, and the condition that it causes (upstream signalToNodeCondition). */
+export const CONDITION_OF_SIGNAL = {
+  "memory.available": "MemoryPressure",
+  "allocatableMemory.available": "MemoryPressure",
+  "nodefs.available": "DiskPressure",
+  "nodefs.inodesFree": "DiskPressure",
+  "imagefs.available": "DiskPressure",
+  "imagefs.inodesFree": "DiskPressure",
+  "containerfs.available": "DiskPressure",
+  "containerfs.inodesFree": "DiskPressure",
+  "pid.available": "PIDPressure",
+} as const;
+
+export type Signal = keyof typeof CONDITION_OF_SIGNAL;
+export type PressureCondition = (typeof CONDITION_OF_SIGNAL)[Signal];
+
+/** An amount, or a 32-bit float fraction of the capacity: 10 % is 0.10000000149011612. */
+export type ThresholdValue =
+  { quantity: Quantity; percentage: null } | { quantity: null; percentage: number };
+
+/** Met while less than `value` is available. */
+export interface Threshold {
+  /** Identifies the threshold in stored state. Upstream distinguishes thresholds by the addresses of their parts. */
+  id: string;
+  signal: Signal;
+  value: ThresholdValue;
+  /** 0: a hard threshold. Milliseconds. */
+  gracePeriodMs: number;
+  /** Once met, it stays met until this much more than `value` is available. */
+  minReclaim: ThresholdValue | null;
+}
+
+type Statements = Record<string, string> | null;
+
+/** As in KubeletConfiguration: texts by signal. */
+export interface EvictionSettings {
+  /** With "pods" in it, a hard threshold of memory.available also applies to the pods' memory. */
+  enforceNodeAllocatable?: readonly string[];
+  evictionHard?: Statements;
+  evictionSoft?: Statements;
+  evictionSoftGracePeriod?: Statements;
+  evictionMinimumReclaim?: Statements;
+}
+
+/** Upstream DefaultEvictionHard (Linux). */
+const DEFAULT_EVICTION_HARD = {
+  "memory.available": "100Mi",
+  "nodefs.available": "10%",
+  "nodefs.inodesFree": "5%",
+  "imagefs.available": "15%",
+  "imagefs.inodesFree": "5%",
+};
+
+/** The thresholds that apply: the defaults where none are configured, or where they are to be merged. */
+export function effectiveEvictionHard(
+  evictionHard: Statements,
+  mergeDefaults: boolean,
+): Record<string, string> {
+  if (evictionHard === null) return DEFAULT_EVICTION_HARD;
+  return mergeDefaults ? { ...DEFAULT_EVICTION_HARD, ...evictionHard } : evictionHard;
+}
+
+/**
+ * Upstream ParseThresholdConfig: hard thresholds, soft ones, then those of the pods' memory. Upstream takes the
+ * signals in no order, here they are sorted. Errors are upstream's texts.
+ */
+export function parseThresholds(settings: EvictionSettings): Result<Threshold[]> {
+  const hard = readThresholds(settings.evictionHard);
+  if (!hard.ok) return hard;
+  const soft = readThresholds(settings.evictionSoft);
+  if (!soft.ok) return soft;
+  const gracePeriods = readEach(settings.evictionSoftGracePeriod, readGracePeriod);
+  if (!gracePeriods.ok) return gracePeriods;
+  const minReclaims = readEach(settings.evictionMinimumReclaim, readMinReclaim);
+  if (!minReclaims.ok) return minReclaims;
+  const thresholds: Threshold[] = [];
+  const add = (source: string, signal: Signal, value: ThresholdValue, gracePeriodMs: number) => {
+    const minReclaim = minReclaims.value.get(signal) ?? null;
+    thresholds.push(threshold(source, { signal, value, gracePeriodMs, minReclaim }));
+  };
+  for (const [signal, value] of hard.value) add("hard", signal, value, 0);
+  for (const [signal, value] of soft.value) {
+    const gracePeriodMs = gracePeriods.value.get(signal);
+    if (gracePeriodMs === undefined) {
+      return failure(`grace period must be specified for the soft eviction threshold ${signal}`);
+    }
+    add("soft", signal, value, gracePeriodMs);
+  }
+  if (!settings.enforceNodeAllocatable?.includes("pods")) return success(thresholds);
+  return success([...thresholds, ...copies(thresholds, "memory.available", "allocatableMemory.available")]);
+}
+
+function copies(thresholds: readonly Threshold[], from: Signal, to: Signal): Threshold[] {
+  return thresholds
+    .filter(({ signal, gracePeriodMs }) => signal === from && gracePeriodMs === 0)
+    .map((original) => threshold("copied", { ...original, signal: to }));
+}
+
+/** The ID consists of everything by which upstream distinguishes thresholds. */
+export function threshold(source: string, parts: Omit<Threshold, "id">): Threshold {
+  const { signal, value, gracePeriodMs, minReclaim } = parts;
+  const reclaim = minReclaim ? ` + ${valueText(minReclaim)}` : "";
+  const origin = value.quantity || minReclaim ? `${source} ` : "";
+  return { ...parts, id: `${origin}${signal} < ${valueText(value)}${reclaim} for ${gracePeriodMs} ms` };
+}
+
+function valueText(value: ThresholdValue): string {
+  return value.quantity ? quantityText(value.quantity) : `${value.percentage * 100} %`;
+}
+
+function isSignal(name: string): name is Signal {
+  return Object.hasOwn(CONDITION_OF_SIGNAL, name);
+}
+
+function readEach<T>(
+  statements: Statements | undefined,
+  read: (signal: Signal, text: string) => Result<T>,
+): Result<Map<Signal, T>> {
+  const values = new Map<Signal, T>();
+  for (const name of Object.keys(statements ?? {}).sort()) {
+    if (!isSignal(name)) return failure(`unsupported eviction signal ${name}`);
+    const value = read(name, statements?.[name] ?? "");
+    if (!value.ok) return value;
+    values.set(name, value.value);
+  }
+  return success(values);
+}
+
+/** Upstream parseThresholdStatements. 0% and 100% switch a threshold off. */
+function readThresholds(statements: Statements | undefined): Result<Map<Signal, ThresholdValue>> {
+  const on = Object.entries(statements ?? {}).filter(([name, text]) => !isSignal(name) || !isOff(text));
+  return readEach(Object.fromEntries(on), readThreshold);
+}
+
+const isOff = (text: string): boolean => text === "0%" || text === "100%";
+
+function readThreshold(signal: Signal, text: string): Result<ThresholdValue> {
+  const read = readValue(text);
+  if (!read.ok) return read;
+  const { quantity, percentage } = read.value;
+  if (quantity === null) {
+    if (percentage < 0) return failure(`eviction percentage threshold ${signal} must be >= 0%: ${text}`);
+    if (percentage > 1) return failure(`eviction percentage threshold ${signal} must be <= 100%: ${text}`);
+  } else if (signOf(quantity) < 0 || isZero(quantity)) {
+    return failure(`eviction threshold ${signal} must be positive: ${quantityText(quantity)}`);
+  }
+  return read;
+}
+
+function readMinReclaim(signal: Signal, text: string): Result<ThresholdValue> {
+  const read = readValue(text);
+  if (!read.ok) return read;
+  const { quantity, percentage } = read.value;
+  if (quantity === null && percentage <= 0) {
+    return failure(`eviction percentage minimum reclaim ${signal} must be positive: ${text}`);
+  }
+  if (quantity !== null && signOf(quantity) < 0) {
+    return failure(`negative eviction minimum reclaim specified for ${signal}`);
+  }
+  return read;
+}
+
+function readGracePeriod(_signal: Signal, text: string): Result<number> {
+  const duration = parseDuration(text);
+  if (duration.ok && duration.value < 0)
+    return failure(`invalid eviction grace period specified: ${text}, must be a positive value`);
+  return duration;
+}
+
+/** "10%" or a quantity. */
+function readValue(text: string): Result<ThresholdValue> {
+  if (text.endsWith("%")) {
+    const percent = parseFloat32(text.replace(/%+$/, ""));
+    if (!percent.ok) return percent;
+    return success({ quantity: null, percentage: Math.fround(percent.value / 100) });
+  }
+  const quantity = parseQuantity(text);
+  return quantity.ok ? success({ quantity: quantity.value, percentage: null }) : quantity;
+}
+
+/** Upstream GetThresholdQuantity: the amount that a value stands for, given a capacity in whole units. */
+export function thresholdQuantity(value: ThresholdValue, capacity: Integer): Quantity {
+  if (value.quantity) return value.quantity;
+  return newQuantity(int64(Number(capacity) * value.percentage), "BinarySI");
+}
+
+/** Go's conversion of a float64 to int64 (amd64): what does not fit becomes the smallest one. */
+function int64(value: number): Integer {
+  const whole = Math.trunc(value) + 0;
+  if (Number.isSafeInteger(whole)) return whole;
+  const fits = value >= -(2 ** 63) && value < 2 ** 63;
+  return fits ? BigInt(whole) : MIN_INT64;
+}
+
+/** Upstream compareThresholdValue and hasThreshold: whether two thresholds are the same apart from their reclaim. */
+export function asksTheSame(a: Threshold, b: Threshold): boolean {
+  if (a.signal !== b.signal || a.gracePeriodMs !== b.gracePeriodMs) return false;
+  if (a.value.quantity && b.value.quantity)
+    return compareQuantities(a.value.quantity, b.value.quantity) === 0;
+  return a.value.percentage !== null && a.value.percentage === b.value.percentage;
+}
+
+// Derives pressure conditions from eviction signals over time (eviction.Manager's synchronize). Evicts nothing.
 
 /** Bytes, inodes or PIDs, as in a report's vitals. A signal that was not observed is absent. */
 export type Observations = {

@@ -1,6 +1,6 @@
 // Records an event when an eviction threshold is met and its grace period is over. Changes no field of the Node, and
 // reclaims nothing.
-import type { Signal, Threshold } from "../resources/eviction-thresholds.ts";
+import type { Signal, Threshold } from "../resources/eviction.ts";
 import type { RecordEvent, Setter } from "./setter.ts";
 
 /** The resource that the last run found wanting; null in a kubelet that has just started. The caller keeps it. */

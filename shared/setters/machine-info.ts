@@ -10,7 +10,7 @@ import {
 import { isExtendedResourceName, isHugePageResourceName } from "../kubernetes/resource-names.ts";
 import { type Quantities, resourceListQuantities, resourceListText } from "../kubernetes/resource-list.ts";
 import type { ResourceList } from "../kubernetes/types.ts";
-import { capacityQuantities, type MachineInfo } from "../resources/machine-capacity.ts";
+import { capacityQuantities, type MachineInfo } from "../resources/allocatable.ts";
 import { nodeInfoOf, setNodeInfo } from "./node-info.ts";
 import type { DraftNode, RecordEvent, Setter } from "./setter.ts";
 import type { Result } from "../result.ts";

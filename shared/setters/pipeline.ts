@@ -2,7 +2,7 @@
 import type { Ip } from "../kubernetes/ip.ts";
 import type { Quantities } from "../kubernetes/resource-list.ts";
 import type { NodeAddress, NodeStatus } from "../kubernetes/types.ts";
-import type { MachineInfo } from "../resources/machine-capacity.ts";
+import type { MachineInfo } from "../resources/allocatable.ts";
 import { contained, type CustomSetter, type CustomSources } from "./custom.ts";
 import { daemonEndpoints } from "./daemon-endpoints.ts";
 import { diskPressureCondition } from "./disk-pressure.ts";

@@ -14,7 +14,7 @@ import {
   KEEP_TERMINATED_POD_VOLUMES_ANNOTATION,
   UNSCHEDULABLE_TAINT,
 } from "../../shared/node/initial-node.ts";
-import { ROLES_ANNOTATION } from "../../shared/node/own-labels.ts";
+import { ROLES_ANNOTATION, TOKEN_LABELS_ANNOTATION } from "../../shared/node/own-labels.ts";
 import {
   CORDONED_ANNOTATION,
   DEPLOYMENT_LABEL,
@@ -26,7 +26,6 @@ import {
   QUEUE_LABEL,
   QUEUE_REGION,
 } from "../../shared/node/ownership.ts";
-import { TOKEN_LABELS_ANNOTATION } from "../../shared/node/token-labels.ts";
 
 export type PartKind = "label" | "annotation" | "taint" | "condition";
 

@@ -4,10 +4,9 @@ import type { Vitals } from "../../shared/protocol/report.ts";
 import { NOTHING_REMEMBERED } from "../../shared/from-report/reported-status.ts";
 import { reportedInitialNode } from "../../shared/from-report/reported-node.ts";
 import type { DraftNode } from "../../shared/setters/setter.ts";
-import { cordon } from "../../shared/node/bystander.ts";
+import { cordon, ownSetters } from "../../shared/node/bystander.ts";
 import { QUEUE_LABEL } from "../../shared/node/ownership.ts";
 import { setNodeStatus } from "../../shared/node/update-node.ts";
-import { ownSetters } from "../../worker/tick/own-setters.ts";
 
 /** `old`: as before the remedies. The others have all remedies but one, or one more. */
 export type Kind = "ours" | "old" | "old without a zone" | "pass over" | "unschedulable" | "without a queue";

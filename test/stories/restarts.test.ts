@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { Event } from "../../shared/kubernetes/types.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
-import { FRESH_EVENTS } from "../../worker/tick/fresh-events.ts";
+import { FRESH_EVENTS } from "../../worker/tick/budgets.ts";
 import { enrolled, facts, HEALTHY, kube, shimOf } from "../worker/support/machine.ts";
 import { shift } from "../worker/support/clock.ts";
 

@@ -5,7 +5,7 @@ import { expanded } from "../../shared/quiet/heartbeat-vitals.ts";
 import { isQuiet } from "../../shared/quiet/quiet.ts";
 import { type HeldOrder, isOver } from "./held-order.ts";
 
-/** However often a machine sends heartbeats: twelve of a minute's requests are for its lease (tick/request-budget.ts). */
+/** However often a machine sends heartbeats: twelve of a minute's requests are for its lease (tick/budgets.ts). */
 export const LEAST_RENEWAL_MS = 4500;
 
 /** What was said last to a socket whose heartbeats are taken. Times are milliseconds since 1970. */

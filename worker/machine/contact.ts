@@ -2,7 +2,7 @@
 // not set up. Adds a line of history when that changes, and no row when it does not.
 import { returnText, type BootAndProcess } from "../../shared/fleet/return.ts";
 import type { Report } from "../../shared/protocol/report.ts";
-import { isOtherSkew, MAX_SKEW_MS } from "../../shared/quiet/clock-skew.ts";
+import { isOtherSkew, MAX_SKEW_MS } from "../../shared/quiet/quiet.ts";
 import { noteLapse } from "../tick/own-node.ts";
 import type { NodeRecordStore } from "../storage/records.ts";
 import type { Stored } from "../storage/journal.ts";

@@ -1,7 +1,7 @@
 // What this object knows of its machine, for the fleet index: gathered from the records. Decides and writes nothing.
 import type { KnownMachine } from "../../shared/fleet/summarize.ts";
 import type { Enrolment } from "../storage/records.ts";
-import { leftOutMessage } from "../tick/left-out.ts";
+import { leftOutMessage } from "../tick/parts.ts";
 import { isRegisteredReady, lastPhase } from "../tick/phase.ts";
 import { hasReported } from "./contact.ts";
 import type { MachineState } from "./machine-state.ts";

@@ -2,9 +2,8 @@
 import { fieldOwners } from "../../shared/kubernetes/managed-fields.ts";
 import type { Node, Taint } from "../../shared/kubernetes/types.ts";
 import { isSameTaint } from "../../shared/node/initial-node.ts";
-import { isOfCondition } from "../../shared/node/others-marks.ts";
+import { everSaid, isOfCondition, type SaidTaints } from "../../shared/node/taints.ts";
 import { FACTS_ONLY_TAINT } from "../../shared/node/ownership.ts";
-import { everSaid, type SaidTaints } from "../../shared/node/said-taints.ts";
 import type { ShownManagers } from "../../shared/protocol/operator-answers.ts";
 import { fieldManagerOf } from "../kube/connect.ts";
 

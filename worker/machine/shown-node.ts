@@ -1,6 +1,6 @@
 // All that a machine's object knows of its machine, as an operator is shown it. Asks and changes nothing.
 import { kubeletsAllocatable } from "../../shared/from-report/reported-node.ts";
-import { effectiveEvictionHard } from "../../shared/resources/eviction-thresholds.ts";
+import { effectiveEvictionHard } from "../../shared/resources/eviction.ts";
 import type { WholeNode } from "../../shared/protocol/operator-answers.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import { isRegisteredReady, lastPhase } from "../tick/phase.ts";

@@ -2,7 +2,7 @@
 // What fails is repeated by the alarm for as long as an order may last. Renews nothing.
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
 import { registeredUid } from "../tick/own-node.ts";
-import { touchLease } from "../tick/touch-lease.ts";
+import { touchLease } from "../tick/lease.ts";
 import type { MachineState } from "./machine-state.ts";
 import type { Upkeep } from "./upkeep.ts";
 

@@ -16,7 +16,7 @@ import { type Allowance, allowanceAt } from "../storage/allowance.ts";
 import type { Enrolment, RequestsLeft } from "../storage/records.ts";
 import type { TickInput, TickMemory, TickOutcome } from "../tick/context.ts";
 import { isReady, lastPhase, recordPhase } from "../tick/phase.ts";
-import { REMOVAL_REQUESTS, RequestBudget } from "../tick/request-budget.ts";
+import { REMOVAL_REQUESTS, RequestBudget } from "../tick/budgets.ts";
 import { lentLease } from "../tick/lease.ts";
 import { tick, tickOnNotice } from "../tick/tick.ts";
 import { type UpkeepMemory, withoutFacts } from "./baton.ts";

@@ -5,14 +5,12 @@ import type { HeartbeatState } from "../../shared/node/heartbeat.ts";
 import type { Phase } from "../../shared/protocol/answers.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Report } from "../../shared/protocol/report.ts";
-import type { WrittenParts } from "../../shared/node/put-back.ts";
+import type { WrittenParts } from "../../shared/node/parts.ts";
 import type { NodeMarks } from "../../shared/node/own-labels.ts";
 import type { Environment, RegisterAgain } from "../env.ts";
 import type { TokenSource } from "../kube/held-token.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
-import type { ApiError } from "../../shared/kubernetes/api-error.ts";
-import type { RequestBudget } from "./request-budget.ts";
-import type { StatusBudget } from "./status-budget.ts";
+import type { BackOff, RequestBudget, StatusBudget } from "./budgets.ts";
 import type { MachineLog } from "../log.ts";
 import type { Journal } from "../storage/journal.ts";
 import type { Enrolment, LostPhase, NodeRecordStore } from "../storage/records.ts";
@@ -22,15 +20,6 @@ export interface Loss {
   phase: LostPhase;
   /** For the log, history and an event. */
   reason: string;
-}
-
-/** Of a step that the apiserver failed. */
-export interface BackOff {
-  error: ApiError;
-  /** How often it may be tried again, as of `atMs` (milliseconds since 1970); one more comes every `everyMs`. */
-  tries: number;
-  atMs: number;
-  everyMs: number;
 }
 
 /** What a tick remembers for the next one, and an eviction may lose. */

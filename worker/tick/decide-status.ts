@@ -1,22 +1,33 @@
 // Decides what a Node's status should be: runs the setters over a Node, by the machine's last report. Sends nothing.
-import type { ReportedMemory } from "../../shared/from-report/reported-status.ts";
 import { reportedEvents, reportedSetters } from "../../shared/from-report/reported-node.ts";
-import type { Node } from "../../shared/kubernetes/types.ts";
-import { overDecisions } from "../../shared/node/decided.ts";
-import { type NodeUpdate, updateNode } from "../../shared/node/update-node.ts";
-import type { OccurredEvent } from "../storage/outbox.ts";
-import type { Setter } from "../../shared/setters/setter.ts";
-import { leaveOthers, type OthersParts } from "../../shared/node/leave-others.ts";
-import { type HeldBack, holdBack } from "../../shared/node/put-back.ts";
+import { NOTHING_REMEMBERED, type ReportedMemory } from "../../shared/from-report/reported-status.ts";
 import { withinGrant } from "../../shared/from-report/within-grant.ts";
-import { asKubelets, isBystander, kubeletsView } from "../../shared/node/bystander.ts";
-import { grantHolder, imagesLeftOut, movedLabels, recordLeftOut } from "./left-out.ts";
+import type { Node } from "../../shared/kubernetes/types.ts";
+import {
+  asKubelets,
+  formOf,
+  isBystander,
+  kubeletsView,
+  type NodeForm,
+  ownSetters,
+} from "../../shared/node/bystander.ts";
+import { overDecisions } from "../../shared/node/decided.ts";
+import { type HeldBack, holdBack, leaveOthers, type OthersParts } from "../../shared/node/parts.ts";
+import { type NodeUpdate, updateNode } from "../../shared/node/update-node.ts";
+import { type Result, success } from "../../shared/result.ts";
+import type { Setter } from "../../shared/setters/setter.ts";
+import { fieldManagerOf } from "../kube/connect.ts";
+import type { OccurredEvent } from "../storage/outbox.ts";
 import type { TickContext } from "./context.ts";
-import { isNewPodCIDR, recordPodCIDR } from "./pod-cidr.ts";
-import { recordHeldBack, recordOthers, writtenParts } from "./part-conflicts.ts";
-import { formNow } from "./node-form.ts";
-import { ownSetters } from "./own-setters.ts";
-import { recalledMemory, storedMemory } from "./setter-memory.ts";
+import {
+  grantHolder,
+  imagesLeftOut,
+  movedLabels,
+  recordHeldBack,
+  recordLeftOut,
+  recordOthers,
+  writtenParts,
+} from "./parts.ts";
 
 /** What a decision starts from: the last known Node, or the decision before it. */
 export interface DecisionBasis {
@@ -134,4 +145,87 @@ export function lastHeartbeatMs(node: Node): number {
     lastHeartbeatTime ? Date.parse(lastHeartbeatTime) : 0,
   );
   return Math.max(0, ...heartbeats);
+}
+
+// Converts what the setters remember between SQLite and the tick, so that a lasting pressure changes no row with every
+// report. Decides nothing.
+
+/** Stands in SQLite for the time of the last report. */
+const MET_AT_LAST_REPORT = Number.MAX_SAFE_INTEGER;
+
+/** For SQLite. `nowMs` is when the setters ran: a threshold that was met then is stored without its time. */
+function storedMemory(memory: ReportedMemory, nowMs: number): ReportedMemory {
+  return withMetTimes(memory, (at) => (at === nowMs ? MET_AT_LAST_REPORT : at));
+}
+
+/** From SQLite; setters may change the result. `lastContactMs` is the time of the last report. */
+function recalledMemory(stored: ReportedMemory | undefined, lastContactMs: number): ReportedMemory {
+  return withMetTimes(structuredClone({ ...NOTHING_REMEMBERED, ...stored }), (at) =>
+    Math.min(at, lastContactMs),
+  );
+}
+
+function withMetTimes(memory: ReportedMemory, change: (atMs: number) => number): ReportedMemory {
+  const times = Object.entries(memory.eviction.lastMetAt).map(([condition, at]) => [condition, change(at)]);
+  return { ...memory, eviction: { ...memory.eviction, lastMetAt: Object.fromEntries(times) } };
+}
+
+// Remembers the range of pods that the cluster has given the Node, and writes history when it changes. Nothing here uses
+// it: where a CNI plugin or a router of the machine's does, its operator sees when the range was another one.
+
+/** Upstream Kubelet.updatePodCIDR, for a Node that has a range: is it new? Stores nothing. */
+function isNewPodCIDR({ records }: Pick<TickContext, "records">, podCIDRs: string): Result<boolean> {
+  return success(podCIDRs !== records.get("podCIDRs"));
+}
+
+/** Call it with each decision. A Node without a range keeps what is remembered, as a kubelet does. */
+function recordPodCIDR(
+  { records, journal }: Pick<TickContext, "records" | "journal">,
+  { spec }: Node,
+  nowMs: number,
+): void {
+  const podCIDRs = (spec?.podCIDRs ?? []).join(",");
+  const before = records.get("podCIDRs");
+  if (podCIDRs === "" || podCIDRs === before) return;
+  records.put("podCIDRs", podCIDRs);
+  journal.note("address", `pod CIDR: ${before === undefined ? "" : `${before} → `}${podCIDRs}`, nowMs);
+}
+
+// Decides which labels a machine's Node gets, and when they may change. The fleet index gives each machine its turn, so
+// that a new Worker does not write all Nodes at once.
+
+type Context = Pick<TickContext, "deployment" | "enrolment" | "marks" | "nowMs" | "records">;
+
+/** Returns the form of a new Node. */
+export function wantedForm({ marks }: Pick<Context, "marks">): NodeForm {
+  return marks.keepsTopologyLabels ? "both" : "moved";
+}
+
+/** Returns the form that the Node gets with this decision: the one that it has, until the machine's turn. */
+export function formNow(context: Context, original: Node): NodeForm {
+  const { records, nowMs } = context;
+  const change = changeOf(context, original);
+  if (change === null) return wantedForm(context);
+  const turn = records.get("formTurn");
+  return turn && nowMs() >= turn.atMs ? wantedForm(context) : change.from;
+}
+
+/** Asks for a turn once if the Node has to change. An index that does not answer is asked with the next report. */
+export async function takeTurn(context: Context & Pick<TickContext, "formTurn">): Promise<void> {
+  const { records, nowMs } = context;
+  const known = records.get("node")?.node;
+  const turn = records.get("formTurn");
+  const isDue = known !== undefined && changeOf(context, known) !== null;
+  if (!isDue && turn) records.remove("formTurn");
+  if (!isDue || turn) return;
+  const waitMs = await context.formTurn();
+  if (waitMs !== null) records.put("formTurn", { atMs: nowMs() + waitMs });
+}
+
+/** Returns null if the Node has the wanted form or none, or if it is for pods. */
+function changeOf(context: Context, node: Node): { from: NodeForm } | null {
+  const { deployment, enrolment } = context;
+  if (!isBystander(node, enrolment.withoutFactsOnlyTaint)) return null;
+  const from = formOf(node, fieldManagerOf(deployment));
+  return from === null || from === wantedForm(context) ? null : { from };
 }

@@ -1,21 +1,28 @@
 // Renews a Node's lease when a fresh report comes: by one PUT while the object is warm, with a GET first after an
 // eviction.
-import type { HeartbeatState } from "../../shared/node/heartbeat.ts";
-import { type ApiError, type ApiResult, isNotFound } from "../../shared/kubernetes/api-error.ts";
+import { type ApiError, type ApiResult, isConflict, isNotFound } from "../../shared/kubernetes/api-error.ts";
 import type { LeaseClient } from "../../shared/kubernetes/client.ts";
 import { parseMicroTime } from "../../shared/kubernetes/micro-time.ts";
 import type { Lease } from "../../shared/kubernetes/types.ts";
+import type { HeartbeatState } from "../../shared/node/heartbeat.ts";
 import { type LeaseSteps, nextRenewTime, NODE_LEASE_NAMESPACE, syncLease } from "../../shared/node/lease.ts";
 import { OWNER_ANNOTATION } from "../../shared/node/ownership.ts";
-import { readLease } from "./claim.ts";
-import type { KubeClient } from "../kube/kube-client.ts";
-import { distrustKnownNode, noteLapse, readOwnNode, registeredUid } from "./own-node.ts";
-import { awaySinceMs } from "./phase.ts";
-import { repeatedHeartbeatFailure } from "./heartbeat-failures.ts";
-import type { TickContext, TickMemory } from "./context.ts";
-import { backOffAfter, errorMeanwhile } from "./back-off.ts";
-import { budgetText, emptyBudget, isFull, parseBudget, type StatusBudget } from "./status-budget.ts";
+import { reportIntervalMs } from "../../shared/protocol/settings.ts";
 import { success } from "../../shared/result.ts";
+import type { KubeClient } from "../kube/kube-client.ts";
+import {
+  backOffAfter,
+  budgetText,
+  emptyBudget,
+  errorMeanwhile,
+  isFull,
+  parseBudget,
+  repeatedHeartbeatFailure,
+  type StatusBudget,
+} from "./budgets.ts";
+import type { TickContext, TickMemory } from "./context.ts";
+import { distrustKnownNode, noteLapse, readLease, readOwnNode, registeredUid } from "./own-node.ts";
+import { awaySinceMs } from "./phase.ts";
 
 export interface Renewal {
   renewed: boolean;
@@ -63,7 +70,13 @@ export async function renewLease(context: TickContext, deadlineMs: number): Prom
   const synced = await syncLease(leaseSteps(context, withFirstAnswer(client, found), kube), inMemory);
   memory.lease = synced.latest;
   if (synced.renewed) memory.renewedAtMs = nowMs();
-  memory.leaseBackOff = backOffAfter(memory.leaseBackOff, synced.renewed ? null : synced.error, context);
+  memory.leaseBackOff = backOffAfter(
+    memory.leaseBackOff,
+    synced.renewed ? null : synced.error,
+    reportIntervalMs(facts.settings),
+    nowMs(),
+    context.random,
+  );
   if (synced.error && !synced.renewed) context.log("lease not renewed", synced.error);
   const contact = contactBefore(last.renewedAtMs, isFresh(), nowMs());
   return { renewed: synced.renewed, error: synced.error, ...contact };
@@ -258,4 +271,43 @@ function statusReportOf(lease: Lease | null): HeartbeatState | undefined {
 
 function isOwnedBy({ metadata }: Lease, uid: string | undefined): boolean {
   return uid !== undefined && (metadata?.ownerReferences ?? []).some((owner) => owner.uid === uid);
+}
+
+// Writes a Node's lease without renewing it, so that whoever has its last version cannot write it any more.
+
+/** A PUT that changes nothing leaves the version as it is. */
+const TOUCHED_ANNOTATION = "rollcall.dev/recalled";
+/** Who is to be kept from it may write it between our GET and our PUT, and not more often than every few seconds. */
+const TRIES = 4;
+
+/** `uid`: of the Node; the lease of another one is left alone. False: somebody may still be able to write it. */
+export async function touchLease(
+  client: Pick<KubeClient, "getLease" | "updateLease">,
+  name: string,
+  uid: string | undefined,
+  nowMs: number,
+): Promise<boolean> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const outcome = await touchOnce(client, name, uid, nowMs);
+    if (outcome !== "conflict") return outcome === "touched";
+  }
+  return false;
+}
+
+async function touchOnce(
+  client: Pick<KubeClient, "getLease" | "updateLease">,
+  name: string,
+  uid: string | undefined,
+  nowMs: number,
+): Promise<"touched" | "conflict" | "failed"> {
+  const found = await client.getLease(NODE_LEASE_NAMESPACE, name);
+  // Nobody creates one under an order.
+  if (!found.ok) return isNotFound(found.error) ? "touched" : "failed";
+  const { metadata } = found.value;
+  const isOurs = (metadata?.ownerReferences ?? []).some((owner) => owner.uid === uid);
+  if (!isOurs || !metadata?.resourceVersion) return "touched";
+  const annotations = { ...metadata.annotations, [TOUCHED_ANNOTATION]: new Date(nowMs).toISOString() };
+  const written = await client.updateLease({ ...found.value, metadata: { ...metadata, annotations } });
+  if (written.ok) return "touched";
+  return isConflict(written.error) ? "conflict" : "failed";
 }

@@ -3,23 +3,29 @@
 import {
   FIRST_REGISTRATION_DELAY_MS,
   nextRegistrationDelayMs,
-  registerExisting,
   type RegisteredNode,
+  registerExisting,
   type Registration,
   tryRegister,
+  updateDefaultLabels,
 } from "../../shared/node/registration.ts";
 import type { Phase } from "../../shared/protocol/answers.ts";
-import { asKubelets, bystander, cordon, isBystander, kubeletsView } from "../../shared/node/bystander.ts";
-import { leaveOthers } from "../../shared/node/leave-others.ts";
+import {
+  asKubelets,
+  bystander,
+  cordon,
+  isBystander,
+  kubeletsView,
+  ownSetters,
+} from "../../shared/node/bystander.ts";
+import { leaveOthers } from "../../shared/node/parts.ts";
 import { isSameTaint, UNSCHEDULABLE_TAINT } from "../../shared/node/initial-node.ts";
-import { keepOthersMarks } from "../../shared/node/others-marks.ts";
+import { everSaid, keepOthersMarks, saidTaints } from "../../shared/node/taints.ts";
 import { OWNER_ANNOTATION, ownershipFault } from "../../shared/node/ownership.ts";
 import { reportedInitialNode } from "../../shared/from-report/reported-node.ts";
 import { calculateDelayMs } from "../../shared/node/heartbeat.ts";
 import { type DecidedCondition, decidedConditions, overDecisions } from "../../shared/node/decided.ts";
-import { everSaid, saidTaints } from "../../shared/node/said-taints.ts";
-import { startEvents } from "../../shared/events/start-events.ts";
-import { updateDefaultLabels } from "../../shared/node/reconcile.ts";
+import { startEvents } from "../../shared/events/events.ts";
 import { setNodeStatus } from "../../shared/node/update-node.ts";
 import { recordNodeStatusEvent } from "../../shared/setters/record-node-status-event.ts";
 import type { DraftNode } from "../../shared/setters/setter.ts";
@@ -27,22 +33,23 @@ import type { OccurredEvent } from "../storage/outbox.ts";
 import { NOTHING_REMEMBERED } from "../../shared/from-report/reported-status.ts";
 import type { Node, Taint } from "../../shared/kubernetes/types.ts";
 import { withinGrant } from "../../shared/from-report/within-grant.ts";
-import { grantHolder, recordLeftOut } from "./left-out.ts";
-import { claimingClient } from "./claim.ts";
+import { forgetWritten, grantHolder, recordLeftOut } from "./parts.ts";
+import { claimingClient, isNodeMissing, recordLoss } from "./own-node.ts";
 import type { Journal } from "../storage/journal.ts";
 import type { Allowance } from "../storage/allowance.ts";
 import type { NodeRecordStore } from "../storage/records.ts";
-import { forgetWritten } from "./part-conflicts.ts";
-import { formNow, wantedForm } from "./node-form.ts";
-import { isNodeMissing, recordLoss } from "./own-node.ts";
-import { ownSetters } from "./own-setters.ts";
+import { formNow, wantedForm } from "./decide-status.ts";
 import { AGAIN_WHEN_READY, staysDeleted, wasReady } from "./register-again.ts";
 import { reportIntervalMs } from "../../shared/protocol/settings.ts";
 import { budgetInLease } from "./lease.ts";
-import { spendFreshEvents } from "./fresh-events.ts";
-import { spendRegistration } from "./registration-budget.ts";
-import { MAX_NODE_BYTES, sizeOf, spendAnyway } from "./status-budget.ts";
-import { REGISTRATION_REQUESTS } from "./request-budget.ts";
+import {
+  MAX_NODE_BYTES,
+  REGISTRATION_REQUESTS,
+  sizeOf,
+  spendAnyway,
+  spendFreshEvents,
+  spendRegistration,
+} from "./budgets.ts";
 import type { TickContext } from "./context.ts";
 import { isReady, phaseOf, recordPhase, refusalMessage } from "./phase.ts";
 import { type Result, success } from "../../shared/result.ts";

@@ -1,33 +1,40 @@
 // Writes a Node's status when it changed or a periodic write is due: the kubelet's updateNodeStatus over the last known
 // Node.
 import type { ApiError } from "../../shared/kubernetes/api-error.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../shared/kubernetes/json.ts";
+import type { Node } from "../../shared/kubernetes/types.ts";
+import { decidedConditions } from "../../shared/node/decided.ts";
 import {
   type Heartbeat,
   type HeartbeatState,
   isUpdateStatusPeriodExpired,
   updateNodeStatus,
 } from "../../shared/node/heartbeat.ts";
-import type { Node } from "../../shared/kubernetes/types.ts";
 import type { NodeUpdate } from "../../shared/node/update-node.ts";
-import { decidedConditions } from "../../shared/node/decided.ts";
-import { backOffAfter, errorMeanwhile } from "./back-off.ts";
-import { repeatedHeartbeatFailure } from "./heartbeat-failures.ts";
-import { isContestable, ofVersion } from "./contested.ts";
-import type { Renewal } from "./lease.ts";
-import { distrustKnownNode, readOwnNode } from "./own-node.ts";
+import { reportIntervalMs } from "../../shared/protocol/settings.ts";
+import { type Failure, failure, type Result, success } from "../../shared/result.ts";
 import {
-  type DecisionBasis,
+  backOffAfter,
+  errorMeanwhile,
+  isUrgent,
+  MAX_NODE_BYTES,
+  repeatedHeartbeatFailure,
+  sizeOf,
+  spendWrite,
+  STATUS_REQUESTS,
+} from "./budgets.ts";
+import type { TickContext } from "./context.ts";
+import {
   decideStatus,
+  type DecisionBasis,
   firstBasis,
   lastHeartbeatMs,
   recordDecision,
   type StatusDecision,
 } from "./decide-status.ts";
-import { recordWritten } from "./part-conflicts.ts";
-import { STATUS_REQUESTS } from "./request-budget.ts";
-import { isUrgent, MAX_NODE_BYTES, sizeOf, spendWrite } from "./status-budget.ts";
-import type { TickContext } from "./context.ts";
-import { type Failure, failure, type Result, success } from "../../shared/result.ts";
+import type { Renewal } from "./lease.ts";
+import { distrustKnownNode, readOwnNode } from "./own-node.ts";
+import { recordWritten } from "./parts.ts";
 
 /**
  * Starts from the last known Node while that can be relied on: the lease was renewed all the time (else the node
@@ -91,10 +98,14 @@ export async function writeStatus(
     state,
   );
   memory.status = state;
-  memory.statusBackOff = backOffAfter(memory.statusBackOff, written.ok ? null : written.error, context);
+  memory.statusBackOff = nextBackOff(context, written.ok ? null : written.error);
   if (!written.ok) return failed(context, last.original, written.error);
   remember(context, known.node, written.value, state);
   return success(null);
+}
+
+function nextBackOff({ memory, facts, nowMs, random }: TickContext, error: ApiError | null) {
+  return backOffAfter(memory.statusBackOff, error, reportIntervalMs(facts.settings), nowMs(), random);
 }
 
 /** Is it time to write the whole status, whether or not it has changed? */
@@ -222,4 +233,30 @@ function heartbeatState(known: HeartbeatState, nowMs: number): HeartbeatState {
     lastStatusReportTimeMs: lastMs !== null && lastMs > nowMs ? null : lastMs,
     delayAfterNodeStatusChangeMs,
   };
+}
+
+// Which writes of a status may touch what somebody else has set meanwhile: those go to the Node that was decided about, or
+// conflict, so that the next try reads what is there and leaves it. The kubelet's own conditions are nobody else's.
+
+const OWN_CONDITIONS = new Set<unknown>(["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"]);
+
+/** `patch`: of a Node's status. */
+export function isContestable({ metadata, status, spec }: JsonObject): boolean {
+  const { labels, annotations } = objectOf(metadata);
+  const { capacity, allocatable, addresses, conditions } = objectOf(status);
+  if (labels ?? annotations ?? spec ?? capacity ?? allocatable ?? addresses) return true;
+  return (
+    Array.isArray(conditions) &&
+    conditions.some((condition) => !OWN_CONDITIONS.has(objectOf(condition)["type"]))
+  );
+}
+
+/** The patch with a precondition: the Node's version. Without one, as a kubelet's. */
+export function ofVersion(patch: JsonObject, resourceVersion: string | undefined): JsonObject {
+  if (resourceVersion === undefined) return patch;
+  return { ...patch, metadata: { ...objectOf(patch["metadata"]), resourceVersion } };
+}
+
+function objectOf(value: Json | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
 }

@@ -1,8 +1,7 @@
 // What the admission policies of infra/rbac refuse the Worker's account, and what they let it do. Data only: every
 // request is a dry run against the fixtures.
 import type { Lease, Node } from "../../../shared/kubernetes/types.ts";
-import { adoptionPatch } from "../../../shared/node/adoption.ts";
-import { MOVED_LABELS, QUEUE_LABEL, QUEUE_REGION } from "../../../shared/node/ownership.ts";
+import { adoptionPatch, MOVED_LABELS, QUEUE_LABEL, QUEUE_REGION } from "../../../shared/node/ownership.ts";
 import type { Sent } from "../../infra/local/apiserver/test-server.ts";
 
 const NODES = "/api/v1/nodes";

@@ -14,7 +14,7 @@ import { labelValue } from "../../../shared/protocol/schema.ts";
 import { validateNodeLabels } from "../../../shared/kubernetes/labels.ts";
 import { canonicalJson } from "../../../shared/protocol/digest.ts";
 import { LIMITS } from "../../../shared/protocol/limits.ts";
-import { asKubelets } from "../../../shared/node/bystander.ts";
+import { asKubelets, ownSetters } from "../../../shared/node/bystander.ts";
 import { OWNER_ANNOTATION, ownershipFault } from "../../../shared/node/ownership.ts";
 import { type Grant, tokenRequestSchema } from "../../../shared/protocol/join-tokens.ts";
 import type { ApiResult } from "../../../shared/kubernetes/api-error.ts";
@@ -24,7 +24,7 @@ import { tryRegister } from "../../../shared/node/registration.ts";
 import { NOTHING_REMEMBERED, type ReportedStatus } from "../../../shared/from-report/reported-status.ts";
 import { setNodeStatus, updateNode } from "../../../shared/node/update-node.ts";
 import { kubeClient } from "../../../worker/kube/kube-client.ts";
-import { ownSetters } from "../../../worker/tick/own-setters.ts";
+
 import type { TestServer } from "../../infra/local/apiserver/test-server.ts";
 import { anyOf, type Hints } from "./any-value.ts";
 import { success } from "../../../shared/result.ts";

@@ -5,7 +5,7 @@ import { reportedInitialNode, reportedSetters } from "../../../shared/from-repor
 import { NOTHING_REMEMBERED } from "../../../shared/from-report/reported-status.ts";
 import { withinGrant } from "../../../shared/from-report/within-grant.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
-import { leaveOthers } from "../../../shared/node/leave-others.ts";
+import { leaveOthers } from "../../../shared/node/parts.ts";
 import { updateNode } from "../../../shared/node/update-node.ts";
 import { type Facts, factsSchema } from "../../../shared/protocol/facts.ts";
 import type { Grant } from "../../../shared/protocol/join-tokens.ts";

@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Node, NodeStatus, Taint } from "../../../shared/kubernetes/types.ts";
-import { adoptionPatch } from "../../../shared/node/adoption.ts";
+import { adoptionPatch, FACTS_ONLY_TAINT, MOVED_LABELS } from "../../../shared/node/ownership.ts";
 import {
   asKubelets,
   bystander,
@@ -12,8 +12,7 @@ import {
   kubeletsView,
   type NodeForm,
 } from "../../../shared/node/bystander.ts";
-import { leaveOthers } from "../../../shared/node/leave-others.ts";
-import { FACTS_ONLY_TAINT, MOVED_LABELS } from "../../../shared/node/ownership.ts";
+import { leaveOthers } from "../../../shared/node/parts.ts";
 import { NODE_LABELS_ANNOTATION } from "../../../shared/setters/fact-labels.ts";
 import type { DraftNode } from "../../../shared/setters/setter.ts";
 

@@ -3,13 +3,13 @@ import {
   nodeAllocatableReservation,
   parseReserved,
   validateNodeAllocatable,
+  withReservedCpus,
 } from "../../../shared/resources/allocatable.ts";
 import { subtractQuantities } from "../../../shared/kubernetes/quantity/arithmetic.ts";
 import { quantityText } from "../../../shared/kubernetes/quantity/text.ts";
 import { zeroQuantity } from "../../../shared/kubernetes/quantity/quantity.ts";
-import { parseThresholds } from "../../../shared/resources/eviction-thresholds.ts";
+import { parseThresholds } from "../../../shared/resources/eviction.ts";
 import { resourceListQuantities, resourceListText } from "../../../shared/kubernetes/resource-list.ts";
-import { withReservedCpus } from "../../../shared/resources/reserved-cpus.ts";
 import { failure, success, valueOr } from "../../../shared/result.ts";
 
 const reservations = {

@@ -4,12 +4,10 @@ import { withContainerFsThresholds } from "../../vectors/upstream/eviction-files
 import {
   effectiveEvictionHard,
   type EvictionSettings,
-  parseThresholds,
-} from "../../../shared/resources/eviction-thresholds.ts";
-import {
   type EvictionState,
   NO_PRESSURE,
   type Observations,
+  parseThresholds,
   synchronizeEviction,
 } from "../../../shared/resources/eviction.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseThresholds } from "../../../shared/resources/eviction-thresholds.ts";
+import { parseThresholds } from "../../../shared/resources/eviction.ts";
 import { evictionThresholdEvent } from "../../../shared/setters/eviction-threshold-event.ts";
 import { expectOutcome, runSetter } from "./run-setter.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { resourceListQuantities } from "../../../shared/kubernetes/resource-list.ts";
 import type { Node, ResourceList } from "../../../shared/kubernetes/types.ts";
-import type { MachineInfo } from "../../../shared/resources/machine-capacity.ts";
+import type { MachineInfo } from "../../../shared/resources/allocatable.ts";
 import { failure, success } from "../../../shared/result.ts";
 import { machineInfo } from "../../../shared/setters/machine-info.ts";
 import { nodeInfo } from "./node-info.ts";

@@ -5,15 +5,13 @@ import { quantityText } from "../../../shared/kubernetes/quantity/text.ts";
 import { newQuantity } from "../../../shared/kubernetes/quantity/quantity.ts";
 import {
   asksTheSame,
-  parseThresholds,
-  type Threshold,
-  type ThresholdValue,
-} from "../../../shared/resources/eviction-thresholds.ts";
-import {
   type EvictionState,
   NO_PRESSURE,
   type Observations,
+  parseThresholds,
   synchronizeEviction,
+  type Threshold,
+  type ThresholdValue,
 } from "../../../shared/resources/eviction.ts";
 import type { Family, Json } from "../family.ts";
 import { valueOr } from "../../../shared/result.ts";

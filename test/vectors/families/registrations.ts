@@ -7,10 +7,10 @@ import {
   reconcileCMADAnnotation,
   reconcileExtendedResource,
   reconcileHugePageResource,
+  tryRegister,
   updateDefaultLabels,
   updateDefaultResources,
-} from "../../../shared/node/reconcile.ts";
-import { tryRegister } from "../../../shared/node/registration.ts";
+} from "../../../shared/node/registration.ts";
 import type { DraftNode } from "../../../shared/setters/setter.ts";
 import { draftOf } from "../../../shared/node/update-node.ts";
 import { createFakeApiserver } from "../fake-apiserver.ts";

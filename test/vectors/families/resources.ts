@@ -5,6 +5,7 @@ import {
   taintsFlag,
 } from "../upstream/resources.ts";
 import {
+  capacityQuantities,
   nodeAllocatableReservation,
   parseReserved,
   validateNodeAllocatable,
@@ -43,11 +44,10 @@ import {
   parseQuantityJson,
   quantityJson,
 } from "../upstream/quantity.ts";
-import { parseThresholds } from "../../../shared/resources/eviction-thresholds.ts";
+import { parseThresholds } from "../../../shared/resources/eviction.ts";
 import { resourceListQuantities, resourceListText } from "../../../shared/kubernetes/resource-list.ts";
 import { labelKeyErrors, labelValueErrors } from "../../../shared/kubernetes/validation.ts";
 import { isKubeletLabel, parseNodeLabels, validateNodeLabels } from "../../../shared/kubernetes/labels.ts";
-import { capacityQuantities } from "../../../shared/resources/machine-capacity.ts";
 import { getHostname, validateNodeName } from "../../../shared/node/node-name.ts";
 import type { Family, Json } from "../family.ts";
 import { evictions } from "./evictions.ts";

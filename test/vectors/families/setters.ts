@@ -6,8 +6,8 @@ import {
   resourceListText,
 } from "../../../shared/kubernetes/resource-list.ts";
 import type { Node, ResourceList } from "../../../shared/kubernetes/types.ts";
-import type { MachineInfo } from "../../../shared/resources/machine-capacity.ts";
-import { nodeStatusHasChanged } from "../../../shared/node/node-status-changed.ts";
+import type { MachineInfo } from "../../../shared/resources/allocatable.ts";
+import { draftOf, nodeStatusHasChanged } from "../../../shared/node/update-node.ts";
 import { daemonEndpoints } from "../../../shared/setters/daemon-endpoints.ts";
 import { diskPressureCondition } from "../../../shared/setters/disk-pressure.ts";
 import { goRuntime } from "../../../shared/setters/go-runtime.ts";
@@ -27,7 +27,6 @@ import { validateNodeIP } from "../../../shared/setters/validate-node-ip.ts";
 import { versionInfo } from "../../../shared/setters/version-info.ts";
 import { volumeLimits } from "../../../shared/setters/volume-limits.ts";
 import { volumesInUse } from "../../../shared/setters/volumes-in-use.ts";
-import { draftOf } from "../../../shared/node/update-node.ts";
 import type { Family, Json } from "../family.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 

@@ -1,5 +1,5 @@
 // Thresholds of the file system that holds the containers' writable layers, which nobody sets for themselves.
-import { type Signal, type Threshold, threshold } from "../../../shared/resources/eviction-thresholds.ts";
+import { type Signal, type Threshold, threshold } from "../../../shared/resources/eviction.ts";
 
 /**
  * Upstream UpdateContainerFsThresholds: containerfs has the thresholds of imagefs where the runtime keeps images and

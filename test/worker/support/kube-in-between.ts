@@ -6,7 +6,7 @@ import type { Grant } from "../../../shared/protocol/join-tokens.ts";
 import { decidedConditions } from "../../../shared/node/decided.ts";
 import type { Journal } from "../../../worker/storage/journal.ts";
 import type { TickMemory, TickOutcome } from "../../../worker/tick/context.ts";
-import { RequestBudget } from "../../../worker/tick/request-budget.ts";
+import { RequestBudget } from "../../../worker/tick/budgets.ts";
 import { tick } from "../../../worker/tick/tick.ts";
 import { facts, HEALTHY } from "./machine.ts";
 

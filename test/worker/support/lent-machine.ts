@@ -13,7 +13,7 @@ import { type MachineState, openMachineState } from "../../../worker/machine/mac
 import { recordOutage } from "../../../worker/machine/outage.ts";
 import type { TickMemory, TickOutcome } from "../../../worker/tick/context.ts";
 import { recordPhase } from "../../../worker/tick/phase.ts";
-import { RequestBudget } from "../../../worker/tick/request-budget.ts";
+import { RequestBudget } from "../../../worker/tick/budgets.ts";
 import { tick } from "../../../worker/tick/tick.ts";
 import { SmallApiserver } from "./small-apiserver.ts";
 
@@ -84,7 +84,7 @@ export class LentMachine {
   /** All that is stored, and all that the next decision starts from. */
   known(): Record<string, unknown> {
     // What a lease carries is as old as its last renewal by the object. `written` forgets what has stood for ten minutes when
-    // the next report comes: until then it counts for nothing (shared/node/put-back.ts), unless it has a row.
+    // the next report comes: until then it counts for nothing (shared/node/parts.ts), unless it has a row.
     const { lease: _lease, renewedAtMs: _at, budget: _budget, written: _written, ...memory } = this.#memory;
     const rows = (table: string) => this.#sql.exec(`SELECT * FROM ${table} ORDER BY 1`).toArray();
     const records = this.#sql.exec("SELECT key, value FROM records ORDER BY key").toArray();

@@ -8,7 +8,7 @@ import { fieldManagerOf } from "../../../worker/kube/connect.ts";
 import { kubeClient } from "../../../worker/kube/kube-client.ts";
 import type { Journal } from "../../../worker/storage/journal.ts";
 import type { TickContext, TickMemory, TickOutcome } from "../../../worker/tick/context.ts";
-import { RequestBudget } from "../../../worker/tick/request-budget.ts";
+import { RequestBudget } from "../../../worker/tick/budgets.ts";
 import { tick } from "../../../worker/tick/tick.ts";
 import { facts, HEALTHY } from "./facts.ts";
 import { countingRecords } from "./kube-in-between.ts";

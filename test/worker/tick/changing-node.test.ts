@@ -2,8 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { MAX_IMAGE_BYTES } from "../../../shared/from-report/reported-status.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
-import { REGISTRATION_BUDGET } from "../../../worker/tick/registration-budget.ts";
-import { MAX_NODE_BYTES, sizeOf, STATUS_BUDGET } from "../../../worker/tick/status-budget.ts";
+import { MAX_NODE_BYTES, REGISTRATION_BUDGET, sizeOf, STATUS_BUDGET } from "../../../worker/tick/budgets.ts";
 import { HEALTHY } from "../support/facts.ts";
 import { SteppingMachine } from "../support/stepping-machine.ts";
 

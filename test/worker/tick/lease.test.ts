@@ -12,7 +12,7 @@ import {
   renewLease,
 } from "../../../worker/tick/lease.ts";
 import { register } from "../../../worker/tick/registration.ts";
-import { emptyBudget, STATUS_BUDGET } from "../../../worker/tick/status-budget.ts";
+import { emptyBudget, STATUS_BUDGET } from "../../../worker/tick/budgets.ts";
 import { writeStatus } from "../../../worker/tick/status.ts";
 import { statusResponse } from "../support/kube-in-between.ts";
 import { type Kept, NAME, SteppingMachine } from "../support/stepping-machine.ts";

@@ -6,7 +6,7 @@ import { fieldManagerOf } from "../../../worker/kube/connect.ts";
 import type { TickContext } from "../../../worker/tick/context.ts";
 import { renewLease } from "../../../worker/tick/lease.ts";
 import { register } from "../../../worker/tick/registration.ts";
-import { MAX_NODE_BYTES, STATUS_BUDGET } from "../../../worker/tick/status-budget.ts";
+import { MAX_NODE_BYTES, STATUS_BUDGET } from "../../../worker/tick/budgets.ts";
 import { dueInMs, isStatusDue, writeStatus } from "../../../worker/tick/status.ts";
 import { HEALTHY } from "../support/facts.ts";
 import { statusResponse } from "../support/kube-in-between.ts";
