@@ -3,7 +3,7 @@ import { copyFileSync, chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync }
 import { join } from "node:path";
 import { packageVersion } from "../../shared/package-version.ts";
 import { VERSION } from "../../shared/version.ts";
-import { completionScript } from "../operator/completion/scripts.ts";
+import { completionScript } from "../operator/completion.ts";
 import { operatorProgram } from "../operator/program.ts";
 import { type Destination, makeDeb, packNpm } from "./archives.ts";
 import { gzip, settle, writerOf } from "./contents.ts";

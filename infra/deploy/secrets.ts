@@ -3,8 +3,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { failure, type Result, success } from "../../shared/result.ts";
-import { readPrivate, writeNewPrivate } from "../operator/contexts/private-file.ts";
-import { secretText } from "../operator/contexts/secrets.ts";
+import { readPrivate, secretText, writeNewPrivate } from "../operator/contexts/secrets.ts";
 import { fault, type OperatorFault } from "../operator/fault.ts";
 import type { Kubectl } from "./kubectl-run.ts";
 import { tokenCommand } from "./plan-text.ts";

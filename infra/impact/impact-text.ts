@@ -1,6 +1,5 @@
 // A report of rollcall impact for people: what breaks first, and what was not read last.
-import { type Paint, painted, type TerminalScreen } from "../operator/render/screen.ts";
-import { harmless, wrapped } from "../operator/render/text.ts";
+import { harmless, type Paint, painted, type TerminalScreen, wrapped } from "../operator/render/terminal.ts";
 import { counted } from "./checks/objects.ts";
 import type { Finding, Severity } from "./finding.ts";
 import type { ImpactReport } from "./impact.ts";

@@ -2,7 +2,7 @@
 import { mintedTokenSchema } from "../../shared/protocol/operator-answers.ts";
 import { sessionCodeSchema } from "../../shared/protocol/session-answers.ts";
 import { ask, readAnswer, type WorkerConnection } from "../operator/client.ts";
-import { pageLink } from "../operator/page-link.ts";
+import { pageLink } from "../operator/session-commands.ts";
 
 export interface TokenWish {
   names: string;

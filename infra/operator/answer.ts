@@ -1,14 +1,12 @@
 // How each command ends: asks the Worker and prints its answer, or one line that says why not. Knows no command.
 import type { ZodMiniType } from "zod/mini";
-import { PAGE_LIMITS } from "../../shared/protocol/limits.ts";
 import { type Result, success } from "../../shared/result.ts";
 import { ask, type OperatorRequest, readAnswer, type WorkerConnection } from "./client.ts";
-import { connectionOf, type ConnectionFlags } from "./contexts/connection.ts";
+import { type ConnectionFlags, connectionOf } from "./contexts/connection.ts";
 import { EXIT_CODES, fault, type OperatorFault } from "./fault.ts";
 import type { OperatorProgram } from "./operator-program.ts";
-import type { OutputFormat } from "./render/formats.ts";
-import { screenOf } from "./render/screen.ts";
-import { inFormat, type Shown, textOf, type ScreenView } from "./render/shown.ts";
+import { inFormat, type OutputFormat, type ScreenView, type Shown, textOf } from "./render/shown.ts";
+import { screenOf } from "./render/terminal.ts";
 
 export interface Flags extends ConnectionFlags {
   json?: boolean;
@@ -77,42 +75,6 @@ export function viewOf(program: OperatorProgram): ScreenView {
     nowMs: now(),
     isWide: formatOf(program) === "wide",
   };
-}
-
-/** Where the entries of one log are, and how many of them are wanted. */
-export interface LogRequest {
-  /** `/v1/audit?by=machines`: what follows the path is added to its query. */
-  path: string;
-  limit: number;
-  missing?: string;
-  typed?: Record<string, string>;
-}
-
-/** Asks page by page, newest first, and prints the entries together: with -o json as the Worker sent them. */
-export async function answerLog<Entry extends { id: number }>(
-  program: OperatorProgram,
-  { path, limit, ...request }: LogRequest,
-  schema: ZodMiniType<{ entries: Entry[] }>,
-  show: (entries: readonly Entry[]) => Shown,
-): Promise<void> {
-  const connection = connect(program);
-  if (!connection.ok) return fail(program, connection.error);
-  const entries: Entry[] = [];
-  while (entries.length < limit) {
-    const last = entries.at(-1)?.id;
-    const wanted = `limit=${Math.min(limit - entries.length, PAGE_LIMITS.entries)}`;
-    const query = last === undefined ? wanted : `${wanted}&before=${last}`;
-    const answered = await ask(connection.value, {
-      ...request,
-      method: "GET",
-      path: `${path}${path.includes("?") ? "&" : "?"}${query}`,
-    });
-    const page = answered.ok ? readAnswer(schema, answered.value) : answered;
-    if (!page.ok) return fail(program, page.error);
-    if (page.value.entries.length === 0) break;
-    entries.push(...page.value.entries);
-  }
-  await print(program, () => success(show(entries)), { entries });
 }
 
 export function fail({ surroundings: { process } }: OperatorProgram, { reason, says }: OperatorFault): void {

@@ -14,7 +14,7 @@ import { originsSchema } from "../../shared/protocol/operator-answers.ts";
 import { type Result, success } from "../../shared/result.ts";
 import { connect, done, fail, print } from "./answer.ts";
 import { ask, type OperatorRequest, readAnswer, type WorkerConnection } from "./client.ts";
-import { writePrivate } from "./contexts/private-file.ts";
+import { writePrivate } from "./contexts/secrets.ts";
 import { fault, type OperatorFault } from "./fault.ts";
 import type { OperatorProgram } from "./operator-program.ts";
 import { textOf } from "./render/shown.ts";

@@ -1,11 +1,14 @@
 // The operator's side of the Worker's API: one request function, and what went wrong in words that say what to do.
 // Prints nothing.
+import { request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import { gunzipSync } from "node:zlib";
 import * as z from "zod/mini";
+import { abortAfter } from "../../node-shim/base/clock.ts";
 import { faultOf } from "../../node-shim/base/fault.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
 import { type Result, success } from "../../shared/result.ts";
 import { fault, type OperatorFault } from "./fault.ts";
-import { type HttpAnswer, httpRequest } from "./http-request.ts";
 
 export interface WorkerConnection {
   /** The Worker's origin: `https://rollcall.example.com`. */
@@ -137,4 +140,54 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+export const nodePath = (name: string, action = "") => `/v1/nodes/${encodeURIComponent(name)}${action}`;
+
+export const noMachine = (name: string) => `no machine ${name}`;
+
+interface HttpRequest {
+  method: string;
+  headers: Record<string, string>;
+  body?: string;
+  withinMs: number;
+}
+
+interface HttpAnswer {
+  status: number;
+  text: string;
+  etag: string | undefined;
+}
+
+/** Rejects where there is no answer in time, or none at all. */
+function httpRequest(url: string, { method, headers, body, withinMs }: HttpRequest): Promise<HttpAnswer> {
+  const send = url.startsWith("https:") ? requestHttps : requestHttp;
+  const signal = abortAfter(withinMs);
+  return new Promise((resolve, reject) => {
+    const fail = (error: unknown) => {
+      reject(signal.aborted ? (signal.reason as Error) : (error as Error));
+    };
+    const sent = send(
+      url,
+      { method, headers: { "accept-encoding": "gzip", ...headers }, signal },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on("error", fail);
+        response.on("data", (chunk: Buffer) => chunks.push(chunk));
+        response.on("end", () => {
+          const { statusCode: status = 0, headers: answered } = response;
+          try {
+            const whole = Buffer.concat(chunks);
+            const bytes =
+              answered["content-encoding"] === "gzip" && whole.length > 0 ? gunzipSync(whole) : whole;
+            resolve({ status, text: bytes.toString(), etag: answered.etag });
+          } catch (error) {
+            fail(error);
+          }
+        });
+      },
+    );
+    sent.on("error", fail);
+    sent.end(body);
+  });
 }

@@ -1,11 +1,12 @@
 // Follows the feed: keeps a view of the fleet by it, acknowledges what it has taken in, and comes back by its cursor when
 // the line is gone. Prints nothing. Node's own WebSocket (from Node 22 on) carries it, since it takes headers, as
 // Cloudflare Access wants them, and is no dependency; on Node 20 there is none, and whoever calls this asks again and again instead.
-import { abortAfter } from "../../node-shim/base/clock.ts";
+import { abortAfter, after, pause } from "../../node-shim/base/clock.ts";
 import { type FeedUpdate, FeedView } from "../../shared/fleet/feed-view.ts";
 import { FEED_CLOSED, FEED_PROTOCOL } from "../../shared/protocol/feed-names.ts";
-import { type FeedMessage } from "../../shared/protocol/feed.ts";
+import type { FeedMessage } from "../../shared/protocol/feed.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
+import type { WorkerConnection } from "./client.ts";
 
 /** A WebSocket as the platform has it, as far as a feed needs it. */
 export interface FeedLine {
@@ -153,7 +154,7 @@ export function feedLine(
 export const canFollow = () => typeof globalThis.WebSocket === "function";
 
 /** Asks over HTTP whether a feed would open, for the status that a WebSocket does not tell. What cannot be asked may be well later. */
-export async function mayFollow({
+async function mayFollow({
   url,
   headers,
 }: {
@@ -173,4 +174,63 @@ export async function mayFollow({
   } catch {
     return success(null);
   }
+}
+
+export interface FleetChanges {
+  /** Resolves when something may have changed, or after so many milliseconds. */
+  next: (mostMs: number) => Promise<void>;
+  end: () => void;
+}
+
+/** What is noticed is shown within two seconds. */
+const LOOK_EVERY_MS = 2000;
+/** Of a feed on which nothing has come: it may be a line that nobody has seen break. */
+const LOOK_ANYHOW_MS = 60_000;
+
+/** `pause` is typically a timer. */
+export const polledChanges = (pause: (ms: number) => Promise<void>): FleetChanges => ({
+  next: (mostMs) => pause(Math.min(mostMs, LOOK_EVERY_MS)),
+  end: () => undefined,
+});
+
+/** While the feed is open and nothing happens, the Worker is asked nothing. Call it where there are WebSockets (canFollow). */
+export function fedChanges(connection: WorkerConnection): FleetChanges {
+  const ended = new AbortController();
+  const { signal } = ended;
+  let isOpen = false;
+  let isNew = false;
+  let wake = () => {};
+  const waitFor = (ms: number) =>
+    new Promise<void>((resolve) => {
+      const done = () => {
+        disarm();
+        signal.removeEventListener("abort", done);
+        resolve();
+      };
+      const disarm = after(ms, done);
+      signal.addEventListener("abort", done);
+      wake = done;
+    });
+  const noteNews = (opened: boolean) => {
+    [isOpen, isNew] = [opened, true];
+    wake();
+  };
+  void followFeed({
+    open: (cursor) => feedLine(connection, cursor),
+    mayOpen: () => mayFollow(connection),
+    onOpen: () => noteNews(true),
+    onUpdate: () => noteNews(true),
+    onGone: () => noteNews(false),
+    signal,
+    random: Math.random,
+    wait: pause,
+    after,
+  }).then(() => noteNews(false));
+  return {
+    next: async (mostMs) => {
+      if (!isNew) await waitFor(Math.min(mostMs, isOpen ? LOOK_ANYHOW_MS : LOOK_EVERY_MS));
+      isNew = false;
+    },
+    end: () => ended.abort(),
+  };
 }

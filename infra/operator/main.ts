@@ -1,10 +1,9 @@
 // rollcall: the operator's command line. Runs the command that is asked for; knows none of them.
 import { basename } from "node:path";
 import { pause, wallMs } from "../../node-shim/base/clock.ts";
-import { COMPLETE, runCommandLine } from "./command-line.ts";
+import { COMPLETE, runCommandLine } from "./program.ts";
 import { terminal } from "./confirm.ts";
-import { fedChanges, polledChanges } from "./fleet/fleet-changes.ts";
-import { canFollow } from "./feed-client.ts";
+import { canFollow, fedChanges, polledChanges } from "./feed-client.ts";
 
 const [, program = "", ...args] = process.argv;
 /** kubectl asks the program of this name to complete its plugin. */

@@ -9,7 +9,7 @@ import { answer, done, shown } from "./answer.ts";
 import type { OperatorProgram } from "./operator-program.ts";
 import { listOf, textOf } from "./render/shown.ts";
 import type { TableColumn } from "./render/table.ts";
-import { positiveDuration } from "./times.ts";
+import { positiveDuration } from "./flag-values.ts";
 
 const HELP = `
 The secret is printed once and alone, so that it can go into a file. The audit log has the operator's name.

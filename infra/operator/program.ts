@@ -1,15 +1,15 @@
 // The operator's command line as a whole: every command with its flags and help.
+import { CommanderError } from "commander";
+import { faultOf } from "../../node-shim/base/fault.ts";
 import { VERSION } from "../../shared/version.ts";
-import { actCommands } from "./acts/act-commands.ts";
-import { administrationCommands } from "./administration-commands.ts";
-import { auditCommand } from "./audit-commands.ts";
+import { actCommands } from "./act-commands.ts";
+import { fail } from "./answer.ts";
 import { backupCommands } from "./backup-commands.ts";
-import { clusterCommand } from "./cluster-command.ts";
-import { passOnCommonFlags, withCommonFlags } from "./common-flags.ts";
-import { completionCommand } from "./completion/completion-command.ts";
+import { complete, completionCommand } from "./completion.ts";
 import { contextCommands } from "./contexts/context-commands.ts";
+import { administrationCommands, originCommands } from "./deployment-commands.ts";
 import { explainCommand } from "./explain-command.ts";
-import { historyCommand } from "./fleet/history-command.ts";
+import { EXIT_CODES } from "./fault.ts";
 import { nodesCommand } from "./fleet/nodes-command.ts";
 import { outagesCommand } from "./fleet/outages-command.ts";
 import { repairCommand } from "./fleet/repair-command.ts";
@@ -17,17 +17,21 @@ import { rolloutCommands } from "./fleet/rollout-command.ts";
 import { versionsCommand } from "./fleet/versions-command.ts";
 import { watchCommand } from "./fleet/watch-command.ts";
 import { impactCommand } from "./impact-command.ts";
+import { auditCommand, clusterCommand, historyCommand } from "./log-commands.ts";
+import { muteCommands } from "./mute-commands.ts";
 import { nodeCommands } from "./node-commands.ts";
 import { operatorCommands } from "./operator-commands.ts";
-import { OperatorProgram, type Surroundings } from "./operator-program.ts";
-import { muteCommands } from "./notifications/mute-commands.ts";
-import { receiverCommands } from "./notifications/receiver-commands.ts";
-import { originCommands } from "./origin-commands.ts";
-import { readyCommand } from "./ready-command.ts";
+import {
+  OperatorProgram,
+  passOnCommonFlags,
+  type Surroundings,
+  withCommonFlags,
+} from "./operator-program.ts";
+import { receiverCommands } from "./receiver-commands.ts";
 import { sessionCommands } from "./session-commands.ts";
-import { statusCommand } from "./status-command.ts";
-import { uninstallCommand } from "./uninstall/uninstall-command.ts";
+import { readyCommand, statusCommand } from "./status-command.ts";
 import { tokenCommands } from "./token-commands.ts";
+import { uninstallCommand } from "./uninstall/uninstall-command.ts";
 
 const HELP = `
 Which Worker, and who asks: --context NAME or --url, else ROLLCALL_URL, else the context in use.
@@ -109,4 +113,27 @@ export function operatorProgram(surroundings: Surroundings): OperatorProgram {
   completionCommand(program);
   passOnCommonFlags(program);
   return program;
+}
+
+/** What shells ask for. No command of the program's: what comes behind it is a command line itself. */
+export const COMPLETE = "__complete";
+
+/** `args` are typically those of this process, behind the program. The exit code is set where it is not 0. */
+export async function runCommandLine(args: readonly string[], surroundings: Surroundings): Promise<void> {
+  const program = operatorProgram(surroundings);
+  try {
+    if (args[0] === COMPLETE) await complete(program, args.slice(1));
+    else await program.parseAsync(withThumbprintsLast(args), { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) fail(program, { reason: "failed", says: faultOf(error) });
+    else if (error.exitCode !== 0) surroundings.process.exitCode = EXIT_CODES.usage;
+  }
+}
+
+/** One key in 64 has a thumbprint that begins like a flag; it is always the last operand. */
+function withThumbprintsLast(args: readonly string[]): string[] {
+  const isThumbprint = (text: string) => /^-[\w-]{42}$/.test(text);
+  const thumbprints = args.filter(isThumbprint);
+  if (thumbprints.length === 0) return [...args];
+  return [...args.filter((text) => !isThumbprint(text)), "--", ...thumbprints];
 }

@@ -9,7 +9,6 @@ import { success } from "../../shared/result.ts";
 import { answer, connect, done, fail, print, shown } from "./answer.ts";
 import { ask, readAnswer } from "./client.ts";
 import type { OperatorProgram } from "./operator-program.ts";
-import { pageLink } from "./page-link.ts";
 import { listOf, textOf } from "./render/shown.ts";
 import type { TableColumn } from "./render/table.ts";
 
@@ -88,3 +87,6 @@ function pageCommand(program: OperatorProgram): void {
       return print(program, () => success(textOf(() => text)), { link, code, expiresAt });
     });
 }
+
+/** A fragment is sent to nobody, so that no log has the code. */
+export const pageLink = (url: string, code: string) => `${url}/#code=${code}`;

@@ -5,21 +5,21 @@ import { type IndexState, indexStateSchema } from "../../shared/protocol/index-a
 import { type ReadinessAnswer, readinessSchema } from "../../shared/protocol/operator-answers.ts";
 import { type OutagesAnswer, outagesSchema } from "../../shared/protocol/outages.ts";
 import { type RolloutAnswer, rolloutSchema } from "../../shared/protocol/rollout-answers.ts";
-import { type Result, success } from "../../shared/result.ts";
 import { type VersionsAnswer, versionsSchema } from "../../shared/protocol/version-answers.ts";
+import { type Result, success } from "../../shared/result.ts";
 import { VERSION } from "../../shared/version.ts";
-import { connect, fail, print } from "./answer.ts";
+import { answer, connect, fail, print, shown } from "./answer.ts";
 import { ask, readAnswer, type WorkerConnection } from "./client.ts";
 import { EXIT_CODES, type OperatorFault } from "./fault.ts";
 import { countsLine } from "./fleet/machine-list.ts";
+import { indexWords } from "./fleet/repair-command.ts";
 import { rolloutWords } from "./fleet/rollout-command.ts";
 import { behindIn, commandLineWords, shimWords } from "./fleet/versions-command.ts";
 import type { OperatorProgram } from "./operator-program.ts";
-import { checkLines } from "./print.ts";
 import { ageOf } from "./render/age.ts";
-import { type Paint, PIPE } from "./render/screen.ts";
-import { type Shown, textOf, type ScreenView } from "./render/shown.ts";
+import { type ScreenView, type Shown, textOf } from "./render/shown.ts";
 import { pairs } from "./render/table.ts";
+import { harmless, type Paint, painted, PIPE, type TerminalScreen, wrapped } from "./render/terminal.ts";
 
 const HELP = `
 What stands first is what to see to first. rollcall ready has every check, also those that are well.
@@ -39,7 +39,7 @@ export function statusCommand(program: OperatorProgram): void {
 /** What could not be had says why, and the rest is shown all the same. */
 type Part<T> = T | { fault: string };
 
-export interface WorkerStatus {
+interface WorkerStatus {
   url: string;
   commandLine: string;
   readiness: ReadinessAnswer;
@@ -91,7 +91,7 @@ const partOf = <T>(result: Result<T, OperatorFault>): Part<T> =>
 
 const isFault = (part: object): part is { fault: string } => "fault" in part;
 
-export const statusShown = (status: WorkerStatus): Shown => textOf((view) => statusText(status, view));
+const statusShown = (status: WorkerStatus): Shown => textOf((view) => statusText(status, view));
 
 function statusText(status: WorkerStatus, view: ScreenView): string {
   const { url, commandLine, readiness, machines, outages, index, versions, rollout } = status;
@@ -150,17 +150,44 @@ function outageWords({ outages }: OutagesAnswer, nowMs: number): string {
     .join(", ");
 }
 
-/** How many machines it knows, and of what it was in doubt. */
-export function indexWords({ names, machines, repair, check }: IndexState, nowMs: number): string {
-  const known = names === machines ? `knows all ${names} machines` : `knows ${machines} of ${names} machines`;
-  const words = [known];
-  if (repair && repair.endedAtMs === null) words.push(`a repair is under way: ${repair.asked} asked`);
-  if (check && check.compared > 0) {
-    const { absent, differing, removed } = check;
-    const found = absent.length + differing.length + removed.length;
-    words.push(
-      `checked ${ageOf(check.atMs, nowMs)} ago: ${found === 0 ? "no difference" : `${found} differences`}`,
-    );
-  }
-  return words.join("; ");
+const READY_HELP = `
+The Worker reports what it sees itself. What its Nodes do to other programs of the cluster: rollcall impact.`;
+
+/** HTTP's Service Unavailable: a check has failed, and the body says which. */
+const FAILED = 503;
+
+export function readyCommand(program: OperatorProgram): void {
+  program
+    .command("ready")
+    .description(
+      "Whether the Worker is configured, its token is good and the apiserver answers. Exits with 1 where a check fails.",
+    )
+    .addHelpText("after", READY_HELP)
+    .action(() => {
+      const request = { method: "GET", path: "/readyz", answersWith: FAILED } as const;
+      return answer(program, request, shown(readinessSchema, readinessShown), hasFailed);
+    });
+}
+
+const hasFailed = (sent: unknown) => readinessSchema.safeParse(sent).data?.state === "failed";
+
+const CHECK_PAINTS = { ok: "green", warning: "yellow", failed: "red" } as const;
+
+/** What to do stands below what is not as it should be. */
+export const readinessShown = ({ checks }: ReadinessAnswer): Shown =>
+  textOf(({ screen }) => checkLines(checks, screen));
+
+function checkLines(checks: ReadinessAnswer["checks"], screen: TerminalScreen): string {
+  const width = Math.max(0, ...checks.map(({ check }) => check.length));
+  const indent = " ".repeat(width + 11);
+  const room = Math.max((screen.columns ?? Infinity) - indent.length, 20);
+  return checks
+    .map(({ check, state, message, cure }) => {
+      const known = Object.keys(CHECK_PAINTS).find((each) => each === state) as keyof typeof CHECK_PAINTS;
+      const head = `${painted(harmless(state.padEnd(7)), CHECK_PAINTS[known], screen)}  ${harmless(check.padEnd(width))}  `;
+      const body = wrapped(harmless(message), room).join(`\n${indent}`);
+      const advice = cure === undefined ? [] : wrapped(`→ ${harmless(cure)}`, room);
+      return [head + body, ...advice.map((line) => indent + line)].map((line) => `${line}\n`).join("");
+    })
+    .join("");
 }

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { loadCredentials } from "../../infra/local/apiserver/certificates.ts";
 import { freePort } from "../../infra/local/ports.ts";
-import { findWay } from "../../infra/operator/uninstall/way-objects.ts";
+import { findWay } from "../../infra/operator/uninstall/cluster-objects.ts";
 import { failure, success } from "../../shared/result.ts";
 import { eventually, ROOT } from "../e2e/local-cluster.ts";
 import { type Cluster, clusterAt, kubectl } from "./kubectl.ts";

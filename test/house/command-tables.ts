@@ -1,6 +1,6 @@
 // The tables of both command lines: commands and flags, as their help has them.
 import type { Argument, Command, Option } from "commander";
-import { polledChanges } from "../../infra/operator/fleet/fleet-changes.ts";
+import { polledChanges } from "../../infra/operator/feed-client.ts";
 import { operatorProgram } from "../../infra/operator/program.ts";
 import { shimProgram } from "../../node-shim/cli/program.ts";
 import { CONFIGURATION_FLAGS } from "../../node-shim/config/flags.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import * as z from "zod/mini";
 import { firstFault } from "../../../shared/protocol/schema.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
-import { readPrivate, writePrivate } from "./private-file.ts";
+import { readPrivate, writePrivate } from "./secrets.ts";
 
 const savedContext = z.strictObject({
   /** The Worker's origin. */

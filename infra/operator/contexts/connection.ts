@@ -1,13 +1,14 @@
 // Finds the Worker that a command is for, and who asks it: by flags, by the environment, or by a context of the operator's
 // configuration. Prints no secret, and sends none to a Worker that it was not named for.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import * as z from "zod/mini";
 import { faultOf } from "../../../node-shim/base/fault.ts";
 import { originOf } from "../../../node-shim/worker-link/origin.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import type { WorkerConnection } from "../client.ts";
 import { fault, type OperatorFault } from "../fault.ts";
-import { type ConfigPlace, readConfig } from "./config-file.ts";
-import type { FoundContext } from "./found-context.ts";
-import { localContext } from "./local-context.ts";
+import { type ConfigPlace, readConfig, type SavedContext } from "./config-file.ts";
 import { accessToken, type CommandEnvironment, printedSecret, secretInFile, secretText } from "./secrets.ts";
 
 export interface ConnectionFlags {
@@ -126,4 +127,38 @@ function secretOf(
     if (environment[name]) return secretText(environment[name], name);
   const file = environment.ROLLCALL_SECRET_FILE || environment.ROLLCALL_ADMIN_SECRET_FILE;
   return file ? secretInFile(file) : success(undefined);
+}
+
+/** A context that is in force, and what it is called by. */
+interface FoundContext extends Omit<SavedContext, "url"> {
+  /** As it was given; originOf has not seen it. */
+  url: string;
+  /** Where the URL stands: `--url`, `ROLLCALL_URL`, `context prod`. */
+  source: string;
+  /** Are the environment's secrets meant for it? */
+  takesEnvironment: boolean;
+}
+
+const stateFile = z.object({ rollcallState: z.literal(1), workerPort: z.int() });
+
+function localContext(folder: string): Result<FoundContext> {
+  const state = stateFile.safeParse(readState(join(folder, "state.json")));
+  if (!state.success)
+    return failure(
+      `--state ${folder}: no local cluster has run there; npm start -- --state ${folder} makes one`,
+    );
+  return success({
+    url: `http://127.0.0.1:${state.data.workerPort}`,
+    secretFile: join(folder, "admin-secret"),
+    source: "--state",
+    takesEnvironment: false,
+  });
+}
+
+function readState(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, "utf8"));
+  } catch {
+    return null;
+  }
 }

@@ -1,7 +1,7 @@
 // The flags by which machines are found, of every command that takes several: each is a parameter of the Worker's filter,
 // which says what is wrong with one.
-import { Option, type Command } from "commander";
-import { timeOf, timeText } from "../times.ts";
+import { type Command, Option } from "commander";
+import { timeOf, timeText } from "../flag-values.ts";
 
 export interface FilterFlags {
   state?: string;
@@ -99,3 +99,33 @@ export function filterOf(flags: FilterFlags, nowMs: number): Record<string, stri
   });
   return Object.fromEntries(entries) as Record<string, string>;
 }
+
+export interface ToldFlags {
+  selector?: string;
+  names?: string;
+  state?: string;
+}
+
+export function withToldFlags(command: Command): Command {
+  return command
+    .option("-l, --selector <selector>", "machines with these labels, as kubectl's -l: site=b,tier!=gpu")
+    .option(
+      "--names <pattern>",
+      "machines of this name, or of a pattern: * stands for anything without a dot",
+    )
+    .option("--state <states>", "these states: not-ready,silent,cluster-unreachable,blocked,revoked");
+}
+
+/** Which flag says what of the request's body. */
+export const TYPED_TOLD = { selector: "--selector", names: "--names", states: "--state" };
+
+/** Those that were given. */
+export const toldOf = ({ selector, names, state }: ToldFlags) => ({
+  ...(selector !== undefined && { selector }),
+  ...(names !== undefined && { names }),
+  ...(state !== undefined && { states: state.split(",") }),
+});
+
+/** `site=b edge-*`; all: neither is there. */
+export const machinesOf = ({ selector, names }: { selector: string; names: string }) =>
+  [selector, names].filter((text) => text !== "").join(" ") || "all";

@@ -3,7 +3,7 @@ import { isWell } from "../../../shared/fleet/well-conditions.ts";
 import { FLEET_STATES, type FleetState } from "../../../shared/fleet/state.ts";
 import type { FleetMachine } from "../../../shared/protocol/fleet-answers.ts";
 import { ageOf } from "../render/age.ts";
-import { painted, type Paint, type TerminalScreen } from "../render/screen.ts";
+import { painted, type Paint, type TerminalScreen } from "../render/terminal.ts";
 import { listOf, type Shown } from "../render/shown.ts";
 import type { TableColumn } from "../render/table.ts";
 

@@ -3,12 +3,19 @@ import { InvalidArgumentError } from "commander";
 import { success } from "../../../shared/result.ts";
 import { connect, fail, formatOf, print, viewOf } from "../answer.ts";
 import { fault } from "../fault.ts";
+import { wholeNumber } from "../flag-values.ts";
 import type { OperatorProgram } from "../operator-program.ts";
-import { wholeNumber } from "../token-wish.ts";
-import { askMachines, type MachineWish } from "./ask-machines.ts";
-import { hasChanged, lookOf, type MachineLook } from "./changes.ts";
-import type { FleetChanges } from "./fleet-changes.ts";
+import {
+  askMachines,
+  hasChanged,
+  lookOf,
+  type MachineLook,
+  type MachineLooks,
+  machineLooks,
+  type MachineWish,
+} from "./machines.ts";
 import { type FilterFlags, filterOf, withFilterFlags } from "./filter-flags.ts";
+import type { FleetChanges } from "../feed-client.ts";
 import {
   chosenColumns,
   COLUMN_NAMES,
@@ -16,7 +23,6 @@ import {
   machineList,
   type PartialMachine,
 } from "./machine-list.ts";
-import { type MachineLooks, machineLooks } from "./machine-looks.ts";
 
 interface NodesFlags extends FilterFlags {
   sort: string;

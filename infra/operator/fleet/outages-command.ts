@@ -1,12 +1,11 @@
 // rollcall outages: which neighbours fell silent together.
 import { type Outage, outageSchema, outagesSchema } from "../../../shared/protocol/outages.ts";
 import { answer, shown } from "../answer.ts";
+import { timeOf, timeText, wholeNumber } from "../flag-values.ts";
 import type { OperatorProgram } from "../operator-program.ts";
 import { ageOf } from "../render/age.ts";
 import { listOf, type Shown } from "../render/shown.ts";
-import { type TableColumn, pairs } from "../render/table.ts";
-import { timeOf, timeText } from "../times.ts";
-import { wholeNumber } from "../token-wish.ts";
+import { pairs, type TableColumn } from "../render/table.ts";
 
 const HELP = `
 Machines of one network whose silence began within a minute of each other are one outage: their site, and not each of

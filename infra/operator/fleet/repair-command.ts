@@ -5,8 +5,8 @@ import { connect, fail, print } from "../answer.ts";
 import { ask, type OperatorRequest, readAnswer } from "../client.ts";
 import { EXIT_CODES } from "../fault.ts";
 import type { OperatorProgram } from "../operator-program.ts";
+import { ageOf } from "../render/age.ts";
 import { textOf } from "../render/shown.ts";
-import { indexWords } from "../status-command.ts";
 
 const LOOK_EVERY_MS = 2000;
 
@@ -50,3 +50,18 @@ async function repair(program: OperatorProgram, waits: boolean): Promise<void> {
 }
 
 const isOver = ({ repair }: IndexState) => repair === null || repair.endedAtMs !== null;
+
+/** How many machines it knows, and of what it was in doubt. */
+export function indexWords({ names, machines, repair, check }: IndexState, nowMs: number): string {
+  const known = names === machines ? `knows all ${names} machines` : `knows ${machines} of ${names} machines`;
+  const words = [known];
+  if (repair && repair.endedAtMs === null) words.push(`a repair is under way: ${repair.asked} asked`);
+  if (check && check.compared > 0) {
+    const { absent, differing, removed } = check;
+    const found = absent.length + differing.length + removed.length;
+    words.push(
+      `checked ${ageOf(check.atMs, nowMs)} ago: ${found === 0 ? "no difference" : `${found} differences`}`,
+    );
+  }
+  return words.join("; ");
+}

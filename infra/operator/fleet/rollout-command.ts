@@ -6,13 +6,12 @@ import {
   type ShownRollout,
 } from "../../../shared/protocol/rollout-answers.ts";
 import { answer, done, shown } from "../answer.ts";
+import { wholeNumber } from "../flag-values.ts";
 import type { OperatorProgram } from "../operator-program.ts";
 import { ageOf } from "../render/age.ts";
-import type { Paint } from "../render/screen.ts";
+import { harmless, type Paint } from "../render/terminal.ts";
 import { type ScreenView, type Shown, textOf } from "../render/shown.ts";
 import { pairs } from "../render/table.ts";
-import { harmless } from "../render/text.ts";
-import { wholeNumber } from "../token-wish.ts";
 
 const HELP = `
 Machines whose timer for upgrades is enabled ask once in an hour or two, and install what they are given from your apt

@@ -4,11 +4,18 @@ import { FLEET_STATES } from "../../../shared/fleet/state.ts";
 import { connect, fail, formatOf, viewOf } from "../answer.ts";
 import { EXIT_CODES, fault } from "../fault.ts";
 import type { OperatorProgram } from "../operator-program.ts";
-import { positiveDuration } from "../times.ts";
-import { changeLine, changesBetween, lookOf, type MachineLook, type StateChange } from "./changes.ts";
+import { positiveDuration } from "../flag-values.ts";
+import {
+  changeLine,
+  changesBetween,
+  lookOf,
+  type MachineLook,
+  type MachineLooks,
+  machineLooks,
+  type StateChange,
+} from "./machines.ts";
 import { type FilterFlags, filterOf, withFilterFlags } from "./filter-flags.ts";
-import type { FleetChanges } from "./fleet-changes.ts";
-import { type MachineLooks, machineLooks } from "./machine-looks.ts";
+import type { FleetChanges } from "../feed-client.ts";
 
 interface WatchFlags extends FilterFlags {
   until?: string[];

@@ -1,8 +1,7 @@
 // What a command has to show, in every format that can be asked for. Asks nobody, writes nothing.
 import { failure, type Result, success } from "../../../shared/result.ts";
-import { csv, type OutputFormat, json, jsonLines } from "./formats.ts";
-import type { TerminalScreen } from "./screen.ts";
-import { type TableColumn, table } from "./table.ts";
+import { table, type TableColumn } from "./table.ts";
+import type { TerminalScreen } from "./terminal.ts";
 
 /** How people look at it. */
 export interface ScreenView {
@@ -75,8 +74,9 @@ export async function inFormat(
   if (format === undefined || format === "wide") return success(text(view));
   if (format === "json") return success(json(sent));
   if (format === "yaml") {
-    const { yaml } = await import("./yaml.ts");
-    return success(yaml(sent));
+    // Loaded on demand: most commands print no YAML.
+    const { stringify } = await import("yaml");
+    return success(stringify(sent, { lineWidth: 0 }));
   }
   return list
     ? success(listIn(list, format, view.nowMs))
@@ -86,4 +86,22 @@ export async function inFormat(
 function listIn({ records, names, csv }: ShownList, format: "name" | "csv" | "jsonl", nowMs: number): string {
   if (format === "csv") return csv(nowMs);
   return format === "jsonl" ? jsonLines(records) : names.map((name) => `${name}\n`).join("");
+}
+
+export const FORMATS = ["wide", "json", "yaml", "name", "csv", "jsonl"] as const;
+export type OutputFormat = (typeof FORMATS)[number];
+
+const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
+
+const jsonLines = (rows: readonly unknown[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+
+/** RFC 4180, with LF. */
+function csv(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [head, ...rows].map((row) => `${row.map(csvCell).join(",")}\n`).join("");
+}
+
+/** A spreadsheet would run what begins like a formula, and machines choose some of these texts. */
+function csvCell(text: string): string {
+  const inert = /^[=+\-@\t\r]/.test(text) && !/^-?\d+(\.\d+)?$/.test(text) ? `'${text}` : text;
+  return /[",\n\r]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;
 }

@@ -1,6 +1,14 @@
 // Tables for people: as wide as what is in them, and never wider than the screen. Pure.
-import { cutTo, harmless, padTo, widthOf, wrapped } from "./text.ts";
-import { type Paint, painted, type TerminalScreen } from "./screen.ts";
+import {
+  cutTo,
+  harmless,
+  padTo,
+  type Paint,
+  painted,
+  type TerminalScreen,
+  widthOf,
+  wrapped,
+} from "./terminal.ts";
 
 export interface TableColumn<Row> {
   head: string;

@@ -1,12 +1,11 @@
 // What a cluster has of rollcall: found by kubectl, as lists that are shown before anything goes. Removes nothing.
+import { execFile } from "node:child_process";
+import { codeOf, faultOf } from "../../../node-shim/base/fault.ts";
 import { NODE_LEASE_NAMESPACE } from "../../../shared/node/lease.ts";
 import { OWNER_ANNOTATION } from "../../../shared/node/ownership.ts";
-import { type Result, success } from "../../../shared/result.ts";
-import type { Kubectl } from "./kubectl.ts";
-import { list, type ObjectGroup } from "./object-group.ts";
-import { findWay, type FoundWay } from "./way-objects.ts";
+import { failure, type Result, success } from "../../../shared/result.ts";
 
-export const NAMESPACE = "rollcall-system";
+const NAMESPACE = "rollcall-system";
 
 /** infra/rbac/*.yaml, in the order in which they go: rights before the policies that bound them, the namespace last. */
 export const SHARED_OBJECTS: readonly ObjectGroup[] = [
@@ -121,3 +120,129 @@ async function sharedObjects(kubectl: Kubectl): Promise<Result<ObjectGroup[]>> {
   }
   return success(groups);
 }
+
+const WAY_NAMESPACE = "rollcall-way";
+const WAY_OBJECT = `namespace/${WAY_NAMESPACE}`;
+const LABEL = "app.kubernetes.io/part-of";
+/** docs/apiserver.md has operators make them, from what may be in no file: they carry no label. */
+const WAY_SECRETS = new Set(["secret/cloudflared-credentials", "secret/apiserver-proxy-tls"]);
+/** Kubernetes puts them into every namespace. */
+const OF_EVERY_NAMESPACE = new Set(["serviceaccount/default", "configmap/kube-root-ca.crt"]);
+/** Made of others, without an owner that says so. */
+const DERIVED_KINDS = new Set(["endpoints", "events", "events.events.k8s.io"]);
+
+interface FoundWay {
+  /** In the order in which they go: the namespace last. */
+  groups: ObjectGroup[];
+  /** What stays, and for whom. */
+  stays: string | null;
+}
+
+const NONE: FoundWay = { groups: [], stays: null };
+
+interface WayObject {
+  name: string;
+  isOurs: boolean;
+  /** A pod of a Deployment. */
+  isOwned: boolean;
+}
+
+/** `others`: deployments that may come by the same way. The error: kubectl's. */
+export async function findWay(kubectl: Kubectl, others: readonly string[]): Promise<Result<FoundWay>> {
+  const namespaces = await objects(kubectl, [
+    "namespaces",
+    `--field-selector=metadata.name=${WAY_NAMESPACE}`,
+  ]);
+  if (!namespaces.ok) return namespaces;
+  const [namespace] = namespaces.value;
+  if (namespace === undefined) return success(NONE);
+  if (others.length > 0)
+    return success({ groups: [], stays: `${WAY_OBJECT} stays: ${others.join(", ")} may come that way` });
+  if (!namespace.isOurs)
+    return success({
+      groups: [],
+      stays: `${WAY_OBJECT} stays: without the label ${LABEL}=rollcall it is not infra/cloudflare's`,
+    });
+  const inside = await objectsInside(kubectl);
+  if (!inside.ok) return inside;
+  const isOurs = ({ name, isOurs }: WayObject) => isOurs || WAY_SECRETS.has(name);
+  const ours = inside.value.filter(isOurs).map(({ name }) => name);
+  const foreign = inside.value.filter((each) => !isOurs(each)).map(({ name }) => name);
+  const whole: ObjectGroup[] = foreign.length > 0 ? [] : [{ namespace: null, names: [WAY_OBJECT] }];
+  return success({
+    groups: [...(ours.length > 0 ? [{ namespace: WAY_NAMESPACE, names: ours }] : []), ...whole],
+    stays: foreign.length > 0 ? `${WAY_OBJECT} stays: not rollcall's are ${foreign.join(", ")}` : null,
+  });
+}
+
+/** Of every kind that may be removed: a namespace takes along what nobody has looked for. */
+async function objectsInside(kubectl: Kubectl): Promise<Result<WayObject[]>> {
+  const said = await kubectl(["api-resources", "--namespaced", "--verbs=list,delete", "-o", "name"]);
+  if (!said.ok) return said;
+  const kinds = linesOf(said.value).filter((kind) => !DERIVED_KINDS.has(kind));
+  const found = await objects(kubectl, [kinds.join(","), "-n", WAY_NAMESPACE]);
+  if (!found.ok) return found;
+  return success(found.value.filter(({ name, isOwned }) => !isOwned && !OF_EVERY_NAMESPACE.has(name)));
+}
+
+const FIELDS = [
+  ".apiVersion",
+  ".kind",
+  ".metadata.name",
+  `.metadata.labels.${LABEL.replaceAll(".", "\\.")}`,
+  ".metadata.ownerReferences[*].kind",
+];
+const LINES = `jsonpath={range .items[*]}${FIELDS.map((field) => `{${field}}`).join('{"\\t"}')}{"\\n"}{end}`;
+
+async function objects(kubectl: Kubectl, what: readonly string[]): Promise<Result<WayObject[]>> {
+  const lines = await list(kubectl, [...what, "-o", LINES]);
+  return lines.ok ? success(lines.value.map(wayObject)) : lines;
+}
+
+function wayObject(line: string): WayObject {
+  const [apiVersion = "", kind = "", name = "", partOf = "", owners = ""] = line.split("\t");
+  const group = apiVersion.includes("/") ? `.${apiVersion.split("/")[0]}` : "";
+  return {
+    name: `${kind.toLowerCase()}${group}/${name}`,
+    isOurs: partOf === "rollcall",
+    isOwned: owners !== "",
+  };
+}
+
+/** Objects of one namespace, or of none: `clusterrole.rbac.authorization.k8s.io/rollcall`. */
+export interface ObjectGroup {
+  namespace: string | null;
+  names: string[];
+}
+
+/** The lines of what `kubectl get` says. */
+async function list(kubectl: Kubectl, args: readonly string[]): Promise<Result<string[]>> {
+  const said = await kubectl(["get", ...args]);
+  return said.ok ? success(linesOf(said.value)) : said;
+}
+
+function linesOf(said: string): string[] {
+  return said.split("\n").filter((line) => line !== "");
+}
+
+/** Returns what it has written; the error is its last line. */
+export type Kubectl = (args: readonly string[]) => Promise<Result<string>>;
+
+/** 100,000 Nodes with their owners are 10 MB. */
+const MAX_BYTES = 64 * 1024 * 1024;
+/** Longer than any wait that it is told. */
+const WITHIN_MS = 10 * 60_000;
+
+export const kubectl: Kubectl = (args) =>
+  new Promise((resolve) => {
+    const options = { maxBuffer: MAX_BYTES, timeout: WITHIN_MS };
+    execFile("kubectl", [...args], options, (error, stdout, stderr) => {
+      if (!error) return resolve(success(stdout));
+      if (codeOf(error) === "ENOENT")
+        return resolve(
+          failure("there is no kubectl: install it, or remove by hand what docs/removing.md lists"),
+        );
+      const said = stderr.trimEnd().split("\n").at(-1) ?? "";
+      return resolve(failure(`kubectl ${args[0]}: ${said === "" ? faultOf(error) : said}`));
+    });
+  });

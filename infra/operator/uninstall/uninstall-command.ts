@@ -6,9 +6,13 @@ import { fail } from "../answer.ts";
 import { confirmed } from "../confirm.ts";
 import { fault } from "../fault.ts";
 import type { OperatorProgram } from "../operator-program.ts";
-import { findInCluster, type FoundInCluster } from "./cluster-objects.ts";
-import { type Kubectl, kubectl } from "./kubectl.ts";
-import type { ObjectGroup } from "./object-group.ts";
+import {
+  findInCluster,
+  type FoundInCluster,
+  type Kubectl,
+  kubectl,
+  type ObjectGroup,
+} from "./cluster-objects.ts";
 
 const HELP = `
 Removes with your own kubectl, in this order: the deployment's ServiceAccount and its Secrets, so that the Worker may write

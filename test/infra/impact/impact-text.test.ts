@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Finding } from "../../../infra/impact/finding.ts";
 import { impactText } from "../../../infra/impact/impact-text.ts";
-import { PIPE } from "../../../infra/operator/render/screen.ts";
+import { PIPE } from "../../../infra/operator/render/terminal.ts";
 
 const finding: Finding = {
   check: "daemon-sets",

@@ -1,10 +1,13 @@
 // rollcall impact: flags, exit codes and formats, with a kubectl that a test plays.
 import { expect, test } from "vitest";
-import { withCommonFlags, passOnCommonFlags } from "../../../infra/operator/common-flags.ts";
-import { polledChanges } from "../../../infra/operator/fleet/fleet-changes.ts";
+import {
+  OperatorProgram,
+  passOnCommonFlags,
+  withCommonFlags,
+} from "../../../infra/operator/operator-program.ts";
+import { polledChanges } from "../../../infra/operator/feed-client.ts";
 import { impactCommand } from "../../../infra/operator/impact-command.ts";
 import type { KubectlEnd } from "../../../infra/impact/kubectl-reader.ts";
-import { OperatorProgram } from "../../../infra/operator/operator-program.ts";
 import { TOLERATES_ALL, workload } from "../impact/made-up-cluster.ts";
 
 type Kubectl = (path: string) => Partial<KubectlEnd>;

@@ -1,8 +1,8 @@
 // The command line in this process, on a terminal of any width, against a server that answers what a test says.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { polledChanges } from "../../../infra/operator/fleet/fleet-changes.ts";
-import { runCommandLine } from "../../../infra/operator/command-line.ts";
+import { polledChanges } from "../../../infra/operator/feed-client.ts";
+import { runCommandLine } from "../../../infra/operator/program.ts";
 
 export interface AskedFor {
   method: string;

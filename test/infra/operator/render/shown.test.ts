@@ -1,8 +1,13 @@
 // One list in every format.
 import { expect, it, test } from "vitest";
-import { type OutputFormat, FORMATS } from "../../../../infra/operator/render/formats.ts";
-import { PIPE } from "../../../../infra/operator/render/screen.ts";
-import { inFormat, listOf, textOf } from "../../../../infra/operator/render/shown.ts";
+import {
+  FORMATS,
+  inFormat,
+  listOf,
+  type OutputFormat,
+  textOf,
+} from "../../../../infra/operator/render/shown.ts";
+import { PIPE } from "../../../../infra/operator/render/terminal.ts";
 
 const rows = [
   { name: "edge-1", why: 'he said "no",\nthen left' },

@@ -1,6 +1,6 @@
 // Tables and pairs at several widths: what is cut, what is left out, what never is.
 import { describe, expect, it, test } from "vitest";
-import { PIPE, type TerminalScreen } from "../../../../infra/operator/render/screen.ts";
+import { PIPE, type TerminalScreen } from "../../../../infra/operator/render/terminal.ts";
 import { type TableColumn, pairs, table } from "../../../../infra/operator/render/table.ts";
 
 interface Row {

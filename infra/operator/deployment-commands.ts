@@ -1,0 +1,137 @@
+// Keys that are refused for ever, the deployment's settings, Nodes that are silent for long, and what is done to many
+// machines: what there is to be seen of them.
+import {
+  type SettingInForce,
+  settingsSchema,
+  type SilentNodesAnswer,
+  silentNodesSchema,
+} from "../../shared/protocol/administration-answers.ts";
+import {
+  type OriginMachine,
+  originMachinesSchema,
+  originsSchema,
+  type OriginUse,
+} from "../../shared/protocol/operator-answers.ts";
+import { bulkCommands } from "./act-commands.ts";
+import { answer, shown } from "./answer.ts";
+import { wholeNumber } from "./flag-values.ts";
+import { revocationsCommand } from "./key-commands.ts";
+import type { OperatorProgram } from "./operator-program.ts";
+import { ageOf } from "./render/age.ts";
+import { listOf, type Shown } from "./render/shown.ts";
+import type { TableColumn } from "./render/table.ts";
+
+export function administrationCommands(program: OperatorProgram): void {
+  revocationsCommand(program);
+  program
+    .command("settings")
+    .description(
+      "The deployment's settings in force, and where each is from; of secrets only whether they are there.",
+    )
+    .action(() =>
+      answer(
+        program,
+        { method: "GET", path: "/v1/settings" },
+        shown(settingsSchema, ({ settings }) =>
+          listOf(settings, () => SETTING_COLUMNS, { nameOf: ({ name }) => name }),
+        ),
+      ),
+    );
+  silentNodesCommand(program);
+  bulkCommands(program);
+}
+
+export function originCommands(program: OperatorProgram): void {
+  const origin = program
+    .command("origin")
+    .description("The origins by which machines report: may one be given up?");
+  origin
+    .command("list")
+    .description("How many machines report by each now, and when one did last, to within a day.")
+    .action(() =>
+      answer(
+        program,
+        { method: "GET", path: "/v1/origins" },
+        shown(originsSchema, ({ origins }) => originList(origins)),
+      ),
+    );
+  origin
+    .command("machines <origin>")
+    .description("Which machines report by this origin, by name.")
+    .option("--limit <n>", "at most so many", wholeNumber, 100)
+    .option("--after <name>", "only names behind this one: the next page", "")
+    .action((name: string, { limit, after }: { limit: number; after: string }) => {
+      const query = new URLSearchParams({ origin: name, limit: String(limit), after });
+      return answer(
+        program,
+        { method: "GET", path: `/v1/origins/machines?${query.toString()}` },
+        shown(originMachinesSchema, ({ machines }) => originMachineList(machines)),
+      );
+    });
+}
+
+const ORIGIN_COLUMNS: readonly TableColumn<OriginUse>[] = [
+  { head: "ORIGIN", of: ({ origin }) => origin, rank: 0 },
+  { head: "CONFIGURED", of: ({ isConfigured }) => (isConfigured ? "yes" : "no"), rank: 1 },
+  { head: "MACHINES", of: ({ machines }) => String(machines), rank: 0 },
+  { head: "LAST USED", of: ({ lastUsedAt }) => lastUsedAt ?? "never", rank: 2 },
+];
+
+const originList = (origins: readonly OriginUse[]): Shown =>
+  listOf(origins, () => ORIGIN_COLUMNS, { nameOf: ({ origin }) => origin });
+
+const ORIGIN_MACHINE_COLUMNS: readonly TableColumn<OriginMachine>[] = [
+  { head: "NODE", of: ({ name }) => name, rank: 0 },
+  { head: "LAST USED", of: ({ lastUsedAt }) => lastUsedAt, rank: 1 },
+];
+
+const originMachineList = (machines: readonly OriginMachine[]): Shown =>
+  listOf(machines, () => ORIGIN_MACHINE_COLUMNS, { nameOf: ({ name }) => name });
+
+const SETTING_COLUMNS: readonly TableColumn<SettingInForce>[] = [
+  { head: "NAME", of: ({ name }) => name, rank: 0 },
+  { head: "VALUE", of: ({ value }) => value ?? "<wrong>", rank: 0, least: 12 },
+  { head: "FROM", of: ({ source }) => source, rank: 1 },
+  {
+    head: "STATE",
+    of: ({ state }) => state,
+    rank: 2,
+    paint: ({ state }) => (state === "ok" ? undefined : "red"),
+  },
+];
+
+type SilentNode = SilentNodesAnswer["nodes"][number];
+
+const silentColumns = (nowMs: number): readonly TableColumn<SilentNode>[] => [
+  { head: "NODE", of: ({ name }) => name, rank: 0 },
+  {
+    head: "SILENT",
+    of: ({ silentSince }) => ageOf(silentSince, nowMs),
+    raw: ({ silentSince }) => silentSince,
+    rank: 0,
+  },
+];
+
+function silentNodesCommand(program: OperatorProgram): void {
+  program
+    .command("silent-nodes")
+    .description(
+      "Machines that are silent for so many days: whose Nodes REMOVE_SILENT_NODES_DAYS would remove.",
+    )
+    .requiredOption("--days <n>", "silent for at least so many days", wholeNumber)
+    .action(({ days }: { days: number }) =>
+      answer(
+        program,
+        { method: "GET", path: `/v1/silent-nodes?days=${days}`, typed: { days: "--days" } },
+        shown(silentNodesSchema, ({ nodes, removedAfterDays }) =>
+          listOf(nodes, silentColumns, {
+            nameOf: ({ name }) => name,
+            above: () =>
+              removedAfterDays === null
+                ? `${nodes.length} machines; no Node is removed for silence\n`
+                : `${nodes.length} machines; Nodes are removed after ${removedAfterDays} days of silence\n`,
+          }),
+        ),
+      ),
+    );
+}

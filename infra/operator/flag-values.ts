@@ -1,0 +1,51 @@
+// Times as people type them: how long ago, or in how long (`2h`, `3d4h`), or when (RFC 3339). Pure.
+import { InvalidArgumentError } from "commander";
+import { parseDuration } from "../../shared/go/duration.ts";
+import { valueOr } from "../../shared/result.ts";
+
+const DAY_MS = 86_400_000;
+
+/** `90m`, `24h`, `7d`, `1d12h`; NaN: it is none. Go's durations have no days; people's do. */
+export function durationMs(text: string): number {
+  const [, days, rest] = /^(?:(\d+)d)?(.*)$/.exec(text) ?? [];
+  const restMs = rest === "" && days !== undefined ? 0 : valueOr(parseDuration(rest ?? ""), Number.NaN);
+  return Number(days ?? 0) * DAY_MS + restMs;
+}
+
+/** A flag's value: a length of time, in milliseconds. */
+export function positiveDuration(text: string): number {
+  const ms = durationMs(text);
+  if (ms > 0 && Number.isSafeInteger(Math.round(ms))) return ms;
+  throw new InvalidArgumentError("must be a duration such as 90s, 15m, 24h or 7d.");
+}
+
+/** A flag's value: a time, kept as it was typed until it is known what now is. */
+export function timeText(text: string): string {
+  if (!Number.isNaN(atTime(text, 0))) return text;
+  throw new InvalidArgumentError("must say how long ago (15m, 2h, 3d) or when (2026-01-31T12:00:00Z).");
+}
+
+/** RFC 3339. */
+export const timeOf = (text: string, nowMs: number) => new Date(atTime(text, nowMs)).toISOString();
+
+/** The same of what is to come: `4h` is in four hours. */
+export function laterText(text: string): string {
+  if (!Number.isNaN(atTime(text, 0))) return text;
+  throw new InvalidArgumentError("must say in how long (15m, 2h, 3d) or when (2026-01-31T12:00:00Z).");
+}
+
+export const laterOf = (text: string, nowMs: number) => new Date(atTime(text, nowMs, 1)).toISOString();
+
+/** `direction`: of a length of time; -1: it is over, 1: it is to come. */
+function atTime(text: string, nowMs: number, direction: 1 | -1 = -1): number {
+  const length = durationMs(text);
+  if (length >= 0) return nowMs + direction * length;
+  const isTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text);
+  return isTime ? Date.parse(text) : Number.NaN;
+}
+
+export function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (text !== "" && Number.isSafeInteger(value) && value > 0) return value;
+  throw new InvalidArgumentError("must be a whole number from 1.");
+}

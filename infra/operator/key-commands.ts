@@ -1,0 +1,120 @@
+// Machines that wait for a name that another one has: seen by name, decided about by key.
+import type { Command } from "commander";
+import { type RevocationsAnswer, revocationsSchema } from "../../shared/protocol/administration-answers.ts";
+import { type PendingMachine, pendingSchema } from "../../shared/protocol/operator-answers.ts";
+import { success } from "../../shared/result.ts";
+import { answer, connect, done, fail, print, shown } from "./answer.ts";
+import { ask, nodePath, readAnswer } from "./client.ts";
+import { wholeNumber } from "./flag-values.ts";
+import type { OperatorProgram } from "./operator-program.ts";
+import { listOf, type Shown } from "./render/shown.ts";
+import type { TableColumn } from "./render/table.ts";
+
+/** `list` is what the command that lists them is called there. */
+export function pendingCommands(program: OperatorProgram, parent: Command, list: string): void {
+  parent
+    .command(list)
+    .description("Machines that wait for a name that another machine has, and what is known of both.")
+    .action(() =>
+      answer(
+        program,
+        { method: "GET", path: "/v1/pending" },
+        shown(pendingSchema, ({ pending }) => pendingList(pending)),
+      ),
+    );
+  const byKey = (action: "approve" | "reject", description: string, outcome: string) =>
+    parent
+      .command(`${action} <name> <key>`)
+      .description(description)
+      .action((name: string, thumbprint: string) =>
+        answer(
+          program,
+          {
+            method: "POST",
+            path: nodePath(name, `/${action}`),
+            body: { thumbprint },
+            missing: `no machine with key ${thumbprint} waits for ${name}`,
+            typed: { thumbprint: "KEY" },
+          },
+          done(`${name}: key ${thumbprint} ${outcome}`),
+        ),
+      );
+  byKey(
+    "approve",
+    "Give the name to the machine that waits with this key; the one before loses it for ever.",
+    "has the name",
+  );
+  byKey("reject", "Refuse this key for ever.", "is refused for ever");
+}
+
+interface PendingLine {
+  name: string;
+  says: string;
+  thumbprint: string;
+  machineID: string;
+  systemUUID: string;
+  address: string;
+  askedAt: string;
+}
+
+const NOBODY = { thumbprint: "", machineID: "", systemUUID: "", address: "" };
+
+const PENDING_COLUMNS: readonly TableColumn<PendingLine>[] = [
+  { head: "NODE", of: ({ name }) => name, rank: 0 },
+  { head: "", of: ({ says }) => says, rank: 0 },
+  { head: "KEY", of: ({ thumbprint }) => thumbprint, rank: 0 },
+  { head: "MACHINE-ID", of: ({ machineID }) => machineID, rank: 3 },
+  { head: "SYSTEM-UUID", of: ({ systemUUID }) => systemUUID, rank: 4 },
+  { head: "ADDRESS", of: ({ address }) => address, rank: 1 },
+  { head: "ASKED", of: ({ askedAt }) => askedAt, rank: 2 },
+];
+
+/** Two lines for a machine that waits: itself, and who has the name. */
+export function pendingList(pending: readonly PendingMachine[]): Shown {
+  const lines = pending.flatMap((machine): PendingLine[] => [
+    { ...machine, says: "asks" },
+    machine.pinned
+      ? {
+          ...machine.pinned,
+          name: "",
+          says: machine.pinned.hasReported ? "has it" : "has it, never reported",
+          askedAt: "",
+        }
+      : { ...NOBODY, name: "", says: "free by now", askedAt: "" },
+  ]);
+  return listOf(lines, () => PENDING_COLUMNS, { nameOf: ({ name }) => name, records: pending });
+}
+
+type Revocation = RevocationsAnswer["revocations"][number];
+
+const REVOCATION_COLUMNS: readonly TableColumn<Revocation>[] = [
+  { head: "WHEN", of: ({ at }) => at, rank: 2 },
+  { head: "NODE", of: ({ name }) => name, rank: 0 },
+  { head: "KEY", of: ({ thumbprint }) => thumbprint, rank: 3 },
+  { head: "WHY", of: ({ why }) => why, rank: 1 },
+];
+
+export function revocationsCommand(program: OperatorProgram): void {
+  program
+    .command("revocations")
+    .description("Keys that are refused for ever, newest first, and why.")
+    .option("--limit <n>", "at most so many", wholeNumber, 100)
+    .action(async ({ limit }: { limit: number }) => {
+      const connection = connect(program);
+      if (!connection.ok) return fail(program, connection.error);
+      const revocations: Revocation[] = [];
+      let next: string | null = "";
+      while (next !== null && revocations.length < limit) {
+        const query = new URLSearchParams({ limit: String(Math.min(limit - revocations.length, 1000)) });
+        if (next !== "") query.set("after", next);
+        const path = `/v1/revocations?${query.toString()}`;
+        const sent = await ask(connection.value, { method: "GET", path });
+        const page = sent.ok ? readAnswer(revocationsSchema, sent.value) : sent;
+        if (!page.ok) return fail(program, page.error);
+        revocations.push(...page.value.revocations);
+        ({ next } = page.value);
+      }
+      const list = listOf(revocations, () => REVOCATION_COLUMNS, { nameOf: ({ name }) => name });
+      return print(program, () => success(list), { revocations });
+    });
+}

@@ -1,0 +1,104 @@
+// rollcall mutes …: times in which receivers are told nothing of some machines.
+import { Argument, type Command } from "commander";
+import { type ListedMute, listedMuteSchema, mutesSchema } from "../../shared/protocol/receiver-answers.ts";
+import { answer, done, shown } from "./answer.ts";
+import { laterOf, laterText, wholeNumber } from "./flag-values.ts";
+import type { OperatorProgram } from "./operator-program.ts";
+import { listOf, textOf } from "./render/shown.ts";
+import type { TableColumn } from "./render/table.ts";
+import { harmless } from "./render/terminal.ts";
+import { machinesOf, type ToldFlags, toldOf, TYPED_TOLD, withToldFlags } from "./fleet/filter-flags.ts";
+
+const HELP = `
+What comes due meanwhile is told when the mute ends, if it still lasts. That something is over is told at once.
+
+Examples:
+  rollcall mutes add -l site=b --until 4h --comment 'new power supply'
+  rollcall mutes add --names 'edge-*' --from 2026-01-31T22:00:00Z --until 2026-02-01T02:00:00Z
+  rollcall mutes remove 3`;
+
+const COLUMNS: readonly TableColumn<ListedMute>[] = [
+  { head: "ID", of: ({ id }) => String(id), rank: 0 },
+  { head: "MACHINES", of: machinesOf, rank: 0, least: 16 },
+  { head: "STATES", of: ({ states }) => states.join(","), rank: 4, least: 12 },
+  { head: "FROM", of: ({ from }) => from, rank: 2 },
+  { head: "UNTIL", of: ({ until }) => until, rank: 0 },
+  { head: "BY", of: ({ who }) => who, rank: 3 },
+  { head: "COMMENT", of: ({ comment }) => comment, rank: 1, least: 12 },
+];
+
+interface MuteFlags extends ToldFlags {
+  from?: string;
+  until: string;
+  comment?: string;
+}
+
+export function muteCommands(program: OperatorProgram): void {
+  const mutes = program
+    .command("mutes")
+    .description("Times in which receivers are told nothing of some machines, or of all.")
+    .addHelpText("after", HELP);
+  mutes
+    .command("list")
+    .description("Those that are not over; the one that ends last is the first.")
+    .action(() =>
+      answer(
+        program,
+        { method: "GET", path: "/v1/mutes" },
+        shown(mutesSchema, (sent) =>
+          listOf(sent.mutes, () => COLUMNS, {
+            nameOf: ({ id }) => String(id),
+            ...(sent.mutes.length === 0 && { above: () => "no mutes\n" }),
+          }),
+        ),
+      ),
+    );
+  addCommand(program, mutes);
+  mutes
+    .command("remove")
+    .addArgument(new Argument("<mute>", "its ID").argParser(wholeNumber))
+    .description("End a mute now.")
+    .action((id: number) =>
+      answer(
+        program,
+        { method: "DELETE", path: `/v1/mutes/${id}`, missing: `no mute ${id}` },
+        done(`mute ${id} is over`),
+      ),
+    );
+}
+
+function addCommand(program: OperatorProgram, mutes: Command): void {
+  const command = mutes
+    .command("add")
+    .description("Keep quiet about the machines that match, or about all, for a time.");
+  withToldFlags(command)
+    .option(
+      "--from <time>",
+      "when it begins: in 15m, 2h, or at 2026-01-31T12:00:00Z; without it now",
+      laterText,
+    )
+    .requiredOption(
+      "--until <time>",
+      "when it ends: in 4h, 3d from now, or at 2026-01-31T12:00:00Z",
+      laterText,
+    )
+    .option("--comment <text>", "why")
+    .action((flags: MuteFlags) => {
+      const { from, until, comment } = flags;
+      const now = program.surroundings.now();
+      const body = {
+        ...toldOf(flags),
+        ...(from !== undefined && { from: laterOf(from, now) }),
+        until: laterOf(until, now),
+        ...(comment !== undefined && { comment }),
+      };
+      const typed = { ...TYPED_TOLD, from: "--from", until: "--until", comment: "--comment" };
+      return answer(
+        program,
+        { method: "POST", path: "/v1/mutes", body, typed },
+        shown(listedMuteSchema, (mute) =>
+          textOf(() => `mute ${mute.id} until ${mute.until}: ${harmless(machinesOf(mute))}\n`),
+        ),
+      );
+    });
+}

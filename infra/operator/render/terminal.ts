@@ -1,0 +1,91 @@
+// What is printed to: a terminal of some width, perhaps with colours, or a pipe, which has neither.
+
+export interface TerminalScreen {
+  /** null: no terminal, nothing is cut. */
+  columns: number | null;
+  isColored: boolean;
+}
+
+/** For files, pipes, and tests of texts. */
+export const PIPE: TerminalScreen = { columns: null, isColored: false };
+
+interface TerminalStream {
+  isTTY?: boolean | undefined;
+  columns?: number | undefined;
+}
+
+interface ScreenEnvironment {
+  NO_COLOR?: string | undefined;
+  TERM?: string | undefined;
+}
+
+const WITHOUT_A_WIDTH = 80;
+/** Below it nothing can be read any more. */
+const LEAST_COLUMNS = 20;
+
+export function screenOf({ isTTY, columns }: TerminalStream, environment: ScreenEnvironment): TerminalScreen {
+  if (isTTY !== true) return PIPE;
+  const width = columns !== undefined && columns > 0 ? columns : WITHOUT_A_WIDTH;
+  return {
+    columns: Math.max(width, LEAST_COLUMNS),
+    isColored: !environment.NO_COLOR && environment.TERM !== "dumb",
+  };
+}
+
+const SGR = { red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36, bold: 1, faint: 2 } as const;
+export type Paint = keyof typeof SGR;
+
+export function painted(text: string, paint: Paint | undefined, { isColored }: TerminalScreen): string {
+  return paint === undefined || !isColored || text === "" ? text : `\u001B[${SGR[paint]}m${text}\u001B[0m`;
+}
+
+/** Control characters could move a terminal's cursor over what was printed before. */
+export function harmless(text: string): string {
+  return text.replaceAll(/\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/gu, "\u{FFFD}");
+}
+
+/** East Asian wide characters and emoji take two columns, marks that combine take none. */
+const WIDE =
+  /[\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6]|\p{Emoji_Presentation}|[\u{20000}-\u{3FFFD}]/u;
+
+export function widthOf(text: string): number {
+  // oxlint-disable-next-line no-control-regex -- almost every text is ASCII, whose width is its length
+  if (/^[\0-\x7F]*$/.test(text)) return text.length;
+  let width = 0;
+  for (const character of text) width += characterWidth(character);
+  return width;
+}
+
+function characterWidth(character: string): number {
+  if (/\p{M}/u.test(character)) return 0;
+  return WIDE.test(character) ? 2 : 1;
+}
+
+export function padTo(text: string, width: number): string {
+  return text + " ".repeat(Math.max(width - widthOf(text), 0));
+}
+
+/** At most so wide; `…` says that something is missing. */
+export function cutTo(text: string, width: number): string {
+  if (widthOf(text) <= width) return text;
+  let [kept, used] = ["", 0];
+  for (const character of text) {
+    used += characterWidth(character);
+    if (used > width - 1) break;
+    kept += character;
+  }
+  return width < 1 ? "" : `${kept.trimEnd()}…`;
+}
+
+/** Lines of at most this width, broken at spaces; a word that is longer stays whole. */
+export function wrapped(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && widthOf(line) + 1 + widthOf(word) > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
+}

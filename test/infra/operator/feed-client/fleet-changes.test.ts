@@ -1,0 +1,81 @@
+// When the fleet is looked at again: over a line that opens, says nothing, breaks, or is refused. The clock is made up.
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { fedChanges, type FleetChanges } from "../../../../infra/operator/feed-client.ts";
+
+class MadeUpSocket extends EventTarget {
+  static readonly OPEN = 1;
+  readonly readyState = 1;
+  constructor() {
+    super();
+    sockets.push(this);
+  }
+  send(text: string): void {
+    if (text === "ping") this.#tells("pong");
+  }
+  close(): void {}
+  says(message: object): void {
+    this.#tells(JSON.stringify(message));
+  }
+  #tells(data: string): void {
+    this.dispatchEvent(Object.assign(new Event("message"), { data }));
+  }
+  breaks(): void {
+    this.dispatchEvent(Object.assign(new Event("close"), { code: 1006, reason: "" }));
+  }
+}
+
+let sockets: MadeUpSocket[];
+/** Of what is asked over HTTP once a line is gone: 426 is "it would open". */
+let status: number;
+let changes: FleetChanges;
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.spyOn(Math, "random").mockReturnValue(0.5);
+  vi.stubGlobal("WebSocket", MadeUpSocket);
+  vi.stubGlobal("fetch", () => Promise.resolve(new Response(null, { status })));
+  [sockets, status] = [[], 426];
+  changes = fedChanges({ url: "https://worker.test", headers: {} });
+});
+afterEach(() => {
+  changes.end();
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+  vi.unstubAllGlobals();
+});
+
+const hello = { type: "hello", resumed: true, why: "" };
+const snapshot = { type: "snapshot", cursor: "a_1", rows: 0, machines: {}, isLast: true };
+
+/** How many milliseconds go by until the next look. */
+async function nextLook(): Promise<number> {
+  const began = Date.now();
+  const ended = { afterMs: NaN };
+  void changes.next(Infinity).then(() => (ended.afterMs = Date.now() - began));
+  await vi.advanceTimersByTimeAsync(0);
+  while (Number.isNaN(ended.afterMs)) await vi.advanceTimersByTimeAsync(500);
+  return ended.afterMs;
+}
+
+const opens = () => {
+  sockets.at(-1)?.says(hello);
+  sockets.at(-1)?.says(snapshot);
+};
+const breaks = () => sockets.at(-1)?.breaks();
+const opensAgain = async () => {
+  await vi.advanceTimersByTimeAsync(1000);
+  sockets.at(-1)?.says(hello);
+};
+
+test.each<[situation: string, ms: number, steps: (() => unknown)[]]>([
+  ["a line that is not open yet", 2000, []],
+  ["a line that is open, and says nothing", 60_000, [opens]],
+  ["a line that is gone", 2000, [opens, breaks]],
+  ["one that opens again, and goes on where it was", 60_000, [opens, breaks, opensAgain]],
+  ["one that is refused", 2000, [opens, () => (status = 403), breaks]],
+])("%s → looks again after %i ms", async (_, ms, steps) => {
+  for (const step of steps) await step();
+  await vi.advanceTimersByTimeAsync(0);
+  // What is new is looked at at once.
+  if (steps.length > 0) expect(await nextLook()).toBe(0);
+  expect(await nextLook()).toBe(ms);
+});
