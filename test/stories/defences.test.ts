@@ -16,7 +16,7 @@ import { parseMacKeys } from "../../worker/identity/mac-keys.ts";
 import { operatorRoutes } from "../../worker/http/operator-routes.ts";
 import type { App } from "../../worker/http/responses.ts";
 import { newIsolate } from "../../worker/isolate.ts";
-import { offerTicket, type Tickets, useTicket } from "../../worker/machine/tickets.ts";
+import { offerTicket, type Tickets, useTicket } from "../../worker/machine/fresh-requests.ts";
 import { ORIGIN } from "../worker/support/constants.ts";
 import { enrolmentPath, toSign } from "../worker/support/enrolling.ts";
 import {

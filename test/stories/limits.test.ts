@@ -6,7 +6,7 @@ import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import type { Problem } from "../../shared/protocol/answers.ts";
 import { TICKET_PROTOCOL } from "../../shared/protocol/feed-names.ts";
 import { FAILURE_LIMIT } from "../../worker/http/failure-limits.ts";
-import { REQUEST_LIMIT, requestRate } from "../../worker/machine/request-rate.ts";
+import { REQUEST_LIMIT, requestRate } from "../../worker/machine/fresh-requests.ts";
 import { ADMIN_SECRET, ORIGIN } from "../worker/support/constants.ts";
 import { enrolmentBody, enrolmentPath } from "../worker/support/enrolling.ts";
 import { type EnrolledMachine, enrolled, mintToken, requestsAbout } from "../worker/support/machine.ts";

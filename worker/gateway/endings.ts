@@ -3,7 +3,7 @@
 import type { ClosingReason } from "../../shared/protocol/frames.ts";
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
 import { inTime } from "../kube/deadline.ts";
-import type { ReturnedOrder } from "../machine/standing-order.ts";
+import type { ReturnedOrder } from "../machine/lease-loan.ts";
 import { returnedOrder } from "./held-order.ts";
 import type { Member } from "./members.ts";
 import type { HeldSocket } from "./sockets.ts";

@@ -3,7 +3,7 @@
 import { type Environment, gatewaySize } from "../env.ts";
 import { randomNonce } from "../identity/nonce.ts";
 import { heldToken } from "../kube/connect.ts";
-import type { LeaseHolder, ReturnedOrder } from "../machine/standing-order.ts";
+import type { LeaseHolder, ReturnedOrder } from "../machine/lease-loan.ts";
 import { Durations } from "../metrics/durations.ts";
 import type { Measured } from "../metrics/metrics.ts";
 import { LazyAlarm } from "../storage/lazy-alarm.ts";

@@ -1,7 +1,7 @@
 // A gateway, without the platform's part of it: what comes by its machines' sockets, and what their objects ask of it. While
 // heartbeats are quiet it renews leases, and wakes no machine's object.
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
-import type { LeaseHolder, ReturnedOrder } from "../machine/standing-order.ts";
+import type { LeaseHolder, ReturnedOrder } from "../machine/lease-loan.ts";
 import type { GatewayStanding } from "./counters.ts";
 import { Endings } from "./endings.ts";
 import { Heartbeats } from "./heartbeats.ts";

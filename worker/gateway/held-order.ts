@@ -9,7 +9,7 @@ import {
 } from "../../shared/fleet/samples.ts";
 import type { Lease } from "../../shared/kubernetes/types.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
-import type { ReturnedOrder, StandingOrder } from "../machine/standing-order.ts";
+import type { ReturnedOrder, StandingOrder } from "../machine/lease-loan.ts";
 
 /** Times are milliseconds since 1970. */
 export interface HeldOrder {

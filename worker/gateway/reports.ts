@@ -5,7 +5,7 @@ import type { ReportFrame } from "../../shared/protocol/frames.ts";
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
 import { inTime } from "../kube/deadline.ts";
 import type { MachineAnswer } from "../machine/answers.ts";
-import type { SocketAnswer } from "../machine/standing-order.ts";
+import type { SocketAnswer } from "../machine/lease-loan.ts";
 import { problem, problemOf } from "../problems.ts";
 import { allowanceAt } from "../storage/allowance.ts";
 import type { Endings } from "./endings.ts";

@@ -1,6 +1,6 @@
 // What a gateway has around it, as its parts are given it. Types alone.
 import type { Timer } from "../clock.ts";
-import type { LendingMachine } from "../machine/standing-order.ts";
+import type { LendingMachine } from "../machine/lease-loan.ts";
 import type { LazyAlarm } from "../storage/lazy-alarm.ts";
 import type { GatewayCounters } from "./counters.ts";
 import type { Members } from "./members.ts";

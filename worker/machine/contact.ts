@@ -1,10 +1,13 @@
 // Records what a report shows apart from the Node: that the machine reports, that its clock is off, that its shim could
 // not set up. Adds a line of history when that changes, and no row when it does not.
-import { returnText, type BootAndProcess } from "../../shared/fleet/return.ts";
+import { type BootAndProcess, returnText } from "../../shared/fleet/return.ts";
+import { NO_ANSWER } from "../../shared/fleet/silence.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import { isOtherSkew, MAX_SKEW_MS } from "../../shared/quiet/quiet.ts";
 import { noteLapse } from "../tick/own-node.ts";
 import type { NodeRecordStore } from "../storage/records.ts";
+import { allowanceAt } from "../storage/allowance.ts";
+import { fromTo } from "../storage/from-to.ts";
 import type { Stored } from "../storage/journal.ts";
 
 const UNKNOWN: BootAndProcess = { boot: undefined, process: undefined };
@@ -67,4 +70,28 @@ export function hasReported(records: NodeRecordStore): boolean {
 export function recordSetupFailure({ records, journal }: Stored, setupError: string, nowMs: number): void {
   if (records.get("registration")?.phase === "name taken") journal.note("registration", setupError, nowMs);
   else journal.warn("KubeletSetupFailed", setupError, nowMs);
+}
+
+// Records that a machine had no answer for a while: the Worker was away, or the network in between. Only the machine can
+// tell, and it tells a duration alone: the times are by this clock, whatever the machine's says.
+
+/** Lines of history, whatever a machine says: six at once, then six an hour. */
+export const OUTAGE_LINES = { atOnce: 6, everyMs: 600_000 } as const;
+/** The same outage is told again when the answer was lost; its begin is as exact as the network and whole seconds. */
+const SAME_WITHIN_MS = 5000;
+
+/** Call it for each fresh report that is applied. Two rows for an outage, none without. */
+export function recordOutage(
+  { records, journal }: Stored,
+  { noAnswerSeconds }: Pick<Report, "noAnswerSeconds">,
+  nowMs: number,
+): void {
+  if (noAnswerSeconds === undefined) return;
+  const sinceMs = nowMs - 1000 * noAnswerSeconds;
+  const before = records.get("outage");
+  if (before && Math.abs(sinceMs - before.sinceMs) <= SAME_WITHIN_MS) return;
+  const left = allowanceAt(before, OUTAGE_LINES, nowMs);
+  if (left < 1) return;
+  records.put("outage", { left: left - 1, atMs: nowMs, sinceMs });
+  journal.note("silence", NO_ANSWER + fromTo(sinceMs, nowMs), nowMs);
 }

@@ -12,7 +12,7 @@ import {
 } from "../../shared/node/duplicate-senders.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import type { MachineAnswer } from "./answers.ts";
-import { type Incumbent, waitsUntilMs } from "./changed-facts.ts";
+import { type Incumbent, waitsUntilMs } from "./known-facts.ts";
 import type { Freshness } from "./fresh-requests.ts";
 
 /** What the decision depends on, besides the report. */

@@ -1,8 +1,15 @@
 // Parses and validates the bytes of a verified request. Knows no schema.
 import type * as z from "zod/mini";
+import { rotationSchema } from "../../shared/protocol/claims.ts";
+import { canonicalJson } from "../../shared/protocol/digest.ts";
+import { type Facts, factsSchema } from "../../shared/protocol/facts.ts";
+import { type Report, reportSchema } from "../../shared/protocol/report.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
-import type { Refusal } from "./answers.ts";
+import { digestOf, verifyNextKey } from "../identity/jwt.ts";
+import type { PublicKey } from "../storage/records.ts";
+import type { BodyFault, Refusal } from "./answers.ts";
+import type { SignedRequest } from "./pinned-keys.ts";
 
 export function parseBody<Schema extends z.ZodMiniType>(
   schema: Schema,
@@ -18,4 +25,60 @@ export function parseBody<Schema extends z.ZodMiniType>(
   return parsed.success
     ? success(parsed.data)
     : failure({ reason: "invalid-body", fault: firstFault(parsed.error) });
+}
+
+// Parses and validates the bytes of a verified report, its facts apart from the rest. Nothing behind it sees the startId:
+// whoever knows it can report as that process.
+
+/** The facts that came with a report, or why they are refused; undefined: none came. */
+export type ReportedFacts = Result<Facts, BodyFault> | undefined;
+
+export interface ParsedReport {
+  /** Its `startId` is the digest of the one that was sent, which is a secret of the process of the shim. */
+  report: Report;
+  facts: ReportedFacts;
+}
+
+/** A fault of the facts refuses the facts alone. */
+export async function parseReport(body: Uint8Array<ArrayBuffer>): Promise<Result<ParsedReport, Refusal>> {
+  const parsed = parseBody(reportSchema, body);
+  if (!parsed.ok) return parsed;
+  const sent = parsed.value;
+  const report = { ...sent, startId: await digestOf(sent.startId) };
+  return success({ report, facts: await parseFacts(report) });
+}
+
+async function parseFacts({ facts, factsDigest }: Report): Promise<ReportedFacts> {
+  if (facts === undefined) return undefined;
+  const parsed = factsSchema.safeParse(facts);
+  if (!parsed.success) {
+    const { path, message } = firstFault(parsed.error);
+    return failure({ path: `/facts${path}`, message });
+  }
+  // Of the validated facts: unvalidated ones may be nested more deeply than canonicalJson can recurse.
+  if ((await digestOf(canonicalJson(parsed.data))) !== factsDigest)
+    return failure({ path: "/factsDigest", message: "not the digest of these facts" });
+  return success(parsed.data);
+}
+
+// Parses a verified rotation, and verifies possession of the next key. Pins nothing.
+
+/** null for anything but a proof by another key that it replaces `previous` on this machine. */
+export async function parseRotation(
+  { name, body }: SignedRequest,
+  { path, previous, origins }: { path: string; previous: string; origins: string[] },
+): Promise<PublicKey | null> {
+  const parsed = rotationSchema.safeParse(parseJson(body));
+  if (!parsed.success) return null;
+  const expected = { name, method: "POST", path, origins, previous };
+  const next = await verifyNextKey(parsed.data.proof, expected);
+  return next.ok ? next.value : null;
+}
+
+function parseJson(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(body));
+  } catch {
+    return undefined;
+  }
 }

@@ -5,7 +5,7 @@ import { type Result, success } from "../../shared/result.ts";
 import type { Enrolment, NodeRecordStore, PublicKey } from "../storage/records.ts";
 import type { GrantedPin } from "../registry/pins.ts";
 import { KEY_REVOKED, type Refusal, UNAUTHENTICATED, WRONG_ORIGIN } from "./answers.ts";
-import type { TicketUse } from "./tickets.ts";
+import type { TicketUse } from "./fresh-requests.ts";
 import {
   FOR_ANOTHER_ORIGIN,
   importPublicKey,

@@ -1,14 +1,21 @@
 // All that a machine's object knows of its machine, as an operator is shown it. Asks and changes nothing.
+import { type EventCorrelator, recordedEvents } from "../../shared/events/correlator.ts";
 import { kubeletsAllocatable } from "../../shared/from-report/reported-node.ts";
 import { effectiveEvictionHard } from "../../shared/resources/eviction.ts";
-import type { WholeNode } from "../../shared/protocol/operator-answers.ts";
+import type { ShownEvent, ShownManagers, WholeNode } from "../../shared/protocol/operator-answers.ts";
+import { fieldOwners } from "../../shared/kubernetes/managed-fields.ts";
+import type { Node, Taint } from "../../shared/kubernetes/types.ts";
+import { isSameTaint } from "../../shared/node/initial-node.ts";
+import { everSaid, isOfCondition, type SaidTaints } from "../../shared/node/taints.ts";
+import { FACTS_ONLY_TAINT } from "../../shared/node/ownership.ts";
+import { SHOWN_LIMITS } from "../../shared/protocol/limits.ts";
 import type { Report } from "../../shared/protocol/report.ts";
+import { fieldManagerOf } from "../kube/connect.ts";
+import type { Outbox } from "../storage/outbox.ts";
 import { isRegisteredReady, lastPhase } from "../tick/phase.ts";
+import { neededRuntime } from "./known-facts.ts";
+import type { ReturnedOrder } from "./lease-loan.ts";
 import type { MachineState } from "./machine-state.ts";
-import { neededRuntime } from "./needed-runtime.ts";
-import { shownEvents } from "./shown-events.ts";
-import type { ReturnedOrder } from "./standing-order.ts";
-import { shownManagers } from "./shown-managers.ts";
 
 /** What an eviction loses. Times are milliseconds since 1970; undefined: not known (any more). */
 export interface LatestOfMachine {
@@ -123,4 +130,66 @@ export function shownNode(
     managers: shownManagers(known?.node, deployment, records.get("registration")),
     events: shownEvents(outbox, records.get("correlator")),
   };
+}
+
+// The events that a machine's object sent lately or has to send, as an operator is shown them. Asks the apiserver nothing: of
+// those that were sent it has what their correlation remembers.
+
+const isoOf = (ms: number) => new Date(ms).toISOString();
+/** What the apiserver has returned may lack its time. */
+const msOf = (time: string) => Date.parse(time) || 0;
+
+/** Newest first. `sent`: absent where nothing is remembered. */
+export function shownEvents(outbox: Pick<Outbox, "latest">, sent: EventCorrelator | undefined): ShownEvent[] {
+  const waiting = outbox.latest(SHOWN_LIMITS.events).map(({ atMs, ...event }): ShownEvent => {
+    const time = isoOf(atMs);
+    return { ...event, count: 1, firstAt: time, lastAt: time, state: "waiting" };
+  });
+  const recorded = sent ? recordedEvents(sent) : [];
+  const known = recorded.map(({ firstTimestamp, lastTimestamp, ...event }): ShownEvent => {
+    return {
+      ...event,
+      firstAt: isoOf(msOf(firstTimestamp)),
+      lastAt: isoOf(msOf(lastTimestamp)),
+      state: "sent",
+    };
+  });
+  const isLater = (a: ShownEvent, b: ShownEvent) => Date.parse(b.lastAt) - Date.parse(a.lastAt);
+  return [...waiting, ...known].toSorted(isLater).slice(0, SHOWN_LIMITS.events);
+}
+
+// Who has set the labels and taints of a machine's Node, as far as the Node that is known says. Asks nobody.
+
+/** `said`: the taints that machine and token have said. What the apiserver does not record is absent. */
+export function shownManagers(
+  node: Node | undefined,
+  deployment: string,
+  said: Partial<SaidTaints> | undefined,
+): ShownManagers {
+  const { metadata, spec } = node ?? {};
+  const ours = fieldManagerOf(deployment);
+  const ownersOf = (...path: string[]) => fieldOwners(metadata, path);
+  const labels = Object.keys(metadata?.labels ?? {}).flatMap((key): [string, string][] => {
+    const owners = ownersOf("f:metadata", "f:labels", `f:${key}`);
+    // Where somebody else has set the same value, it stays theirs: leaveOthers.
+    const manager = owners.find((owner) => owner !== ours) ?? owners[0];
+    return manager === undefined ? [] : [[key, manager]];
+  });
+  const own = [...everSaid(said), FACTS_ONLY_TAINT];
+  const [last, ...more] = ownersOf("f:spec", "f:taints");
+  const taints = (spec?.taints ?? []).flatMap((taint): [string, string][] => {
+    const isOwn = own.some((each) => isSameTaint(each, taint) && (each.value ?? "") === (taint.value ?? ""));
+    const manager = isOwn ? ours : more.length === 0 ? managerOf(taint, last) : undefined;
+    return manager === undefined ? [] : [[`${taint.key}:${taint.effect}`, manager]];
+  });
+  return { labels: Object.fromEntries(labels), taints: Object.fromEntries(taints) };
+}
+
+/**
+ * The apiserver records who changed the list of taints last, and not who set each: controllers set those of conditions, and
+ * everybody else all others.
+ */
+function managerOf(taint: Taint, last: string | undefined): string | undefined {
+  const isController = last?.endsWith("controller-manager") ?? false;
+  return isController === isOfCondition(taint) ? last : undefined;
 }

@@ -14,7 +14,7 @@ import { valueOf } from "../../shared/kubernetes/quantity/quantity.ts";
 import { TIMELINE_LIMITS } from "../../shared/protocol/limits.ts";
 import type { TimelineAnswer } from "../../shared/protocol/timeline.ts";
 import { type Threshold, thresholdQuantity } from "../../shared/resources/eviction.ts";
-import type { ReturnedOrder } from "./standing-order.ts";
+import type { ReturnedOrder } from "./lease-loan.ts";
 import type { Samples } from "../storage/samples.ts";
 import type { MachineState } from "./machine-state.ts";
 

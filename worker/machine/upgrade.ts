@@ -7,7 +7,7 @@ import { withDeadline } from "../kube/deadline.ts";
 import { ASKED_TOO_OFTEN, type MachineAnswer } from "./answers.ts";
 import { parseBody } from "./parse-body.ts";
 import type { SignedRequest } from "./pinned-keys.ts";
-import { requestRate } from "./request-rate.ts";
+import { requestRate } from "./fresh-requests.ts";
 import { logFailure } from "../log.ts";
 
 const ASK_WITHIN_MS = 3000;

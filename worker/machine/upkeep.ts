@@ -1,28 +1,30 @@
 // Keeps the machine's Node true by its latest report: runs one tick at a time, sends the events that wait, and checks
 // for silence. Its own state may be lost in an eviction.
+import type { Lease, Node } from "../../shared/kubernetes/types.ts";
+import type { NodeMarks } from "../../shared/node/own-labels.ts";
+import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import { reportIntervalMs } from "../../shared/protocol/settings.ts";
-import type { NodeMarks } from "../../shared/node/own-labels.ts";
+import { currentMs } from "../clock.ts";
+import { NOT_WATCHED, type WatchStanding } from "../cluster/watch-standing.ts";
 import { clusterObject, type Environment, isNodeWatchOn, machineRequests, nodeMarks } from "../env.ts";
 import { heldToken, kubeConnector } from "../kube/connect.ts";
-import type { HeldToken } from "../kube/held-token.ts";
-import type { RequestKind, KubeClient } from "../kube/kube-client.ts";
-import { logFailure, machineLog } from "../log.ts";
-import { NOT_WATCHED, type WatchStanding } from "../cluster/watch-standing.ts";
 import { withDeadline } from "../kube/deadline.ts";
-import type { Lease, Node } from "../../shared/kubernetes/types.ts";
-import type { Facts } from "../../shared/protocol/facts.ts";
+import type { HeldToken } from "../kube/held-token.ts";
+import type { KubeClient, RequestKind } from "../kube/kube-client.ts";
+import { logFailure, machineLog } from "../log.ts";
 import { type Allowance, allowanceAt } from "../storage/allowance.ts";
 import type { Enrolment, RequestsLeft } from "../storage/records.ts";
 import type { TickInput, TickMemory, TickOutcome } from "../tick/context.ts";
+import { lentLease } from "../tick/lease.ts";
 import { isReady, lastPhase, recordPhase } from "../tick/phase.ts";
 import { REMOVAL_REQUESTS, RequestBudget } from "../tick/budgets.ts";
-import { lentLease } from "../tick/lease.ts";
 import { tick, tickOnNotice } from "../tick/tick.ts";
-import { type UpkeepMemory, withoutFacts } from "./baton.ts";
+import { hasReported } from "./contact.ts";
+import { type UpkeepMemory, withoutFacts } from "./lease-loan.ts";
 import type { MachineState } from "./machine-state.ts";
 import { firstReportInMs } from "./report-interval.ts";
-import { hasReported } from "./contact.ts";
+import type { LatestOfMachine } from "./shown-node.ts";
 import {
   checkSilence,
   isLeaseRenewed,
@@ -30,9 +32,6 @@ import {
   UNSEEN_SILENCE_CHECK_MS,
   WATCHED_SILENCE_CHECK_MS,
 } from "./silence.ts";
-import type { LatestOfMachine } from "./shown-node.ts";
-import { singleFlight } from "./single-flight.ts";
-import { currentMs } from "../clock.ts";
 
 /** The time limit of sending events, and of an alarm's calls. */
 const ALARM_WITHIN_MS = 2000;
@@ -368,4 +367,33 @@ export class Upkeep {
   #kube(): KubeClient {
     return this.connector((what) => this.#requests.take(what))(ALARM_WITHIN_MS);
   }
+}
+
+// Runs work one at a time: a call during a run joins the next run, which sees everything that was set before the call.
+
+/** A function that runs `work`; at most one run is in progress and at most one waits for it. */
+export function singleFlight<Result>(work: () => Promise<Result>): () => Promise<Result> {
+  let running: Promise<Result> | undefined;
+  let next: Promise<Result> | undefined;
+
+  function start(): Promise<Result> {
+    const run = work().finally(() => {
+      if (running === run) running = undefined;
+    });
+    running = run;
+    return run;
+  }
+
+  return () => {
+    // Between a run and the next one `running` is undefined, and this call must not start before the next one.
+    if (next) return next;
+    if (!running) return start();
+    next = running
+      .catch(() => undefined)
+      .then(() => {
+        next = undefined;
+        return start();
+      });
+    return next;
+  };
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { GATEWAY_LIMITS } from "../../../shared/protocol/limits.ts";
 import type { Report } from "../../../shared/protocol/report.ts";
 import { Lending, type LendingDependencies } from "../../../worker/machine/lending.ts";
-import type { ReturnedOrder } from "../../../worker/machine/standing-order.ts";
+import type { ReturnedOrder } from "../../../worker/machine/lease-loan.ts";
 import { keptRecords } from "../support/kept-records.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 31);

@@ -12,14 +12,14 @@ import { Gateway } from "../../../worker/gateway/gateway.ts";
 import type { LeasePut } from "../../../worker/gateway/put-lease.ts";
 import type { ServerSocket, OpenedSocket } from "../../../worker/gateway/sockets.ts";
 import { after } from "../../../worker/clock.ts";
-import type { Baton } from "../../../worker/machine/baton.ts";
 import type {
+  Baton,
   LendingMachine,
   ReturnedOrder,
   SocketAnswer,
   SocketReport,
   StandingOrder,
-} from "../../../worker/machine/standing-order.ts";
+} from "../../../worker/machine/lease-loan.ts";
 
 export const START_MS = Date.UTC(2026, 0, 1);
 export const INTERVAL_MS = 10_000;

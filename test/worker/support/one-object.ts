@@ -2,9 +2,9 @@
 // decide-report.ts and changed-facts.ts do together, whatever the network does.
 import { NO_SENDERS } from "../../../shared/node/duplicate-senders.ts";
 import type { Report } from "../../../shared/protocol/report.ts";
-import { type Incumbent, incumbentAfter } from "../../../worker/machine/changed-facts.ts";
+import { type Incumbent, incumbentAfter } from "../../../worker/machine/known-facts.ts";
 import { decideReport, type ReportStep } from "../../../worker/machine/decide-report.ts";
-import { offerTicket, type Tickets, useTicket } from "../../../worker/machine/tickets.ts";
+import { offerTicket, type Tickets, useTicket } from "../../../worker/machine/fresh-requests.ts";
 
 export const LEASE_MS = 40_000;
 export const CONFIRMATION_MS = 11_000;

@@ -2,7 +2,7 @@
 // history once and in order, one telling at a time, and the last summary in the end.
 import { describe, expect, it, vi } from "vitest";
 import type { MachineTelling, ToldEntry, ToldUntil } from "../../../shared/fleet/summary.ts";
-import { IndexTeller, TELLING_LIMITS } from "../../../worker/machine/index-teller.ts";
+import { IndexTeller, TELLING_LIMITS } from "../../../worker/machine/index-updates.ts";
 import { randomOf } from "../../lab/hostile/random.ts";
 
 const START_MS = Date.UTC(2026, 0, 1);

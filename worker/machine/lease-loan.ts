@@ -2,10 +2,16 @@
 // gives back. Types only.
 import type { KeptSamples } from "../../shared/fleet/samples.ts";
 import type { Lease } from "../../shared/kubernetes/types.ts";
-import type { Vitals } from "../../shared/protocol/report.ts";
+import type { Report, Vitals } from "../../shared/protocol/report.ts";
 import type { Quiet } from "../../shared/quiet/quiet.ts";
+import type { WatchStanding } from "../cluster/watch-standing.ts";
+import type { Allowance } from "../storage/allowance.ts";
+import type { RequestsLeft } from "../storage/records.ts";
+import type { UnstoredSamples } from "../storage/samples.ts";
+import type { TickMemory } from "../tick/context.ts";
 import type { MachineAnswer } from "./answers.ts";
-import type { Baton } from "./baton.ts";
+import type { Tickets } from "./fresh-requests.ts";
+import type { Incumbent } from "./known-facts.ts";
 import type { SignedRequest } from "./pinned-keys.ts";
 
 /** Lends a lease: while heartbeats are quiet the gateway renews it, and wakes the machine's object for nothing. */
@@ -89,4 +95,36 @@ export interface LeaseHolder {
   reportNow: (name: string) => Promise<boolean>;
   /** Ends the machine's sockets, after an order is recalled. */
   dismiss: (name: string, why: "left" | "moved" | "refused") => Promise<void>;
+}
+
+// What a machine's object has in memory, as it goes with a standing order and comes back with the next report: the object
+// sleeps meanwhile, and wakes as if it had not. Plain values; of no meaning to whoever carries it.
+
+/** Of its Upkeep. Times are milliseconds since 1970. */
+export interface UpkeepMemory {
+  /** Without the lease, which the order has. */
+  tick: TickMemory;
+  /** The last report, without its facts. */
+  latest?: Report;
+  latestMs: number;
+  lastReportMs?: number;
+  standing?: WatchStanding;
+  between?: Allowance;
+  /** To the apiserver, as the lease was lent. */
+  requests: RequestsLeft;
+}
+
+export interface Baton {
+  /** The enrolment that it is about. */
+  enrolment: string;
+  upkeep: UpkeepMemory;
+  tickets: Tickets<never>;
+  incumbent?: Incumbent;
+  samples: UnstoredSamples;
+}
+
+/** They are stored, and long. */
+export function withoutFacts(whole: Report): Report {
+  const { facts: _, ...report } = whole;
+  return report;
 }

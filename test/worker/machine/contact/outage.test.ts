@@ -1,7 +1,7 @@
 // What a machine tells of a time without an answer: one line of history each, and no more than a few an hour.
 import { expect, it, test } from "vitest";
-import { OUTAGE_LINES, recordOutage } from "../../../worker/machine/outage.ts";
-import { keptRecords } from "../support/kept-records.ts";
+import { OUTAGE_LINES, recordOutage } from "../../../../worker/machine/contact.ts";
+import { keptRecords } from "../../support/kept-records.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 2, 10, 18, 56);
 const { atOnce, everyMs } = OUTAGE_LINES;

@@ -2,7 +2,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { failure, success } from "../../../shared/result.ts";
 import { CHANGED_TOO_OFTEN, UNAUTHENTICATED } from "../../../worker/machine/answers.ts";
-import { RegistryStanding } from "../../../worker/machine/registry-standing.ts";
+import { RegistryStanding } from "../../../worker/machine/registry-status.ts";
 import type { ConfirmedPin } from "../../../worker/registry/pins.ts";
 
 const MAC_KEYS = `a:${"A".repeat(43)}=`;

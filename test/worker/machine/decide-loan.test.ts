@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { NOTHING_REMEMBERED } from "../../../shared/from-report/reported-status.ts";
 import { NO_SENDERS } from "../../../shared/node/duplicate-senders.ts";
-import { lendable } from "../../../worker/machine/decide-order.ts";
+import { lendable } from "../../../worker/machine/decide-loan.ts";
 import { facts, HEALTHY } from "../support/facts.ts";
 import { countingRecords } from "../support/kube-in-between.ts";
 

@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isDisputed } from "../../../shared/node/duplicate-senders.ts";
-import { offerTicket, type Tickets, useTicket } from "../../../worker/machine/tickets.ts";
+import { offerTicket, type Tickets, useTicket } from "../../../worker/machine/fresh-requests.ts";
 import { CONFIRMATION_MS, type Delivery, Holder, OneObject, type Signed } from "../support/one-object.ts";
 
 const LEASE_MS = 40_000;

@@ -1,6 +1,6 @@
 // Decides whether a machine's lease may be lent, and for how long: only while nothing is waiting to be done, and nothing but
 // another report could change anything. Pure.
-import type { StandingOrder } from "./standing-order.ts";
+import type { StandingOrder } from "./lease-loan.ts";
 import { isDisputed } from "../../shared/node/duplicate-senders.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import { reportIntervalMs } from "../../shared/protocol/settings.ts";

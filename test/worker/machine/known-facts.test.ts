@@ -11,7 +11,7 @@ import {
   type Incumbent,
   incumbentAfter,
   waitsUntilMs,
-} from "../../../worker/machine/changed-facts.ts";
+} from "../../../worker/machine/known-facts.ts";
 
 const MS = 11_000;
 const seen = (...processes: string[]): SeenSenders =>

@@ -1,8 +1,8 @@
 // The events of a machine as operators are shown them: those that wait and those that were sent, in one order.
 import { expect, it } from "vitest";
-import type { EventCorrelator } from "../../../shared/events/correlator.ts";
-import { SHOWN_LIMITS } from "../../../shared/protocol/limits.ts";
-import { shownEvents } from "../../../worker/machine/shown-events.ts";
+import type { EventCorrelator } from "../../../../shared/events/correlator.ts";
+import { SHOWN_LIMITS } from "../../../../shared/protocol/limits.ts";
+import { shownEvents } from "../../../../worker/machine/shown-node.ts";
 
 const START_MS = Date.UTC(2026, 0, 1);
 

@@ -1,6 +1,6 @@
 // What is not a rotation; what is one, and whom it is for, is shown in test/stories/rotation.test.ts.
 import { expect, it } from "vitest";
-import { parseRotation } from "../../../worker/machine/rotation.ts";
+import { parseRotation } from "../../../worker/machine/parse-body.ts";
 import { ORIGIN } from "../support/constants.ts";
 
 it.each([

@@ -1,11 +1,11 @@
 // A machine's part of an action on many: what its object does, and for whom it does nothing.
 import { describe, expect, it, vi } from "vitest";
-import type { Environment } from "../../../worker/env.ts";
-import { executeOrder, type OrderDependencies } from "../../../worker/machine/execute-order.ts";
-import type { MachineOrder } from "../../../worker/registry/bulk.ts";
-import type { NodeRecords } from "../../../worker/storage/records.ts";
-import { keptRecords } from "../support/kept-records.ts";
-import { setClock } from "../support/clock.ts";
+import type { Environment } from "../../../../worker/env.ts";
+import { executeOrder, type OrderDependencies } from "../../../../worker/machine/removal.ts";
+import type { MachineOrder } from "../../../../worker/registry/bulk.ts";
+import type { NodeRecords } from "../../../../worker/storage/records.ts";
+import { keptRecords } from "../../support/kept-records.ts";
+import { setClock } from "../../support/clock.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 31);
 const DAY_MS = 24 * 3600 * 1000;

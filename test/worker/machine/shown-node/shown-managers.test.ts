@@ -1,7 +1,7 @@
 // Who has set labels and taints of a Node, by what the apiserver records of its fields.
 import { expect, it } from "vitest";
-import type { Node, Taint } from "../../../shared/kubernetes/types.ts";
-import { shownManagers } from "../../../worker/machine/shown-managers.ts";
+import type { Node, Taint } from "../../../../shared/kubernetes/types.ts";
+import { shownManagers } from "../../../../worker/machine/shown-node.ts";
 
 const OURS = "rollcall.site-a";
 const CONTROLLER = "kube-controller-manager";

@@ -5,14 +5,16 @@ import { stateChangeText } from "../../shared/fleet/state.ts";
 import { type KnownMachine, stateOf, summarize } from "../../shared/fleet/summarize.ts";
 import type { MachineSummary, MachineTelling, ToldUntil } from "../../shared/fleet/summary.ts";
 import { withDeadline } from "../kube/deadline.ts";
+import { logFailure, logNote } from "../log.ts";
 import { type Allowance, allowanceAt } from "../storage/allowance.ts";
-import type { LazyAlarm } from "../storage/lazy-alarm.ts";
 import type { History } from "../storage/history.ts";
+import type { LazyAlarm } from "../storage/lazy-alarm.ts";
 import type { Enrolment, NodeRecordStore, Told } from "../storage/records.ts";
 import type { Tables } from "../storage/tables.ts";
+import { leftOutMessage } from "../tick/parts.ts";
+import { isRegisteredReady, lastPhase } from "../tick/phase.ts";
 import { hasReported } from "./contact.ts";
-import { knownMachine } from "./known-machine.ts";
-import { logFailure, logNote } from "../log.ts";
+import type { MachineState } from "./machine-state.ts";
 
 export const TELLING_LIMITS = {
   withinMs: 2000,
@@ -28,12 +30,12 @@ export const TELLING_LIMITS = {
   everyMs: 10_000,
 } as const;
 
-export interface FleetIndex {
+interface FleetIndex {
   tell: (telling: MachineTelling) => Promise<ToldUntil>;
   remove: (name: string, generation: number, text: string) => Promise<void>;
 }
 
-export interface TellerDependencies {
+interface TellerDependencies {
   state: {
     records: NodeRecordStore;
     history: Pick<History, "add" | "after" | "lastId">;
@@ -263,4 +265,33 @@ export class IndexTeller {
       return late;
     }
   }
+}
+
+// What this object knows of its machine, for the fleet index: gathered from the records. Decides and writes nothing.
+
+/** `address`: from which it reports. Of a machine that has not reported with its pin, nothing older counts. */
+function knownMachine(
+  { records }: Pick<MachineState, "records">,
+  enrolment: Enrolment,
+  address: string,
+): KnownMachine {
+  const isUsed = hasReported(records);
+  const node = isUsed ? records.get("node")?.node : undefined;
+  const { thumbprint, token, pinnedAtMs } = enrolment;
+  const withheld = [leftOutMessage(records), records.get("bounded")];
+  return {
+    isRevoked: enrolment.isRevoked ?? false,
+    phase: (isUsed && lastPhase(records)) || null,
+    isReady: isRegisteredReady(records, node),
+    node,
+    decided: (isUsed && records.get("decided")) || [],
+    facts: records.get("facts")?.facts,
+    skewMs: (records.get("isSkewed") && records.get("skewMs")) || 0,
+    silentSinceMs: records.get("silentSinceMs") ?? null,
+    withheld: withheld.filter((each) => each !== undefined).join("; "),
+    address,
+    process: (isUsed && records.get("process")?.startId) || "",
+    transport: (isUsed && records.get("transport")) || "http",
+    key: { thumbprint, token, pinnedAtMs, isUsed },
+  };
 }

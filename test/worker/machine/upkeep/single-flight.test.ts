@@ -1,6 +1,6 @@
 // One run at a time, and one that waits for it.
 import { expect, it } from "vitest";
-import { singleFlight } from "../../../worker/machine/single-flight.ts";
+import { singleFlight } from "../../../../worker/machine/upkeep.ts";
 
 /** Work whose runs end when they are told to. */
 function work() {
