@@ -61,6 +61,7 @@ export class Lab {
     for (const signal of SIGNALS) process.once(signal, () => process.exit(1));
     const address = await server.start();
     const lab = new Lab(folder, server, kubeOf(address));
+    process.once("exit", () => lab.#programs.forEach((program) => program.kill("SIGKILL")));
     const ca = readFileSync(address.caFile, "utf8");
     writeKubeconfig(lab.kubeconfig, address.url, ca, address.adminToken);
     for (const name of ["default", "kube-node-lease"])
@@ -76,7 +77,6 @@ export class Lab {
     const log = join(this.folder, `${name}.log`);
     rmSync(log, { force: true });
     const child = startProgram({ program, args }, log);
-    process.once("exit", () => child.kill("SIGKILL"));
     this.#programs.set(name, child);
     return log;
   }
