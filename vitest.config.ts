@@ -52,13 +52,7 @@ const OWN_FOLDERS = [
   "lab",
 ];
 
-/** The browser page is no part of the Worker: its tests run in Node. */
-const WORKER = [
-  "test/worker/*.test.ts",
-  "test/worker/!(page)/**/*.test.ts",
-  "test/stories/**/*.test.ts",
-  "test/faults/**/*.test.ts",
-];
+const WORKER = ["test/worker/**/*.test.ts", "test/stories/**/*.test.ts", "test/faults/**/*.test.ts"];
 const SHARED = ["test/shared/**/*.test.ts", "test/vectors/**/*.test.ts"];
 
 const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));

@@ -5,7 +5,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "
 import { basename, dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { output } from "../deb/programs.ts";
-import { replaceFile } from "../page/replace-file.ts";
+import { replaceFile } from "../page/build/replace-file.ts";
 import {
   ARCHITECTURES,
   type IndexFile,

@@ -1,6 +1,6 @@
 // Answers what Cloudflare answers itself out of the Worker's static files (wrangler.toml), with the same headers, before the
 // Worker is asked. Part of the local Worker's bundle: it runs in workerd.
-import { headersOf } from "../page/headers.ts";
+import { headersOf } from "../page/build/headers.ts";
 
 /** The folder of the files, as workerd has it: a service that answers GET. */
 interface Disk {

@@ -1,7 +1,7 @@
 // Writes the API's description to where wrangler takes the Worker's static files from.
 import { mkdirSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { replaceFile } from "../page/replace-file.ts";
+import { replaceFile } from "../page/build/replace-file.ts";
 import { openapiText } from "./document.ts";
 
 const FILE = resolve(import.meta.dirname, "../../worker/static/openapi.json");

@@ -56,7 +56,7 @@ export const PARTS: readonly Part[] = [
     ],
   },
   {
-    path: "worker/page",
+    path: "infra/page",
     above: ["shared"],
     floors: [
       "base",
@@ -66,8 +66,9 @@ export const PARTS: readonly Part[] = [
       "frame",
     ],
   },
+  { path: "infra/page/build", above: [] },
   { path: "infra/local/apiserver", above: ["shared"] },
-  { path: "infra", above: ["shared", "node-shim", "infra/local/apiserver"] },
+  { path: "infra", above: ["shared", "node-shim", "infra/local/apiserver", "infra/page/build"] },
 ];
 
 /** Where the floors do not decide. */

@@ -2,7 +2,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { HEADER_RULES } from "../../infra/page/headers.ts";
+import { HEADER_RULES } from "../../infra/page/build/headers.ts";
 import { ROOT } from "../e2e/local-cluster.ts";
 
 export const STATIC = join(ROOT, "worker/static");

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
-import { FIRST_LOAD_BYTES } from "../../infra/page/build.ts";
+import { FIRST_LOAD_BYTES } from "../../infra/page/build/build.ts";
 import { pagesOfFile, sharedWorker } from "./browser.ts";
 import { hasChromium } from "./chromium.ts";
 import type { PageWorker } from "./page-worker.ts";

@@ -1,0 +1,43 @@
+import { expect, it } from "vitest";
+import { conditionRows, conditionText } from "../../../../infra/page/machine/condition-rows.ts";
+
+const SINCE = "2026-01-01T11:00:00Z";
+const node = (...conditions: object[]) => ({ status: { conditions } });
+
+it("what is wrong first, then Ready, then by name", () => {
+  const conditions = [
+    { type: "PIDPressure", status: "False" },
+    { type: "DiskPressure", status: "True" },
+    { type: "Ready", status: "True" },
+    { type: "Alarm", status: "False" },
+  ];
+  expect(conditionRows({ conditions, summary: null, node: null }).map(({ type }) => type)).toEqual([
+    "DiskPressure",
+    "Ready",
+    "Alarm",
+    "PIDPressure",
+  ]);
+});
+
+it("decided last, with reason and time of the Node where that has the same status", () => {
+  const conditions = [{ type: "Ready", status: "True", message: "now" }];
+  const written = { type: "Ready", status: "True", reason: "R", message: "then", lastTransitionTime: SINCE };
+  expect(conditionRows({ conditions, summary: null, node: node(written) })).toEqual([
+    { type: "Ready", status: "True", reason: "R", message: "now", since: SINCE, isWell: true },
+  ]);
+});
+
+it("decided last, and the Node has another status yet → its reason and time are not of this one", () => {
+  const conditions = [{ type: "Ready", status: "False", message: "now" }];
+  const written = { type: "Ready", status: "True", reason: "R", message: "then", lastTransitionTime: SINCE };
+  expect(conditionRows({ conditions, summary: null, node: node(written) })).toEqual([
+    { type: "Ready", status: "False", reason: "", message: "now", since: null, isWell: false },
+  ]);
+});
+
+it("set by others on the Node alone → shown as well", () => {
+  const written = { type: "NetworkUnavailable", status: "True", reason: "NoRoute", message: "no route" };
+  const [row] = conditionRows({ conditions: [], summary: null, node: node(written) });
+  expect(row).toMatchObject({ type: "NetworkUnavailable", message: "no route", isWell: false });
+  expect(row && conditionText(row)).toBe("NetworkUnavailable is True: no route");
+});

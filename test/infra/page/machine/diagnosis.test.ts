@@ -1,0 +1,358 @@
+// What is said of a machine in each state, phase and condition: one sentence, and what to do.
+import type { WholeNode } from "../../../../shared/protocol/operator-answers.ts";
+import { describe, expect, it, test } from "vitest";
+import { PHASE_EXPLANATIONS, STATE_EXPLANATIONS } from "../../../../shared/fleet/explanations.ts";
+import { FLEET_STATES, fleetStateOf } from "../../../../shared/fleet/state.ts";
+import { PHASES } from "../../../../shared/protocol/answers.ts";
+import { diagnose } from "../../../../infra/page/machine/diagnosis.ts";
+import type { MachineDiagnosis } from "../../../../infra/page/machine/diagnosis-types.ts";
+import type { MachineNeighbours } from "../../../../infra/page/machine/neighbours.ts";
+import { diagnosisInput, feedMachine, knownMachine } from "./made-up-machine.ts";
+
+type Live = NonNullable<Parameters<typeof feedMachine>[0]>;
+type Said = Partial<Omit<MachineDiagnosis, "sentence" | "todo">> & {
+  sentence: string | RegExp;
+  todo?: string | RegExp;
+};
+
+function expectSaid(found: MachineDiagnosis | null, { sentence, todo, ...rest }: Said) {
+  expect(found).toMatchObject(rest);
+  for (const [said, wanted] of [
+    [found?.sentence, sentence],
+    [found?.todo, todo],
+  ])
+    if (typeof wanted === "string") expect(said).toBe(wanted);
+    else if (wanted !== undefined) expect(said).toMatch(wanted);
+}
+
+const neighbours = (others: number, silent: number): MachineNeighbours => ({
+  network: "203.0.113.7",
+  others,
+  silent,
+  outage: null,
+});
+const OUTAGE = {
+  id: 3,
+  network: "203.0.113.7",
+  startedAt: "",
+  endedAt: null,
+  machines: 4,
+  silent: 4,
+  names: [],
+  was: "",
+};
+const notReady = (message: string, status = "False"): Partial<WholeNode> => ({
+  isReady: false,
+  conditions: [{ type: "Ready", status, message }],
+});
+
+describe("by the machine's state", () => {
+  test.each<[situation: string, live: Live, whole: Partial<WholeNode>, said: Said]>([
+    [
+      "ready",
+      {},
+      {},
+      { severity: "good", sentence: "Ready; nothing to do.", todo: "", acts: [], warnings: [] },
+    ],
+    [
+      "revoked",
+      { state: "revoked" },
+      {},
+      { severity: "off", sentence: STATE_EXPLANATIONS.revoked.means, acts: ["forget"] },
+    ],
+    [
+      "the apiserver does not answer",
+      { state: "cluster-unreachable", phase: "apiserver unreachable" },
+      {},
+      {
+        severity: "warning",
+        sentence: /^Nothing is wrong with this machine, it is the cluster: the Worker cannot reach/,
+        link: "deployment",
+        todo: PHASE_EXPLANATIONS["apiserver unreachable"].todo,
+        details: [{ name: "Its lease runs out", at: "2026-01-01T12:00:35.000Z" }],
+      },
+    ],
+    [
+      "the cluster, in a phase of a newer Worker",
+      { state: "cluster-unreachable", phase: "apiserver asleep" },
+      {},
+      { sentence: /it is the cluster: the machine reports, and the Worker cannot write/ },
+    ],
+    [
+      "cloned",
+      { state: "blocked", phase: "cloned" },
+      {},
+      { severity: "bad", sentence: PHASE_EXPLANATIONS.cloned.means, acts: ["believe"], link: "clones" },
+    ],
+    ["two shims", { state: "blocked", phase: "two shims" }, {}, { sentence: /Two shims/, acts: ["believe"] }],
+    [
+      "its Node was deleted",
+      { state: "blocked", phase: "node deleted" },
+      {},
+      { sentence: /Somebody has deleted/, acts: ["register", "forget"] },
+    ],
+    [
+      "facts refused, and it is known which",
+      { state: "blocked", phase: "facts refused" },
+      { factsRefused: { path: "/machine/cores", message: "too small" } },
+      {
+        sentence: PHASE_EXPLANATIONS["facts refused"].means,
+        details: [{ name: "Refused", text: "/machine/cores: too small" }],
+        warnings: [],
+      },
+    ],
+    [
+      "facts refused, and it is not known which",
+      { state: "blocked", phase: "facts refused" },
+      {},
+      { sentence: /not valid/, details: [] },
+    ],
+    [
+      "blocked in a phase of a newer Worker → the index's words",
+      { state: "blocked", phase: "resting", why: "it rests" },
+      {},
+      { sentence: "it rests", todo: STATE_EXPLANATIONS.blocked.todo, acts: [] },
+    ],
+    [
+      "enrolled, never reported",
+      { state: "not-ready", phase: null, isUsed: false },
+      { phase: null },
+      { severity: "warning", sentence: "It has enrolled and not reported yet.", todo: /node-shim status/ },
+    ],
+    [
+      "registering",
+      { state: "not-ready", phase: "registering" },
+      {},
+      { severity: "warning", sentence: PHASE_EXPLANATIONS.registering.means, link: "history" },
+    ],
+    [
+      "the shim cannot be set up, and its event says why",
+      { state: "not-ready", phase: "setup failed" },
+      {
+        events: [
+          {
+            type: "Warning",
+            reason: "KubeletSetupFailed",
+            message: "no cgroups",
+            count: 1,
+            firstAt: "",
+            lastAt: "",
+            state: "sent",
+          },
+        ],
+      },
+      {
+        sentence: PHASE_EXPLANATIONS["setup failed"].means,
+        details: [{ name: "It said", text: "no cgroups" }],
+      },
+    ],
+    [
+      "the shim cannot be set up, of an earlier Worker",
+      { state: "not-ready", phase: "setup failed" },
+      {},
+      { details: [], sentence: /ended/ },
+    ],
+    [
+      "a newer Worker's phase",
+      { state: "not-ready", phase: "warming", why: "it warms up" },
+      {},
+      { sentence: "it warms up" },
+    ],
+    [
+      "a newer Worker's state",
+      { state: "asleep", why: "it sleeps" },
+      notReady("it sleeps"),
+      { state: "asleep", sentence: "Not Ready: it sleeps." },
+    ],
+    [
+      "Ready is False",
+      { state: "not-ready" },
+      notReady("CSI driver missing"),
+      {
+        severity: "bad",
+        sentence: "Not Ready: CSI driver missing.",
+        todo: /node-shim doctor/,
+        acts: [],
+        isConditionWrong: true,
+      },
+    ],
+    [
+      "Ready is Unknown",
+      { state: "not-ready" },
+      notReady("stopped posting", "Unknown"),
+      { sentence: "Not Ready (Unknown): stopped posting." },
+    ],
+    [
+      "Ready is False, and only the index says why",
+      { state: "not-ready", why: "the disk" },
+      notReady(""),
+      { sentence: "Not Ready: the disk." },
+    ],
+    [
+      "nobody says why",
+      { state: "not-ready" },
+      notReady(""),
+      { sentence: "Not Ready: no message says why." },
+    ],
+    [
+      "no condition at all",
+      { state: "not-ready", why: "no Node" },
+      { conditions: [] },
+      { sentence: "no Node.", link: "history" },
+    ],
+    [
+      "the container runtime is gone",
+      { state: "not-ready" },
+      {
+        ...notReady("container runtime is down"),
+        vitals: { errors: { runtime: ["no socket"], network: ["no CNI"] } },
+      },
+      {
+        sentence: "Not Ready: container runtime is down.",
+        todo: /`systemctl status containerd`/,
+        acts: ["runtime-none"],
+        details: [
+          { name: "Runtime", text: "no socket" },
+          { name: "Network", text: "no CNI" },
+        ],
+      },
+    ],
+    [
+      "the container runtime is gone, which is known to be so",
+      { state: "not-ready" },
+      { ...notReady("container runtime is down"), runtime: "none" },
+      { acts: [], sentence: /runtime/ },
+    ],
+    [
+      "it is shutting down",
+      { state: "not-ready" },
+      { ...notReady("node is shutting down"), vitals: { shuttingDown: true } },
+      { severity: "warning", sentence: "The machine is shutting down: node is shutting down." },
+    ],
+    [
+      "pending",
+      { state: "pending" },
+      {},
+      { severity: "warning", link: "approvals", sentence: STATE_EXPLANATIONS.pending.means },
+    ],
+  ])("%s", (_, live, whole, said) => {
+    expectSaid(diagnose(diagnosisInput({ live: feedMachine(live), whole: knownMachine(whole) })), said);
+  });
+});
+
+describe("silent", () => {
+  const live = feedMachine({ state: "silent", silentSinceMs: 5000 });
+  test.each<[situation: string, neighbours: MachineNeighbours | null, said: Said]>([
+    ["nobody beside it", neighbours(0, 0), { sentence: /nobody else reports from its address/, link: null }],
+    ["nobody knows from where it reports", null, { sentence: /nobody else/, todo: /node-shim status/ }],
+    [
+      "the other one reports",
+      neighbours(1, 0),
+      { sentence: "Silent, while the other machine behind 203.0.113.7 reports: look at this machine." },
+    ],
+    [
+      "all others report",
+      neighbours(11, 0),
+      { sentence: "Silent, while all 11 other machines behind 203.0.113.7 report: look at this machine." },
+    ],
+    [
+      "some are silent too",
+      neighbours(11, 3),
+      { sentence: "Silent, as are 3 of 11 other machines behind 203.0.113.7.", todo: /node-shim status/ },
+    ],
+    [
+      "the other one is silent too",
+      neighbours(1, 1),
+      { sentence: /^Silent, and so is the other machine .*power or network/, todo: /power or network/ },
+    ],
+    [
+      "all are silent, in an outage",
+      { ...neighbours(3, 3), outage: OUTAGE },
+      { sentence: /^Silent, and so are all 3 other machines/, todo: /power or network/, link: "outage" },
+    ],
+  ])("%s", (_, beside, said) => {
+    expectSaid(diagnose(diagnosisInput({ live, neighbours: beside })), { severity: "bad", ...said });
+  });
+
+  it("what it said last, and when", () => {
+    const whole = knownMachine({
+      conditions: [{ type: "MemoryPressure", status: "True", message: "short" }],
+    });
+    const said = diagnose(diagnosisInput({ live, whole }));
+    expect(said?.details).toEqual([
+      { name: "Last report", at: whole.lastReportAt },
+      { name: "Silent since", at: 5000 },
+      { name: "It said last", text: "MemoryPressure is True: short" },
+      expect.objectContaining({ name: "Its Node" }),
+    ]);
+    expect(said?.warnings).toEqual([]);
+    expect(diagnose(diagnosisInput({ live }))?.details[2]?.text).toBe("all was well");
+  });
+
+  it("enrolled, and never reported", () => {
+    const never = feedMachine({ state: "silent", isUsed: false });
+    expect(diagnose(diagnosisInput({ live: never }))).toMatchObject({
+      sentence: "It has enrolled and never reported.",
+      warnings: [],
+    });
+  });
+});
+
+describe("by the one of feed and object that knows", () => {
+  it("neither → nothing is said", () => {
+    expect(diagnose(diagnosisInput({ live: null, whole: null }))).toBe(null);
+  });
+
+  it("the feed alone → its words", () => {
+    const live = feedMachine({ state: "not-ready", why: "no network", conditions: { Ready: "False" } });
+    expect(diagnose(diagnosisInput({ live, whole: null }))?.sentence).toBe("Not Ready: no network.");
+  });
+
+  test.each<[whole: Partial<WholeNode>, state: string]>([
+    [{}, "ready"],
+    [{ isReady: false }, "not-ready"],
+    [{ phase: "cloned" }, "blocked"],
+    [{ silentSince: "2026-01-01T11:50:00Z" }, "silent"],
+    [{ key: { ...knownMachine().key, isRefused: true } }, "revoked"],
+  ])("the object alone, before the index was told: %o → %s", (whole, state) => {
+    expect(diagnose(diagnosisInput({ live: null, whole: knownMachine(whole) }))?.state).toBe(state);
+  });
+
+  it("the feed is ahead of the object", () => {
+    const live = feedMachine({ state: "blocked", phase: "two shims" });
+    expect(diagnose(diagnosisInput({ live }))).toMatchObject({ state: "blocked", acts: ["believe"] });
+  });
+});
+
+describe("a sentence, and something to do where it is not ready", () => {
+  const said = (state: string, phase: string | null) => {
+    const isReady = state === "ready";
+    const live = feedMachine({ state, phase, conditions: { Ready: isReady ? "True" : "False" } });
+    return diagnose(diagnosisInput({ live, whole: knownMachine({ phase, isReady }) }));
+  };
+  const silence = { isRevoked: false, isSilent: false, isReady: false };
+
+  test.each([...PHASES, null])("phase %s", (phase) => {
+    const found = said(fleetStateOf({ ...silence, phase }), phase);
+    expect(found?.sentence).toMatch(/^[A-Z].*[.!?]$/);
+    expect(found?.todo).not.toBe("");
+  });
+
+  test.each(FLEET_STATES.filter((state) => state !== "ready"))("state %s, in whatever phase", (state) => {
+    for (const phase of [...PHASES, null]) {
+      const found = said(state, phase);
+      expect(found?.sentence).toMatch(/^[A-Z].*[.!?]$/);
+      expect(found?.severity).not.toBe("good");
+    }
+  });
+});
+
+it.each([
+  [1, "Ready, with one thing to know."],
+  [3, "Ready, with 3 things to know."],
+])("ready, and %d warnings → %s", (waiting, sentence) => {
+  const live = feedMachine(
+    waiting === 1 ? { skewMs: 90_000 } : { skewMs: 90_000, isUnschedulable: true, withheld: "x" },
+  );
+  expect(diagnose(diagnosisInput({ live }))).toMatchObject({ sentence, severity: "warning" });
+});
