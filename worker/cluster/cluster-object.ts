@@ -1,41 +1,56 @@
-// The Durable Object of the deployment's cluster: keeps the token with which all objects speak to the apiserver, renews
-// it, and watches the Nodes for all of them. One object for each deployment, a thin shell around worker/cluster.
+// The Durable Object of the deployment's cluster. It renews the token that all objects send to the apiserver, and watches
+// the deployment's Nodes for all machines' objects. Each deployment has one.
+import type { CheckResult } from "../../shared/deployment/check-result.ts";
 import type { WatchState } from "../../shared/deployment/watch.ts";
-import type { ClusterEvent } from "../../shared/protocol/operator-answers.ts";
 import { DEPLOYMENT_LABEL } from "../../shared/node/ownership.ts";
+import type { ClusterEvent } from "../../shared/protocol/operator-answers.ts";
+import { currentMs, pause } from "../clock.ts";
 import { type Environment, isNodeWatchOn, registry } from "../env.ts";
 import { kubeConnector, pathTo } from "../kube/connect.ts";
 import type { TokenSource } from "../kube/held-token.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import { ApiserverProbe, askForNode } from "../kube/probe.ts";
-import { watchNodes } from "../kube/watch-stream.ts";
 import { tokenChainId } from "../kube/token-chain-id.ts";
-import { Durations } from "../metrics/durations.ts";
-import type { Measured } from "../metrics/metrics.ts";
-import { LazyAlarm } from "../storage/lazy-alarm.ts";
-import { migrate } from "../storage/migrations.ts";
-import { StoredObject } from "../storage/stored-object.ts";
-import { chainStore } from "./chain-store.ts";
-import { type ClusterHistory, clusterHistory, type ClusterHistoryRequest } from "./cluster-history.ts";
-import { clusterMetrics } from "./cluster-metrics.ts";
-import { nodeRows, UNSURE } from "./node-rows.ts";
-import { NodeWatch } from "./node-watch.ts";
-import { Notices } from "./notices.ts";
-import { CLUSTER_MIGRATIONS } from "./schema.ts";
-import { sealer } from "../storage/sealed-text.ts";
-import { TokenChain, type TokenStatus } from "./token-chain.ts";
-import { NOT_WATCHED, type WatchStanding } from "./watch-standing.ts";
+import { watchNodes } from "../kube/watch-stream.ts";
 import { logClusterLine, logFailure, logNote } from "../log.ts";
-import { currentMs, pause } from "../clock.ts";
+import { Durations } from "../metrics/durations.ts";
+import type { Measured, Sample } from "../metrics/metrics.ts";
+import { LazyAlarm } from "../storage/lazy-alarm.ts";
+import { migrate, type Migration } from "../storage/migrations.ts";
+import { type Sealer, sealer } from "../storage/sealed-text.ts";
+import { shortened } from "../storage/shortened.ts";
+import { StoredObject } from "../storage/stored-object.ts";
+import { NodeWatch, NOT_WATCHED, type WatchStatus } from "./node-watch.ts";
+import { Notices } from "./notices.ts";
+import {
+  type ChainStore,
+  type KeptChain,
+  type RenewalFailure,
+  TokenChain,
+  type TokenStatus,
+} from "./token-chain.ts";
+import { nodeRows, UNSURE } from "./watched-nodes.ts";
 
-/** The most that infra/rbac allows. */
+/** The longest life that infra/rbac allows. */
 const TOKEN_SECONDS = 24 * 3600;
-/** A machine's object waits for two seconds. */
+/** Deadline of a request to the apiserver: a machine's object waits two seconds for the token. */
 const WITHIN_MS = 1500;
-/** After a fault of the object's own. */
+/** Wait before the next attempt, after an exception. */
 const AGAIN_MS = 5 * 60_000;
-/** Of a page of a list. */
+/** Deadline of one page of a list. */
 const PAGE_WITHIN_MS = 20_000;
+
+/** Append only: existing objects have run these migrations. */
+const CLUSTER_MIGRATIONS: readonly Migration[] = [
+  `CREATE TABLE token_chains (
+     chain TEXT PRIMARY KEY, written_at_ms INTEGER NOT NULL, sealed_token TEXT, failure TEXT
+   ) WITHOUT ROWID;`,
+  `CREATE TABLE watched_nodes (name TEXT PRIMARY KEY, seen TEXT NOT NULL, told TEXT NOT NULL) WITHOUT ROWID;
+   CREATE TABLE history (id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, text TEXT NOT NULL);`,
+];
+
+/** Two chains are stored, so that two Worker versions with different secrets, or a rollback, each find theirs. */
+const KEPT_CHAINS = 2;
 
 interface OwnChain {
   id: string;
@@ -44,7 +59,7 @@ interface OwnChain {
 
 export class ClusterObject extends StoredObject {
   #chain: Promise<OwnChain> | undefined;
-  readonly #history: ClusterHistory;
+  readonly #history: ReturnType<typeof clusterHistory>;
   readonly #watch: NodeWatch | null;
   readonly #durations = new Durations(currentMs);
   readonly #apiserver: ApiserverProbe;
@@ -61,63 +76,60 @@ export class ClusterObject extends StoredObject {
   }
 
   /**
-   * For machines' objects: the newest token that is good; null: this version of the Worker has another secret, apiserver
-   * or deployment. `refused`: the token that was answered 401.
+   * Returns the newest valid token for a machine's object; null if the caller's Worker version has another secret,
+   * apiserver or deployment. `refused`: the token that the apiserver answered with 401.
    */
   async tokenFor(chain: string, refused?: string): Promise<string | null> {
     const { id, tokens } = await this.#own();
     if (chain !== id) return null;
     const token = await tokens.tokenFor(refused);
-    await this.#lookAt(await tokens.nextMs());
+    await this.#setAlarm(await tokens.nextMs());
     return token;
   }
 
-  /** For operators. */
   async tokenStatus(): Promise<TokenStatus> {
     return (await this.#own()).tokens.status();
   }
 
-  /** For machines' objects, and at certain times: has the Nodes watched, if they are not. */
-  async standing(name: string): Promise<WatchStanding> {
-    const watch = this.#watch;
-    if (!watch) return NOT_WATCHED;
+  /** Returns the watch's status for a machine's object, and starts the watch if it does not run. */
+  async watchStatus(name: string): Promise<WatchStatus> {
+    if (!this.#watch) return NOT_WATCHED;
     await this.watchNodes();
-    const isWatched = watch.isWatched(name);
-    return { isWatched, isSilenceSeen: isWatched && watch.hasNodeController };
+    return this.#watch.statusOf(name);
   }
 
-  /** Sees that the alarm rings that watches the Nodes: nobody else would find out that it does not. */
+  /** Sets the alarm that runs the watch, if none is set. */
   async watchNodes(): Promise<void> {
-    await this.#lookAt(this.#watch?.dueMs() ?? null);
+    await this.#setAlarm(this.#watch?.dueMs() ?? null);
   }
 
-  /** For operators; `state` is null where this deployment does not watch. */
+  /** `state` is null where this deployment does not watch its Nodes. */
   watchState(): { state: WatchState | null } {
     return { state: this.#watch?.state() ?? null };
   }
 
-  /** For GET /metrics. It asks the apiserver whether it answers, unless it has just done so. */
+  /** Returns the samples for GET /metrics. Probes the apiserver, unless a recent result exists. */
   async metrics(): Promise<Measured> {
     const [apiserver, token] = await Promise.all([this.#apiserver.probe(), this.tokenStatus()]);
     const { state } = this.watchState();
     return clusterMetrics({ apiserver: apiserver.finding, token, watch: state, durations: this.#durations });
   }
 
-  /** What became of the watch, newest first. */
+  /** Returns the watch's events, newest first. */
   history(query: ClusterHistoryRequest): ClusterEvent[] {
     return this.#history.read(query);
   }
 
-  /** Renews the token, watches the Nodes for some minutes, and looks again when one of both is due. */
+  /** Renews the token if due, then watches the Nodes for some minutes. */
   override async alarm(): Promise<void> {
     this.#alarm.rang();
     const next = [await this.#step(async () => (await this.#own()).tokens.upkeep())];
     const watch = this.#watch;
     if (watch) next.push(await this.#step(() => watch.turn()));
-    for (const atMs of next) await this.#lookAt(atMs);
+    for (const atMs of next) await this.#setAlarm(atMs);
   }
 
-  /** Returns when the next one is due. One that fails must not keep the other from being done. */
+  /** Runs one step of the alarm and returns when its next one is due. An exception does not stop the other step. */
   async #step(work: () => Promise<number | null>): Promise<number | null> {
     try {
       return await work();
@@ -127,7 +139,7 @@ export class ClusterObject extends StoredObject {
     }
   }
 
-  async #lookAt(atMs: number | null): Promise<void> {
+  async #setAlarm(atMs: number | null): Promise<void> {
     if (atMs !== null && this.env.KUBE_URL) await this.#alarm.atLatest(atMs);
   }
 
@@ -135,15 +147,15 @@ export class ClusterObject extends StoredObject {
     const { env, ctx } = this;
     const labelSelector = `${DEPLOYMENT_LABEL}=${env.DEPLOYMENT}`;
     const rows = nodeRows(ctx.storage.sql);
-    const knows = (name: string, told: (seen: string) => string) => {
+    const setTold = (name: string, told: (seen: string) => string) => {
       const row = rows.get(name);
       if (row) rows.put(name, { seen: row.seen, told: told(row.seen) });
     };
     const notices = new Notices({
       known: (names) => registry(env).known(names),
-      tell: async (name, node) => env.NODES.getByName(name).noticeNode(node),
-      onTelling: (name) => knows(name, () => UNSURE),
-      onTold: (name) => knows(name, (seen) => seen),
+      notify: async (name, node) => env.NODES.getByName(name).noticeNode(node),
+      onSending: (name) => setTold(name, () => UNSURE),
+      onDone: (name) => setTold(name, (seen) => seen),
       nowMs: currentMs,
       pause,
       log: logNote,
@@ -167,7 +179,7 @@ export class ClusterObject extends StoredObject {
     });
   }
 
-  /** How the apiserver is reached: what is asked by it is counted. */
+  /** Returns how to reach the apiserver, with a `fetch` that measures durations. */
   #path(): ReturnType<typeof pathTo> {
     const { fetch, url } = pathTo(this.env);
     return { fetch: this.#durations.timed(fetch), url };
@@ -181,7 +193,7 @@ export class ClusterObject extends StoredObject {
     return kubeConnector(this.env, tokens, currentMs, undefined, this.#path());
   }
 
-  /** With the newest token, and another one where that is refused. */
+  /** Returns the newest token, and a way to another one if the apiserver refuses it. */
   async #tokens(): Promise<TokenSource> {
     const { tokens } = await this.#own();
     const token = await tokens.tokenFor(undefined);
@@ -217,3 +229,111 @@ export class ClusterObject extends StoredObject {
     return { id, tokens };
   }
 }
+
+/** Stores a chain as one row in SQLite, its token sealed. */
+function chainStore(
+  sql: SqlStorage,
+  chain: string,
+  { seal, open }: Sealer,
+  nowMs: () => number, // typically currentMs
+): ChainStore {
+  let known: KeptChain | undefined;
+
+  async function load(): Promise<KeptChain> {
+    const query = "SELECT sealed_token, failure FROM token_chains WHERE chain = ?";
+    const [row] = sql.exec<{ sealed_token: string | null; failure: string | null }>(query, chain);
+    const token = row?.sealed_token == null ? null : await open(row.sealed_token);
+    return {
+      ...(token !== null && { token }),
+      ...(row?.failure != null && { failure: JSON.parse(row.failure) as RenewalFailure }),
+    };
+  }
+
+  return {
+    read: async () => (known ??= await load()),
+    async write(next) {
+      const sealed = next.token === undefined ? null : await seal(next.token);
+      const failure = next.failure === undefined ? null : JSON.stringify(next.failure);
+      known = next;
+      sql.exec(
+        `INSERT INTO token_chains VALUES (?, ?, ?, ?) ON CONFLICT (chain) DO UPDATE SET
+         written_at_ms = excluded.written_at_ms, sealed_token = excluded.sealed_token, failure = excluded.failure`,
+        chain,
+        nowMs(),
+        sealed,
+        failure,
+      );
+      sql.exec(
+        `DELETE FROM token_chains WHERE chain <> ? AND chain NOT IN
+         (SELECT chain FROM token_chains WHERE chain <> ? ORDER BY written_at_ms DESC LIMIT ?)`,
+        chain,
+        chain,
+        KEPT_CHAINS - 1,
+      );
+    },
+  };
+}
+
+export const CLUSTER_HISTORY_LIMITS = { entries: 500, entryLength: 512 } as const;
+
+interface ClusterHistoryRequest {
+  /** Only entries before this ID. */
+  before?: number | undefined;
+  limit: number;
+}
+
+/** Stores when the watch of Nodes failed and recovered, for operators. */
+export function clusterHistory(sql: SqlStorage) {
+  const { entries, entryLength } = CLUSTER_HISTORY_LIMITS;
+  return {
+    /** Writes at most two rows. */
+    add(text: string, nowMs: number): void {
+      sql.exec("INSERT INTO history (at_ms, text) VALUES (?, ?)", nowMs, shortened(text, entryLength));
+      sql.exec("DELETE FROM history WHERE id <= (SELECT MAX(id) FROM history) - ?", entries);
+    },
+    /** Returns entries, newest first. */
+    read({ before, limit }: ClusterHistoryRequest): ClusterEvent[] {
+      const rows = sql.exec<{ id: number; at_ms: number; text: string }>(
+        "SELECT id, at_ms, text FROM history WHERE id < ? ORDER BY id DESC LIMIT ?",
+        before ?? Number.MAX_SAFE_INTEGER,
+        limit,
+      );
+      return [...rows].map(({ id, at_ms, text }) => ({ id, at: new Date(at_ms).toISOString(), text }));
+    },
+  };
+}
+
+export interface KnownOfCluster {
+  /** Result of the last probe of the apiserver. */
+  apiserver: CheckResult;
+  token: TokenStatus;
+  /** null if the Nodes are not watched. */
+  watch: WatchState | null;
+  durations: Pick<Durations, "samples">;
+}
+
+const WATCH_STATES: readonly WatchState["state"][] = ["live", "down", "paused", "starting"];
+
+export function clusterMetrics({ apiserver, token, watch, durations }: KnownOfCluster): Measured {
+  const { expiresAt, renewFrom, lastFailure } = token;
+  const isRenewed = renewFrom !== undefined || lastFailure !== undefined;
+  return {
+    rollcall_cluster_reachable: one(apiserver.state === "ok" ? 1 : 0),
+    ...(expiresAt !== undefined && {
+      rollcall_cluster_token_expiry_timestamp_seconds: one(Date.parse(expiresAt) / 1000),
+    }),
+    // Absent for a token that is not renewed, so that alerts can warn of its expiry earlier.
+    ...(isRenewed && { rollcall_cluster_token_renewal_failed: one(lastFailure ? 1 : 0) }),
+    ...(watch && {
+      rollcall_watch_state: WATCH_STATES.map((state) => ({
+        labels: { state },
+        value: state === watch.state ? 1 : 0,
+      })),
+      rollcall_watch_nodes: one(watch.nodes),
+      rollcall_watch_waiting_changes: one(watch.waiting),
+    }),
+    rollcall_apiserver_request_duration_seconds: durations.samples(),
+  };
+}
+
+const one = (value: number): Sample[] => [{ labels: {}, value }];

@@ -1,34 +1,49 @@
-// Watches the deployment's Nodes for all machines' objects: lists them, then follows what changes, and has an object told
-// where somebody else than this deployment changed its Node. One turn for each ring of the alarm; what it knows beyond
-// node-rows.ts may be lost.
+// Lists the deployment's Nodes, then watches them, so that a machine's object is notified when another writer changes its
+// Node. Each alarm runs one turn. Only the rows of watched-nodes.ts outlive an eviction; the next turn lists again.
 import type { WatchState } from "../../shared/deployment/watch.ts";
-import { type ApiError, type ApiResult, apiErrorText } from "../../shared/kubernetes/api-error.ts";
+import { type ApiError, apiErrorText, type ApiResult } from "../../shared/kubernetes/api-error.ts";
 import type { Node, NodeList } from "../../shared/kubernetes/types.ts";
-import { fromTo } from "../storage/from-to.ts";
 import { type NodeChange, SILENT_FOR_MS, type WatchEnd, type WatchRequest } from "../kube/watch-stream.ts";
-import type { NodeRows } from "./node-rows.ts";
+import { fromTo } from "../storage/from-to.ts";
 import type { Notices } from "./notices.ts";
-import { MOST_NODES, SeenNodes } from "./seen-nodes.ts";
-import { waitAfter } from "./watch-wait.ts";
+import { MOST_NODES, type NodeRows, SeenNodes } from "./watched-nodes.ts";
 
 export const WATCH_LIMITS = {
-  /** Nodes of one page of a list. */
+  /** Nodes in one page of a list. */
   page: 100,
-  /** A watch ends by itself at the latest after so long, and some of it sooner, so that not all of them do at once. */
+  /** Longest duration of one watch. Each watch ends up to a fifth earlier, so that deployments do not renew theirs together. */
   seconds: 300,
   /** Characters that one turn reads: some seconds of CPU, of the 30 that an invocation has. */
   turnLength: 32 * 1024 * 1024,
 } as const;
-/** A machine whose Node is the first one asks at once. */
+/** How long the watch pauses while the deployment has no Node. */
 const PAUSE_MS = 5000;
-/** A watch that ends sooner, and without a change, is none: something in between does not let it through. */
+/** A watch that ends sooner, and without a change, counts as failed: a proxy may be closing it. */
 const LEAST_OPEN_MS = 5000;
-/** From one watch to the next, where something in between cuts them. */
+/** Least time between the starts of two watches, where a proxy closes each of them. */
 const LEAST_GAP_MS = 1000;
+
+export const WAIT_LIMITS = {
+  firstMs: 1000,
+  /** Each wait is twice the one before, up to this. */
+  longestMs: 60_000,
+  /** Retry-After counts up to this. */
+  retryAfterMs: 300_000,
+} as const;
+
+/** How far a machine's object can rely on the watch of Nodes. */
+export interface WatchStatus {
+  /** The object was notified of every change that other writers made to its Node. */
+  isWatched: boolean;
+  /** The object is notified when a node controller sets its Node's Ready to Unknown. */
+  isSilenceSeen: boolean;
+}
+
+export const NOT_WATCHED: WatchStatus = { isWatched: false, isSilenceSeen: false };
 
 export interface ListPage {
   limit: number;
-  /** Of the page before; absent: the first one. */
+  /** The continue token of the page before; undefined for the first page. */
   continue: string | undefined;
 }
 
@@ -38,7 +53,7 @@ export interface WatchDependencies {
   watch: (request: Omit<WatchRequest, "selector">) => Promise<WatchEnd>;
   rows: NodeRows;
   notices: Notices;
-  /** A line for operators. */
+  /** Stores a line for operators in the history. */
   note: (text: string) => void;
   /** Typically currentMs. */
   nowMs: () => number;
@@ -46,27 +61,28 @@ export interface WatchDependencies {
   random: () => number;
 }
 
-/** A list under way; its version is that of the first page. */
+/** A list of which some pages are read. */
 interface Listing {
   continue?: string;
+  /** resourceVersion of the first page. */
   version?: string | undefined;
   names: Set<string>;
-  /** It is older than what was known: the cluster's etcd was restored. */
+  /** The version is older than the last one seen: the cluster's etcd was restored. */
   isRewound?: boolean;
 }
 
 export class NodeWatch {
   readonly #with: WatchDependencies;
-  /** Where a watch goes on; undefined: list first. */
+  /** resourceVersion from which the next watch continues; undefined if a list must come first. */
   #version: string | undefined;
-  /** The last version that there was. */
+  /** The last resourceVersion that the apiserver named. */
   #lastVersion: string | undefined;
   #listing: Listing | undefined;
   #listedAtMs: number | undefined;
   readonly #seen: SeenNodes;
   #hasNotedBeyond = false;
   #isPaused = false;
-  /** When something came last through a watch; undefined: none was open yet, or the last one failed. */
+  /** When a watch last opened or delivered an event; undefined before the first one, and after a failure. */
   #heardAtMs: number | undefined;
   #failures = 0;
   #failedAtMs: number | undefined;
@@ -80,14 +96,14 @@ export class NodeWatch {
     this.#seen = new SeenNodes(dependencies);
   }
 
-  /** Returns when the next turn is due, in milliseconds since 1970; null: there is nothing to watch. */
+  /** Runs one turn, if it is due. Returns when the next turn is due, in milliseconds since 1970; null without Nodes. */
   async turn(): Promise<number | null> {
     if (this.#with.nowMs() < this.#nextAtMs) return this.#nextAtMs;
     this.#isTurning = true;
     try {
       return await this.#turn();
     } catch (error) {
-      // An answer that is no list of Nodes, or a fault of ours: neither may end the watch, or repeat it at once.
+      // A malformed answer or a bug must not end the watch, nor repeat it without a pause.
       this.#listing = undefined;
       return this.#failed({ kind: "unanswered", message: String(error) });
     } finally {
@@ -109,17 +125,12 @@ export class NodeWatch {
     };
   }
 
-  /** Is every change of this Node known to its machine's object? */
-  isWatched(name: string): boolean {
-    return this.state().state === "live" && this.#seen.isKnown(name);
+  statusOf(name: string): WatchStatus {
+    const isWatched = this.state().state === "live" && this.#seen.isKnown(name);
+    return { isWatched, isSilenceSeen: isWatched && this.#seen.hasNodeController };
   }
 
-  /** Where a controller writes taints or gives Nodes up, silence is known without an alarm for each machine. */
-  get hasNodeController(): boolean {
-    return this.#seen.hasNodeController;
-  }
-
-  /** When a turn is due, in milliseconds since 1970; null: one is under way. */
+  /** Returns when a turn is due, in milliseconds since 1970; null while a turn is running. */
   dueMs(): number | null {
     return this.#isTurning ? null : this.#nextAtMs;
   }
@@ -127,7 +138,7 @@ export class NodeWatch {
   async #turn(): Promise<number | null> {
     const { nowMs, rows, notices } = this.#with;
     this.#turnLength = 0;
-    if (this.#failures > 0 && this.#version !== undefined && !this.#down) await this.#lookForRestore();
+    if (this.#failures > 0 && this.#version !== undefined && !this.#down) await this.#detectRestore();
     const isListed = this.#version === undefined || this.#down !== undefined;
     if (isListed) {
       const listed = await this.#list();
@@ -140,16 +151,16 @@ export class NodeWatch {
     try {
       return await this.#watch(over);
     } finally {
-      // What the list of this turn has brought is told, also where no watch gets through.
+      // Changes found by this turn's list are sent even if no watch can be opened.
       await (isListed && this.#down ? notices.finish() : notices.close());
     }
   }
 
   /**
-   * After a watch has failed. One from a version that is ahead of what etcd has, since that was restored, is not refused:
-   * nothing would come for a long time. Where this question fails as well, so does the watch.
+   * Detects, after a failed watch, that etcd was restored. The apiserver does not refuse a watch from a version ahead of
+   * etcd's: it would stay silent until etcd has reached that version.
    */
-  async #lookForRestore(): Promise<void> {
+  async #detectRestore(): Promise<void> {
     const page = await this.#with.list({ limit: 1, continue: undefined });
     const version = page.ok ? page.value.metadata.resourceVersion : undefined;
     if (isOlder(version, this.#lastVersion)) this.#version = undefined;
@@ -162,14 +173,14 @@ export class NodeWatch {
     return null;
   }
 
-  /** All pages, or as many as a turn may read. */
+  /** Reads all pages, or those that fit into one turn. */
   async #list(): Promise<"listed" | "more" | "failed"> {
     this.#listing ??= { names: new Set() };
     const listing = this.#listing;
     do {
       const page = await this.#with.list({ limit: WATCH_LIMITS.page, continue: listing.continue });
       if (!page.ok) {
-        // One that took too long cannot go on: it begins again.
+        // An expired continue token cannot be used again: the list restarts.
         this.#listing = undefined;
         this.#failed(page.error);
         return "failed";
@@ -228,11 +239,11 @@ export class NodeWatch {
     if (end.kind === "failed") return this.#failed(end.error, end.retryAfterMs);
     if (end.kind === "expired") this.#version = undefined;
     const isCut = isShort() && !over.signal.aborted;
-    // Also a version that the list itself has named, and that is expired at once.
+    // A version from the list that has already expired counts as a failure too.
     if (isCut && (changes === 0 || end.kind === "expired"))
       return this.#failed({ kind: "unanswered", message: `the watch ${end.kind} at once` });
     this.#recovered();
-    // One that is cut after each change goes on once a second.
+    // A watch that is closed after each change restarts once a second.
     this.#nextAtMs = isCut ? startedMs + LEAST_GAP_MS : nowMs();
     return this.#nextAtMs;
   }
@@ -243,7 +254,7 @@ export class NodeWatch {
     const { node, length, type } = change;
     if (type === "DELETED") this.#seen.gone(node.metadata?.name ?? "");
     else this.#seen.see(node, length, { isAdded: type === "ADDED" });
-    // Last: one that could not be taken comes again.
+    // The version is updated last, so that a change that throws is read again.
     this.#goOnFrom(node.metadata?.resourceVersion);
   }
 
@@ -257,7 +268,7 @@ export class NodeWatch {
     this.#heardAtMs = undefined;
     this.#failedAtMs ??= nowMs();
     this.#failures++;
-    // One that is cut once, as by an apiserver's restart, just goes on.
+    // A single failure, as at an apiserver's restart, is not reported.
     if (this.#failures > 1 && !this.#down) note(`the Nodes are not watched: ${apiErrorText(error)}`);
     if (this.#failures > 1) this.#down = { sinceMs: this.#failedAtMs, error };
     this.#nextAtMs = nowMs() + waitAfter(this.#failures, retryAfterMs, random());
@@ -273,7 +284,13 @@ export class NodeWatch {
   }
 }
 
-/** By the numbers that versions are; false where they are none. */
+/** Compares resourceVersions as numbers; false if one is not a number. */
 function isOlder(version: string | undefined, known: string | undefined): boolean {
   return Number(version) < Number(known);
+}
+
+/** Returns the wait in milliseconds after `failures` in a row. `random`: 0 to 1, spreads the retries of several Workers. */
+function waitAfter(failures: number, retryAfterMs: number, random: number): number {
+  const waitMs = Math.min(WAIT_LIMITS.firstMs * 2 ** (failures - 1), WAIT_LIMITS.longestMs);
+  return Math.max(waitMs * (0.75 + 0.25 * random), Math.min(retryAfterMs, WAIT_LIMITS.retryAfterMs));
 }

@@ -1,34 +1,34 @@
-// The changes that wait until the objects of their machines know them: deletions first, no faster than an apiserver that
-// is just back can bear, and only for machines that the registry knows. Kept in memory beside node-rows.ts.
+// Notifies machines' objects that another writer changed their Node: deletions first, and only for machines that the
+// registry knows. The rate is limited, since each notified object may read its Node from the apiserver.
 import type { Node } from "../../shared/kubernetes/types.ts";
 import { inTime } from "../kube/deadline.ts";
 import type { Log } from "../log.ts";
 
 export const NOTICE_LIMITS = {
   aSecond: 50,
-  /** Of one turn of the alarm: the platform counts what an invocation asks others for. */
+  /** Requests in one turn of the alarm: the platform limits the subrequests of an invocation. */
   aTurn: 400,
   atOnce: 4,
-  /** Characters of Nodes that are kept for those who wait; without its Node, a machine's object asks for it. */
+  /** Characters of waiting Nodes in memory; a machine's object reads its Node itself where this is exceeded. */
   keptLength: 8 * 1024 * 1024,
-  /** So many Nodes that turn Unknown within a beat are told of at once; the others first have the time to report. */
+  /** If more Nodes than these turn Unknown within BEAT_MS, their notices wait: the machines may report first. */
   unknownAtOnce: 20,
 } as const;
-/** Several changes in a row, as at a creation, are one notice. */
+/** Several changes within this time, as at a creation, are one notice. */
 const COALESCE_MS = 500;
-/** More than the kubelet's default interval of reports. */
+/** Longer than the kubelet's default report interval. */
 const BEAT_MS = 12_000;
 const FIRST_WAIT_MS = 10_000;
 const LONGEST_WAIT_MS = 5 * 60_000;
-/** How long the registry or a machine's object may take: a turn of the watch ends after what it has under way. */
+/** Deadline for the registry and for a machine's object. */
 const ANSWER_WITHIN_MS = 8000;
 
-/** `gone`: from the list. `unknown`: the node controller has given it up. */
+/** `gone`: the Node does not exist. `unknown`: a node controller has set its Ready to Unknown. */
 export type ChangeKind = "gone" | "unknown" | "changed";
 
 interface Waiting {
   kind: ChangeKind;
-  /** As it was seen last; null: whoever is told asks for it. */
+  /** The Node as last seen; null if the machine's object must read it. */
   node: Node | null;
   length: number;
   sinceMs: number;
@@ -37,14 +37,14 @@ interface Waiting {
 }
 
 export interface NoticeDependencies {
-  /** Of these names, those that have a machine. */
+  /** Returns those names that the registry has a machine for. */
   known: (names: string[]) => Promise<string[]>;
-  /** Tells a machine's object. */
-  tell: (name: string, node: Node | null) => Promise<void>;
-  /** Just before: from now on nobody knows what its object knows. */
-  onTelling: (name: string) => void;
-  /** Its object knows of it, or it has none. */
-  onTold: (name: string) => void;
+  /** Sends a notice to a machine's object. */
+  notify: (name: string, node: Node | null) => Promise<void>;
+  /** Runs before a notice is sent. */
+  onSending: (name: string) => void;
+  /** Runs once the object has confirmed the notice, or the registry does not know the machine. */
+  onDone: (name: string) => void;
   /** Typically currentMs. */
   nowMs: () => number;
   /** Typically `pause` of clock.ts. */
@@ -56,7 +56,7 @@ export class Notices {
   readonly #with: NoticeDependencies;
   readonly #waiting = new Map<string, Waiting>();
   #keptLength = 0;
-  /** When Nodes turned Unknown, within the last beat: those told of meanwhile count as well. */
+  /** When Nodes turned Unknown, within the last BEAT_MS; those already notified count too. */
   #unknownAtMs: number[] = [];
   #left: number = NOTICE_LIMITS.aTurn;
   #isOpen = false;
@@ -67,7 +67,7 @@ export class Notices {
     this.#with = dependencies;
   }
 
-  /** A turn of the alarm begins, and the apiserver answers. `onSpent`: no more is told in this turn. */
+  /** Starts sending in this turn of the alarm. `onSpent` runs when the turn has used its requests. */
   open(onSpent: () => void): void {
     this.#left = NOTICE_LIMITS.aTurn;
     this.#isOpen = true;
@@ -75,14 +75,14 @@ export class Notices {
     this.#start();
   }
 
-  /** Tells those that are due soon, and closes. */
+  /** Sends the notices that are due within BEAT_MS, then closes. */
   async finish(): Promise<void> {
     const isSoon = () => (this.nextMs() ?? Infinity) <= this.#with.nowMs() + BEAT_MS;
     while (!this.#isSpent && isSoon()) await this.#with.pause(COALESCE_MS);
     await this.close();
   }
 
-  /** Nothing more is begun. Resolves once nothing is under way. */
+  /** Starts no further notice. Resolves once the running ones have ended. */
   async close(): Promise<void> {
     this.#isOpen = false;
     await this.#running;
@@ -94,7 +94,7 @@ export class Notices {
     const isKept = node !== null && this.#keptLength + length <= NOTICE_LIMITS.keptLength;
     if (isKept) this.#keptLength += length;
     if (kind === "unknown" && before?.kind !== kind) this.#unknownAtMs.push(this.#with.nowMs());
-    // In its place: one that changes all the time must not go to the end of the queue each time.
+    // Map.set keeps the place in the queue of a Node that changes all the time.
     this.#waiting.set(name, {
       kind,
       node: isKept ? node : null,
@@ -106,7 +106,6 @@ export class Notices {
     this.#start();
   }
 
-  /** There is nothing to tell any more. */
   drop(name: string): void {
     this.#keptLength -= this.#waiting.get(name)?.length ?? 0;
     this.#waiting.delete(name);
@@ -120,7 +119,7 @@ export class Notices {
     return this.#waiting.size;
   }
 
-  /** When the next one is due, in milliseconds since 1970; null: none waits. */
+  /** Returns when the next notice is due, in milliseconds since 1970; null if none waits. */
   nextMs(): number | null {
     if (this.#waiting.size === 0) return null;
     const dueAt = this.#dueTimes();
@@ -136,7 +135,7 @@ export class Notices {
     });
   }
 
-  /** A notice takes the registry's answer as well. */
+  /** A notice needs two requests: one to the registry and one to the machine's object. */
   get #isSpent(): boolean {
     return this.#left < 2;
   }
@@ -145,7 +144,7 @@ export class Notices {
     while (this.#isOpen && !this.#isSpent && this.#waiting.size > 0) {
       const names = this.#due().slice(0, Math.min(NOTICE_LIMITS.aSecond, this.#left - 1));
       if (names.length === 0) await this.#with.pause(this.#untilNextMs());
-      else await this.#tellAll(names);
+      else await this.#notifyAll(names);
     }
   }
 
@@ -154,7 +153,7 @@ export class Notices {
     return Math.min(Math.max(waitMs, 1), COALESCE_MS);
   }
 
-  /** Names, deletions first. */
+  /** Returns the names of due notices, deletions first. */
   #due(): string[] {
     const nowMs = this.#with.nowMs();
     const dueAt = this.#dueTimes();
@@ -174,7 +173,7 @@ export class Notices {
     return ({ kind, sinceMs, notBeforeMs }) => Math.max(sinceMs + delays[kind], notBeforeMs);
   }
 
-  async #tellAll(names: string[]): Promise<void> {
+  async #notifyAll(names: string[]): Promise<void> {
     this.#left--;
     const known = await this.#known(names);
     if (!known) return;
@@ -185,8 +184,8 @@ export class Notices {
       if (!waiting) continue;
       if (!known.has(name)) this.#done(name, waiting);
       else {
-        const told = this.#tell(name, waiting).finally(() => underWay.delete(told));
-        underWay.add(told);
+        const sent = this.#notify(name, waiting).finally(() => underWay.delete(sent));
+        underWay.add(sent);
         this.#left--;
         await this.#with.pause(1000 / NOTICE_LIMITS.aSecond);
         if (underWay.size >= NOTICE_LIMITS.atOnce) await Promise.race(underWay);
@@ -195,7 +194,7 @@ export class Notices {
     await Promise.all(underWay);
   }
 
-  /** null: the registry does not answer, and all of them wait. */
+  /** Returns the names that the registry knows; null if it does not answer, and all notices are postponed. */
   async #known(names: string[]): Promise<Set<string> | null> {
     try {
       return new Set(await inTime(ANSWER_WITHIN_MS, () => this.#with.known(names)));
@@ -209,10 +208,10 @@ export class Notices {
     }
   }
 
-  async #tell(name: string, waiting: Waiting): Promise<void> {
+  async #notify(name: string, waiting: Waiting): Promise<void> {
     try {
-      this.#with.onTelling(name);
-      await inTime(ANSWER_WITHIN_MS, () => this.#with.tell(name, waiting.node));
+      this.#with.onSending(name);
+      await inTime(ANSWER_WITHIN_MS, () => this.#with.notify(name, waiting.node));
       this.#done(name, waiting);
     } catch (error) {
       this.#postpone(name);
@@ -228,10 +227,10 @@ export class Notices {
     waiting.notBeforeMs = this.#with.nowMs() + waitMs;
   }
 
-  /** Unless it has changed again meanwhile. */
-  #done(name: string, told: Waiting): void {
-    if (this.#waiting.get(name) !== told) return;
+  /** Removes the notice, unless the Node has changed again meanwhile. */
+  #done(name: string, sent: Waiting): void {
+    if (this.#waiting.get(name) !== sent) return;
     this.drop(name);
-    this.#with.onTold(name);
+    this.#with.onDone(name);
   }
 }

@@ -1,60 +1,105 @@
-// The tokens that follow from a secret: each is asked for with the one before it, from half of its life on and until its
-// end. The newest that is good is used. Speaks to the apiserver through a client, and keeps no time of its own.
+// Renews the token for the apiserver, with TokenRequest. KUBE_TOKEN is the first of a chain: each token requests the next
+// one from half of its life on. The newest valid token is used. The newest token is stored sealed.
+import { makeEvent } from "../../shared/events/events.ts";
 import { type ApiError, apiErrorText, isUnauthorized } from "../../shared/kubernetes/api-error.ts";
+import type { EventReason } from "../../shared/kubernetes/event-reasons.ts";
+import type { Event } from "../../shared/kubernetes/types.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
-import { renewFromMs, sameAccount, tokenClaims, type TokenLife, tokenLife } from "../kube/token-life.ts";
-import { shortened } from "../storage/shortened.ts";
-import type { ChainStore, KeptChain, RenewalFailure } from "./kept-chain.ts";
-import { type ChainToken, goodTokens, LEAST_GAP_MS, newestGood, nextAttemptMs } from "./renewal-times.ts";
-import { renewalEvent } from "./token-event.ts";
+import {
+  renewFromMs,
+  sameAccount,
+  type ServiceAccount,
+  tokenClaims,
+  type TokenLife,
+  tokenLife,
+} from "../kube/token-life.ts";
 import type { Log } from "../log.ts";
+import { shortened } from "../storage/shortened.ts";
 
-export type TokenClient = Pick<KubeClient, "createToken" | "createEvent">;
+type TokenClient = Pick<KubeClient, "createToken" | "createEvent">;
 
-export interface ChainDependencies {
+interface ChainDependencies {
   /** KUBE_TOKEN: the first of the chain. */
   secret: string;
-  /** DEPLOYMENT, as the source of events. */
+  /** DEPLOYMENT, the source of events. */
   deployment: string;
-  /** How long a new token is to live; the cluster may give less. */
+  /** Life that is requested for a new token; the apiserver may grant less. */
   seconds: number;
   store: ChainStore;
-  /** A client that has this token alone. */
+  /** Returns a client that sends this token only. */
   connect: (token: string) => TokenClient;
   /** Typically currentMs. */
   nowMs: () => number;
   log: Log;
 }
 
-/** For operators. Times are in RFC 3339. */
+/** The token's status for operators. Times are in RFC 3339. */
 export interface TokenStatus {
-  /** Is the secret itself in use, or a token that followed from it? */
+  /** Whether KUBE_TOKEN itself is used, or a token that was requested with it. */
   source: "secret" | "renewed";
-  /** system:serviceaccount:NAMESPACE:NAME; absent: the token does not say. */
+  /** system:serviceaccount:NAMESPACE:NAME; absent if the token does not name it. */
   account?: string;
-  /** Absent: it has no end, or does not say. */
+  /** Absent if the token names no end. */
   expiresAt?: string;
-  /** Absent: it is not renewed. */
+  /** Absent if the token is not renewed. */
   renewFrom?: string;
   lastFailure?: { at: string; reason: string; message: string };
 }
 
+/** Why the last attempt to renew failed. Stored as JSON: the names stay. */
+export interface RenewalFailure {
+  /** The apiserver's reason, or `Unanswered`. */
+  reason: string;
+  message: string;
+  /** Time of the first attempt in a row that failed for this reason. */
+  sinceMs: number;
+  /** Time of the last attempt. */
+  atMs: number;
+  /** An event about this failure was created. */
+  isSaid: boolean;
+}
+
+export interface KeptChain {
+  /** The newest token; absent if that is the secret. */
+  token?: string;
+  failure?: RenewalFailure;
+}
+
+export interface ChainStore {
+  read: () => Promise<KeptChain>;
+  /** Writes one row. */
+  write: (chain: KeptChain) => Promise<void>;
+}
+
+interface ChainToken {
+  token: string;
+  life: TokenLife;
+}
+
+/** The result of one attempt to renew. */
 interface Attempt {
   token?: string;
   error?: ApiError;
-  /** A token that the apiserver takes. */
+  /** A token that the apiserver did not answer with 401. */
   accepted?: string;
-  /** The renewed token was refused, and the secret was not. */
+  /** The apiserver refused the renewed token, and accepted the secret. */
   isRenewedBad: boolean;
 }
 
 const MAX_MESSAGE = 1024;
+/** Share of a token's remaining life that passes between a failed attempt and the next one, */
+const RETRY_AFTER_SHARE = 1 / 20;
+/** with these bounds. */
+const LEAST_GAP_MS = 60_000;
+const MOST_GAP_MS = 30 * 60_000;
+const NOT_RENEWED: EventReason = "TokenNotRenewed";
+
 const isoOf = (ms: number) => new Date(ms).toISOString();
 
 export class TokenChain {
   readonly #with: ChainDependencies;
-  /** null: this secret is not renewed. */
+  /** null if this secret is not renewed. */
   readonly #first: ChainToken | null;
   #renewing: Promise<void> | undefined;
   #triedAtMs = Number.NEGATIVE_INFINITY;
@@ -66,7 +111,7 @@ export class TokenChain {
     this.#first = life && { token: secret, life };
   }
 
-  /** The newest token that is good. `refused` was answered 401: if it is the newest, another one is tried for. */
+  /** Returns the newest valid token. Renews first if the newest is `refused`, which the apiserver answered with 401. */
   async tokenFor(refused: string | undefined): Promise<string> {
     const { nowMs, secret } = this.#with;
     const newest = newestGood(await this.#tokens(), nowMs());
@@ -74,7 +119,7 @@ export class TokenChain {
     return newestGood(await this.#tokens(), nowMs(), refused)?.token ?? secret;
   }
 
-  /** Renews, if it is time to. Returns when to look again; null: there is nothing to renew, or nothing to do it with. */
+  /** Renews the token if it is due. Returns the time of the next check; null if no valid token can be renewed. */
   async upkeep(): Promise<number | null> {
     const dueMs = await this.nextMs();
     if (dueMs === null || this.#with.nowMs() < dueMs) return dueMs;
@@ -83,7 +128,7 @@ export class TokenChain {
     return next && Math.max(next, this.#triedAtMs + LEAST_GAP_MS);
   }
 
-  /** When a new token is to be asked for. */
+  /** Returns when the next token is to be requested; null if no valid token can be renewed. */
   async nextMs(): Promise<number | null> {
     const { store, nowMs } = this.#with;
     const current = newestGood(await this.#tokens(), nowMs());
@@ -104,7 +149,7 @@ export class TokenChain {
     };
   }
 
-  /** Newest first. */
+  /** Returns the chain's tokens, newest first. */
   async #tokens(): Promise<ChainToken[]> {
     if (!this.#first) return [];
     const { token } = await this.#with.store.read();
@@ -112,7 +157,7 @@ export class TokenChain {
     return token !== undefined && life ? [{ token, life }, this.#first] : [this.#first];
   }
 
-  /** At most once a minute, and one at a time. */
+  /** Renews at most once a minute; a second caller joins the first. */
   #renew(): Promise<void> {
     if (Math.abs(this.#with.nowMs() - this.#triedAtMs) < LEAST_GAP_MS)
       return this.#renewing ?? Promise.resolve();
@@ -127,11 +172,11 @@ export class TokenChain {
     if (attempt.token !== undefined) {
       await store.write({ token: attempt.token });
       log({ message: "cluster token renewed", expires: isoOf(tokenLife(attempt.token)!.expiresAtMs) });
-      if (kept.failure && !kept.failure.isSaid) await this.#say(kept.failure, attempt.token);
+      if (kept.failure && !kept.failure.isSaid) await this.#createEvent(kept.failure, attempt.token);
     } else if (attempt.error) await this.#keepFailure(kept, attempt, attempt.error);
   }
 
-  /** Asks with each of the tokens until one is not refused. */
+  /** Requests a token with each of `tokens`, until the apiserver does not answer 401. */
   async #attempt(tokens: readonly ChainToken[]): Promise<Attempt> {
     const outcome: Attempt = { isRenewedBad: false };
     let refusals = 0;
@@ -180,12 +225,12 @@ export class TokenChain {
     };
     log({ message: "cluster token not renewed", error: failed.message });
     if (!failed.isSaid && attempt.accepted !== undefined)
-      failed.isSaid = await this.#say(failed, attempt.accepted);
+      failed.isSaid = await this.#createEvent(failed, attempt.accepted);
     await store.write({ failure: failed, ...(token !== undefined && !attempt.isRenewedBad && { token }) });
   }
 
-  /** Is there an event about it now? */
-  async #say(failed: RenewalFailure, token: string): Promise<boolean> {
+  /** Creates the event about a failure. Returns whether the event exists. */
+  async #createEvent(failed: RenewalFailure, token: string): Promise<boolean> {
     const { connect, deployment, log } = this.#with;
     const event = this.#first && renewalEvent(this.#first.life.account, deployment, failed);
     if (!event) return true;
@@ -198,4 +243,40 @@ export class TokenChain {
 function reasonOf(error: ApiError): string {
   if (error.kind === "unanswered") return "Unanswered";
   return error.status.reason ?? `HTTP ${error.status.code}`;
+}
+
+/** Returns the tokens that have not expired, in the same order. */
+function goodTokens(tokens: readonly ChainToken[], nowMs: number): ChainToken[] {
+  return tokens.filter(({ life }) => nowMs < life.expiresAtMs);
+}
+
+/** Returns the first token that has not expired; the refused one only if there is no other. `tokens`: newest first. */
+export function newestGood(
+  tokens: readonly ChainToken[],
+  nowMs: number,
+  refused?: string,
+): ChainToken | undefined {
+  const good = goodTokens(tokens, nowMs);
+  return good.find(({ token }) => token !== refused) ?? good[0];
+}
+
+/** Returns when the next token is requested. `failedAtMs`: time of the last failed attempt. */
+export function nextAttemptMs(current: TokenLife, failedAtMs: number | undefined): number {
+  const dueMs = renewFromMs(current);
+  if (failedAtMs === undefined) return dueMs;
+  const share = (current.expiresAtMs - failedAtMs) * RETRY_AFTER_SHARE;
+  return Math.max(dueMs, failedAtMs + Math.min(Math.max(share, LEAST_GAP_MS), MOST_GAP_MS));
+}
+
+/** Makes the event of the ServiceAccount. Its name has the time of the first failure, so that a retry is the same event. */
+function renewalEvent(
+  { namespace, name }: ServiceAccount,
+  deployment: string,
+  { message, sinceMs }: RenewalFailure,
+): Event | null {
+  const account = { apiVersion: "v1", kind: "ServiceAccount", namespace, name };
+  const source = { component: "rollcall", host: deployment };
+  const text = `The Worker's token is not renewed: ${message}`;
+  const fallbackName = () => `rollcall.${sinceMs}`;
+  return makeEvent(account, source, "Warning", NOT_RENEWED, text, sinceMs * 1000, fallbackName);
 }

@@ -4,7 +4,7 @@ import type { KeptSamples } from "../../shared/fleet/samples.ts";
 import type { Lease } from "../../shared/kubernetes/types.ts";
 import type { Report, Vitals } from "../../shared/protocol/report.ts";
 import type { Quiet } from "../../shared/quiet/quiet.ts";
-import type { WatchStanding } from "../cluster/watch-standing.ts";
+import type { WatchStatus } from "../cluster/node-watch.ts";
 import type { Allowance } from "../storage/allowance.ts";
 import type { RequestsLeft } from "../storage/records.ts";
 import type { UnstoredSamples } from "../storage/samples.ts";
@@ -108,7 +108,7 @@ export interface UpkeepMemory {
   latest?: Report;
   latestMs: number;
   lastReportMs?: number;
-  standing?: WatchStanding;
+  standing?: WatchStatus;
   between?: Allowance;
   /** To the apiserver, as the lease was lent. */
   requests: RequestsLeft;

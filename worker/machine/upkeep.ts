@@ -6,7 +6,7 @@ import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import { reportIntervalMs } from "../../shared/protocol/settings.ts";
 import { currentMs } from "../clock.ts";
-import { NOT_WATCHED, type WatchStanding } from "../cluster/watch-standing.ts";
+import { NOT_WATCHED, type WatchStatus } from "../cluster/node-watch.ts";
 import { clusterObject, type Environment, isNodeWatchOn, machineRequests, nodeMarks } from "../env.ts";
 import { heldToken, kubeConnector } from "../kube/connect.ts";
 import { withDeadline } from "../kube/deadline.ts";
@@ -58,7 +58,7 @@ export class Upkeep {
   /** The report of the last tick. */
   #applied: Report | undefined;
   #seen: { node: Node | null } | undefined;
-  #standing: WatchStanding | undefined;
+  #standing: WatchStatus | undefined;
   #between: Allowance | undefined;
   #lastReportMs: number | undefined;
   /** What follows a registration, under way while its answer is given. */
@@ -176,7 +176,7 @@ export class Upkeep {
   }
 
   /** What an order depends on, and what the lease is to be; null: the lease would have to be read first. */
-  lendable(facts: Facts): { memory: TickMemory; lease: Lease; standing: WatchStanding | undefined } | null {
+  lendable(facts: Facts): { memory: TickMemory; lease: Lease; standing: WatchStatus | undefined } | null {
     const { records } = this.#state;
     const lease = lentLease({ memory: this.#memory, records, facts, nowMs: currentMs });
     return lease && { memory: this.#memory, lease, standing: this.#standing };
@@ -284,8 +284,8 @@ export class Upkeep {
   /** Is every change of the Node by others known here? */
   async #askStanding(name: string): Promise<boolean> {
     if (!isNodeWatchOn(this.#env) || !this.#env.KUBE_URL) return false;
-    const ask = () => clusterObject(this.#env).standing(name);
-    const asked = withDeadline<WatchStanding>(STANDING_WITHIN_MS, ask, NOT_WATCHED);
+    const ask = () => clusterObject(this.#env).watchStatus(name);
+    const asked = withDeadline<WatchStatus>(STANDING_WITHIN_MS, ask, NOT_WATCHED);
     this.#standing = await asked.catch(() => NOT_WATCHED);
     return this.#standing.isWatched;
   }

@@ -2,8 +2,7 @@
 // moved: with the rights of infra/rbac, until the Secret that they are bound to is deleted.
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { fieldsOf, textOf } from "../../../infra/local/apiserver/object.ts";
-import type { KeptChain } from "../../../worker/cluster/kept-chain.ts";
-import { TokenChain } from "../../../worker/cluster/token-chain.ts";
+import { type KeptChain, TokenChain } from "../../../worker/cluster/token-chain.ts";
 import { HeldToken } from "../../../worker/kube/held-token.ts";
 import { kubeClient } from "../../../worker/kube/kube-client.ts";
 import { renewFromMs, tokenLife } from "../../../worker/kube/token-life.ts";

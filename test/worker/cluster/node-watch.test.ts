@@ -2,9 +2,8 @@
 // what the apiserver is asked.
 import { describe, expect, it, test, vi } from "vitest";
 import { NOTICE_LIMITS } from "../../../worker/cluster/notices.ts";
-import { WATCH_LIMITS } from "../../../worker/cluster/node-watch.ts";
-import { MOST_NODES } from "../../../worker/cluster/seen-nodes.ts";
-import { WAIT_LIMITS } from "../../../worker/cluster/watch-wait.ts";
+import { WAIT_LIMITS, WATCH_LIMITS } from "../../../worker/cluster/node-watch.ts";
+import { MOST_NODES } from "../../../worker/cluster/watched-nodes.ts";
 import type { WatchEnd } from "../../../worker/kube/watch-stream.ts";
 import { ourNode, refusal, UNREACHABLE, watchedCluster } from "../support/watched-cluster.ts";
 
@@ -45,7 +44,7 @@ describe("the first list", () => {
       [WATCH_LIMITS.page, "4@105"],
     ]);
     expect(toldNames(cluster)).toEqual(names(5));
-    expect(names(5).every((name) => cluster.watch.isWatched(name))).toBe(true);
+    expect(names(5).every((name) => cluster.watch.statusOf(name).isWatched)).toBe(true);
     expect([cluster.watches.map(({ version }) => version), cluster.notes]).toEqual([["105"], []]);
   });
 
@@ -56,7 +55,7 @@ describe("the first list", () => {
     cluster.put(ourNode("a"));
     cluster.wake();
     await cluster.pass(5000);
-    expect([cluster.watch.isWatched("a"), cluster.watch.state().state]).toEqual([true, "live"]);
+    expect([cluster.watch.statusOf("a").isWatched, cluster.watch.state().state]).toEqual([true, "live"]);
   });
 
   it("of no Node, asked for by everybody at once → once in five seconds", async () => {
@@ -74,10 +73,13 @@ describe("a change", () => {
     const cluster = await watching(["a", "b"]);
     const changedMs = cluster.nowMs();
     const node = cluster.touch("a", { zone: "x" });
-    expect([cluster.watch.isWatched("a"), cluster.watch.isWatched("b")]).toEqual([false, true]);
+    expect([cluster.watch.statusOf("a").isWatched, cluster.watch.statusOf("b").isWatched]).toEqual([
+      false,
+      true,
+    ]);
     await cluster.pass(5000);
     expect(cluster.told).toEqual([{ name: "a", node, atMs: changedMs + 500 }]);
-    expect([cluster.watch.isWatched("a"), cluster.pages]).toEqual([true, []]);
+    expect([cluster.watch.statusOf("a").isWatched, cluster.pages]).toEqual([true, []]);
   });
 
   it("by this deployment's own hand, as a heartbeat → no notice, no row, no request", async () => {
@@ -97,7 +99,7 @@ describe("a change", () => {
     const cluster = await watching(["a"]);
     make(cluster);
     await cluster.pass(5000);
-    expect([toldNames(cluster), cluster.watch.isWatched("new")]).toEqual([told, true]);
+    expect([toldNames(cluster), cluster.watch.statusOf("new").isWatched]).toEqual([told, true]);
   });
 
   it("that is taken back before it is told → nobody is told", async () => {
@@ -106,19 +108,19 @@ describe("a change", () => {
     cluster.touch("a", { zone: "x" });
     cluster.put(before);
     await cluster.pass(5000);
-    expect([cluster.told, cluster.watch.isWatched("a")]).toEqual([[], true]);
+    expect([cluster.told, cluster.watch.statusOf("a").isWatched]).toEqual([[], true]);
   });
 
   it("that is taken back while it is told → told of both: the object must not keep the first", async () => {
     const cluster = await watching(["a"]);
     const before = cluster.nodes.get("a")!;
-    cluster.tell = () => cluster.pause(1000);
+    cluster.notify = () => cluster.pause(1000);
     cluster.touch("a", { zone: "x" });
     await cluster.pass(700);
     const back = cluster.put(before);
     await cluster.pass(5000);
     expect(cluster.told.map(({ node }) => node?.metadata?.labels)).toEqual([{ zone: "x" }, undefined]);
-    expect([cluster.told.at(-1)?.node, cluster.watch.isWatched("a")]).toEqual([back, true]);
+    expect([cluster.told.at(-1)?.node, cluster.watch.statusOf("a").isWatched]).toEqual([back, true]);
   });
 
   it("of a Node without a machine → one question to the registry, and no object is woken", async () => {
@@ -140,7 +142,7 @@ describe("a Node that is gone from the list", () => {
     const cluster = await watching(["a", "b"]);
     cluster.remove("a");
     await cluster.pass(100);
-    expect([toldNames(cluster), cluster.watch.isWatched("a")]).toEqual([["a gone"], false]);
+    expect([toldNames(cluster), cluster.watch.statusOf("a").isWatched]).toEqual([["a gone"], false]);
     expect([...cluster.stored.keys()]).toEqual(["b"]);
   });
 
@@ -154,12 +156,12 @@ describe("a Node that is gone from the list", () => {
     cluster.put(back);
     cluster.endWatch();
     await cluster.pass(10_000);
-    expect([toldNames(cluster), cluster.watch.isWatched("a")]).toEqual([told, true]);
+    expect([toldNames(cluster), cluster.watch.statusOf("a").isWatched]).toEqual([told, true]);
   });
 
   it("while its object is told of it for the first time → told that it is gone as well", async () => {
     const cluster = await watching(["b"]);
-    cluster.tell = () => cluster.pause(1000);
+    cluster.notify = () => cluster.pause(1000);
     cluster.touch("a", {});
     await cluster.pass(700);
     cluster.remove("a");
@@ -230,7 +232,7 @@ describe("an object that is evicted", () => {
   it("while it tells a change, which is then taken back → told again: nobody knows what arrived", async () => {
     const cluster = await watching(["a", "b"]);
     const before = cluster.nodes.get("a")!;
-    cluster.tell = () => cluster.pause(1000);
+    cluster.notify = () => cluster.pause(1000);
     cluster.touch("a", { zone: "x" });
     await cluster.pass(700);
     cluster.evict();
@@ -340,7 +342,7 @@ describe(`more than ${MOST_NODES} Nodes`, () => {
     cluster.put(ourNode("one-more"));
     cluster.touch("one-more", { zone: "x" });
     expect(cluster.watch.state()).toMatchObject({ nodes: some.length, beyond: 1 });
-    expect(cluster.watch.isWatched("one-more")).toBe(false);
+    expect(cluster.watch.statusOf("one-more").isWatched).toBe(false);
     cluster.remove("node-7");
     await cluster.pass(1000);
     cluster.touch("one-more", { zone: "y" });
@@ -401,11 +403,11 @@ describe("a watch", () => {
     cluster.isSilent = true;
     cluster.bookmark();
     await cluster.pass(120_000);
-    expect(cluster.watch.isWatched("a")).toBe(true);
+    expect(cluster.watch.statusOf("a").isWatched).toBe(true);
     await cluster.pass(1);
-    expect([cluster.watch.isWatched("a"), cluster.watch.state().state]).toEqual([false, "starting"]);
+    expect([cluster.watch.statusOf("a").isWatched, cluster.watch.state().state]).toEqual([false, "starting"]);
     cluster.bookmark();
-    expect(cluster.watch.isWatched("a")).toBe(true);
+    expect(cluster.watch.statusOf("a").isWatched).toBe(true);
   });
 
   it("whose turn has no notices left goes on at once with the next turn", async () => {
@@ -427,7 +429,7 @@ describe("a failure", () => {
     expect(await stateAfter(cluster, 700)).toBe("down");
     expect([cluster.watches.length, cluster.pages.map(({ limit }) => limit)]).toEqual([1, [1]]);
     expect(cluster.notes).toEqual([expect.stringContaining("the Nodes are not watched: ")]);
-    expect(cluster.watch.isWatched("a")).toBe(false);
+    expect(cluster.watch.statusOf("a").isWatched).toBe(false);
     // From here on each try begins with a list.
     await cluster.pass(2000);
     expect([cluster.watches.length, cluster.pages.length]).toEqual([2, 2]);
@@ -546,7 +548,8 @@ test.each<[situation: string, make: (cluster: Cluster) => void, isThere: boolean
 ])("a node controller is known by %s", async (_, make, isThere) => {
   const cluster = await watching(["a"]);
   make(cluster);
-  expect(cluster.watch.hasNodeController).toBe(isThere);
+  await cluster.pass(2000);
+  expect(cluster.watch.statusOf("a").isSilenceSeen).toBe(isThere);
 });
 
 describe("10,000 Nodes", () => {
@@ -621,6 +624,6 @@ describe("10,000 Nodes", () => {
     for (const name of names(COUNT)) cluster.ready(name, "Unknown");
     await cluster.pass(300_000);
     expect([cluster.told.length, most(cluster)]).toEqual([COUNT, NOTICE_LIMITS.aSecond]);
-    expect(cluster.watch.hasNodeController).toBe(true);
+    expect(cluster.watch.statusOf(names(1)[0]!).isSilenceSeen).toBe(true);
   });
 });

@@ -19,12 +19,12 @@ const names = (count: number, prefix = "node") =>
 interface Situation {
   /** Names without a machine. */
   strangers?: string[];
-  /** What becomes of telling a name, by default at once. */
-  tell?: (name: string) => Promise<void>;
+  /** The result of a notice to this name, by default at once. */
+  notify?: (name: string) => Promise<void>;
   known?: (names: string[]) => Promise<string[]>;
 }
 
-function opened({ strangers = [], tell, known }: Situation = {}) {
+function opened({ strangers = [], notify, known }: Situation = {}) {
   const told: { name: string; node: Node | null; atMs: number }[] = [];
   /** Calls in their order: what is known of a name afterwards is certain only after the last of them. */
   const calls: string[] = [];
@@ -36,13 +36,13 @@ function opened({ strangers = [], tell, known }: Situation = {}) {
       asked.push(some);
       return known ? known(some) : Promise.resolve(some.filter((name) => !strangers.includes(name)));
     },
-    tell: async (name, node) => {
+    notify: async (name, node) => {
       told.push({ name, node, atMs: time.nowMs() });
-      calls.push(`tell ${name}`);
-      await tell?.(name);
+      calls.push(`notify ${name}`);
+      await notify?.(name);
     },
-    onTelling: (name) => void calls.push(`telling ${name}`),
-    onTold: (name) => void calls.push(`told ${name}`),
+    onSending: (name) => void calls.push(`sending ${name}`),
+    onDone: (name) => void calls.push(`done ${name}`),
     nowMs: time.nowMs,
     pause: time.pause,
     log: (line) => void lines.push(line),
@@ -82,7 +82,7 @@ describe("a change", () => {
     const { put, calls } = opened();
     put("a");
     await pass(1000);
-    expect(calls).toEqual(["telling a", "tell a", "told a"]);
+    expect(calls).toEqual(["sending a", "notify a", "done a"]);
   });
 
   it("several times in a row → one notice, half a second after the first, with the newest Node", async () => {
@@ -105,14 +105,14 @@ describe("a change", () => {
   });
 
   it("while its object is told of the one before → told of as well", async () => {
-    const { put, order, calls, notices } = opened({ tell: () => pass1s() });
+    const { put, order, calls, notices } = opened({ notify: () => pass1s() });
     put("a");
     await pass(600);
     put("a");
     await pass(5000);
     expect(order()).toEqual(["a", "a"]);
     // The first one was out of date once it was answered.
-    expect(calls).toEqual(["telling a", "tell a", "telling a", "tell a", "told a"]);
+    expect(calls).toEqual(["sending a", "notify a", "sending a", "notify a", "done a"]);
     expect(notices.size).toBe(0);
   });
 });
@@ -125,24 +125,24 @@ describe("a machine", () => {
     put("stranger");
     put("a");
     await pass(5000);
-    expect(calls.toSorted()).toEqual(["tell a", "telling a", "told a", "told stranger"]);
+    expect(calls.toSorted()).toEqual(["done a", "done stranger", "notify a", "sending a"]);
     expect(notices.size).toBe(0);
   });
 
   it("whose object fails → tried after 10 s, 20 s and so on up to 5 min; what is known stays unsure", async () => {
-    const { put, told, calls, lines } = opened({ tell: () => Promise.reject(new Error("broken")) });
+    const { put, told, calls, lines } = opened({ notify: () => Promise.reject(new Error("broken")) });
     put("a", "gone");
     await pass(620_000);
     const times = told.map(({ atMs }) => atMs);
     const waits = times.slice(1).map((atMs, each) => Math.round((atMs - (times[each] ?? 0)) / 1000));
     expect(waits).toEqual([10, 20, 40, 80, 160, 300]);
-    expect(calls).not.toContain("told a");
+    expect(calls).not.toContain("done a");
     expect(lines[0]).toMatchObject({ node: "a", error: "Error: broken" });
   });
 
   it("whose object fails keeps no other waiting, and what changes meanwhile does not hasten it", async () => {
     const { put, told } = opened({
-      tell: (name) => (name === "bad" ? Promise.reject(new Error("broken")) : Promise.resolve()),
+      notify: (name) => (name === "bad" ? Promise.reject(new Error("broken")) : Promise.resolve()),
     });
     put("bad", "gone");
     await pass(1000);
@@ -199,7 +199,7 @@ describe("at most", () => {
   it(`${atOnce} at once`, async () => {
     let [underWay, most] = [0, 0];
     const { put, told } = opened({
-      tell: async () => {
+      notify: async () => {
         most = Math.max(most, ++underWay);
         await pass1s();
         underWay--;
@@ -295,7 +295,7 @@ describe("between turns", () => {
   });
 
   it("`close` waits for what is under way, and begins nothing", async () => {
-    const { notices, put, order, calls } = opened({ tell: pass1s });
+    const { notices, put, order, calls } = opened({ notify: pass1s });
     for (const name of names(20)) put(name, "gone");
     await pass(50);
     let isClosed = false;
@@ -304,7 +304,7 @@ describe("between turns", () => {
     expect(isClosed).toBe(false);
     await pass(1000);
     const begun = order().length;
-    expect([isClosed, begun < 20, calls.filter((call) => call.startsWith("told")).length]).toEqual([
+    expect([isClosed, begun < 20, calls.filter((call) => call.startsWith("done")).length]).toEqual([
       true,
       true,
       begun,
@@ -315,7 +315,11 @@ describe("between turns", () => {
 
   it.each<[situation: string, more: Situation, message: string]>([
     ["the registry", { known: () => new Promise(() => undefined) }, "the registry does not answer"],
-    ["a machine's object", { tell: () => new Promise(() => undefined) }, "not told of a change of its Node"],
+    [
+      "a machine's object",
+      { notify: () => new Promise(() => undefined) },
+      "not told of a change of its Node",
+    ],
   ])(
     "`close` waits for %s that does not answer no longer than 8 s, and the change waits",
     async (_, more, message) => {
@@ -335,7 +339,7 @@ describe("between turns", () => {
 
   it("`finish` first tells what is due within a beat, and no more than that", async () => {
     const { notices, put, order } = opened({
-      tell: (name) => (name === "bad" ? Promise.reject(new Error("broken")) : Promise.resolve()),
+      notify: (name) => (name === "bad" ? Promise.reject(new Error("broken")) : Promise.resolve()),
     });
     for (const name of names(NOTICE_LIMITS.unknownAtOnce + 1)) put(name, "unknown");
     put("a");

@@ -11,7 +11,7 @@ import type {
   WholeNode,
 } from "../../../shared/protocol/operator-answers.ts";
 import { failure, success } from "../../../shared/result.ts";
-import { clusterHistory } from "../../../worker/cluster/cluster-history.ts";
+import { clusterHistory } from "../../../worker/cluster/cluster-object.ts";
 import { clusterObject, fleetIndex } from "../../../worker/env.ts";
 import { type CredentialLookups, operatorOf } from "../../../worker/identity/operator.ts";
 import { type Isolate, newIsolate } from "../../../worker/isolate.ts";

@@ -2,7 +2,7 @@
 // alarms of machines' and gateways' objects that the benchmark moves. All else is the Worker itself. No test of its own.
 import type { Environment } from "../../../worker/env.ts";
 import type { Measured } from "./measured-rows.ts";
-import type { WatchStanding } from "../../../worker/cluster/watch-standing.ts";
+import type { WatchStatus } from "../../../worker/cluster/node-watch.ts";
 import worker, {
   ClusterObject as RealClusterObject,
   GatewayObject as RealGatewayObject,
@@ -158,7 +158,7 @@ export class IndexObject extends RealIndexObject {
 
 /** Says that it watches all Nodes, as it does in a cluster that is well; what that costs, another benchmark measures. */
 export class ClusterObject extends RealClusterObject {
-  override standing(): Promise<WatchStanding> {
+  override watchStatus(): Promise<WatchStatus> {
     return Promise.resolve({ isWatched: true, isSilenceSeen: true });
   }
 }

@@ -3,7 +3,7 @@
 import type { ApiError, ApiResult } from "../../../shared/kubernetes/api-error.ts";
 import type { Node, NodeList } from "../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../shared/result.ts";
-import { ABSENT, type NodeRows, UNSURE, type WatchedNode } from "../../../worker/cluster/node-rows.ts";
+import { ABSENT, type NodeRows, UNSURE, type WatchedNode } from "../../../worker/cluster/watched-nodes.ts";
 import { NodeWatch, type ListPage, type WatchDependencies } from "../../../worker/cluster/node-watch.ts";
 import { Notices } from "../../../worker/cluster/notices.ts";
 import { virtualTime } from "./virtual-time.ts";
@@ -60,8 +60,8 @@ export function watchedCluster({ page = 100 }: { page?: number } = {}) {
     /** What the next lists, and watches, are answered instead, in order; undefined: as ever. */
     listFaults: [] as (ApiError | undefined)[],
     watchFaults: [] as (WatchEnd | undefined)[],
-    /** What becomes of telling a name. */
-    tell: (_name: string): Promise<void> => Promise.resolve(),
+    /** The result of a notice to this name. */
+    notify: (_name: string): Promise<void> => Promise.resolve(),
     /** After each page: what happens meanwhile. */
     onPage: (_pages: number): void => undefined,
     /** When the alarm rings next; null: it does not. */
@@ -202,14 +202,14 @@ export function watchedCluster({ page = 100 }: { page?: number } = {}) {
         cluster.registryAsked++;
         return Promise.resolve(some.filter((name) => !cluster.strangers.has(name)));
       },
-      tell: async (name, node) => {
+      notify: async (name, node) => {
         if (!isAlive()) return new Promise(() => undefined);
         cluster.told.push({ name, node, atMs: time.nowMs() });
-        await cluster.tell(name);
+        await cluster.notify(name);
         if (!isAlive()) await new Promise(() => undefined);
       },
-      onTelling: (name) => mark(name, () => UNSURE),
-      onTold: (name) => mark(name, (seen) => seen),
+      onSending: (name) => mark(name, () => UNSURE),
+      onDone: (name) => mark(name, (seen) => seen),
       nowMs: time.nowMs,
       pause: time.pause,
       log: () => undefined,

@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it, test } from "vitest";
-import { ABSENT, nodeRows, UNSURE, type WatchedNode } from "../../../worker/cluster/node-rows.ts";
+import { ABSENT, nodeRows, UNSURE, type WatchedNode } from "../../../../worker/cluster/watched-nodes.ts";
 
 /** Over a storage of its own, which counts the rows that are written. */
 function within<T>(

@@ -1,7 +1,12 @@
 // What counts as somebody else's part of a Node: the digest changes with it, and with nothing else.
 import { describe, expect, it, test } from "vitest";
-import type { Node, NodeCondition } from "../../../shared/kubernetes/types.ts";
-import { isControlled, isGivenUp, isOnlyOurs, othersDigest } from "../../../worker/cluster/others-parts.ts";
+import type { Node, NodeCondition } from "../../../../shared/kubernetes/types.ts";
+import {
+  isControlled,
+  isGivenUp,
+  isOnlyOurs,
+  othersDigest,
+} from "../../../../worker/cluster/watched-nodes.ts";
 
 const OURS = "rollcall.rollcall";
 const CONTROLLER = "kube-controller-manager";

@@ -1,8 +1,8 @@
 // What the cluster object says for metrics, by what it knows.
 import { expect, test } from "vitest";
-import type { Sample } from "../../../worker/metrics/metrics.ts";
-import { clusterMetrics, type KnownOfCluster } from "../../../worker/cluster/cluster-metrics.ts";
-import { withKnownLabels } from "../support/metric-labels.ts";
+import type { Sample } from "../../../../worker/metrics/metrics.ts";
+import { clusterMetrics, type KnownOfCluster } from "../../../../worker/cluster/cluster-object.ts";
+import { withKnownLabels } from "../../support/metric-labels.ts";
 
 const ok = { check: "apiserver", state: "ok", message: "" } as const;
 const failure = { at: "2026-01-01T00:00:00.000Z", reason: "Unanswered", message: "" };

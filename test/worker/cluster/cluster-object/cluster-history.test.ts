@@ -2,22 +2,21 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import {
-  CLUSTER_HISTORY_LIMITS,
-  type ClusterHistory,
-  clusterHistory,
-} from "../../../worker/cluster/cluster-history.ts";
+import { CLUSTER_HISTORY_LIMITS, clusterHistory } from "../../../../worker/cluster/cluster-object.ts";
 
 const { entries, entryLength } = CLUSTER_HISTORY_LIMITS;
 const ALL = { limit: 1000 };
 const START_MS = Date.UTC(2026, 0, 1);
 
-const within = (name: string, act: (history: ClusterHistory, again: () => ClusterHistory) => void) =>
+const within = (
+  name: string,
+  act: (history: ReturnType<typeof clusterHistory>, again: () => ReturnType<typeof clusterHistory>) => void,
+) =>
   runInDurableObject(env.CLUSTER.getByName(`history-${name}`), (_, { storage: { sql } }) =>
     act(clusterHistory(sql), () => clusterHistory(sql)),
   );
 
-function written(history: ClusterHistory, count: number): void {
+function written(history: ReturnType<typeof clusterHistory>, count: number): void {
   for (let each = 1; each <= count; each++) history.add(`entry ${each}`, START_MS + each * 1000);
 }
 
@@ -38,7 +37,7 @@ it("newest first, with its time, also after an eviction", async () => {
 it("page by page: those before an entry, up to a limit", async () => {
   await within("pages", (history) => {
     written(history, 5);
-    const ids = (query: Parameters<ClusterHistory["read"]>[0]) => history.read(query).map(({ id }) => id);
+    const ids = (query: { before?: number; limit: number }) => history.read(query).map(({ id }) => id);
     expect([ids({ limit: 2 }), ids({ limit: 2, before: 4 }), ids({ limit: 2, before: 2 })]).toEqual([
       [5, 4],
       [3, 2],

@@ -1,0 +1,198 @@
+// Compares each watched Node with what its machine's object was last notified of, and queues a notice for each difference.
+// The digests of both are stored in a row for each Node, so that an eviction loses no notice.
+import { sha256 } from "@noble/hashes/sha2.js";
+import { base64url } from "jose";
+import { fieldOwners } from "../../shared/kubernetes/managed-fields.ts";
+import type { Node, NodeCondition } from "../../shared/kubernetes/types.ts";
+import { fieldManagerOf } from "../kube/connect.ts";
+import type { Notices } from "./notices.ts";
+
+/** Nodes beyond this number are not watched; their machines' objects read them from the apiserver. */
+export const MOST_NODES = 20_000;
+
+export class SeenNodes {
+  readonly #with: { deployment: string; rows: NodeRows; notices: Notices };
+  /** Names of the Nodes that exceed MOST_NODES. */
+  readonly #beyond = new Set<string>();
+  #hasNodeController = false;
+
+  constructor(dependencies: { deployment: string; rows: NodeRows; notices: Notices }) {
+    this.#with = dependencies;
+    const { rows, notices } = dependencies;
+    // The first list queues the notices for Nodes that still exist.
+    for (const name of rows.names()) if (rows.get(name)?.seen === ABSENT) notices.put(name, "gone", null, 0);
+  }
+
+  get beyond(): number {
+    return this.#beyond.size;
+  }
+
+  /** true once a controller has written taints of a watched Node, or has set its Ready to Unknown. */
+  get hasNodeController(): boolean {
+    return this.#hasNodeController;
+  }
+
+  /** Reports whether the Node exists and its machine's object was notified of its last change. */
+  isKnown(name: string): boolean {
+    const { rows, notices } = this.#with;
+    return (rows.get(name)?.seen ?? ABSENT) !== ABSENT && !notices.waits(name);
+  }
+
+  /**
+   * Records a Node from a list or a watch event. `isAdded`: the watch reports a new Node; if only rollcall has written it,
+   * its machine's object needs no notice. A listed Node may lack fields that its object has seen, so it does not count as
+   * added. `isRewound`: the cluster was restored, and every object is notified.
+   */
+  see(node: Node, length: number, { isAdded = false, isRewound = false }): void {
+    const { deployment, rows, notices } = this.#with;
+    const name = node.metadata?.name ?? "";
+    const row = rows.get(name);
+    if (!row && rows.size() >= MOST_NODES) return void this.#beyond.add(name);
+    this.#beyond.delete(name);
+    this.#hasNodeController ||= isControlled(node, deployment);
+    const seen = othersDigest(node, deployment);
+    const isOurs = !row && isAdded && isOnlyOurs(node, deployment);
+    const told = isOurs ? seen : isRewound ? UNSURE : (row?.told ?? UNSURE);
+    rows.put(name, { seen, told });
+    if (seen === told) notices.drop(name);
+    // Replaces a notice that waits already: this Node is newer.
+    else notices.put(name, isGivenUp(node) ? "unknown" : "changed", node, length);
+  }
+
+  /** Records that the Node was deleted, or has lost its deployment label. */
+  gone(name: string): void {
+    const { rows, notices } = this.#with;
+    this.#beyond.delete(name);
+    const row = rows.get(name);
+    if (!row || row.seen === ABSENT) return;
+    rows.put(name, { seen: ABSENT, told: row.told });
+    notices.put(name, "gone", null, 0);
+  }
+
+  /** Records that every Node without a name in `names` is gone. */
+  onlyThese(names: ReadonlySet<string>): void {
+    for (const name of [...this.#with.rows.names(), ...this.#beyond]) if (!names.has(name)) this.gone(name);
+  }
+}
+
+/** A row of the table watched_nodes. */
+export interface WatchedNode {
+  /** othersDigest of the Node as last listed or watched; ABSENT if it does not exist. */
+  seen: string;
+  /** The digest that the machine's object was last notified of, or UNSURE. */
+  told: string;
+}
+
+export const ABSENT = "";
+/** The machine's object was not notified yet, or the last notice was not confirmed. */
+export const UNSURE = "?";
+
+export interface NodeRows {
+  get: (name: string) => WatchedNode | undefined;
+  /** Returns the Nodes that exist, and the deleted ones whose objects were not notified yet. */
+  names: () => Iterable<string>;
+  size: () => number;
+  /** Writes one row, unless nothing changes. */
+  put: (name: string, row: WatchedNode) => void;
+}
+
+export function nodeRows(sql: SqlStorage): NodeRows {
+  const rows = new Map<string, WatchedNode>();
+  const stored = sql.exec<{ name: string; seen: string; told: string }>(
+    "SELECT name, seen, told FROM watched_nodes",
+  );
+  for (const { name, ...row } of stored) rows.set(name, row);
+
+  return {
+    get: (name) => rows.get(name),
+    names: () => rows.keys(),
+    size: () => rows.size,
+    put(name, row) {
+      const before = rows.get(name);
+      const isOver = row.seen === ABSENT && row.told === ABSENT;
+      if (isOver) {
+        if (rows.delete(name)) sql.exec("DELETE FROM watched_nodes WHERE name = ?", name);
+        return;
+      }
+      if (before?.seen === row.seen && before.told === row.told) return;
+      rows.set(name, row);
+      sql.exec(
+        `INSERT INTO watched_nodes VALUES (?, ?, ?)
+         ON CONFLICT (name) DO UPDATE SET seen = excluded.seen, told = excluded.told`,
+        name,
+        row.seen,
+        row.told,
+      );
+    },
+  };
+}
+
+/** Two different texts have the same digest once in 2^96. */
+const DIGEST_BYTES = 12;
+
+/**
+ * Returns a digest of the parts of a Node that other writers may change: without heartbeat times and without rollcall's
+ * conditions. rollcall's own writes of the other parts change it too; they cost a notice that the object ignores.
+ */
+export function othersDigest(node: Node, deployment: string): string {
+  const { metadata, spec, status } = node;
+  const parts = [
+    metadata?.uid,
+    metadata?.deletionTimestamp,
+    sorted(metadata?.labels),
+    sorted(metadata?.annotations),
+    spec,
+    sorted(status?.capacity),
+    sorted(status?.allocatable),
+    status?.addresses,
+    status?.nodeInfo?.kubeletVersion,
+    othersConditions(node, deployment),
+  ];
+  const text = new TextEncoder().encode(JSON.stringify(parts));
+  return base64url.encode(sha256(text).subarray(0, DIGEST_BYTES));
+}
+
+/** Reports whether only rollcall has written the Node; false where the apiserver records no managedFields. */
+export function isOnlyOurs({ metadata }: Node, deployment: string): boolean {
+  const entries = metadata?.managedFields ?? [];
+  return entries.length > 0 && entries.every(({ manager }) => manager === fieldManagerOf(deployment));
+}
+
+/** Reports whether Ready is Unknown, which the node lifecycle controller sets once a lease has expired. */
+export function isGivenUp({ status }: Node): boolean {
+  return (status?.conditions ?? []).some((each) => each.type === "Ready" && each.status === "Unknown");
+}
+
+/** Reports whether a node controller manages the Node: Ready is Unknown, or neither rollcall nor kubectl wrote a taint. */
+export function isControlled(node: Node, deployment: string): boolean {
+  const owners = fieldOwners(node.metadata, ["f:spec", "f:taints"]);
+  // kubectl-taint, kubectl-edit, kubectl-client-side-apply …
+  const isController = (owner: string) =>
+    owner !== fieldManagerOf(deployment) && !owner.startsWith("kubectl");
+  return isGivenUp(node) || owners.some(isController);
+}
+
+/** Returns other writers' conditions without times; all conditions where the apiserver records no managedFields. */
+function othersConditions({ metadata, status }: Node, deployment: string) {
+  const conditions = status?.conditions ?? [];
+  const entries = metadata?.managedFields ?? [];
+  const written = entries
+    .filter(({ manager }) => manager !== fieldManagerOf(deployment))
+    .map(({ fieldsV1 }) => conditionsIn(fieldsV1));
+  const isOthers = ({ type }: NodeCondition) =>
+    entries.length === 0 || written.some((keys) => keys.has(`k:{"type":${JSON.stringify(type)}}`));
+  return conditions
+    .filter(isOthers)
+    .map(({ type, status: is, reason, message }) => [type, is, reason, message]);
+}
+
+/** Returns the keys of conditions in a managedFields entry, as `k:{"type":"Ready"}`. */
+function conditionsIn(fields: unknown): Set<string> {
+  const { "f:status": status } = (fields ?? {}) as { "f:status"?: { "f:conditions"?: object } };
+  return new Set(Object.keys(status?.["f:conditions"] ?? {}));
+}
+
+/** Sorts a map's entries, since the apiserver sends them in any order. */
+function sorted(map: Readonly<Record<string, string>> | undefined): [string, string][] {
+  return Object.entries(map ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
