@@ -2,8 +2,7 @@
 import { after } from "../../node-shim/base/clock.ts";
 import { codeOf, faultOf } from "../../node-shim/base/fault.ts";
 import { failure, success } from "../../shared/result.ts";
-import { ApiRefusal } from "../local/api-fault.ts";
-import type { Asked, KubeAdmin } from "../local/kube-admin.ts";
+import { ApiRefusal, type Asked, type KubeAdmin } from "../local/kube-admin.ts";
 import type { ClusterReader, ReadFault } from "./cluster-reader.ts";
 
 const REASONS: Readonly<Record<number, ReadFault["reason"]>> = {

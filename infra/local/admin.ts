@@ -1,10 +1,12 @@
-// The join tokens of a local cluster, and the link to its page, made through the same API that every operator uses.
+// What the local cluster asks its Worker for, as an operator does: join tokens, the link to the page, and how many machines
+// report over sockets.
+import { abortAfter } from "../../node-shim/base/clock.ts";
 import { mintedTokenSchema } from "../../shared/protocol/operator-answers.ts";
 import { sessionCodeSchema } from "../../shared/protocol/session-answers.ts";
 import { ask, readAnswer, type WorkerConnection } from "../operator/client.ts";
 import { pageLink } from "../operator/session-commands.ts";
 
-export interface TokenWish {
+interface TokenWish {
   names: string;
   uses: number;
   withoutFactsOnlyTaint: boolean;
@@ -33,4 +35,25 @@ export async function mintPageLink(workerUrl: string, adminSecret: string): Prom
 
 function asAdmin(url: string, secret: string): WorkerConnection {
   return { url, headers: { authorization: `Bearer ${secret}` } };
+}
+
+const WITHIN_MS = 3000;
+const MACHINES_OF_GATEWAY = /^rollcall_gateway_machines\{[^}]*\} (\d+)$/gm;
+
+/** undefined: the Worker does not say so now. */
+export async function countSockets(workerUrl: string, adminSecret: string): Promise<number | undefined> {
+  const headers = { authorization: `Bearer ${adminSecret}` };
+  const signal = abortAfter(WITHIN_MS);
+  try {
+    const response = await fetch(`${workerUrl}/metrics`, { headers, signal });
+    if (!response.ok) return undefined;
+    return socketsIn(await response.text());
+  } catch {
+    return undefined;
+  }
+}
+
+/** Of metrics in the text format. */
+export function socketsIn(metrics: string): number {
+  return [...metrics.matchAll(MACHINES_OF_GATEWAY)].reduce((sum, [, count]) => sum + Number(count), 0);
 }

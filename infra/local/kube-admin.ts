@@ -1,8 +1,8 @@
-// Requests of the cluster's administrator. Loads no client of Kubernetes: that takes half a second of every start, and
-// only a kubeconfig of the user's own needs it (infra/local/kubeconfig.ts).
+// Requests of the cluster's administrator. Kubernetes' client is not loaded here: it takes half a second, and only a
+// kubeconfig of the user's own needs it (infra/local/kubeconfig.ts).
 import type { IncomingMessage } from "node:http";
 import { Agent, request, type RequestOptions } from "node:https";
-import { ApiRefusal } from "./api-fault.ts";
+import { faultOf } from "../../node-shim/base/fault.ts";
 
 export interface Asked {
   method: "GET" | "POST" | "PATCH" | "DELETE";
@@ -43,4 +43,24 @@ export async function askKube(url: string, asked: Asked, options: RequestOptions
   const { statusCode = 0 } = answer;
   if (statusCode < 200 || statusCode > 299) throw new ApiRefusal(statusCode, answered);
   return JSON.parse(answered);
+}
+
+/** An answer of the apiserver's that is none of success. */
+export class ApiRefusal extends Error {
+  readonly code: number;
+  /** As it came: a Status in JSON, or something else. */
+  readonly body: string;
+
+  constructor(code: number, body: string) {
+    super(`HTTP ${code}`);
+    this.code = code;
+    this.body = body;
+  }
+}
+
+/** A request that failed: an apiserver's refusal in its own words, without the whole answer. */
+export function apiFault(error: unknown): string {
+  if (!(error instanceof ApiRefusal)) return faultOf(error);
+  const message = /"message":\s*("(?:[^"\\]|\\.)*")/.exec(error.body)?.[1];
+  return `the apiserver refused: HTTP ${error.code}${message ? `, ${faultOf(new Error(String(JSON.parse(message))))}` : ""}`;
 }

@@ -1,8 +1,7 @@
 // What the local cluster does in Kubernetes as its administrator: kubeconfig, rollcall's RBAC, the Worker's token.
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseAllDocuments } from "yaml";
-import { apiFault } from "./api-fault.ts";
-import { type KubeAdmin, tokenAdmin } from "./kube-admin.ts";
+import { apiFault, type KubeAdmin, tokenAdmin } from "./kube-admin.ts";
 
 export interface Cluster {
   url: string;

@@ -1,8 +1,10 @@
-// What a start leaves for the next one in the state folder: ports and the Worker's secrets. Never a default one.
+// What a start is given (flags, folders, running parts), and what it leaves in the state folder for the next one: ports and
+// the Worker's secrets, which are random.
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod/mini";
+import type { Parts } from "./parts.ts";
 
 const stateFile = z.strictObject({
   rollcallState: z.literal(1),
@@ -11,7 +13,7 @@ const stateFile = z.strictObject({
   /** `id:base64url`: signs the machines' kids. */
   macKeys: z.string(),
 });
-export type State = z.infer<typeof stateFile>;
+type State = z.infer<typeof stateFile>;
 
 const FILE = "state.json";
 
@@ -79,4 +81,34 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+export interface StartFlags {
+  state: string;
+  fresh?: boolean;
+  kubeconfig?: string;
+  /** Does not ask before a cluster of the user's own is changed. */
+  yes?: boolean;
+  /** Takes away from that cluster what a start has put there, and starts nothing. */
+  remove?: boolean;
+  config?: string;
+  nodes: number;
+  /** The shim's --transport, of this machine and of the simulated ones. */
+  transport?: string;
+  apiserverPort?: number;
+  workerPort?: number;
+}
+
+export interface Place {
+  /** The project's root. */
+  root: string;
+  /** The state folder. */
+  folder: string;
+  flags: StartFlags;
+  state: State;
+  parts: Parts;
+  /** Says what has been done. */
+  progress: (message: string) => void;
+  /** Asks the user; throws where the answer is no, or nobody can be asked. */
+  confirm: (consequence: string) => Promise<void>;
 }

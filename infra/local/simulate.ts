@@ -17,8 +17,13 @@ import { enrol, type EnrolledMachine } from "../../node-shim/worker-link/request
 import { requestFaultText, type Transport } from "../../node-shim/worker-link/exchange.ts";
 import { machineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
-import { simulatedFacts, simulatedVitals } from "./simulated-facts.ts";
-import { SIMULATED_FAULTS, type SimulatedFault, simulatedFaults } from "./simulated-faults.ts";
+import {
+  SIMULATED_FAULTS,
+  simulatedFacts,
+  type SimulatedFault,
+  simulatedFaults,
+  simulatedVitals,
+} from "./simulated-machine.ts";
 
 const stored = z.record(z.string(), z.object({ jwk: z.looseObject({}), kid: z.string() }));
 type Stored = z.infer<typeof stored>;

@@ -1,22 +1,19 @@
 // The program of npm start: an apiserver, the Worker, this machine's shim, and a live table of the Nodes, until a signal
-// ends all of it.
+// ends it; and the commands that it suggests before and after.
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { Console } from "node:console";
 import { existsSync, rmSync, statfsSync } from "node:fs";
 import { resolve } from "node:path";
-import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { pause, wallMs } from "../../node-shim/base/clock.ts";
 import { faultOf } from "../../node-shim/base/fault.ts";
 import { lockFolder } from "../../node-shim/identity/lock.ts";
 import { nodeName } from "../../node-shim/machine/settings.ts";
 import { TRANSPORTS } from "../../node-shim/machine/transport.ts";
 import { confirmed, type Terminal } from "../operator/confirm.ts";
-import { apiFault } from "./api-fault.ts";
-import { afterwards, nextSteps } from "./hints.ts";
-import type { KubeAdmin } from "./kube-admin.ts";
-import type { StartFlags } from "./place.ts";
+import { apiFault, type KubeAdmin } from "./kube-admin.ts";
 import { localParts, type Part, type Parts, shellCommand } from "./parts.ts";
-import { openState } from "./settings.ts";
-import { type LiveTable, liveTable } from "./table.ts";
+import { openState, type StartFlags } from "./settings.ts";
+import { type LiveTable, liveTable, readNodes } from "./table.ts";
 
 const HELP = `
 Everything is kept in the state folder: kubeconfig, admin-secret, logs, keys, Durable Objects, the apiserver's data.
@@ -54,7 +51,7 @@ function wholeNumber(least: number, most: number): (text: string) => number {
 }
 
 /** What it runs in: typically this process, and the person at its terminal. */
-export interface StartSurroundings {
+interface StartSurroundings {
   stdout: NodeJS.WriteStream;
   stderr: NodeJS.WritableStream;
   terminal: Terminal;
@@ -150,7 +147,6 @@ function describe(part: Part): string {
 }
 
 async function showNodes({ admin, sockets }: Started, table: LiveTable): Promise<never> {
-  const { readNodes } = await import("./watch.ts");
   let awaySinceMs: number | undefined;
   let onSockets: number | undefined;
   for (let draws = 0; ; draws++, await pause(REDRAW_MS)) {
@@ -214,4 +210,52 @@ export async function runStart(args: readonly string[], surroundings: StartSurro
     stderr.write(`npm start: ${faultOf(error)}\n`);
     return 1;
   }
+}
+
+const ROLLCALL = ["npm", "run", "--silent", "rollcall", "--"];
+
+interface Running {
+  /** For kubectl. */
+  kubeconfig: string;
+  folder: string;
+  /** With a code by which a browser signs in. */
+  page: string;
+}
+
+/** Three things to try: the cluster, this machine's Node, and the fleet as the Worker sees it; and the page. */
+export function nextSteps({ kubeconfig, folder, page }: Running): string {
+  const kubectl = ["kubectl", "--kubeconfig", kubeconfig];
+  const commands = lines("Try:", [
+    [...kubectl, "get", "nodes", "-o", "wide"],
+    [...kubectl, "describe", "node", nodeName({})],
+    [...ROLLCALL, "--state", folder, "nodes"],
+  ]);
+  const another = shellCommand([...ROLLCALL, "--state", folder, "page"]);
+  return `${commands}\nThe page: ${page}\n  (good once, for 10 minutes; \`${another}\` makes another)`;
+}
+
+/** For who has ended it. */
+export function afterwards(flags: StartFlags): string {
+  const again = ["npm", "start", ...flagWords(flags)];
+  const anew = ["npm", "start", ...flagWords({ ...flags, fresh: true })];
+  const ended = lines("\nEverything has ended and is kept. Go on with it, or begin anew:", [again, anew]);
+  if (flags.kubeconfig === undefined) return ended;
+  const remove = ["npm", "start", ...flagWords({ ...flags, nodes: 0, remove: true })];
+  return `${ended}\n${lines("Take away what is in your cluster:", [remove])}`;
+}
+
+function flagWords({ state, fresh, config, nodes, kubeconfig, remove }: StartFlags): string[] {
+  const words = [
+    ...(state === ".rollcall" ? [] : ["--state", state]),
+    ...(fresh ? ["--fresh"] : []),
+    ...(config === undefined ? [] : ["--config", config]),
+    ...(nodes === 0 ? [] : ["--nodes", String(nodes)]),
+    ...(kubeconfig === undefined ? [] : ["--kubeconfig", kubeconfig]),
+    ...(remove ? ["--remove"] : []),
+  ];
+  return words.length === 0 ? [] : ["--", ...words];
+}
+
+function lines(title: string, commands: string[][]): string {
+  return [title, ...commands.map((command) => `  ${shellCommand(command)}`)].join("\n");
 }

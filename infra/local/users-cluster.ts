@@ -9,8 +9,7 @@ import { adminReader } from "../impact/admin-reader.ts";
 import { assessImpact } from "../impact/impact.ts";
 import { impactText } from "../impact/impact-text.ts";
 import { PIPE } from "../operator/render/terminal.ts";
-import { ApiRefusal } from "./api-fault.ts";
-import type { KubeAdmin } from "./kube-admin.ts";
+import { ApiRefusal, type KubeAdmin } from "./kube-admin.ts";
 import { FIELD_MANAGERS, type KubernetesObject, objectsOf, pathOf } from "./kubernetes.ts";
 
 /** `ClusterRole rollcall`, `ServiceAccount rollcall-system/rollcall` */

@@ -11,7 +11,7 @@ import { gatherSecrets, type NewSecrets } from "../../infra/deploy/secrets.ts";
 import { readSettings } from "../../infra/deploy/settings-file.ts";
 import { generatedFolder } from "../../infra/deploy/wrangler-configuration.ts";
 import { mintToken } from "../../infra/local/admin.ts";
-import { simulatedFacts, simulatedVitals } from "../../infra/local/simulated-facts.ts";
+import { simulatedFacts, simulatedVitals } from "../../infra/local/simulated-machine.ts";
 import { ask } from "../../infra/operator/client.ts";
 import { defaultConfiguration } from "../../node-shim/config/config.ts";
 import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";

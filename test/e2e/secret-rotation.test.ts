@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { mintToken } from "../../infra/local/admin.ts";
 import { type KubeAdmin, tokenAdmin } from "../../infra/local/kube-admin.ts";
 import { workerToken } from "../../infra/local/kubernetes.ts";
-import { simulatedFacts, simulatedVitals } from "../../infra/local/simulated-facts.ts";
+import { simulatedFacts, simulatedVitals } from "../../infra/local/simulated-machine.ts";
 import { defaultConfiguration } from "../../node-shim/config/config.ts";
 import { reporter } from "../../node-shim/worker-link/reporter.ts";
 import { enrol } from "../../node-shim/worker-link/requests.ts";

@@ -1,6 +1,6 @@
 // A machine that reports to a Worker when a test has it report: its key and its requests are real, its facts are made up.
 import { mintToken } from "../../infra/local/admin.ts";
-import { simulatedFacts, simulatedVitals } from "../../infra/local/simulated-facts.ts";
+import { simulatedFacts, simulatedVitals } from "../../infra/local/simulated-machine.ts";
 import { defaultConfiguration } from "../../node-shim/config/config.ts";
 import { type MachineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";

@@ -8,8 +8,7 @@ import { requestFaultText, type Transport } from "../../node-shim/worker-link/ex
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import { reporter } from "../../node-shim/worker-link/reporter.ts";
 import { enrol } from "../../node-shim/worker-link/requests.ts";
-import { simulatedFacts, simulatedVitals } from "../../infra/local/simulated-facts.ts";
-import type { SimulatedFault } from "../../infra/local/simulated-faults.ts";
+import { simulatedFacts, type SimulatedFault, simulatedVitals } from "../../infra/local/simulated-machine.ts";
 import { thisRun } from "../e2e/run-record.ts";
 
 /** A machine's configuration: the defaults, but a pressure is over as soon as it is. */

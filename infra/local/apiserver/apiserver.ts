@@ -1,36 +1,41 @@
 // A kube-apiserver for development and tests as one function: Request → Response. Opens no port and no file.
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
+import { failure, success } from "../../../shared/result.ts";
 import { createAuthenticator } from "./access/authentication.ts";
-import { authorize, decodedPath, refuseForbidden, refuseImpersonation } from "./access/authorization.ts";
-import { answerBody, answerNothing, answerStatus } from "./answers/answer.ts";
-import { createDefaults } from "./write/bootstrap.ts";
+import {
+  authorize,
+  createRuleResolver,
+  decodedPath,
+  refuseForbidden,
+  refuseImpersonation,
+} from "./access/authorization.ts";
+import { answerBody, answerNothing, answerStatus, negotiate, type Representation } from "./answers/answer.ts";
+import { showList, showObject } from "./answers/table.ts";
 import type { AccessControl, Answer, Call } from "./call.ts";
-import { remove, removeCollection } from "./write/delete-handlers.ts";
-
-import { get, list, type ObjectList } from "./read/list.ts";
-import { negotiate, type Representation } from "./answers/negotiation.ts";
-import { answerNonResource } from "./discovery/non-resource.ts";
-import { withEventGroups } from "./event-store.ts";
+import { answerNonResource } from "./discovery.ts";
+import { eventsGroup, withCoreNames, withoutCoreNames } from "./kinds/event-versions.ts";
 import type { ApiObject, Outcome } from "./object.ts";
+import { get, list, type ObjectList } from "./read/list.ts";
+import { watchObjects } from "./read/watch.ts";
 import { parseRequestInfo, type RequestInfo } from "./request-info.ts";
 import type { ResourceType } from "./resource-type.ts";
 import { findResourceType, resourceTypes } from "./resources.ts";
-import { createRuleResolver } from "./access/rule-resolver.ts";
-import { failure, success } from "../../../shared/result.ts";
 import * as refuse from "./status.ts";
-import { showList, showObject } from "./answers/table.ts";
-import { watchObjects } from "./read/watch.ts";
+import { qualifiedResource } from "./status.ts";
+import type { Change, ObjectKey, Store } from "./store.ts";
+import { createDefaults } from "./write/bootstrap.ts";
+import { remove, removeCollection } from "./write/delete.ts";
 import * as writes from "./write/write-handlers.ts";
-import type { Surroundings } from "./write/write.ts";
+import { inFieldOrder, type Surroundings } from "./write/write.ts";
 
-export interface ApiserverOptions extends Surroundings {
+interface ApiserverOptions extends Surroundings {
   /** The bearer token of a member of system:masters. */
   adminToken: string;
   /** Signs the tokens of service accounts: a private key on P-256. Without it, one is made that is not kept. */
   signingKey?: KeyObject;
 }
 
-export interface Apiserver {
+interface Apiserver {
   fetch: (request: Request) => Promise<Response>;
 }
 
@@ -148,5 +153,54 @@ export function createApiserver(options: ApiserverOptions): Apiserver {
         return answerStatus(refuse.internalError(error instanceof Error ? error.message : String(error)));
       }
     },
+  };
+}
+
+const coreType = findResourceType({ group: "", version: "v1", resource: "events" })!;
+const groupType = findResourceType({ group: eventsGroup, version: "v1", resource: "events" })!;
+const coreResource = qualifiedResource(coreType);
+const groupResource = qualifiedResource(groupType);
+
+function toCore(event: ApiObject): ApiObject {
+  return inFieldOrder(coreType, withCoreNames(event));
+}
+
+function fromCore(event: ApiObject): ApiObject {
+  return inFieldOrder(groupType, withoutCoreNames(event));
+}
+
+function changeFromCore(change: Change): Change {
+  const object = fromCore(change.object);
+  const previous = change.previous && { previous: fromCore(change.previous) };
+  return { ...change, ...previous, resource: groupResource, object, text: JSON.stringify(object) };
+}
+
+function withEventGroups(store: Store): Store {
+  const isOfGroup = (resource: string | undefined) => resource === groupResource;
+  const coreKey = (key: ObjectKey) => ({ ...key, resource: coreResource });
+  return {
+    ...store,
+    get: (key) => {
+      if (!isOfGroup(key.resource)) return store.get(key);
+      const found = store.get(coreKey(key));
+      return found && fromCore(found);
+    },
+    list: (resource, namespace) =>
+      isOfGroup(resource)
+        ? store.list(coreResource, namespace).map(fromCore)
+        : store.list(resource, namespace),
+    put: (key, object) =>
+      isOfGroup(key.resource) ? fromCore(store.put(coreKey(key), toCore(object))) : store.put(key, object),
+    remove: (key, last) =>
+      isOfGroup(key.resource) ? fromCore(store.remove(coreKey(key), toCore(last))) : store.remove(key, last),
+    changesSince: (resource, revision) => {
+      if (!isOfGroup(resource)) return store.changesSince(resource, revision);
+      const changes = store.changesSince(coreResource, revision);
+      return changes === "gone" ? changes : changes.map(changeFromCore);
+    },
+    subscribe: (listener, resource) =>
+      isOfGroup(resource)
+        ? store.subscribe((change) => listener(changeFromCore(change)), coreResource)
+        : store.subscribe(listener, resource),
   };
 }

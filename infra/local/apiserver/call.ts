@@ -1,11 +1,10 @@
 // One request for a resource, as its handler sees it, and what it answers. Shared by the handlers of reads and writes.
 import type { User } from "./access/authentication.ts";
-import type { Decision } from "./access/authorization.ts";
+import type { Attributes, Decision } from "./access/authorization.ts";
 import { failure, success } from "../../../shared/result.ts";
 import type { ApiObject, Outcome } from "./object.ts";
 import type { RequestInfo } from "./request-info.ts";
 import type { ResourceType } from "./resource-type.ts";
-import type { Attributes } from "./access/rules.ts";
 import type { TokenSigner } from "./access/service-account-tokens.ts";
 import * as refuse from "./status.ts";
 import { keyOf, type Surroundings } from "./write/write.ts";

@@ -1,6 +1,5 @@
 // node infra/local/apiserver/main.ts: runs the embedded apiserver until SIGTERM or SIGINT.
-import { type Flags, HELP, readFlags } from "./flags.ts";
-import { startApiserver } from "./serve.ts";
+import { type Flags, HELP, readFlags, startApiserver } from "./serve.ts";
 
 function fail(message: string): never {
   console.error(`apiserver: ${message}`);

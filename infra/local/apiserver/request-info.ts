@@ -1,5 +1,5 @@
 // What a request asks for: verb, resource, namespace, name. Mirrors apiserver's RequestInfoFactory; reads no body.
-import { exactName } from "./read/field-selector.ts";
+import { exactName } from "./read/selectors.ts";
 
 /** The attributes that authorisation and routing go by. */
 export interface RequestInfo {

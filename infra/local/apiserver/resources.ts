@@ -3,17 +3,21 @@ import { nodeSchema } from "../../../shared/kubernetes/patch/node-schema.ts";
 import { eventSchema, leaseSchema } from "../../../shared/kubernetes/patch/object-schemas.ts";
 import * as columns from "./answers/columns.ts";
 import { eventsGroup } from "./kinds/event-versions.ts";
-import { normaliseNode, prepareNodeForCreate } from "./kinds/node.ts";
-import * as others from "./kinds/others.ts";
+import * as strategies from "./kinds/strategies.ts";
 import { textOf } from "./object.ts";
 import * as schemas from "./kinds/patch-schemas.ts";
 import type { RequestInfo } from "./request-info.ts";
 import type { ResourceType, Subresource, Verb } from "./resource-type.ts";
-import * as selectable from "./kinds/selectable-fields.ts";
-import { validateEvent, validateEventsV1, validateEventsV1Update } from "./validation/event-rules.ts";
-import { validateLease, validateLeaseUpdate } from "./validation/lease-rules.ts";
+import {
+  validateEvent,
+  validateEventsV1,
+  validateEventsV1Update,
+  validateLease,
+  validateLeaseUpdate,
+  validateNode,
+  validateNodeUpdate,
+} from "./validation/object-rules.ts";
 import { labelName, subdomainName, validateCoreMetadata } from "./validation/metadata-rules.ts";
-import { validateNode, validateNodeUpdate } from "./validation/node-rules.ts";
 
 const singleVerbs: Verb[] = ["create", "delete", "get", "list", "patch", "update", "watch"];
 const allVerbs: Verb[] = [...singleVerbs, "deletecollection"];
@@ -31,8 +35,8 @@ const core: ResourceType[] = [
     verbs: singleVerbs,
     subresources: [status],
     schema: schemas.namespaceSchema,
-    normalise: others.normaliseNamespace,
-    prepareForCreate: others.prepareNamespaceForCreate,
+    normalise: strategies.normaliseNamespace,
+    prepareForCreate: strategies.prepareNamespaceForCreate,
     validate: ({ metadata }) => validateCoreMetadata(metadata, false, labelName),
     returnsDeletedObject: true,
     columns: columns.namespaceColumns,
@@ -48,11 +52,11 @@ const core: ResourceType[] = [
     verbs: allVerbs,
     subresources: [status],
     schema: nodeSchema,
-    normalise: normaliseNode,
-    prepareForCreate: prepareNodeForCreate,
+    normalise: strategies.normaliseNode,
+    prepareForCreate: strategies.prepareNodeForCreate,
     validate: validateNode,
     validateUpdate: validateNodeUpdate,
-    selectableFields: selectable.selectableNodeFields,
+    selectableFields: strategies.selectableNodeFields,
     columns: columns.nodeColumns,
   },
   {
@@ -68,7 +72,7 @@ const core: ResourceType[] = [
     createsOnUpdate: true,
     validate: validateEvent,
     validateUpdate: validateEvent,
-    selectableFields: selectable.selectableEventFields,
+    selectableFields: strategies.selectableEventFields,
     columns: columns.eventColumns,
   },
   {
@@ -101,7 +105,7 @@ const core: ResourceType[] = [
     namespaced: true,
     verbs: allVerbs,
     schema: schemas.secretSchema,
-    normalise: others.normaliseSecret,
+    normalise: strategies.normaliseSecret,
     validate: ({ metadata }) => validateCoreMetadata(metadata, true, subdomainName),
     selectableFields: (secret) => ({ type: textOf(secret["type"]) }),
     columns: columns.secretColumns,
@@ -160,7 +164,7 @@ const eventsV1: ResourceType = {
   createsOnUpdate: true,
   validate: validateEventsV1,
   validateUpdate: validateEventsV1Update,
-  selectableFields: selectable.selectableEventsV1Fields,
+  selectableFields: strategies.selectableEventsV1Fields,
   columns: columns.eventsV1Columns,
 };
 
@@ -188,7 +192,7 @@ const rbacDefaults = {
 };
 
 const roleRules = { schema: schemas.roleSchema };
-const bindingRules = { schema: schemas.roleBindingSchema, normalise: others.normaliseRoleBinding };
+const bindingRules = { schema: schemas.roleBindingSchema, normalise: strategies.normaliseRoleBinding };
 
 const rbac: ResourceType[] = [
   {
@@ -242,7 +246,7 @@ const admission: ResourceType[] = [
     singular: "validatingadmissionpolicy",
     kind: "ValidatingAdmissionPolicy",
     schema: schemas.validatingAdmissionPolicySchema,
-    normalise: others.normalisePolicy,
+    normalise: strategies.normalisePolicy,
   },
   {
     ...admissionDefaults,
@@ -250,7 +254,7 @@ const admission: ResourceType[] = [
     singular: "validatingadmissionpolicybinding",
     kind: "ValidatingAdmissionPolicyBinding",
     schema: schemas.validatingAdmissionPolicyBindingSchema,
-    normalise: others.normalisePolicyBinding,
+    normalise: strategies.normalisePolicyBinding,
   },
 ];
 

@@ -1,10 +1,13 @@
-// The embedded apiserver on an HTTPS port: certificates and storage in a folder, requests to the pure core.
+// The embedded apiserver on an HTTPS port, with certificates and storage in a folder; and its command line.
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { parseDuration } from "../../../shared/go/duration.ts";
+import { failure, type Result, success } from "../../../shared/result.ts";
 import { createApiserver } from "./apiserver.ts";
 import { loadCredentials } from "./certificates.ts";
-import { defaultSettings, startControllers } from "./controllers/start.ts";
 import type { NodeLifecycleSettings } from "./controllers/node-lifecycle.ts";
+import { defaultSettings, startControllers } from "./controllers/start.ts";
 import { createFront, listen } from "./front.ts";
 import { openStore } from "./store.ts";
 import { afterTimeout, everyPeriod, wallClock } from "./timer.ts";
@@ -18,7 +21,7 @@ export interface RunningApiserver {
   stop: () => Promise<void>;
 }
 
-export interface ServeOptions {
+interface ServeOptions {
   /** Folder of certificates, tokens and database; made when missing. */
   dir: string;
   /** 0 takes a free one. */
@@ -70,4 +73,65 @@ export async function startApiserver(options: ServeOptions): Promise<RunningApis
     store.close();
     throw error;
   }
+}
+
+export const HELP = `Usage: node infra/local/apiserver/main.ts --data DIR [--port PORT] [--node-monitor-...]
+
+Runs a small kube-apiserver for development on https://127.0.0.1:PORT until SIGTERM or SIGINT, with the controllers
+that Nodes need: node lifecycle, garbage collection, expiry of events, contents of namespaces.
+
+  --data DIR    folder of the database, certificates and tokens; made when missing. A kubeconfig needs
+                DIR/ca.crt (certificate-authority) and the text of DIR/admin-token (token)
+  --port PORT   port on 127.0.0.1; 0, the default, takes a free one
+  --node-monitor-period DURATION         how often Nodes are looked at (5s)
+  --node-monitor-grace-period DURATION   how long a Node may be silent before it is Unknown (50s)
+  --node-startup-grace-period DURATION   the same for one that never had a status (60s)
+  --help        this text`;
+
+/** What to run. */
+export interface Flags {
+  data: string;
+  port: number;
+  nodeLifecycle: Partial<NodeLifecycleSettings>;
+}
+
+/** The settings of the node lifecycle controller by their flags. */
+const DURATIONS = {
+  "node-monitor-period": "monitorPeriodMs",
+  "node-monitor-grace-period": "monitorGracePeriodMs",
+  "node-startup-grace-period": "startupGracePeriodMs",
+} as const satisfies Record<string, keyof NodeLifecycleSettings>;
+const DURATION_FLAGS = Object.keys(DURATIONS) as (keyof typeof DURATIONS)[];
+
+/** `args`: what follows the program's name. "help": that is asked for. The error is one line. */
+export function readFlags(args: string[]): Result<Flags | "help"> {
+  let values;
+  try {
+    ({ values } = parseArgs({
+      args,
+      options: {
+        data: { type: "string" },
+        port: { type: "string", default: "0" },
+        "node-monitor-period": { type: "string" },
+        "node-monitor-grace-period": { type: "string" },
+        "node-startup-grace-period": { type: "string" },
+        help: { type: "boolean" },
+      },
+    }));
+  } catch (error) {
+    return failure(`${error instanceof Error ? error.message : String(error)}; see --help`);
+  }
+  if (values.help) return success("help");
+  const port = Number(values.port);
+  if (!/^\d+$/.test(values.port) || port > 65_535) return failure(`--port ${values.port} is not a port`);
+  if (!values.data) return failure("--data DIR is required; see --help");
+  const nodeLifecycle: Partial<NodeLifecycleSettings> = {};
+  for (const flag of DURATION_FLAGS) {
+    const text = values[flag];
+    if (text === undefined) continue;
+    const parsed = parseDuration(text);
+    if (!parsed.ok || parsed.value <= 0) return failure(`--${flag} ${text} is not a duration such as 50s`);
+    nodeLifecycle[DURATIONS[flag]] = parsed.value;
+  }
+  return success({ data: values.data, port, nodeLifecycle });
 }

@@ -1,10 +1,7 @@
-// Objects in SQLite, one revision counter over all writes, and their recent history for watches.
-// Stores what it is given: it knows no kind, validates nothing and has no clock.
+// Objects in SQLite under one revision counter, and the latest changes for watches. The changes are in memory only: after a
+// restart a watch that resumes has to list again.
 import { DatabaseSync } from "node:sqlite";
-import { createHistory, type History } from "./history.ts";
 import { type ApiObject, textOf } from "./object.ts";
-
-export type { Change } from "./history.ts";
 
 /** Where an object is: its group-qualified resource ("leases.coordination.k8s.io"), namespace ("" for none) and name. */
 export interface ObjectKey {
@@ -151,5 +148,77 @@ export function openStore(file: string, maxHistoryLength = historyLength): Store
     changesSince: history.changesSince,
     subscribe: history.subscribe,
     close: () => database.close(),
+  };
+}
+
+export interface Change {
+  type: "ADDED" | "MODIFIED" | "DELETED";
+  resource: string;
+  object: ApiObject;
+  /** The object as JSON. */
+  text: string;
+  /** The object before the change. */
+  previous?: ApiObject;
+  revision: number;
+}
+
+interface History {
+  record: (change: Change) => void;
+  /** The changes of a resource after a revision, oldest first; "gone" when they are no longer known. */
+  changesSince: (resource: string, revision: number) => Change[] | "gone";
+  /** Calls the listener for every later change, of one resource or of any. The result ends it. */
+  subscribe: (listener: (change: Change) => void, resource?: string) => () => void;
+}
+
+/** The first index whose change is later than the revision. */
+function indexAfter(changes: Change[], revision: number): number {
+  let low = 0;
+  let high = changes.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((changes[middle]?.revision ?? 0) > revision) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** Changes since `startRevision`, the oldest ones dropped when together they exceed `maxLength` (characters of JSON). */
+export function createHistory(startRevision: number, maxLength: number): History {
+  let changes: Change[] = [];
+  let length = 0;
+  let knownSince = startRevision;
+  const listeners = new Map<string, Set<(change: Change) => void>>();
+
+  /** Drops the older half at once, so that a change costs the same however many are kept. */
+  function dropOlder(): void {
+    let dropped = 0;
+    while (length > maxLength / 2 && dropped < changes.length - 1) {
+      const change = changes[dropped++]!;
+      length -= change.text.length;
+      knownSince = change.revision;
+    }
+    changes = changes.slice(dropped);
+  }
+
+  return {
+    record: (change) => {
+      changes.push(change);
+      length += change.text.length;
+      if (length > maxLength) dropOlder();
+      for (const group of [change.resource, ""]) {
+        for (const listener of listeners.get(group) ?? []) listener(change);
+      }
+    },
+    changesSince: (resource, revision) => {
+      if (revision < knownSince) return "gone";
+      return changes.slice(indexAfter(changes, revision)).filter((change) => change.resource === resource);
+    },
+    subscribe: (listener, resource = "") => {
+      const group = listeners.get(resource) ?? new Set();
+      listeners.set(resource, group.add(listener));
+      return () => {
+        group.delete(listener);
+      };
+    },
   };
 }

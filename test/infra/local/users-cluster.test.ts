@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { createApiserver } from "../../../infra/local/apiserver/apiserver.ts";
 import { openStore } from "../../../infra/local/apiserver/store.ts";
-import { ApiRefusal } from "../../../infra/local/api-fault.ts";
-import type { Asked, KubeAdmin } from "../../../infra/local/kube-admin.ts";
+import { ApiRefusal, type Asked, type KubeAdmin } from "../../../infra/local/kube-admin.ts";
 import { allowWithoutFactsOnlyTaint, applyFile } from "../../../infra/local/kubernetes.ts";
 import {
   breakageText,

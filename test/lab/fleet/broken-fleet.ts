@@ -2,7 +2,7 @@
 // reports, the Worker, the apiserver. What is wrong with whom is decided by the name alone.
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { SimulatedFault } from "../../../infra/local/simulated-faults.ts";
+import type { SimulatedFault } from "../../../infra/local/simulated-machine.ts";
 import type { FleetState } from "../../../shared/fleet/state.ts";
 
 /** How many machines have which fault. */

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Part, Parts } from "../../../infra/local/parts.ts";
-import type { SimulatedFault } from "../../../infra/local/simulated-faults.ts";
+import type { SimulatedFault } from "../../../infra/local/simulated-machine.ts";
 import { writeFaults } from "./broken-fleet.ts";
 
 const ROOT = resolve(import.meta.dirname, "../../..");

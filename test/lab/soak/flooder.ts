@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
 import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";
-import { simulatedFacts, simulatedVitals } from "../../../infra/local/simulated-facts.ts";
+import { simulatedFacts, simulatedVitals } from "../../../infra/local/simulated-machine.ts";
 import { defaultConfiguration } from "../../../node-shim/config/config.ts";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import { requestFaultText } from "../../../node-shim/worker-link/exchange.ts";

@@ -7,7 +7,7 @@ import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
 import { requestFaultText } from "../../../node-shim/worker-link/exchange.ts";
 import { enrol } from "../../../node-shim/worker-link/requests.ts";
-import { simulatedFacts, simulatedVitals } from "../../../infra/local/simulated-facts.ts";
+import { simulatedFacts, simulatedVitals } from "../../../infra/local/simulated-machine.ts";
 import type { EnrolmentAnswer } from "../../../shared/protocol/answers.ts";
 import { type RunningShim, runShim } from "../../e2e/sockets/running-shim.ts";
 import type { MachinesReport, MachinesWish } from "./fleet.ts";

@@ -1,10 +1,14 @@
-// Whether a user may do what a request asks for: members of system:masters everything, others what RBAC grants.
+// Decides whether a user may do what a request asks for: members of system:masters may do everything, others what the
+// store's RBAC objects allow. Mirrors rbac.RuleAllows, apis/rbac/v1 evaluation_helpers and
+// registry/rbac/validation.DefaultRuleResolver.
 import { quote } from "../../../../shared/go/strings.ts";
+import type { JsonObject } from "../../../../shared/kubernetes/json.ts";
 import type { Status } from "../../../../shared/kubernetes/types.ts";
-import type { User } from "./authentication.ts";
-import type { RuleResolver } from "./rule-resolver.ts";
-import { type Attributes, ruleAllows } from "./rules.ts";
+import { type ApiObject, fieldsOf, listOf, textOf } from "../object.ts";
+import type { RequestInfo } from "../request-info.ts";
 import { forbidden, forbiddenPath } from "../status.ts";
+import type { Store } from "../store.ts";
+import type { User } from "./authentication.ts";
 
 /** `reason` says what could not be resolved; "" when there is nothing to say. */
 export interface Decision {
@@ -68,4 +72,141 @@ export function refuseImpersonation(headers: Headers): Status | undefined {
   return isWanted
     ? forbidden(users, headers.get("impersonate-user") ?? "", "impersonation is not supported")
     : undefined;
+}
+
+/** A rule of a Role or ClusterRole; an absent list is an empty one. */
+interface PolicyRule {
+  verbs: readonly string[];
+  apiGroups: readonly string[];
+  resources: readonly string[];
+  resourceNames: readonly string[];
+  nonResourceURLs: readonly string[];
+}
+
+/** A resource request's attributes, or the verb and path of another one. */
+export type Attributes = Omit<RequestInfo, "version"> | { verb: string; path: string };
+
+function textsOf(value: unknown): string[] {
+  return listOf(value).filter((item) => typeof item === "string");
+}
+
+/** The rules as a stored role has them. */
+function policyRules(rules: unknown): PolicyRule[] {
+  return listOf(rules)
+    .map(fieldsOf)
+    .map((rule: JsonObject) => ({
+      verbs: textsOf(rule["verbs"]),
+      apiGroups: textsOf(rule["apiGroups"]),
+      resources: textsOf(rule["resources"]),
+      resourceNames: textsOf(rule["resourceNames"]),
+      nonResourceURLs: textsOf(rule["nonResourceURLs"]),
+    }));
+}
+
+function includesOrAll(list: readonly string[], wanted: string): boolean {
+  return list.includes("*") || list.includes(wanted);
+}
+
+function resourceMatches(rule: PolicyRule, resource: string, subresource: string): boolean {
+  if (subresource === "") return includesOrAll(rule.resources, resource);
+  return (
+    includesOrAll(rule.resources, `${resource}/${subresource}`) || rule.resources.includes(`*/${subresource}`)
+  );
+}
+
+/** Whether `owner`, which may end with `*`, is or begins the path. */
+function urlCovers(owner: string, path: string): boolean {
+  return owner === path || (owner.endsWith("*") && path.startsWith(owner.replace(/\*+$/, "")));
+}
+
+/** rbac.RuleAllows */
+function ruleAllows(rule: PolicyRule, attributes: Attributes): boolean {
+  if (!includesOrAll(rule.verbs, attributes.verb)) return false;
+  if ("path" in attributes) return rule.nonResourceURLs.some((url) => urlCovers(url, attributes.path));
+  return (
+    includesOrAll(rule.apiGroups, attributes.group) &&
+    resourceMatches(rule, attributes.resource, attributes.subresource) &&
+    (rule.resourceNames.length === 0 || rule.resourceNames.includes(attributes.name))
+  );
+}
+
+export const rbacGroup = "rbac.authorization.k8s.io";
+
+interface Grants {
+  rules: readonly PolicyRule[];
+  /** Roles that bindings refer to and that are not there. */
+  errors: readonly string[];
+}
+
+interface RuleResolver {
+  /** All that a user may do: cluster-wide, and in a namespace when there is one. */
+  grantsOf: (user: Pick<User, "name" | "groups">, namespace: string) => Grants;
+}
+
+function subjectApplies(
+  user: Pick<User, "name" | "groups">,
+  subject: JsonObject,
+  namespace: string,
+): boolean {
+  const name = textOf(subject["name"]);
+  switch (subject["kind"]) {
+    case "User":
+      return user.name === name;
+    case "Group":
+      return user.groups.includes(name);
+    case "ServiceAccount": {
+      const home = textOf(subject["namespace"]) || namespace;
+      return home !== "" && user.name === `system:serviceaccount:${home}:${name}`;
+    }
+    default:
+      return false;
+  }
+}
+
+/** A cluster has few users; made-up names must not fill the memory. */
+const maxRemembered = 1_000;
+
+export function createRuleResolver(store: Store): RuleResolver {
+  const remembered = new Map<string, Grants>();
+  store.subscribe(({ resource }) => {
+    if (resource.endsWith(rbacGroup)) remembered.clear();
+  });
+
+  /** The rules of a binding's role, which is in the binding's own namespace, or in none; an error's text without one. */
+  function rulesOf(binding: ApiObject): PolicyRule[] | string {
+    const ref = fieldsOf(binding["roleRef"]);
+    const name = textOf(ref["name"]);
+    const isRole = ref["kind"] === "Role";
+    const resource = isRole ? `roles.${rbacGroup}` : `clusterroles.${rbacGroup}`;
+    const role = store.get({ resource, namespace: isRole ? (binding.metadata.namespace ?? "") : "", name });
+    if (role) return policyRules(role["rules"]);
+    return `${isRole ? "role" : "clusterrole"}.${rbacGroup} ${quote(name)} not found`;
+  }
+
+  function resolve(user: Pick<User, "name" | "groups">, namespace: string): Grants {
+    const inNamespace = namespace === "" ? [] : store.list(`rolebindings.${rbacGroup}`, namespace);
+    const rules: PolicyRule[] = [];
+    const errors = new Set<string>();
+    for (const binding of [...store.list(`clusterrolebindings.${rbacGroup}`), ...inNamespace]) {
+      const home = binding.metadata.namespace ?? "";
+      const subjects = listOf(binding["subjects"]).map(fieldsOf);
+      if (!subjects.some((subject) => subjectApplies(user, subject, home))) continue;
+      const found = rulesOf(binding);
+      if (typeof found === "string") errors.add(found);
+      else rules.push(...found);
+    }
+    return { rules, errors: [...errors] };
+  }
+
+  return {
+    grantsOf: (user, namespace) => {
+      const key = [namespace, user.name, ...user.groups].join("\n");
+      const known = remembered.get(key);
+      if (known) return known;
+      if (remembered.size >= maxRemembered) remembered.clear();
+      const grants = resolve(user, namespace);
+      remembered.set(key, grants);
+      return grants;
+    },
+  };
 }

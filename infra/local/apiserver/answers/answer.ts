@@ -1,5 +1,9 @@
-// Answers on the wire: JSON, as Go writes it, and a few plain texts. Knows no kind.
+// An answer in HTTP: JSON as Go writes it, or plain text; and the form that the Accept header and the query ask for:
+// the objects, or a Table for `kubectl get`.
 import type { Status } from "../../../../shared/kubernetes/types.ts";
+import { failure, success } from "../../../../shared/result.ts";
+import type { Outcome } from "../object.ts";
+import * as refuse from "../status.ts";
 
 const escapes: Record<string, string> = {
   "<": "\\u003c",
@@ -44,4 +48,34 @@ export function answerText(code: number, text: string): Response {
 /** For a path that is not served: upstream answers it without a Status. */
 export function answerNothing(): Response {
   return answerText(404, "404 page not found\n");
+}
+
+export interface Representation {
+  form: "object" | "table";
+  /** What a Table's rows carry besides cells. */
+  includeObject: "None" | "Metadata" | "Object";
+  /** Whether a Table says what its columns are. */
+  headers: boolean;
+}
+
+/** What a media range ("application/json;as=Table;v=v1;g=meta.k8s.io") makes of the answer; undefined for others. */
+function formOf(range: string): Representation["form"] | undefined {
+  const [mediaType = "", ...parameters] = range.split(";").map((part) => part.trim());
+  if (!["application/json", "application/*", "*/*"].includes(mediaType.toLowerCase())) return undefined;
+  const has = (text: string) => parameters.includes(text);
+  if (has("as=Table") && has("v=v1") && has("g=meta.k8s.io")) return "table";
+  return parameters.some((text) => text.startsWith("as=")) ? undefined : "object";
+}
+
+function includeObjectOf(query: URLSearchParams): Representation["includeObject"] {
+  const wanted = query.get("includeObject");
+  return wanted === "None" || wanted === "Object" ? wanted : "Metadata";
+}
+
+/** The first of the client's wishes that can be fulfilled. */
+export function negotiate(accept: string | null, query: URLSearchParams): Outcome<Representation> {
+  const forms = (accept || "*/*").split(",").map(formOf);
+  const form = forms.find((each) => each !== undefined);
+  if (!form) return failure(refuse.notAcceptable(["application/json"]));
+  return success({ form, includeObject: includeObjectOf(query), headers: true });
 }

@@ -1,10 +1,9 @@
 // How an object or a list is shown: as it is, or as a Table for `kubectl get`. Reads no store.
 import { defaultColumns } from "./columns.ts";
 import type { ObjectList } from "../read/list.ts";
-import type { Representation } from "./negotiation.ts";
+import type { Representation } from "./answer.ts";
 import type { ApiObject, ListItem } from "../object.ts";
-import type { Column, ResourceType } from "../resource-type.ts";
-import { apiVersionOf } from "../resource-type.ts";
+import { apiVersionOf, type Column, type ResourceType } from "../resource-type.ts";
 
 const apiVersion = "meta.k8s.io/v1";
 

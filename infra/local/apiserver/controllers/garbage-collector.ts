@@ -1,13 +1,13 @@
-// Deletes what has lost its owner. The loop around ownership. Mirrors garbagecollector.GarbageCollector, for deletions
-// in the background: the server knows no others.
+// Deletes objects whose owners are gone, in the background, and gives each namespace the ServiceAccount `default` and the
+// apiserver's certificate authority. Mirrors garbagecollector's attemptToDeleteItem and classifyReferences,
+// serviceaccount.ServiceAccountsController and rootcacertpublisher.Publisher.
+import { jsonEqual } from "../../../../shared/kubernetes/json.ts";
 import type { ObjectMeta } from "../../../../shared/kubernetes/types.ts";
-import type { ApiObject } from "../object.ts";
-import { apiVersionOf } from "../resource-type.ts";
+import { type ApiObject, fieldsOf } from "../object.ts";
+import { apiVersionOf, type ResourceType } from "../resource-type.ts";
+import { resourceTypes } from "../resources.ts";
 import { qualifiedResource } from "../status.ts";
-import type { Change } from "../history.ts";
-import type { ObjectKey } from "../store.ts";
-import { judgeOwnership, type OwnerReference } from "./ownership.ts";
-import { pathOf, storedTypes, typeOfResource } from "./stored-types.ts";
+import type { Change, ObjectKey } from "../store.ts";
 import type { World } from "./world.ts";
 
 function keyText({ resource, namespace, name }: ObjectKey): string {
@@ -106,4 +106,71 @@ export function startGarbageCollector(world: World): () => void {
     }
   }
   return world.store.subscribe((change) => followChange(collector, change));
+}
+
+const accountName = "default";
+const authorityName = "kube-root-ca.crt";
+
+/** Resource → the one object of it that every namespace has. */
+const names = new Map([
+  ["serviceaccounts", accountName],
+  ["configmaps", authorityName],
+]);
+
+async function ensureAccount({ store, send }: World, namespace: string): Promise<void> {
+  if (store.get({ resource: "serviceaccounts", namespace, name: accountName })) return;
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts`;
+  await send({ method: "POST", path, body: { metadata: { name: accountName } } });
+}
+
+async function ensureAuthority({ store, send, rootCa }: World, namespace: string): Promise<void> {
+  const data = { "ca.crt": rootCa };
+  const body = { metadata: { name: authorityName }, data };
+  const path = `/api/v1/namespaces/${namespace}/configmaps`;
+  const found = store.get({ resource: "configmaps", namespace, name: authorityName });
+  if (!found) await send({ method: "POST", path, body });
+  else if (!jsonEqual(fieldsOf(found["data"]), data))
+    await send({ method: "PUT", path: `${path}/${authorityName}`, body: { ...found, data } });
+}
+
+/** Runs until the result is called. */
+export function startNamespaceContents(world: World): () => void {
+  const { store, tasks } = world;
+  // Where the namespace is gone as well, the apiserver refuses both.
+  const ensure = (namespace: string) =>
+    tasks.add(`contents of ${namespace}`, async () => {
+      await ensureAccount(world, namespace);
+      await ensureAuthority(world, namespace);
+    });
+  for (const { metadata } of store.list("namespaces")) ensure(metadata.name ?? "");
+  return store.subscribe(({ type, resource, object: { metadata } }) => {
+    const { name = "", namespace = "" } = metadata;
+    if (resource === "namespaces" && type === "ADDED") ensure(name);
+    if (names.get(resource) === name && type !== "ADDED") ensure(namespace);
+  });
+}
+
+type OwnerReference = NonNullable<ObjectMeta["ownerReferences"]>[number];
+
+/** What becomes of an object. `unowned` are the owners that are to be taken off it. */
+type Collection = { action: "keep" } | { action: "disown"; unowned: string[] } | { action: "delete" };
+
+/** The decision for an object; `isGone` looks an owner up. */
+function judgeOwnership(metadata: ObjectMeta, isGone: (owner: OwnerReference) => boolean): Collection {
+  const { ownerReferences: owners = [], deletionTimestamp } = metadata;
+  const lost = deletionTimestamp === undefined ? owners.filter(isGone) : [];
+  if (lost.length === 0) return { action: "keep" };
+  return lost.length < owners.length
+    ? { action: "disown", unowned: lost.map(({ uid }) => uid) }
+    : { action: "delete" };
+}
+
+const storedTypes: readonly ResourceType[] = resourceTypes.filter(({ verbs }) => verbs.includes("delete"));
+const typeOfResource = new Map(storedTypes.map((type) => [qualifiedResource(type), type]));
+
+/** The path of an object. */
+function pathOf(type: ResourceType, namespace: string, name: string): string {
+  const root = type.group === "" ? `/api/${type.version}` : `/apis/${type.group}/${type.version}`;
+  const home = type.namespaced ? `/namespaces/${namespace}` : "";
+  return `${root}${home}/${type.resource}/${encodeURIComponent(name)}`;
 }

@@ -2,13 +2,27 @@
 // and zones. Mirrors nodelifecycle.Controller.
 import type { NodeCondition, Taint } from "../../../../shared/kubernetes/types.ts";
 import { type HealthDecision, type HealthSettings, judgeHealth, type NodeHealth } from "./node-health.ts";
-import { hasTaint, labelsToFollow, noScheduleChange, notReady, unreachable } from "./node-taints.ts";
-import { conditionOfType, type NodeView } from "./node-view.ts";
-import { createNodeWriter, maxTries, type NodeWriter } from "./node-writer.ts";
-import { followNodes, lookAtNodes, type Seen } from "./seen-nodes.ts";
-import { createTaintQueue, type TaintQueue } from "./taint-queue.ts";
+import {
+  createNodeWriter,
+  hasTaint,
+  labelsToFollow,
+  maxTries,
+  type NodeWriter,
+  noScheduleChange,
+  notReady,
+  unreachable,
+} from "./node-writer.ts";
+import { conditionOfType, followNodes, lookAtNodes, type NodeView, type Seen } from "./node-view.ts";
+import {
+  createTaintQueue,
+  evictionRate,
+  judgeDisruption,
+  type TaintQueue,
+  zoneKeyOf,
+  type ZoneState,
+  zoneStateOf,
+} from "./zones.ts";
 import type { World } from "./world.ts";
-import { evictionRate, judgeDisruption, zoneKeyOf, type ZoneState, zoneStateOf } from "./zones.ts";
 
 export interface NodeLifecycleSettings extends HealthSettings {
   /** --node-monitor-period */

@@ -1,6 +1,8 @@
 // What the node controllers know of a Node: the few fields that they decide by. Decides nothing.
 import type { NodeCondition, Taint } from "../../../../shared/kubernetes/types.ts";
 import { type ApiObject, fieldsOf, listOf, textOf } from "../object.ts";
+import type { Change } from "../store.ts";
+import type { World } from "./world.ts";
 
 export interface NodeView {
   name: string;
@@ -55,4 +57,45 @@ export function conditionOfType(
   type: string,
 ): NodeCondition | undefined {
   return conditions.find((condition) => condition.type === type);
+}
+
+const leases = "leases.coordination.k8s.io";
+const leaseNamespace = "kube-node-lease";
+
+export interface Seen {
+  nodes: Map<string, NodeView>;
+  /** Lease name → renewTime. */
+  renewTimes: Map<string, string>;
+}
+
+function renewTimeOf({ object }: Pick<Change, "object">): string {
+  return textOf(fieldsOf(object["spec"])["renewTime"]);
+}
+
+/** What there is. */
+export function lookAtNodes(store: World["store"]): Seen {
+  const nodes = store.list("nodes").map(viewOf);
+  return {
+    nodes: new Map(nodes.map((node) => [node.name, node])),
+    renewTimes: new Map(
+      store
+        .list(leases, leaseNamespace)
+        .map((object) => [object.metadata.name ?? "", renewTimeOf({ object })]),
+    ),
+  };
+}
+
+/** Takes a change in. The name of the Node that it is about, if it is about one. */
+export function followNodes(seen: Seen, change: Change): string | undefined {
+  const { type, resource, object } = change;
+  const { name = "", namespace } = object.metadata;
+  const isGone = type === "DELETED";
+  if (resource === leases && namespace === leaseNamespace) {
+    if (isGone) seen.renewTimes.delete(name);
+    else seen.renewTimes.set(name, renewTimeOf(change));
+  }
+  if (resource !== "nodes") return undefined;
+  if (isGone) seen.nodes.delete(name);
+  else seen.nodes.set(name, viewOf(object));
+  return name;
 }

@@ -1,11 +1,11 @@
-// The controllers that a user of Nodes would miss, with kube-controller-manager's defaults.
-import { startEventExpiry } from "./event-expiry.ts";
-import { startGarbageCollector } from "./garbage-collector.ts";
-import { startNamespaceContents } from "./namespace-contents.ts";
+// Starts the controllers that users of Nodes need, with kube-controller-manager's defaults. One of them is here: it removes
+// events an hour after their last write, as kube-apiserver's --event-ttl has etcd do.
+import type { ApiObject } from "../object.ts";
+import { startGarbageCollector, startNamespaceContents } from "./garbage-collector.ts";
 import { type NodeLifecycleSettings, startNodeLifecycle } from "./node-lifecycle.ts";
-import { type ControllerOptions, createWorld } from "./world.ts";
+import { type ControllerOptions, createWorld, type World } from "./world.ts";
 
-export interface Controllers {
+interface Controllers {
   /** Resolves when there is nothing left to do until something changes or time passes. */
   idle: () => Promise<void>;
   /** Begins nothing any more, and ends what is under way. */
@@ -37,5 +37,46 @@ export function startControllers(
       for (const end of ends) end();
       await world.tasks.stop();
     },
+  };
+}
+
+/** --event-ttl */
+export const eventTtlMs = 3_600_000;
+const sweepPeriodMs = 10_000;
+
+function lastWriteMs({ metadata }: ApiObject): number {
+  const times = (metadata.managedFields ?? []).map(({ time = "" }) => Date.parse(time));
+  return Math.max(Date.parse(metadata.creationTimestamp ?? ""), ...times.filter(Number.isFinite));
+}
+
+/** Runs until the result is called. */
+export function startEventExpiry({ store, send, tasks, now, every }: World): () => void {
+  /** Path → when it expires, the first one first: each write moves an event to the end. */
+  const expiries = new Map<string, number>();
+
+  const pathOf = ({ metadata: { namespace = "", name = "" } }: ApiObject) =>
+    `/api/v1/namespaces/${namespace}/events/${encodeURIComponent(name)}`;
+
+  async function sweep(): Promise<void> {
+    for (const [path, expiresAtMs] of expiries) {
+      if (expiresAtMs > now().getTime()) return;
+      expiries.delete(path);
+      await send({ method: "DELETE", path });
+    }
+  }
+
+  const events = store.list("events").map((event) => [pathOf(event), lastWriteMs(event)] as const);
+  for (const [path, writtenMs] of events.sort(([, left], [, right]) => left - right))
+    expiries.set(path, writtenMs + eventTtlMs);
+  const ends = [
+    store.subscribe(({ type, resource, object }) => {
+      if (resource !== "events") return;
+      expiries.delete(pathOf(object));
+      if (type !== "DELETED") expiries.set(pathOf(object), now().getTime() + eventTtlMs);
+    }),
+    every(sweepPeriodMs, () => tasks.add("sweep events", sweep)),
+  ];
+  return () => {
+    for (const end of ends) end();
   };
 }

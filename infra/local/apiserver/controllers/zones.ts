@@ -1,5 +1,6 @@
-// How many of a zone's Nodes may be called unreachable, and how fast: pods are not evicted because the network is down.
-// Mirrors nodelifecycle's handleDisruption. Writes nothing.
+// How fast the Nodes of a zone get their NoExecute taint: slower or not at all where many are unreachable, since a broken
+// network must not evict pods. Mirrors nodelifecycle's handleDisruption and scheduler.RateLimitedTimedQueue. Pure.
+import { type TokenBucket, tryAccept } from "../../../../shared/events/token-bucket.ts";
 import type { NodeView } from "./node-view.ts";
 
 export type ZoneState = "Initial" | "Normal" | "PartialDisruption" | "FullDisruption";
@@ -37,7 +38,7 @@ export function evictionRate(state: ZoneState, nodes: number): number {
  * What a look at all zones leads to: nothing is changed while all stay dark; `darken` stops all evictions, since it is
  * rather the network or we; `brighten` gives every Node a new chance; otherwise each zone for itself.
  */
-export type Disruption = "none" | "darken" | "brighten" | "each zone";
+type Disruption = "none" | "darken" | "brighten" | "each zone";
 
 export function judgeDisruption(
   before: ReadonlyMap<string, ZoneState>,
@@ -47,4 +48,57 @@ export function judgeDisruption(
   const wasDark = [...before].every(([zone, state]) => !after.has(zone) || state === "FullDisruption");
   if (isDark) return wasDark ? "none" : "darken";
   return wasDark ? "brighten" : "each zone";
+}
+
+export interface TaintQueue {
+  /** One that was tainted is not taken again until it has been removed. */
+  add: (name: string) => void;
+  remove: (name: string) => void;
+  /** The next Node, if there is one and the rate allows it. */
+  next: (nowMs: number) => string | undefined;
+  isEmpty: () => boolean;
+  /** Nodes per second; 0 stops it. */
+  setRate: (perSecond: number, nowMs: number) => void;
+}
+
+/** scheduler.EvictionRateLimiterBurst */
+const burst = 1;
+
+export function createTaintQueue(startRate: number): TaintQueue {
+  const known = new Set<string>();
+  const waiting = new Set<string>();
+  let rate = startRate;
+  let bucket: TokenBucket | undefined;
+
+  function take(nowMs: number): boolean {
+    const taken = rate > 0 ? tryAccept(bucket, nowMs * 1_000, burst, rate) : null;
+    if (taken) bucket = taken;
+    return taken !== null;
+  }
+
+  return {
+    add: (name) => {
+      if (!known.has(name)) waiting.add(name);
+      known.add(name);
+    },
+    remove: (name) => {
+      known.delete(name);
+      waiting.delete(name);
+    },
+    next: (nowMs) => {
+      const [name] = waiting;
+      if (name === undefined || !take(nowMs)) return undefined;
+      waiting.delete(name);
+      return name;
+    },
+    isEmpty: () => waiting.size === 0,
+    setRate: (perSecond, nowMs) => {
+      if (perSecond === rate) return;
+      const isFree = take(nowMs);
+      rate = perSecond;
+      bucket = undefined;
+      // The next Node waits as long as it would have.
+      if (!isFree) take(nowMs);
+    },
+  };
 }

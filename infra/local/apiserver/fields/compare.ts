@@ -6,8 +6,14 @@ import {
   jsonEqual,
   ownValue,
 } from "../../../../shared/kubernetes/json.ts";
-import { fieldElement, itemElement } from "./path-element.ts";
-import { type FieldSchema, fieldOf, type ListFields, type MapFields } from "./schema.ts";
+import {
+  fieldElement,
+  fieldOf,
+  type FieldSchema,
+  itemElement,
+  type ListFields,
+  type MapFields,
+} from "./schema.ts";
 import { emptySet, type FieldSet, leaf, self } from "./set.ts";
 
 export interface Comparison {

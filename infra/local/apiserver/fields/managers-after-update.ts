@@ -1,7 +1,11 @@
 // managedFields after a write that is no apply. Mirrors apimachinery's managedfields/internal (FieldManager.Update and
 // what it wraps) and structured-merge-diff's merge.Updater.Update. Pure.
+import type { JsonObject } from "../../../../shared/kubernetes/json.ts";
+import { decodeObject } from "../kinds/decode.ts";
+import { goTypeOf } from "../kinds/go-types.ts";
 import { type ApiObject, asJson } from "../object.ts";
-import type { ResourceType } from "../resource-type.ts";
+import { apiVersionOf, type ResourceType } from "../resource-type.ts";
+import { resourceTypes } from "../resources.ts";
 import { compareObjects, type Comparison } from "./compare.ts";
 import {
   encodeManagers,
@@ -11,8 +15,17 @@ import {
   type Owned,
   readManagers,
 } from "./managers.ts";
-import { difference, fieldSet, inOrder, isEmptySet, recursiveDifference, union } from "./set.ts";
-import { resetFields, trackedTypeOf } from "./tracked-type.ts";
+import { compileFieldSchema, type MapFields } from "./schema.ts";
+import {
+  difference,
+  emptySet,
+  fieldSet,
+  type FieldSet,
+  inOrder,
+  isEmptySet,
+  recursiveDifference,
+  union,
+} from "./set.ts";
 
 /** A write as far as the ownership of fields goes. */
 export interface FieldWrite {
@@ -109,4 +122,32 @@ export function managedFieldsAfterUpdate(
   const before = readManagers(live?.metadata.managedFields ?? []);
   if (live && before.length === 0) return undefined;
   return encodeManagers(managersAfterUpdate(write, before, next, live ?? unwritten(write.type)));
+}
+
+interface TrackedType {
+  schema: MapFields;
+  /** The Go type's zero value on the wire: without defaults. */
+  zero: JsonObject;
+}
+
+function trackedType(type: ResourceType): TrackedType {
+  const goType = goTypeOf(type);
+  const decoded = decodeObject({}, goType);
+  const zero = { kind: type.kind, apiVersion: apiVersionOf(type), ...(decoded.ok && decoded.value.object) };
+  return { schema: compileFieldSchema(goType), zero };
+}
+
+const trackedTypes = new Map(resourceTypes.map((type) => [type, trackedType(type)]));
+
+export function trackedTypeOf(type: ResourceType): TrackedType {
+  return trackedTypes.get(type) ?? trackedType(type);
+}
+
+const status = fieldSet(["status"]);
+const spec = fieldSet(["spec"]);
+
+/** Strategies' GetResetFields: what a write through the path does not reach. */
+export function resetFields(type: ResourceType, subresource: string): FieldSet {
+  if (!type.subresources?.some(({ name }) => name === "status")) return emptySet;
+  return subresource === "status" ? spec : status;
 }

@@ -1,21 +1,34 @@
-// Merging an applied configuration into an object, and who owns what after it. Mirrors structured-merge-diff's
-// merge.Updater.Apply. Pure; knows no request and no Status.
-import { type JsonObject, jsonEqual } from "../../../../shared/kubernetes/json.ts";
+// Server-side apply: merges a configuration into an object, and decides who owns which field then. Mirrors
+// structured-merge-diff's merge.Updater.Apply, typed.merge, TypedValue.RemoveItems, TypedValue.ToFieldSet and
+// Set.EnsureNamedFieldsAreMembers. Pure: the result shares with the object what the configuration leaves alone.
+import {
+  isJsonObject,
+  type Json,
+  jsonEqual,
+  type JsonObject,
+  ownValue,
+} from "../../../../shared/kubernetes/json.ts";
 import { failure, type Result, success } from "../../../../shared/result.ts";
 import { type ApiObject, asJson } from "../object.ts";
 import { compareObjects } from "./compare.ts";
-import { isSameManager, type Owned } from "./managers.ts";
 import {
   type FieldWrite,
   ofSomething,
   ofVersion,
+  resetFields,
+  trackedTypeOf,
   withoutReset,
   withoutUnowned,
 } from "./managers-after-update.ts";
-import { mergeObjects } from "./merge.ts";
-import { fieldsOfObject } from "./of-object.ts";
-import { removeFields, withNamedFields } from "./remove.ts";
-import type { MapFields } from "./schema.ts";
+import { isSameManager, type Owned } from "./managers.ts";
+import {
+  fieldElement,
+  fieldOf,
+  type FieldSchema,
+  itemElement,
+  type ListFields,
+  type MapFields,
+} from "./schema.ts";
 import {
   difference,
   emptySet,
@@ -23,19 +36,21 @@ import {
   inOrder,
   intersection,
   isEmptySet,
+  isMember,
+  leaf,
   recursiveDifference,
+  self,
   union,
 } from "./set.ts";
-import { resetFields, trackedTypeOf } from "./tracked-type.ts";
 
-export interface Merged {
+interface Merged {
   /** The object with the configuration in it; the live one when that changes nothing. */
   object: JsonObject;
   managers: Owned[];
 }
 
 /** The managers that own fields which the configuration has with other values. */
-export type Conflict = string[];
+type Conflict = string[];
 
 /** addBackOwnedItems and addBackDanglingItems: what the last configuration had goes, unless others own it. */
 function prune(
@@ -112,4 +127,217 @@ export function mergeConfiguration(
     return withoutUnowned(isUnchanged ? owned : { ...owned, time: write.time });
   });
   return success({ object: isUnchanged ? asJson(live) : result, managers: ofSomething(owners) });
+}
+
+function hasItems(value: Json | undefined): boolean {
+  if (Array.isArray(value)) return value.length > 0;
+  return isJsonObject(value) && Object.keys(value).length > 0;
+}
+
+function mergeMaps(live: JsonObject, config: JsonObject, schema: MapFields): JsonObject | undefined {
+  const merged: JsonObject = { ...live };
+  for (const [name, value] of Object.entries(config)) {
+    const field = fieldOf(schema, name);
+    if (value === undefined || !field) continue;
+    const result = mergeValues(ownValue(live, name), value, field);
+    if (result === undefined) delete merged[name];
+    else merged[name] = result;
+  }
+  return hasItems(merged) ? merged : undefined;
+}
+
+interface IndexedList {
+  elements: string[];
+  items: Json[];
+  /** By element; null for those that come twice, which are not merged with anything. */
+  byElement: Map<string, Json>;
+}
+
+function indexList(list: Json[], schema: ListFields): IndexedList {
+  const elements: string[] = [];
+  const byElement = new Map<string, Json>();
+  for (const item of list) {
+    const element = itemElement(schema, item);
+    if (element === undefined) continue;
+    elements.push(element);
+    byElement.set(element, byElement.has(element) ? null : item);
+  }
+  return { elements, items: list, byElement };
+}
+
+/**
+ * The order of visitListItems: the configuration's own order for what it has, and what only the object has at the place
+ * where it stands among the items that both have.
+ */
+function mergeLists(live: IndexedList, config: IndexedList, schema: ListFields): Json[] {
+  const shared = config.elements.filter((element) => live.byElement.has(element));
+  const merged = new Set<string>();
+  const result: Json[] = [];
+  let nextShared = 0;
+  const take = (element: string) => {
+    merged.add(element);
+    const value = mergeValues(live.byElement.get(element), config.byElement.get(element), schema.item);
+    if (value !== undefined) result.push(value);
+  };
+  let [left, right] = [0, 0];
+  while (left < live.elements.length || right < config.elements.length) {
+    const mine = live.elements[left];
+    const theirs = config.elements[right];
+    if (mine !== undefined && theirs !== undefined) {
+      if (mine === theirs) {
+        take(mine);
+        left++;
+        right++;
+        nextShared++;
+        continue;
+      }
+      if (config.byElement.has(mine) && nextShared < shared.length && shared[nextShared] !== mine) {
+        left++;
+        continue;
+      }
+    }
+    if (mine !== undefined) {
+      if (!config.byElement.has(mine)) {
+        result.push(live.items[left] ?? null);
+        left++;
+        continue;
+      }
+      if (merged.has(mine)) left++;
+    }
+    if (theirs !== undefined) {
+      take(theirs);
+      right++;
+      if (shared[nextShared] === theirs) nextShared++;
+    }
+  }
+  return result;
+}
+
+/** mergingWalker.merge: a leaf is the configuration's when that has it. */
+function mergeValues(
+  live: Json | undefined,
+  config: Json | undefined,
+  schema: FieldSchema,
+): Json | undefined {
+  const isLeaf =
+    schema.kind === "scalar" ||
+    (schema.kind === "map" ? schema.atomic : schema.merge === "atomic") ||
+    (!hasItems(live) && !hasItems(config));
+  if (isLeaf) return config === undefined ? live : config;
+  if (schema.kind === "list") {
+    const lists = [live, config].map((list) => indexList(Array.isArray(list) ? list : [], schema));
+    const items = mergeLists(lists[0]!, lists[1]!, schema);
+    return items.length > 0 ? items : undefined;
+  }
+  return mergeMaps(isJsonObject(live) ? live : {}, isJsonObject(config) ? config : {}, schema);
+}
+
+/** `live` with what `config` says. Both have to fit the schema. */
+function mergeObjects(live: JsonObject, config: JsonObject, schema: MapFields): JsonObject {
+  return mergeMaps(live, config, schema) ?? {};
+}
+
+function removeFromMap(object: JsonObject, fields: FieldSet, schema: MapFields): JsonObject | undefined {
+  const result: JsonObject = {};
+  for (const [name, value] of Object.entries(object)) {
+    const removed = fields[fieldElement(name)];
+    if (value === undefined || isMember(removed)) continue;
+    const field = fieldOf(schema, name);
+    const rest = removed && field ? removeBelow(value, removed, field) : value;
+    result[name] = rest ?? null;
+  }
+  return Object.keys(result).length > 0 ? result : undefined;
+}
+
+function removeFromList(list: Json[], fields: FieldSet, schema: ListFields): Json[] | undefined {
+  const result: Json[] = [];
+  for (const item of list) {
+    const element = itemElement(schema, item);
+    const removed = element === undefined ? undefined : fields[element];
+    if (isMember(removed)) continue;
+    result.push(removed ? (removeBelow(item, removed, schema.item) ?? null) : item);
+  }
+  return result.length > 0 ? result : undefined;
+}
+
+function removeBelow(value: Json, fields: FieldSet, schema: FieldSchema): Json | undefined {
+  if (schema.kind === "scalar") return value;
+  if (schema.kind === "list") {
+    if (schema.merge === "atomic" || !Array.isArray(value)) return undefined;
+    return removeFromList(value, fields, schema);
+  }
+  return schema.atomic || !isJsonObject(value) ? undefined : removeFromMap(value, fields, schema);
+}
+
+/** The object without the fields; a map or list that has nothing left is null or, at the top, empty. */
+function removeFields(object: JsonObject, fields: FieldSet, schema: MapFields): JsonObject {
+  return isEmptySet(fields) ? object : (removeFromMap(object, fields, schema) ?? {});
+}
+
+/** The schema of what an element names below a value of `schema`. */
+function schemaBelow(schema: FieldSchema | undefined, element: string): FieldSchema | undefined {
+  if (schema?.kind === "map" && element.startsWith("f:")) return fieldOf(schema, element.slice(2));
+  return schema?.kind === "list" && element.startsWith("k:") ? schema.item : undefined;
+}
+
+/** The set, and every struct's field that has something of it below itself. */
+function withNamedFields(set: FieldSet, schema: FieldSchema | undefined): FieldSet {
+  const result: FieldSet = {};
+  for (const [element, below] of Object.entries(set)) {
+    const isNamed = schema?.kind === "map" && element.startsWith("f:") && schema.fields.has(element.slice(2));
+    const children = withNamedFields(below, schemaBelow(schema, element));
+    result[element] =
+      isNamed && !isEmptySet(children) && !(self in children) ? { [self]: leaf, ...children } : children;
+  }
+  return result;
+}
+
+/** A field and what is below it; undefined when neither is owned. */
+function node(isOwned: boolean, below: FieldSet | undefined): FieldSet | undefined {
+  if (!below || isEmptySet(below)) return isOwned ? leaf : undefined;
+  return isOwned ? { [self]: leaf, ...below } : below;
+}
+
+function isEmptyMap(value: Json): boolean {
+  return isJsonObject(value) && Object.keys(value).length === 0;
+}
+
+/** Of a struct's fields only leaves are owned, of a map's every key, and whatever is null or an empty map. */
+function fieldsOfMap(object: JsonObject, schema: MapFields): FieldSet {
+  const set: FieldSet = {};
+  for (const [name, value] of Object.entries(object)) {
+    const field = fieldOf(schema, name);
+    if (value === undefined || !field) continue;
+    const isOwned = value === null || isEmptyMap(value) || !schema.fields.has(name);
+    const found = node(isOwned || isLeaf(field), fieldsBelow(value, field));
+    if (found) set[fieldElement(name)] = found;
+  }
+  return set;
+}
+
+/** Items are owned; of those that come twice nothing more than that. */
+function fieldsOfList(list: Json[], schema: ListFields): FieldSet {
+  const set: FieldSet = {};
+  for (const item of list) {
+    const element = itemElement(schema, item);
+    if (element === undefined) continue;
+    const isRepeated = Object.hasOwn(set, element);
+    set[element] = (isRepeated ? undefined : node(true, fieldsBelow(item, schema.item))) ?? leaf;
+  }
+  return set;
+}
+
+function isLeaf(schema: FieldSchema): boolean {
+  if (schema.kind === "list") return schema.merge === "atomic";
+  return schema.kind === "scalar" || schema.atomic;
+}
+
+function fieldsBelow(value: Json, schema: FieldSchema): FieldSet | undefined {
+  if (isLeaf(schema)) return undefined;
+  if (schema.kind === "list") return Array.isArray(value) ? fieldsOfList(value, schema) : undefined;
+  return schema.kind === "map" && isJsonObject(value) ? fieldsOfMap(value, schema) : undefined;
+}
+
+function fieldsOfObject(object: JsonObject, schema: MapFields): FieldSet {
+  return fieldsOfMap(object, schema);
 }

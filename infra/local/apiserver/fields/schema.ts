@@ -1,10 +1,12 @@
 // What owning fields has to know about a type: which maps and lists are owned as a whole, and what tells the items of the
 // others apart. Compiled from the Go types; data and its compilation only.
+import { isJsonObject, type Json, ownValue } from "../../../../shared/kubernetes/json.ts";
+import { escapeHtml } from "../answers/answer.ts";
 import type { GoStruct, GoType } from "../kinds/go-type.ts";
 
 export type FieldSchema = ScalarFields | MapFields | ListFields;
 
-export interface ScalarFields {
+interface ScalarFields {
   kind: "scalar";
 }
 
@@ -103,4 +105,19 @@ export function compileFieldSchema(type: GoStruct): MapFields {
 /** The schema of one field or item of a map; undefined when the type has no such field. */
 export function fieldOf(schema: MapFields, name: string): FieldSchema | undefined {
   return schema.fields.get(name) ?? schema.item;
+}
+
+function scalarText(value: Json): string {
+  return escapeHtml(JSON.stringify(value));
+}
+
+export function fieldElement(name: string): string {
+  return `f:${name}`;
+}
+
+/** The element of an item of a list that is not atomic; undefined for one that nothing identifies. */
+export function itemElement(list: ListFields, item: Json): string | undefined {
+  if (list.merge === "set") return typeof item === "object" ? undefined : `v:${scalarText(item)}`;
+  const value = isJsonObject(item) ? (ownValue(item, list.key) ?? list.keyDefault) : undefined;
+  return value === undefined ? undefined : `k:{${JSON.stringify(list.key)}:${scalarText(value)}}`;
 }

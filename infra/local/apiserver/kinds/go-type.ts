@@ -22,13 +22,13 @@ export interface GoStruct {
   indexes: Map<string, number>;
 }
 
-export interface GoSlice {
+interface GoSlice {
   kind: "slice";
   name: string;
   item: GoType;
 }
 
-export interface GoMap {
+interface GoMap {
   kind: "map";
   name: string;
   item: GoType;
@@ -43,7 +43,7 @@ export interface GoField {
 }
 
 /** Field → type, in Go's notation; a `?` after the name stands for omitempty. */
-export type FieldTable = Record<string, string>;
+type FieldTable = Record<string, string>;
 
 /** Struct ("v1.NodeSpec") → its fields. */
 export type StructTables = Record<string, FieldTable>;
@@ -89,3 +89,64 @@ export function compileStruct(name: string, tables: StructTables): GoStruct {
   const shortName = name.slice(name.lastIndexOf(".") + 1);
   return { kind: "struct", name, shortName, fields, indexes };
 }
+
+/** metav1.TypeMeta, inline in every kind. */
+export const typeMeta = { "kind?": "string", "apiVersion?": "string" };
+
+export const metaTypes: StructTables = {
+  "v1.DeleteOptions": {
+    ...typeMeta,
+    "gracePeriodSeconds?": "*int64",
+    "preconditions?": "*v1.Preconditions",
+    "orphanDependents?": "*bool",
+    "propagationPolicy?": "*v1.DeletionPropagation",
+    "dryRun?": "[]string",
+  },
+  "v1.Preconditions": {
+    "uid?": "*types.UID",
+    "resourceVersion?": "*string",
+  },
+  "v1.OwnerReference": {
+    apiVersion: "string",
+    kind: "string",
+    name: "string",
+    uid: "types.UID",
+    "controller?": "*bool",
+    "blockOwnerDeletion?": "*bool",
+  },
+  "v1.ManagedFieldsEntry": {
+    "manager?": "string",
+    "operation?": "v1.ManagedFieldsOperationType",
+    "apiVersion?": "string",
+    "time?": "*v1.Time",
+    "fieldsType?": "string",
+    "fieldsV1?": "*v1.FieldsV1",
+    "subresource?": "string",
+  },
+  "v1.ObjectMeta": {
+    "name?": "string",
+    "generateName?": "string",
+    "namespace?": "string",
+    "selfLink?": "string",
+    "uid?": "types.UID",
+    "resourceVersion?": "string",
+    "generation?": "int64",
+    "creationTimestamp?": "v1.Time",
+    "deletionTimestamp?": "*v1.Time",
+    "deletionGracePeriodSeconds?": "*int64",
+    "labels?": "map[string]string",
+    "annotations?": "map[string]string",
+    "ownerReferences?": "[]v1.OwnerReference",
+    "finalizers?": "[]string",
+    "managedFields?": "[]v1.ManagedFieldsEntry",
+  },
+  "v1.LabelSelector": {
+    "matchLabels?": "map[string]string",
+    "matchExpressions?": "[]v1.LabelSelectorRequirement",
+  },
+  "v1.LabelSelectorRequirement": {
+    key: "string",
+    operator: "v1.LabelSelectorOperator",
+    "values?": "[]string",
+  },
+};

@@ -1,15 +1,16 @@
-// Merges two lists of a strategic merge patch: sets of scalars, and objects that are told apart by a key.
-// Never changes its arguments. Mirrors mergeSlice of apimachinery/pkg/util/strategicpatch.
+// Merges two lists of a strategic merge patch: sets of scalars, and objects with a key. Mirrors mergeSlice of
+// apimachinery/pkg/util/strategicpatch, its directives (`$patch` and others) and its order. Pure.
 import { isJsonObject, type Json, type JsonObject, ownValue } from "../../../../shared/kubernetes/json.ts";
+import { DIRECTIVE } from "../../../../shared/kubernetes/patch/directives.ts";
 import {
+  identity,
   missingMergeKey,
   noMergeKey,
+  ranks,
+  sortByOrder,
   withoutDuplicates,
 } from "../../../../shared/kubernetes/patch/list-order.ts";
-import { DIRECTIVE } from "../../../../shared/kubernetes/patch/directives.ts";
 import type { ListSchema, StructSchema } from "../../../../shared/kubernetes/patch/schema.ts";
-import { orderMerged } from "./order-merged.ts";
-import { unknownDirective } from "./directives.ts";
 import { failure, type Result, success } from "../../../../shared/result.ts";
 
 /**
@@ -22,7 +23,7 @@ export interface MergedList {
 }
 
 /** Merges one object of a list into the one that has the same key. */
-export type MergeItem = (current: JsonObject, change: JsonObject, schema: StructSchema) => Result<JsonObject>;
+type MergeItem = (current: JsonObject, change: JsonObject, schema: StructSchema) => Result<JsonObject>;
 
 /** Merges two lists that are not replaced as a whole; with `isDeletion`, `change` lists scalars to delete. */
 export function mergeLists(
@@ -144,4 +145,87 @@ export function typeName(value: Json): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "list";
   return Number.isInteger(value) ? "integer" : typeof value;
+}
+
+/**
+ * Orders a merged list: items in `patchOrder` stand in that order; the server's own are put between them by the
+ * order of the list as the server had it (upstream: partition…ByPresentInList, normalizeElementOrder).
+ */
+export function orderMerged(
+  merged: Json[],
+  patchOrder: Json[],
+  serverOrder: Json[],
+  key: string | null,
+): Json[] {
+  const wanted = ranks(patchOrder, key);
+  const patched = merged.filter((item) => wanted.has(identity(item, key)));
+  const serverOnly = merged.filter((item) => !wanted.has(identity(item, key)));
+  return interleave(
+    sortByOrder(serverOnly, serverOrder, key),
+    sortByOrder(patched, patchOrder, key),
+    ranks(serverOrder, key),
+    key,
+  );
+}
+
+/** Puts each item of `left` before the first of `right` that the server had after it (upstream: mergeSortedSlice). */
+function interleave(left: Json[], right: Json[], serverRank: Map<Json, number>, key: string | null): Json[] {
+  const result: Json[] = [];
+  let next = 0;
+  for (const item of right) {
+    const rank = serverRank.get(identity(item, key));
+    while (next < left.length) {
+      const leftRank = serverRank.get(identity(left[next], key));
+      if (rank === undefined || leftRank === undefined || leftRank >= rank) break;
+      result.push(left[next++]!);
+    }
+    result.push(item);
+  }
+  return [...result, ...left.slice(next)];
+}
+
+/** Lists the keys that an object keeps. */
+export const RETAIN_KEYS = "$retainKeys";
+
+/** `$prefix/field` → `field`; null when the key is not of that form (upstream: extractKey). */
+export function withoutPrefix(key: string, prefix: string): string | null {
+  return key.startsWith(`${prefix}/`) ? key.slice(prefix.length + 1) : null;
+}
+
+/** Does the item carry a directive, or this very one? */
+export function isDirective(item: Json, directive?: string): boolean {
+  const found = isJsonObject(item) ? ownValue(item, DIRECTIVE) : undefined;
+  return directive === undefined ? found !== undefined : found === directive;
+}
+
+export function unknownDirective(patch: Json, directive: Json): string {
+  return `unknown patch type: ${JSON.stringify(directive)} in map: ${JSON.stringify(patch)}`;
+}
+
+/** Drops the keys of objects whose value is null, at every depth (upstream: discardNullValuesFromPatch). */
+export function withoutNulls(value: Json): Json {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isJsonObject(value)) return value;
+  const fields: [string, Json][] = [];
+  for (const [key, field] of Object.entries(value)) {
+    if (field !== null && field !== undefined) fields.push([key, withoutNulls(field)]);
+  }
+  return Object.fromEntries(fields);
+}
+
+/** Drops every object that is a directive; undefined when the value itself is one (upstream: removeDirectives). */
+export function withoutDirectives(value: Json): Json | undefined {
+  if (Array.isArray(value)) return itemsWithoutDirectives(value);
+  if (!isJsonObject(value)) return value;
+  if (isDirective(value)) return undefined;
+  const fields: [string, Json][] = [];
+  for (const [key, field] of Object.entries(value)) {
+    const kept = field === undefined ? undefined : withoutDirectives(field);
+    if (kept !== undefined) fields.push([key, kept]);
+  }
+  return Object.fromEntries(fields);
+}
+
+export function itemsWithoutDirectives(items: Json[]): Json[] {
+  return items.map(withoutDirectives).filter((item) => item !== undefined);
 }

@@ -1,30 +1,32 @@
 // Applies a strategic merge patch, as an apiserver does. Never changes its arguments: what a patch leaves alone
 // is shared between the original and the result. Mirrors apimachinery/pkg/util/strategicpatch.
 import { isJsonObject, type Json, type JsonObject, ownValue } from "../../../../shared/kubernetes/json.ts";
-import { identity, missingMergeKey } from "../../../../shared/kubernetes/patch/list-order.ts";
 import {
   DELETE_FROM_LIST,
   DIRECTIVE,
   SET_ELEMENT_ORDER,
 } from "../../../../shared/kubernetes/patch/directives.ts";
+import { identity, missingMergeKey } from "../../../../shared/kubernetes/patch/list-order.ts";
 import {
   fieldSchema,
   type ListSchema,
   type PatchSchema,
 } from "../../../../shared/kubernetes/patch/schema.ts";
-import { orderMerged } from "./order-merged.ts";
+import { failure, type Result, success } from "../../../../shared/result.ts";
 import {
+  elementType,
   isDirective,
   itemsWithoutDirectives,
+  type MergedList,
+  mergeLists,
+  orderMerged,
   RETAIN_KEYS,
+  typeName,
   unknownDirective,
   withoutDirectives,
   withoutNulls,
   withoutPrefix,
-} from "./directives.ts";
-import { listSchema } from "./list-schema.ts";
-import { elementType, type MergedList, mergeLists, typeName } from "./merge-lists.ts";
-import { failure, type Result, success } from "../../../../shared/result.ts";
+} from "./merge-lists.ts";
 
 /** Applies `patch` to `original`; the error's text when the patch is malformed (upstream: StrategicMergePatch). */
 export function applyStrategicMergePatch(
@@ -185,4 +187,14 @@ function orderMismatch(change: Json[], order: Json[], key: string | null): strin
   if (next >= patched.length) return null;
   const [items, wanted] = [JSON.stringify(change), JSON.stringify(order)];
   return `The order in patch list:\n${items}\n doesn't match ${SET_ELEMENT_ORDER} list:\n${wanted}\n`;
+}
+
+/** The schema of a field that holds a list (upstream: LookupPatchMetadataForSlice). */
+function listSchema(schema: PatchSchema, field: string): Result<ListSchema> {
+  const found = fieldSchema(schema, field);
+  if (!found.ok) return found;
+  const { value } = found;
+  return value.kind === "list"
+    ? success(value)
+    : failure(`expected slice or array type, but got: ${value.kind}`);
 }

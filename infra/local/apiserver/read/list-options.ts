@@ -1,10 +1,13 @@
-// The query of a list, a watch or a deletecollection as options, defaulted and validated. Reads no store.
-import { failure, success } from "../../../../shared/result.ts";
-import { type Continuation, decodeContinue } from "./continue-token.ts";
-import { forbidden, notSupported } from "../validation/field-errors.ts";
-import type { Outcome } from "../object.ts";
+// The query of a list, a watch or a deletecollection as options, defaulted and validated; and the continue token: the
+// revision and the key where the next page begins. Mirrors storage.EncodeContinue and DecodeContinue.
+import { posix } from "node:path";
+import { isJsonObject } from "../../../../shared/kubernetes/json.ts";
+import { failure, type Result, success } from "../../../../shared/result.ts";
+import { type Outcome, textOf } from "../object.ts";
 import { isSet } from "../request-info.ts";
 import { badRequest, type FieldError, invalid } from "../status.ts";
+import { forbidden, notSupported } from "../validation/field-errors.ts";
+import { parseJson } from "../write/read-object.ts";
 
 export interface ListOptions {
   labelSelector: string;
@@ -100,4 +103,41 @@ export function listOptions(query: URLSearchParams, isWatch: boolean): Outcome<L
     // SetListOptionsDefaults: a watch that starts nowhere in particular is sent what is there first.
     sendInitialEvents: asked === null ? resourceVersion === 0 : isSet(asked),
   });
+}
+
+interface Continuation {
+  /** All pages show this revision; `latestRevision` for what there is by now. */
+  revision: number;
+  /** The page's objects have this key or a later one. */
+  startKey: string;
+}
+
+/** What a client may go on with when the revision of its first page is forgotten. */
+export const latestRevision = -1;
+
+const version = "meta.k8s.io/v1";
+
+export function encodeContinue({ revision, startKey }: Continuation): string {
+  return Buffer.from(JSON.stringify({ v: version, rv: revision, start: startKey })).toString("base64url");
+}
+
+/** A key that stays where it is when its path is resolved. */
+function isPlainKey(key: string): boolean {
+  const absolute = key.startsWith("/") ? key : `/${key}`;
+  return posix.normalize(absolute) === absolute;
+}
+
+/** The failure is upstream's text. */
+function decodeContinue(token: string): Result<Continuation> {
+  const invalid = "continue key is not valid";
+  const parsed = parseJson(Buffer.from(token, "base64url").toString());
+  if (!parsed.ok || !isJsonObject(parsed.value)) return failure(invalid);
+  const { v, rv, start } = parsed.value;
+  if (v !== version)
+    return failure(`${invalid}: server does not recognize this encoded version ${textOf(v)}`);
+  if (typeof rv !== "number" || rv === 0)
+    return failure(`${invalid}: incorrect encoded start resourceVersion (version ${version})`);
+  const startKey = textOf(start);
+  if (startKey === "") return failure(`${invalid}: encoded start key empty (version ${version})`);
+  return isPlainKey(startKey) ? success({ revision: rv, startKey }) : failure(`${invalid}: ${startKey}`);
 }

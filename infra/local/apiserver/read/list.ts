@@ -5,13 +5,11 @@ import { type Answer, type Call, stored } from "../call.ts";
 import type { ApiObject, ListItem, Outcome } from "../object.ts";
 import type { RequestInfo } from "../request-info.ts";
 import { apiVersionOf, type ResourceType } from "../resource-type.ts";
-import { encodeContinue, latestRevision } from "./continue-token.ts";
-import { listAt, listKey } from "./list-at.ts";
-import type { ListOptions } from "./list-options.ts";
-import { type Asked, readListRequest } from "./select.ts";
 import { badRequest, expired, qualifiedResource, revisionTooLarge } from "../status.ts";
 import type { Store } from "../store.ts";
 import type { Surroundings } from "../write/write.ts";
+import { encodeContinue, latestRevision, type ListOptions } from "./list-options.ts";
+import { type Asked, readListRequest } from "./select.ts";
 
 export interface ObjectList {
   kind: string;
@@ -107,4 +105,31 @@ export function list(world: Surroundings, { type, info, query }: Call): Outcome<
   if (!asked.ok) return asked;
   const listed = listObjects(world.store, type, info, asked.value);
   return listed.ok ? success({ code: 200, body: listed.value }) : listed;
+}
+
+/** The key that lists are in the order of: "namespace/name", or the name alone within one namespace. */
+function listKey({ metadata: { namespace = "", name = "" } }: ApiObject, home?: string): string {
+  return namespace === "" || home !== undefined ? name : `${namespace}/${name}`;
+}
+
+/** In the order of their keys; "gone" when the changes since then are no longer known. */
+function listAt(
+  store: Pick<Store, "list" | "changesSince">,
+  resource: string,
+  namespace: string | undefined,
+  revision: number,
+): ApiObject[] | "gone" {
+  const changes = store.changesSince(resource, revision);
+  if (changes === "gone") return "gone";
+  const later = changes.filter(
+    ({ object }) => namespace === undefined || object.metadata.namespace === namespace,
+  );
+  const objects = store.list(resource, namespace);
+  if (later.length === 0) return objects;
+  const byKey = new Map(objects.map((object) => [listKey(object, namespace), object]));
+  for (const { object, previous } of later.reverse()) {
+    if (previous) byKey.set(listKey(previous, namespace), previous);
+    else byKey.delete(listKey(object, namespace));
+  }
+  return [...byKey].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, object]) => object);
 }

@@ -1,7 +1,12 @@
 // Which objects a list, a watch or a deletecollection is about: its options → a predicate. Reads no store.
 import { failure, success } from "../../../../shared/result.ts";
-import { type FieldTerm, matchesFields, parseFieldSelector, requiredName } from "./field-selector.ts";
-import { parseLabelSelector } from "./label-selector.ts";
+import {
+  type FieldTerm,
+  matchesFields,
+  parseFieldSelector,
+  parseLabelSelector,
+  requiredName,
+} from "./selectors.ts";
 import { type ListOptions, listOptions } from "./list-options.ts";
 import type { ApiObject, Outcome } from "../object.ts";
 import type { RequestInfo } from "../request-info.ts";

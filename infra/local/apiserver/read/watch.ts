@@ -1,17 +1,15 @@
 // Streams changes to a client as JSON lines, from a resourceVersion on. Mirrors apiserver's cacher.Watch. Decides
 // nothing about objects.
 import { failure, success } from "../../../../shared/result.ts";
-import { escapeHtml } from "../answers/answer.ts";
-import type { Change } from "../history.ts";
+import { escapeHtml, type Representation } from "../answers/answer.ts";
+import type { Change, Store } from "../store.ts";
 import type { ListOptions } from "./list-options.ts";
-import type { Representation } from "../answers/negotiation.ts";
 import { type ApiObject, asJson, type Outcome } from "../object.ts";
 import type { RequestInfo } from "../request-info.ts";
 import type { ResourceType } from "../resource-type.ts";
 import { type Asked, readListRequest } from "./select.ts";
 import * as refuse from "../status.ts";
 import { qualifiedResource } from "../status.ts";
-import type { Store } from "../store.ts";
 import { unwritten } from "../fields/managers-after-update.ts";
 import { showObject } from "../answers/table.ts";
 import type { After } from "../timer.ts";

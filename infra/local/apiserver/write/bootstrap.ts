@@ -1,10 +1,9 @@
-// What a new cluster has from the start: the four system namespaces, the default roles and bindings, and the Service of
-// the apiserver itself. Does nothing to a store that has them.
+// The objects of a new cluster: four namespaces, the Service of the apiserver, and the default roles and bindings that this
+// server's users need. Source: plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go.
 import type { JsonObject } from "../../../../shared/kubernetes/json.ts";
-import { createObject } from "./create.ts";
-import { defaultRoles } from "../access/default-roles.ts";
-import { rbacGroup } from "../access/rule-resolver.ts";
+import { rbacGroup } from "../access/authorization.ts";
 import { findResourceType } from "../resources.ts";
+import { createObject } from "./create.ts";
 import { decode, keyOf, type Surroundings } from "./write.ts";
 
 interface DefaultObject {
@@ -76,3 +75,38 @@ export function createDefaults(world: Surroundings): void {
     if (!created.ok) throw new Error(`${resource} ${name}: ${created.error.message}`);
   }
 }
+
+interface DefaultRole {
+  /** Of the role and of its binding. */
+  name: string;
+  groups: string[];
+  rules: { verbs: string[]; apiGroups?: string[]; resources?: string[]; nonResourceURLs?: string[] }[];
+}
+
+const health = ["/healthz", "/livez", "/readyz", "/version", "/version/"];
+
+const defaultRoles: DefaultRole[] = [
+  {
+    name: "cluster-admin",
+    groups: ["system:masters"],
+    rules: [
+      { verbs: ["*"], apiGroups: ["*"], resources: ["*"] },
+      { verbs: ["*"], nonResourceURLs: ["*"] },
+    ],
+  },
+  {
+    name: "system:discovery",
+    groups: ["system:authenticated"],
+    rules: [
+      {
+        verbs: ["get"],
+        nonResourceURLs: ["/api", "/api/*", "/apis", "/apis/*", ...health, "/openapi", "/openapi/*"],
+      },
+    ],
+  },
+  {
+    name: "system:public-info-viewer",
+    groups: ["system:authenticated", "system:unauthenticated"],
+    rules: [{ verbs: ["get"], nonResourceURLs: health }],
+  },
+];

@@ -1,14 +1,47 @@
-// Deleting one object: preconditions and finalizers. Mirrors registry.Store.Delete; reads no request.
-import { failure, success } from "../../../../shared/result.ts";
+// DELETE of one object, or of all that a selector matches; with preconditions and finalizers. Mirrors handlers/delete.go,
+// registry.Store.Delete and ValidateDeleteOptions. Dependents are deleted in the background: other policies are refused.
+import { isJsonObject, type JsonObject } from "../../../../shared/kubernetes/json.ts";
 import type { ObjectMeta, Status } from "../../../../shared/kubernetes/types.ts";
-import type { DeleteOptions } from "./delete-options.ts";
-import { inGoOrder } from "./metadata.ts";
-import type { ApiObject, Outcome } from "../object.ts";
+import { failure, success } from "../../../../shared/result.ts";
+import { type Answer, type Call, stored } from "../call.ts";
+import { type ApiObject, fieldsOf, listOf, type Outcome } from "../object.ts";
+import { listObjects } from "../read/list.ts";
+import { readListRequest } from "../read/select.ts";
 import type { ResourceType } from "../resource-type.ts";
 import { resourceTypes } from "../resources.ts";
 import * as refuse from "../status.ts";
 import { qualifiedResource } from "../status.ts";
+import { notSupported } from "../validation/field-errors.ts";
+import { inGoOrder } from "./metadata.ts";
+import { mediaTypeOf, parseJson, readBody } from "./read-object.ts";
 import { keyOf, type Surroundings, timeOf } from "./write.ts";
+
+export async function remove(world: Surroundings, call: Call): Promise<Outcome<Answer>> {
+  const options = await readDeleteOptions(call.request, call.query);
+  if (!options.ok) return options;
+  const found = stored(world, call);
+  if (!found.ok) return found;
+  const deleted = deleteObject(world, call.type, found.value, options.value);
+  return deleted.ok ? success({ code: 200, body: deleted.value }) : deleted;
+}
+
+/** The answer is the list of what was deleted. */
+export async function removeCollection(world: Surroundings, call: Call): Promise<Outcome<Answer>> {
+  const { type, info, query } = call;
+  const asked = readListRequest(type, info, query);
+  if (!asked.ok) return asked;
+  const options = await readDeleteOptions(call.request, query);
+  if (!options.ok) return options;
+  const listed = listObjects(world.store, type, info, asked.value);
+  if (!listed.ok) return listed;
+  for (const { metadata } of listed.value.items) {
+    const key = keyOf(type, metadata.namespace ?? "", metadata.name ?? "");
+    const object = world.store.get(key);
+    const deleted = object && deleteObject(world, type, object, options.value);
+    if (deleted && !deleted.ok) return deleted;
+  }
+  return success({ code: 200, body: listed.value });
+}
 
 /** Why a precondition does not hold. */
 function violated(type: ResourceType, metadata: ObjectMeta, options: DeleteOptions): Status | undefined {
@@ -58,7 +91,7 @@ function emptyNamespace(store: Surroundings["store"], namespace: string): void {
 }
 
 /** `object` is the stored one. The answer is what is left of it, or that it is gone. */
-export function deleteObject(
+function deleteObject(
   { store, now }: Surroundings,
   type: ResourceType,
   object: ApiObject,
@@ -76,4 +109,57 @@ export function deleteObject(
   if (type.kind === "Namespace" && !options.dryRun) emptyNamespace(store, name);
   const removed = options.dryRun ? object : store.remove(key, object);
   return success(type.returnsDeletedObject ? removed : refuse.deleted(type, name, uid));
+}
+
+interface DeleteOptions {
+  /** Preconditions; absent ones hold always. */
+  uid?: string;
+  resourceVersion?: string;
+  dryRun: boolean;
+}
+
+function fromQuery(query: URLSearchParams): JsonObject {
+  const policy = query.get("propagationPolicy");
+  const dryRun = query.getAll("dryRun");
+  return {
+    ...(policy !== null && { propagationPolicy: policy }),
+    ...(query.has("orphanDependents") && { orphanDependents: query.get("orphanDependents") !== "false" }),
+    ...(dryRun.length > 0 && { dryRun }),
+  };
+}
+
+async function fromBody(request: Request): Promise<Outcome<JsonObject | undefined>> {
+  const text = await readBody(request);
+  if (!text.ok) return text;
+  if (text.value === "") return success(undefined);
+  if (mediaTypeOf(request) !== "application/json") return failure(refuse.unsupportedBody());
+  const parsed = parseJson(text.value);
+  if (!parsed.ok) return failure(refuse.badRequest(parsed.error));
+  const { kind = "DeleteOptions" } = fieldsOf(parsed.value);
+  if (isJsonObject(parsed.value) && kind === "DeleteOptions") return success(parsed.value);
+  return failure(refuse.badRequest("the body is no DeleteOptions"));
+}
+
+function validate(options: JsonObject): refuse.FieldError[] {
+  const { propagationPolicy: policy = "Background", orphanDependents = false } = options;
+  const errors: refuse.FieldError[] = [];
+  if (policy !== "Background") errors.push(notSupported("propagationPolicy", policy, ["Background"]));
+  if (orphanDependents !== false) errors.push(notSupported("orphanDependents", orphanDependents, ["false"]));
+  const dryRun = listOf(options["dryRun"]);
+  if (dryRun.some((value) => value !== "All")) errors.push(notSupported("dryRun", dryRun, ["All"]));
+  return errors;
+}
+
+async function readDeleteOptions(request: Request, query: URLSearchParams): Promise<Outcome<DeleteOptions>> {
+  const body = await fromBody(request);
+  if (!body.ok) return body;
+  const options = body.value ?? fromQuery(query);
+  const errors = validate(options);
+  if (errors.length > 0) return failure(refuse.invalid("meta.k8s.io", "DeleteOptions", "", errors));
+  const { uid, resourceVersion } = fieldsOf(options["preconditions"]);
+  return success({
+    ...(typeof uid === "string" && { uid }),
+    ...(typeof resourceVersion === "string" && { resourceVersion }),
+    dryRun: listOf(options["dryRun"]).length > 0,
+  });
 }

@@ -1,8 +1,7 @@
 // An object's metadata on its way into the store: its namespace, its owners, what only the server writes. Pure.
 import { jsonEqual } from "../../../../shared/kubernetes/json.ts";
 import type { ObjectMeta } from "../../../../shared/kubernetes/types.ts";
-import { compileStruct } from "../kinds/go-type.ts";
-import { metaTypes } from "../kinds/meta-types.ts";
+import { compileStruct, metaTypes } from "../kinds/go-type.ts";
 import { failure, success } from "../../../../shared/result.ts";
 import type { Outcome } from "../object.ts";
 import { badRequest, otherNamespace } from "../status.ts";

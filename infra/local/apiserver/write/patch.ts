@@ -1,19 +1,19 @@
-// What a patch makes of an object, before it is written as an update. Mirrors apiserver's handlers/patch.go; applying is
-// in apply.ts, and JSON patches are not served.
-import { isJsonObject, type JsonObject } from "../../../../shared/kubernetes/json.ts";
-import { applyStrategicMergePatch } from "../patch/strategic-merge-patch.ts";
+// The object that a patch or a server-side apply makes, before it is written as an update. Mirrors handlers/patch.go and
+// managedfields/internal (FieldManager.Apply and what it wraps). JSON patches are not served.
+import { isJsonObject, type Json, type JsonObject, ownValue } from "../../../../shared/kubernetes/json.ts";
 import { failure, success } from "../../../../shared/result.ts";
-import { parseJson } from "./body.ts";
-import { invalid } from "../validation/field-errors.ts";
-import { applyMergePatch } from "./merge-patch.ts";
+import { type FieldWrite, managersAfterUpdate, unwritten } from "../fields/managers-after-update.ts";
+import { encodeManagers, type FieldManager, type Owned, readManagers } from "../fields/managers.ts";
+import { mergeConfiguration } from "../fields/merge-configuration.ts";
 import { type ApiObject, asJson, type Outcome } from "../object.ts";
-import type { WriteOptions } from "./options.ts";
-import { kindFault, strictError } from "./read-object.ts";
+import { applyStrategicMergePatch } from "../patch/strategic-merge-patch.ts";
 import type { ResourceType } from "../resource-type.ts";
 import * as refuse from "../status.ts";
+import { invalid } from "../validation/field-errors.ts";
+import { kindFault, parseJson, strictError, type WriteOptions } from "./read-object.ts";
 import { decode } from "./write.ts";
 
-export type PatchType = "merge" | "strategic";
+type PatchType = "merge" | "strategic";
 
 const mediaTypes = new Map<string, PatchType | "apply">([
   ["application/merge-patch+json", "merge"],
@@ -62,4 +62,52 @@ export function patchObject(
   if (!decoded.ok) return unsuitable(text, decoded.error);
   const { object, unknown } = decoded.value;
   return fields === "Strict" && unknown.length > 0 ? unsuitable(text, strictError(unknown)) : success(object);
+}
+
+function applyMergePatch(original: Json | undefined, patch: JsonObject): JsonObject {
+  const result: JsonObject = isJsonObject(original) ? { ...original } : {};
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null || value === undefined) delete result[key];
+    else result[key] = isJsonObject(value) ? applyMergePatch(ownValue(result, key), value) : value;
+  }
+  return result;
+}
+
+/** skipNonAppliedManager: what was there before anybody applied belongs to one manager of its own. */
+function managersBefore(write: FieldWrite, live: ApiObject): Owned[] {
+  const managers = readManagers(live.metadata.managedFields ?? []);
+  if (managers.length > 0) return managers;
+  const writer: FieldManager = { ...write.writer, manager: "before-first-apply", operation: "Update" };
+  return managersAfterUpdate({ ...write, writer }, [], live, unwritten(write.type)) ?? [];
+}
+
+/**
+ * The object that applying `config` over `live` (undefined: it is created) makes. `force` takes fields from others, with
+ * whom it would be in conflict else.
+ */
+export function applyConfiguration(
+  write: FieldWrite,
+  config: JsonObject,
+  live: ApiObject | undefined,
+  force: boolean,
+): Outcome<ApiObject> {
+  const { type } = write;
+  const fault = kindFault(config, type);
+  if (fault !== undefined) return failure(refuse.badRequest(fault));
+  const fits = decode(type, config);
+  if (!fits.ok) return failure(refuse.badRequest(fits.error));
+  if (fits.value.unknown.length > 0) return failure(refuse.badRequest(strictError(fits.value.unknown)));
+  if (fits.value.object.metadata.managedFields)
+    return failure(refuse.badRequest("metadata.managedFields must be nil"));
+  const base = live ?? unwritten(type);
+  const merged = mergeConfiguration(write, managersBefore(write, base), base, config, force);
+  if (!merged.ok) return failure(refuse.applyConflict(merged.error));
+  const decoded = decode(type, merged.value.object);
+  if (!decoded.ok) return failure(refuse.badRequest(decoded.error));
+  const managedFields = encodeManagers(merged.value.managers);
+  const { managedFields: _, ...metadata } = decoded.value.object.metadata;
+  return success({
+    ...decoded.value.object,
+    metadata: { ...metadata, ...(managedFields && { managedFields }) },
+  });
 }

@@ -1,16 +1,17 @@
-// A request's body as an object of one kind, or why it is none. Mirrors the decoding in apiserver's handlers/create.go.
-// Looks at no store.
-import { isJsonObject, type JsonObject } from "../../../../shared/kubernetes/json.ts";
-import { failure, success } from "../../../../shared/result.ts";
-import { mediaTypeOf, parseJson, readBody } from "./body.ts";
+// Reads a write request: its body, capped in bytes and then parsed, as an object of one kind; and its query as options.
+// Mirrors the decoding in handlers/create.go, and metav1.CreateOptions, UpdateOptions and PatchOptions.
+import { isJsonObject, type Json, type JsonObject } from "../../../../shared/kubernetes/json.ts";
+import { failure, type Result, success } from "../../../../shared/result.ts";
 import { type ApiObject, type Outcome, textOf } from "../object.ts";
-import type { WriteOptions } from "./options.ts";
+import { isSet } from "../request-info.ts";
 import { apiVersionOf, type ResourceType } from "../resource-type.ts";
 import * as refuse from "../status.ts";
+import { requestTooLarge } from "../status.ts";
+import { forbidden, notSupported, required, tooLong } from "../validation/field-errors.ts";
 import { decode } from "./write.ts";
 
 /** What the body must be. */
-export type Kind = Pick<ResourceType, "group" | "version" | "kind">;
+type Kind = Pick<ResourceType, "group" | "version" | "kind">;
 
 /** Why a body is of another kind than is wanted; one that does not say is of the right one. */
 export function kindFault(body: JsonObject, expected: Kind): string | undefined {
@@ -53,4 +54,81 @@ export async function readObject(
 export function strictError(unknown: string[]): string {
   const texts = unknown.map((path) => `unknown field ${JSON.stringify(path)}`);
   return `strict decoding error: ${texts.join(", ")}`;
+}
+
+export interface WriteOptions {
+  dryRun: boolean;
+  fieldManager: string;
+  /** Unknown fields are dropped, or refused. Warnings, upstream's default, are not given. */
+  fieldValidation: "Ignore" | "Strict";
+  /** Takes fields from others instead of conflicting with them; only for applying. */
+  force: boolean;
+}
+
+const directives = ["", "Ignore", "Strict", "Warn"];
+const maxManagerBytes = 128;
+
+/** `kind` is what errors call the options; `isApply` is of patches. */
+export function writeOptions(
+  query: URLSearchParams,
+  kind: "CreateOptions" | "UpdateOptions" | "PatchOptions",
+  isApply = false,
+): Outcome<WriteOptions> {
+  const fieldManager = query.get("fieldManager") ?? "";
+  const fieldValidation = query.get("fieldValidation") ?? "";
+  const dryRun = query.getAll("dryRun");
+  const errors: refuse.FieldError[] = [];
+  if (isApply && fieldManager === "") {
+    errors.push(required("fieldManager", "is required for apply patch"));
+  }
+  if (kind === "PatchOptions" && !isApply && query.has("force")) {
+    errors.push(forbidden("force", "may not be specified for non-apply patch"));
+  }
+  if (Buffer.byteLength(fieldManager) > maxManagerBytes) {
+    errors.push(tooLong("fieldManager", maxManagerBytes));
+  }
+  if (dryRun.some((value) => value !== "All")) errors.push(notSupported("dryRun", dryRun, ["All"]));
+  if (!directives.includes(fieldValidation)) {
+    errors.push(notSupported("fieldValidation", fieldValidation, directives));
+  }
+  if (errors.length > 0) return failure(refuse.invalid("meta.k8s.io", kind, "", errors));
+  return success({
+    dryRun: dryRun.length > 0,
+    fieldManager,
+    fieldValidation: fieldValidation === "Strict" ? "Strict" : "Ignore",
+    force: isSet(query.get("force")),
+  });
+}
+
+/** server.Config.MaxRequestBodyBytes */
+export const maxBodyBytes = 3 * 1024 * 1024;
+
+/** The body as text; 413 as soon as it is over the limit. */
+export async function readBody(request: Request): Promise<Outcome<string>> {
+  const declared = Number(request.headers.get("content-length") ?? 0);
+  if (declared > maxBodyBytes) return failure(requestTooLarge(maxBodyBytes));
+  if (!request.body) return success("");
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for await (const chunk of request.body) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBodyBytes) return failure(requestTooLarge(maxBodyBytes));
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return success(text + decoder.decode());
+}
+
+/** The media type of a body that says none is JSON. */
+export function mediaTypeOf(request: Request): string {
+  const [mediaType = ""] = (request.headers.get("content-type") ?? "").split(";");
+  return mediaType.trim().toLowerCase() || "application/json";
+}
+
+export function parseJson(text: string): Result<Json> {
+  try {
+    return success(JSON.parse(text) as Json);
+  } catch (error) {
+    return failure(error instanceof Error ? error.message : String(error));
+  }
 }

@@ -3,20 +3,16 @@
 import { isJsonObject } from "../../../../shared/kubernetes/json.ts";
 import type { Status } from "../../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../../shared/result.ts";
-import { reviewAccess } from "../access/access-review.ts";
-import { applyConfiguration } from "./apply.ts";
-import { parseJson, readBody } from "./body.ts";
+import { issueToken, reviewAccess } from "../access/reviews.ts";
+import { applyConfiguration, patchObject, patchTypeOf } from "./patch.ts";
+import { parseJson, readBody, readKind, readObject, type WriteOptions, writeOptions } from "./read-object.ts";
 import { type Answer, type Call, stored } from "../call.ts";
 import { createObject } from "./create.ts";
 import { managerName } from "../fields/managers.ts";
 import { dedupOwners, withoutSystemFields } from "./metadata.ts";
 import type { ApiObject, Outcome } from "../object.ts";
-import { type WriteOptions, writeOptions } from "./options.ts";
-import { patchObject, patchTypeOf } from "./patch.ts";
-import { readKind, readObject } from "./read-object.ts";
 import { apiVersionOf } from "../resource-type.ts";
 import * as refuse from "../status.ts";
-import { issueToken } from "../access/token-request.ts";
 import { updateObject } from "./update.ts";
 import { keyOf, storageKey, type Surroundings, timeOf, type Write, type Written } from "./write.ts";
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createApiserver } from "../../../../infra/local/apiserver/apiserver.ts";
-import { maxBodyBytes } from "../../../../infra/local/apiserver/write/body.ts";
+import { maxBodyBytes } from "../../../../infra/local/apiserver/write/read-object.ts";
 import { leewayMs } from "../../../../infra/local/apiserver/access/service-account-tokens.ts";
 import { openStore, type Store } from "../../../../infra/local/apiserver/store.ts";
 import {

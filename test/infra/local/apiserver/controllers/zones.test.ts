@@ -1,7 +1,7 @@
 // How many dark Nodes it takes to stop evictions, and how fast they go otherwise.
 import { describe, expect, test } from "vitest";
-import { createTaintQueue } from "../../../../../infra/local/apiserver/controllers/taint-queue.ts";
 import {
+  createTaintQueue,
   evictionRate,
   judgeDisruption,
   type ZoneState,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createHistory } from "../../../../infra/local/apiserver/history.ts";
+import { createHistory } from "../../../../infra/local/apiserver/store.ts";
 import type { ApiObject } from "../../../../infra/local/apiserver/object.ts";
 
 function object(name: string): ApiObject {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { apiFault, ApiRefusal } from "../../../infra/local/api-fault.ts";
+import { apiFault, ApiRefusal } from "../../../infra/local/kube-admin.ts";
 
 describe("a failed request to the apiserver → one line", () => {
   const status = { kind: "Status", code: 403, message: 'nodes "a" is forbidden:\nno' };

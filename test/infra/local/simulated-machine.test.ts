@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { type SimulatedFaults, simulatedFaults } from "../../../infra/local/simulated-faults.ts";
+import { type SimulatedFaults, simulatedFaults } from "../../../infra/local/simulated-machine.ts";
 
 let folder: string;
 let stop: AbortController;

@@ -1,8 +1,8 @@
 // What npm start says to try, and how to go on: commands that can be pasted.
 import { hostname } from "node:os";
 import { expect, it, test } from "vitest";
-import { afterwards, nextSteps } from "../../../infra/local/hints.ts";
-import type { StartFlags } from "../../../infra/local/place.ts";
+import { afterwards, nextSteps } from "../../../infra/local/start-program.ts";
+import type { StartFlags } from "../../../infra/local/settings.ts";
 
 const node = hostname().toLowerCase();
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ageOf, humanDuration } from "../../../../../infra/local/apiserver/answers/human-duration.ts";
+import { ageOf, humanDuration } from "../../../../../infra/local/apiserver/answers/columns.ts";
 
 const second = 1_000;
 const minute = 60 * second;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readFlags } from "../../../../infra/local/apiserver/flags.ts";
+import { readFlags } from "../../../../infra/local/apiserver/serve.ts";
 
 test.each([
   [["--data", "d"], { data: "d", port: 0, nodeLifecycle: {} }],

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, it, test } from "vitest";
-import { countSockets, socketsIn } from "../../../infra/local/sockets.ts";
+import { countSockets, socketsIn } from "../../../infra/local/admin.ts";
 
 const METRICS = `# TYPE rollcall_gateway_machines gauge
 rollcall_gateway_machines{gateway="1"} 500

@@ -1,13 +1,15 @@
-// POST serviceaccounts/NAME/token: what is wrong with a TokenRequest, and the token that answers it. Mirrors
-// registry/core/serviceaccount/storage.TokenREST, without tokens for other audiences and those that are bound to pods or Nodes.
-import type { JsonObject } from "../../../../shared/kubernetes/json.ts";
+// The two kinds that are answered and not stored. TokenRequest mirrors registry/core/serviceaccount/storage.TokenREST,
+// without other audiences and without tokens bound to pods or Nodes. SubjectAccessReview mirrors registry/authorization.
+import { isJsonObject, type JsonObject } from "../../../../shared/kubernetes/json.ts";
 import type { Status } from "../../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../../shared/result.ts";
-import { invalid } from "../validation/field-errors.ts";
+import type { AccessControl } from "../call.ts";
 import { type ApiObject, fieldsOf, listOf, type Outcome, textOf } from "../object.ts";
-import { issuer, type TokenClaims, type TokenSigner } from "./service-account-tokens.ts";
 import * as refuse from "../status.ts";
+import { invalid } from "../validation/field-errors.ts";
 import { type Surroundings, timeOf } from "../write/write.ts";
+import type { Attributes } from "./authorization.ts";
+import { issuer, type TokenClaims, type TokenSigner } from "./service-account-tokens.ts";
 
 const group = "authentication.k8s.io";
 const defaultExpirationSeconds = 3_600;
@@ -77,4 +79,38 @@ export function issueToken(
     spec: { audiences: [issuer], expirationSeconds: seconds, boundObjectRef: spec["boundObjectRef"] ?? null },
     status: { token: signer.sign(claims), expirationTimestamp: timeOf(new Date(expiresAtMs)) },
   });
+}
+
+/** RBAC knows no selectors. */
+function attributesOf({ resourceAttributes, nonResourceAttributes }: JsonObject): Attributes {
+  if (!isJsonObject(resourceAttributes)) {
+    const { path, verb } = fieldsOf(nonResourceAttributes);
+    return { path: textOf(path), verb: textOf(verb) };
+  }
+  const field = (name: string) => textOf(resourceAttributes[name]);
+  return {
+    verb: field("verb"),
+    group: field("group"),
+    namespace: field("namespace"),
+    resource: field("resource"),
+    subresource: field("subresource"),
+    name: field("name"),
+  };
+}
+
+export function reviewAccess(sent: ApiObject, decide: AccessControl["decide"]): Outcome<ApiObject> {
+  const spec = fieldsOf(sent["spec"]);
+  const { resourceAttributes, nonResourceAttributes } = spec;
+  const [name, groups] = [textOf(spec["user"]), listOf(spec["groups"]).map(textOf)];
+  const errors: refuse.FieldError[] = [];
+  if (isJsonObject(resourceAttributes) === isJsonObject(nonResourceAttributes)) {
+    const why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+    errors.push(invalid("spec.resourceAttributes", null, why));
+  }
+  if (name === "" && groups.length === 0)
+    errors.push(invalid("spec.user", "", "at least one of user or group must be specified"));
+  // Upstream leaves the kind out of its refusals: the object has lost it by then.
+  if (errors.length > 0) return failure(refuse.invalid("authorization.k8s.io", "", "", errors));
+  const { allowed, reason } = decide({ name, groups }, attributesOf(spec));
+  return success({ ...sent, status: { allowed, ...(reason !== "" && { reason }) } });
 }

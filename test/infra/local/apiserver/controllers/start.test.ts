@@ -1,10 +1,7 @@
 // Events live an hour from their last write, also across a restart.
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type EmbeddedServer, embeddedServer, send } from "../test-server.ts";
-import {
-  eventTtlMs,
-  startEventExpiry,
-} from "../../../../../infra/local/apiserver/controllers/event-expiry.ts";
+import { eventTtlMs, startEventExpiry } from "../../../../../infra/local/apiserver/controllers/start.ts";
 import { createWorld } from "../../../../../infra/local/apiserver/controllers/world.ts";
 
 const events = "/api/v1/namespaces/default/events";

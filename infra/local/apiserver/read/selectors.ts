@@ -1,11 +1,12 @@
-// Label selectors: text → predicate. Mirrors apimachinery's labels.Parse, without comparisons of numbers.
+// Label and field selectors: text → predicate. Mirrors apimachinery's labels.Parse, without comparisons of numbers, and
+// fields.ParseSelector, without escapes.
 import { failure, type Result, success } from "../../../../shared/result.ts";
-import { labelValueErrors, qualifiedNameErrors } from "../validation/names.ts";
+import { labelValueErrors, pathSegmentErrors, qualifiedNameErrors } from "../validation/names.ts";
 
 type Labels = Record<string, string>;
 type Predicate = (labels: Labels) => boolean;
 
-export interface LabelSelector {
+interface LabelSelector {
   matches: Predicate;
   isEmpty: boolean;
 }
@@ -70,4 +71,38 @@ export function parseLabelSelector(selector: string): Result<LabelSelector> {
     matches: (labels) => predicates.every((matches) => matches(labels)),
     isEmpty: predicates.length === 0,
   });
+}
+
+export interface FieldTerm {
+  field: string;
+  equal: boolean;
+  value: string;
+}
+
+/** Undefined for a text that is no selector. */
+export function parseFieldSelector(selector: string): FieldTerm[] | undefined {
+  const parts = selector.split(",").filter((part) => part !== "");
+  const terms = parts.map((part) => /^([^!=]*)(!=|==|=)([^=]*)$/.exec(part));
+  if (terms.includes(null)) return undefined;
+  return terms.map((term) => ({
+    field: term?.[1] ?? "",
+    equal: term?.[2] !== "!=",
+    value: term?.[3] ?? "",
+  }));
+}
+
+/** Whether every term holds for an object's selectable fields; a field that is not there is "". */
+export function matchesFields(terms: FieldTerm[], fields: Record<string, string>): boolean {
+  return terms.every(({ field, equal, value }) => ((fields[field] ?? "") === value) === equal);
+}
+
+/** The one name that the terms ask for, if they do (Selector.RequiresExactMatch). */
+export function requiredName(terms: FieldTerm[]): string | undefined {
+  return terms.find(({ field, equal }) => field === "metadata.name" && equal)?.value;
+}
+
+/** The one name that a request's fieldSelector asks for; undefined for one that is no name, and for no selector. */
+export function exactName(selector: string): string | undefined {
+  const name = requiredName(parseFieldSelector(selector) ?? []);
+  return name !== undefined && pathSegmentErrors(name).length === 0 ? name : undefined;
 }

@@ -1,0 +1,149 @@
+// What the apiserver does to objects of one kind alone: defaults, what a create adds, and which fields a fieldSelector may
+// name.
+import { isJsonObject, type JsonObject } from "../../../../shared/kubernetes/json.ts";
+import { type ApiObject, fieldsOf, listOf, textOf } from "../object.ts";
+import { selectorOf, withCoreNames } from "./event-versions.ts";
+
+/** SetDefaults_NodeStatus: allocatable is the capacity unless the client sent it, even empty. */
+function normaliseStatus(status: JsonObject, sent: JsonObject): JsonObject {
+  const { capacity, allocatable } = status;
+  const isSaid = allocatable !== undefined || isJsonObject(fieldsOf(sent["status"])["allocatable"]);
+  return isSaid || capacity === undefined ? status : { ...status, allocatable: capacity };
+}
+
+/** The conversion to the internal type, which has podCIDRs only, and back. */
+function normaliseSpec(spec: JsonObject): JsonObject {
+  const { podCIDR, podCIDRs, ...rest } = spec;
+  if (podCIDR === undefined && podCIDRs === undefined) return spec;
+  const list = podCIDR === undefined || listOf(podCIDRs)[0] === podCIDR ? listOf(podCIDRs) : [podCIDR];
+  return { ...rest, ...(list[0] && { podCIDR: list[0] }), podCIDRs: list };
+}
+
+/** Defaults; the same object when it needs none. */
+export function normaliseNode(node: ApiObject, sent: JsonObject): ApiObject {
+  const [spec, status] = [fieldsOf(node["spec"]), fieldsOf(node["status"])];
+  const [newSpec, newStatus] = [normaliseSpec(spec), normaliseStatus(status, sent)];
+  return newSpec === spec && newStatus === status ? node : { ...node, spec: newSpec, status: newStatus };
+}
+
+const notReadyTaint = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" };
+
+/** Admission plugin TaintNodesByCondition */
+export function prepareNodeForCreate(node: ApiObject): ApiObject {
+  const spec = fieldsOf(node["spec"]);
+  const taints = listOf(spec["taints"]).map(fieldsOf);
+  const isTainted = taints.some(
+    ({ key, effect }) => key === notReadyTaint.key && effect === notReadyTaint.effect,
+  );
+  return isTainted ? node : { ...node, spec: { ...spec, taints: [...taints, notReadyTaint] } };
+}
+
+/** SetDefaults_Namespace labels a namespace with its name. */
+export function normaliseNamespace(namespace: ApiObject): ApiObject {
+  const name = namespace.metadata.name ?? "";
+  const labels = {
+    ...namespace.metadata.labels,
+    ...(name !== "" && { "kubernetes.io/metadata.name": name }),
+  };
+  return {
+    ...namespace,
+    metadata: { ...namespace.metadata, labels },
+    status: { phase: "Active", ...fieldsOf(namespace["status"]) },
+  };
+}
+
+/** namespaceStrategy.PrepareForCreate */
+export function prepareNamespaceForCreate(namespace: ApiObject): ApiObject {
+  return normaliseNamespace({ ...namespace, spec: { finalizers: ["kubernetes"] }, status: {} });
+}
+
+/** SetDefaults_Secret */
+export function normaliseSecret(secret: ApiObject): ApiObject {
+  return { ...secret, type: textOf(secret["type"]) || "Opaque" };
+}
+
+const rbacGroup = "rbac.authorization.k8s.io";
+
+/** SetDefaults_Subject */
+function normaliseSubject(subject: JsonObject): JsonObject {
+  const hasGroup = subject["kind"] === "User" || subject["kind"] === "Group";
+  return hasGroup ? { ...subject, apiGroup: textOf(subject["apiGroup"]) || rbacGroup } : subject;
+}
+
+/** SetDefaults_RoleBinding and SetDefaults_ClusterRoleBinding. */
+export function normaliseRoleBinding(binding: ApiObject): ApiObject {
+  const subjects = listOf(binding["subjects"]).map(fieldsOf).map(normaliseSubject);
+  const roleRef = fieldsOf(binding["roleRef"]);
+  return {
+    ...binding,
+    ...(subjects.length > 0 && { subjects }),
+    roleRef: { ...roleRef, apiGroup: textOf(roleRef["apiGroup"]) || rbacGroup },
+  };
+}
+
+function normaliseMatchResources(match: JsonObject): JsonObject {
+  const rules = (field: string) => {
+    const list = listOf(match[field]).map((rule) => ({ scope: "*", ...fieldsOf(rule) }));
+    return list.length > 0 ? { [field]: list } : {};
+  };
+  return {
+    matchPolicy: "Equivalent",
+    namespaceSelector: {},
+    objectSelector: {},
+    ...match,
+    ...rules("resourceRules"),
+    ...rules("excludeResourceRules"),
+  };
+}
+
+/** admissionregistration/v1 defaults. */
+export function normalisePolicy(policy: ApiObject): ApiObject {
+  const spec = fieldsOf(policy["spec"]);
+  const matchConstraints = spec["matchConstraints"];
+  return {
+    ...policy,
+    spec: {
+      failurePolicy: "Fail",
+      ...spec,
+      ...(matchConstraints !== undefined && {
+        matchConstraints: normaliseMatchResources(fieldsOf(matchConstraints)),
+      }),
+    },
+  };
+}
+
+export function normalisePolicyBinding(binding: ApiObject): ApiObject {
+  const spec = fieldsOf(binding["spec"]);
+  const matchResources = spec["matchResources"];
+  return {
+    ...binding,
+    spec: {
+      ...spec,
+      ...(matchResources !== undefined && {
+        matchResources: normaliseMatchResources(fieldsOf(matchResources)),
+      }),
+    },
+  };
+}
+
+export function selectableEventFields(event: ApiObject): Record<string, string> {
+  const involved = fieldsOf(event["involvedObject"]);
+  const fields = ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"];
+  return {
+    ...Object.fromEntries(fields.map((field) => [`involvedObject.${field}`, textOf(involved[field])])),
+    reason: textOf(event["reason"]),
+    reportingComponent: textOf(event["reportingComponent"]),
+    source: textOf(fieldsOf(event["source"])["component"]) || textOf(event["reportingComponent"]),
+    type: textOf(event["type"]),
+  };
+}
+
+/** Of events.k8s.io, which has no selector by source. */
+export function selectableEventsV1Fields(event: ApiObject): Record<string, string> {
+  const { source: _, ...fields } = selectableEventFields(withCoreNames(event));
+  return Object.fromEntries(Object.entries(fields).map(([field, value]) => [selectorOf(field), value]));
+}
+
+export function selectableNodeFields(node: ApiObject): Record<string, string> {
+  return { "spec.unschedulable": String(fieldsOf(node["spec"])["unschedulable"] === true) };
+}
