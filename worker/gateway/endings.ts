@@ -1,13 +1,48 @@
-// How a machine's socket ends here: it is closed, what its object had lent is given back, and its row goes. A machine that
-// was sent away stays away for a while.
+// What a gateway has around it, as its parts are given it. Types alone.
 import type { ClosingReason } from "../../shared/protocol/frames.ts";
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
+import type { Timer } from "../clock.ts";
 import { inTime } from "../kube/deadline.ts";
-import type { ReturnedOrder } from "../machine/lease-loan.ts";
-import { returnedOrder } from "./held-order.ts";
-import type { Member } from "./members.ts";
-import type { HeldSocket } from "./sockets.ts";
-import type { GatewayParts } from "./surroundings.ts";
+import type { Log } from "../log.ts";
+import type { LendingMachine, ReturnedOrder } from "../machine/lease-loan.ts";
+import type { LazyAlarm } from "../storage/lazy-alarm.ts";
+import type { GatewayCounters } from "./counters.ts";
+import { type PutLease, returnedOrder } from "./lease.ts";
+import type { Member, Members } from "./members.ts";
+import type { HeldSocket, HeldSockets, ServerSocket } from "./sockets.ts";
+
+/** What the platform has, and tests make up. */
+export interface GatewaySurroundings {
+  /** A machine's object. */
+  node: (name: string) => LendingMachine;
+  putLease: PutLease;
+  /** Those that are open or closing: of one machine, or all. */
+  sockets: (name?: string) => ServerSocket[];
+  sql: SqlStorage;
+  alarm: Pick<LazyAlarm, "atLatest" | "rang">;
+  /** GATEWAY_SIZE */
+  size: () => number;
+  counters: GatewayCounters;
+  /** Typically sharedTimer: by it ends what is not answered in time. */
+  timer: Timer;
+  /** Typically currentMs. */
+  nowMs: () => number;
+  /** Typically Math.random. */
+  random: () => number;
+  /** 128 random bits, base64url. */
+  nonce: () => string;
+  /** Typically writes a line of JSON to the console. */
+  log: Log;
+}
+
+/** With what a gateway knows. */
+export interface GatewayParts extends GatewaySurroundings {
+  held: HeldSockets;
+  members: Members;
+}
+
+// How a machine's socket ends here: it is closed, what its object had lent is given back, and its row goes. A machine that
+// was sent away stays away for a while.
 
 /** How long a machine's object may take to note something. */
 export const TELL_WITHIN_MS = 5000;

@@ -12,7 +12,7 @@ import { StoredObject } from "../storage/stored-object.ts";
 import { GatewayCounters } from "./counters.ts";
 import { Gateway } from "./gateway.ts";
 import { GATEWAY_MIGRATIONS } from "./members.ts";
-import { leasePutter } from "./put-lease.ts";
+import { leasePutter } from "./lease.ts";
 import type { OpenedSocket } from "./sockets.ts";
 import { logFailure } from "../log.ts";
 import { currentMs, oneTimer } from "../clock.ts";

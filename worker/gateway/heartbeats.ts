@@ -1,18 +1,93 @@
-// Takes heartbeats: checks the MAC, executes the step that decide-beat.ts returns, renews the lease, and answers. Wakes no
-// machine's object, but for one whose replaced socket is still in use.
-import type { AgainReason } from "../../shared/protocol/frames.ts";
-import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
+// Decides what becomes of a heartbeat: one step, which the gateway executes. Pure: what the gateway knows is an argument.
+import { base64url, type CryptoKey } from "jose";
 import { nextRenewTime } from "../../shared/node/lease.ts";
+import {
+  type AgainReason,
+  HEARTBEAT_MAC_LENGTH,
+  type HeartbeatFrame,
+  heartbeatText,
+} from "../../shared/protocol/frames.ts";
+import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
+import type { Vitals } from "../../shared/protocol/report.ts";
+import { expanded } from "../../shared/quiet/heartbeat-vitals.ts";
+import { isQuiet } from "../../shared/quiet/quiet.ts";
 import { inTime } from "../kube/deadline.ts";
 import { type Missed, nextBeatInMs, soonerBeatInMs } from "../machine/report-interval.ts";
-import { type BeatStep, decideBeat } from "./decide-beat.ts";
-import { type Endings, TELL_WITHIN_MS } from "./endings.ts";
-import { isHeartbeatMac } from "./heartbeat-mac.ts";
-import { type HeldOrder, noteBeat } from "./held-order.ts";
-import type { SignedHeartbeat } from "./read-frame.ts";
-import type { HeldSocket } from "./sockets.ts";
-import { Suspension } from "./suspension.ts";
-import type { GatewayParts } from "./surroundings.ts";
+import { type Endings, type GatewayParts, TELL_WITHIN_MS } from "./endings.ts";
+import { type HeldOrder, isOver, noteBeat, Suspension } from "./lease.ts";
+import type { BeatSession, HeldSocket, SignedHeartbeat } from "./sockets.ts";
+
+/** However often a machine sends heartbeats: twelve of a minute's requests are for its lease (tick/budgets.ts). */
+export const LEAST_RENEWAL_MS = 4500;
+
+export interface BeatSituation {
+  /** null: this gateway knows none of this socket. */
+  session: BeatSession | null;
+  /** Its MAC is right, over the session's nonce. */
+  isAuthentic: boolean;
+  /** A report of this socket is under way. */
+  isReporting: boolean;
+  /** Does the apiserver answer, or is it time to see whether it does? */
+  mayAsk: boolean;
+  nowMs: number;
+}
+
+type BeatStep =
+  | { kind: "again"; reason: AgainReason }
+  /** It is answered, and counts against the machine; nothing else comes of it. */
+  | { kind: "early" }
+  /** It is quiet. `due`: the lease is renewed before it is answered; `suspended`: not until the apiserver answers again. */
+  | { kind: "take"; vitals: Vitals; skewMs: number; renewal: "due" | "recent" | "suspended" };
+
+/** First match wins. */
+export function decideBeat(heartbeat: HeartbeatFrame, situation: BeatSituation): BeatStep {
+  const { session, nowMs, mayAsk } = situation;
+  if (!session) return again("no session");
+  const { held } = session;
+  const sinceAnswerMs = nowMs - session.answeredMs;
+  const isLate = sinceAnswerMs > held.order.leaseMs;
+  if (!situation.isAuthentic || heartbeat.n !== session.n + 1 || isLate) return again("not fresh");
+  if (situation.isReporting) return again("over");
+  if (isOver(held, nowMs)) return again("over");
+  const vitals = expanded(heartbeat, held.order.vitals);
+  const skewMs = heartbeat.at - nowMs;
+  // A value that flips is said early, and must not be swallowed.
+  if (!isQuiet(held.order.quiet, vitals, skewMs)) return again("not quiet");
+  if (sinceAnswerMs >= 0 && sinceAnswerMs < session.nextInMs / 2) return { kind: "early" };
+  const isTooSoon = held.askedMs !== null && nowMs - held.askedMs < LEAST_RENEWAL_MS;
+  return { kind: "take", vitals, skewMs, renewal: isTooSoon ? "recent" : mayAsk ? "due" : "suspended" };
+}
+
+const again = (reason: AgainReason): BeatStep => ({ kind: "again", reason });
+
+// The MAC of a heartbeat. Decides nothing.
+
+const HMAC = { name: "HMAC", hash: "SHA-256" };
+/** Of HMAC-SHA-256: the first half. */
+const MAC_BYTES = 16;
+const encoder = new TextEncoder();
+
+/** Once for a session: `sessionKey` has 32 bytes. */
+export function importHeartbeatKey(sessionKey: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
+  return crypto.subtle.importKey("raw", sessionKey, HMAC, false, ["sign"]);
+}
+
+/** Is `mac` that of this payload over this nonce? Takes as long for each wrong one. */
+export async function isHeartbeatMac(
+  key: CryptoKey,
+  nonce: string,
+  { payload, mac }: { payload: string; mac: string },
+): Promise<boolean> {
+  const whole = await crypto.subtle.sign("HMAC", key, encoder.encode(heartbeatText(nonce, payload)));
+  const expected = base64url.encode(new Uint8Array(whole, 0, MAC_BYTES));
+  const given = encoder.encode(mac);
+  return (
+    given.length === HEARTBEAT_MAC_LENGTH && crypto.subtle.timingSafeEqual(encoder.encode(expected), given)
+  );
+}
+
+// Takes heartbeats: checks the MAC, executes the step that decide-beat.ts returns, renews the lease, and answers. Wakes no
+// machine's object, but for one whose replaced socket is still in use.
 
 const NO_ANSWER = { kind: "failed", isAnswered: false, retryAfterMs: 0 } as const;
 

@@ -1,7 +1,7 @@
 // The machines of a gateway: a row for each that has a socket here, so that an eviction forgets nobody, and in memory what
 // belongs to a name: its order, and whose turn it is. Asks nobody.
 import type { Migration } from "../storage/migrations.ts";
-import type { HeldOrder } from "./held-order.ts";
+import type { HeldOrder } from "./lease.ts";
 
 /** As its gateway has it in memory: not each has a row, and not each row has one of these. */
 export interface Member {

@@ -8,12 +8,11 @@ import type { MachineAnswer } from "../machine/answers.ts";
 import type { SocketAnswer } from "../machine/lease-loan.ts";
 import { problem, problemOf } from "../problems.ts";
 import { allowanceAt } from "../storage/allowance.ts";
-import type { Endings } from "./endings.ts";
-import { importHeartbeatKey } from "./heartbeat-mac.ts";
-import { holdOrder } from "./held-order.ts";
+import type { Endings, GatewayParts } from "./endings.ts";
+import { importHeartbeatKey } from "./heartbeats.ts";
+import { holdOrder } from "./lease.ts";
 import type { Member } from "./members.ts";
 import type { HeldSocket } from "./sockets.ts";
-import type { GatewayParts } from "./surroundings.ts";
 
 /** A machine waits for nine seconds; what is late is not sent any more. */
 export const REPORT_WITHIN_MS = 8800;

@@ -1,10 +1,19 @@
 // The sockets of a gateway: what is known of each, in its attachment, which outlives an eviction, and beside it in memory.
 // Sends and closes; decides nothing.
 import type { CryptoKey } from "jose";
-import type { ClosingReason, GatewayFrame } from "../../shared/protocol/frames.ts";
-import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
+import {
+  type ClosingReason,
+  type GatewayFrame,
+  HEARTBEAT_MAC_LENGTH,
+  type HeartbeatFrame,
+  heartbeatSchema,
+  type ReportFrame,
+  reportFrameSchema,
+} from "../../shared/protocol/frames.ts";
+import { GATEWAY_LIMITS, LIMITS } from "../../shared/protocol/limits.ts";
+import { SIGNALS } from "../../shared/protocol/report.ts";
 import type { Allowance } from "../storage/allowance.ts";
-import type { BeatSession } from "./decide-beat.ts";
+import type { HeldOrder } from "./lease.ts";
 
 /** A WebSocket, as far as a gateway needs it. */
 export type ServerSocket = Pick<
@@ -25,13 +34,25 @@ export interface OpenedSocket {
 }
 
 /** An attachment: at most 2 KB. */
-export interface SocketAttachment extends OpenedSocket {
+interface SocketAttachment extends OpenedSocket {
   /** Milliseconds since 1970. */
   openedMs: number;
   /** How often its machine is to be heard of; null: no report of this socket was accepted yet. */
   beatMs: number | null;
   /** When a heartbeat or a report was accepted last. */
   heardMs: number;
+}
+
+/** What was said last to a socket whose heartbeats are taken. Times are milliseconds since 1970. */
+export interface BeatSession {
+  /** Of the last heartbeat that was fresh. */
+  n: number;
+  /** Of the last answer: the next heartbeat's MAC is over it. */
+  nonce: string;
+  answeredMs: number;
+  /** When that answer wants the next heartbeat. */
+  nextInMs: number;
+  held: HeldOrder;
 }
 
 /** Times are milliseconds since 1970. An eviction loses all but `attachment`. */
@@ -166,5 +187,77 @@ export class HeldSockets {
     const longAgoMs = this.#nowMs() - 1000 * GATEWAY_LIMITS.replacedSeconds;
     for (const [socket, { closedMs }] of this.#known)
       if (closedMs !== null && closedMs <= longAgoMs) this.#known.delete(socket);
+  }
+}
+
+// Reads a frame that a machine has sent: its size first, then its form. Verifies nothing.
+
+/** `mac`: over `payload`, which is the heartbeat's text. */
+export interface SignedHeartbeat {
+  heartbeat: HeartbeatFrame;
+  payload: string;
+  mac: string;
+}
+
+type MachineFrame =
+  | ({ kind: "heartbeat" } & SignedHeartbeat)
+  | { kind: "report"; report: ReportFrame }
+  /** It is none of the protocol's, or too large. */
+  | { kind: "bad" };
+
+const BAD = { kind: "bad" } as const;
+
+export function readFrame(frame: string | ArrayBuffer): MachineFrame {
+  if (typeof frame !== "string" || isTooLarge(frame)) return BAD;
+  // JSON.stringify writes no line break, so that only a heartbeat has one here.
+  const payloadLength = frame.length - HEARTBEAT_MAC_LENGTH - 1;
+  if (frame[payloadLength] === "\n")
+    return readHeartbeat(frame.slice(0, payloadLength), frame.slice(payloadLength + 1));
+  const report = reportFrameSchema.safeParse(parsed(frame));
+  return report.success ? { kind: "report", report: report.data } : BAD;
+}
+
+function readHeartbeat(payload: string, mac: string): MachineFrame {
+  const value = parsed(payload);
+  if (isPlainHeartbeat(value)) return { kind: "heartbeat", heartbeat: value, payload, mac };
+  const heartbeat = heartbeatSchema.safeParse(value);
+  return heartbeat.success ? { kind: "heartbeat", heartbeat: heartbeat.data, payload, mac } : BAD;
+}
+
+/**
+ * What the schema says of a heartbeat without conditions of drop-ins, which is nearly each of them: by the schema this would
+ * be the dearest part of a heartbeat, beside its MAC and its PUT. What is none may still be one by the schema.
+ */
+export function isPlainHeartbeat(value: unknown): value is HeartbeatFrame {
+  if (typeof value !== "object" || value === null) return false;
+  let fields = 0;
+  for (const _ in value) fields++;
+  const { type, n, at, available } = value as Partial<HeartbeatFrame>;
+  return (
+    fields === 4 &&
+    type === "heartbeat" &&
+    isCount(n) &&
+    n > 0 &&
+    isCount(at) &&
+    Array.isArray(available) &&
+    available.length === SIGNALS.length &&
+    available.every((amount) => amount === null || isCount(amount))
+  );
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+
+/** A character takes three bytes of UTF-8 at most. */
+function isTooLarge(frame: string): boolean {
+  if (3 * frame.length <= LIMITS.bodyBytes) return false;
+  return frame.length > LIMITS.bodyBytes || new TextEncoder().encode(frame).length > LIMITS.bodyBytes;
+}
+
+/** undefined: it is no JSON, which no schema accepts. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }

@@ -2,7 +2,7 @@
 // is asked by one at a time, and once it is back each lease is renewed with the next heartbeat.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Fault, Wrong } from "../../worker/support/fault.ts";
-import { PUT_WITHIN_MS } from "../../../worker/gateway/put-lease.ts";
+import { PUT_WITHIN_MS } from "../../../worker/gateway/lease.ts";
 import { setFault, writesAbout } from "../../worker/support/machine.ts";
 import { expectNoTimeMovedBack } from "../invariants.ts";
 import { lentMachines, type MachineOnSocket, type PutClock, putsOf, standingClock } from "./members.ts";

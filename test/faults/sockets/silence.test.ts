@@ -3,7 +3,7 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import { GatewayObject } from "../../../worker/gateway/gateway-object.ts";
-import { WATCH_LIMITS } from "../../../worker/gateway/watch.ts";
+import { WATCH_LIMITS } from "../../../worker/gateway/gateway.ts";
 import { enrolling, mintToken, operator } from "../../worker/support/machine.ts";
 import {
   alarmOf,

@@ -8,6 +8,8 @@ import type { Lease } from "../../../shared/kubernetes/types.ts";
 import { GATEWAY_OPENING, type GatewayObject } from "../../../worker/gateway/gateway-object.ts";
 import { WATCH_LIMITS } from "../../../worker/gateway/watch.ts";
 import type { LendingMachine, ReturnedOrder } from "../../../worker/machine/lease-loan.ts";
+import { WATCH_LIMITS } from "../../../worker/gateway/gateway.ts";
+import type { LendingMachine, ReturnedOrder } from "../../../worker/machine/standing-order.ts";
 import { eventually, shift } from "../support/clock.ts";
 import { KUBE_TOKEN, KUBE_URL } from "../support/constants.ts";
 import { leaseOf, MachineSocket, openedBy, orderOf } from "../support/made-up-gateway.ts";

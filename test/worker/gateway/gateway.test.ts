@@ -2,8 +2,8 @@
 // objects in memory. Each fault that it has to bear has a test by its name.
 import { describe, expect, it } from "vitest";
 import { GATEWAY_LIMITS, LIMITS } from "../../../shared/protocol/limits.ts";
-import { LEAST_RENEWAL_MS } from "../../../worker/gateway/decide-beat.ts";
-import type { LeasePut } from "../../../worker/gateway/put-lease.ts";
+import { LEAST_RENEWAL_MS } from "../../../worker/gateway/heartbeats.ts";
+import type { LeasePut } from "../../../worker/gateway/lease.ts";
 import { REPORT_WITHIN_MS } from "../../../worker/gateway/reports.ts";
 import { INTERVAL_MS, inGateway, LEASE_MS, QUIET_FROM, until } from "../support/made-up-gateway.ts";
 import { pass } from "../support/clock.ts";

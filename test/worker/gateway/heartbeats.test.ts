@@ -1,6 +1,6 @@
 // When a machine whose heartbeat renewed nothing is asked again: before a second interval is over.
 import { describe, expect, it } from "vitest";
-import type { LeasePut } from "../../../worker/gateway/put-lease.ts";
+import type { LeasePut } from "../../../worker/gateway/lease.ts";
 import {
   INTERVAL_MS,
   inGateway,

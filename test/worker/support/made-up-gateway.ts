@@ -9,7 +9,7 @@ import type { Lease } from "../../../shared/kubernetes/types.ts";
 import type { Quiet } from "../../../shared/quiet/quiet.ts";
 import { GatewayCounters } from "../../../worker/gateway/counters.ts";
 import { Gateway } from "../../../worker/gateway/gateway.ts";
-import type { LeasePut } from "../../../worker/gateway/put-lease.ts";
+import type { LeasePut } from "../../../worker/gateway/lease.ts";
 import type { ServerSocket, OpenedSocket } from "../../../worker/gateway/sockets.ts";
 import { after } from "../../../worker/clock.ts";
 import type {

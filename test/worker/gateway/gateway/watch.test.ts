@@ -1,9 +1,9 @@
 // Silence, as a gateway notices it: machines that miss heartbeats, sockets that no handler was called for, members that an
 // eviction has left without a socket. By a clock of the test, and the alarm that the gateway sets.
 import { describe, expect, it } from "vitest";
-import { GATEWAY_LIMITS } from "../../../shared/protocol/limits.ts";
-import { WATCH_LIMITS } from "../../../worker/gateway/watch.ts";
-import { INTERVAL_MS, inGateway, type MadeUpGateway } from "../support/made-up-gateway.ts";
+import { GATEWAY_LIMITS } from "../../../../shared/protocol/limits.ts";
+import { WATCH_LIMITS } from "../../../../worker/gateway/gateway.ts";
+import { INTERVAL_MS, inGateway, type MadeUpGateway } from "../../support/made-up-gateway.ts";
 
 const SILENT_MS = GATEWAY_LIMITS.missedBeats * INTERVAL_MS;
 const AWAY_MS = 1000 * GATEWAY_LIMITS.awaySeconds;

@@ -1,14 +1,14 @@
 // What becomes of a heartbeat, by situation.
 import { describe, expect, it, test } from "vitest";
-import type { HeartbeatFrame } from "../../../shared/protocol/frames.ts";
+import type { HeartbeatFrame } from "../../../../shared/protocol/frames.ts";
 import {
   type BeatSession,
   type BeatSituation,
   decideBeat,
   LEAST_RENEWAL_MS,
-} from "../../../worker/gateway/decide-beat.ts";
-import { type HeldOrder, holdOrder } from "../../../worker/gateway/held-order.ts";
-import { LEASE_MS, orderOf, QUIET_FROM, START_MS, VITALS } from "../support/made-up-gateway.ts";
+} from "../../../../worker/gateway/heartbeats.ts";
+import { type HeldOrder, holdOrder } from "../../../../worker/gateway/lease.ts";
+import { LEASE_MS, orderOf, QUIET_FROM, START_MS, VITALS } from "../../support/made-up-gateway.ts";
 
 const NOW = START_MS + 10_000;
 const BEAT: HeartbeatFrame = { type: "heartbeat", n: 5, at: NOW, available: [8e9, 8e9, 8e9, 8e9, 8e9, 8e9] };

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { heartbeatSchema } from "../../../shared/protocol/frames.ts";
 import { DROP_IN_LIMITS, LIMITS } from "../../../shared/protocol/limits.ts";
-import { isPlainHeartbeat, readFrame } from "../../../worker/gateway/read-frame.ts";
+import { isPlainHeartbeat, readFrame } from "../../../worker/gateway/sockets.ts";
 
 const MAC = "A".repeat(22);
 const BEAT = { type: "heartbeat", n: 1, at: 0, available: [1, null, 3, 4, 5, 6] };

@@ -1,6 +1,6 @@
 // The MAC of a heartbeat: which texts it is over, and that nothing else passes. The expected MAC is made by another program.
 import { expect, it, test } from "vitest";
-import { importHeartbeatKey, isHeartbeatMac } from "../../../worker/gateway/heartbeat-mac.ts";
+import { importHeartbeatKey, isHeartbeatMac } from "../../../../worker/gateway/heartbeats.ts";
 
 const KEY = new Uint8Array(32).fill(7);
 const NONCE = "AAAAAAAAAAAAAAAAAAAAAA";

@@ -1,13 +1,13 @@
 // What comes of a PUT of a lease, by the apiserver's answer: one request, and what the gateway is told.
 import { env } from "cloudflare:workers";
 import { describe, expect, it, test } from "vitest";
-import type { Environment } from "../../../worker/env.ts";
-import { type LeasePut, leasePutter } from "../../../worker/gateway/put-lease.ts";
-import { after } from "../../../worker/clock.ts";
-import { HeldToken } from "../../../worker/kube/held-token.ts";
-import { Durations } from "../../../worker/metrics/durations.ts";
-import { tokenOf } from "../support/account-tokens.ts";
-import { leaseOf } from "../support/made-up-gateway.ts";
+import type { Environment } from "../../../../worker/env.ts";
+import { type LeasePut, leasePutter } from "../../../../worker/gateway/lease.ts";
+import { after } from "../../../../worker/clock.ts";
+import { HeldToken } from "../../../../worker/kube/held-token.ts";
+import { Durations } from "../../../../worker/metrics/durations.ts";
+import { tokenOf } from "../../support/account-tokens.ts";
+import { leaseOf } from "../../support/made-up-gateway.ts";
 
 const LEASE = leaseOf("edge-1", "5");
 const status = (code: number, reason: string, headers: HeadersInit = {}) =>

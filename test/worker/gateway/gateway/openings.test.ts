@@ -1,7 +1,7 @@
 // Which sockets a gateway lets be opened.
 import { describe, expect, it } from "vitest";
-import { GATEWAY_LIMITS } from "../../../shared/protocol/limits.ts";
-import { inGateway, type MadeUpGateway } from "../support/made-up-gateway.ts";
+import { GATEWAY_LIMITS } from "../../../../shared/protocol/limits.ts";
+import { inGateway, type MadeUpGateway } from "../../support/made-up-gateway.ts";
 
 describe("a connect ticket", () => {
   it("opens one socket", () =>

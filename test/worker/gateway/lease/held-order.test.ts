@@ -1,8 +1,8 @@
 // What a gateway remembers of an order, and gives back.
 import { expect, it, test } from "vitest";
-import type { Vitals } from "../../../shared/protocol/report.ts";
-import { type HeldOrder, holdOrder, noteBeat, returnedOrder } from "../../../worker/gateway/held-order.ts";
-import { leaseOf, orderOf, START_MS, VITALS } from "../support/made-up-gateway.ts";
+import type { Vitals } from "../../../../shared/protocol/report.ts";
+import { type HeldOrder, holdOrder, noteBeat, returnedOrder } from "../../../../worker/gateway/lease.ts";
+import { leaseOf, orderOf, START_MS, VITALS } from "../../support/made-up-gateway.ts";
 
 const held = (more: Partial<HeldOrder> = {}): HeldOrder => ({
   ...holdOrder(orderOf("edge-1"), START_MS),

@@ -1,6 +1,6 @@
 // When the apiserver is asked although it fails.
 import { describe, expect, it } from "vitest";
-import { Suspension, SUSPENSION_MS } from "../../../worker/gateway/suspension.ts";
+import { Suspension, SUSPENSION_MS } from "../../../../worker/gateway/lease.ts";
 
 const { first, longest, longestAsked } = SUSPENSION_MS;
 
