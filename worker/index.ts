@@ -30,8 +30,7 @@ import { newIsolate } from "./isolate.ts";
 import * as machine from "./machine/node-object.ts";
 import * as registry from "./registry/registry-object.ts";
 import { scheduled } from "./scheduled.ts";
-import { isNewerState } from "./storage/migrations.ts";
-import { refusingNewer } from "./storage/newer-state.ts";
+import { isNewerState, refusingNewer } from "./storage/migrations.ts";
 import { logFailure } from "./log.ts";
 
 // Each as it is, unless what it has stored is of a later version.

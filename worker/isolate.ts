@@ -3,9 +3,8 @@
 import type { FetchImplementation, JWTVerifyGetKey } from "jose";
 import { type CheckedConfiguration, checkConfiguration } from "../shared/deployment/configuration.ts";
 import type { Environment } from "./env.ts";
-import { accessKeys } from "./identity/access.ts";
+import { accessKeys, type Operator } from "./identity/operator.ts";
 import { logConfiguration } from "./log.ts";
-import type { Operator } from "./identity/operator.ts";
 import { type MacKey, parseMacKeys } from "./identity/mac-keys.ts";
 
 export interface Isolate {

@@ -7,7 +7,7 @@ import type { LogMessage as ShimLine, WarningSource } from "../../node-shim/base
 import { machineFlags } from "../../node-shim/cli/machine-flags.ts";
 import { MACHINE_FLAGS } from "../../node-shim/machine/flag-table.ts";
 import { root } from "./markdown.ts";
-import type { LogMessage } from "../../worker/log-table.ts";
+import type { LogMessage } from "../../worker/log.ts";
 import { generatedPages, pageWithTables } from "./tables.ts";
 
 test.each(generatedPages)("%s → its tables are those of the code", async (page) => {

@@ -23,7 +23,7 @@ import {
   trafficRows,
 } from "../lab/bench/cost/cost-text.ts";
 import { recordedCosts } from "../lab/bench/cost/recorded.ts";
-import { LOG_LINES as WORKER_LOG_LINES } from "../../worker/log-table.ts";
+import { LOG_LINES as WORKER_LOG_LINES } from "../../worker/log.ts";
 import { METRICS } from "../../worker/metrics/metrics.ts";
 import { COUNTS, outcomeOf, READ, type Row, ROWS } from "../neighbours/rows.ts";
 import { DISAGREEMENTS } from "../lab/kubelet/disagreements.ts";

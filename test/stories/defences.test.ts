@@ -11,7 +11,7 @@ import { JWT_TYPES } from "../../shared/protocol/claims.ts";
 import type { Problem } from "../../shared/protocol/answers.ts";
 import { registry } from "../../worker/env.ts";
 import { verifyBinding, verifyNextKey, verifyProof } from "../../worker/identity/jwt.ts";
-import { issueKid } from "../../worker/identity/kid.ts";
+import { issueKid } from "../../worker/identity/issued.ts";
 import { parseMacKeys } from "../../worker/identity/mac-keys.ts";
 import { operatorRoutes } from "../../worker/http/operator-routes.ts";
 import type { App } from "../../worker/http/responses.ts";

@@ -8,7 +8,7 @@ import type { Problem } from "../../shared/protocol/answers.ts";
 import type { PendingMachine } from "../../shared/protocol/operator-answers.ts";
 import { registry } from "../../worker/env.ts";
 import { FAILURE_LIMIT } from "../../worker/http/failure-limits.ts";
-import { CHALLENGE_GOOD_MS } from "../../worker/identity/challenge.ts";
+import { CHALLENGE_GOOD_MS } from "../../worker/identity/issued.ts";
 import { findPin } from "../../worker/registry/pins.ts";
 import { ORIGIN } from "../worker/support/constants.ts";
 import { challengeFor, enrolmentBody, enrolmentPath } from "../worker/support/enrolling.ts";

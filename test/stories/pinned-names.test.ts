@@ -6,7 +6,7 @@ import { signEnrolment } from "../../node-shim/worker-link/sign.ts";
 import { type MachineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import type { ListedToken, PendingMachine } from "../../shared/protocol/operator-answers.ts";
 import { registry } from "../../worker/env.ts";
-import { issueKid } from "../../worker/identity/kid.ts";
+import { issueKid } from "../../worker/identity/issued.ts";
 import { parseMacKeys } from "../../worker/identity/mac-keys.ts";
 import { pinnedKeys } from "../../worker/machine/pinned-keys.ts";
 import { recordsOf } from "../worker/support/kept-records.ts";

@@ -1,6 +1,6 @@
 // What an isolate keeps between requests, and that another one begins with nothing.
 import { describe, expect, it, vi } from "vitest";
-import { isIssuedKid, issueKid } from "../../worker/identity/kid.ts";
+import { isIssuedKid, issueKid } from "../../worker/identity/issued.ts";
 import { newIsolate } from "../../worker/isolate.ts";
 
 const CONFIGURED = `1:${"A".repeat(43)}`;

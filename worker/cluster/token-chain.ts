@@ -13,7 +13,7 @@ import {
   tokenClaims,
   type TokenLife,
   tokenLife,
-} from "../kube/token-life.ts";
+} from "../kube/token.ts";
 import type { Log } from "../log.ts";
 import { shortened } from "../storage/shortened.ts";
 

@@ -2,7 +2,7 @@
 // URL. A ticket opens one feed, once, soon; its SHA-256 alone is stored.
 import { base64url } from "jose";
 import { FEED_LIMITS } from "../../shared/protocol/limits.ts";
-import type { Credential } from "../identity/credential.ts";
+import type { Credential } from "../identity/operator.ts";
 import { digestOf } from "../identity/jwt.ts";
 
 /** Whose feed it is. */

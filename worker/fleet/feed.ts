@@ -1,7 +1,7 @@
 // The feed as a whole, for the index's object: opens sockets, has changes told, and mints tickets. Decides nothing.
 import type { PendingMachine } from "../../shared/protocol/operator-answers.ts";
 import { type Environment, registry } from "../env.ts";
-import { isGood } from "../identity/credential.ts";
+import { isGood } from "../identity/operator.ts";
 import { readCursor } from "./feed-cursor.ts";
 import { FeedSource } from "./feed-source.ts";
 import { type FeedHolder, FeedTickets } from "./feed-tickets.ts";

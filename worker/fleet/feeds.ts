@@ -3,7 +3,7 @@
 import * as z from "zod/mini";
 import { FEED_CLOSED } from "../../shared/protocol/feed-names.ts";
 import { FEED_LIMITS } from "../../shared/protocol/limits.ts";
-import type { Credential } from "../identity/credential.ts";
+import type { Credential } from "../identity/operator.ts";
 import { cursorText, type FeedCursor, readCursor } from "./feed-cursor.ts";
 import type { FeedPart, FeedSource } from "./feed-source.ts";
 import type { FeedHolder } from "./feed-tickets.ts";

@@ -5,8 +5,7 @@ import {
   CLOSING_REASONS,
   type ClosingReason,
 } from "../../shared/protocol/frames.ts";
-import type { Durations } from "../metrics/durations.ts";
-import type { Measured, Sample } from "../metrics/metrics.ts";
+import type { Durations, Measured, Sample } from "../metrics/metrics.ts";
 
 /** Of a PUT of a lease. */
 const OUTCOMES = ["renewed", "lost", "failed"] as const;

@@ -1,14 +1,12 @@
 // The Durable Object of a gateway: the sockets of up to GATEWAY_SIZE machines. A thin shell around gateway.ts: sockets that
 // outlive an eviction, the alarm, and what machines' objects ask.
 import { type Environment, gatewaySize } from "../env.ts";
-import { randomNonce } from "../identity/nonce.ts";
+import { randomNonce } from "../identity/mac-keys.ts";
 import { heldToken } from "../kube/connect.ts";
 import type { LeaseHolder, ReturnedOrder } from "../machine/lease-loan.ts";
-import { Durations } from "../metrics/durations.ts";
-import type { Measured } from "../metrics/metrics.ts";
+import { Durations, type Measured } from "../metrics/metrics.ts";
 import { LazyAlarm } from "../storage/lazy-alarm.ts";
-import { migrate } from "../storage/migrations.ts";
-import { StoredObject } from "../storage/stored-object.ts";
+import { migrate, StoredObject } from "../storage/migrations.ts";
 import { GatewayCounters } from "./counters.ts";
 import { Gateway } from "./gateway.ts";
 import { GATEWAY_MIGRATIONS } from "./members.ts";

@@ -2,7 +2,6 @@
 // heartbeats are quiet it renews leases, and wakes no machine's object.
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
 import type { LeaseHolder, ReturnedOrder } from "../machine/lease-loan.ts";
-import type { LeaseHolder, ReturnedOrder } from "../machine/lease-loan.ts";
 import { type Allowance, allowanceAt } from "../storage/allowance.ts";
 import type { GatewayStanding } from "./counters.ts";
 import { Endings, type GatewayParts, type GatewaySurroundings } from "./endings.ts";

@@ -13,10 +13,10 @@ import type { Vitals } from "../../shared/protocol/report.ts";
 import { currentMs, type Timer } from "../clock.ts";
 import type { Environment } from "../env.ts";
 import { kubeConnector, pathTo } from "../kube/connect.ts";
-import type { HeldToken } from "../kube/held-token.ts";
+import type { HeldToken } from "../kube/token.ts";
 import { retryAfterMsOf } from "../kube/not-the-apiserver.ts";
 import type { ReturnedOrder, StandingOrder } from "../machine/lease-loan.ts";
-import type { Durations } from "../metrics/durations.ts";
+import type { Durations } from "../metrics/metrics.ts";
 
 /** Times are milliseconds since 1970. */
 export interface HeldOrder {

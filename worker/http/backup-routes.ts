@@ -16,8 +16,7 @@ import {
 } from "../../shared/protocol/backup.ts";
 import { canonicalJson } from "../../shared/protocol/digest.ts";
 import { fleetIndex, origins, registry } from "../env.ts";
-import { isMacOf, type MacKey, macOf, signingKey } from "../identity/mac-keys.ts";
-import { randomNonce } from "../identity/nonce.ts";
+import { isMacOf, type MacKey, macOf, randomNonce, signingKey } from "../identity/mac-keys.ts";
 import type { TablePage } from "../registry/backup-tables.ts";
 import { refuseUnconfigured } from "./configured.ts";
 import { administrator, operator } from "./operator-access.ts";

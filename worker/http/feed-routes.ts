@@ -1,6 +1,6 @@
 // The feed's routes: a WebSocket to the fleet index, and tickets for those who cannot send a header with one. Who may look
 // may have both: neither changes anything.
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { createMiddleware } from "hono/factory";
 import { FEED_PROTOCOL, TICKET_PROTOCOL } from "../../shared/protocol/feed-names.ts";
 import { feedQuerySchema, type FeedTicket } from "../../shared/protocol/feed.ts";
@@ -8,12 +8,11 @@ import { FEED_LIMITS } from "../../shared/protocol/limits.ts";
 import { fleetIndex, registry } from "../env.ts";
 import { FEED_OPENING, type FeedOpening, type FeedRefusal } from "../fleet/feed.ts";
 import { type FeedHolder, isTicket } from "../fleet/feed-tickets.ts";
-import { credentialOf } from "../identity/credential.ts";
+import { credentialOf } from "../identity/operator.ts";
 import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
 import { operator, viewer } from "./operator-access.ts";
 import { noQuery, queryOf } from "./queries.ts";
 import { type App, bearer, refuse } from "./responses.ts";
-import type { Context } from "hono";
 
 export const feedRoutes = new Hono<App>();
 

@@ -20,9 +20,8 @@ import {
   macKeysOf,
   refuse,
 } from "./responses.ts";
-import { type Challenged, challengeTime, newChallenge } from "../identity/challenge.ts";
+import { type Challenged, challengeTime, isIssuedKid, newChallenge, newKid } from "../identity/issued.ts";
 import { claimedEnrolment, claimedKid, type EnrolmentRequest, verifyProof } from "../identity/jwt.ts";
-import { isIssuedKid, newKid } from "../identity/kid.ts";
 import type { SignedRequest } from "../machine/pinned-keys.ts";
 import type { NotFresh } from "../registry/admission.ts";
 import type { NotPinned } from "../registry/pending.ts";

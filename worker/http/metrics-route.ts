@@ -12,8 +12,7 @@ import {
 } from "../env.ts";
 import { isScrapeSecret } from "../identity/operator.ts";
 import { withDeadline } from "../kube/deadline.ts";
-import { CONTENT_TYPES, exposition, formatFor } from "../metrics/exposition.ts";
-import type { Measured } from "../metrics/metrics.ts";
+import { CONTENT_TYPES, exposition, formatFor, type Measured } from "../metrics/metrics.ts";
 import { operator } from "./operator-access.ts";
 import { noQuery } from "./queries.ts";
 import { type App, bearer } from "./responses.ts";

@@ -5,7 +5,7 @@ import { createMiddleware } from "hono/factory";
 import type { Result } from "../../shared/result.ts";
 import { registry } from "../env.ts";
 import { type BadSession, type NoOperator, type Operator, operatorOf } from "../identity/operator.ts";
-import { readSessionToken, sessionId } from "../identity/session-token.ts";
+import { readSessionToken, sessionId } from "../identity/issued.ts";
 import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
 import { type App, bearer, refuse } from "./responses.ts";
 import { sessionCookie } from "./session-cookie.ts";

@@ -7,10 +7,10 @@ import type { ReadinessAnswer } from "../../shared/protocol/operator-answers.ts"
 import { readinessQuerySchema } from "../../shared/protocol/operator-api.ts";
 import type { TokenStatus } from "../cluster/token-chain.ts";
 import { clusterObject, type Environment, isNodeWatchOn, registry } from "../env.ts";
-import { CHALLENGE_GOOD_MS } from "../identity/challenge.ts";
+import { CHALLENGE_GOOD_MS } from "../identity/issued.ts";
 import { withDeadline } from "../kube/deadline.ts";
 import type { Probed } from "../kube/probe.ts";
-import { payloadOf } from "../kube/token-life.ts";
+import { payloadOf } from "../kube/token.ts";
 import { operator } from "./operator-access.ts";
 import { queryOf } from "./queries.ts";
 import { type Looked, readiness, readinessText } from "./readiness.ts";

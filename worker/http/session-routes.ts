@@ -12,11 +12,10 @@ import type {
 import { type SignIn, signInSchema } from "../../shared/protocol/session-api.ts";
 import { FACTS_LIMITS, SESSION_LIMITS } from "../../shared/protocol/limits.ts";
 import { registry } from "../env.ts";
-import { credentialOf } from "../identity/credential.ts";
+import { credentialOf, isCrossSite, type Operator, waysIn } from "../identity/operator.ts";
 import { digestOf } from "../identity/jwt.ts";
-import { randomNonce } from "../identity/nonce.ts";
-import { isCrossSite, type Operator, waysIn } from "../identity/operator.ts";
-import { newSessionNonce, newSessionToken } from "../identity/session-token.ts";
+import { randomNonce } from "../identity/mac-keys.ts";
+import { newSessionNonce, newSessionToken } from "../identity/issued.ts";
 import type { KeptSession, NoSession, SignInRequest } from "../registry/sessions.ts";
 import { shortened } from "../storage/shortened.ts";
 import { refuseEarly, refuseUnproven } from "./failure-limits.ts";

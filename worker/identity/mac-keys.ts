@@ -4,7 +4,7 @@
 import { base64url, type CryptoKey } from "jose";
 
 /** What a MAC is made for. Each purpose has a key of its own, so that no MAC can be used for another purpose. */
-export type MacPurpose = "kid" | DerivedPurpose;
+type MacPurpose = "kid" | DerivedPurpose;
 type DerivedPurpose = "backup" | "challenge" | "connect" | "session";
 
 /** The first of the configured keys signs; all of them verify, for ever. */
@@ -81,4 +81,9 @@ function decodeBase64url(text: string): Uint8Array<ArrayBuffer> | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** 128 random bits, base64url: for tickets, enrolments and sessions. */
+export function randomNonce(): string {
+  return base64url.encode(crypto.getRandomValues(new Uint8Array(16)));
 }

@@ -1,17 +1,23 @@
 // Decides who an operator is and which role they have: by a secret, else by a session's cookie, else by an assertion of
 // Cloudflare Access. There are no default credentials: a credential that is not configured lets nobody in.
-import { base64url, type JWTVerifyGetKey } from "jose";
-import type { OperatorRole } from "../../shared/protocol/administration-api.ts";
-import type { SessionAnswer } from "../../shared/protocol/session-answers.ts";
+import {
+  base64url,
+  createRemoteJWKSet,
+  customFetch,
+  type FetchImplementation,
+  jwtVerify,
+  type JWTVerifyGetKey,
+} from "jose";
 import { entriesOf } from "../../shared/deployment/check-result.ts";
 import { isSha256 } from "../../shared/deployment/secrets.ts";
+import type { OperatorRole } from "../../shared/protocol/administration-api.ts";
+import type { SessionAnswer } from "../../shared/protocol/session-answers.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { type Environment, origins } from "../env.ts";
-import { accessIdentity } from "./access.ts";
 import { digestOf } from "./jwt.ts";
 
 /** `view` reads, `admin` changes as well, `metrics` reads the metrics alone. */
-export type Role = OperatorRole;
+type Role = OperatorRole;
 
 export interface Operator {
   /** For the audit log. */
@@ -108,7 +114,7 @@ export function waysIn({
 }
 
 /** What is no hash lets nobody in, and keeps nobody out who has another one. */
-export function hashesOf(configured: string | undefined): Uint8Array[] {
+function hashesOf(configured: string | undefined): Uint8Array[] {
   return entriesOf(configured ?? "")
     .filter(isSha256)
     .map((hash) => base64url.decode(hash));
@@ -150,4 +156,90 @@ function isUnproven(request: Request, env: Environment): boolean {
   const isLook = request.method === "GET" || request.method === "HEAD";
   if (isLook && !request.headers.has("upgrade")) return false;
   return request.headers.get("sec-fetch-site") !== "same-origin" && !request.headers.has("origin");
+}
+
+// Verifies Cloudflare Access's assertion about who sent a request: a JWT by one of the team's keys, for this
+// application. Decides about no role.
+
+type AccessSettings = Pick<Environment, "ACCESS_TEAM" | "ACCESS_AUD">;
+
+/** The person's mail address, or the service token's client ID. The error is for the Worker's log alone. */
+async function accessIdentity(
+  assertion: string,
+  { ACCESS_TEAM: team, ACCESS_AUD: audience }: AccessSettings,
+  keysOf: (team: string) => JWTVerifyGetKey, // typically the isolate's accessKeys
+): Promise<Result<string>> {
+  if (!team || !audience) return failure("Access is not configured");
+  try {
+    const { payload } = await jwtVerify(assertion, keysOf(team), {
+      algorithms: ["RS256"],
+      issuer: issuerOf(team),
+      audience,
+      requiredClaims: ["exp"],
+    });
+    const { email, common_name: service } = payload;
+    const who = email || service;
+    return typeof who === "string" && who !== "" ? success(who) : failure("it vouches for nobody");
+  } catch (error) {
+    return failure(String(error));
+  }
+}
+
+/** The team's public keys. jose keeps the fetched ones for ten minutes. */
+export function accessKeys(
+  team: string,
+  fetch: FetchImplementation, // typically the global one
+): JWTVerifyGetKey {
+  return createRemoteJWKSet(new URL(`${issuerOf(team)}/cdn-cgi/access/certs`), { [customFetch]: fetch });
+}
+
+const issuerOf = (team: string) => `https://${team}.cloudflareaccess.com`;
+
+// What an operator got in by, in a form that can be kept: whether it is good yet can be asked later. Holds no secret.
+
+export type Credential =
+  /** A secret, by its SHA-256 in base64url. */
+  | { sha256: string }
+  /** A session, by its ID. */
+  | { session: string }
+  /** An assertion of Cloudflare Access. */
+  | { untilMs: number };
+
+type SecretHashes = Pick<Environment, "ADMIN_SECRET_SHA256" | "VIEW_SECRET_SHA256">;
+
+/** Whom is asked about credentials: typically the registry. */
+interface CredentialKeepers {
+  operatorWith: (sha256: string) => Promise<{ role: string } | null>;
+  sessionWith: (id: string) => Promise<object | null>;
+}
+
+/** Of a request that has been let in. */
+export async function credentialOf(secret: string | null, assertion: string): Promise<Credential> {
+  if (secret !== null) return { sha256: await digestOf(secret) };
+  const payload = base64url.decode(assertion.split(".")[1] ?? "");
+  const { exp = 0 } = JSON.parse(new TextDecoder().decode(payload)) as { exp?: number };
+  return { untilMs: 1000 * exp };
+}
+
+/** Would it let its operator look now? */
+export async function isGood(
+  credential: Credential,
+  env: Pick<Environment, "ACCESS_TEAM" | "ACCESS_AUD"> & SecretHashes,
+  nowMs: number,
+  { operatorWith, sessionWith }: CredentialKeepers,
+): Promise<boolean> {
+  if ("untilMs" in credential)
+    return Boolean(env.ACCESS_TEAM && env.ACCESS_AUD) && nowMs < credential.untilMs;
+  if ("session" in credential) return (await sessionWith(credential.session)) !== null;
+  const { sha256 } = credential;
+  if (configuredRole(sha256, env) !== null) return true;
+  return ((await operatorWith(sha256))?.role ?? "metrics") !== "metrics";
+}
+
+/** The role of the configured secret with this SHA-256, in base64url; null: it is none of them. */
+export function configuredRole(sha256: string, env: SecretHashes): "admin" | "view" | null {
+  const isAmong = (configured: string | undefined) =>
+    hashesOf(configured).some((hash) => base64url.encode(hash) === sha256);
+  if (isAmong(env.ADMIN_SECRET_SHA256)) return "admin";
+  return isAmong(env.VIEW_SECRET_SHA256) ? "view" : null;
 }

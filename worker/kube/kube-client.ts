@@ -11,7 +11,7 @@ import type { Event, Lease, Node, NodeList, Status } from "../../shared/kubernet
 import { failure, success } from "../../shared/result.ts";
 import { withDeadline } from "./deadline.ts";
 import { notTheApiservers, retryAfterMsOf } from "./not-the-apiserver.ts";
-import type { ServiceAccount } from "./token-life.ts";
+import type { ServiceAccount } from "./token.ts";
 import { pause, type Timer } from "../clock.ts";
 
 export interface KubeConnection {

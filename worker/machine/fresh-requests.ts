@@ -3,7 +3,7 @@
 import { type TokenBucket, tryAccept } from "../../shared/events/token-bucket.ts";
 import { failure } from "../../shared/result.ts";
 import { currentMs } from "../clock.ts";
-import { randomNonce } from "../identity/nonce.ts";
+import { randomNonce } from "../identity/mac-keys.ts";
 import type { MachineAnswer } from "./answers.ts";
 
 interface RequestLimit {

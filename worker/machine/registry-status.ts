@@ -5,7 +5,7 @@ import { type Result, success } from "../../shared/result.ts";
 import { currentMs } from "../clock.ts";
 import { type Environment, origins, registry } from "../env.ts";
 import { importPublicKey, type MachineAction } from "../identity/jwt.ts";
-import { newKid } from "../identity/kid.ts";
+import { newKid } from "../identity/issued.ts";
 import { parseMacKeys } from "../identity/mac-keys.ts";
 import { inTime } from "../kube/deadline.ts";
 import { logFailure } from "../log.ts";

@@ -10,7 +10,7 @@ import { NOT_WATCHED, type WatchStatus } from "../cluster/node-watch.ts";
 import { clusterObject, type Environment, isNodeWatchOn, machineRequests, nodeMarks } from "../env.ts";
 import { heldToken, kubeConnector } from "../kube/connect.ts";
 import { withDeadline } from "../kube/deadline.ts";
-import type { HeldToken } from "../kube/held-token.ts";
+import type { HeldToken } from "../kube/token.ts";
 import type { KubeClient, RequestKind } from "../kube/kube-client.ts";
 import { logFailure, machineLog } from "../log.ts";
 import { type Allowance, allowanceAt } from "../storage/allowance.ts";

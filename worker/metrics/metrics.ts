@@ -1,7 +1,7 @@
 // Every metric of GET /metrics, once: name, type, meaning, labels. A table of docs/metrics.md is made from it. Types and a
 // table alone.
 
-export type MetricType = "gauge" | "counter" | "histogram" | "info";
+type MetricType = "gauge" | "counter" | "histogram" | "info";
 
 /** In the order of the answer. A histogram has the label `le` as well. */
 export const METRICS = {
@@ -94,7 +94,7 @@ export const METRICS = {
 export type MetricName = keyof typeof METRICS;
 
 /** Of a histogram, by the buckets of DURATION_BUCKETS and one more, not cumulated. */
-export interface Distribution {
+interface Distribution {
   counts: number[];
   sum: number;
 }
@@ -111,3 +111,134 @@ export type Measured = { [name in MetricName]?: Sample[] | string };
 
 /** Upper bounds in seconds: from an apiserver nearby to the deadlines of what is asked. */
 export const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20] as const;
+
+// Metrics as text: OpenMetrics 1.0, or Prometheus' own format 0.0.4. Asks nobody: what was measured is an argument.
+
+export const CONTENT_TYPES = {
+  openMetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8",
+  plain: "text/plain; version=0.0.4; charset=utf-8",
+} as const;
+type Format = keyof typeof CONTENT_TYPES;
+
+/** OpenMetrics, unless whoever asks takes plain text alone. */
+export function formatFor(accept = ""): Format {
+  return /\btext\/(plain|\*)/.test(accept) && !accept.includes("openmetrics") ? "plain" : "openMetrics";
+}
+
+/** A metric that is absent from all of them has no line. */
+export function exposition(sources: readonly Measured[], format: Format): string {
+  const isOpen = format === "openMetrics";
+  const parts = Object.entries(METRICS).flatMap(([name, [type, help]]) => {
+    const found = sources.flatMap((source) => {
+      const samples = source[name as MetricName];
+      return samples === undefined ? [] : [samples];
+    });
+    if (found.length === 0) return [];
+    const family = isOpen ? name.replace(SUFFIXES, "") : name;
+    const shownType = isOpen || type !== "info" ? type : "gauge";
+    const lines = found.flatMap((samples) =>
+      typeof samples === "string" ? samples : samples.map((each) => linesOf(name, family, each, isOpen)),
+    );
+    return [`# TYPE ${family} ${shownType}\n# HELP ${family} ${help}\n`, ...lines];
+  });
+  return `${parts.join("")}${isOpen ? "# EOF\n" : ""}`;
+}
+
+/** What OpenMetrics has in the names of samples, and not in that of their family. */
+const SUFFIXES = /_(total|info)$/;
+
+function linesOf(name: string, family: string, { labels, value, sinceMs }: Sample, isOpen: boolean): string {
+  const created = isOpen && sinceMs !== undefined ? line(`${family}_created`, labels, sinceMs / 1000) : "";
+  const lines = typeof value === "number" ? line(name, labels, value) : bucketLines(name, labels, value);
+  return lines + created;
+}
+
+function bucketLines(name: string, labels: Sample["labels"], { counts, sum }: Distribution): string {
+  let total = 0;
+  const lines = counts.map((count, index) => {
+    total += count;
+    const bound = DURATION_BUCKETS[index];
+    const le = bound === undefined ? "+Inf" : Number.isInteger(bound) ? `${bound}.0` : String(bound);
+    return line(`${name}_bucket`, { ...labels, le }, total);
+  });
+  return [...lines, line(`${name}_sum`, labels, sum), line(`${name}_count`, labels, total)].join("");
+}
+
+function line(name: string, labels: Sample["labels"], value: number): string {
+  const pairs = Object.entries(labels).map(([key, text]) => `${key}="${escaped(text)}"`);
+  return `${name}${pairs.length > 0 ? `{${pairs.join(",")}}` : ""} ${value}\n`;
+}
+
+const escaped = (text: string) =>
+  text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+
+// How long requests to the apiserver took, by verb and code, since this object is in memory: a row for each would cost
+// more than it tells.
+
+/** Requests as KubeConnection makes them. */
+type Ask = (url: string, init: RequestInit) => Promise<Response>;
+
+interface Taken {
+  counts: number[];
+  sum: number;
+  sinceMs: number;
+}
+
+export class Durations {
+  readonly #nowMs: () => number;
+  /** By verb and code. */
+  readonly #taken = new Map<string, Taken>();
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  /** The same function, whose requests are counted when they are answered. */
+  timed(ask: Ask): Ask {
+    return async (url, init) => {
+      const startedMs = this.#nowMs();
+      const note = (code: string) => {
+        this.note(verbOf(url, init), code, startedMs);
+      };
+      try {
+        const response = await ask(url, init);
+        note(String(response.status));
+        return response;
+      } catch (error) {
+        note("none");
+        throw error;
+      }
+    };
+  }
+
+  samples(): Sample[] {
+    return [...this.#taken].map(([key, { counts, sum, sinceMs }]) => {
+      const [verb = "", code = ""] = key.split(" ");
+      return { labels: { verb, code }, value: { counts: [...counts], sum }, sinceMs };
+    });
+  }
+
+  /** A request that began then is answered; `code` is `none` where it is not. */
+  note(verb: string, code: string, startedMs: number): void {
+    const nowMs = this.#nowMs();
+    const key = `${verb} ${code}`;
+    const taken = this.#taken.get(key) ?? this.#begin(key, nowMs);
+    // A clock that was put back.
+    const seconds = Math.max(0, nowMs - startedMs) / 1000;
+    const index = DURATION_BUCKETS.findIndex((bound) => seconds <= bound);
+    const at = index === -1 ? DURATION_BUCKETS.length : index;
+    taken.counts[at] = (taken.counts[at] ?? 0) + 1;
+    taken.sum += seconds;
+  }
+
+  #begin(key: string, sinceMs: number): Taken {
+    const taken = { counts: [...DURATION_BUCKETS, 0].map(() => 0), sum: 0, sinceMs };
+    this.#taken.set(key, taken);
+    return taken;
+  }
+}
+
+/** A watch is asked for with GET, and is no reading of one object. */
+function verbOf(url: string, { method = "GET" }: RequestInit): string {
+  return new URL(url).searchParams.has("watch") ? "WATCH" : method;
+}

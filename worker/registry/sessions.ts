@@ -3,7 +3,7 @@
 import { SESSION_LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import type { Environment } from "../env.ts";
-import { configuredRole } from "../identity/credential.ts";
+import { configuredRole } from "../identity/operator.ts";
 import { shortened } from "../storage/shortened.ts";
 import { audit } from "./audit.ts";
 import { countToday } from "./count-today.ts";

@@ -1,5 +1,8 @@
 // Brings an object's SQLite up to date, and finds out that it is of a later version of the Worker. Its own tables have the
 // migrations that have run; it depends on no other table. How many those are is the version of the state.
+import { DurableObject } from "cloudflare:workers";
+import { currentMs } from "../clock.ts";
+import type { Environment } from "../env.ts";
 
 /**
  * SQL, which is never changed: objects that exist have run it. By itself, no Worker that does not have it goes on with the
@@ -81,4 +84,54 @@ function isUsable(sql: SqlStorage, stored: number, known: number): boolean {
   if (!made) return false;
   const usable = "SELECT COUNT(*) AS count FROM usable_migrations WHERE id >= ?1 AND usable_from <= ?1";
   return sql.exec<{ count: number }>(usable, known).one().count === stored - known;
+}
+
+// What every Durable Object of the Worker is: one whose stored state has a version.
+
+export abstract class StoredObject extends DurableObject<Environment> {
+  /** For GET /readyz: of what it has stored; null: nothing yet. */
+  stateVersion(): number | null {
+    return stateVersion(this.ctx.storage.sql);
+  }
+}
+
+// What stands in for an object whose state is of a later version of the Worker: it refuses every call, writes nothing of its
+// own, and keeps the alarm, so that the later version goes on where it stopped.
+
+/** An alarm that fails is dropped after some tries; this one rings again, as late as a machine's silence may be noticed. */
+const AGAIN_MS = 60_000;
+/** RFC 6455's 1012, Service Restart: machines report by HTTP then, and pages ask again. */
+const RESTART = 1012;
+
+type ObjectClass = new (ctx: DurableObjectState, env: Environment) => StoredObject;
+
+/** The same class: where its constructor throws a NewerStateError, something else stands in. */
+export function refusingNewer<Class extends ObjectClass>(of: Class): Class {
+  return new Proxy(of, {
+    construct(target, args: ConstructorParameters<ObjectClass>, newTarget) {
+      try {
+        return Reflect.construct(target, args, newTarget) as InstanceType<Class>;
+      } catch (error) {
+        if (error instanceof NewerStateError) return standIn(of, args[0].storage, error);
+        throw error;
+      }
+    },
+  });
+}
+
+function standIn(of: ObjectClass, storage: DurableObjectStorage, error: NewerStateError): object {
+  const methods: Record<string, unknown> = {};
+  const refuse = () => {
+    throw error;
+  };
+  for (const { prototype } of [StoredObject, of])
+    for (const name of Object.getOwnPropertyNames(prototype)) methods[name] = refuse;
+  Object.assign(methods, {
+    alarm: () => storage.setAlarm(currentMs() + AGAIN_MS),
+    webSocketMessage: (socket: WebSocket) => socket.close(RESTART),
+    webSocketClose: () => undefined,
+    webSocketError: () => undefined,
+  });
+  // Callers reach what a prototype has, and nothing that an object has of its own.
+  return Object.create(Object.setPrototypeOf(methods, DurableObject.prototype) as object) as object;
 }

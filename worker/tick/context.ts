@@ -8,7 +8,7 @@ import type { Report } from "../../shared/protocol/report.ts";
 import type { WrittenParts } from "../../shared/node/parts.ts";
 import type { NodeMarks } from "../../shared/node/own-labels.ts";
 import type { Environment, RegisterAgain } from "../env.ts";
-import type { TokenSource } from "../kube/held-token.ts";
+import type { TokenSource } from "../kube/token.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import type { BackOff, RequestBudget, StatusBudget } from "./budgets.ts";
 import type { MachineLog } from "../log.ts";

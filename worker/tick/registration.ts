@@ -53,7 +53,7 @@ import {
 import type { TickContext } from "./context.ts";
 import { isReady, phaseOf, recordPhase, refusalMessage } from "./phase.ts";
 import { type Result, success } from "../../shared/result.ts";
-import type { LogMessage } from "../log-table.ts";
+import type { LogMessage } from "../log.ts";
 
 interface RegisterOutcome {
   phase: Phase;

@@ -3,9 +3,8 @@
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { fieldsOf, textOf } from "../../../infra/local/apiserver/object.ts";
 import { type KeptChain, TokenChain } from "../../../worker/cluster/token-chain.ts";
-import { HeldToken } from "../../../worker/kube/held-token.ts";
+import { HeldToken, renewFromMs, tokenLife } from "../../../worker/kube/token.ts";
 import { kubeClient } from "../../../worker/kube/kube-client.ts";
-import { renewFromMs, tokenLife } from "../../../worker/kube/token-life.ts";
 import { create, sendUntil } from "../local/apiserver/contract/accounts.ts";
 import { send, type TestServer } from "../local/apiserver/test-server.ts";
 

@@ -4,7 +4,7 @@ import { reporter } from "../../../node-shim/worker-link/reporter.ts";
 import { type TransportRequest } from "../../../node-shim/worker-link/exchange.ts";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import type { ReportAnswer } from "../../../shared/protocol/answers.ts";
-import { issueKid } from "../../../worker/identity/kid.ts";
+import { issueKid } from "../../../worker/identity/issued.ts";
 import { parseMacKeys } from "../../../worker/identity/mac-keys.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { budgetOf } from "./budgets.ts";

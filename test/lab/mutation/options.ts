@@ -34,7 +34,7 @@ run while a module is loaded, and those of test/lab/mutation/table.ts, which nob
 Exit codes: 0 when the score is good enough; 1 when it is not, a test fails without any mutant, or the table names a
 mutant that is no more; 2 for a wrong command line.
 
-  npm run mutation -- --folder worker/identity/kid.ts    one file, in a few minutes
+  npm run mutation -- --folder worker/identity/issued.ts    one file, in a few minutes
   npm run mutation -- --sample 400 --seed 7              another sample of all
 `;
 

@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ClusterObject } from "../../../worker/cluster/cluster-object.ts";
 import type { Environment } from "../../../worker/env.ts";
-import { tokenChainId } from "../../../worker/kube/token-chain-id.ts";
+import { tokenChainId } from "../../../worker/kube/connect.ts";
 import { tokenOf } from "../support/account-tokens.ts";
 import { eventually, passing, setClock, shift } from "../support/clock.ts";
 

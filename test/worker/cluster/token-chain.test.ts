@@ -3,7 +3,7 @@ import { describe, expect, it, test } from "vitest";
 import type { Event } from "../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../shared/result.ts";
 import { type KeptChain, TokenChain } from "../../../worker/cluster/token-chain.ts";
-import { tokenLife } from "../../../worker/kube/token-life.ts";
+import { tokenLife } from "../../../worker/kube/token.ts";
 import { jwtOf, tokenOf } from "../support/account-tokens.ts";
 
 const MINUTE_MS = 60_000;

@@ -1,7 +1,6 @@
 // What a gateway says in GET /metrics.
 import { expect, it } from "vitest";
-import type { Sample } from "../../../worker/metrics/metrics.ts";
-import { Durations } from "../../../worker/metrics/durations.ts";
+import { Durations, type Sample } from "../../../worker/metrics/metrics.ts";
 import { withKnownLabels } from "../support/metric-labels.ts";
 import { GATEWAY, INTERVAL_MS, inGateway, START_MS } from "../support/made-up-gateway.ts";
 

@@ -9,7 +9,7 @@ import { GATEWAY_LIMITS, LIMITS } from "../../../shared/protocol/limits.ts";
 import type { Problem, ReportAnswer } from "../../../shared/protocol/answers.ts";
 import { success } from "../../../shared/result.ts";
 import type { Environment } from "../../../worker/env.ts";
-import { isConnectTicket } from "../../../worker/identity/connect-ticket.ts";
+import { isConnectTicket } from "../../../worker/identity/issued.ts";
 import { parseMacKeys } from "../../../worker/identity/mac-keys.ts";
 import worker from "../../../worker/index.ts";
 import { KEY_REVOKED, type MachineAnswer, type ReportReply } from "../../../worker/machine/answers.ts";

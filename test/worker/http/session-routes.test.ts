@@ -21,7 +21,7 @@ import {
 import { type Environment, fleetIndex, registry } from "../../../worker/env.ts";
 import { FEED_CHECK_MS } from "../../../worker/fleet/feeds.ts";
 import { OPERATOR_KEPT_MS } from "../../../worker/http/operator-access.ts";
-import { sessionId } from "../../../worker/identity/session-token.ts";
+import { sessionId } from "../../../worker/identity/issued.ts";
 import worker from "../../../worker/index.ts";
 import { ADMIN_SECRET, METRICS_SECRET, ORIGIN, VIEW_SECRET } from "../support/constants.ts";
 import { tellingOf } from "../support/made-up-fleet.ts";

@@ -1,7 +1,7 @@
 // What is stored of a token is of no use without the secret.
 import { expect, it, test } from "vitest";
 import { sealer } from "../../../worker/storage/sealed-text.ts";
-import { tokenChainId } from "../../../worker/kube/token-chain-id.ts";
+import { tokenChainId } from "../../../worker/kube/connect.ts";
 
 const ORIGIN = { KUBE_TOKEN: "a secret", KUBE_URL: "https://kube.test", DEPLOYMENT: "rollcall" };
 

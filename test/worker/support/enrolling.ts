@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import type { MachineKey } from "../../../node-shim/identity/machine-key.ts";
 import { type EnrolmentToSign, signEnrolment } from "../../../node-shim/worker-link/sign.ts";
-import { newChallenge } from "../../../worker/identity/challenge.ts";
+import { newChallenge } from "../../../worker/identity/issued.ts";
 import { parseMacKeys } from "../../../worker/identity/mac-keys.ts";
 import { ORIGIN } from "./constants.ts";
 

@@ -11,7 +11,7 @@ import {
   startSession,
 } from "../../../../node-shim/worker-link/session.ts";
 import { sha256Base64url, signConnect, signReport } from "../../../../node-shim/worker-link/sign.ts";
-import { connectTicket } from "../../../../worker/identity/connect-ticket.ts";
+import { connectTicket } from "../../../../worker/identity/issued.ts";
 import { parseMacKeys } from "../../../../worker/identity/mac-keys.ts";
 import { machineFacts, machineVitals } from "../../bench/machine.ts";
 import { MAC_KEYS, ORIGIN } from "../agreed.ts";

@@ -4,9 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { exposition } from "../../../../worker/metrics/exposition.ts";
 import {
   DURATION_BUCKETS,
+  exposition,
   type Measured,
   type MetricName,
   METRICS,

@@ -1,7 +1,7 @@
 // Which token of a chain is used, and when the next one is asked for.
 import { describe, expect, it, test } from "vitest";
 import { newestGood, nextAttemptMs } from "../../../../worker/cluster/token-chain.ts";
-import { tokenLife } from "../../../../worker/kube/token-life.ts";
+import { tokenLife } from "../../../../worker/kube/token.ts";
 import { tokenOf } from "../../support/account-tokens.ts";
 
 const MINUTE_MS = 60_000;

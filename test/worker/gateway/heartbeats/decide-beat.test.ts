@@ -1,13 +1,9 @@
 // What becomes of a heartbeat, by situation.
 import { describe, expect, it, test } from "vitest";
 import type { HeartbeatFrame } from "../../../../shared/protocol/frames.ts";
-import {
-  type BeatSession,
-  type BeatSituation,
-  decideBeat,
-  LEAST_RENEWAL_MS,
-} from "../../../../worker/gateway/heartbeats.ts";
+import { type BeatSituation, decideBeat, LEAST_RENEWAL_MS } from "../../../../worker/gateway/heartbeats.ts";
 import { type HeldOrder, holdOrder } from "../../../../worker/gateway/lease.ts";
+import type { BeatSession } from "../../../../worker/gateway/sockets.ts";
 import { LEASE_MS, orderOf, QUIET_FROM, START_MS, VITALS } from "../../support/made-up-gateway.ts";
 
 const NOW = START_MS + 10_000;

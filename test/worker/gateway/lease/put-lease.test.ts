@@ -4,8 +4,8 @@ import { describe, expect, it, test } from "vitest";
 import type { Environment } from "../../../../worker/env.ts";
 import { type LeasePut, leasePutter } from "../../../../worker/gateway/lease.ts";
 import { after } from "../../../../worker/clock.ts";
-import { HeldToken } from "../../../../worker/kube/held-token.ts";
-import { Durations } from "../../../../worker/metrics/durations.ts";
+import { HeldToken } from "../../../../worker/kube/token.ts";
+import { Durations } from "../../../../worker/metrics/metrics.ts";
 import { tokenOf } from "../../support/account-tokens.ts";
 import { leaseOf } from "../../support/made-up-gateway.ts";
 

@@ -1,7 +1,7 @@
 // The cluster token in the memory of a machine's object: which one it is, and when somebody is asked for another.
 import { describe, expect, it } from "vitest";
-import { HeldToken } from "../../../worker/kube/held-token.ts";
-import { tokenOf } from "../support/account-tokens.ts";
+import { HeldToken } from "../../../../worker/kube/token.ts";
+import { tokenOf } from "../../support/account-tokens.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

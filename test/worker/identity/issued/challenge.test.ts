@@ -1,8 +1,7 @@
 // Whose challenge is good, and for how long.
 import { describe, expect, it } from "vitest";
-import { challengeTime, newChallenge } from "../../../worker/identity/challenge.ts";
-import { issueKid } from "../../../worker/identity/kid.ts";
-import { macOf, parseMacKeys } from "../../../worker/identity/mac-keys.ts";
+import { challengeTime, issueKid, newChallenge } from "../../../../worker/identity/issued.ts";
+import { macOf, parseMacKeys } from "../../../../worker/identity/mac-keys.ts";
 
 const secret = (fill: number) => Buffer.alloc(32, fill).toString("base64url");
 const keys = (configured: string) => parseMacKeys(configured);

@@ -1,7 +1,7 @@
 // A kid: which one this Worker has issued, for whom, and with which of its keys.
 import { describe, expect, it } from "vitest";
-import { isIssuedKid, newKid } from "../../../worker/identity/kid.ts";
-import { macOf, parseMacKeys, signingKey } from "../../../worker/identity/mac-keys.ts";
+import { isIssuedKid, newKid } from "../../../../worker/identity/issued.ts";
+import { macOf, parseMacKeys, signingKey } from "../../../../worker/identity/mac-keys.ts";
 
 const secret = (letter: string) => `${letter.repeat(43)}A`.slice(0, 43);
 const NEW = `2:${secret("B")}`;

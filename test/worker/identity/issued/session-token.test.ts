@@ -1,14 +1,14 @@
 // Whose session tokens are taken, and for how long.
 import { describe, expect, it } from "vitest";
-import { newChallenge } from "../../../worker/identity/challenge.ts";
-import { issueKid } from "../../../worker/identity/kid.ts";
-import { macOf, parseMacKeys } from "../../../worker/identity/mac-keys.ts";
 import {
+  issueKid,
+  newChallenge,
   newSessionNonce,
   newSessionToken,
   readSessionToken,
   sessionId,
-} from "../../../worker/identity/session-token.ts";
+} from "../../../../worker/identity/issued.ts";
+import { macOf, parseMacKeys } from "../../../../worker/identity/mac-keys.ts";
 
 const secret = (fill: number) => Buffer.alloc(32, fill).toString("base64url");
 const OURS = parseMacKeys(`1:${secret(1)}`);

@@ -1,7 +1,7 @@
 // What a token says of itself, and when it is to be renewed.
 import { describe, expect, it } from "vitest";
-import { renewFromMs, tokenClaims, tokenLife } from "../../../worker/kube/token-life.ts";
-import { jwtOf } from "../support/account-tokens.ts";
+import { renewFromMs, tokenClaims, tokenLife } from "../../../../worker/kube/token.ts";
+import { jwtOf } from "../../support/account-tokens.ts";
 
 const ROLLCALL = "system:serviceaccount:rollcall-system:rollcall";
 const account = { namespace: "rollcall-system", name: "rollcall" };

@@ -1,10 +1,14 @@
 // Whose connect ticket is good, where, and for how long.
 import { describe, expect, it } from "vitest";
-import { GATEWAY_LIMITS } from "../../../shared/protocol/limits.ts";
-import { newChallenge } from "../../../worker/identity/challenge.ts";
-import { type Connecting, connectTicket, isConnectTicket } from "../../../worker/identity/connect-ticket.ts";
-import { issueKid } from "../../../worker/identity/kid.ts";
-import { macOf, parseMacKeys } from "../../../worker/identity/mac-keys.ts";
+import { GATEWAY_LIMITS } from "../../../../shared/protocol/limits.ts";
+import {
+  type Connecting,
+  connectTicket,
+  isConnectTicket,
+  issueKid,
+  newChallenge,
+} from "../../../../worker/identity/issued.ts";
+import { macOf, parseMacKeys } from "../../../../worker/identity/mac-keys.ts";
 
 const secret = (fill: number) => Buffer.alloc(32, fill).toString("base64url");
 const OURS = parseMacKeys(`1:${secret(1)}`);

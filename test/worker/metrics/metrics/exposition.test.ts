@@ -1,7 +1,11 @@
 // Metrics as text: word by word, in both formats.
 import { describe, expect, it, test } from "vitest";
-import { exposition, formatFor } from "../../../worker/metrics/exposition.ts";
-import { DURATION_BUCKETS, type Measured } from "../../../worker/metrics/metrics.ts";
+import {
+  DURATION_BUCKETS,
+  exposition,
+  formatFor,
+  type Measured,
+} from "../../../../worker/metrics/metrics.ts";
 
 const MEASURED: Measured[] = [
   {

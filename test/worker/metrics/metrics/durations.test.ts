@@ -1,7 +1,6 @@
 // How long requests took: which are counted, and where.
 import { expect, it, test } from "vitest";
-import { Durations } from "../../../worker/metrics/durations.ts";
-import { DURATION_BUCKETS } from "../../../worker/metrics/metrics.ts";
+import { DURATION_BUCKETS, Durations } from "../../../../worker/metrics/metrics.ts";
 
 const NODES = "https://kube.test/api/v1/nodes";
 

@@ -3,9 +3,9 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { judgeState } from "../../../worker/http/state-check.ts";
-import { isNewerState } from "../../../worker/storage/migrations.ts";
-import { nodeTables } from "../../../worker/storage/tables.ts";
+import { judgeState } from "../../../../worker/http/state-check.ts";
+import { isNewerState } from "../../../../worker/storage/migrations.ts";
+import { nodeTables } from "../../../../worker/storage/tables.ts";
 
 /** As it is called here. */
 const NAME = "newer-state";

@@ -1,7 +1,7 @@
 // What is kept of a credential, and for how long it is good.
 import { base64url } from "jose";
 import { expect, it } from "vitest";
-import { type Credential, credentialOf, isGood } from "../../../worker/identity/credential.ts";
+import { type Credential, credentialOf, isGood } from "../../../worker/identity/operator.ts";
 import { digestOf } from "../../../worker/identity/jwt.ts";
 
 const [admin, view, named] = await Promise.all(["a", "v", "n"].map(digestOf));
