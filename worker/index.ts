@@ -10,21 +10,13 @@ import * as fleet from "./fleet/index-object.ts";
 import * as gateways from "./gateway/gateway-object.ts";
 import { administrationRoutes } from "./http/administration-routes.ts";
 import { backupRoutes } from "./http/backup-routes.ts";
-import { bulkRoutes } from "./http/bulk-routes.ts";
-import { refuseUnconfigured } from "./http/configured.ts";
+import { nodeRoutes } from "./http/node-routes.ts";
+import { type App, refuse, refuseMethod, refuseUnconfigured } from "./http/responses.ts";
 import { fleetRoutes } from "./http/fleet-routes.ts";
 import { feedRoutes } from "./http/feed-routes.ts";
-import { gatewayRoutes } from "./http/gateway-routes.ts";
-import { indexRoutes } from "./http/index-routes.ts";
-import { rolloutRoutes } from "./http/rollout-routes.ts";
 import { machineRoutes } from "./http/machine-routes.ts";
-import { metricsRoute } from "./http/metrics-route.ts";
-import { outageRoutes } from "./http/outage-routes.ts";
-import { operatorRoutes } from "./http/operator-routes.ts";
+import { healthRoutes } from "./http/health-routes.ts";
 import { receiverRoutes } from "./http/receiver-routes.ts";
-import { timelineRoute } from "./http/timeline-route.ts";
-import { readyRoute } from "./http/ready-route.ts";
-import { type App, refuse, refuseMethod } from "./http/responses.ts";
 import { sessionRoutes } from "./http/session-routes.ts";
 import { newIsolate } from "./isolate.ts";
 import * as machine from "./machine/node-object.ts";
@@ -33,7 +25,7 @@ import { scheduled } from "./scheduled.ts";
 import { isNewerState, refusingNewer } from "./storage/migrations.ts";
 import { logFailure } from "./log.ts";
 
-// Each as it is, unless what it has stored is of a later version.
+// Each class as it is, but that it refuses everything if its stored state is of a later version.
 const ClusterObject = refusingNewer(cluster.ClusterObject);
 type ClusterObject = cluster.ClusterObject;
 const IndexObject = refusingNewer(fleet.IndexObject);
@@ -82,22 +74,18 @@ const refuseNoName = createMiddleware<App, "/v1/nodes/:name/*">(async (c, next) 
 app.use("/v1/nodes/:name/*", refuseNoName);
 app.use("/v1/gateways/:gateway/nodes/:name", refuseNoName);
 
-app.route("/", machineRoutes);
-app.route("/", gatewayRoutes);
-app.route("/", operatorRoutes);
-app.route("/", timelineRoute);
-app.route("/", fleetRoutes);
-app.route("/", administrationRoutes);
-app.route("/", sessionRoutes);
-app.route("/", bulkRoutes);
-app.route("/", outageRoutes);
-app.route("/", feedRoutes);
-app.route("/", receiverRoutes);
-app.route("/", indexRoutes);
-app.route("/", rolloutRoutes);
-app.route("/", backupRoutes);
-app.route("/", readyRoute);
-app.route("/", metricsRoute);
+for (const routes of [
+  machineRoutes,
+  nodeRoutes,
+  fleetRoutes,
+  administrationRoutes,
+  sessionRoutes,
+  feedRoutes,
+  receiverRoutes,
+  backupRoutes,
+  healthRoutes,
+])
+  app.route("/", routes);
 
 // oxlint-disable-next-line import/no-default-export -- a Worker's entry is its module's default export
 export default Object.assign(app, { scheduled });

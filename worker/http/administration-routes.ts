@@ -1,5 +1,4 @@
-// The operators' routes about operators, revocations, settings and silent machines. GET needs the role view, everything
-// else admin.
+// The operators' routes about the deployment: join tokens, operators, waiting machines, logs, origins, settings.
 import { Hono } from "hono";
 import { DEFAULTS } from "../../shared/deployment/defaults.ts";
 import { settingsInForce } from "../../shared/deployment/settings-in-force.ts";
@@ -15,7 +14,28 @@ import {
   revocationsQuerySchema,
   silentNodesQuerySchema,
 } from "../../shared/protocol/administration-api.ts";
-import { fleetIndex, registry, removeSilentNodesDays } from "../env.ts";
+import { tokenRequestSchema } from "../../shared/protocol/join-tokens.ts";
+import type {
+  AuditAnswer,
+  ClusterHistoryAnswer,
+  ListedToken,
+  MintedToken,
+  OriginMachine,
+  OriginMachinesAnswer,
+  OriginsAnswer,
+  OriginUse,
+  PendingAnswer,
+  PendingMachine,
+  TokensAnswer,
+} from "../../shared/protocol/operator-answers.ts";
+import {
+  auditQuerySchema,
+  clusterHistoryQuerySchema,
+  originMachinesQuerySchema,
+} from "../../shared/protocol/operator-api.ts";
+import { wholeListSchema } from "../../shared/protocol/parameters.ts";
+import { clusterObject, fleetIndex, registry, removeSilentNodesDays } from "../env.ts";
+import { entryList, pagedList, type PageOfEntries, wholeList } from "./lists.ts";
 import { operator } from "./operator-access.ts";
 import { noQuery, queryOf } from "./queries.ts";
 import { type App, invalidBody, json, refuse } from "./responses.ts";
@@ -67,4 +87,93 @@ administrationRoutes.get("/v1/silent-nodes", operator, async (c) => {
     })),
     removedAfterDays: removeSilentNodesDays(c.env),
   } satisfies SilentNodesAnswer);
+});
+
+const TOKEN_COLUMNS = [
+  "id",
+  "names",
+  "rejoin",
+  "uses",
+  "used",
+  "reserved",
+  "state",
+  "createdAt",
+  "createdBy",
+  "expiresAt",
+  "revokedAt",
+] as const;
+const PENDING_COLUMNS = [
+  "name",
+  "thumbprint",
+  "token",
+  "machineID",
+  "systemUUID",
+  "address",
+  "askedAt",
+] as const;
+const ORIGIN_COLUMNS = ["origin", "isConfigured", "lastUsedAt", "machines"] as const;
+
+administrationRoutes.post("/v1/tokens", operator, noQuery, async (c) => {
+  const request = tokenRequestSchema.safeParse(await json(c.req.raw));
+  if (!request.success) return invalidBody(request.error);
+  return c.json(
+    (await registry(c.env).mintToken(request.data, c.var.operator.who)) satisfies MintedToken,
+    201,
+  );
+});
+
+administrationRoutes.get("/v1/tokens", operator, async (c) => {
+  const query = queryOf(c, wholeListSchema);
+  if (query instanceof Response) return query;
+  const { tokens } = { tokens: await registry(c.env).listTokens() } satisfies TokensAnswer;
+  return wholeList<ListedToken>(c, query.format, "tokens", tokens, TOKEN_COLUMNS);
+});
+
+administrationRoutes.delete("/v1/tokens/:id", operator, noQuery, async (c) => {
+  const revoked = await registry(c.env).revokeToken(c.req.param("id"), c.var.operator.who);
+  return revoked.ok ? c.body(null, 204) : refuse("not-found");
+});
+
+administrationRoutes.get("/v1/pending", operator, async (c) => {
+  const query = queryOf(c, wholeListSchema);
+  if (query instanceof Response) return query;
+  const { pending } = { pending: await registry(c.env).listPending() } satisfies PendingAnswer;
+  return wholeList<PendingMachine>(c, query.format, "pending", pending, PENDING_COLUMNS);
+});
+
+administrationRoutes.get("/v1/audit", operator, async (c) => {
+  const query = queryOf(c, auditQuerySchema);
+  if (query instanceof Response) return query;
+  const read = (page: PageOfEntries) => registry(c.env).audit({ ...query, ...page });
+  return entryList<AuditAnswer["entries"][number]>(
+    c,
+    query,
+    ["id", "at", "who", "what", "target", "detail"],
+    read,
+  );
+});
+
+administrationRoutes.get("/v1/cluster/history", operator, async (c) => {
+  const query = queryOf(c, clusterHistoryQuerySchema);
+  if (query instanceof Response) return query;
+  const read = (page: PageOfEntries) => clusterObject(c.env).history(page);
+  return entryList<ClusterHistoryAnswer["entries"][number]>(c, query, ["id", "at", "text"], read);
+});
+
+administrationRoutes.get("/v1/origins", operator, async (c) => {
+  const query = queryOf(c, wholeListSchema);
+  if (query instanceof Response) return query;
+  const { origins } = { origins: await registry(c.env).listOrigins() } satisfies OriginsAnswer;
+  return wholeList<OriginUse>(c, query.format, "origins", origins, ORIGIN_COLUMNS);
+});
+
+administrationRoutes.get("/v1/origins/machines", operator, async (c) => {
+  const query = queryOf(c, originMachinesQuerySchema);
+  if (query instanceof Response) return query;
+  const columns = ["name", "lastUsedAt"] as const;
+  return pagedList<OriginMachine, string>(c, query, columns, async (limit, after = query.after) => {
+    const machines = await registry(c.env).listOriginMachines({ ...query, after, limit });
+    const body = { machines } satisfies OriginMachinesAnswer;
+    return { rows: machines, body, next: machines.length < limit ? null : (machines.at(-1)?.name ?? null) };
+  });
 });

@@ -1,5 +1,5 @@
-// The routes of a backup: reading one page by page, and importing it into a deployment without machines. For admins. Each
-// page has a MAC by KID_MAC_KEYS: what was changed since, or is of other keys, is refused.
+// The routes of a backup, for admins: export it page by page, and import it into a deployment without machines. Each page
+// has a MAC by KID_MAC_KEYS, so that a page of other keys, or one that was changed, is refused.
 import { base64url } from "jose";
 import { type Context, Hono } from "hono";
 import * as z from "zod/mini";
@@ -18,10 +18,9 @@ import { canonicalJson } from "../../shared/protocol/digest.ts";
 import { fleetIndex, origins, registry } from "../env.ts";
 import { isMacOf, type MacKey, macOf, randomNonce, signingKey } from "../identity/mac-keys.ts";
 import type { TablePage } from "../registry/backup-tables.ts";
-import { refuseUnconfigured } from "./configured.ts";
+import { type App, invalidBody, json, macKeysOf, refuse, refuseUnconfigured } from "./responses.ts";
 import { administrator, operator } from "./operator-access.ts";
 import { noQuery, queryOf } from "./queries.ts";
-import { type App, invalidBody, json, macKeysOf, refuse } from "./responses.ts";
 import { currentMs } from "../clock.ts";
 
 export const backupRoutes = new Hono<App>();

@@ -1,5 +1,5 @@
-// Counts failed attempts by address, and has an address above the limit wait, at little cost. A thousand machines may
-// share one address: requests that prove an identity are not counted, and only enrolments wait with the failed ones.
+// Counts failed attempts by address; an address above the limit has to wait. A thousand machines may share one address:
+// a request that proves an identity is not counted, and of good requests enrolments alone wait.
 import type { Context } from "hono";
 import { network, parseIp } from "../../shared/kubernetes/ip.ts";
 import type { Reason } from "../../shared/protocol/answers.ts";

@@ -1,5 +1,4 @@
-// The feed's routes: a WebSocket to the fleet index, and tickets for those who cannot send a header with one. Who may look
-// may have both: neither changes anything.
+// The feed's routes: a WebSocket to the fleet index, and tickets for clients that cannot send a header with one.
 import { type Context, Hono } from "hono";
 import { createMiddleware } from "hono/factory";
 import { FEED_PROTOCOL, TICKET_PROTOCOL } from "../../shared/protocol/feed-names.ts";

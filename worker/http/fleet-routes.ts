@@ -1,6 +1,8 @@
-// The operators' routes over the fleet index: all machines, one's summary, the history of all. None of them wakes a
-// machine's object.
+// The operators' routes that the fleet index answers: machines, history, outages, versions, rollout. They wake no machine's
+// object.
 import { type Context, Hono } from "hono";
+import { base64url } from "jose";
+import * as z from "zod/mini";
 import { MACHINE_FIELDS } from "../../shared/fleet/machine-fields.ts";
 import { FLEET_STATES, type FleetCounts } from "../../shared/fleet/state.ts";
 import type {
@@ -13,17 +15,33 @@ import {
   type MachinesQuery,
   machinesQuerySchema,
 } from "../../shared/protocol/fleet-api.ts";
+import type { IndexState } from "../../shared/protocol/index-answers.ts";
 import { PAGE_LIMITS } from "../../shared/protocol/limits.ts";
-import { VERSION } from "../../shared/version.ts";
+import {
+  type Outage,
+  type OutageAnswer,
+  outageIdSchema,
+  outageQuerySchema,
+  type OutagesAnswer,
+  outagesQuerySchema,
+} from "../../shared/protocol/outages.ts";
+import type { RolloutAnswer } from "../../shared/protocol/rollout-answers.ts";
+import { newRolloutSchema } from "../../shared/protocol/rollout-api.ts";
+import type { VersionsAnswer } from "../../shared/protocol/version-answers.ts";
 import type { Result } from "../../shared/result.ts";
+import { VERSION } from "../../shared/version.ts";
 import { type Environment, fleetIndex, registry } from "../env.ts";
-import type { FoundMachine, MachinePage, MachineSearchRequest } from "../fleet/machine-search.ts";
+import type {
+  FoundMachine,
+  MachinePage,
+  MachineSearchRequest,
+  SearchPosition,
+} from "../fleet/machine-search.ts";
 import { chosenFields, machineColumns, pendingRow, shownMachine } from "../fleet/shown-machine.ts";
-import { cursorOf, shortDigestOf, positionOf, seqKnown, tagOf } from "./cursors.ts";
-import { entryList, formatOf, inLines, type PageOfEntries, ROWS_AT_ONCE } from "./lists.ts";
+import { entryList, formatOf, inLines, pagedList, type PageOfEntries, ROWS_AT_ONCE } from "./lists.ts";
 import { operator } from "./operator-access.ts";
 import { noQuery, queryOf } from "./queries.ts";
-import { type App, refuse } from "./responses.ts";
+import { type App, invalidBody, json, refuse } from "./responses.ts";
 
 export const fleetRoutes = new Hono<App>();
 
@@ -116,3 +134,102 @@ fleetRoutes.get("/v1/history", operator, async (c) => {
     read,
   );
 });
+
+/** 96 bits of the SHA-256. */
+async function shortDigestOf(...texts: string[]): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(texts.join("\n")));
+  return base64url.encode(new Uint8Array(digest, 0, 12));
+}
+
+const cursorSchema = z.tuple([z.string(), z.union([z.string(), z.number()]), z.string()]);
+
+/** `digest`: of the query that it belongs to. */
+export function cursorOf({ key, id }: SearchPosition, digest: string): string {
+  return base64url.encode(JSON.stringify([digest, key, id]));
+}
+
+/** null: it is none, or of another query. */
+export function positionOf(cursor: string, digest: string): SearchPosition | null {
+  try {
+    const parsed = cursorSchema.safeParse(JSON.parse(new TextDecoder().decode(base64url.decode(cursor))));
+    if (!parsed.success) return null;
+    const [own, key, id] = parsed.data;
+    return own === digest ? { key, id } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Weak: an answer with the same meaning. `seq`: of the last change that is in it. */
+export const tagOf = (seq: number, digest: string) => `W/"${seq}-${digest}"`;
+
+/** The last change that is in an answer which the client has; null: it has none to this request. */
+export function seqKnown(ifNoneMatch: string | undefined, digest: string): number | null {
+  for (const [, seq, own] of (ifNoneMatch ?? "").matchAll(/"(\d{1,15})-([\w-]+)"/g))
+    if (own === digest) return Number(seq);
+  return null;
+}
+
+const OUTAGE_COLUMNS = [
+  "id",
+  "network",
+  "startedAt",
+  "endedAt",
+  "machines",
+  "silent",
+  "was",
+  "names",
+] as const;
+
+fleetRoutes.get("/v1/outages", operator, async (c) => {
+  const query = queryOf(c, outagesQuerySchema);
+  if (query instanceof Response) return query;
+  const { format: _, limit: __, ...wanted } = query;
+  return pagedList<Outage, string>(c, query, OUTAGE_COLUMNS, async (limit, before = wanted.before) => {
+    const body = (await fleetIndex(c.env).outages({ ...wanted, before, limit })) satisfies OutagesAnswer;
+    return { rows: body.outages, body, next: body.next };
+  });
+});
+
+fleetRoutes.get("/v1/outages/:id", operator, async (c) => {
+  const query = queryOf(c, outageQuerySchema);
+  if (query instanceof Response) return query;
+  const id = outageIdSchema.safeParse(c.req.param("id"));
+  const outage = id.success ? await fleetIndex(c.env).outage(id.data, query) : null;
+  return outage ? c.json(outage satisfies OutageAnswer) : refuse("not-found");
+});
+
+fleetRoutes.get("/v1/index", operator, noQuery, async (c) =>
+  c.json((await fleetIndex(c.env).state()) satisfies IndexState),
+);
+
+fleetRoutes.get("/v1/versions", operator, noQuery, async (c) =>
+  c.json((await fleetIndex(c.env).versions()) satisfies VersionsAnswer),
+);
+
+/** It can be repeated: a repair that is under way goes on. */
+fleetRoutes.post("/v1/index/repair", operator, noQuery, async (c) => {
+  const { who } = c.var.operator;
+  await registry(c.env).noteChange({ who, what: "index.repair", target: "index" });
+  return c.json((await fleetIndex(c.env).repair(who)) satisfies IndexState, 202);
+});
+
+fleetRoutes.get("/v1/rollout", operator, noQuery, async (c) =>
+  c.json({ rollout: await fleetIndex(c.env).rollout() } satisfies RolloutAnswer),
+);
+
+fleetRoutes.put("/v1/rollout", operator, noQuery, async (c) => {
+  const body = newRolloutSchema.safeParse(await json(c.req.raw));
+  if (!body.success) return invalidBody(body.error);
+  const rollout = await fleetIndex(c.env).putRollout(body.data, c.var.operator.who);
+  return c.json({ rollout } satisfies RolloutAnswer);
+});
+
+fleetRoutes.post("/v1/rollout/stop", operator, noQuery, async (c) => {
+  const rollout = await fleetIndex(c.env).stopRollout(c.var.operator.who);
+  return rollout ? c.json({ rollout } satisfies RolloutAnswer) : refuse("not-found");
+});
+
+fleetRoutes.delete("/v1/rollout", operator, noQuery, async (c) =>
+  (await fleetIndex(c.env).endRollout(c.var.operator.who)) ? c.body(null, 204) : refuse("not-found"),
+);

@@ -1,16 +1,14 @@
-// Who may use the operators' routes: GET needs the role view, everything else admin; the role metrics reads the metrics
-// alone.
+// Checks who may use an operators' route, and reads and sets the session's cookie.
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import type { Result } from "../../shared/result.ts";
-import { registry } from "../env.ts";
+import { currentMs } from "../clock.ts";
+import { origins, registry } from "../env.ts";
 import { type BadSession, type NoOperator, type Operator, operatorOf } from "../identity/operator.ts";
 import { readSessionToken, sessionId } from "../identity/issued.ts";
+import { logNote } from "../log.ts";
 import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
 import { type App, bearer, refuse } from "./responses.ts";
-import { sessionCookie } from "./session-cookie.ts";
-import { logNote } from "../log.ts";
-import { currentMs } from "../clock.ts";
 
 /** For so long an isolate takes a secret or a session for good without asking: a revoked one gets in no longer than that. */
 export const OPERATOR_KEPT_MS = 10_000;
@@ -130,3 +128,32 @@ async function keptFor(
 
 const NOBODY_MAY =
   "No operator gets in: set ADMIN_SECRET_SHA256 to the SHA-256 of the admin secret, in base64url (docs/deploy.md).";
+
+/** Browsers take it over https alone, for this host alone, and from no subdomain. */
+const SECURE_NAME = "__Host-rollcall";
+/** For a local cluster: some browsers take no Secure cookie over http, not even from loopback. */
+const PLAIN_NAME = "rollcall";
+
+/** The cookie's value; null: none was sent. */
+export function sessionCookie(c: Context<App>): string | null {
+  const start = `${nameFor(c)}=`;
+  const cookies = (c.req.header("cookie") ?? "").split(";").map((each) => each.trim());
+  return cookies.find((each) => each.startsWith(start))?.slice(start.length) ?? null;
+}
+
+export function setSessionCookie(c: Context<App>, value: string, maxAgeSeconds: number): void {
+  const name = nameFor(c);
+  const secure = name === SECURE_NAME ? "; Secure" : "";
+  const attributes = `Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict${secure}`;
+  c.header("set-cookie", `${name}=${value}; ${attributes}`);
+}
+
+export function clearSessionCookie(c: Context<App>): void {
+  setSessionCookie(c, "", 0);
+}
+
+/** A deployment whose origins are all https never sends its cookie over http, whatever a request came by. */
+function nameFor(c: Context<App>): string {
+  const isPlain = c.req.url.startsWith("http:") && origins(c.env).some((each) => each.startsWith("http:"));
+  return isPlain ? PLAIN_NAME : SECURE_NAME;
+}

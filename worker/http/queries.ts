@@ -1,4 +1,4 @@
-// Queries of requests: a parameter that is unknown, wrong or there twice is refused and named, and nothing is done.
+// Parses the query of a request. A parameter that is unknown, wrong or repeated is refused by its name.
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import * as z from "zod/mini";

@@ -1,4 +1,4 @@
-// The operators' routes of notifications: receivers, their letters, and mutes.
+// The operators' routes of notifications: receivers, their deliveries, and mutes.
 import { Hono } from "hono";
 import {
   newMuteSchema,

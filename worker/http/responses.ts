@@ -1,12 +1,12 @@
-// What the Worker's routes share: the application's type, refusals, bodies, bearer tokens and MAC keys. Decides nothing.
+// What all routes share: the application's type, refusals, bodies, bearer tokens and MAC keys.
 import type { Context } from "hono";
 import type { Problem } from "../../shared/protocol/answers.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
 import type { Environment } from "../env.ts";
+import type { Operator } from "../identity/operator.ts";
 import type { Isolate } from "../isolate.ts";
 import { FORGOTTEN, type MachineAnswer } from "../machine/answers.ts";
 import type { NodeObject } from "../machine/node-object.ts";
-import type { Operator } from "../identity/operator.ts";
 import { problem, problemOf } from "../problems.ts";
 
 export interface App {
@@ -69,4 +69,10 @@ export async function forget(node: DurableObjectStub<NodeObject>): Promise<void>
   } catch (error) {
     if (!(error instanceof Error && error.message.includes(FORGOTTEN))) throw error;
   }
+}
+
+/** null: machines can be served. */
+export function refuseUnconfigured(c: Context<App>): Response | null {
+  const { stopsMachines } = c.get("isolate").configuration(c.env);
+  return stopsMachines ? refuse("not-configured") : null;
 }

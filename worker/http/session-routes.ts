@@ -1,5 +1,5 @@
-// The routes by which operators sign in from a browser and out again, and see who has. A request with a session's cookie
-// is its operator's on every route of theirs (operator-access.ts).
+// Operators sign in from a browser and out again, and list sessions. operator-access.ts reads the session's cookie on every
+// other route.
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type {
@@ -21,16 +21,18 @@ import { shortened } from "../storage/shortened.ts";
 import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
 import {
   administrator,
+  clearSessionCookie,
   findOperator,
   operator,
   operatorWithSecret,
   refuseOperator,
   refuseRole,
+  sessionCookie,
+  setSessionCookie,
   viewer,
 } from "./operator-access.ts";
 import { noQuery } from "./queries.ts";
 import { type App, bearer, invalidBody, json, refuse } from "./responses.ts";
-import { clearSessionCookie, sessionCookie, setSessionCookie } from "./session-cookie.ts";
 
 export const sessionRoutes = new Hono<App>();
 

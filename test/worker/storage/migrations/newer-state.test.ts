@@ -3,7 +3,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { judgeState } from "../../../../worker/http/state-check.ts";
+import { judgeState } from "../../../../worker/http/health-routes.ts";
 import { isNewerState } from "../../../../worker/storage/migrations.ts";
 import { nodeTables } from "../../../../worker/storage/tables.ts";
 

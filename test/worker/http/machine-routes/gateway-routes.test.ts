@@ -2,21 +2,21 @@
 import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
-import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
-import type { Problem } from "../../../shared/protocol/answers.ts";
-import { type Environment, registry } from "../../../worker/env.ts";
-import { GATEWAY_OPENING } from "../../../worker/gateway/gateway-object.ts";
-import worker from "../../../worker/index.ts";
-import { findPin } from "../../../worker/registry/pins.ts";
+import { makeMachineKey } from "../../../../node-shim/identity/machine-key.ts";
+import type { Problem } from "../../../../shared/protocol/answers.ts";
+import { type Environment, registry } from "../../../../worker/env.ts";
+import { GATEWAY_OPENING } from "../../../../worker/gateway/gateway-object.ts";
+import worker from "../../../../worker/index.ts";
+import { findPin } from "../../../../worker/registry/pins.ts";
 import {
   type ConnectingMachine,
   connecting,
   type ConnectingWish,
   kidOf,
   SESSION,
-} from "../support/connecting.ts";
-import { ORIGIN } from "../support/constants.ts";
-import { enrolled, facts, HEALTHY, shimOf } from "../support/machine.ts";
+} from "../../support/connecting.ts";
+import { ORIGIN } from "../../support/constants.ts";
+import { enrolled, facts, HEALTHY, shimOf } from "../../support/machine.ts";
 
 const NAME = "gateways-edge-1";
 const key = await makeMachineKey();

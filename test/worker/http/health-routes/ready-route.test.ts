@@ -3,15 +3,15 @@ import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { SignJWT } from "jose";
 import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest";
-import type { WatchState } from "../../../shared/deployment/watch.ts";
-import type { ReadinessAnswer } from "../../../shared/protocol/operator-answers.ts";
-import { registry } from "../../../worker/env.ts";
-import { checkClock } from "../../../worker/http/ready-route.ts";
-import worker from "../../../worker/index.ts";
-import { PROBED_NODE } from "../../../worker/kube/probe.ts";
-import { ADMIN_SECRET, ORIGIN, VIEW_SECRET } from "../support/constants.ts";
-import type { Fault } from "../support/fault.ts";
-import { requestsAbout, setFault } from "../support/machine.ts";
+import type { WatchState } from "../../../../shared/deployment/watch.ts";
+import type { ReadinessAnswer } from "../../../../shared/protocol/operator-answers.ts";
+import { registry } from "../../../../worker/env.ts";
+import { checkClock } from "../../../../worker/http/health-routes.ts";
+import worker from "../../../../worker/index.ts";
+import { PROBED_NODE } from "../../../../worker/kube/probe.ts";
+import { ADMIN_SECRET, ORIGIN, VIEW_SECRET } from "../../support/constants.ts";
+import type { Fault } from "../../support/fault.ts";
+import { requestsAbout, setFault } from "../../support/machine.ts";
 
 const context = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
 

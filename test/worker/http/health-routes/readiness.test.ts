@@ -1,8 +1,8 @@
 // What GET /readyz makes of what was found: the worst state, the age of each check, and lines to read.
 import { describe, expect, it, test } from "vitest";
-import type { CheckResult } from "../../../shared/deployment/check-result.ts";
-import { VERSION } from "../../../shared/version.ts";
-import { type Looked, readiness, readinessText } from "../../../worker/http/readiness.ts";
+import type { CheckResult } from "../../../../shared/deployment/check-result.ts";
+import { VERSION } from "../../../../shared/version.ts";
+import { type Looked, readiness, readinessText } from "../../../../worker/http/health-routes.ts";
 
 const NOW = Date.parse("2026-03-01T00:00:00Z");
 const at = (ms: number) => new Date(ms).toISOString();

@@ -1,11 +1,11 @@
 // GET /metrics: who may ask, what is answered, and what when one of its sources does not answer.
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it, test } from "vitest";
-import worker from "../../../worker/index.ts";
-import { METRICS } from "../../../worker/metrics/metrics.ts";
-import { ADMIN_SECRET, METRICS_SECRET, ORIGIN, VIEW_SECRET } from "../support/constants.ts";
-import { machineName, tellingOf } from "../support/made-up-fleet.ts";
-import { expectKnownLabels } from "../support/metric-labels.ts";
+import worker from "../../../../worker/index.ts";
+import { METRICS } from "../../../../worker/metrics/metrics.ts";
+import { ADMIN_SECRET, METRICS_SECRET, ORIGIN, VIEW_SECRET } from "../../support/constants.ts";
+import { machineName, tellingOf } from "../../support/made-up-fleet.ts";
+import { expectKnownLabels } from "../../support/metric-labels.ts";
 
 /** An index and a registry of its own: other tests' machines are in the deployment's. */
 const index = env.INDEX.getByName("metrics-route");

@@ -3,22 +3,22 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { base64url, exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../../../node-shim/identity/machine-key.ts";
 import type {
   AuditEntry,
   ClusterHistoryAnswer,
   MintedToken,
   WholeNode,
-} from "../../../shared/protocol/operator-answers.ts";
-import { failure, success } from "../../../shared/result.ts";
-import { clusterHistory } from "../../../worker/cluster/cluster-object.ts";
-import { clusterObject, fleetIndex } from "../../../worker/env.ts";
-import { type CredentialLookups, operatorOf } from "../../../worker/identity/operator.ts";
-import { type Isolate, newIsolate } from "../../../worker/isolate.ts";
-import { ADMIN_SECRET, ORIGIN, VIEW_SECRET } from "../support/constants.ts";
-import { tellingOf } from "../support/made-up-fleet.ts";
-import { enrolled, enrolling, facts, HEALTHY, operator, send, shimOf } from "../support/machine.ts";
-import { eventually } from "../support/clock.ts";
+} from "../../../../shared/protocol/operator-answers.ts";
+import { failure, success } from "../../../../shared/result.ts";
+import { clusterHistory } from "../../../../worker/cluster/cluster-object.ts";
+import { clusterObject, fleetIndex } from "../../../../worker/env.ts";
+import { type CredentialLookups, operatorOf } from "../../../../worker/identity/operator.ts";
+import { type Isolate, newIsolate } from "../../../../worker/isolate.ts";
+import { ADMIN_SECRET, ORIGIN, VIEW_SECRET } from "../../support/constants.ts";
+import { tellingOf } from "../../support/made-up-fleet.ts";
+import { enrolled, enrolling, facts, HEALTHY, operator, send, shimOf } from "../../support/machine.ts";
+import { eventually } from "../../support/clock.ts";
 
 const AUD = "aud-of-the-application";
 const NOW = Math.floor(Date.now() / 1000);

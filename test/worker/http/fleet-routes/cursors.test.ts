@@ -1,7 +1,7 @@
 // Cursors and entity tags that clients send back.
 import { base64url } from "jose";
 import { describe, expect, it } from "vitest";
-import { cursorOf, positionOf, seqKnown, tagOf } from "../../../worker/http/cursors.ts";
+import { cursorOf, positionOf, seqKnown, tagOf } from "../../../../worker/http/fleet-routes.ts";
 
 const encoded = (value: unknown) => base64url.encode(JSON.stringify(value));
 

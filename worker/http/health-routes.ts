@@ -1,0 +1,282 @@
+// GET /readyz checks the deployment: each check's state, age and remedy. GET /metrics is the fleet in numbers. Neither wakes
+// a machine's object on purpose, but that one machine's stored version is checked.
+import { type Context, Hono, type MiddlewareHandler } from "hono";
+import { type CheckResult, failed, warning } from "../../shared/deployment/check-result.ts";
+import { checkToken, type KnownToken, knownToken } from "../../shared/deployment/token.ts";
+import { checkWatch } from "../../shared/deployment/watch.ts";
+import type { ReadinessAnswer } from "../../shared/protocol/operator-answers.ts";
+import { readinessQuerySchema } from "../../shared/protocol/operator-api.ts";
+import { VERSION } from "../../shared/version.ts";
+import { currentMs } from "../clock.ts";
+import type { TokenStatus } from "../cluster/token-chain.ts";
+import {
+  clusterObject,
+  type Environment,
+  fleetIndex,
+  gateway,
+  isMachineMetricsOn,
+  isNodeWatchOn,
+  registry,
+} from "../env.ts";
+import { CHALLENGE_GOOD_MS } from "../identity/issued.ts";
+import { isScrapeSecret } from "../identity/operator.ts";
+import type { Isolate } from "../isolate.ts";
+import { withDeadline } from "../kube/deadline.ts";
+import type { Probed } from "../kube/probe.ts";
+import { payloadOf } from "../kube/token.ts";
+import { CONTENT_TYPES, exposition, formatFor, type Measured } from "../metrics/metrics.ts";
+import { isNewerState } from "../storage/migrations.ts";
+import { operator } from "./operator-access.ts";
+import { noQuery, queryOf } from "./queries.ts";
+import { type App, bearer } from "./responses.ts";
+
+export const healthRoutes = new Hono<App>();
+
+/** Milliseconds since 1970: when it was looked at, unless that was now. */
+export interface Looked extends CheckResult {
+  atMs?: number;
+}
+
+/** Since when each check has been as it is, as far as one isolate has seen. */
+type Since = Isolate["since"];
+
+export function readiness(found: readonly Looked[], since: Since, nowMs: number): ReadinessAnswer {
+  const checks = found.map(({ atMs = nowMs, ...finding }) => ({
+    ...finding,
+    checkedAt: textOf(atMs),
+    since: textOf(sinceOf(since, finding, atMs)),
+  }));
+  const states = new Set(checks.map(({ state }) => state));
+  const state = (["failed", "warning"] as const).find((each) => states.has(each)) ?? "ok";
+  return { state, version: VERSION, checks };
+}
+
+function sinceOf(since: Since, { check, state }: CheckResult, atMs: number): number {
+  const known = since.get(check);
+  if (known?.state === state) return known.sinceMs;
+  since.set(check, { state, sinceMs: atMs });
+  return atMs;
+}
+
+const textOf = (ms: number) => new Date(ms).toISOString();
+
+const MARKS: Record<string, string> = { ok: "[+]", warning: "[!]", failed: "[-]" };
+
+/** As the apiserver's /readyz?verbose reads. */
+export function readinessText({ state, checks }: ReadinessAnswer): string {
+  const lines = checks.map(({ check, state, message, cure, since }) => {
+    const line = `${MARKS[state] ?? "[-]"}${check} ${state}: ${message} (since ${since})\n`;
+    return cure === undefined ? line : `${line}   → ${cure}\n`;
+  });
+  return `${lines.join("")}readyz check ${state === "failed" ? "failed" : "passed"}\n`;
+}
+
+/** What one object says. */
+interface SeenVersion {
+  object: string;
+  /** 0: nothing is stored. null: it does not answer, which other checks find. */
+  version: number | null;
+  /** Why it refuses. */
+  newer?: string;
+}
+
+/** Objects of machines and gateways are many, and each is brought up to date as it wakes: one of each is asked. */
+async function checkState(env: Environment): Promise<CheckResult> {
+  const look = async (object: string, ask: () => Promise<number | null>): Promise<SeenVersion> => {
+    try {
+      const { version } = await inTime(async () => ({ version: await ask() }));
+      return { object, version: version ?? 0 };
+    } catch (error) {
+      return { object, version: null, ...(isNewerState(error) && { newer: (error as Error).message }) };
+    }
+  };
+  const some = inTime(() => someOf(env)).catch(() => ({ name: undefined, number: undefined }));
+  const { name, number } = await some;
+  const seen = await Promise.all([
+    look("registry", async () => registry(env).stateVersion()),
+    look("cluster", async () => clusterObject(env).stateVersion()),
+    look("index", async () => fleetIndex(env).stateVersion()),
+    ...(name === undefined ? [] : [look(name, async () => env.NODES.getByName(name).stateVersion())]),
+    ...(number === undefined
+      ? []
+      : [look(`gateway ${number}`, async () => gateway(env, number).stateVersion())]),
+  ]);
+  return judgeState(seen);
+}
+
+async function someOf(env: Environment): Promise<{ name: string | undefined; number: number | undefined }> {
+  const [names, numbers] = await Promise.all([registry(env).sampleNames(1), registry(env).gatewaysInUse()]);
+  return { name: names[0], number: numbers[0] };
+}
+
+export function judgeState(seen: readonly SeenVersion[]): CheckResult {
+  const check = "state";
+  const refusing = seen.filter(({ newer }) => newer !== undefined);
+  if (refusing.length > 0) {
+    const message = refusing.map(({ object, newer }) => `${object}: ${newer}`).join("; ");
+    const cure = "deploy the later version again: nothing is lost, and nothing is written until then";
+    return { check, ...failed(message, cure) };
+  }
+  const versions = seen.map(({ object, version }) => `${object} ${version ?? "?"}`);
+  return { check, state: "ok", message: `its versions: ${versions.join(", ")}` };
+}
+
+/** Longer than the registry waits for the apiserver. */
+const OBJECTS_WITHIN_MS = 5000;
+
+healthRoutes.get("/readyz", operator, async (c) => {
+  const query = queryOf(c, readinessQuerySchema);
+  if (query instanceof Response) return query;
+  const answer = await lookAtAll(c);
+  const status = answer.state === "failed" ? 503 : 200;
+  c.header("cache-control", "no-store");
+  return query.verbose === undefined ? c.json(answer, status) : c.text(readinessText(answer), status);
+});
+
+async function lookAtAll(c: Context<App>): Promise<ReadinessAnswer> {
+  const isolate = c.get("isolate");
+  const { findings } = isolate.configuration(c.env);
+  const [token, watch, others, state] = await Promise.all([
+    clusterToken(c.env),
+    nodeWatch(c.env),
+    lookAtOthers(c.env),
+    checkState(c.env),
+  ]);
+  return readiness([...findings, token, ...others, watch, state], isolate.since, currentMs());
+}
+
+/** The token in use, as the cluster object knows it; KUBE_TOKEN itself where that does not answer. */
+async function clusterToken(env: Environment): Promise<CheckResult> {
+  const secret = knownToken("KUBE_TOKEN", payloadOf(env.KUBE_TOKEN));
+  const inUse = await inTime(() => clusterObject(env).tokenStatus()).then(
+    (status) => (status.source === "secret" ? { ...secret, ...renewalOf(status) } : renewedToken(status)),
+    () => secret,
+  );
+  return checkToken(inUse, env.DEPLOYMENT, currentMs());
+}
+
+function renewedToken(status: TokenStatus): KnownToken {
+  const { account, expiresAt } = status;
+  return {
+    source: "the renewed token",
+    ...(account !== undefined && { account }),
+    ...(expiresAt !== undefined && { expiresAtMs: Date.parse(expiresAt) }),
+    ...renewalOf(status),
+  };
+}
+
+function renewalOf({ renewFrom, lastFailure }: TokenStatus): Partial<KnownToken> {
+  return {
+    ...(renewFrom !== undefined && { renewFromMs: Date.parse(renewFrom) }),
+    ...(lastFailure && { lastFailure: `${lastFailure.reason}: ${lastFailure.message}` }),
+  };
+}
+
+/** Without it machines are served as ever: what is wrong with it is a warning. */
+async function nodeWatch(env: Environment): Promise<CheckResult> {
+  if (!isNodeWatchOn(env)) return checkWatch(null);
+  try {
+    return checkWatch((await inTime(() => clusterObject(env).watchState())).state);
+  } catch (error) {
+    const fault = warning(
+      `the cluster's object does not answer: ${String(error)}`,
+      "see the Worker's log, and Cloudflare's status",
+    );
+    return { check: "watch", ...fault };
+  }
+}
+
+/** The registry, its clock, and the apiserver, which the registry asks for all isolates. */
+async function lookAtOthers(env: Environment): Promise<Looked[]> {
+  let seen: { apiserver: Probed; nowMs: number };
+  try {
+    seen = await inTime(() => registry(env).readiness());
+  } catch (error) {
+    const fault = failed(
+      `it does not answer: ${String(error)}`,
+      "see the Worker's log, and Cloudflare's status",
+    );
+    return [{ check: "registry", ...fault }];
+  }
+  const { finding, atMs } = seen.apiserver;
+  return [
+    { check: "registry", state: "ok", message: "it answers" },
+    checkClock(currentMs(), seen.nowMs),
+    { ...finding, atMs },
+  ];
+}
+
+/** An enrolment's challenge is made by one clock and read by the other. */
+export function checkClock(nowMs: number, registryMs: number): CheckResult {
+  const seconds = Math.round(Math.abs(nowMs - registryMs) / 1000);
+  const check = "clock";
+  if (Math.abs(nowMs - registryMs) <= CHALLENGE_GOOD_MS)
+    return { check, state: "ok", message: `within ${CHALLENGE_GOOD_MS / 1000} s of the registry's` };
+  const fault = failed(
+    `${seconds} s ${nowMs > registryMs ? "ahead of" : "behind"} the registry's: machines cannot enrol`,
+    "set the clock of where the Worker runs",
+  );
+  return { check, ...fault };
+}
+
+/** What an object answers; throws where it does not in time. */
+async function inTime<T extends object>(ask: () => Promise<T>): Promise<T> {
+  const answer = await withDeadline<T | null>(OBJECTS_WITHIN_MS, ask, null);
+  if (answer === null) throw new Error("no answer in time");
+  return answer;
+}
+
+/** Prometheus waits for ten seconds; the cluster object waits for the apiserver for three. */
+const SOURCES_WITHIN_MS = 5000;
+/** The registry is asked first which gateways there are. */
+const GATEWAYS_WITHIN_MS = SOURCES_WITHIN_MS / 2;
+
+/** Lets those through who have the secret for this route, besides operators. */
+const scraper: MiddlewareHandler<App> = async (c, next) => {
+  if (!(await isScrapeSecret(bearer(c.req.header("authorization")), c.env))) return operator(c, next);
+  await next();
+  return undefined;
+};
+
+healthRoutes.get("/metrics", scraper, noQuery, async (c) => {
+  const format = formatFor(c.req.header("accept"));
+  const text = exposition(await measured(c), format);
+  return c.body(text, 200, { "content-type": CONTENT_TYPES[format], "cache-control": "no-store" });
+});
+
+/** A source that does not answer is left out, and said to be down: what it would have said is not made up. */
+async function measured({ env }: Context<App>): Promise<Measured[]> {
+  const asked = await Promise.all([
+    said("index", () => fleetIndex(env).metrics(isMachineMetricsOn(env))),
+    said("registry", () => registry(env).metrics()),
+    said("cluster", () => clusterObject(env).metrics()),
+    saidByGateways(env),
+  ]);
+  const labels = { version: VERSION, deployment: env.DEPLOYMENT };
+  return [{ rollcall_build_info: [{ labels, value: 1 }] }, ...asked.flat()];
+}
+
+async function said(source: string, ask: () => Promise<Measured>): Promise<Measured[]> {
+  const found = await answerIn(SOURCES_WITHIN_MS, ask);
+  return found ? [up(source, true), found] : [up(source, false)];
+}
+
+/** One source: it is down where one of them does not answer, and what the others say is there. */
+async function saidByGateways(env: Environment): Promise<Measured[]> {
+  const numbers = await answerIn(GATEWAYS_WITHIN_MS, async () => registry(env).gatewaysInUse());
+  const asked = (numbers ?? []).map((number) =>
+    answerIn(GATEWAYS_WITHIN_MS, async () => gateway(env, number).metrics()),
+  );
+  const found = await Promise.all(asked);
+  const all = found.filter((each) => each !== null);
+  return [up("gateways", numbers !== null && all.length === found.length), ...all];
+}
+
+/** null: there is no answer. */
+function answerIn<T>(withinMs: number, ask: () => Promise<T>): Promise<T | null> {
+  return withDeadline<T | null>(withinMs, ask, null).catch(() => null);
+}
+
+const up = (source: string, isUp: boolean): Measured => ({
+  rollcall_source_up: [{ labels: { source }, value: isUp ? 1 : 0 }],
+});

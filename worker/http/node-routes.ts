@@ -1,0 +1,200 @@
+// The operators' routes about one machine, whose object they wake, and about one action on many machines.
+import { Hono } from "hono";
+import type {
+  BulkAnswer,
+  BulkPlan,
+  BulkProgress,
+  BulksAnswer,
+} from "../../shared/protocol/administration-answers.ts";
+import { bulkQuerySchema, bulkRequestSchema } from "../../shared/protocol/administration-api.ts";
+import { canonicalJson } from "../../shared/protocol/digest.ts";
+import { BULK_LIMITS, PAGE_LIMITS, TIMELINE_LIMITS } from "../../shared/protocol/limits.ts";
+import type { HistoryAnswer, ListedSenders, WholeNode } from "../../shared/protocol/operator-answers.ts";
+import {
+  historyQuerySchema,
+  nodeChangeSchema,
+  thumbprintSchema,
+  timelineQuerySchema,
+} from "../../shared/protocol/operator-api.ts";
+import type { TimelineAnswer } from "../../shared/protocol/timeline.ts";
+import { success } from "../../shared/result.ts";
+import { currentMs } from "../clock.ts";
+import { type Environment, fleetIndex, registry } from "../env.ts";
+import { shownMachine } from "../fleet/shown-machine.ts";
+import { digestOf } from "../identity/jwt.ts";
+import type { NodeObject } from "../machine/node-object.ts";
+import { entryList, type PageOfEntries } from "./lists.ts";
+import { operator } from "./operator-access.ts";
+import { noQuery, queryOf } from "./queries.ts";
+import { answered, type App, forget, invalidBody, json, refuse } from "./responses.ts";
+
+export const nodeRoutes = new Hono<App>();
+
+/** The one route that wakes a machine's object to look at it. */
+nodeRoutes.get("/v1/nodes/:name", operator, noQuery, async (c) => {
+  const name = c.req.param("name");
+  const node = await knownNode(c.env, name);
+  if (!node) return refuse("not-found");
+  const [shown, summary] = await Promise.all([node.show(), fleetIndex(c.env).summary(name)]);
+  if (!shown) return refuse("not-found");
+  const known = summary && shownMachine({ id: name, summary });
+  return c.json({ ...shown, summary: known } satisfies WholeNode, 200, { "rollcall-woken": name });
+});
+
+nodeRoutes.get("/v1/nodes/:name/history", operator, async (c) => {
+  const query = queryOf(c, historyQuerySchema);
+  if (query instanceof Response) return query;
+  const node = await knownNode(c.env, c.req.param("name"));
+  if (!node) return refuse("not-found");
+  const read = (page: PageOfEntries) => node.history({ ...query, ...page });
+  return entryList<HistoryAnswer["entries"][number]>(c, query, ["id", "at", "kind", "text"], read);
+});
+
+nodeRoutes.post("/v1/nodes/:name/register", operator, noQuery, async (c) => {
+  const name = c.req.param("name");
+  const record = { who: c.var.operator.who, what: "node.register", target: name } as const;
+  if (!(await registry(c.env).noteAbout(record)).ok) return refuse("not-found");
+  return (await c.env.NODES.getByName(name).registerAgain()) ? c.body(null, 204) : refuse("not-found");
+});
+
+nodeRoutes.get("/v1/nodes/:name/clones", operator, noQuery, async (c) => {
+  const node = await knownNode(c.env, c.req.param("name"));
+  return node ? c.json((await node.clones()) satisfies ListedSenders) : refuse("not-found");
+});
+
+nodeRoutes.post("/v1/nodes/:name/believe", operator, noQuery, async (c) => {
+  const name = c.req.param("name");
+  const node = await knownNode(c.env, name);
+  if (!node) return refuse("not-found");
+  if ((await node.clones()).double === null) return refuse("one-sender");
+  // What ends is in the audit log before it does.
+  const record = { who: c.var.operator.who, what: "node.believe", target: name } as const;
+  if (!(await registry(c.env).noteAbout(record)).ok) return refuse("not-found");
+  return (await node.believe()) ? c.body(null, 204) : refuse("one-sender");
+});
+
+nodeRoutes.post("/v1/nodes/:name/approve", operator, noQuery, async (c) => {
+  const body = thumbprintSchema.safeParse(await json(c.req.raw));
+  if (!body.success) return invalidBody(body.error);
+  const name = c.req.param("name");
+  const approved = await registry(c.env).approve(name, body.data.thumbprint, c.var.operator.who);
+  if (!approved.ok) return refuse("not-found");
+  // The machine that had the name loses it now, not only when the new one enrols.
+  await c.env.NODES.getByName(name).enrol(approved.value);
+  return c.body(null, 204);
+});
+
+nodeRoutes.post("/v1/nodes/:name/reject", operator, noQuery, async (c) => {
+  const body = thumbprintSchema.safeParse(await json(c.req.raw));
+  if (!body.success) return invalidBody(body.error);
+  const rejected = await registry(c.env).reject(
+    c.req.param("name"),
+    body.data.thumbprint,
+    c.var.operator.who,
+  );
+  return rejected.ok ? c.body(null, 204) : refuse("not-found");
+});
+
+/** Like a removal, it can be repeated: the first request may not have reached the machine's object. */
+nodeRoutes.post("/v1/nodes/:name/revoke", operator, noQuery, async (c) => {
+  const name = c.req.param("name");
+  const unpinned = await registry(c.env).unpin(name, "machine.revoke", c.var.operator.who);
+  if (!unpinned.ok) return refuse("not-found");
+  await c.env.NODES.getByName(name).revoke(unpinned.value);
+  return c.body(null, 204);
+});
+
+nodeRoutes.patch("/v1/nodes/:name", operator, noQuery, async (c) => {
+  const body = nodeChangeSchema.safeParse(await json(c.req.raw));
+  if (!body.success) return invalidBody(body.error);
+  const name = c.req.param("name");
+  const { runtime } = body.data;
+  const what = { what: "node.set", target: name, detail: `runtime ${runtime}` } as const;
+  if (!(await registry(c.env).noteAbout({ who: c.var.operator.who, ...what })).ok) return refuse("not-found");
+  return (await c.env.NODES.getByName(name).setNeededRuntime(runtime))
+    ? c.body(null, 204)
+    : refuse("not-found");
+});
+
+/** It can be repeated, and then completes what the first request did not. */
+nodeRoutes.delete("/v1/nodes/:name", operator, noQuery, async (c) => {
+  const name = c.req.param("name");
+  if (!(await registry(c.env).knew(name))) return refuse("not-found");
+  const node = c.env.NODES.getByName(name);
+  const answer = await node.remove(name, c.var.operator.who);
+  if (!answer.ok) return answered(c, answer);
+  await forget(node);
+  return c.body(null, 204);
+});
+
+/** The object of a machine with this name, or null: an object without a machine is not woken. */
+async function knownNode(env: Environment, name: string): Promise<DurableObjectStub<NodeObject> | null> {
+  return (await registry(env).knows(name)) ? env.NODES.getByName(name) : null;
+}
+
+const DAY_MS = 24 * 3600 * 1000;
+
+nodeRoutes.get("/v1/nodes/:name/timeline", operator, async (c) => {
+  const query = queryOf(c, timelineQuerySchema);
+  if (query instanceof Response) return query;
+  const nowMs = currentMs();
+  const { until: untilMs = nowMs } = query;
+  const { since: sinceMs = untilMs - DAY_MS } = query;
+  if (untilMs > nowMs) return invalid("until", "expected a time that has come");
+  if (sinceMs >= untilMs) return invalid("since", "expected a time before until");
+  if (untilMs - sinceMs > TIMELINE_LIMITS.days * DAY_MS)
+    return invalid("since", `expected at most ${TIMELINE_LIMITS.days} days before until`);
+  const name = c.req.param("name");
+  // An object without a machine is not woken.
+  if (!(await registry(c.env).knows(name))) return refuse("not-found");
+  const timeline = await c.env.NODES.getByName(name).timeline({ sinceMs, untilMs });
+  if (!timeline) return refuse("not-found");
+  return c.json(timeline satisfies TimelineAnswer, 200, { "rollcall-woken": name });
+});
+
+const invalid = (parameter: string, detail: string) => refuse("invalid-query", { detail, parameter });
+
+nodeRoutes.post("/v1/bulk", operator, noQuery, async (c) => {
+  const body = bulkRequestSchema.safeParse(await json(c.req.raw));
+  if (!body.success) return invalidBody(body.error);
+  const { dryRun: _, confirmation, ...asked } = body.data;
+  const request = await digestOf(canonicalJson(asked));
+  const { who } = c.var.operator;
+  if (confirmation !== undefined) {
+    const started = await registry(c.env).startBulk({ request, confirmation, who });
+    return started.ok
+      ? c.json(started.value satisfies BulkProgress, 202)
+      : refuse("conflict", { detail: started.error });
+  }
+  const { action, filter, names = [] } = asked;
+  const index = fleetIndex(c.env);
+  const found = filter ? await index.standingsOf(filter) : success(await index.standings(names));
+  if (!found.ok) return refuse("invalid-body", { detail: found.error, pointer: "/filter/beside" });
+  const machines = found.value;
+  const length = machines.reduce((sum, { name }) => sum + name.length, 0);
+  if (machines.length > BULK_LIMITS.machines || length > BULK_LIMITS.namesLength)
+    return refuse("invalid-body", { detail: TOO_MANY, pointer: "/filter" });
+  const plan = { action, request, who, machines };
+  return c.json((await registry(c.env).planBulk(plan)) satisfies BulkPlan);
+});
+
+nodeRoutes.get("/v1/bulk", operator, noQuery, async (c) =>
+  c.json({ bulks: await registry(c.env).listBulks(PAGE_LIMITS.entriesByDefault) } satisfies BulksAnswer),
+);
+
+nodeRoutes.get("/v1/bulk/:id", operator, async (c) => {
+  const query = queryOf(c, bulkQuerySchema);
+  if (query instanceof Response) return query;
+  const shown = await registry(c.env).showBulk(numberOf(c.req.param("id")), query);
+  return shown ? c.json(shown satisfies BulkAnswer) : refuse("not-found");
+});
+
+nodeRoutes.delete("/v1/bulk/:id", operator, noQuery, async (c) => {
+  const stopped = await registry(c.env).stopBulk(numberOf(c.req.param("id")), c.var.operator.who);
+  return stopped.ok ? c.body(null, 204) : refuse("not-found");
+});
+
+/** 0: it is none, and nothing has that one. */
+const numberOf = (id: string) => (/^\d{1,15}$/.test(id) ? Number(id) : 0);
+
+const TOO_MANY = `More than ${BULK_LIMITS.machines} machines match: narrow the filter.`;
