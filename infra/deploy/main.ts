@@ -8,7 +8,7 @@ import { pause, wallMs } from "../../node-shim/base/clock.ts";
 import { faultOf } from "../../node-shim/base/fault.ts";
 import { EXIT_CODES } from "../operator/fault.ts";
 import { writeDocument } from "../openapi/write-document.ts";
-import { writePage } from "../page/build/write-page.ts";
+import { writePage } from "../page/build/build.ts";
 import { checkBeforeDeploy, faultLines } from "./before-deploy.ts";
 import { deployEnvironment } from "./deploy.ts";
 import { runKubectl } from "./kubectl-run.ts";

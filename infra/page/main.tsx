@@ -1,7 +1,6 @@
 // The page's entry: makes what all views share, and draws.
 import { render } from "preact";
-import { App } from "./frame/app.tsx";
-import { DrawBoundary } from "./frame/draw-boundary.tsx";
+import { App, DrawBoundary } from "./frame/app.tsx";
 import { openPage, PageProvider } from "./page.ts";
 
 const root = document.querySelector("#page");

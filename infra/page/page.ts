@@ -2,17 +2,14 @@
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
-import { LiveFleet } from "./live/live-fleet.ts";
-import { type SessionStore, sessionStore } from "./session/session.ts";
 import { type Ask, asker } from "./base/api.ts";
 import { every, later, nowMs } from "./base/clock.ts";
 import type { KeyBinding } from "./base/keys.ts";
-import { type Preferences, preferencesIn } from "./base/preferences.ts";
-import { type Places, placesOf } from "./base/places.ts";
-import { type Sayings, sayingsOf } from "./base/sayings.ts";
-import { leftPlace } from "./base/scrolled.ts";
+import { leftPlace, type Places, placesOf } from "./base/places.ts";
+import { LiveFleet } from "./live/live-fleet.ts";
+import { type SessionStore, sessionStore } from "./live/session.ts";
 
-export interface Page extends Sayings, Places {
+interface Page extends Sayings, Places {
   ask: Ask;
   session: SessionStore;
   live: LiveFleet;
@@ -94,4 +91,75 @@ function storageOf(window: Window): Storage | undefined {
   } catch {
     return undefined;
   }
+}
+
+// What whoever looks has chosen for this browser: the theme, the columns. Kept in the browser alone; without storage it
+// lasts as long as the page.
+
+export const THEMES = ["system", "light", "dark"] as const;
+type Theme = (typeof THEMES)[number];
+
+interface Preferences {
+  theme: Signal<Theme>;
+  /** Keeps a text under this name for the next time; null: not kept. */
+  get: (name: string) => string | null;
+  set: (name: string, text: string) => void;
+}
+
+const PREFIX = "rollcall.";
+
+/** `storage`: typically localStorage; undefined where the browser has none to give. */
+function preferencesIn(storage: Pick<Storage, "getItem" | "setItem"> | undefined): Preferences {
+  const kept = new Map<string, string>();
+  const get = (name: string) => {
+    try {
+      return kept.get(name) ?? storage?.getItem(PREFIX + name) ?? null;
+    } catch {
+      return null;
+    }
+  };
+  const set = (name: string, text: string) => {
+    kept.set(name, text);
+    try {
+      storage?.setItem(PREFIX + name, text);
+    } catch {
+      // Full, or forbidden: it lasts as long as the page.
+    }
+  };
+  const theme = signal<Theme>(THEMES.find((each) => each === get("theme")) ?? "system");
+  return { theme, get, set };
+}
+
+// What has just happened, or failed, in one line each: news goes by itself after a while, a fault stays until it is put away.
+
+interface Saying {
+  id: number;
+  text: string;
+  isFault: boolean;
+}
+
+interface Sayings {
+  sayings: ReadonlySignal<readonly Saying[]>;
+  say: (text: string, how?: "fault") => void;
+  unsay: (id: number) => void;
+}
+
+const SAID_FOR_MS = 6000;
+/** More than these at once nobody reads. */
+const AT_ONCE = 4;
+
+/** `later`: typically that of clock.ts. */
+export function sayingsOf(later: (act: () => void, ms: number) => void): Sayings {
+  const sayings = signal<readonly Saying[]>([]);
+  let said = 0;
+  const unsay = (id: number) => {
+    sayings.value = sayings.value.filter((each) => each.id !== id);
+  };
+  const say = (text: string, how?: "fault") => {
+    said += 1;
+    const id = said;
+    sayings.value = [...sayings.value.slice(1 - AT_ONCE), { id, text, isFault: how === "fault" }];
+    if (how !== "fault") later(() => unsay(id), SAID_FOR_MS);
+  };
+  return { sayings, say, unsay };
 }

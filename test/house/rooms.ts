@@ -58,13 +58,7 @@ export const PARTS: readonly Part[] = [
   {
     path: "infra/page",
     above: ["shared"],
-    floors: [
-      "base",
-      "live session",
-      "parts",
-      "fleet machine approvals tokens audit notifications deployment",
-      "frame",
-    ],
+    floors: ["base", "live", "parts", "fleet machine views", "frame"],
   },
   { path: "infra/page/build", above: [] },
   { path: "infra/local/apiserver", above: ["shared"] },

@@ -1,6 +1,6 @@
 // Asks the Worker. Every question has a deadline, and every failure is an AskFault, which can be shown as it is. Stores nothing.
-import { abortAfter } from "./clock.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
+import { abortAfter } from "./clock.ts";
 
 /** Why something could not be had, or done, in words for whoever looks. */
 export interface AskFault {
@@ -75,3 +75,9 @@ function noAnswer(error: unknown, withinMs: number): AskFault {
     : "the Worker cannot be reached";
   return { reason: "no-answer", message, status: 0 };
 }
+
+// Where the API has one machine. Pure.
+
+/** `what`: `/timeline`; "": the machine itself. */
+export const machinePath = (name: string, what = ""): string =>
+  `/v1/nodes/${encodeURIComponent(name)}${what}`;

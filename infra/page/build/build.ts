@@ -1,10 +1,12 @@
 // Builds the page: TSX, CSS and a template become static files whose names have their hash. Writes nothing; the same sources
 // become the same bytes.
-import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { gzipSync } from "node:zlib";
 import { build, type Metafile } from "esbuild";
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { gzipSync } from "node:zlib";
+import { headersFile } from "./headers.ts";
+import { replaceFile } from "./replace-file.ts";
 
 /** What a browser has to load before the page can show anything: index.html, styles, the entry and what it imports. */
 export const FIRST_LOAD_BYTES = 60 * 1024;
@@ -102,4 +104,62 @@ function filled(template: string, { script, styles: [style = "", ...more], impor
     if (text.split(`{{${name}}}`).length !== 2) throw new Error(`index.html needs {{${name}}} once`);
     return text.replace(`{{${name}}}`, () => value);
   }, template);
+}
+
+// How much a browser loads before the page shows anything, and whether that is within what was promised.
+
+/** In bytes, as it travels. */
+export function firstLoadBytes(files: readonly BuiltFile[]): number {
+  return files.reduce((sum, { isFirstLoad, gzipBytes }) => sum + (isFirstLoad ? gzipBytes : 0), 0);
+}
+
+/** One line; where the first load is too large a table of all files. */
+export function sizeText(files: readonly BuiltFile[], limitBytes = FIRST_LOAD_BYTES): string {
+  const first = firstLoadBytes(files);
+  const all = files.reduce((sum, { gzipBytes }) => sum + gzipBytes, 0);
+  const line = `the page: ${kiB(first)} KiB at first, of ${kiB(limitBytes)}; ${kiB(all)} KiB in all (gzip -9)`;
+  if (first <= limitBytes) return line;
+  const width = Math.max(...files.map(({ path }) => path.length));
+  const rows = files
+    .toSorted((a, b) => b.gzipBytes - a.gzipBytes)
+    .map(
+      ({ path, gzipBytes, isFirstLoad }) =>
+        `  ${path.padEnd(width)}  ${kiB(gzipBytes).padStart(6)} KiB  ${isFirstLoad ? "at first" : "later"}`,
+    );
+  return [line, ...rows].join("\n");
+}
+
+const kiB = (bytes: number) => (bytes / 1024).toFixed(1);
+
+// Writes the page to where wrangler takes the Worker's static files from; what was built before goes. A Worker that serves them
+// meanwhile always finds a whole page.
+
+const ROOT = resolve(import.meta.dirname, "../../..");
+
+interface Written {
+  /** What to tell whoever builds. */
+  text: string;
+  /** Is the first load within its limit? Nothing was written where it is not. */
+  isSmallEnough: boolean;
+}
+
+export async function writePage(
+  source = join(ROOT, "infra/page"),
+  target = join(ROOT, "worker/static"),
+  limitBytes = FIRST_LOAD_BYTES,
+): Promise<Written> {
+  const files = await buildPage(source);
+  const text = sizeText(files, limitBytes);
+  if (firstLoadBytes(files) > limitBytes) return { text, isSmallEnough: false };
+  const folder = join(target, "page");
+  mkdirSync(folder, { recursive: true });
+  // index.html names the others: it comes once they are there, and the former ones go once nothing names them.
+  const named = files.filter(({ path }) => path.startsWith("page/"));
+  for (const { path, contents } of [...named, ...files.filter((each) => !named.includes(each))])
+    replaceFile(join(target, path), contents);
+  const names = new Set(named.map(({ path }) => basename(path)));
+  for (const name of readdirSync(folder))
+    if (!names.has(name)) rmSync(join(folder, name), { recursive: true });
+  replaceFile(join(target, "_headers"), Buffer.from(headersFile()));
+  return { text, isSmallEnough: true };
 }

@@ -1,5 +1,5 @@
 // Part of npm run build: the page and its headers, which are then static files of the Worker.
-import { writePage } from "./write-page.ts";
+import { writePage } from "./build.ts";
 
 const { text, isSmallEnough } = await writePage();
 if (isSmallEnough) console.log(text);

@@ -1,17 +1,35 @@
 // The dialog about many machines: what to do, whom it would touch, a yes to exactly that, and how far it is. Closing it stops
 // nothing.
-import { useState } from "preact/hooks";
-import type { BulkPlan, BulkProgress } from "../../../shared/protocol/administration-answers.ts";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { ActionName } from "../../../shared/fleet/action-words.ts";
+import type {
+  BulkAnswer,
+  BulkMatch,
+  BulkPlan,
+  BulkProgress,
+} from "../../../shared/protocol/administration-answers.ts";
 import { BULK_LIMITS } from "../../../shared/protocol/limits.ts";
 import type { AskFault } from "../base/api.ts";
+import { hrefOf } from "../base/places.ts";
 import { usePage } from "../page.ts";
+import { type Polled, usePolled } from "../parts/answer.tsx";
+import { MarkedText } from "../parts/command.tsx";
 import { Dialog } from "../parts/dialog.tsx";
-import { MarkedText } from "../parts/marked-text.tsx";
+import { useAct } from "../parts/form.tsx";
+import { Link } from "../parts/link.tsx";
 import { FaultNotice, Notice } from "../parts/notice.tsx";
-import { BulkOutcome } from "./bulk-outcome.tsx";
-import { BulkPlanned } from "./bulk-planned.tsx";
-import { BULK_CHOICES, type BulkChoice } from "./bulk-words.ts";
+import { StateSign } from "../parts/state-word.tsx";
+import { Time } from "../parts/time.tsx";
+import {
+  BULK_CHOICES,
+  type BulkChoice,
+  bulkTitle,
+  isTyped,
+  isTypedRight,
+  progressText,
+  type SortedPlan,
+  sortedPlan,
+} from "./bulk-words.ts";
 import { counted } from "./needs-words.ts";
 
 export interface BulkDialogProps {
@@ -137,6 +155,257 @@ function Choices({ count, asking, onChoose }: ChoicesProps) {
           </li>
         ))}
       </ul>
+    </>
+  );
+}
+
+// What a dry run has listed: whom it would touch, who is left out and why, what becomes of them; and the yes to it.
+
+interface BulkPlannedProps {
+  choice: BulkChoice;
+  plan: BulkPlan;
+  isAsking: boolean;
+  /** Asks anew whom it would touch. */
+  onAgain: () => void;
+  onBack: () => void;
+  onYes: (confirmation: string) => void;
+}
+
+export function BulkPlanned({ choice, plan, isAsking, onAgain, onBack, onYes }: BulkPlannedProps) {
+  const { touched, leftOut } = sortedPlan(plan);
+  // What was pressed is gone; whoever cannot see goes on reading here.
+  const first = useRef<HTMLParagraphElement>(null);
+  useEffect(() => first.current?.focus(), [plan]);
+  return (
+    <>
+      <p ref={first} tabIndex={-1} class="bulk-first">
+        <strong>
+          {choice.title}: {counted(plan.total, "machine")}.
+        </strong>{" "}
+        {plan.total > 0 && `Of each: ${choice.consequence}.`}
+      </p>
+      {touched.length > 0 && <Touched touched={touched} />}
+      <LeftOut leftOut={leftOut} />
+      {plan.confirmation === null ? (
+        <div class="row">
+          <span>There is nothing to do.</span>
+          <button type="button" onClick={onBack}>
+            Back
+          </button>
+        </div>
+      ) : (
+        <Confirm
+          choice={choice}
+          plan={plan}
+          confirmation={plan.confirmation}
+          isAsking={isAsking}
+          onAgain={onAgain}
+          onBack={onBack}
+          onYes={onYes}
+        />
+      )}
+    </>
+  );
+}
+
+/** More are drawn when they are asked for: a browser takes its time for ten thousand. */
+const DRAWN_AT_FIRST = 200;
+
+function Touched({ touched }: { touched: readonly BulkMatch[] }) {
+  const [isWhole, setWhole] = useState(false);
+  const drawn = isWhole ? touched : touched.slice(0, DRAWN_AT_FIRST);
+  const more = touched.length - drawn.length;
+  return (
+    <div class="bulk-list" role="region" aria-label="Machines that it would touch" tabIndex={0}>
+      <ul>
+        {drawn.map(({ name, state }) => (
+          <li key={name} title={state ?? "not known"}>
+            <StateSign state={state ?? ""} />
+            <span class="visually-hidden">{state ?? "not known"}: </span>
+            {name}
+          </li>
+        ))}
+      </ul>
+      {more > 0 && (
+        <button type="button" onClick={() => setWhole(true)}>
+          Show {more.toLocaleString("en")} more
+        </button>
+      )}
+    </div>
+  );
+}
+
+function LeftOut({ leftOut }: Pick<SortedPlan, "leftOut">) {
+  const count = leftOut.reduce((sum, { names }) => sum + names.length, 0);
+  if (count === 0) return null;
+  return (
+    <details class="bulk-left-out">
+      <summary>{count === 1 ? "1 machine is left out" : `${counted(count, "machine")} are left out`}</summary>
+      {leftOut.map(({ reason, names }) => (
+        <p key={reason}>
+          <strong>{names.length.toLocaleString("en")}</strong>: {reason}.{" "}
+          <span class="quiet">
+            {names.slice(0, DRAWN_AT_FIRST).join(", ")}
+            {names.length > DRAWN_AT_FIRST && ", …"}
+          </span>
+        </p>
+      ))}
+    </details>
+  );
+}
+
+interface ConfirmProps extends BulkPlannedProps {
+  confirmation: string;
+}
+
+function Confirm({ choice, plan, confirmation, isAsking, onAgain, onBack, onYes }: ConfirmProps) {
+  const { clock } = usePage();
+  const [typed, setTyped] = useState("");
+  const { total, expiresAt } = plan;
+  if (clock.value >= Date.parse(expiresAt))
+    return (
+      <Notice kind="warning">
+        <p>
+          This list is out of date since <Time at={expiresAt} form="absolute" />: machines may have changed.
+        </p>
+        <button type="button" disabled={isAsking} onClick={onAgain}>
+          Look again
+        </button>
+      </Notice>
+    );
+  const mustType = isTyped(choice, total);
+  const isRight = !mustType || isTypedRight(typed, total);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (isRight && !isAsking) onYes(confirmation);
+  };
+  return (
+    <form class="bulk-confirm" onSubmit={submit}>
+      {mustType && (
+        <label>
+          <span>
+            This cannot be taken back. To go on, type how many machines it is: <strong>{total}</strong>
+          </span>
+          <input
+            inputMode="numeric"
+            autocomplete="off"
+            value={typed}
+            onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+          />
+        </label>
+      )}
+      <div class="row">
+        <button
+          type="submit"
+          class={choice.isFinal ? "danger bulk-yes" : "primary bulk-yes"}
+          disabled={!isRight || isAsking}
+        >
+          {choice.title}: {counted(total, "machine")}
+        </button>
+        <button type="button" onClick={onBack}>
+          Back
+        </button>
+      </div>
+    </form>
+  );
+}
+
+// How far an action on many machines is, and what became of it: failures by machine, and a way to stop it.
+
+const LOOK_EVERY_MS = 1000;
+
+/** So many failures are listed: a page of the Worker's. */
+const FAILURES_LISTED = 1000;
+
+export function BulkOutcome({ id, onClose }: { id: string; onClose: () => void }) {
+  const path = `/v1/bulk/${encodeURIComponent(id)}`;
+  const polled = usePolled<BulkAnswer>(`${path}?limit=${FAILURES_LISTED}`, ({ state }) =>
+    state === "running" ? LOOK_EVERY_MS : null,
+  );
+  const { value, fault } = polled;
+  const body = useRef<HTMLDivElement>(null);
+  useEffect(() => body.current?.focus(), []);
+  return (
+    <div class="bulk-body bulk-first" ref={body} tabIndex={-1}>
+      <p class="visually-hidden" role="status">
+        {value && value.state !== "running" ? progressText(value) : ""}
+      </p>
+      {fault && <FaultNotice what="How far it is could not be asked" fault={fault} again={polled.now} />}
+      {value && <Outcome bulk={value} />}
+      {!value && !fault && <p class="quiet">Asking how far it is …</p>}
+      <div class="row">
+        {value?.state === "running" && <Stop path={path} polled={polled} />}
+        <button type="button" onClick={onClose}>
+          Close
+        </button>
+        {value?.state === "running" && <span class="quiet">It goes on when this is closed.</span>}
+      </div>
+    </div>
+  );
+}
+
+function Outcome({ bulk }: { bulk: BulkAnswer }) {
+  const { action, createdBy, createdAt, state, total, done, failed, endedAt } = bulk;
+  return (
+    <>
+      <p>
+        <strong>{bulkTitle(action)}</strong>{" "}
+        <span class="quiet">
+          by {createdBy}, begun <Time at={createdAt} />
+          {endedAt !== null && (
+            <>
+              , over <Time at={endedAt} />
+            </>
+          )}
+        </span>
+      </p>
+      <progress max={total} value={state === "done" ? total : done + failed} aria-label={bulkTitle(action)} />
+      <p>{progressText(bulk)}</p>
+      <Failures bulk={bulk} />
+    </>
+  );
+}
+
+function Failures({ bulk: { failures } }: { bulk: BulkAnswer }) {
+  if (failures.length === 0) return null;
+  return (
+    <div class="bulk-list" role="region" aria-label="Failures" tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Machine</th>
+            <th scope="col">Why it failed</th>
+          </tr>
+        </thead>
+        <tbody>
+          {failures.map(({ name, reason }) => (
+            <tr key={name}>
+              <td>
+                <Link href={hrefOf({ machine: name })}>{name}</Link>
+              </td>
+              <td>{reason}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {failures.length === FAILURES_LISTED && <p class="quiet">The first {FAILURES_LISTED}, by name.</p>}
+    </div>
+  );
+}
+
+function Stop({ path, polled }: { path: string; polled: Polled<BulkAnswer> }) {
+  const { run, isActing, fault } = useAct();
+  const stop = async () => {
+    await run("DELETE", path);
+    polled.now();
+  };
+  return (
+    <>
+      {/* 404: it was over meanwhile, which the next look shows. */}
+      {fault && fault.status !== 404 && <FaultNotice what="It could not be stopped" fault={fault} />}
+      <button type="button" class="danger" disabled={isActing} onClick={() => void stop()}>
+        Stop
+      </button>
     </>
   );
 }

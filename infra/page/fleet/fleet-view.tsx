@@ -1,13 +1,16 @@
 // The fleet: what needs somebody, how many machines are in which state, and all of them in a table.
 import { useComputed } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { FLEET_STATES, type FleetState } from "../../../shared/fleet/state.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
+import { hrefOf, withRest } from "../base/places.ts";
 import { usePage } from "../page.ts";
-import { CountsFilter } from "./counts-filter.tsx";
-import { type FleetQuery, fleetQueryOf } from "./fleet-query.ts";
+import { lazyView } from "../parts/lazy-view.tsx";
+import { Link } from "../parts/link.tsx";
+import { StateSign } from "../parts/state-word.tsx";
+import { type FleetQuery, fleetQueryOf, restOf } from "./fleet-query.ts";
 import { MachineTable } from "./machine-table.tsx";
-import { NeedsSomebody } from "./needs-somebody.tsx";
-import { NoMachines } from "./no-machines.tsx";
+import { NeedsSomebody } from "./needs-attention.tsx";
 import { SearchField } from "./search-field.tsx";
 import type { FleetSearch, SearchFault } from "./search-terms.ts";
 
@@ -78,3 +81,85 @@ function useRead(text: string): ReturnType<SearchReader> | null {
 }
 
 const NOT_LOADED: SearchFault = { term: "this search", expected: "it cannot be read: load the page anew" };
+
+// The counts by state, as filters of the table: one can choose several, and the URL has them.
+
+/** Of machines; who waits for an approval is none yet. */
+const STATES = FLEET_STATES.filter((state) => state !== "pending");
+
+function CountsFilter() {
+  const { live, route, go } = usePage();
+  const query = fleetQueryOf(route.value.rest);
+  const counts = live.counts.value;
+  const total = STATES.reduce((sum, state) => sum + (counts[state] ?? 0), 0);
+  const show = (states: FleetQuery["states"]) =>
+    go(withRest(route.value, restOf({ ...query, states, page: 1 })), "replace");
+  return (
+    <div class="counts" role="group" aria-label="Machines by state">
+      <button
+        type="button"
+        class="counts-state"
+        aria-pressed={query.states.size === 0}
+        onClick={() => show(new Set())}
+      >
+        <span class="counts-number">{total.toLocaleString("en")}</span> all
+      </button>
+      {STATES.map((state) => (
+        <StateToggle
+          key={state}
+          state={state}
+          count={counts[state] ?? 0}
+          isChosen={query.states.has(state)}
+          onToggle={() => show(toggled(query.states, state))}
+        />
+      ))}
+      <PendingCount />
+    </div>
+  );
+}
+
+function toggled(states: ReadonlySet<FleetState>, state: FleetState): ReadonlySet<FleetState> {
+  const others = [...states].filter((each) => each !== state);
+  return new Set(states.has(state) ? others : [...others, state]);
+}
+
+interface StateToggleProps {
+  state: FleetState;
+  count: number;
+  isChosen: boolean;
+  onToggle: () => void;
+}
+
+function StateToggle({ state, count, isChosen, onToggle }: StateToggleProps) {
+  return (
+    <button
+      type="button"
+      class={count === 0 ? "counts-state counts-none" : "counts-state"}
+      aria-pressed={isChosen}
+      onClick={onToggle}
+    >
+      <StateSign state={state} />
+      <span class="counts-number">{count.toLocaleString("en")}</span> {state}
+    </button>
+  );
+}
+
+/** They are approved where one sees both keys: a link, not a filter. */
+function PendingCount() {
+  const { live } = usePage();
+  const count = live.pending.value.length;
+  return (
+    <Link
+      href={hrefOf({ view: "approvals" })}
+      class={count === 0 ? "counts-state counts-none" : "counts-state"}
+      title="Machines that wait for an approval"
+    >
+      <StateSign state="pending" />
+      <span class="counts-number">{count.toLocaleString("en")}</span> pending
+    </Link>
+  );
+}
+
+// Nothing is here yet: seldom seen, so that it is loaded when it is.
+
+const NoMachines = lazyView(async () => (await import("./no-machines-steps.tsx")).NoMachinesSteps);

@@ -1,20 +1,20 @@
 // All machines that match, in a table: its tools, what is said of it, and its rows.
 import { useSignal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
-import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { withRest } from "../base/route.ts";
+import type { ComponentChildren, RefObject } from "preact";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { FeedMachine, FeedUpdate } from "../../../shared/fleet/feed-view.ts";
+import { withRest } from "../base/places.ts";
 import { usePage } from "../page.ts";
-import { BulkBar } from "./bulk-bar.tsx";
+import { lazyView } from "../parts/lazy-view.tsx";
+import type { BulkBarProps } from "./bulk-bar.tsx";
 import { columnsOf, columnsText, type FleetColumn } from "./columns.ts";
 import { type FleetQuery, type FleetSort, restOf } from "./fleet-query.ts";
-import { MachineRows } from "./machine-table-rows.tsx";
-import { PagesLinks } from "./pages-links.tsx";
+import { useFleetRows, useHeld } from "./fleet-rows.ts";
+import { MachineRow } from "./machine-row.tsx";
+import { pageWindow, useRowWindow } from "./row-window.ts";
 import type { FleetSearch, SearchFault } from "./search-terms.ts";
-import { extended, NOTHING_SELECTED, type Selection, withNames, withoutGone } from "./selection.ts";
-import { TableSaying } from "./table-saying.tsx";
-import { TableTools } from "./table-tools.tsx";
-import { useFleetRows } from "./use-fleet-rows.ts";
-import { useHeld } from "./use-held.ts";
+import { useTableKeys } from "./table-keys.ts";
+import { PagesLinks, TableSaying, TableTools } from "./table-tools.tsx";
 
 interface MachineTableProps {
   /** With the last search that could be read. */
@@ -122,4 +122,210 @@ function useSelection(rows: readonly { name: string }[]) {
     selected.value = withNames(selected.peek(), names, isChosen);
   }, []);
   return { selected, select, selectAll };
+}
+
+// The table itself: its head, and those of its rows that can be seen or are on this page.
+
+interface MachineRowsProps {
+  body: RefObject<HTMLTableSectionElement | null>;
+  query: FleetQuery;
+  columns: readonly FleetColumn[];
+  rows: readonly FeedMachine[];
+  /** null: nothing can be chosen. */
+  selected: Selection | null;
+  onSort: (sort: FleetSort) => void;
+  onSelect: (name: string, isRange: boolean) => void;
+  onSelectAll: (isChosen: boolean) => void;
+}
+
+/** In rem. */
+const SELECT_WIDTH = 2.5;
+const LEAST_REST_WIDTH = 14;
+
+function MachineRows(props: MachineRowsProps) {
+  const { body, query, columns, rows, selected, onSort, onSelect, onSelectAll } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const { rowHeight, ...seen } = useRowWindow(body, scroller, rows.length);
+  const isPaged = query.mode === "pages";
+  const { from, to } = isPaged ? pageWindow(rows.length, query.page) : seen;
+  const canSelect = selected !== null;
+  useTableKeys({
+    body,
+    reach: isPaged ? { from, to } : { from: 0, to: rows.length },
+    toggle: canSelect ? (index) => rows[index] && onSelect(rows[index].name, false) : undefined,
+  });
+  const width = columns.reduce((sum, column) => sum + (column.width ?? LEAST_REST_WIDTH), SELECT_WIDTH);
+  return (
+    <div ref={scroller} data-scrolls="machines" class={`fleet-scroll${isPaged ? " fleet-paged" : ""}`}>
+      <table
+        role="table"
+        class="fleet-table"
+        aria-label="Machines"
+        aria-rowcount={rows.length + 1}
+        style={{ minWidth: `${width}rem` }}
+      >
+        <colgroup>
+          {canSelect && <col class="fleet-select" style={{ width: `${SELECT_WIDTH}rem` }} />}
+          {columns.map(({ name, width }) => (
+            <col key={name} style={width === undefined ? {} : { width: `${width}rem` }} />
+          ))}
+        </colgroup>
+        <MachineTableHead
+          columns={columns}
+          sort={query.sort}
+          isDescending={query.isDescending}
+          onSort={onSort}
+          selected={selected && howMany(selected, rows)}
+          onSelectAll={onSelectAll}
+        />
+        <tbody ref={body} role="rowgroup">
+          {!isPaged && from > 0 && <Gap key="above" height={from * rowHeight} />}
+          {rows.slice(from, to).map((machine, at) => (
+            <MachineRow
+              key={machine.name}
+              machine={machine}
+              index={from + at}
+              columns={columns}
+              isSelected={selected && selected.has(machine.name)}
+              onSelect={onSelect}
+            />
+          ))}
+          {!isPaged && to < rows.length && <Gap key="below" height={(rows.length - to) * rowHeight} />}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** In place of the rows that are not drawn. */
+function Gap({ height }: { height: number }) {
+  return <tr class="fleet-gap" aria-hidden="true" style={{ height: `${height}px` }} />;
+}
+
+// The table's head: a button in each cell orders by it, and the other way round when it is pressed again.
+
+interface MachineTableHeadProps {
+  columns: readonly FleetColumn[];
+  sort: FleetSort;
+  isDescending: boolean;
+  onSort: (sort: FleetSort) => void;
+  /** Of all that match; null: nothing can be chosen. */
+  selected: "all" | "some" | "none" | null;
+  onSelectAll: (isChosen: boolean) => void;
+}
+
+function MachineTableHead(props: MachineTableHeadProps) {
+  const { columns, sort, isDescending, onSort, selected, onSelectAll } = props;
+  const box = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => {
+    if (box.current) box.current.indeterminate = selected === "some";
+  }, [selected]);
+  return (
+    <thead role="rowgroup">
+      <tr role="row" aria-rowindex={1}>
+        {selected !== null && (
+          <th role="columnheader" scope="col" class="fleet-select">
+            <label>
+              <input
+                ref={box}
+                type="checkbox"
+                checked={selected === "all"}
+                aria-label="Select all that match"
+                onClick={() => onSelectAll(selected !== "all")}
+              />
+            </label>
+          </th>
+        )}
+        {columns.map(({ name, title, sort: by, hint, isNumber }) => (
+          <th
+            key={name}
+            role="columnheader"
+            scope="col"
+            class={`fleet-cell-${name}${isNumber ? " number" : ""}`}
+            title={hint}
+            aria-sort={by === sort ? (isDescending ? "descending" : "ascending") : undefined}
+          >
+            {by ? (
+              <button type="button" class="plain" onClick={() => onSort(by)}>
+                {title}
+                {by === sort && (
+                  <span class="fleet-arrow" aria-hidden="true">
+                    {isDescending ? "▼" : "▲"}
+                  </span>
+                )}
+              </button>
+            ) : (
+              title
+            )}
+          </th>
+        ))}
+      </tr>
+    </thead>
+  );
+}
+
+// Below the table: acting on many machines. Loaded once the table is there, since nobody begins with it.
+
+const BulkWhich = lazyView<BulkBarProps>(async () => (await import("./bulk-bar.tsx")).BulkWhich);
+
+function BulkBar(props: BulkBarProps) {
+  // Who may only look would be refused all of it.
+  if (!usePage().session.isAdmin()) return null;
+  return (
+    <section class="bulk-bar" aria-label="Acting on many machines">
+      <BulkWhich {...props} />
+    </section>
+  );
+}
+
+// Which machines are chosen, by name: it lasts while the feed changes them, the order and the filter. Pure.
+
+type Selection = ReadonlySet<string>;
+
+const NOTHING_SELECTED: Selection = new Set();
+
+export function toggled(selection: Selection, name: string): Selection {
+  return withNames(selection, [name], !selection.has(name));
+}
+
+/** As `anchor` is, which was chosen or put away last, so is everything from there to `name`, as the rows stand. */
+export function extended(
+  selection: Selection,
+  rows: readonly { name: string }[],
+  anchor: string | null,
+  name: string,
+): Selection {
+  const [one, other] = [
+    rows.findIndex((row) => row.name === anchor),
+    rows.findIndex((row) => row.name === name),
+  ];
+  if (anchor === null || one < 0 || other < 0) return toggled(selection, name);
+  const range = rows.slice(Math.min(one, other), Math.max(one, other) + 1);
+  return withNames(
+    selection,
+    range.map((row) => row.name),
+    selection.has(anchor),
+  );
+}
+
+export function withNames(selection: Selection, names: readonly string[], isChosen: boolean): Selection {
+  const next = new Set(selection);
+  for (const name of names) {
+    if (isChosen) next.add(name);
+    else next.delete(name);
+  }
+  return next;
+}
+
+/** Without those that have left the fleet; the same object where nobody has. */
+export function withoutGone(selection: Selection, { gone }: FeedUpdate): Selection {
+  return gone.some((name) => selection.has(name)) ? withNames(selection, gone, false) : selection;
+}
+
+/** How many of the rows are chosen: all of them, some, none. */
+export function howMany(selection: Selection, rows: readonly { name: string }[]): "all" | "some" | "none" {
+  if (selection.size === 0 || rows.length === 0) return "none";
+  const chosen = rows.reduce((sum, { name }) => sum + Number(selection.has(name)), 0);
+  if (chosen === 0) return "none";
+  return chosen === rows.length ? "all" : "some";
 }

@@ -1,8 +1,8 @@
 // What of the fleet needs somebody, most urgent first: which machines, in which groups, in which order. Pure; knows no words.
+import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
 import { networkOf } from "../../../shared/fleet/network.ts";
 import { OUTAGE_MACHINES, OUTAGE_SPAN_MS } from "../../../shared/fleet/outages.ts";
 import { hasWrongCondition } from "../../../shared/fleet/well-conditions.ts";
-import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
 import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
 import type { Outage } from "../../../shared/protocol/outages.ts";
 
@@ -10,7 +10,7 @@ import type { Outage } from "../../../shared/protocol/outages.ts";
 export const NEEDS_LISTED = 10;
 
 /** Groups of single machines, by urgency. `conditions`: ready, and under pressure; `skewed`: its clock alone is wrong. */
-export const MACHINE_GROUPS = ["blocked", "not-ready", "silent", "conditions", "skewed"] as const;
+const MACHINE_GROUPS = ["blocked", "not-ready", "silent", "conditions", "skewed"] as const;
 export type MachineGroup = (typeof MACHINE_GROUPS)[number];
 
 export interface OpenOutage {
@@ -49,7 +49,7 @@ export type NeedsGroup =
   | ({ kind: "pending" } & Listed<PendingMachine>);
 export type NeedsKind = NeedsGroup["kind"];
 
-export interface FleetToTend {
+interface FleetToTend {
   machines: Iterable<FeedMachine>;
   outages: Iterable<Outage>;
   pending: readonly PendingMachine[];
@@ -224,4 +224,42 @@ function isSame(a: unknown, b: unknown): boolean {
   return (
     own.length === other.size && own.every(([key, value]) => other.has(key) && isSame(value, other.get(key)))
   );
+}
+
+// Which groups of what needs somebody are open. Pure.
+
+export type Folds = ReadonlyMap<NeedsKind, boolean>;
+
+/** Of open groups, before which the others begin closed: the table is not to be far below. */
+const LINES_AT_FIRST = 12;
+
+/** Also of groups that are seen for the first time; what was decided before stays, whatever comes. */
+export function withFirstFolds(groups: readonly NeedsGroup[], decided: Folds): Folds {
+  if (groups.every(({ kind }) => decided.has(kind))) return decided;
+  const all = new Map(decided);
+  let lines = 0;
+  for (const group of groups) {
+    const before = lines;
+    lines += linesOf(group);
+    if (!all.has(group.kind)) all.set(group.kind, before === 0 || lines <= LINES_AT_FIRST);
+  }
+  return all;
+}
+
+const linesOf = (group: NeedsGroup) => ("entries" in group ? group.entries.length : 1);
+
+/** What somebody has chosen, as a text that a browser keeps: `blocked=open silent=closed`. */
+export function foldsText(folds: Folds): string {
+  return [...folds].map(([kind, isOpen]) => `${kind}=${isOpen ? "open" : "closed"}`).join(" ");
+}
+
+/** What cannot be read was not chosen. */
+export function foldsOf(text: string, kinds: readonly NeedsKind[]): Folds {
+  const words = text.split(" ");
+  const folds = new Map<NeedsKind, boolean>();
+  for (const kind of kinds) {
+    if (words.includes(`${kind}=open`)) folds.set(kind, true);
+    else if (words.includes(`${kind}=closed`)) folds.set(kind, false);
+  }
+  return folds;
 }

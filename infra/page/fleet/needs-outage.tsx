@@ -1,11 +1,17 @@
-// An open outage in one line, with its machines on a fold.
-import { useSignal } from "@preact/signals";
-import { hrefOf } from "../base/route.ts";
+// Outages on the fleet view: each open one in a line with its machines, and the one that the table is filtered to.
+import { useComputed, useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import type { Outage, OutageAnswer } from "../../../shared/protocol/outages.ts";
+import { hrefOf, withRest } from "../base/places.ts";
+import { absolute } from "../base/relative-time.ts";
+import { usePage } from "../page.ts";
+import { useAnswer } from "../parts/answer.tsx";
 import { Link } from "../parts/link.tsx";
+import { FaultNotice } from "../parts/notice.tsx";
 import { StateSign } from "../parts/state-word.tsx";
+import { Time } from "../parts/time.tsx";
 import type { OpenOutage } from "./needs-list.ts";
-import { ClockTime, TableLink } from "./needs-text.tsx";
-import { OUTAGE_TODO, outageCount } from "./needs-words.ts";
+import { clockText, counted, OUTAGE_TODO, outageCount } from "./needs-words.ts";
 
 /** So many machines of an outage are listed; the table has all. */
 const MACHINES_LISTED = 60;
@@ -43,5 +49,82 @@ export function OutageEntry({ entry: { outage, startedMs, machines } }: { entry:
         )}
       </details>
     </li>
+  );
+}
+
+/** Says to which outage the table is filtered, with the way back to all machines. */
+export function OutageLine({ id }: { id: number }) {
+  const { live, route } = usePage();
+  const told = live.outages.value.get(id);
+  // The feed tells of those that last, and of what changes: one that is long over is asked for.
+  const isAsked = !told && live.isKnown.value;
+  const { value, fault, again } = useAnswer<OutageAnswer>(isAsked ? `/v1/outages/${id}` : null, ONE);
+  const outage = told ?? value;
+  const all = (
+    <Link href={withRest(route.value, { outage: undefined, page: undefined })}>Show all machines</Link>
+  );
+  if (!outage && fault?.status === 404)
+    return (
+      <p class="needs-filter">
+        There is no outage {id}, or it is long over. {all}
+      </p>
+    );
+  if (!outage && fault)
+    return <FaultNotice what={`Outage ${id} could not be read`} fault={fault} again={again} />;
+  return (
+    <p class="needs-filter">
+      <span>{outage ? <OutageText outage={outage} /> : `Outage ${id}`}</span> {all}
+    </p>
+  );
+}
+
+const ONE = { limit: "1" };
+
+function OutageText({ outage }: { outage: Outage }) {
+  const { machines, network, startedAt, endedAt, silent, was } = outage;
+  return (
+    <>
+      Only the outage of <strong>{counted(machines, "machine")}</strong> behind{" "}
+      <span class="mono">{network}</span>,{" "}
+      {endedAt === null ? (
+        <>
+          since <ClockTime atMs={Date.parse(startedAt)} />: {silent.toLocaleString("en")} silent yet
+        </>
+      ) : (
+        <>
+          over <Time at={endedAt} />
+        </>
+      )}
+      {was !== "" && <span class="quiet"> ({was})</span>}.
+    </>
+  );
+}
+
+/** `14:03`, and on the pointer when exactly. */
+function ClockTime({ atMs }: { atMs: number }) {
+  const { clock } = usePage();
+  const text = useComputed(() => clockText(atMs, clock.value));
+  return (
+    <time dateTime={new Date(atMs).toISOString()} title={absolute(atMs)}>
+      {text}
+    </time>
+  );
+}
+
+interface TableLinkProps {
+  /** Of the fleet's URL; what else filters the table is taken away. */
+  shows: Readonly<Record<string, string>>;
+  children: ComponentChildren;
+}
+
+/** Has the table show these, and goes there. */
+export function TableLink({ shows, children }: TableLinkProps) {
+  const { route } = usePage();
+  const all = { q: undefined, state: undefined, outage: undefined, page: undefined, ...shows };
+  const toTable = () => document.querySelector(".counts")?.scrollIntoView({ block: "start" });
+  return (
+    <Link href={withRest(route.value, all)} onOpen={toTable}>
+      {children}
+    </Link>
   );
 }

@@ -1,12 +1,11 @@
 // Nothing is here yet: whether the deployment is ready for machines, and how the first one joins.
 import type { ReadinessAnswer } from "../../../shared/protocol/operator-answers.ts";
-import { joinCommand } from "../base/join-command.ts";
-import { hrefOf } from "../base/route.ts";
+import { CopyButton, joinCommand } from "../parts/command.tsx";
+import { hrefOf } from "../base/places.ts";
 import { usePage } from "../page.ts";
-import { CopyButton } from "../parts/copy-button.tsx";
 import { Link } from "../parts/link.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { usePolled } from "../parts/use-polled.ts";
+import { usePolled } from "../parts/answer.tsx";
 
 export function NoMachinesSteps() {
   const { session } = usePage();

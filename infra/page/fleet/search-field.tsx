@@ -1,7 +1,7 @@
 // The search field: it is kept in the URL, a moment after the last key.
 import { useEffect, useRef } from "preact/hooks";
 import { later } from "../base/clock.ts";
-import { withRest } from "../base/route.ts";
+import { withRest } from "../base/places.ts";
 import { usePage } from "../page.ts";
 import { type FleetQuery, restOf } from "./fleet-query.ts";
 import { FleetMenu } from "./fleet-menu.tsx";

@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { KeyBinding } from "../base/keys.ts";
 import { usePage } from "../page.ts";
 import { SEARCH_ID } from "./search-field.tsx";
-import type { RowWindow } from "./windowing.ts";
+import type { RowWindow } from "./row-window.ts";
 
 interface TableKeys {
   body: RefObject<HTMLElement | null>;

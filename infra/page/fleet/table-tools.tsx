@@ -1,12 +1,16 @@
 // Above the table: the search, the order where the head is not there, the columns, how one goes through the rows, the CSV.
+import { useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { withRest } from "../base/route.ts";
+import { withRest } from "../base/places.ts";
 import { usePage } from "../page.ts";
-import { ColumnsMenu } from "./columns-menu.tsx";
-import { FLEET_COLUMNS, type FleetColumn } from "./columns.ts";
-import { csvPath } from "./csv.ts";
+import { Link } from "../parts/link.tsx";
+import { columnToggled, csvPath, FLEET_COLUMNS, type FleetColumn } from "./columns.ts";
+import { FleetMenu } from "./fleet-menu.tsx";
 import { FLEET_SORTS, type FleetQuery, type FleetSort, restOf, ROW_MODES } from "./fleet-query.ts";
-import type { FleetSearch } from "./search-terms.ts";
+import { countText } from "./fleet-rows.ts";
+import { pageCount, pageNumbers } from "./row-window.ts";
+import { SEARCH_FAULT_ID } from "./search-field.tsx";
+import type { FleetSearch, SearchFault } from "./search-terms.ts";
 
 interface TableToolsProps {
   field: ComponentChildren;
@@ -90,5 +94,110 @@ function RowsChoice({ query }: { query: FleetQuery }) {
         </option>
       ))}
     </select>
+  );
+}
+
+// Which columns are shown, chosen with checkboxes and kept in this browser.
+
+interface ColumnsMenuProps {
+  columns: readonly FleetColumn[];
+  onChoose: (columns: readonly FleetColumn[]) => void;
+}
+
+function ColumnsMenu({ columns, onChoose }: ColumnsMenuProps) {
+  return (
+    <FleetMenu title="Columns">
+      <fieldset class="fleet-columns">
+        <legend class="visually-hidden">Columns</legend>
+        {FLEET_COLUMNS.map(({ name, title, hint }) => (
+          <label key={name} title={hint}>
+            <input
+              type="checkbox"
+              checked={columns.some((column) => column.name === name)}
+              disabled={name === "name"}
+              onChange={() => onChoose(columnToggled(columns, name))}
+            />{" "}
+            {title}
+          </label>
+        ))}
+      </fieldset>
+    </FleetMenu>
+  );
+}
+
+// One line above the rows: how many there are, or what is wrong with the search; it is always there, so that nothing jumps.
+
+/** No filter, and the order as it is. */
+const EVERYTHING = { q: undefined, state: undefined, outage: undefined, page: undefined };
+
+interface TableSayingProps {
+  matching: number;
+  fault: SearchFault | null;
+  /** Has the new order; null: there is none. */
+  onSettle: (() => void) | null;
+}
+
+export function TableSaying({ matching, fault, onSettle }: TableSayingProps) {
+  const { live, route } = usePage();
+  const all = useComputed(() => {
+    void live.revision.value;
+    return live.machines().size;
+  });
+  return (
+    <div class="fleet-saying">
+      {fault ? (
+        <p id={SEARCH_FAULT_ID} class="fleet-fault" role="alert">
+          <code>{fault.term}</code> cannot be read: {fault.expected}. Shown is what was searched before.
+        </p>
+      ) : (
+        <p class="quiet" role="status">
+          {countText(matching, all.value)}
+          {matching === 0 && (
+            <>
+              {" "}
+              <Link href={withRest(route.value, EVERYTHING)}>Show all</Link>
+            </>
+          )}
+        </p>
+      )}
+      {onSettle && (
+        <p>
+          The order has changed.{" "}
+          <button type="button" onClick={onSettle}>
+            Apply
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}
+
+// Links to the numbered pages of a table.
+
+export function PagesLinks({ query, count }: { query: FleetQuery; count: number }) {
+  const { route } = usePage();
+  const last = pageCount(count);
+  const current = Math.min(query.page, last);
+  const hrefOfPage = (page: number) => withRest(route.value, restOf({ ...query, page }));
+  return (
+    <nav class="fleet-pages" aria-label="Pages of the table">
+      {current > 1 ? (
+        <Link href={hrefOfPage(current - 1)}>Previous</Link>
+      ) : (
+        <span class="quiet">Previous</span>
+      )}
+      {pageNumbers(count, current).map((page, at) =>
+        page === null ? (
+          <span key={`gap-${at}`} class="quiet">
+            …
+          </span>
+        ) : (
+          <Link key={page} href={hrefOfPage(page)} isCurrent={page === current}>
+            {page}
+          </Link>
+        ),
+      )}
+      {current < last ? <Link href={hrefOfPage(current + 1)}>Next</Link> : <span class="quiet">Next</span>}
+    </nav>
   );
 }

@@ -1,18 +1,17 @@
 // The page's frame: navigation, how it is with the feed, what was said, and the view that the URL names.
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { Component, type ComponentChildren, type ComponentType, type RefObject } from "preact";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { pressed } from "../base/keys.ts";
-import { THEMES } from "../base/preferences.ts";
-import { KeysHelp } from "./keys-help.tsx";
-import { ConnectionBanner, ConnectionSign } from "./connection.tsx";
-import { usePage } from "../page.ts";
-import { DrawBoundary } from "./draw-boundary.tsx";
-import { FaultNotice } from "../parts/notice.tsx";
-import { Navigation, VIEW_TITLES } from "./navigation.tsx";
-import { SignIn } from "./sign-in.tsx";
-import { useLinkCode } from "./link-code.ts";
-import { useArrival } from "./use-arrival.ts";
-import { View } from "./view.tsx";
+import { hrefOf, scrollBack, type ViewName, VIEWS } from "../base/places.ts";
+import { FleetView } from "../fleet/fleet-view.tsx";
+import { THEMES, usePage } from "../page.ts";
+import { Dialog } from "../parts/dialog.tsx";
+import { lazyView } from "../parts/lazy-view.tsx";
+import { Link } from "../parts/link.tsx";
+import { FaultNotice, Notice } from "../parts/notice.tsx";
+import { Time } from "../parts/time.tsx";
+import { SignIn, useLinkCode } from "./sign-in.tsx";
 
 export function App() {
   const page = usePage();
@@ -163,4 +162,190 @@ function Sayings() {
       ))}
     </div>
   );
+}
+
+// Which view the URL names. The fleet is in the first load; the others are loaded when they are opened.
+
+const COMPONENTS: Readonly<Record<ViewName, ComponentType>> = {
+  fleet: FleetView,
+  approvals: lazyView(async () => (await import("../views/approvals.tsx")).ApprovalsView),
+  tokens: lazyView(async () => (await import("../views/tokens.tsx")).TokensView),
+  audit: lazyView(async () => (await import("../views/audit.tsx")).AuditView),
+  notifications: lazyView(async () => (await import("../views/notifications.tsx")).NotificationsView),
+  deployment: lazyView(async () => (await import("../views/deployment.tsx")).DeploymentView),
+};
+const MachineView = lazyView(async () => (await import("../machine/machine-view.tsx")).MachineView);
+
+function View() {
+  const route = usePage().route.value;
+  if (route.view === "machine") return <MachineView key={route.machine} name={route.machine} />;
+  const Shown = COMPONENTS[route.view];
+  return <Shown />;
+}
+
+// The views to go to, with what waits in them; on a phone it scrolls by itself.
+
+const VIEW_TITLES: Readonly<Record<ViewName, string>> = {
+  fleet: "Fleet",
+  approvals: "Approvals",
+  tokens: "Tokens",
+  audit: "Audit",
+  notifications: "Notifications",
+  deployment: "Deployment",
+};
+
+function Navigation() {
+  const { route, live } = usePage();
+  const nav = useRef<HTMLElement>(null);
+  const { view: current } = route.value;
+  const pending = live.pending.value.length;
+  useEffect(() => {
+    nav.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [current]);
+  return (
+    <nav ref={nav} aria-label="Views">
+      {VIEWS.map((view) => (
+        <Link key={view} href={hrefOf({ view })} isCurrent={current === view}>
+          {VIEW_TITLES[view]}
+          {view === "approvals" && pending > 0 && (
+            <span class="badge" title={`${pending} wait`}>
+              {pending}
+            </span>
+          )}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+// How it is with the feed: a sign that is always there, and a banner where what is shown may be out of date.
+
+const WORDS = { connecting: "connecting", live: "live", stale: "stale" } as const;
+
+function ConnectionSign() {
+  const { live } = usePage();
+  const { kind } = live.connection.value;
+  return (
+    <span class={`connection connection-${kind}`} role="status">
+      <span class="dot" aria-hidden="true" />
+      {WORDS[kind]}
+    </span>
+  );
+}
+
+function ConnectionBanner() {
+  const { live } = usePage();
+  const connection = live.connection.value;
+  if (connection.kind === "live") return null;
+  const { fault } = connection;
+  if (connection.kind === "connecting") {
+    if (!fault) return null;
+    return (
+      <div class="notice notice-fault banner" role="alert">
+        The feed cannot be opened: {fault.message}. It is tried again.
+      </div>
+    );
+  }
+  return (
+    <div class="notice notice-warning banner">
+      {/* What ticks is not part of the alert: it would be read out each second. */}
+      <span role="alert">
+        <strong>Stale</strong>: no word from the Worker since <Time at={connection.sinceMs} form="absolute" />
+        . What is shown was so then; nothing is known of now
+        {fault ? `: ${fault.message}` : ""}.
+      </span>{" "}
+      <span class="quiet" aria-hidden="true">
+        (<Time at={connection.sinceMs} />)
+      </span>
+    </div>
+  );
+}
+
+// What the keys do, in a dialog.
+
+/** What stands on the keys, where KeyboardEvent.key says something else. */
+const SIGNS: Readonly<Record<string, string>> = { ArrowLeft: "←", ArrowRight: "→", "-": "−", Escape: "Esc" };
+
+function KeysHelp({ onClose }: { onClose: () => void }) {
+  const { viewKeys } = usePage();
+  return (
+    <Dialog title="Keys" onClose={onClose}>
+      <dl class="keys">
+        {[
+          ...viewKeys.value,
+          { key: "?", does: "shows the keys" },
+          { key: "Escape", does: "closes what is open" },
+        ].map(({ key, does }) => (
+          <div key={key}>
+            <dt>
+              <kbd>{SIGNS[key] ?? key}</kbd>
+            </dt>
+            <dd>{does}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  );
+}
+
+// Where another view is opened, the focus goes to it, and it begins at its top; who goes back finds it as it was left.
+
+function useArrival(main: RefObject<HTMLElement | null>): void {
+  const arrival = usePage().arrival.value;
+  useLayoutEffect(() => {
+    if (!arrival || !main.current) return undefined;
+    const { isElsewhere, left } = arrival;
+    if (isElsewhere) main.current.focus({ preventScroll: true });
+    if (left) return scrollBack(main.current, left);
+    if (isElsewhere) scrollTo(0, 0);
+    return undefined;
+  }, [arrival]);
+}
+
+// What stands in place of a part of the page that throws while it is drawn: without it the page would be blank. Mends nothing.
+
+interface DrawBoundaryProps {
+  /** What could not be drawn: "This view". */
+  what: string;
+  children: ComponentChildren;
+}
+
+interface DrawBoundaryState {
+  /** What was thrown; null: all is drawn. */
+  fault: string | null;
+}
+
+/** A class, because nothing else in Preact's core catches what is thrown below it. */
+export class DrawBoundary extends Component<DrawBoundaryProps, DrawBoundaryState> {
+  override state: DrawBoundaryState = { fault: null };
+
+  static override getDerivedStateFromError(error: unknown): DrawBoundaryState {
+    return { fault: error instanceof Error ? error.message : "it says no more" };
+  }
+
+  override componentDidCatch(error: unknown): void {
+    console.error("the page could not be drawn:", error);
+  }
+
+  override render() {
+    const { what, children } = this.props;
+    const { fault } = this.state;
+    if (fault === null) return children;
+    return (
+      <Notice kind="fault">
+        <p>
+          <strong>{what} could not be drawn</strong>: {fault}.
+        </p>
+        <p>What is wrong is the page, or it is older than the Worker. The machines are not concerned.</p>
+        <div class="row">
+          <button type="button" onClick={() => this.setState({ fault: null })}>
+            Try again
+          </button>
+          <button type="button" onClick={() => location.reload()}>
+            Load the page anew
+          </button>
+        </div>
+      </Notice>
+    );
+  }
 }

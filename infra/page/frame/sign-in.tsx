@@ -1,9 +1,9 @@
 // The form for who is not signed in. A code of the page's link, which npm start and `rollcall page` print, signs in by itself.
-import { type Signal, useSignalEffect } from "@preact/signals";
+import { type Signal, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import type { AskFault } from "../base/api.ts";
+import type { Session } from "../live/session.ts";
 import { usePage } from "../page.ts";
-import type { Session } from "../session/session.ts";
 
 interface SignInProps {
   ways: Extract<Session, { kind: "out" }>["ways"];
@@ -69,4 +69,28 @@ const isCode = (text: string) => text.startsWith(CODE_PREFIX);
 function faultText({ reason, message }: AskFault): string {
   if (reason === "forbidden") return "That secret or code is not good (any more).";
   return `Signing in failed: ${message}.`;
+}
+
+// The one-time code of a link to the page. It is out of the URL at once, whoever looks: what stays there is handed on, shown
+// and remembered. Signs nobody in.
+
+/** `#code=CODE`; null: there is none. The fragment is never sent to a server. */
+function takeCode(): string | null {
+  const code = new URLSearchParams(location.hash.slice(1)).get("code");
+  if (code !== null) history.replaceState(history.state, "", location.pathname + location.search);
+  return code;
+}
+
+/** That of the link by which the page was opened, or of one that is opened in it later. */
+export function useLinkCode(): Signal<string | null> {
+  const [first] = useState(takeCode);
+  const code = useSignal(first);
+  useEffect(() => {
+    const take = () => {
+      code.value = takeCode() ?? code.peek();
+    };
+    addEventListener("hashchange", take);
+    return () => removeEventListener("hashchange", take);
+  }, []);
+  return code;
 }

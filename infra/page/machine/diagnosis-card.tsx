@@ -1,16 +1,15 @@
 // What is wrong, in one sentence; what is known about it; what to do, with a button where it can be done here.
 import type { ComponentChildren } from "preact";
-import { hrefOf } from "../base/route.ts";
+import { hrefOf } from "../base/places.ts";
 import { usePage } from "../page.ts";
 import { Link } from "../parts/link.tsx";
-import { Moment } from "../parts/moment.tsx";
+import { Moment } from "../parts/time.tsx";
 import { Pairs } from "../parts/pairs.tsx";
-import { MarkedText } from "../parts/marked-text.tsx";
-import { ActButton } from "./act-button.tsx";
-import type { MachineDiagnosis, DiagnosisDetail, DiagnosisLink } from "./diagnosis-types.ts";
+import { MarkedText } from "../parts/command.tsx";
+import { ActButton } from "./actions.tsx";
+import type { MachineDiagnosis, DiagnosisDetail, DiagnosisLink } from "./diagnosis.ts";
 import type { ActName } from "./machine-acts.ts";
-import type { WatchedMachine } from "./use-machine.ts";
-import { goToSection } from "./use-machine-keys.ts";
+import { goToSection, type WatchedMachine } from "./use-machine.ts";
 
 export function DiagnosisCard({ machine }: { machine: WatchedMachine }) {
   const { diagnosis, name } = machine;

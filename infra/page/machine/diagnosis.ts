@@ -1,18 +1,79 @@
-// What is wrong with one machine, in one sentence, and what to do about it. Pure; nothing in it moves with the clock.
-import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
+// What is wrong with one machine, in one sentence, and what to do about it. Nothing in it changes with the clock.
 import {
+  CONDITION_EXPLANATIONS,
   type Explanation,
   PHASE_EXPLANATIONS,
   STATE_EXPLANATIONS,
 } from "../../../shared/fleet/explanations.ts";
+import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
+import { networkOf } from "../../../shared/fleet/network.ts";
 import { fleetStateOf } from "../../../shared/fleet/state.ts";
 import type { Phase } from "../../../shared/protocol/answers.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
-import { conditionRows, type ConditionRow, conditionText } from "./condition-rows.ts";
-import type { MachineDiagnosis, DiagnosisDetail, DiagnosisFacts, DiagnosisInput } from "./diagnosis-types.ts";
+import type { Outage } from "../../../shared/protocol/outages.ts";
+import { shortDuration } from "../base/relative-time.ts";
+import { type ConditionRow, conditionRows, conditionText } from "./condition-rows.ts";
 import type { ActName } from "./machine-acts.ts";
-import type { MachineNeighbours } from "./neighbours.ts";
-import { warningsOf } from "./warnings.ts";
+
+/** `off`: it is out of use, and nobody has to hurry. */
+type Severity = "good" | "warning" | "bad" | "off";
+
+/** A thing to know beside the sentence: a text, or when something was. */
+export interface DiagnosisDetail {
+  name: string;
+  text?: string;
+  /** RFC 3339, or milliseconds since 1970. */
+  at?: string | number;
+}
+
+export interface DiagnosisWarning {
+  text: string;
+  /** Commands stand between backticks; "": nothing. */
+  todo: string;
+  acts: ActName[];
+  link?: DiagnosisLink;
+}
+
+export type DiagnosisLink = "approvals" | "deployment" | "outage" | "clones" | "history";
+
+export interface MachineDiagnosis {
+  /** One of FLEET_STATES; a newer Worker may have more. */
+  state: string;
+  severity: Severity;
+  sentence: string;
+  /** Commands stand between backticks, NAME stands for the machine's; "": nothing. */
+  todo: string;
+  details: DiagnosisDetail[];
+  /** What can be done here and now. */
+  acts: ActName[];
+  link: DiagnosisLink | null;
+  /** What is not as it should be besides. */
+  warnings: DiagnosisWarning[];
+  isConditionWrong: boolean;
+}
+
+export interface DiagnosisInput {
+  name: string;
+  /** As the feed tells it now; null: it has not, or does not know it. */
+  live: FeedMachine | null;
+  /** All that is known of it, as of the last answer; null: there was none yet. */
+  whole: WholeNode | null;
+  /** When `whole` came, in milliseconds since 1970; 0: it has not. */
+  answeredMs: number;
+  neighbours: MachineNeighbours | null;
+  /** Does another machine ask for its name? */
+  isContested: boolean;
+}
+
+/** What the cases below look at. */
+interface DiagnosisFacts extends DiagnosisInput {
+  state: string;
+  phase: string | null;
+  /** Why it is not ready, as the fleet index has it. */
+  why: string;
+  isUsed: boolean;
+  conditions: ConditionRow[];
+}
 
 type Found = Omit<MachineDiagnosis, "state" | "warnings" | "isConditionWrong">;
 
@@ -244,3 +305,142 @@ function conditionWrong({ whole, why }: DiagnosisFacts, { status, message }: Con
 }
 
 const sentenceOf = (text: string) => (/[.!?]$/.test(text) ? text : `${text}.`);
+
+type Check = (facts: DiagnosisFacts) => DiagnosisWarning[];
+
+/** The most urgent first. */
+function warningsOf(facts: DiagnosisFacts): DiagnosisWarning[] {
+  return CHECKS.flatMap((check) => check(facts));
+}
+
+const warn = (text: string, todo: string, more: Partial<DiagnosisWarning> = {}): DiagnosisWarning[] => [
+  { text, todo, acts: [], ...more },
+];
+
+const CHECKS: readonly Check[] = [
+  contested,
+  pressures,
+  refusedFacts,
+  cordoned,
+  skewed,
+  withheld,
+  droppedEvents,
+  waitingEvents,
+  unusedKey,
+  withoutRuntime,
+];
+
+function contested({ isContested }: DiagnosisFacts): DiagnosisWarning[] {
+  if (!isContested) return [];
+  return warn("Another machine asks for its name, with another key.", "Approve or reject it.", {
+    link: "approvals",
+  });
+}
+
+/** Of a silent machine they are what it said last, and in its sentence. */
+function pressures({ conditions, state }: DiagnosisFacts): DiagnosisWarning[] {
+  if (state === "silent" || state === "revoked") return [];
+  return conditions
+    .filter(({ type, isWell }) => !isWell && type !== "Ready")
+    .flatMap((row) => warn(`${conditionText(row)}.`, CONDITION_EXPLANATIONS[row.type]?.todo ?? ""));
+}
+
+/** Where there are good ones before them: else that is the phase. */
+function refusedFacts({ whole, phase }: DiagnosisFacts): DiagnosisWarning[] {
+  const refused = whole?.factsRefused;
+  if (!refused || phase === "facts refused") return [];
+  const { path, message } = refused;
+  return warn(
+    `What it says of itself now is refused, and its last good facts count: ${path || "the facts"}: ${message}.`,
+    "Correct it on the machine; `node-shim facts` shows where it was read.",
+  );
+}
+
+function cordoned({ live, whole }: DiagnosisFacts): DiagnosisWarning[] {
+  if (!(live?.isUnschedulable ?? whole?.summary?.isUnschedulable)) return [];
+  return warn(
+    "It is cordoned: nothing new is scheduled on it.",
+    "When it may be used: `kubectl uncordon NAME`",
+  );
+}
+
+function skewed({ live, whole }: DiagnosisFacts): DiagnosisWarning[] {
+  const skewMs = live?.skewMs ?? (whole?.isSkewed ? (whole.skewMs ?? 0) : 0);
+  if (skewMs === 0) return [];
+  return warn(
+    `Its clock is ${shortDuration(Math.abs(skewMs))} ${skewMs > 0 ? "ahead" : "behind"}.`,
+    "Have the machine’s time synchronized: `timedatectl status` there says by what.",
+  );
+}
+
+function withheld({ live, whole }: DiagnosisFacts): DiagnosisWarning[] {
+  const text = live?.withheld ?? whole?.summary?.withheld ?? "";
+  if (text === "") return [];
+  return warn(
+    `Its Node lacks some of what the machine asks for: ${text}.`,
+    "The deployment or its join token does not allow it: enrol it with a token that does, or take it out of the machine’s configuration.",
+  );
+}
+
+/** Events are sent some seconds after what they tell of: only those that wait for longer say that something is wrong. */
+const EVENTS_WAIT_MS = 60_000;
+
+function waitingEvents({ whole, answeredMs, state }: DiagnosisFacts): DiagnosisWarning[] {
+  const { waiting = 0, oldest = null } = whole?.outbox ?? {};
+  if (waiting === 0 || oldest === null || state === "cluster-unreachable") return [];
+  if (answeredMs - Date.parse(oldest) < EVENTS_WAIT_MS) return [];
+  return warn(
+    `${waiting === 1 ? "One event waits" : `${waiting} events wait`} for the apiserver.`,
+    "They are sent by themselves; where it stays so, `rollcall status` says what is wrong with the apiserver.",
+  );
+}
+
+function droppedEvents({ whole }: DiagnosisFacts): DiagnosisWarning[] {
+  const { dropped = 0 } = whole?.outbox ?? {};
+  if (dropped === 0) return [];
+  return warn(
+    `${dropped === 1 ? "One event was" : `${dropped} events were`} dropped: the apiserver did not take them in time.`,
+    "",
+  );
+}
+
+/** One that has never reported is told of by its state. */
+function unusedKey({ isUsed, phase, state }: DiagnosisFacts): DiagnosisWarning[] {
+  if (isUsed || phase === null || state === "silent") return [];
+  return warn("It has not reported with its new key yet.", "Start its shim anew: `node-shim status` there.");
+}
+
+function withoutRuntime({ whole }: DiagnosisFacts): DiagnosisWarning[] {
+  if (whole?.runtime !== "none") return [];
+  return warn("An operator said that it needs no container runtime: it is Ready without one.", "", {
+    acts: ["runtime-auto"],
+  });
+}
+
+export interface MachineNeighbours {
+  /** `203.0.113.7`, `2001:db8::/64`; "": nobody knows from where it reports. */
+  network: string;
+  /** How many others report from there, and how many of these are silent. */
+  others: number;
+  silent: number;
+  /** The open outage of that network. */
+  outage: Outage | null;
+}
+
+export function neighboursOf(
+  machine: FeedMachine,
+  machines: Iterable<FeedMachine>,
+  outages: Iterable<Outage>,
+): MachineNeighbours {
+  const network = networkOf(machine.address);
+  if (network === "") return { network, others: 0, silent: 0, outage: null };
+  let [others, silent] = [0, 0];
+  for (const { name, address, state } of machines) {
+    if (name === machine.name || networkOf(address) !== network) continue;
+    others += 1;
+    if (state === "silent") silent += 1;
+  }
+  const open = [...outages].filter((each) => each.endedAt === null && each.network === network);
+  const outage = open.toSorted((a, b) => b.id - a.id)[0] ?? null;
+  return { network, others, silent, outage };
+}

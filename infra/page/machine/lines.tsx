@@ -3,20 +3,21 @@ import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type uPlot from "uplot";
 import { amountText, type AmountUnit } from "../base/amounts.ts";
 import { usePage } from "../page.ts";
-import { amountSentence, amountTicks, topOf } from "./lines-axis.ts";
-import { type ChartContent, lineChart, redraw } from "./lines-chart.ts";
 import {
+  amountSentence,
+  amountTicks,
   type DrawnLine,
   lastSample,
   lineOf,
-  lineSubjects,
   type LineSubject,
+  lineSubjects,
   sampleNear,
+  topOf,
 } from "./lines-data.ts";
-import { type LineInk, useInk } from "./lines-ink.ts";
+import { type ChartContent, lineChart, type LineInk, redraw, useInk } from "./lines-chart.ts";
 import { useBoard } from "./timeline-board.tsx";
 import { type DrawnTimeline, silences } from "./timeline-data.ts";
-import { localOffset, momentText, timeAt, timeTicks } from "./timeline-scale.ts";
+import { localOffset, momentText, timeAt, timeTicks } from "./timeline-bands.ts";
 import { TimeAxis } from "./timeline-rows.tsx";
 
 const TICK_WIDTH = 84;

@@ -1,24 +1,26 @@
 // One machine: what is wrong with it and what to do, then all that is known of it. Whoever opens it needs no second page.
 import { useEffect } from "preact/hooks";
+import { hrefOf } from "../base/places.ts";
 import { usePage } from "../page.ts";
+import { Link } from "../parts/link.tsx";
 import { FaultNotice } from "../parts/notice.tsx";
-import { ActionsSection } from "./actions-section.tsx";
-import { ConditionsSection } from "./conditions-section.tsx";
-import { EventsSection } from "./events-section.tsx";
-import { FactsSection } from "./facts-section.tsx";
-import { HardwareSection, RawFactsSection } from "./hardware-section.tsx";
-import { HistorySection } from "./history-section.tsx";
-import { DeadlinesSection, KeySection } from "./key-section.tsx";
-import { LabelsSection } from "./labels-section.tsx";
-import { MachineHead } from "./machine-head.tsx";
-import { MissingMachine } from "./missing-machine.tsx";
-import { RoomSection } from "./room-section.tsx";
-import { SectionNav } from "./section-nav.tsx";
-import { Section } from "./section.tsx";
+import { StateWord } from "../parts/state-word.tsx";
+import { Moment, Time } from "../parts/time.tsx";
+import { ActionsSection } from "./actions.tsx";
+import { ConditionsSection } from "./conditions.tsx";
+import { DiagnosisCard } from "./diagnosis-card.tsx";
+import type { MachineDiagnosis } from "./diagnosis.ts";
+import { EventsSection } from "./events.tsx";
+import { FactsSection } from "./facts.tsx";
+import { HardwareSection, RawFactsSection } from "./hardware.tsx";
+import { HistorySection } from "./history.tsx";
+import { DeadlinesSection, KeySection } from "./key.tsx";
+import { LabelsSection } from "./labels.tsx";
+import { YamlSection } from "./node-yaml.tsx";
+import { RoomSection } from "./room.tsx";
+import { MACHINE_SECTIONS, Section, type SectionId } from "./section.tsx";
 import { MachineTimeline } from "./timeline.tsx";
-import { useMachine, type WatchedMachine } from "./use-machine.ts";
-import { useMachineKeys } from "./use-machine-keys.ts";
-import { YamlSection } from "./yaml-section.tsx";
+import { goToSection, useMachine, useMachineKeys, type WatchedMachine } from "./use-machine.ts";
 
 export function MachineView({ name }: { name: string }) {
   const machine = useMachine(name);
@@ -85,4 +87,167 @@ function useOpenedSection(isThere: boolean): void {
     const id = location.hash.slice(1);
     if (isThere && id !== "") document.getElementById(id)?.scrollIntoView();
   }, [isThere]);
+}
+
+// The head of a machine's view: its name, its state, what is wrong in one sentence, and what to do about it.
+
+export function MachineHead({ machine }: { machine: WatchedMachine }) {
+  const { name, live, whole, diagnosis } = machine;
+  const since = live?.sinceMs ?? whole?.summary?.since;
+  return (
+    <header class="machine-head">
+      <div class="row spread">
+        <div class="row machine-title">
+          <h1>{name}</h1>
+          {diagnosis && (
+            <span class="machine-state">
+              <StateWord state={diagnosis.state} />
+              {since !== undefined && (
+                <span class="quiet">
+                  since <Moment at={since} />
+                </span>
+              )}
+            </span>
+          )}
+        </div>
+        <Asked machine={machine} />
+      </div>
+      <InShort machine={machine} />
+      <DiagnosisCard machine={machine} />
+    </header>
+  );
+}
+
+/** The button keeps its width while it is asked. */
+function Asked({ machine: { answeredMs, isAsking, again } }: { machine: WatchedMachine }) {
+  return (
+    <div class="row machine-asked">
+      {answeredMs > 0 && (
+        <span
+          class="quiet"
+          title="When the machine’s object answered last; changes are asked for by themselves"
+        >
+          asked <Time at={answeredMs} />
+        </span>
+      )}
+      <button type="button" onClick={again} aria-disabled={isAsking} title="Key: r">
+        Ask anew
+      </button>
+    </div>
+  );
+}
+
+function InShort({ machine: { live, whole } }: { machine: WatchedMachine }) {
+  const told = live ?? whole?.summary;
+  if (!told) return null;
+  const { versions, address } = told;
+  const parts = [versions.os, versions.kernel, versions.architecture, versions.runtime].filter(Boolean);
+  const phase = live ? live.phase : whole?.phase;
+  return (
+    <p class="quiet machine-short">
+      {parts.map((part) => (
+        <span key={part}>{part}</span>
+      ))}
+      {versions.shim && <span>shim {versions.shim}</span>}
+      {address && (
+        <span>
+          behind <Link href={hrefOf({ view: "fleet" }, { q: `address:${address}` })}>{address}</Link>
+        </span>
+      )}
+      <span title="Where its Node stands, as the machine is answered">
+        phase: {phase ?? "never reported"}
+      </span>
+    </p>
+  );
+}
+
+// The sections, to jump to: at the side on wide screens, folded on narrow ones.
+
+export function SectionNav({ diagnosis }: { diagnosis: MachineDiagnosis | null }) {
+  const list = <SectionLinks diagnosis={diagnosis} />;
+  return (
+    <>
+      <nav class="machine-nav machine-nav-side" aria-label="Sections">
+        {list}
+      </nav>
+      <details class="machine-nav machine-nav-folded">
+        <summary>Sections</summary>
+        <nav aria-label="Sections">{list}</nav>
+      </details>
+    </>
+  );
+}
+
+function SectionLinks({ diagnosis }: { diagnosis: MachineDiagnosis | null }) {
+  const { session } = usePage();
+  const jump = (event: MouseEvent, id: SectionId) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    goToSection(id);
+  };
+  return (
+    <ul>
+      {MACHINE_SECTIONS.filter(({ id }) => id !== "actions" || session.isAdmin()).map(
+        ({ id, title, key }) => (
+          <li key={id}>
+            <a href={`#${id}`} title={`Key: ${key}`} onClick={(event) => jump(event, id)}>
+              {title}
+              {id === "conditions" && diagnosis?.isConditionWrong && (
+                <span class="machine-flag" title="a condition is not as it should be">
+                  !
+                </span>
+              )}
+            </a>
+          </li>
+        ),
+      )}
+    </ul>
+  );
+}
+
+// A name that no enrolled machine has: one that waits for it, or none at all.
+
+export function MissingMachine({ name }: { name: string }) {
+  const { live } = usePage();
+  const waiting = live.pending.value.filter((each) => each.name === name);
+  return (
+    <article class="machine machine-missing">
+      <h1>{name}</h1>
+      {waiting.length > 0 ? (
+        <div class="machine-diagnosis machine-diagnosis-warning">
+          <p class="machine-sentence">
+            <StateWord state="pending" /> Waits for an operator since{" "}
+            <Time at={waiting[0]?.askedAt} form="absolute" />: another key had the name.
+          </p>
+          <p>
+            <Link href={hrefOf({ view: "approvals" })}>Approvals</Link> shows both machines, to approve or
+            reject it.
+          </p>
+        </div>
+      ) : (
+        <div class="machine-diagnosis machine-diagnosis-off">
+          <p class="machine-sentence">
+            No machine has this name: it never enrolled, or it has left or was forgotten.
+          </p>
+          <SearchFleet name={name} />
+        </div>
+      )}
+    </article>
+  );
+}
+
+function SearchFleet({ name }: { name: string }) {
+  const { go } = usePage();
+  const search = (event: SubmitEvent) => {
+    event.preventDefault();
+    const typed = new FormData(event.currentTarget as HTMLFormElement).get("q");
+    if (typeof typed === "string") go(hrefOf({ view: "fleet" }, { q: typed.trim() }));
+  };
+  return (
+    <form class="row" role="search" onSubmit={search}>
+      <label for="machine-search">Search the fleet:</label>
+      <input id="machine-search" name="q" type="search" defaultValue={name} />
+      <button type="submit">Search</button>
+    </form>
+  );
 }

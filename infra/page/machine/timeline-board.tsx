@@ -1,14 +1,12 @@
 // The board on which bands, marks and lines share one axis of time: its measures, where the pointer is, what is dragged over.
 import { type Signal, useSignal } from "@preact/signals";
-import type { ComponentChildren, RefObject } from "preact";
-import { createContext } from "preact";
+import { type ComponentChildren, createContext, type RefObject } from "preact";
 import { useContext, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { watchPaper } from "../base/paper.ts";
 import { usePage } from "../page.ts";
-import { zoomedTo } from "./range.ts";
-import { useChosenRange } from "./range-bar.tsx";
+import { useChosenRange, zoomedTo } from "./range.tsx";
 import type { TimeWindow } from "./timeline-data.ts";
-import { timeAt } from "./timeline-scale.ts";
+import { timeAt } from "./timeline-bands.ts";
 
 export interface Board {
   window: TimeWindow;

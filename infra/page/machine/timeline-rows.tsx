@@ -1,19 +1,39 @@
 // The rows of a timeline: a band for each track, what happened as signs above them, and the time below.
-import { type Signal, useSignal } from "@preact/signals";
+import { type ReadonlySignal, type Signal, useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
+import { shortDuration } from "../base/relative-time.ts";
+import {
+  bandAt,
+  kindOf,
+  localOffset,
+  MARK_WORDS,
+  momentText,
+  type PlacedBand,
+  placedBands,
+  placedMarks,
+  placeOf,
+  signOf,
+  timeAt,
+  timeTicks,
+  trackWord,
+} from "./timeline-bands.ts";
 import { useBoard } from "./timeline-board.tsx";
-import { bandAt, type PlacedBand, placedBands, placedMarks, signOf, trackWord } from "./timeline-bands.ts";
-import { type DrawnBand, type DrawnMark, type DrawnTimeline, tracksOf } from "./timeline-data.ts";
-import { localOffset, momentText, placeOf, timeAt, timeTicks } from "./timeline-scale.ts";
-import { fillOf, MarkSign } from "./timeline-signs.tsx";
-import { marksText, Said } from "./timeline-said.tsx";
+import {
+  BAND_LOOKS,
+  type BandLook,
+  type DrawnBand,
+  type DrawnMark,
+  type DrawnTimeline,
+  LOOK_WORDS,
+  tracksOf,
+} from "./timeline-data.ts";
 
 const ROW_HEIGHT = 22;
 const TICK_WIDTH = 84;
 const MARK_WIDTH = 26;
 
 /** What is pointed at, by the pointer or the keys. */
-export interface Pointed {
+interface Pointed {
   track: string;
   band: PlacedBand;
 }
@@ -234,4 +254,196 @@ function PointerTime() {
       {momentText(timeAt(x, window, width), localOffset, nowMs)}
     </span>
   );
+}
+
+// What a band, or a mark, says, in a place of its own that is always there: nothing below it moves.
+
+interface SaidProps {
+  pointed: ReadonlySignal<{ track: string; band: PlacedBand } | null>;
+  /** The marks that are pointed at. */
+  marks: ReadonlySignal<readonly DrawnMark[] | null>;
+}
+
+function Said({ pointed, marks }: SaidProps) {
+  const { nowMs } = useBoard();
+  const at = pointed.value;
+  const of = marks.value;
+  if (of)
+    return (
+      <div class="timeline-said timeline-text">
+        <SaidMarks of={of} nowMs={nowMs} />
+      </div>
+    );
+  return (
+    <div class="timeline-said timeline-text">
+      <p aria-live="polite">
+        {at ? (
+          <SaidBand track={at.track} of={at.band.of} nowMs={nowMs} />
+        ) : (
+          <span class="quiet">
+            Point at a band or a mark for what was said; drag over anything for a closer look.
+          </span>
+        )}
+      </p>
+    </div>
+  );
+}
+
+/** Its button has the same for a name: whoever cannot see has been told. */
+function SaidMarks({ of, nowMs }: { of: readonly DrawnMark[]; nowMs: number }) {
+  const [first, ...more] = of;
+  if (!first) return null;
+  return (
+    <p aria-hidden="true">
+      <strong>{momentText(first.atMs, localOffset, nowMs)}</strong> {markWords(first)}
+      {more.length > 0 && (
+        <span class="quiet">
+          {" "}
+          · {more.length === 1 ? "one more" : `${more.length} more`}, until{" "}
+          {momentText(more.at(-1)?.atMs ?? first.atMs, localOffset, nowMs)}
+        </span>
+      )}
+    </p>
+  );
+}
+
+const markWords = (mark: DrawnMark) => `${MARK_WORDS[kindOf(mark)] ?? mark.kind}: ${mark.text}`;
+
+const MOST_SAID = 8;
+
+/** A line each, as far as there are not too many. */
+function marksText(marks: readonly DrawnMark[], nowMs: number): string {
+  const lines = marks
+    .slice(0, MOST_SAID)
+    .map((mark) => `${momentText(mark.atMs, localOffset, nowMs)}, ${markWords(mark)}`);
+  const more = marks.length - lines.length;
+  return [...lines, ...(more > 0 ? [`and ${more} more`] : [])].join("\n");
+}
+
+function SaidBand({ track, of, nowMs }: { track: string; of: readonly DrawnBand[]; nowMs: number }) {
+  const [first] = of;
+  const last = of.at(-1);
+  if (!first || !last) return null;
+  const text =
+    of.length > 1
+      ? `${of.length} bands, too narrow to be told apart; the last: ${last.status}`
+      : first.status;
+  return (
+    <>
+      <strong>
+        {trackWord(track)}: {text}
+      </strong>{" "}
+      {bandSpan(first.fromMs, last, nowMs)}
+      {last.text && <span class="quiet"> {last.text}</span>}
+    </>
+  );
+}
+
+/** `22 Nov 14:02:11 – 22 Nov 14:31:02 (28m)`, `since 22 Nov 14:02:11 (28m)` */
+function bandSpan(fromMs: number, { toMs, isOpen }: DrawnBand, nowMs: number): string {
+  const from = momentText(fromMs, localOffset, nowMs);
+  const lasts = shortDuration(toMs - fromMs);
+  if (isOpen) return `since ${from} (${lasts})`;
+  return `${from} – ${withoutSameDay(momentText(toMs, localOffset, nowMs), from)} (${lasts})`;
+}
+
+const withoutSameDay = (to: string, from: string) => {
+  const clock = to.lastIndexOf(" ");
+  return to.slice(0, clock) === from.slice(0, clock) ? to.slice(clock + 1) : to;
+};
+
+/** Which pattern is what. */
+export function BandLegend({ looks }: { looks: ReadonlySet<BandLook> }) {
+  const always: ReadonlySet<BandLook> = new Set(["good", "bad", "unknown", "silent"]);
+  return (
+    <ul class="timeline-legend" aria-label="What the patterns mean">
+      {BAND_LOOKS.filter((look) => always.has(look) || looks.has(look)).map((look) => (
+        <li key={look}>
+          <svg class="timeline-swatch" width="22" height="12" aria-hidden="true">
+            <rect class={`band look-${look}`} width="22" height="12" fill={fillOf(look)} />
+          </svg>
+          {LOOK_WORDS[look]}
+        </li>
+      ))}
+      <li>
+        <svg class="timeline-swatch" width="22" height="12" aria-hidden="true">
+          <rect class="none" width="22" height="12" fill="url(#timeline-none)" />
+        </svg>
+        no data
+      </li>
+    </ul>
+  );
+}
+
+// The signs of marks, one shape for each kind, and the patterns of bands: what is told by colour is told by shape as well.
+
+/** In a square of 16. */
+const SHAPES: Readonly<Record<string, string>> = {
+  // A person, an arrow that turns back, a diamond, bars, a flag, a hexagon, a plus, a key, a clock, a pin, a cloud, a chip.
+  operator:
+    "M8 1.500a3.200 3.200 0 1 1 0 6.400 3.200 3.200 0 0 1 0-6.400ZM2 14.500c0-3.500 2.600-5.500 6-5.500s6 2 6 5.500Z",
+  reboot: "M8 2.200V0l4.500 3.500L8 7V4.600a4.100 4.100 0 1 0 4.100 4.100h2.400A6.500 6.500 0 1 1 8 2.200Z",
+  version: "M8 1l7 7-7 7-7-7Z",
+  capacity: "M1.500 9h3.500v6H1.500Zm4.800-4h3.500v10H6.300ZM11 1h3.500v14H11Z",
+  phase: "M3 1h2v1h9l-2.500 3.500L14 9H5v6H3Z",
+  runtime: "M8 .8l6.300 3.600v7.200L8 15.200l-6.300-3.600V4.400Zm0 3.400L4.700 6v4L8 11.800l3.300-1.800V6Z",
+  registration: "M6.200 1h3.600v5.200H15v3.600H9.800V15H6.200V9.800H1V6.200h5.200Z",
+  identity:
+    "M5 4a4 4 0 0 1 3.800 2.800H15v2.600h-1.500V12H11V9.400H8.800A4 4 0 1 1 5 4Zm0 2.600a1.400 1.400 0 1 0 0 2.800 1.400 1.400 0 0 0 0-2.800Z",
+  clock: "M8 1a7 7 0 1 1 0 14A7 7 0 0 1 8 1Zm-1 2.500V9h4.500V7H9V3.500Z",
+  address: "M8 1a5 5 0 0 1 5 5c0 3.500-5 9-5 9S3 9.500 3 6a5 5 0 0 1 5-5Zm0 3a2 2 0 1 0 0 4 2 2 0 0 0 0-4Z",
+  cloud: "M4.500 13A3.500 3.500 0 0 1 4 6.100 4.200 4.200 0 0 1 12.100 6.500 3.300 3.300 0 0 1 12 13Z",
+  hardware:
+    "M3.500 3.500h9v9h-9Zm2-3h1.500v2H5.500Zm3.500 0h1.500v2H9Zm-3.500 13h1.500v2H5.500Zm3.500 0h1.500v2H9ZM.5 5.500h2V7h-2Zm0 3.500h2v1.500h-2Zm13-3.500h2V7h-2Zm0 3.500h2v1.500h-2Z",
+  apiserver: "M1 14.500 8 1l7 13.500Z",
+  condition: "M8 1a7 7 0 1 1 0 14A7 7 0 0 1 8 1Zm-1 3v5h2V4Zm0 6.200v2h2v-2Z",
+};
+const OTHER = "M8 4a4 4 0 1 1 0 8 4 4 0 0 1 0-8Z";
+
+function MarkSign({ kind }: { kind: string }) {
+  return (
+    <svg class="sign" viewBox="0 0 16 16" width="13" height="13" aria-hidden="true">
+      <path d={SHAPES[kind] ?? OTHER} fill="currentColor" fill-rule="evenodd" />
+    </svg>
+  );
+}
+
+/** Those that are one colour have none. */
+const PATTERNS: readonly { look: BandLook; size: number; path: string }[] = [
+  { look: "silent", size: 8, path: "M-2 2 2 -2M0 8 8 0M6 10 10 6" },
+  { look: "unknown", size: 6, path: "M3 0V6" },
+  { look: "held", size: 6, path: "M0 3H6" },
+  { look: "waiting", size: 8, path: "M4 2V6M2 4H6" },
+  { look: "off", size: 8, path: "M0 0 8 8M0 8 8 0" },
+];
+
+/** Once for all rows. */
+export function BandPatterns() {
+  return (
+    <svg class="timeline-patterns" width="0" height="0" aria-hidden="true">
+      <defs>
+        {PATTERNS.map(({ look, size, path }) => (
+          <pattern
+            key={look}
+            id={`timeline-${look}`}
+            class={`look-${look}`}
+            width={size}
+            height={size}
+            patternUnits="userSpaceOnUse"
+          >
+            <rect class="ground" width={size} height={size} />
+            <path class="drawn" d={path} />
+          </pattern>
+        ))}
+        <pattern id="timeline-none" class="look-none" width="8" height="8" patternUnits="userSpaceOnUse">
+          <circle class="dot" cx="2" cy="2" r="0.9" />
+          <circle class="dot" cx="6" cy="6" r="0.9" />
+        </pattern>
+      </defs>
+    </svg>
+  );
+}
+
+function fillOf(look: BandLook): string | undefined {
+  return PATTERNS.some((each) => each.look === look) ? `url(#timeline-${look})` : undefined;
 }

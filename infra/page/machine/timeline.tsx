@@ -1,16 +1,36 @@
 // A machine's timeline, drawn: what was so from when to when, what happened, and what it had left.
-import { useMemo, useState } from "preact/hooks";
+import { batch, type ReadonlySignal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { TimelineAnswer } from "../../../shared/protocol/timeline.ts";
+import { amountText } from "../base/amounts.ts";
+import { machinePath } from "../base/api.ts";
+import { shortDuration } from "../base/relative-time.ts";
+import { usePage } from "../page.ts";
+import { type Answer, useAnswer } from "../parts/answer.tsx";
 import { FaultNotice, Notice } from "../parts/notice.tsx";
+import { lineSubjects, thinnedRows } from "./lines-data.ts";
 import { Lines } from "./lines.tsx";
-import { RangeBar, useChosenRange } from "./range-bar.tsx";
-import { useTimeline } from "./timeline-asking.ts";
+import {
+  fittingRange,
+  LAST_DAY,
+  RangeBar,
+  stepOf,
+  timelineQuery,
+  type TimeRange,
+  useChosenRange,
+  windowOf,
+} from "./range.tsx";
+import { kindOf, localOffset, MARK_WORDS, momentText, trackWord } from "./timeline-bands.ts";
 import { TimelineBoard } from "./timeline-board.tsx";
-import { type DrawnMark, type DrawnTimeline, lookOf } from "./timeline-data.ts";
-import { localOffset, momentText } from "./timeline-scale.ts";
-import { TimelineRows } from "./timeline-rows.tsx";
-import { BandLegend } from "./timeline-said.tsx";
-import { BandPatterns } from "./timeline-signs.tsx";
-import { TimelineTable, type WantedLine } from "./timeline-table.tsx";
+import {
+  type DrawnMark,
+  type DrawnTimeline,
+  drawnTimeline,
+  heldUntil,
+  lookOf,
+  type TimeWindow,
+} from "./timeline-data.ts";
+import { BandLegend, BandPatterns, TimelineRows } from "./timeline-rows.tsx";
 
 const STALE = "The timeline could not be read; what is below was read before";
 
@@ -69,5 +89,243 @@ function Odd({ timeline, fromMs, nowMs }: { timeline: DrawnTimeline; fromMs: num
         </p>
       )}
     </>
+  );
+}
+
+// Asks for a machine's timeline, and again when it changed. What was drawn stays until there is something to draw instead.
+
+/** Each asking wakes the machine's object. */
+const EVERY_MS = 60_000;
+/** A machine that changes all the time is asked about no more often. */
+const LEAST_WAIT_MS = 3000;
+/** Of a window of 90 days the oldest minutes are not asked for. */
+const TOLERANCE_MS = 6 * 60_000;
+
+interface ShownTimeline extends Pick<Answer<unknown>, "fault" | "isAsking" | "again"> {
+  /** null: there has been no answer yet. */
+  timeline: DrawnTimeline | null;
+  /** What is shown: as chosen, or what fits. */
+  range: TimeRange;
+  window: TimeWindow;
+  /** The right edge: now, in steps of what can be seen. */
+  nowMs: number;
+}
+
+/** `chosen`: null: a day is asked for, of which as much is shown as there is. */
+function useTimeline(name: string, chosen: TimeRange | null): ShownTimeline {
+  const { clock, live } = usePage();
+  const isLatest = chosen === null || chosen.kind === "latest";
+  const askedMs = useAskedMs(name, isLatest);
+  const query = timelineQuery(chosen ?? LAST_DAY, askedMs);
+  const answer = useAnswer<TimelineAnswer>(machinePath(name, "/timeline"), query);
+  const { value, fault, isAsking, again } = answer;
+  const lastMs = useRef(askedMs);
+  useEffect(() => {
+    // The question of a range that lies still is the same as before: it is asked anew.
+    if (!isLatest && lastMs.current !== askedMs) again();
+    lastMs.current = askedMs;
+  }, [askedMs]);
+  const answered = useMemo(() => (value ? drawnTimeline(value) : null), [value]);
+  const range = useFitting(chosen, answered);
+  const { fromMs, toMs } = windowOf(range, 0);
+  const nowMs = useSteps(clock, stepOf(toMs - fromMs));
+  const isLive = live.connection.value.kind === "live";
+  const timeline = useMemo(
+    () => (answered && isLatest && isLive ? heldUntil(answered, nowMs) : answered),
+    [answered, isLatest, isLive, nowMs],
+  );
+  const wanted = windowOf(range, nowMs);
+  const window = useRef(wanted);
+  if (!answered || covers(answered, wanted, "until" in query)) window.current = wanted;
+  return { timeline, range, window: window.current, nowMs, fault, isAsking, again };
+}
+
+/** What fits is decided by the first answer, and stays so: nothing jumps because an hour is over. */
+function useFitting(chosen: TimeRange | null, answered: DrawnTimeline | null): TimeRange {
+  const fitting = useRef<TimeRange>(null);
+  if (answered) fitting.current ??= fittingRange(answered.knownSinceMs, answered.toMs);
+  return chosen ?? fitting.current ?? LAST_DAY;
+}
+
+function covers(answered: DrawnTimeline, wanted: TimeWindow, hasEnd: boolean): boolean {
+  return (
+    answered.fromMs <= wanted.fromMs + TOLERANCE_MS &&
+    (!hasEnd || answered.toMs >= wanted.toMs - TOLERANCE_MS)
+  );
+}
+
+function useSteps(clock: ReadonlySignal<number>, stepMs: number): number {
+  const step = useSignal(stepMs);
+  step.value = stepMs;
+  return useComputed(() => Math.ceil(clock.value / step.value) * step.value).value;
+}
+
+/** When it was asked last: again when the feed says that the machine changed, else each minute while now is shown. */
+function useAskedMs(name: string, isLatest: boolean): number {
+  const { clock, live } = usePage();
+  const askedMs = useSignal(clock.peek());
+  const hasChanged = useSignal(false);
+  useSignalEffect(() => {
+    const { isWhole, changed } = live.lastUpdate.value;
+    if (!isWhole && changed.includes(name)) hasChanged.value = true;
+  });
+  useSignalEffect(() => {
+    const sinceMs = clock.value - askedMs.peek();
+    const isDue = hasChanged.value ? sinceMs >= LEAST_WAIT_MS : isLatest && sinceMs >= EVERY_MS;
+    if (!isDue) return;
+    batch(() => {
+      hasChanged.value = false;
+      askedMs.value = clock.peek();
+    });
+  });
+  return askedMs.value;
+}
+
+// The same as a table: for screen readers, for paper, and for whoever likes lines better than pictures.
+
+/** Rows of samples: more than anybody reads. */
+const MOST_SAMPLES = 200;
+
+/** The line to go to. Another object: it is gone to again. */
+interface WantedLine {
+  mark: DrawnMark;
+}
+
+interface Line {
+  id: string;
+  fromMs: number;
+  /** null: it has no duration; undefined: it is so still. */
+  toMs: number | null | undefined;
+  what: string;
+  text: string;
+  mark: DrawnMark | null;
+}
+
+function linesOf({ bands, marks }: DrawnTimeline): Line[] {
+  const ofBands = bands.map(({ track, fromMs, toMs, isOpen, status, text }): Line => ({
+    id: `${track}-${fromMs}`,
+    fromMs,
+    toMs: isOpen ? undefined : toMs,
+    what: `${trackWord(track)}: ${status}`,
+    text,
+    mark: null,
+  }));
+  const ofMarks = marks.map((mark, index): Line => {
+    const kind = kindOf(mark);
+    const what = MARK_WORDS[kind] ?? kind;
+    return { id: `mark-${index}`, fromMs: mark.atMs, toMs: null, what, text: mark.text, mark };
+  });
+  return [...ofBands, ...ofMarks].toSorted((a, b) => a.fromMs - b.fromMs);
+}
+
+interface TableProps {
+  timeline: DrawnTimeline;
+  nowMs: number;
+  wanted: WantedLine | null;
+}
+
+function TimelineTable({ timeline, nowMs, wanted }: TableProps) {
+  const [isOpen, setOpen] = useState(false);
+  useEffect(() => {
+    if (wanted) setOpen(true);
+  }, [wanted]);
+  return (
+    <details
+      class="timeline-table"
+      open={isOpen}
+      onToggle={({ currentTarget }) => setOpen(currentTarget.open)}
+    >
+      <summary>As a table</summary>
+      {isOpen && (
+        <>
+          <LinesTable timeline={timeline} nowMs={nowMs} wanted={wanted} />
+          <Samples timeline={timeline} nowMs={nowMs} />
+        </>
+      )}
+    </details>
+  );
+}
+
+function LinesTable({ timeline, nowMs, wanted }: TableProps) {
+  const lines = useMemo(() => linesOf(timeline), [timeline.bands, timeline.marks]);
+  useEffect(() => {
+    // The answer may have come anew since: the mark is then another object.
+    const found = lines.find(({ mark }) => mark && wanted && isSameMark(mark, wanted.mark));
+    const row = found && document.querySelector<HTMLElement>(`#timeline-${found.id}`);
+    row?.scrollIntoView({ block: "center" });
+    row?.focus({ preventScroll: true });
+  }, [wanted]);
+  const moment = (ms: number) => momentText(ms, localOffset, nowMs);
+  if (lines.length === 0) return <p class="quiet">Nothing is known of this time.</p>;
+  return (
+    <div class="scroll" role="region" aria-label="Bands and marks" tabIndex={0}>
+      <table>
+        <caption>What was so from when to when, and what happened; the oldest first</caption>
+        <thead>
+          <tr>
+            <th scope="col">From</th>
+            <th scope="col">To</th>
+            <th scope="col">What</th>
+            <th scope="col">Text</th>
+          </tr>
+        </thead>
+        <tbody>
+          {lines.map(({ id, fromMs, toMs, what, text, mark }) => (
+            <tr key={id} id={mark ? `timeline-${id}` : undefined} tabIndex={mark ? -1 : undefined}>
+              <td class="when">{moment(fromMs)}</td>
+              <td class="when">{toText(fromMs, toMs, moment)}</td>
+              <td>{what}</td>
+              <td class="what">{text}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function toText(fromMs: number, toMs: number | null | undefined, moment: (ms: number) => string): string {
+  if (toMs === null) return "–";
+  return toMs === undefined ? "still so" : `${moment(toMs)} (${shortDuration(toMs - fromMs)})`;
+}
+
+const isSameMark = (a: DrawnMark, b: DrawnMark) => a.atMs === b.atMs && a.text === b.text;
+
+function Samples({ timeline: { samples }, nowMs }: Pick<TableProps, "timeline" | "nowMs">) {
+  const subjects = lineSubjects(samples.signals, samples.values);
+  const rows = thinnedRows(samples.at.length, MOST_SAMPLES);
+  if (rows.length === 0) return null;
+  const every = Math.ceil(samples.at.length / rows.length);
+  return (
+    <div class="scroll" role="region" aria-label="Samples" tabIndex={0}>
+      <table>
+        <caption>What was left at the least, sampled{every > 1 && ` (one of ${every} samples)`}</caption>
+        <thead>
+          <tr>
+            <th scope="col">At</th>
+            {subjects.map(({ signal, title }) => (
+              <th key={signal} scope="col" class="number">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row}>
+              <td class="when">{momentText(samples.at[row] ?? 0, localOffset, nowMs)}</td>
+              {subjects.map(({ signal, unit }) => {
+                const amount = samples.values[signal]?.[row] ?? null;
+                return (
+                  <td key={signal} class="number">
+                    {amount === null ? "–" : amountText(amount, unit)}
+                  </td>
+                );
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }

@@ -1,17 +1,15 @@
 // What is known of one machine: what the feed tells of it now, and all that its object says. The object is woken when the
 // view is opened, when the feed says that the machine changed, and on demand: never by the clock.
-import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { useComputed } from "@preact/signals";
-import { useMemo } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
-import type { AskFault } from "../base/api.ts";
-import { machinePath } from "../base/machine-path.ts";
+import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
+import { type AskFault, machinePath } from "../base/api.ts";
+import type { KeyBinding } from "../base/keys.ts";
 import { usePage } from "../page.ts";
-import { useAgainOnChange } from "../parts/use-again-on-change.ts";
-import { useAnswer } from "../parts/use-answer.ts";
-import { diagnose } from "./diagnosis.ts";
-import type { MachineDiagnosis } from "./diagnosis-types.ts";
-import { type MachineNeighbours, neighboursOf } from "./neighbours.ts";
+import { useAgainOnChange, useAnswer } from "../parts/answer.tsx";
+import { diagnose, type MachineDiagnosis, type MachineNeighbours, neighboursOf } from "./diagnosis.ts";
+import { MACHINE_SECTIONS, type SectionId } from "./section.tsx";
 
 export interface WatchedMachine {
   name: string;
@@ -68,4 +66,38 @@ export function useMachine(name: string): WatchedMachine {
     isContested,
     again,
   };
+}
+
+// The keys of a machine's view: ask anew, up, and one for each section.
+
+export function goToSection(id: SectionId): void {
+  const section = document.getElementById(id);
+  if (!section) return;
+  // In the URL, so that the place can be shared; by hand, so that going back does not lead through each section.
+  history.replaceState(history.state, "", `${location.pathname}${location.search}#${id}`);
+  section.scrollIntoView();
+  section.focus({ preventScroll: true });
+}
+
+export function useMachineKeys(again: () => void): void {
+  const { viewKeys, go, fleetHref } = usePage();
+  const latest = useRef(again);
+  latest.current = again;
+  // With the view itself: an effect would come later, and lose a key that is pressed before.
+  useLayoutEffect(() => {
+    const own: KeyBinding[] = [
+      { key: "r", does: "asks the machine’s object anew", run: () => latest.current() },
+      { key: "u", does: "goes up to the fleet, as it was left", run: () => go(fleetHref()) },
+      ...MACHINE_SECTIONS.map(({ id, title, key }) => ({
+        key,
+        does: `goes to: ${title}`,
+        run: () => goToSection(id),
+      })),
+    ];
+    // Parts of the view have keys of their own.
+    viewKeys.value = [...viewKeys.value, ...own];
+    return () => {
+      viewKeys.value = viewKeys.value.filter((each) => !own.includes(each));
+    };
+  }, []);
 }

@@ -33,3 +33,17 @@ export function Time({ at, form = "ago" }: TimeProps) {
     </time>
   );
 }
+
+// A moment where there is room for it: when exactly, and how long ago.
+
+/** RFC 3339, or milliseconds since 1970. */
+export function Moment({ at }: { at: number | string }) {
+  return (
+    <>
+      <Time at={at} form="absolute" />{" "}
+      <span class="quiet">
+        (<Time at={at} />)
+      </span>
+    </>
+  );
+}

@@ -1,7 +1,6 @@
 // What a browser loads before the page can show anything: the files that npm run build would make, compressed.
 import { join } from "node:path";
-import { buildPage } from "../../../infra/page/build/build.ts";
-import { firstLoadBytes } from "../../../infra/page/build/size.ts";
+import { buildPage, firstLoadBytes } from "../../../infra/page/build/build.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { budgetOf } from "./budgets.ts";
 import { ROOT } from "./workerd.ts";

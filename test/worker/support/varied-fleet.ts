@@ -6,9 +6,13 @@ import type { MachineFilter } from "../../../shared/fleet/machine-filter.ts";
 import { PHASES } from "../../../shared/protocol/answers.ts";
 import { FLEET_STATES } from "../../../shared/fleet/state.ts";
 import type { MachineSummary } from "../../../shared/fleet/summary.ts";
-import type { FoundMachine } from "../../../worker/fleet/machine-search.ts";
 import { matchesLabels } from "../../vectors/upstream/matches-labels.ts";
 import { FLEET_START_MS, machineName, summaryOf } from "./made-up-fleet.ts";
+
+interface FoundMachine {
+  id: string;
+  summary: MachineSummary;
+}
 
 /** Rising; the last two are none. */
 export const VERSIONS = ["0.0.9", "0.1.0-rc.2", "0.1.0-rc.10", "0.1.0", "0.2.0", "0.10.0", "dev", ""];

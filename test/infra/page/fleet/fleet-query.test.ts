@@ -5,7 +5,7 @@ import { FLEET_STATES } from "../../../../shared/fleet/state.ts";
 import type { MachineSummary } from "../../../../shared/fleet/summary.ts";
 import { machinesQuerySchema } from "../../../../shared/protocol/fleet-api.ts";
 import type { Outage } from "../../../../shared/protocol/outages.ts";
-import { hrefOf, routeOf } from "../../../../infra/page/base/route.ts";
+import { hrefOf, routeOf } from "../../../../infra/page/base/places.ts";
 import {
   apiQuery,
   FLEET_SORTS,

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { FeedMachine } from "../../../../shared/fleet/feed-view.ts";
 import { PHASES } from "../../../../shared/protocol/answers.ts";
 import type { MachineGroup } from "../../../../infra/page/fleet/needs-list.ts";
-import { todoOf } from "../../../../infra/page/fleet/needs-todo.ts";
+import { todoOf } from "../../../../infra/page/fleet/needs-todo.tsx";
 import { feedMachine } from "./feed-machines.ts";
 
 describe("what to do about it", () => {

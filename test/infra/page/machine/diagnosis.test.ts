@@ -1,12 +1,15 @@
 // What is said of a machine in each state, phase and condition: one sentence, and what to do.
-import type { WholeNode } from "../../../../shared/protocol/operator-answers.ts";
 import { describe, expect, it, test } from "vitest";
+import {
+  diagnose,
+  type MachineDiagnosis,
+  type MachineNeighbours,
+  neighboursOf,
+} from "../../../../infra/page/machine/diagnosis.ts";
 import { PHASE_EXPLANATIONS, STATE_EXPLANATIONS } from "../../../../shared/fleet/explanations.ts";
 import { FLEET_STATES, fleetStateOf } from "../../../../shared/fleet/state.ts";
 import { PHASES } from "../../../../shared/protocol/answers.ts";
-import { diagnose } from "../../../../infra/page/machine/diagnosis.ts";
-import type { MachineDiagnosis } from "../../../../infra/page/machine/diagnosis-types.ts";
-import type { MachineNeighbours } from "../../../../infra/page/machine/neighbours.ts";
+import type { WholeNode } from "../../../../shared/protocol/operator-answers.ts";
 import { diagnosisInput, feedMachine, knownMachine } from "./made-up-machine.ts";
 
 type Live = NonNullable<Parameters<typeof feedMachine>[0]>;
@@ -355,4 +358,51 @@ it.each([
     waiting === 1 ? { skewMs: 90_000 } : { skewMs: 90_000, isUnschedulable: true, withheld: "x" },
   );
   expect(diagnose(diagnosisInput({ live }))).toMatchObject({ sentence, severity: "warning" });
+});
+
+const outage = (id: number, network: string, endedAt: string | null = null) => ({
+  id,
+  network,
+  startedAt: "",
+  endedAt,
+  machines: 2,
+  silent: 2,
+  names: [],
+  was: "",
+});
+const at = (address: string, ...states: string[]) =>
+  states.map((state, index) => feedMachine({ name: `${address} ${index}`, address, state }));
+
+test.each([
+  [
+    "nobody else",
+    "203.0.113.7",
+    at("203.0.113.8", "silent"),
+    { network: "203.0.113.7", others: 0, silent: 0 },
+  ],
+  [
+    "two, of which one is silent",
+    "203.0.113.7",
+    at("203.0.113.7", "ready", "silent"),
+    { others: 2, silent: 1 },
+  ],
+  [
+    "IPv6: the first 64 bits count",
+    "2001:db8::1",
+    at("2001:db8::2", "silent"),
+    { network: "2001:db8::/64", others: 1, silent: 1 },
+  ],
+  ["nobody knows from where", "", at("", "silent"), { network: "", others: 0, outage: null }],
+])("%s", (_, address, others, wanted) => {
+  const machine = feedMachine({ address, state: "silent" });
+  expect(neighboursOf(machine, [machine, ...others], [])).toMatchObject(wanted);
+});
+
+test.each([
+  ["none", [], null],
+  ["over by now", [outage(1, "203.0.113.7", "x")], null],
+  ["another network's", [outage(1, "203.0.113.8")], null],
+  ["the latest open one", [outage(1, "203.0.113.7"), outage(4, "203.0.113.7"), outage(2, "203.0.113.7")], 4],
+])("its outage: %s", (_, outages, id) => {
+  expect(neighboursOf(feedMachine(), [], outages).outage?.id ?? null).toBe(id);
 });

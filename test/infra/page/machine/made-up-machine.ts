@@ -1,7 +1,7 @@
 // One machine as the feed and GET /v1/nodes/{name} show it, for tests of its view.
 import type { WholeNode } from "../../../../shared/protocol/operator-answers.ts";
 import type { FeedMachine } from "../../../../shared/fleet/feed-view.ts";
-import type { DiagnosisInput } from "../../../../infra/page/machine/diagnosis-types.ts";
+import type { DiagnosisInput } from "../../../../infra/page/machine/diagnosis.ts";
 
 const AT = "2026-01-01T11:00:00.000Z";
 const KEY = { thumbprint: "k", token: "t", pinnedAt: AT };

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { parse, stringify } from "yaml";
-import { nodeYaml } from "../../../../infra/page/machine/node-yaml.ts";
+import { nodeYaml } from "../../../../infra/page/machine/node-yaml.tsx";
 
 it("keys in kubectl's order, without managedFields, lists not indented", () => {
   const node = {

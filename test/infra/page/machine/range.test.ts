@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { routeOf, withRest } from "../../../../infra/page/base/route.ts";
+import { routeOf, withRest } from "../../../../infra/page/base/places.ts";
 import {
   canZoom,
   fittingRange,
@@ -18,7 +18,7 @@ import {
   windowOf,
   zoomedBy,
   zoomedTo,
-} from "../../../../infra/page/machine/range.ts";
+} from "../../../../infra/page/machine/range.tsx";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

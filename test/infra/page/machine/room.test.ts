@@ -1,5 +1,5 @@
 import { expect, it, test } from "vitest";
-import { quantityWords, roomRows } from "../../../../infra/page/machine/room.ts";
+import { quantityWords, roomRows } from "../../../../infra/page/machine/room.tsx";
 
 const MIB = 2 ** 20;
 const vitals = (available: number, capacity: number) => ({

@@ -1,0 +1,305 @@
+// The machines that match, as the feed changes them, for the table. Nothing moves while somebody points at the rows.
+import { type ReadonlySignal, useSignal } from "@preact/signals";
+import type { RefObject } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { FeedMachine, FeedUpdate } from "../../../shared/fleet/feed-view.ts";
+import { addressKey, versionKey } from "../../../shared/fleet/sort-keys.ts";
+import { URGENCY } from "../../../shared/fleet/state.ts";
+import { amountOf } from "../base/amounts.ts";
+import { later } from "../base/clock.ts";
+import type { LiveFleet } from "../live/live-fleet.ts";
+import { usePage } from "../page.ts";
+import { type FleetQuery, type FleetSort, fleetTest } from "./fleet-query.ts";
+import type { MachineTest } from "./match-machine.ts";
+import type { FleetSearch } from "./search-terms.ts";
+
+interface FleetRows {
+  /** All that match, in their order as of now. */
+  matching: readonly FeedMachine[];
+  /** The first MOST_ROWS of them, in the order in which they were when somebody began to point at them. */
+  shown: readonly FeedMachine[];
+  /** Shows the order as of now; null: it is shown. */
+  settle: (() => void) | null;
+}
+
+export function useFleetRows(
+  query: FleetQuery,
+  search: FleetSearch,
+  isHeld: ReadonlySignal<boolean>,
+): FleetRows {
+  const { live } = usePage();
+  const { matching, key } = useMatching(live, query, search);
+  const [, drawAgain] = useState(0);
+  const held = useRef<{ key: string; matching: readonly FeedMachine[]; rows: readonly FeedMachine[] }>(null);
+  const now = useMemo(() => firstRows(matching), [matching]);
+  const before = isHeld.value && held.current?.key === key ? held.current : null;
+  let shown = now;
+  if (before) {
+    const isSame = before.matching === matching;
+    const kept = isSame ? before.rows : inTheirPlaces(before.rows, live.machines());
+    if (!isSameOrder(kept, now)) shown = kept;
+  }
+  held.current = { key, matching, rows: shown };
+  const settle = () => {
+    held.current = null;
+    drawAgain((round) => round + 1);
+  };
+  return { matching, shown, settle: shown === now ? null : settle };
+}
+
+/** The list is made anew where another one is asked for, and else goes on from what the last message changed. */
+function useMatching(live: LiveFleet, query: FleetQuery, search: FleetSearch) {
+  const revision = live.revision.value;
+  const kept = useRef<{ key: string; revision: number; list: FleetList }>(null);
+  const known = {
+    addressOf: (name: string) => live.machines().get(name)?.address,
+    outageOf: (id: number) => live.outages.peek().get(id),
+  };
+  // An outage, and the address of the machine that others are beside, may change as well.
+  const outage = query.outage === null ? null : live.outages.value.get(query.outage);
+  const { beside } = search.filter;
+  const { text, states, sort, isDescending } = query;
+  const key = JSON.stringify([
+    text,
+    [...states],
+    outage ?? query.outage,
+    sort,
+    isDescending,
+    beside === undefined ? null : known.addressOf(beside),
+  ]);
+  const before = kept.current;
+  if (before?.key !== key || revision - before.revision > 1) {
+    const list = new FleetList(
+      live.machines(),
+      fleetTest(query, search, known),
+      fleetOrder(sort, isDescending),
+    );
+    kept.current = { key, revision, list };
+    return { matching: list.rows, key };
+  }
+  if (before.revision !== revision) before.list.take(live.machines(), live.lastUpdate.peek());
+  before.revision = revision;
+  return { matching: before.list.rows, key };
+}
+
+// The machines that match, in their order, kept as the feed changes them: a message costs its own changes and one walk along
+// the list. Draws nothing.
+
+/** More rows than these no table shows: the search has to be narrower. */
+export const MOST_ROWS = 50_000;
+
+export class FleetList {
+  readonly #test: MachineTest;
+  readonly #order: FleetOrder;
+  #entries: OrderedMachine[] = [];
+  #byName = new Map<string, OrderedMachine>();
+  #rows: readonly FeedMachine[] = [];
+
+  constructor(machines: ReadonlyMap<string, FeedMachine>, test: MachineTest, order: FleetOrder) {
+    this.#test = test;
+    this.#order = order;
+    this.#begin(machines);
+  }
+
+  /** Another array whenever anything in it has changed. */
+  get rows(): readonly FeedMachine[] {
+    return this.#rows;
+  }
+
+  /** `machines`: as they are with the update. */
+  take(machines: ReadonlyMap<string, FeedMachine>, { isWhole, changed, gone }: FeedUpdate): void {
+    if (isWhole) return this.#begin(machines);
+    const removed: OrderedMachine[] = [];
+    const added: OrderedMachine[] = [];
+    // A name twice in one message is one change.
+    for (const name of new Set([...changed, ...gone])) {
+      const before = this.#byName.get(name);
+      const machine = machines.get(name);
+      if (before?.machine === machine) continue;
+      if (before) removed.push(before);
+      const after = machine && this.#test(machine) ? this.#entryOf(machine) : undefined;
+      if (after) {
+        added.push(after);
+        this.#byName.set(name, after);
+      } else this.#byName.delete(name);
+    }
+    if (removed.length + added.length > 0) this.#merge(removed, added.sort(this.#order.compare));
+  }
+
+  #begin(machines: ReadonlyMap<string, FeedMachine>): void {
+    const entries = [...machines.values()].filter(this.#test).map((machine) => this.#entryOf(machine));
+    this.#byName = new Map(entries.map((entry) => [entry.machine.name, entry]));
+    this.#entries = entries.sort(this.#order.compare);
+    this.#rows = entries.map(({ machine }) => machine);
+  }
+
+  /** Looks for the places of what has changed alone: what stays is copied, and not looked at. */
+  #merge(removed: readonly OrderedMachine[], added: readonly OrderedMachine[]): void {
+    const [entries, rows] = [this.#entries, this.#rows];
+    const without = removed.map((entry) => this.#placeOf(entry)).sort((a, b) => a - b);
+    const before = added.map((entry) => this.#placeOf(entry));
+    const merged: OrderedMachine[] = [];
+    const shown: FeedMachine[] = [];
+    const add = (entry: OrderedMachine | undefined, machine: FeedMachine | undefined) => {
+      if (!entry || !machine) return;
+      merged.push(entry);
+      shown.push(machine);
+    };
+    let [gone, next] = [0, 0];
+    for (let at = 0; at <= entries.length; at++) {
+      for (; before[next] === at; next++) add(added[next], added[next]?.machine);
+      if (without[gone] === at) gone += 1;
+      else add(entries[at], rows[at]);
+    }
+    [this.#entries, this.#rows] = [merged, shown];
+  }
+
+  /** Of the first entry that does not come before this one. */
+  #placeOf(entry: OrderedMachine): number {
+    let [from, to] = [0, this.#entries.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      const at = this.#entries[middle];
+      if (at && this.#order.compare(at, entry) < 0) from = middle + 1;
+      else to = middle;
+    }
+    return from;
+  }
+
+  #entryOf(machine: FeedMachine): OrderedMachine {
+    return { machine, key: this.#order.keyOf(machine) };
+  }
+}
+
+/** Those that a table shows; the same array where that is all of them. */
+export function firstRows(matching: readonly FeedMachine[]): readonly FeedMachine[] {
+  return matching.length > MOST_ROWS ? matching.slice(0, MOST_ROWS) : matching;
+}
+
+/** How many machines match, of how many there are. */
+export function countText(matching: number, all: number): string {
+  const [found, whole] = [matching.toLocaleString("en"), all.toLocaleString("en")];
+  const word = all === 1 ? "machine" : "machines";
+  const said = matching === all ? `${whole} ${word}` : `${found} of ${whole} ${word}`;
+  if (matching <= MOST_ROWS) return said;
+  const most = MOST_ROWS.toLocaleString("en");
+  return `${said}: too many to show. Here are the first ${most}; search for fewer.`;
+}
+
+/**
+ * The rows that were shown, in their places, as the machines are now: nothing moves under a pointer. What has left the
+ * fleet stays as it was.
+ */
+export function inTheirPlaces(
+  shown: readonly FeedMachine[],
+  machines: ReadonlyMap<string, FeedMachine>,
+): readonly FeedMachine[] {
+  return shown.map((machine) => machines.get(machine.name) ?? machine);
+}
+
+/** Are these the same machines in the same order? */
+export function isSameOrder(shown: readonly FeedMachine[], now: readonly FeedMachine[]): boolean {
+  return shown.length === now.length && shown.every(({ name }, at) => name === now[at]?.name);
+}
+
+// By what machines are ordered. Every order is total: machines that are equal in it follow by their names.
+
+type SortKey = string | number;
+
+/** A state of a newer Worker comes first: nobody knows how urgent it is. */
+const rankOf = (state: string) => (URGENCY as readonly string[]).indexOf(state);
+
+/** What is not known is the last, in both directions of a number. */
+const NOT_KNOWN = Number.POSITIVE_INFINITY;
+
+const KEYS: Readonly<Record<FleetSort, (machine: FeedMachine) => SortKey>> = {
+  state: ({ state }) => rankOf(state),
+  name: ({ name }) => name,
+  since: ({ sinceMs }) => sinceMs,
+  why: ({ why }) => why,
+  version: ({ versions }) => versionKey(versions.shim),
+  address: ({ address }) => addressKey(address),
+  // The youngest first, as numbers of days go.
+  age: ({ createdMs }) => -(createdMs ?? -NOT_KNOWN),
+  skew: ({ skewMs }) => Math.abs(skewMs),
+  transport: ({ transport }) => transport,
+  kernel: ({ versions }) => versionKey(versions.kernel) || versions.kernel,
+  os: ({ versions }) => versions.os,
+  runtime: ({ versions }) => versions.runtime,
+  architecture: ({ versions }) => versions.architecture,
+  cpu: ({ capacity }) => amountOf(capacity["cpu"]) ?? NOT_KNOWN,
+  memory: ({ capacity }) => amountOf(capacity["memory"]) ?? NOT_KNOWN,
+};
+
+/** A machine, and what it is ordered by. */
+interface OrderedMachine {
+  machine: FeedMachine;
+  key: SortKey;
+}
+
+interface FleetOrder {
+  keyOf: (machine: FeedMachine) => SortKey;
+  compare: (a: OrderedMachine, b: OrderedMachine) => number;
+}
+
+/** Only a machine and itself are equal. */
+export function fleetOrder(sort: FleetSort, isDescending: boolean): FleetOrder {
+  const sign = isDescending ? -1 : 1;
+  return {
+    keyOf: KEYS[sort],
+    compare(a, b) {
+      if (a.key !== b.key) {
+        if (a.key === NOT_KNOWN || b.key === NOT_KNOWN) return a.key === NOT_KNOWN ? 1 : -1;
+        return a.key < b.key ? -sign : sign;
+      }
+      if (a.machine.name === b.machine.name) return 0;
+      // Most urgent first or last, the names are read from the top.
+      return (a.machine.name < b.machine.name ? -1 : 1) * (sort === "name" ? sign : 1);
+    },
+  };
+}
+
+// Does somebody point at these rows, or have the focus in them? Then they had better stay where they are.
+
+/** A pointer that has not moved for so long points at nothing: it was left there. */
+const POINTS_FOR_MS = 4000;
+
+export function useHeld(rows: RefObject<HTMLElement | null>): ReadonlySignal<boolean> {
+  const isHeld = useSignal(false);
+  useEffect(() => {
+    const element = rows.current;
+    if (!element) return undefined;
+    let callOff = () => {};
+    const hasFocus = () => element.contains(document.activeElement);
+    const release = () => {
+      callOff();
+      isHeld.value = hasFocus();
+    };
+    const point = () => {
+      callOff();
+      callOff = later(release, POINTS_FOR_MS);
+      isHeld.value = true;
+    };
+    const focus = () => {
+      isHeld.value = true;
+    };
+    // The focus goes from one row to the next: where it is now is known only afterwards.
+    const blur = () => {
+      callOff();
+      callOff = later(release, 0);
+    };
+    const listeners = [
+      ["pointermove", point],
+      ["pointerdown", point],
+      ["pointerleave", release],
+      ["focusin", focus],
+      ["focusout", blur],
+    ] as const;
+    for (const [type, act] of listeners) element.addEventListener(type, act);
+    return () => {
+      callOff();
+      for (const [type, act] of listeners) element.removeEventListener(type, act);
+    };
+  }, []);
+  return isHeld;
+}

@@ -1,0 +1,157 @@
+// One machine's row. It is drawn anew only where the machine is another object, or what is said of it here differs.
+import { Component, type ComponentChildren } from "preact";
+import { CONDITION_EXPLANATIONS } from "../../../shared/fleet/explanations.ts";
+import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
+import { amountOf, bytesText } from "../base/amounts.ts";
+import { hrefOf } from "../base/places.ts";
+import { shortDuration } from "../base/relative-time.ts";
+import { Link } from "../parts/link.tsx";
+import { StateWord } from "../parts/state-word.tsx";
+import { Time } from "../parts/time.tsx";
+import {
+  amissConditions,
+  conditionText,
+  type FleetColumn,
+  type FleetColumnName,
+  ownLabels,
+  rolesOf,
+} from "./columns.ts";
+
+interface MachineRowProps {
+  machine: FeedMachine;
+  /** From 0, of all rows. */
+  index: number;
+  columns: readonly FleetColumn[];
+  /** null: nothing can be chosen. */
+  isSelected: boolean | null;
+  onSelect: (name: string, isRange: boolean) => void;
+}
+
+/** A class, because nothing else in Preact's core says that a row stays as it is. */
+export class MachineRow extends Component<MachineRowProps> {
+  override shouldComponentUpdate(next: MachineRowProps): boolean {
+    const { machine, index, columns, isSelected } = this.props;
+    return (
+      next.machine !== machine ||
+      next.index !== index ||
+      next.columns !== columns ||
+      next.isSelected !== isSelected
+    );
+  }
+
+  override render() {
+    const { machine, index, columns, isSelected, onSelect } = this.props;
+    const { name } = machine;
+    const choose = (event: MouseEvent) => onSelect(name, event.shiftKey);
+    return (
+      <tr role="row" aria-rowindex={index + 2} data-index={index} class={isSelected ? "fleet-selected" : ""}>
+        {isSelected !== null && (
+          <td role="cell" class="fleet-select">
+            <label>
+              <input type="checkbox" checked={isSelected} aria-label={`Select ${name}`} onClick={choose} />
+            </label>
+          </td>
+        )}
+        <Cells machine={machine} columns={columns} />
+      </tr>
+    );
+  }
+}
+
+/** A row that has only moved keeps its cells. */
+class Cells extends Component<Pick<MachineRowProps, "machine" | "columns">> {
+  override shouldComponentUpdate(next: Pick<MachineRowProps, "machine" | "columns">): boolean {
+    return next.machine !== this.props.machine || next.columns !== this.props.columns;
+  }
+
+  override render() {
+    const { machine, columns } = this.props;
+    return columns.map((column) => (
+      <td
+        key={column.name}
+        role="cell"
+        class={`fleet-cell fleet-cell-${column.name}${column.isNumber ? " number" : ""}`}
+      >
+        {CELLS[column.name](machine)}
+      </td>
+    ));
+  }
+}
+
+// What a machine has in a column.
+
+const NOT_KNOWN = "–";
+
+/** What may be longer than its cell is whole in its title. */
+const known = (text: string | null): ComponentChildren =>
+  text ? <span title={text}>{text}</span> : NOT_KNOWN;
+
+const CELLS: Readonly<Record<FleetColumnName, (machine: FeedMachine) => ComponentChildren>> = {
+  name: ({ name }) => (
+    <Link href={hrefOf({ machine: name })} class="fleet-link" title={name}>
+      {name}
+    </Link>
+  ),
+  state: ({ state, isUnschedulable }) => (
+    <>
+      <StateWord state={state} />
+      {isUnschedulable && (
+        <span class="quiet" title="The Node is cordoned: no new pods are scheduled onto it">
+          {" "}
+          cordoned
+        </span>
+      )}
+    </>
+  ),
+  since: ({ sinceMs }) => <Time at={sinceMs} form="since" />,
+  conditions: (machine) => <Amiss machine={machine} />,
+  why: ({ why }) => (why ? <span title={why}>{why}</span> : null),
+  version: ({ versions }) => versions.shim || NOT_KNOWN,
+  address: ({ address }) => address || NOT_KNOWN,
+  age: ({ createdMs }) => <Time at={createdMs} form="age" />,
+  skew: ({ skewMs }) => (skewMs === 0 ? null : `${skewMs < 0 ? "−" : "+"}${shortDuration(Math.abs(skewMs))}`),
+  transport: ({ transport }) => transport,
+  roles: ({ labels }) => known(rolesOf(labels).join(", ")),
+  labels: ({ labels }) =>
+    known(
+      ownLabels(labels)
+        .map(([key, value]) => `${key}=${value}`)
+        .join(", "),
+    ),
+  kernel: ({ versions }) => known(versions.kernel),
+  os: ({ versions }) => known(versions.os),
+  runtime: ({ versions }) => known(versions.runtime),
+  architecture: ({ versions }) => known(versions.architecture),
+  cpu: ({ capacity }) => known(capacity["cpu"] ?? null),
+  memory: ({ capacity }) => {
+    const bytes = amountOf(capacity["memory"]);
+    return known(bytes === null ? null : bytesText(bytes));
+  },
+};
+
+/** The first of them, and how many more: their words are as long as they are. */
+function Amiss({ machine: { conditions, why } }: { machine: FeedMachine }) {
+  const amiss = amissConditions(conditions);
+  const [first, ...more] = amiss;
+  if (!first) return null;
+  // So it is with all silent machines: which ones they are says nothing.
+  if (more.length > 0 && amiss.every(({ status }) => status === "Unknown"))
+    return (
+      <span class="fleet-condition fleet-condition-Unknown" title={amiss.map(conditionText).join(", ")}>
+        {amiss.length} unknown
+      </span>
+    );
+  const means = first.type === "Ready" && why !== "" ? why : CONDITION_EXPLANATIONS[first.type]?.means;
+  return (
+    <>
+      <span class={`fleet-condition fleet-condition-${first.status}`} title={means}>
+        {conditionText(first)}
+      </span>
+      {more.length > 0 && (
+        <span class="quiet" title={more.map(conditionText).join(", ")}>
+          +{more.length}
+        </span>
+      )}
+    </>
+  );
+}

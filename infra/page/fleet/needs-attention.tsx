@@ -1,0 +1,342 @@
+// What needs somebody, most urgent first. What it shows changes as the feed does; what somebody points at keeps its place.
+import { useComputed, useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useId, useRef } from "preact/hooks";
+import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
+import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
+import { hrefOf } from "../base/places.ts";
+import { usePage } from "../page.ts";
+import { MarkedText } from "../parts/command.tsx";
+import { lazyView } from "../parts/lazy-view.tsx";
+import { Link } from "../parts/link.tsx";
+import { StateSign } from "../parts/state-word.tsx";
+import { Time } from "../parts/time.tsx";
+import { fleetQueryOf } from "./fleet-query.ts";
+import {
+  type Folds,
+  foldsOf,
+  foldsText,
+  type HeldPlaces,
+  heldPlaces,
+  keyOf,
+  type MachineGroup,
+  type NeedsGroup,
+  type NeedsKind,
+  needsList,
+  sinceOf,
+  unlessSame,
+  type Unwritten,
+  withFirstFolds,
+} from "./needs-list.ts";
+import { OutageEntry, OutageLine, TableLink } from "./needs-outage.tsx";
+import type { TodoTextProps } from "./needs-todo.tsx";
+import {
+  counted,
+  NEEDS_HEADINGS,
+  NEEDS_MEANINGS,
+  pendingText,
+  UNWRITTEN_TODO,
+  whyOf,
+} from "./needs-words.ts";
+
+export function NeedsSomebody() {
+  const { route, live } = usePage();
+  const { outage } = fleetQueryOf(route.value.rest);
+  return (
+    <>
+      {live.isKnown.value ? <Groups /> : <p class="needs-calm quiet">Nothing is known of the fleet yet.</p>}
+      {outage !== null && <OutageLine key={outage} id={outage} />}
+    </>
+  );
+}
+
+type TargetedFocus = FocusEvent & { currentTarget: HTMLElement };
+
+const NOTHING_HELD: HeldPlaces = new Map();
+
+function Groups() {
+  const { live } = usePage();
+  const id = useId();
+  const held = useSignal(NOTHING_HELD);
+  const shown = useRef<readonly NeedsGroup[]>([]);
+  const groups = useComputed(() => {
+    void live.revision.value;
+    const fleet = {
+      machines: live.machines().values(),
+      outages: live.outages.value.values(),
+      pending: live.pending.value,
+    };
+    shown.current = unlessSame(shown.current, needsList(fleet, held.value));
+    return shown.current;
+  });
+  const { areOpen, choose } = useFolds(groups.value);
+  if (groups.value.length === 0) return <Calm />;
+  const hold = () => {
+    if (held.value === NOTHING_HELD) held.value = heldPlaces(groups.value);
+  };
+  const letGo = () => {
+    held.value = NOTHING_HELD;
+  };
+  // From one line to the next the focus stays inside.
+  const leave = ({ relatedTarget, currentTarget }: TargetedFocus) => {
+    if (!(relatedTarget instanceof Node && currentTarget.contains(relatedTarget))) letGo();
+  };
+  return (
+    <section
+      class="needs"
+      aria-labelledby={id}
+      onPointerEnter={hold}
+      onPointerLeave={letGo}
+      onFocusIn={hold}
+      onFocusOut={leave}
+    >
+      <h2 id={id}>Needs somebody</h2>
+      <div class="needs-groups">
+        {groups.value.map((group) => (
+          <GroupSection
+            key={group.kind}
+            group={group}
+            isOpen={areOpen.get(group.kind) ?? true}
+            onFold={(isOpen) => choose(group.kind, isOpen)}
+          />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+const KINDS = Object.keys(NEEDS_HEADINGS) as NeedsKind[];
+const KEPT = "needs";
+
+/** What was decided for a group lasts as long as the view, and what somebody has chosen as long as the browser keeps it. */
+function useFolds(groups: readonly NeedsGroup[]) {
+  const { preferences } = usePage();
+  const chosen = useSignal<Folds>(foldsOf(preferences.get(KEPT) ?? "", KINDS));
+  const decided = useRef<Folds>(chosen.value);
+  decided.current = withFirstFolds(groups, new Map([...decided.current, ...chosen.value]));
+  const choose = (kind: NeedsKind, isOpen: boolean) => {
+    if (decided.current.get(kind) === isOpen) return;
+    chosen.value = new Map([...chosen.value, [kind, isOpen]]);
+    preferences.set(KEPT, foldsText(chosen.value));
+  };
+  return { areOpen: decided.current, choose };
+}
+
+function Calm() {
+  const { live } = usePage();
+  const ready = live.counts.value["ready"] ?? 0;
+  return (
+    <p class="needs-calm">
+      <StateSign state="ready" />
+      Nothing needs somebody.
+      <span class="quiet">{counted(ready, "machine is ready", "machines are ready")}</span>
+    </p>
+  );
+}
+
+/** Its texts are long, and seldom read. */
+const TodoText = lazyView<TodoTextProps>(async () => (await import("./needs-todo.tsx")).TodoText);
+
+interface GroupSectionProps {
+  group: NeedsGroup;
+  isOpen: boolean;
+  onFold: (isOpen: boolean) => void;
+}
+
+const SIGNS: Readonly<Record<NeedsKind, string>> = {
+  outage: "silent",
+  "cluster-unreachable": "cluster-unreachable",
+  blocked: "blocked",
+  "not-ready": "not-ready",
+  silent: "silent",
+  pending: "pending",
+  conditions: "ready",
+  skewed: "ready",
+};
+
+function GroupSection({ group, isOpen, onFold }: GroupSectionProps) {
+  const { kind, count } = group;
+  return (
+    <details
+      class={`needs-group needs-group-${kind}`}
+      open={isOpen}
+      onToggle={({ currentTarget }) => onFold(currentTarget.open)}
+    >
+      <summary title={NEEDS_MEANINGS[kind]}>
+        <h3>
+          <GroupSign kind={kind} />
+          {NEEDS_HEADINGS[kind]} <span class="needs-count">{count.toLocaleString("en")}</span>
+        </h3>
+      </summary>
+      <Entries group={group} />
+    </details>
+  );
+}
+
+function GroupSign({ kind }: { kind: NeedsKind }) {
+  if (kind === "skewed") return <span class="needs-clock" aria-hidden="true" />;
+  if (kind !== "conditions") return <StateSign state={SIGNS[kind]} />;
+  return (
+    <span class="needs-warning" aria-hidden="true">
+      ▲
+    </span>
+  );
+}
+
+function Entries({ group }: { group: NeedsGroup }) {
+  if (group.kind === "cluster-unreachable")
+    return (
+      <ul class="needs-lines">
+        <UnwrittenLine unwritten={group} />
+      </ul>
+    );
+  const more = group.count - group.entries.length;
+  return (
+    <ul class="needs-lines">
+      {linesOf(group)}
+      {more > 0 && (
+        <li class="needs-more">
+          <More kind={group.kind}>and {more.toLocaleString("en")} more</More>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+function linesOf(group: Exclude<NeedsGroup, { kind: "cluster-unreachable" }>): ComponentChildren {
+  const { kind } = group;
+  if (kind === "outage")
+    return group.entries.map((entry) => <OutageEntry key={keyOf(kind, entry)} entry={entry} />);
+  if (kind === "pending")
+    return group.entries.map((entry) => <PendingLine key={keyOf(kind, entry)} pending={entry} />);
+  return group.entries.map((entry) => <MachineLine key={keyOf(kind, entry)} group={kind} machine={entry} />);
+}
+
+function More({ kind, children }: { kind: NeedsKind; children: ComponentChildren }) {
+  // No term of a search has all of these.
+  if (kind === "conditions") return <span class="quiet">{children}</span>;
+  if (kind === "pending") return <Link href={hrefOf({ view: "approvals" })}>{children}</Link>;
+  const shows = kind === "skewed" ? { sort: "-skew" } : { state: SIGNS[kind] };
+  return <TableLink shows={shows}>{children}</TableLink>;
+}
+
+interface LineProps {
+  state: string;
+  /** Since when what is wrong is so; null: nobody tells. */
+  sinceMs: number | null;
+  /** A link. */
+  name: ComponentChildren;
+  /** Why, and what to do. */
+  children: ComponentChildren;
+}
+
+function Line({ state, sinceMs, name, children }: LineProps) {
+  return (
+    <li class="needs-line">
+      <span class="needs-name">
+        <StateSign state={state} /> {name}
+      </span>
+      <span class="needs-since quiet">{sinceMs !== null && <Time at={sinceMs} form="since" />}</span>
+      {children}
+    </li>
+  );
+}
+
+function MachineLine({ group, machine }: { group: MachineGroup; machine: FeedMachine }) {
+  const { name, state, phase } = machine;
+  return (
+    <Line
+      state={state}
+      sinceMs={state === "ready" ? null : sinceOf(machine)}
+      name={
+        <Link href={hrefOf({ machine: name })} title={name}>
+          {name}
+        </Link>
+      }
+    >
+      <CureFold of={name} cure={<TodoText group={group} machine={machine} />}>
+        {group === "blocked" && phase !== null && <strong>{phase}: </strong>}
+        <MarkedText text={whyOf(group, machine)} isOfMachine />
+      </CureFold>
+    </Line>
+  );
+}
+
+function PendingLine({ pending }: { pending: PendingMachine }) {
+  return (
+    <Line
+      state="pending"
+      sinceMs={sinceOf(pending)}
+      name={<Link href={hrefOf({ view: "approvals" })}>{pending.name}</Link>}
+    >
+      <CureFold of={pending.name} cure={null}>
+        {pendingText(pending)}
+      </CureFold>
+    </Line>
+  );
+}
+
+/** One for all: nothing is wrong with the machines. */
+function UnwrittenLine({ unwritten: { count, sinceMs, phases } }: { unwritten: Unwritten }) {
+  const state = "cluster-unreachable";
+  const checks = <Link href={hrefOf({ view: "deployment" })}>the deployment’s checks</Link>;
+  return (
+    <Line
+      state={state}
+      sinceMs={sinceMs}
+      name={<TableLink shows={{ state }}>{counted(count, "machine")}</TableLink>}
+    >
+      <CureFold
+        of="the cluster"
+        cure={
+          <>
+            Nothing is wrong with the machines. See {checks}: {UNWRITTEN_TODO}
+          </>
+        }
+      >
+        {phases.map(({ phase, count, why }) => (
+          <span key={phase} class="needs-phase">
+            {phase !== "" && <strong>{phase}: </strong>}
+            {why === "" ? "the Worker cannot write to the apiserver" : <MarkedText text={why} isOfMachine />}
+            {phases.length > 1 && <span class="quiet"> ({counted(count, "machine")})</span>}
+          </span>
+        ))}
+      </CureFold>
+    </Line>
+  );
+}
+
+interface CureFoldProps {
+  /** About what it is, for who cannot see beside what it stands. */
+  of: string;
+  /** What to do; null: there is nothing to say. */
+  cure: ComponentChildren;
+  /** Why. */
+  children: ComponentChildren;
+}
+
+/** Three cells of a line: why, a button, and below them what to do once that is pressed. */
+function CureFold({ of, cure, children }: CureFoldProps) {
+  const isOpen = useSignal(false);
+  const id = useId();
+  const why = <span class="needs-why">{children}</span>;
+  if (cure === null) return why;
+  return (
+    <>
+      {why}
+      <button
+        type="button"
+        class="plain needs-todo"
+        aria-expanded={isOpen.value}
+        aria-controls={id}
+        aria-label={`What to do about ${of}`}
+        onClick={() => (isOpen.value = !isOpen.value)}
+      >
+        What to do
+      </button>
+      <div class="needs-cure" id={id} hidden={!isOpen.value}>
+        {isOpen.value && cure}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,48 @@
+// What to do about a machine, with what is typed set apart.
+import {
+  CONDITION_EXPLANATIONS,
+  type Explanation,
+  PHASE_EXPLANATIONS,
+  STATE_EXPLANATIONS,
+} from "../../../shared/fleet/explanations.ts";
+import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
+import { wrongConditions } from "../../../shared/fleet/well-conditions.ts";
+import { MarkedText } from "../parts/command.tsx";
+import type { MachineGroup } from "./needs-list.ts";
+
+export interface TodoTextProps {
+  group: MachineGroup;
+  machine: FeedMachine;
+}
+
+export function TodoText({ group, machine }: TodoTextProps) {
+  return <MarkedText text={todoOf(group, machine)} />;
+}
+
+// What to do about a machine that needs somebody. Pure; loaded when somebody asks, since its texts are long.
+
+/** Never "". */
+export function todoOf(group: MachineGroup, machine: FeedMachine): string {
+  if (group === "skewed") return SKEWED;
+  const found =
+    (group === "blocked" && explanation(PHASE_EXPLANATIONS, machine.phase)) ||
+    (group === "not-ready" && ofNotReady(machine)) ||
+    (group === "conditions" && ofCondition(machine)) ||
+    explanation(STATE_EXPLANATIONS, machine.state);
+  return (found?.todo ?? "").replaceAll("NAME", machine.name) || NOTHING_KNOWN;
+}
+
+const SKEWED = "Set the machine's clock, and have it kept: `timedatectl set-ntp true` there, or chrony.";
+const NOTHING_KNOWN = "Look at the machine's history.";
+
+const explanation = (table: Readonly<Record<string, Explanation | undefined>>, key: string | null) =>
+  key === null ? undefined : table[key];
+
+/** A Node that is registered is not ready by a condition; another one by its phase. */
+function ofNotReady(machine: FeedMachine): Explanation | undefined {
+  if (machine.phase !== "registered") return explanation(PHASE_EXPLANATIONS, machine.phase);
+  return ofCondition(machine);
+}
+
+const ofCondition = ({ conditions }: FeedMachine) =>
+  explanation(CONDITION_EXPLANATIONS, wrongConditions(conditions)[0]?.type ?? null);

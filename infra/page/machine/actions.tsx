@@ -1,0 +1,130 @@
+// All that can be done to a machine from here; what makes no sense now is folded, and says why.
+import { useState } from "preact/hooks";
+import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
+import { machinePath } from "../base/api.ts";
+import { hrefOf } from "../base/places.ts";
+import { usePage } from "../page.ts";
+import { MarkedText } from "../parts/command.tsx";
+import { Field, FormDialog, useAct } from "../parts/form.tsx";
+import { Pairs } from "../parts/pairs.tsx";
+import { Senders } from "./key.tsx";
+import { ACT_NAMES, type ActName, MACHINE_ACTS } from "./machine-acts.ts";
+import { Fold, Section } from "./section.tsx";
+import type { WatchedMachine } from "./use-machine.ts";
+
+interface ActionsProps {
+  machine: WatchedMachine;
+  whole: WholeNode;
+}
+
+export function ActionsSection({ machine, whole }: ActionsProps) {
+  const { session } = usePage();
+  if (!session.isAdmin()) return null;
+  const advised = machine.diagnosis?.acts ?? [];
+  const possible = ACT_NAMES.filter((act) => MACHINE_ACTS[act].whyNot(whole) === null);
+  const isPlain = (act: ActName) => advised.includes(act) || act === "register";
+  const first = possible.filter(isPlain);
+  const others = ACT_NAMES.filter((act) => !first.includes(act));
+  return (
+    <Section id="actions">
+      <Acts acts={first} machine={machine} whole={whole} />
+      <Fold title={`Others (${others.length})`}>
+        <Acts acts={others} machine={machine} whole={whole} />
+      </Fold>
+    </Section>
+  );
+}
+
+function Acts({ acts, machine, whole }: ActionsProps & { acts: readonly ActName[] }) {
+  return (
+    <ul class="machine-acts">
+      {acts.map((act) => {
+        const { description, whyNot } = MACHINE_ACTS[act];
+        const not = whyNot(whole);
+        return (
+          <li key={act}>
+            <ActButton act={act} machine={machine} whole={whole} />
+            <p>
+              <MarkedText text={description} name={machine.name} />
+              {not !== null && <span class="quiet"> Not now: {not}.</span>}
+            </p>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+// A button for something that can be done to a machine; it opens the dialog that says what becomes of what.
+
+interface ActButtonProps {
+  act: ActName;
+  machine: WatchedMachine;
+  whole: WholeNode;
+  /** It is what to do now. */
+  isFirst?: boolean;
+}
+
+export function ActButton({ act, machine, whole, isFirst = false }: ActButtonProps) {
+  const [isOpen, setOpen] = useState(false);
+  const { label, isDangerous, whyNot } = MACHINE_ACTS[act];
+  const not = whyNot(whole);
+  const look = isDangerous ? "danger" : isFirst ? "primary" : undefined;
+  return (
+    <>
+      <button type="button" class={look} disabled={not !== null} onClick={() => setOpen(true)}>
+        {label} …
+      </button>
+      {isOpen && <ActDialog act={act} machine={machine} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+// Says what becomes of what before something is done to a machine, and whether it can be undone; then does it.
+
+interface ActDialogProps {
+  act: ActName;
+  machine: WatchedMachine;
+  onClose: () => void;
+}
+
+function ActDialog({ act, machine: { name, again }, onClose }: ActDialogProps) {
+  const { say, go } = usePage();
+  const [typed, setTyped] = useState("");
+  const acting = useAct();
+  const { label, description, effects, undo, isDangerous, mustTypeName, outcome, request } =
+    MACHINE_ACTS[act];
+  const perform = async () => {
+    if ((await acting.run(request.method, machinePath(name, request.path), request.body)) === null) return;
+    say(`${name}: ${outcome}.`);
+    onClose();
+    if (act === "forget") go(hrefOf({ view: "fleet" }));
+    else again();
+  };
+  return (
+    <FormDialog
+      title={`${label}: ${name}`}
+      label={label}
+      failed={`${label} failed`}
+      act={acting}
+      isDangerous={isDangerous}
+      isIncomplete={mustTypeName && typed.trim() !== name}
+      onSubmit={perform}
+      onClose={onClose}
+    >
+      <div class="machine-act stack">
+        <p>
+          <MarkedText text={description} name={name} />
+        </p>
+        <Pairs pairs={effects} />
+        {act === "believe" && <Senders name={name} change="" />}
+        <p>
+          <strong>Undoing it:</strong> <MarkedText text={undo} name={name} />
+        </p>
+        {mustTypeName && (
+          <Field label={`Type its name, ${name}, to agree:`} value={typed} onChange={setTyped} />
+        )}
+      </div>
+    </FormDialog>
+  );
+}

@@ -1,0 +1,207 @@
+// What changed on a machine, newest first: in days, by kind, searched. What is searched for is in the URL.
+import { useEffect, useState } from "preact/hooks";
+import type { HistoryAnswer, HistoryEntry } from "../../../shared/protocol/operator-answers.ts";
+import { HISTORY_KINDS } from "../../../shared/protocol/operator-api.ts";
+import { type AskFault, machinePath } from "../base/api.ts";
+import { later } from "../base/clock.ts";
+import { withRest } from "../base/places.ts";
+import { absolute } from "../base/relative-time.ts";
+import { usePage } from "../page.ts";
+import { useAgainOnChange, useAnswer } from "../parts/answer.tsx";
+import { FaultNotice } from "../parts/notice.tsx";
+import { Nothing, Section } from "./section.tsx";
+
+interface HistoryProps {
+  name: string;
+  change: string;
+}
+
+export function HistorySection({ name, change }: HistoryProps) {
+  const { route } = usePage();
+  const kind = route.value.rest.get("kind") ?? "";
+  const text = route.value.rest.get("text") ?? "";
+  const { entries, fault, hasOlder, isAskingOlder, older, again } = useHistory(name, { kind, text }, change);
+  const isNarrowed = kind !== "" || text !== "";
+  return (
+    <Section id="history" aside={<HistoryFilter kind={kind} text={text} />}>
+      {fault && <FaultNotice what="Its history could not be asked" fault={fault} again={again} />}
+      {entries === null && !fault && <Nothing>Asking …</Nothing>}
+      {entries?.length === 0 && (
+        <Nothing>{isNarrowed ? "No line matches." : "Nothing has changed yet."}</Nothing>
+      )}
+      {entries && byDay(entries).map((day) => <Day key={day.day} {...day} />)}
+      {hasOlder && (
+        <button type="button" onClick={older} aria-disabled={isAskingOlder}>
+          Older lines
+        </button>
+      )}
+    </Section>
+  );
+}
+
+const SEARCH_AFTER_MS = 300;
+
+function HistoryFilter({ kind, text }: { kind: string; text: string }) {
+  const { route, go } = usePage();
+  const [typed, setTyped] = useState(text);
+  useEffect(() => setTyped(text), [text]);
+  const change = (rest: Record<string, string>) => go(`${withRest(route.peek(), rest)}#history`, "replace");
+  useEffect(() => {
+    if (typed.trim() === text) return undefined;
+    return later(() => change({ text: typed.trim() }), SEARCH_AFTER_MS);
+  }, [typed]);
+  return (
+    <div class="row machine-filter">
+      <select
+        aria-label="Kind of change"
+        value={kind}
+        onChange={({ currentTarget }) => change({ kind: currentTarget.value })}
+      >
+        <option value="">all kinds</option>
+        {kind.includes(",") && <option value={kind}>{kind}</option>}
+        {HISTORY_KINDS.map((each) => (
+          <option key={each} value={each}>
+            {each}
+          </option>
+        ))}
+      </select>
+      <input
+        type="search"
+        aria-label="Search in its history"
+        placeholder="Search"
+        value={typed}
+        onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+      />
+    </div>
+  );
+}
+
+function Day({ day, entries }: HistoryDay) {
+  return (
+    <section class="machine-day">
+      <h3>{day}</h3>
+      <ul>
+        {entries.map(({ id, at, kind, text }) => (
+          <li key={id}>
+            <time dateTime={at} title={absolute(Date.parse(at))}>
+              {timeOfDay(at)}
+            </time>
+            <span class="quiet machine-kind">{kind}</span>
+            <span>{text}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+// A machine's history as it is asked for: pages, put together; the newest again when the machine changes.
+
+const PAGE_OF_HISTORY = 20;
+
+interface ShownHistory {
+  /** Newest first; null: there was no answer yet. */
+  entries: readonly HistoryEntry[] | null;
+  fault: AskFault | null;
+  hasOlder: boolean;
+  isAskingOlder: boolean;
+  older: () => void;
+  again: () => void;
+}
+
+interface Wanted {
+  kind: string;
+  text: string;
+}
+
+/** The machine's object searches no text, the fleet index does: it has the same lines. */
+function useHistory(name: string, { kind, text }: Wanted, change: string): ShownHistory {
+  const { ask } = usePage();
+  const path = text === "" ? machinePath(name, "/history") : "/v1/history";
+  const query: Record<string, string> = {
+    limit: String(PAGE_OF_HISTORY),
+    ...(kind !== "" && { kind }),
+    ...(text !== "" && { name, text }),
+  };
+  const newest = useAnswer<HistoryAnswer>(path, query);
+  const wanted = JSON.stringify([path, kind, text]);
+  const [known, setKnown] = useState<{
+    wanted: string;
+    entries: readonly HistoryEntry[];
+    isAll: boolean;
+  } | null>(null);
+  const [asking, setAsking] = useState(false);
+  const [fault, setFault] = useState<AskFault | null>(null);
+  useAgainOnChange(newest, change);
+  useEffect(() => {
+    const entries = newest.value?.entries;
+    if (!entries || newest.isAsking) return;
+    setKnown((before) => {
+      const isSame = before?.wanted === wanted;
+      const all = isSame ? withNewest(before.entries, entries) : entries;
+      const isAll = isSame && all.length > entries.length ? before.isAll : entries.length < PAGE_OF_HISTORY;
+      return { wanted, entries: all, isAll };
+    });
+  }, [newest.value, newest.isAsking]);
+  const older = async () => {
+    const last = known?.entries.at(-1);
+    if (!last || asking) return;
+    setAsking(true);
+    const page = await ask<HistoryAnswer>("GET", path, { query: { ...query, before: String(last.id) } });
+    setAsking(false);
+    setFault(page.ok ? null : page.error);
+    if (!page.ok) return;
+    const { entries } = page.value;
+    setKnown((before) =>
+      before?.wanted === wanted && before.entries.at(-1)?.id === last.id
+        ? { wanted, entries: [...before.entries, ...entries], isAll: entries.length < PAGE_OF_HISTORY }
+        : before,
+    );
+  };
+  return {
+    entries: known?.entries ?? null,
+    fault: newest.fault ?? fault,
+    hasOlder: known !== null && !known.isAll,
+    isAskingOlder: asking,
+    older: () => void older(),
+    again: newest.again,
+  };
+}
+
+// Lines of a machine's history as they are shown: pages put together, in groups of a day. Pure.
+
+/**
+ * `newest`: the first page, asked for again; `known`: what is shown, newest first. Where lines may be missing between
+ * both, the page is all that is left.
+ */
+export function withNewest(known: readonly HistoryEntry[], newest: readonly HistoryEntry[]): HistoryEntry[] {
+  const meets = newest.some(({ id }) => id === known[0]?.id);
+  const oldestNew = newest.at(-1)?.id ?? 0;
+  return meets ? [...newest, ...known.filter(({ id }) => id < oldestNew)] : [...newest];
+}
+
+interface HistoryDay {
+  /** As whoever looks writes it. */
+  day: string;
+  entries: HistoryEntry[];
+}
+
+/** In the order in which they come; days are those of whoever looks. */
+export function byDay(entries: readonly HistoryEntry[], locale?: string, timeZone?: string): HistoryDay[] {
+  const format = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeZone });
+  const days: HistoryDay[] = [];
+  for (const entry of entries) {
+    const day = format.format(Date.parse(entry.at));
+    const last = days.at(-1);
+    if (last?.day === day) last.entries.push(entry);
+    else days.push({ day, entries: [entry] });
+  }
+  return days;
+}
+
+/** `14:03:09` */
+export function timeOfDay(at: string, locale?: string, timeZone?: string): string {
+  return new Intl.DateTimeFormat(locale, { timeStyle: "medium", hourCycle: "h23", timeZone }).format(
+    Date.parse(at),
+  );
+}

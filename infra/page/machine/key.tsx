@@ -1,0 +1,138 @@
+// The machine's key and identity, who reports with it, and when what is due.
+import type { ListedSenders, WholeNode } from "../../../shared/protocol/operator-answers.ts";
+import { machinePath } from "../base/api.ts";
+import { hrefOf } from "../base/places.ts";
+import { Answered, useAgainOnChange, useAnswer } from "../parts/answer.tsx";
+import { CopyButton } from "../parts/command.tsx";
+import { Link } from "../parts/link.tsx";
+import { type Pair, Pairs } from "../parts/pairs.tsx";
+import { ScrollBox } from "../parts/scroll-box.tsx";
+import { Moment, Time } from "../parts/time.tsx";
+import { Fold, Section } from "./section.tsx";
+
+export function KeySection({ whole, change }: { whole: WholeNode; change: string }) {
+  const { name, key, machine, phase, summary } = whole;
+  const isUsed = summary?.key.isUsed ?? phase !== null;
+  const pairs: Pair[] = [
+    ["Thumbprint", <Copied key="thumbprint" text={key.thumbprint} of="the thumbprint" />],
+    ["Is good", key.isRefused ? <strong class="machine-bad">no: it is refused for ever</strong> : "yes"],
+    ["Used", isUsed ? "yes" : "not yet: no report has come with it"],
+    ["Has the name since", <Moment key="pinned" at={key.pinnedAt} />],
+    [
+      "Next key",
+      key.next ? (
+        <Copied key="next" text={key.next} of="the next key’s thumbprint" />
+      ) : (
+        "none: no rotation is under way"
+      ),
+    ],
+    ["Join token", <TokenLink key="token" id={key.token} />],
+    ["Machine ID", <Copied key="machine" text={machine.machineID} of="the machine ID" />],
+    ["System UUID", <Copied key="system" text={machine.systemUUID} of="the system UUID" />],
+  ];
+  return (
+    <Section
+      id="key"
+      aside={<Link href={hrefOf({ view: "audit" }, { target: name })}>What operators did to it</Link>}
+    >
+      <Pairs pairs={pairs} />
+      <Fold title="Who reports with its key" isOpenFirst={phase === "cloned" || phase === "two shims"}>
+        <Senders name={name} change={change} />
+      </Fold>
+    </Section>
+  );
+}
+
+const TokenLink = ({ id }: { id: string }) => (
+  <Link href={hrefOf({ view: "tokens" })} class="mono" title="The token with which it enrolled">
+    {id}
+  </Link>
+);
+
+function Copied({ text, of }: { text: string; of: string }) {
+  if (text === "") return "not known";
+  return (
+    <span class="command">
+      <code>{text}</code>
+      <CopyButton text={text} of={of} />
+    </span>
+  );
+}
+
+export function DeadlinesSection({ whole }: { whole: WholeNode }) {
+  const { deadlines, lastReportAt, outageSince, outbox } = whole;
+  const when = (at: string | null, otherwise: string) => (at ? <Moment at={at} /> : otherwise);
+  const notKnown = "not known: the object has slept since";
+  return (
+    <Section id="deadlines">
+      <Pairs
+        pairs={[
+          ["Last report", when(lastReportAt, notKnown)],
+          ["Lease runs out", when(deadlines.lease, notKnown)],
+          ["Status is written by", when(deadlines.status, "not known")],
+          ["Object looks next", when(deadlines.alarm, "nothing is due")],
+          ["Oldest waiting event", when(outbox.oldest, "none waits")],
+          ["Last time without an answer", when(outageSince, "none that it told of")],
+        ]}
+      />
+    </Section>
+  );
+}
+
+// Who has reported with a machine's key of late, and whether several do.
+
+export function Senders({ name, change }: { name: string; change: string }) {
+  const senders = useAnswer<ListedSenders>(machinePath(name, "/clones"));
+  useAgainOnChange(senders, change);
+  return (
+    <Answered answer={senders} what="Who reports with the key could not be asked">
+      {(value) => <SenderTable {...value} />}
+    </Answered>
+  );
+}
+
+function SenderTable({ double, senders }: ListedSenders) {
+  return (
+    <>
+      <p>
+        {double ? (
+          <>
+            <strong>Several report with this key</strong> ({double.phase}) since{" "}
+            <Time at={double.since} form="absolute" />: they took turns {double.turns} times, the last time{" "}
+            <Time at={double.lastTurn} />.
+          </>
+        ) : (
+          "As far as is known, one sender alone reports with this key."
+        )}
+      </p>
+      {senders.length > 0 && (
+        <ScrollBox label="Senders">
+          <table class="machine-senders">
+            <thead>
+              <tr>
+                <th>Since</th>
+                <th>Machine ID</th>
+                <th>Boot ID</th>
+                <th>Process</th>
+                <th>Counts?</th>
+              </tr>
+            </thead>
+            <tbody>
+              {senders.map(({ machineID, bootID, process, since, isBelieved }) => (
+                <tr key={`${machineID} ${bootID} ${process} ${since}`}>
+                  <td>
+                    <Time at={since} />
+                  </td>
+                  <td class="mono">{machineID}</td>
+                  <td class="mono">{bootID}</td>
+                  <td class="mono">{process}</td>
+                  <td>{isBelieved ? "yes" : "no"}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </ScrollBox>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,116 @@
+// The Node's labels and taints with who has set them, as far as that is known, and its annotations.
+import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
+import { shownNodeOf } from "./facts.tsx";
+import { Fold, Nothing, Section } from "./section.tsx";
+
+export function LabelsSection({ whole }: { whole: WholeNode }) {
+  const { metadata = {}, spec = {} } = shownNodeOf(whole);
+  const labels = markGroups(metadata.labels ?? whole.summary?.labels ?? {}, whole.managers?.labels);
+  const taints = taintRows(spec.taints ?? [], whole.managers?.taints);
+  const annotations = markGroups(metadata.annotations ?? {}, undefined);
+  const count = annotations.reduce((sum, { rows }) => sum + rows.length, 0);
+  return (
+    <Section id="labels">
+      <h3>Taints</h3>
+      {taints.length === 0 ? (
+        <Nothing>None.</Nothing>
+      ) : (
+        <Marks heads={["Taint", "Effect"]} groups={[{ prefix: "", rows: taints }]} />
+      )}
+      <h3>Labels</h3>
+      {labels.length === 0 ? <Nothing>None.</Nothing> : <Marks heads={["Label", "Value"]} groups={labels} />}
+      {count > 0 && (
+        <Fold title={`Annotations: ${count}`}>
+          <Marks heads={["Annotation", "Value"]} groups={annotations} />
+        </Fold>
+      )}
+    </Section>
+  );
+}
+
+/** Who has set them has a column where it is known of one at least. */
+function Marks({
+  heads: [first, second],
+  groups,
+}: {
+  heads: [string, string];
+  groups: readonly MarkGroup[];
+}) {
+  const hasManagers = groups.some(({ rows }) => rows.some(({ manager }) => manager !== ""));
+  return (
+    <table class="machine-marks machine-cards">
+      <thead>
+        <tr>
+          <th>{first}</th>
+          <th>{second}</th>
+          {hasManagers && <th title="The field manager, as the apiserver records it">Set by</th>}
+        </tr>
+      </thead>
+      {groups.map(({ prefix, rows }) => (
+        <tbody key={prefix}>
+          {rows.map((row) => (
+            <Mark key={`${row.key} ${row.value}`} row={row} hasManagers={hasManagers} />
+          ))}
+        </tbody>
+      ))}
+    </table>
+  );
+}
+
+function Mark({ row: { key, value, manager }, hasManagers }: { row: MarkRow; hasManagers: boolean }) {
+  return (
+    <tr>
+      <th scope="row" class="mono">
+        {key}
+      </th>
+      <td class="mono">{value === "" ? <span class="quiet">(empty)</span> : value}</td>
+      {hasManagers && <td class="quiet">{manager || "not known"}</td>}
+    </tr>
+  );
+}
+
+// Labels, annotations and taints in groups that can be read, with who has set them where that is known. Pure.
+
+interface MarkRow {
+  key: string;
+  value: string;
+  /** The field manager; "": not known. */
+  manager: string;
+}
+
+interface MarkGroup {
+  /** The keys' prefix: `kubernetes.io`; "": they have none. */
+  prefix: string;
+  rows: MarkRow[];
+}
+
+type Managers = Readonly<Record<string, string>> | undefined;
+
+/** By prefix: those without one first, then rollcall's own, then by name. */
+export function markGroups(marks: Readonly<Record<string, string>>, managers: Managers): MarkGroup[] {
+  const groups = new Map<string, MarkRow[]>();
+  for (const key of Object.keys(marks).sort()) {
+    const prefix = key.includes("/") ? key.slice(0, key.indexOf("/")) : "";
+    const rows = groups.get(prefix) ?? [];
+    groups.set(prefix, [...rows, { key, value: marks[key] ?? "", manager: managers?.[key] ?? "" }]);
+  }
+  const rank = (prefix: string) => (prefix === "" ? 0 : prefix.endsWith("rollcall.dev") ? 1 : 2);
+  return [...groups]
+    .map(([prefix, rows]) => ({ prefix, rows }))
+    .toSorted((a, b) => rank(a.prefix) - rank(b.prefix) || (a.prefix < b.prefix ? -1 : 1));
+}
+
+interface ShownTaint {
+  key: string;
+  value?: string;
+  effect: string;
+}
+
+/** As kubectl writes them: `key=value:effect`. */
+export function taintRows(taints: readonly ShownTaint[], managers: Managers): MarkRow[] {
+  return taints.map(({ key, value, effect }) => ({
+    key: `${key}${value ? `=${value}` : ""}`,
+    value: effect,
+    manager: managers?.[`${key}:${effect}`] ?? "",
+  }));
+}

@@ -1,0 +1,70 @@
+// The Node as YAML; what writes it is loaded when it is opened.
+import { useEffect, useState } from "preact/hooks";
+import type { stringify } from "yaml";
+import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
+import { CopyButton } from "../parts/command.tsx";
+import { Fold, Nothing, Section } from "./section.tsx";
+
+export function YamlSection({ whole: { node } }: { whole: WholeNode }) {
+  return (
+    <Section id="yaml">
+      {node ? (
+        <Fold title="As the Worker read or wrote it last, without managedFields">
+          <Yaml node={node} />
+        </Fold>
+      ) : (
+        <Nothing>There is no Node, as far as is known.</Nothing>
+      )}
+    </Section>
+  );
+}
+
+function Yaml({ node }: { node: object }) {
+  const [text, setText] = useState<string | null>(null);
+  const [hasFailed, setFailed] = useState(false);
+  useEffect(() => {
+    let isCurrent = true;
+    import("yaml").then(
+      ({ stringify }) => isCurrent && setText(nodeYaml(node, stringify)),
+      () => setFailed(true),
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [node]);
+  if (text === null)
+    return (
+      <Nothing>
+        {hasFailed ? "What writes YAML could not be loaded: load the page anew." : "Loading …"}
+      </Nothing>
+    );
+  return (
+    <>
+      <CopyButton text={text} of="the YAML" />
+      <pre tabIndex={0} role="region" aria-label="The Node as YAML">
+        {text}
+      </pre>
+    </>
+  );
+}
+
+// The Node as `kubectl get node NAME -o yaml` writes it: keys by the alphabet, without managedFields. Pure; its library is
+// an argument, since it is loaded for whom it is for.
+
+interface KnownNode {
+  metadata?: { managedFields?: unknown };
+}
+
+export function nodeYaml(node: object, write: typeof stringify): string {
+  const { metadata = {}, ...rest } = node as KnownNode;
+  const { managedFields: _, ...kept } = metadata;
+  const whole = { apiVersion: "v1", kind: "Node", ...rest, metadata: kept };
+  return write(whole, {
+    lineWidth: 0,
+    indentSeq: false,
+    sortMapEntries: true,
+    // As kubectl's: what a YAML 1.1 reader would take for something else is quoted.
+    version: "1.1",
+    aliasDuplicateObjects: false,
+  });
+}

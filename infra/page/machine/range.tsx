@@ -1,0 +1,260 @@
+// Which range of time is shown: buttons and keys, and the URL that they write.
+import { useSignalEffect } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { KeyBinding } from "../base/keys.ts";
+import { withRest } from "../base/places.ts";
+import { usePage } from "../page.ts";
+import { localOffset, momentText } from "./timeline-bands.ts";
+import type { TimeWindow } from "./timeline-data.ts";
+
+/** The range that the URL has (null: none), and how another one gets there. */
+export function useChosenRange(): { chosen: TimeRange | null; show: (range: TimeRange) => void } {
+  const { route, go } = usePage();
+  const chosen = useMemo(() => rangeOf(route.value.rest), [route.value]);
+  return { chosen, show: (next) => go(withRest(route.peek(), restOf(next)), "replace") };
+}
+
+interface Step {
+  key: string;
+  sign: string;
+  does: string;
+  /** null: it would change nothing. */
+  to: (range: TimeRange, nowMs: number) => TimeRange | null;
+}
+
+const STEPS: readonly Step[] = [
+  { key: "ArrowLeft", sign: "←", does: "Earlier", to: (range, nowMs) => movedBy(range, -0.5, nowMs) },
+  {
+    key: "ArrowRight",
+    sign: "→",
+    does: "Later",
+    to: (range, nowMs) => (range.kind === "latest" ? null : movedBy(range, 0.5, nowMs)),
+  },
+  { key: "-", sign: "−", does: "Show more time", to: (range, nowMs) => zoomed(range, 2, nowMs) },
+  { key: "+", sign: "+", does: "Show less time", to: (range, nowMs) => zoomed(range, 0.5, nowMs) },
+];
+
+function zoomed(range: TimeRange, factor: number, nowMs: number): TimeRange | null {
+  return canZoom(range, factor) ? zoomedBy(range, factor, nowMs) : null;
+}
+
+/** `range`: what is shown. */
+export function RangeBar({ range }: { range: TimeRange }) {
+  const { clock } = usePage();
+  const { show } = useChosenRange();
+  const { range: text } = restOf(range);
+  useRangeKeys(range, show);
+  return (
+    <div class="timeline-range" role="group" aria-label="Range of time">
+      <div class="timeline-choices">
+        {RANGES.map((each) => (
+          <button
+            key={each}
+            type="button"
+            aria-pressed={range.kind === "latest" && each === text}
+            title={`The last ${each}`}
+            onClick={() => show(rangeOf(new Map([["range", each]])) ?? LAST_DAY)}
+          >
+            {each.replace(/([hd])$/, " $1")}
+          </button>
+        ))}
+      </div>
+      <div class="timeline-choices">
+        {STEPS.map(({ key, sign, does, to }) => (
+          <button
+            key={key}
+            type="button"
+            aria-label={does}
+            title={`${does} (key ${sign})`}
+            disabled={to(range, clock.peek()) === null}
+            onClick={() => {
+              const next = to(range, clock.peek());
+              if (next) show(next);
+            }}
+          >
+            {sign}
+          </button>
+        ))}
+      </div>
+      <p class="timeline-which quiet">{whichText(range, clock.peek())}</p>
+    </div>
+  );
+}
+
+function whichText(range: TimeRange, nowMs: number): string {
+  if (range.kind === "latest") {
+    const text = spanText(range.spanMs);
+    return RANGES.some((each) => each === text) ? "until now" : `the last ${text}`;
+  }
+  const { fromMs, toMs } = range;
+  return `${momentText(fromMs, localOffset, nowMs)} – ${momentText(toMs, localOffset, nowMs)}`;
+}
+
+/** Beside the keys of the view around it, which sets its own whenever it likes. */
+function useRangeKeys(range: TimeRange, show: (range: TimeRange) => void): void {
+  const { viewKeys, clock } = usePage();
+  const current = useRef({ range, show });
+  current.current = { range, show };
+  const keys = useMemo(
+    (): KeyBinding[] =>
+      STEPS.map(({ key, does, to }) => ({
+        key,
+        does: `timeline: ${does.toLowerCase()}`,
+        run: () => {
+          const next = to(current.current.range, clock.peek());
+          if (next) current.current.show(next);
+        },
+      })),
+    [],
+  );
+  useSignalEffect(() => {
+    const all = viewKeys.value;
+    if (!keys.every((key) => all.includes(key)))
+      viewKeys.value = [...all.filter((key) => !keys.includes(key)), ...keys];
+  });
+  useEffect(
+    () => () => {
+      viewKeys.value = viewKeys.peek().filter((key) => !keys.includes(key));
+    },
+    [],
+  );
+}
+
+// Which range of time is shown: its words in the URL, and what zooming and moving make of it. Pure.
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** What has a button. */
+export const RANGES = ["1h", "6h", "24h", "7d", "30d", "90d"] as const;
+
+/** Nothing is kept at a finer grain than this is wide. */
+export const LEAST_SPAN_MS = MINUTE;
+/** The Worker answers no more; a little less, as its clock is not quite the browser's. */
+export const LONGEST_SPAN_MS = 90 * DAY;
+const CLOCK_MARGIN_MS = 5 * MINUTE;
+
+/** Ends now and moves on, or lies still. */
+export type TimeRange = { kind: "latest"; spanMs: number } | { kind: "fixed"; fromMs: number; toMs: number };
+
+export function windowOf(range: TimeRange, nowMs: number): TimeWindow {
+  if (range.kind === "latest") return { fromMs: nowMs - range.spanMs, toMs: nowMs };
+  return { fromMs: range.fromMs, toMs: range.toMs };
+}
+
+const UNITS: Readonly<Record<string, number>> = { m: MINUTE, h: HOUR, d: DAY };
+
+/** `7d`, `90m`; null: it is none, or none that can be shown. */
+function spanOf(text: string): number | null {
+  const [, number, unit = ""] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
+  const spanMs = Number(number) * (UNITS[unit] ?? Number.NaN);
+  return spanMs >= LEAST_SPAN_MS && spanMs <= LONGEST_SPAN_MS ? spanMs : null;
+}
+
+/** In the largest unit in which it is whole; a day is 24h, as its button says. */
+export function spanText(spanMs: number): string {
+  const minutes = Math.max(1, Math.round(spanMs / MINUTE));
+  if (minutes % 60 !== 0) return `${minutes}m`;
+  const hours = minutes / 60;
+  return hours % 24 === 0 && hours > 24 ? `${hours / 24}d` : `${hours}h`;
+}
+
+/** What the URL says; null: nothing, or nothing that can be read. */
+export function rangeOf(rest: ReadonlyMap<string, string>): TimeRange | null {
+  const fromMs = Date.parse(rest.get("from") ?? "");
+  const toMs = Date.parse(rest.get("to") ?? "");
+  const spanMs = toMs - fromMs;
+  if (spanMs >= LEAST_SPAN_MS && spanMs <= LONGEST_SPAN_MS) return { kind: "fixed", fromMs, toMs };
+  const latestMs = spanOf(rest.get("range") ?? "");
+  return latestMs === null ? null : latestOf(latestMs);
+}
+
+const latestOf = (spanMs: number): TimeRange => ({ kind: "latest", spanMs });
+
+/** What is asked for where the URL says nothing; what is shown of it may be less (fittingRange). */
+export const LAST_DAY = latestOf(DAY);
+
+/** The least that has all that is known, of what has a button, and no more than a day: a new machine's line fills its board. */
+export function fittingRange(knownSinceMs: number | null, nowMs: number): TimeRange {
+  const knownMs = knownSinceMs === null ? DAY : nowMs - knownSinceMs;
+  return latestOf(
+    RANGES.map((text) => spanOf(text) ?? DAY).find((spanMs) => spanMs >= knownMs || spanMs >= DAY) ?? DAY,
+  );
+}
+
+/** What is to be in the URL, for withRest: undefined is not there. */
+export function restOf(range: TimeRange): Record<"range" | "from" | "to", string | undefined> {
+  if (range.kind === "fixed")
+    return { range: undefined, from: secondText(range.fromMs), to: secondText(range.toMs) };
+  return { range: spanText(range.spanMs), from: undefined, to: undefined };
+}
+
+const secondText = (ms: number) => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
+
+/** What was dragged over, in either direction; never less than can be shown, never after now. */
+export function zoomedTo(aMs: number, bMs: number, nowMs: number): TimeRange {
+  const middleMs = (aMs + bMs) / 2;
+  return bounded(middleMs, Math.abs(aMs - bMs), nowMs);
+}
+
+/** factor 2: twice as much time is shown. What ends now goes on to do so, by the steps that have buttons. */
+export function zoomedBy(range: TimeRange, factor: number, nowMs: number): TimeRange {
+  if (range.kind === "latest") return { kind: "latest", spanMs: nextSpan(range.spanMs, factor) };
+  const spanMs = range.toMs - range.fromMs;
+  return bounded((range.fromMs + range.toMs) / 2, spanMs * factor, nowMs);
+}
+
+function nextSpan(spanMs: number, factor: number): number {
+  const spans = RANGES.map((text) => spanOf(text) ?? DAY);
+  if (factor > 1) return spans.find((each) => each > spanMs) ?? LONGEST_SPAN_MS;
+  return spans.findLast((each) => each < spanMs) ?? Math.min(spanMs, spans[0] ?? HOUR);
+}
+
+/** By a part of what is shown: -0.5 is half of it back. Moved up to now it follows now again. */
+export function movedBy(range: TimeRange, part: number, nowMs: number): TimeRange {
+  const { fromMs, toMs } = windowOf(range, nowMs);
+  const spanMs = toMs - fromMs;
+  if (range.kind === "latest" && part > 0) return range;
+  const endMs = toMs + part * spanMs;
+  if (endMs >= nowMs) return { kind: "latest", spanMs: Math.max(LEAST_SPAN_MS, wholeMinutes(spanMs)) };
+  return { kind: "fixed", ...wholeSeconds(fromMs + part * spanMs, endMs) };
+}
+
+const wholeMinutes = (ms: number) => Math.round(ms / MINUTE) * MINUTE;
+
+function bounded(middleMs: number, spanMs: number, nowMs: number): TimeRange {
+  const span = Math.min(LONGEST_SPAN_MS, Math.max(LEAST_SPAN_MS, spanMs));
+  const toMs = Math.min(nowMs, middleMs + span / 2);
+  return { kind: "fixed", ...wholeSeconds(toMs - span, toMs) };
+}
+
+/** As the URL has them. */
+function wholeSeconds(fromMs: number, toMs: number): TimeWindow {
+  const begin = Math.floor(fromMs / 1000) * 1000;
+  return { fromMs: begin, toMs: begin + Math.round((toMs - fromMs) / 1000) * 1000 };
+}
+
+/** Can more, or less, be shown? */
+export function canZoom(range: TimeRange, factor: number): boolean {
+  if (range.kind === "latest") return nextSpan(range.spanMs, factor) !== range.spanMs;
+  const spanMs = range.toMs - range.fromMs;
+  return factor > 1 ? spanMs < LONGEST_SPAN_MS : spanMs > LEAST_SPAN_MS;
+}
+
+/**
+ * What the Worker is asked for. What ends now, or nearly so, is asked for without an end: the Worker's now is the one that
+ * counts, and a browser whose clock is ahead is not refused.
+ */
+export function timelineQuery(range: TimeRange, nowMs: number): { since: string; until?: string } {
+  const { fromMs, toMs } = windowOf(range, nowMs);
+  const endsNow = toMs > nowMs - CLOCK_MARGIN_MS;
+  const oldestMs = nowMs - LONGEST_SPAN_MS + CLOCK_MARGIN_MS;
+  const since = new Date(endsNow ? Math.max(fromMs, oldestMs) : fromMs).toISOString();
+  return endsNow ? { since } : { since, until: new Date(toMs).toISOString() };
+}
+
+/** So often the right edge moves on: by a pixel or so, and no more often than each few seconds. */
+export function stepOf(spanMs: number): number {
+  return Math.max(5000, Math.round(spanMs / 1000 / 5000) * 5000);
+}

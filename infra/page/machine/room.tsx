@@ -1,0 +1,160 @@
+// What is left of memory, disk and process IDs, as bars with the thresholds below which pods would be evicted.
+import { parseQuantity } from "../../../shared/kubernetes/quantity/parse.ts";
+import { valueOf } from "../../../shared/kubernetes/quantity/quantity.ts";
+import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
+import { amountText, type AmountUnit, bytesText } from "../base/amounts.ts";
+import { Nothing, Section } from "./section.tsx";
+
+export function RoomSection({ whole: { vitals, thresholds } }: { whole: WholeNode }) {
+  const rows = roomRows(vitals, thresholds);
+  return (
+    <Section id="room" aside={<span class="quiet">available, as of the last report</span>}>
+      {rows.length === 0 ? (
+        <Nothing>
+          {vitals === null
+            ? "Not known: the machine’s object has slept since its last report. The next one brings it."
+            : "The last report had none of it."}
+        </Nothing>
+      ) : (
+        <ul class="machine-room">
+          {rows.map((row) => (
+            <RoomLine key={row.signal} row={row} />
+          ))}
+        </ul>
+      )}
+    </Section>
+  );
+}
+
+const percentOf = (amount: number, capacity: number) =>
+  capacity > 0 ? Math.max(0, Math.min(100, (100 * amount) / capacity)) : 0;
+
+function RoomLine({ row }: { row: RoomRow }) {
+  const { signal, title, unit, available, capacity, hard, soft, below } = row;
+  const percent = percentOf(available, capacity);
+  return (
+    <li class={below ? `machine-room-${below}` : undefined}>
+      <div class="row spread">
+        <strong title={signal}>{title}</strong>
+        <span>
+          {amountText(available, unit)} of {amountText(capacity, unit)}{" "}
+          <span class="quiet">({Math.floor(percent)}%)</span>
+        </span>
+      </div>
+      <div class="machine-bar" aria-hidden="true">
+        <div class="machine-bar-left" style={{ width: `${percent}%` }} />
+        <Mark threshold={soft} kind="soft" capacity={capacity} />
+        <Mark threshold={hard} kind="hard" capacity={capacity} />
+      </div>
+      <p class="quiet">
+        {below && (
+          <strong class="machine-bad">
+            {below === "hard" ? "✗ below its threshold. " : "▲ below its soft threshold. "}
+          </strong>
+        )}
+        {thresholdText(row)}
+      </p>
+    </li>
+  );
+}
+
+function thresholdText({ hard, soft, unit }: RoomRow): string {
+  const said = ({ text, amount }: RoomThreshold) =>
+    text.endsWith("%") && amount !== null
+      ? `${text}, which is ${amountText(Math.round(amount), unit)}`
+      : text;
+  const parts = [
+    ...(hard ? [`counts as short below ${said(hard)}`] : []),
+    ...(soft ? [`softly, after a while, below ${said(soft)}`] : []),
+  ];
+  return parts.length > 0 ? parts.join("; ") : "no threshold";
+}
+
+function Mark({
+  threshold,
+  kind,
+  capacity,
+}: {
+  threshold: RoomThreshold | null;
+  kind: "hard" | "soft";
+  capacity: number;
+}) {
+  if (threshold?.amount === undefined || threshold.amount === null) return null;
+  return (
+    <div
+      class={`machine-mark machine-mark-${kind}`}
+      style={{ left: `${percentOf(threshold.amount, capacity)}%` }}
+    />
+  );
+}
+
+// How much room a machine has left of each thing, beside the thresholds below which it counts as short. Pure.
+
+interface RoomThreshold {
+  /** As configured: `100Mi`, `10%`. */
+  text: string;
+  /** In the signal's own unit; null: it cannot be read. */
+  amount: number | null;
+}
+
+interface RoomRow {
+  signal: string;
+  /** `Memory`, `Disk (nodefs)` */
+  title: string;
+  unit: AmountUnit;
+  available: number;
+  capacity: number;
+  hard: RoomThreshold | null;
+  soft: RoomThreshold | null;
+  /** Which threshold it is below. */
+  below: "hard" | "soft" | null;
+}
+
+const TITLES: Readonly<Record<string, string>> = {
+  "memory.available": "Memory",
+  "nodefs.available": "Disk (nodefs)",
+  "nodefs.inodesFree": "Inodes (nodefs)",
+  "imagefs.available": "Disk (imagefs)",
+  "imagefs.inodesFree": "Inodes (imagefs)",
+  "pid.available": "Process IDs",
+};
+
+interface Thresholds {
+  hard: Readonly<Record<string, string>>;
+  soft: Readonly<Record<string, string>>;
+}
+
+/** Those that are short first, then in the order in which the machine says them. */
+export function roomRows(vitals: object | null, { hard, soft }: Thresholds): RoomRow[] {
+  const { signals = {} } = (vitals ?? {}) as { signals?: Record<string, [number, number]> };
+  const rows = Object.entries(signals).map(([signal, [available, capacity]]): RoomRow => {
+    const limits = { hard: threshold(hard[signal], capacity), soft: threshold(soft[signal], capacity) };
+    const isBelow = (limit: RoomThreshold | null) => available < (limit?.amount ?? 0);
+    return {
+      signal,
+      title: TITLES[signal] ?? signal,
+      unit: /inodes|pid/.test(signal) ? "count" : "bytes",
+      available,
+      capacity,
+      ...limits,
+      below: isBelow(limits.hard) ? "hard" : isBelow(limits.soft) ? "soft" : null,
+    };
+  });
+  const rank = ({ below }: RoomRow) => (below === "hard" ? 0 : below === "soft" ? 1 : 2);
+  return rows.toSorted((a, b) => rank(a) - rank(b));
+}
+
+function threshold(text: string | undefined, capacity: number): RoomThreshold | null {
+  if (text === undefined) return null;
+  const percent = /^(\d+(?:\.\d+)?)%$/.exec(text)?.[1];
+  if (percent !== undefined) return { text, amount: (capacity * Number(percent)) / 100 };
+  const quantity = parseQuantity(text);
+  return { text, amount: quantity.ok ? Number(valueOf(quantity.value)) : null };
+}
+
+/** A quantity of memory or of a disk in the form of bytesText, other ones as they are. */
+export function quantityWords(resource: string, quantity: string): string {
+  if (!/^(memory|ephemeral-storage|hugepages-.*)$/.test(resource)) return quantity;
+  const parsed = parseQuantity(quantity);
+  return parsed.ok ? bytesText(Number(valueOf(parsed.value))) : quantity;
+}

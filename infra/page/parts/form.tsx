@@ -1,0 +1,228 @@
+// Fields of forms: each with its label, its hint, and what is wrong in it.
+import type { ComponentChildren } from "preact";
+import { useId, useState } from "preact/hooks";
+import type { Result } from "../../../shared/result.ts";
+import type { AskFault, AskMethod } from "../base/api.ts";
+import { usePage } from "../page.ts";
+import { Dialog } from "./dialog.tsx";
+import { FaultNotice } from "./notice.tsx";
+
+interface FieldProps {
+  label: string;
+  hint?: string;
+  /** What it expects, where what is in it is none. */
+  fault?: string | undefined;
+  value: string;
+  onChange: (value: string) => void;
+  placeholder?: string;
+  /** Several lines. */
+  isLong?: boolean;
+  isDisabled?: boolean;
+  /** What is typed is not shown. */
+  isSecret?: boolean;
+}
+
+export function Field(props: FieldProps) {
+  const { label, hint, fault, value, onChange, placeholder, isLong, isDisabled, isSecret } = props;
+  const id = useId();
+  const shared = {
+    id,
+    value,
+    placeholder,
+    disabled: isDisabled,
+    "aria-describedby": hint || fault ? `${id}-hint` : undefined,
+    "aria-invalid": fault ? ("true" as const) : undefined,
+    autocomplete: "off",
+    spellcheck: false,
+  };
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {isLong ? (
+        <textarea {...shared} rows={3} onInput={({ currentTarget }) => onChange(currentTarget.value)} />
+      ) : isSecret ? (
+        <input {...shared} type="password" onInput={({ currentTarget }) => onChange(currentTarget.value)} />
+      ) : (
+        <input {...shared} type="text" onInput={({ currentTarget }) => onChange(currentTarget.value)} />
+      )}
+      {(hint || fault) && (
+        <p id={`${id}-hint`} class={fault ? "wrong" : "quiet"}>
+          {fault ? `Expected: ${fault}.` : hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface ChoiceProps {
+  label: string;
+  value: string;
+  /** Each value, and how it is called. */
+  choices: readonly (readonly [value: string, text: string])[];
+  onChange: (value: string) => void;
+}
+
+export function Choice({ label, value, choices, onChange }: ChoiceProps) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
+        {choices.map(([each, text]) => (
+          <option key={each} value={each}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+interface CheckProps {
+  label: string;
+  isOn: boolean;
+  onChange: (isOn: boolean) => void;
+}
+
+export function Check({ label, isOn, onChange }: CheckProps) {
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={isOn}
+        onChange={({ currentTarget }) => onChange(currentTarget.checked)}
+      />
+      <span>{label}</span>
+    </label>
+  );
+}
+
+// A form, or a question, in a dialog: its button, what failed, and a way out.
+
+interface FormDialogProps {
+  title: string;
+  /** The button's: "Make the token". */
+  label: string;
+  act: Pick<Act, "isActing" | "fault">;
+  /** "No token was made" */
+  failed: string;
+  /** What it does cannot be taken back. */
+  isDangerous?: boolean;
+  /** There is nothing yet to be sent. */
+  isIncomplete?: boolean;
+  onSubmit: () => Promise<void>;
+  onClose: () => void;
+  children: ComponentChildren;
+}
+
+export function FormDialog(props: FormDialogProps) {
+  const { title, label, act, failed, isDangerous, isIncomplete = false, onSubmit, onClose, children } = props;
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    if (!isIncomplete) void onSubmit();
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form class="stack" noValidate onSubmit={submit}>
+        {children}
+        {act.fault && <FaultNotice what={failed} fault={act.fault} />}
+        <div class="row">
+          <button
+            type="submit"
+            class={isDangerous ? "danger" : "primary"}
+            disabled={act.isActing || isIncomplete}
+          >
+            {act.isActing ? "Under way …" : label}
+          </button>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+// A button for what cannot be undone at once: its dialog says what follows, and asks.
+
+interface ConfirmButtonProps {
+  label: string;
+  /** The dialog's: "Revoke this token?" */
+  title: string;
+  /** What follows, in words. */
+  children: ComponentChildren;
+  request: { method: AskMethod; path: string; body?: unknown };
+  /** Said once it is done. */
+  done: string;
+  onDone?: (() => void) | undefined;
+  isDangerous?: boolean;
+  isPrimary?: boolean;
+}
+
+export function ConfirmButton(props: ConfirmButtonProps) {
+  const [isOpen, setOpen] = useState(false);
+  const looks = props.isDangerous ? "danger" : props.isPrimary ? "primary" : undefined;
+  return (
+    <>
+      <button type="button" class={looks} onClick={() => setOpen(true)}>
+        {props.label}
+      </button>
+      {isOpen && <Asked {...props} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+function Asked(props: ConfirmButtonProps & { onClose: () => void }) {
+  const { title, label, children, request, done, onDone, onClose, isDangerous } = props;
+  const { say } = usePage();
+  const act = useAct();
+  const agree = async () => {
+    if ((await act.run(request.method, request.path, request.body)) === null) return;
+    onClose();
+    say(done);
+    onDone?.();
+  };
+  return (
+    <FormDialog
+      title={title}
+      label={label}
+      failed="That failed"
+      act={act}
+      isDangerous={isDangerous === true}
+      onSubmit={agree}
+      onClose={onClose}
+    >
+      {children}
+    </FormDialog>
+  );
+}
+
+// One request that changes something: sent once however often the button is pressed, and its failure said where it was asked for.
+
+interface Act {
+  isActing: boolean;
+  /** Of the last attempt; null: it succeeded, or there was none. */
+  fault: AskFault | null;
+  /** null: it failed, as `fault` says, or one is under way. */
+  run: <T>(method: AskMethod, path: string, body?: unknown) => Promise<T | null>;
+}
+
+/** An answer to DELETE or POST may have no content: then T is typically `true`. */
+export function useAct(): Act {
+  const { ask } = usePage();
+  const [isActing, setActing] = useState(false);
+  const [fault, setFault] = useState<AskFault | null>(null);
+  return {
+    isActing,
+    fault,
+    async run<T>(method: AskMethod, path: string, body?: unknown) {
+      if (isActing) return null;
+      setActing(true);
+      setFault(null);
+      const answer: Result<T, AskFault> = await ask<T>(method, path, { ...(body !== undefined && { body }) });
+      setActing(false);
+      if (answer.ok) return answer.value ?? (true as T);
+      setFault(answer.error);
+      return null;
+    },
+  };
+}

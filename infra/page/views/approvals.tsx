@@ -1,0 +1,256 @@
+// Machines that wait for a name which another key has: both side by side, and the decision.
+import type { FleetMachine } from "../../../shared/protocol/fleet-answers.ts";
+import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
+import { machinePath } from "../base/api.ts";
+import { hrefOf } from "../base/places.ts";
+import { usePage } from "../page.ts";
+import { useAnswer } from "../parts/answer.tsx";
+import { ConfirmButton } from "../parts/form.tsx";
+import { Link } from "../parts/link.tsx";
+import { ScrollBox } from "../parts/scroll-box.tsx";
+import { StateWord } from "../parts/state-word.tsx";
+import { Time } from "../parts/time.tsx";
+
+export function ApprovalsView() {
+  const { live } = usePage();
+  const pending = live.pending.value;
+  return (
+    <div class="stack approvals">
+      <h1>Approvals</h1>
+      <p class="quiet">
+        A machine that asks for a name which another key has waits here. What machines say of themselves can
+        be made up: the key alone is proven.
+      </p>
+      {pending.length === 0 && (
+        <p class="card">{live.isKnown.value ? "Nobody waits." : "The machines are being asked for …"}</p>
+      )}
+      {pending.map((machine) => (
+        <Waiting key={`${machine.name} ${machine.thumbprint}`} machine={machine} />
+      ))}
+    </div>
+  );
+}
+
+function Waiting({ machine }: { machine: PendingMachine }) {
+  const { session } = usePage();
+  const { name, pinned } = machine;
+  const assessment = assess(machine);
+  return (
+    <section class="card stack waiting" aria-label={`${name} waits`}>
+      <header class="row spread">
+        <h2>
+          <StateWord state="pending" /> {pinned ? <Link href={hrefOf({ machine: name })}>{name}</Link> : name}
+        </h2>
+        <span class="quiet">
+          asked <Time at={machine.askedAt} />, waits until <Time at={machine.expiresAt} form="absolute" />
+        </span>
+      </header>
+      <p>{assessment.sentence}</p>
+      <SideBySide machine={machine} assessment={assessment} />
+      {session.isAdmin() ? (
+        <Decision machine={machine} />
+      ) : (
+        <p class="quiet">Somebody with the role admin approves or rejects it.</p>
+      )}
+    </section>
+  );
+}
+
+interface SideBySideProps {
+  machine: PendingMachine;
+  assessment: PendingAssessment;
+}
+
+function SideBySide({ machine, assessment }: SideBySideProps) {
+  const { pinned } = machine;
+  return (
+    <ScrollBox label="Both machines">
+      <table class="side-by-side">
+        <thead>
+          <tr>
+            <td />
+            <th scope="col">The machine that asks</th>
+            <th scope="col">The machine that has the name</th>
+            <th scope="col">
+              <span class="visually-hidden">Are they alike?</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          <Compared
+            what="Machine ID"
+            one={machine.machineID}
+            other={pinned?.machineID}
+            alike={assessment.machineID}
+          />
+          <Compared
+            what="System UUID"
+            one={machine.systemUUID}
+            other={pinned?.systemUUID}
+            alike={assessment.systemUUID}
+          />
+          <Compared what="Address" one={machine.address} other={pinned?.address} alike={assessment.address} />
+          <Compared what="Key" one={machine.thumbprint} other={pinned?.thumbprint} />
+          <KnownOfBoth machine={machine} />
+        </tbody>
+      </table>
+    </ScrollBox>
+  );
+}
+
+/** What is known of the machine that has the name, and of the one that asks not yet. */
+function KnownOfBoth({ machine }: { machine: PendingMachine }) {
+  const { name, pinned } = machine;
+  const path = pinned ? machinePath(name, "/summary") : null;
+  const present = useAnswer<FleetMachine>(path).value;
+  return (
+    <>
+      <tr>
+        <th scope="row">When</th>
+        <td>
+          asked <Time at={machine.askedAt} />
+        </td>
+        <td>
+          {pinned ? (
+            <>
+              has the name since <Time at={pinned.pinnedAt} form="absolute" />
+              {!pinned.hasReported && ", has never reported"}
+            </>
+          ) : (
+            "–"
+          )}
+        </td>
+        <td />
+      </tr>
+      <tr>
+        <th scope="row">State</th>
+        <td>waits; it has reported nothing yet</td>
+        <td>{present ? <Present machine={present} /> : "–"}</td>
+        <td />
+      </tr>
+      <tr>
+        <th scope="row">Hardware</th>
+        <td class="quiet">known once it reports</td>
+        <td>{present ? hardwareOf(present) : "–"}</td>
+        <td />
+      </tr>
+      <tr>
+        <th scope="row">Join token</th>
+        <td class="mono">{machine.token}</td>
+        <td class="mono">{present?.key.token ?? "–"}</td>
+        <td />
+      </tr>
+    </>
+  );
+}
+
+interface ComparedProps {
+  what: string;
+  one: string;
+  other: string | undefined;
+  /** Absent: they always differ. */
+  alike?: Likeness;
+}
+
+const ALIKE: Readonly<Record<Likeness, string>> = { equal: "= equal", different: "≠ different", unknown: "" };
+
+function Compared({ what, one, other, alike = "unknown" }: ComparedProps) {
+  return (
+    <tr class={`likeness-${alike}`}>
+      <th scope="row">{what}</th>
+      <td class="mono wrap">{one || "–"}</td>
+      <td class="mono wrap">{other || "–"}</td>
+      <td class="verdict">{ALIKE[alike]}</td>
+    </tr>
+  );
+}
+
+function Present({ machine }: { machine: FleetMachine }) {
+  return (
+    <span class="row">
+      <StateWord state={machine.state} />
+      <span>
+        since <Time at={machine.silentSince ?? machine.since} form="absolute" />
+      </span>
+    </span>
+  );
+}
+
+function hardwareOf({ capacity, versions }: FleetMachine): string {
+  const { cpu, memory } = capacity;
+  const parts = [cpu && `${cpu} CPUs`, memory && `${memory} of memory`, versions.architecture, versions.os];
+  return parts.filter(Boolean).join(", ") || "–";
+}
+
+function Decision({ machine }: { machine: PendingMachine }) {
+  const { name, thumbprint, pinned } = machine;
+  return (
+    <div class="row">
+      <ConfirmButton
+        label="Approve"
+        title={`Give the name ${name} to the machine that asks?`}
+        request={{ method: "POST", path: machinePath(name, "/approve"), body: { thumbprint } }}
+        done={`${name}: the machine that asked has the name`}
+        isPrimary
+      >
+        <p>
+          The key that asks has the name from now on.{" "}
+          {pinned &&
+            "The key before it is refused for ever: the machine with it stops reporting within a beat."}{" "}
+          The Node stays, and shows the new machine with its first report.
+        </p>
+      </ConfirmButton>
+      <ConfirmButton
+        label="Reject"
+        title={`Refuse the machine that asks for ${name}?`}
+        request={{ method: "POST", path: machinePath(name, "/reject"), body: { thumbprint } }}
+        done={`${name}: the key that asked is refused for ever`}
+        isDangerous
+      >
+        <p>
+          Its key is refused for ever; nothing changes for the machine that has the name. To try again it has
+          to be joined anew, with a join token.
+        </p>
+      </ConfirmButton>
+    </div>
+  );
+}
+
+// Is the machine that asks for a name the one that has it? In what both are equal, and what that means. Pure.
+
+export type Likeness = "equal" | "different" | "unknown";
+
+export interface PendingAssessment {
+  machineID: Likeness;
+  systemUUID: Likeness;
+  address: Likeness;
+  /** What that comes to, in a sentence or two. */
+  sentence: string;
+}
+
+const likeness = (one: string, other: string | undefined): Likeness => {
+  if (one === "" || other === undefined || other === "") return "unknown";
+  return one === other ? "equal" : "different";
+};
+
+export function assess(machine: PendingMachine): PendingAssessment {
+  const { pinned } = machine;
+  const machineID = likeness(machine.machineID, pinned?.machineID);
+  const systemUUID = likeness(machine.systemUUID, pinned?.systemUUID);
+  const address = likeness(machine.address, pinned?.address);
+  return { machineID, systemUUID, address, sentence: sentenceOf(machine, machineID, systemUUID) };
+}
+
+function sentenceOf({ pinned }: PendingMachine, machineID: Likeness, systemUUID: Likeness): string {
+  if (!pinned) return "Nobody has the name any more: to approve takes nothing from another machine.";
+  const unused = pinned.hasReported ? "" : " The one that has the name has never reported.";
+  if (machineID === "equal" && systemUUID === "equal")
+    return `The same machine and installation, by what both say: its key was most likely lost or made anew.${unused}`;
+  if (systemUUID === "equal")
+    return `The same hardware with another installation, by what both say: most likely it was installed anew.${unused}`;
+  if (machineID === "equal")
+    return `The same installation on other hardware, by what both say: a disk that was moved, or copied.${unused}`;
+  if (machineID === "different" && systemUUID === "different")
+    return `Another machine, by all that both say. Approve it only if it takes the place of the one that has the name.${unused}`;
+  return `What both say does not tell whether it is the same machine. See who set it up.${unused}`;
+}

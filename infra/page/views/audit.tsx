@@ -1,0 +1,114 @@
+// The audit logs: what operators did, what machines caused, which enrolments were refused.
+import { useState } from "preact/hooks";
+import type { AuditAnswer, AuditEntry } from "../../../shared/protocol/operator-answers.ts";
+import { hrefOf, withRest } from "../base/places.ts";
+import { usePage } from "../page.ts";
+import { Answered, useAnswer } from "../parts/answer.tsx";
+import { Field } from "../parts/form.tsx";
+import { Link } from "../parts/link.tsx";
+import { ScrollBox } from "../parts/scroll-box.tsx";
+import { Time } from "../parts/time.tsx";
+
+const LOGS = [
+  ["operators", "What operators did"],
+  ["machines", "What machines caused"],
+  ["refusals", "Refused enrolments"],
+] as const;
+const PAGE = 100;
+
+export function AuditView() {
+  const { route, go } = usePage();
+  const { rest } = route.value;
+  const by = LOGS.find(([log]) => log === rest.get("by"))?.[0] ?? "operators";
+  const target = rest.get("target") ?? "";
+  const before = rest.get("before");
+  const answer = useAnswer<AuditAnswer>("/v1/audit", {
+    by,
+    target: target || undefined,
+    before,
+    limit: String(PAGE),
+  });
+  const place = (changes: Record<string, string | undefined>) =>
+    withRest(route.value, { before: undefined, ...changes });
+  return (
+    <div class="stack">
+      <h1>Audit</h1>
+      <nav class="row tabs" aria-label="Logs">
+        {LOGS.map(([log, title]) => (
+          <Link key={log} href={place({ by: log })} isCurrent={log === by}>
+            {title}
+          </Link>
+        ))}
+      </nav>
+      <Target key={target} target={target} onChange={(name) => go(place({ target: name }), "replace")} />
+      <Answered answer={answer} what="The audit log could not be read">
+        {({ entries }) => (
+          <>
+            <Entries entries={entries} />
+            <nav class="row" aria-label="Pages">
+              {before !== undefined && <Link href={place({})}>Newest</Link>}
+              {entries.length === PAGE && (
+                <Link href={place({ before: String(entries.at(-1)?.id) })}>Older</Link>
+              )}
+            </nav>
+          </>
+        )}
+      </Answered>
+    </div>
+  );
+}
+
+function Target({ target, onChange }: { target: string; onChange: (name: string) => void }) {
+  const [text, setText] = useState(target);
+  return (
+    <form
+      class="row"
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onChange(text.trim());
+      }}
+    >
+      <Field label="Of this machine, or token" value={text} onChange={setText} placeholder="edge-1" />
+      <button type="submit">Show</button>
+    </form>
+  );
+}
+
+function Entries({ entries }: { entries: readonly AuditEntry[] }) {
+  if (entries.length === 0) return <p class="card">Nothing of that is in the log.</p>;
+  return (
+    <ScrollBox label="Entries" class="card flush">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">When</th>
+            <th scope="col">Who</th>
+            <th scope="col">What</th>
+            <th scope="col">To what</th>
+            <th scope="col">Detail</th>
+          </tr>
+        </thead>
+        <tbody>
+          {entries.map(({ id, at, who, what, target, detail }) => (
+            <tr key={id}>
+              <td class="unbroken">
+                <Time at={at} />
+              </td>
+              <td class="wrap">{who}</td>
+              <td class="unbroken">{what}</td>
+              <td class="wrap">
+                {what.startsWith("machine.") && target !== "" ? (
+                  <Link href={hrefOf({ machine: target })}>{target}</Link>
+                ) : (
+                  target
+                )}
+              </td>
+              <td class="wrap">{detail}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </ScrollBox>
+  );
+}

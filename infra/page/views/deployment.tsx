@@ -1,0 +1,279 @@
+// The deployment itself: does it work, what is it set to, who may use it, and who is signed in.
+import type { OperatorsAnswer, SettingsAnswer } from "../../../shared/protocol/administration-answers.ts";
+import type { ClusterHistoryAnswer, ReadinessAnswer } from "../../../shared/protocol/operator-answers.ts";
+import type { SessionsAnswer } from "../../../shared/protocol/session-answers.ts";
+import { usePage } from "../page.ts";
+import { Answered, useAnswer } from "../parts/answer.tsx";
+import { ConfirmButton } from "../parts/form.tsx";
+import { ScrollBox } from "../parts/scroll-box.tsx";
+import { Time } from "../parts/time.tsx";
+
+export function DeploymentView() {
+  const { session } = usePage();
+  return (
+    <div class="stack">
+      <h1>Deployment</h1>
+      <Readiness />
+      <Impact />
+      <Settings />
+      <Operators />
+      {session.isAdmin() && <Sessions />}
+      <ClusterLog />
+    </div>
+  );
+}
+
+/** The Worker may read Nodes, and no other program of the cluster. */
+function Impact() {
+  const { live } = usePage();
+  const machines = Object.values(live.counts.value).reduce((sum, count) => sum + count, 0);
+  return (
+    <section class="stack" aria-labelledby="impact">
+      <h2 id="impact">What Nodes do to the cluster</h2>
+      <p class="card">
+        The Worker knows {machines.toLocaleString("en")} machines and their Nodes, and no other program of the
+        cluster. <code>rollcall impact --machines 300</code> reads those with your own kubectl.
+      </p>
+    </section>
+  );
+}
+
+function Settings() {
+  const settings = useAnswer<SettingsAnswer>("/v1/settings");
+  return (
+    <section class="stack" aria-labelledby="settings">
+      <h2 id="settings">Settings in force</h2>
+      <Answered answer={settings} what="The settings could not be read">
+        {(value) => (
+          <ScrollBox label="Settings" class="card flush">
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col">Name</th>
+                  <th scope="col">Value</th>
+                  <th scope="col">From</th>
+                  <th scope="col">State</th>
+                </tr>
+              </thead>
+              <tbody>
+                {value.settings.map(({ name, value: set, source, state }) => (
+                  <tr key={name}>
+                    <td class="mono">{name}</td>
+                    <td class="mono wrap">{set === null ? "(not shown: it is wrong)" : set || "–"}</td>
+                    <td>{source}</td>
+                    <td class={`check-${state}`}>{state}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </ScrollBox>
+        )}
+      </Answered>
+    </section>
+  );
+}
+
+function Operators() {
+  const operators = useAnswer<OperatorsAnswer>("/v1/operators");
+  return (
+    <section class="stack" aria-labelledby="operators">
+      <h2 id="operators">Operators with names</h2>
+      <Answered answer={operators} what="The operators could not be listed">
+        {(value) =>
+          value.operators.length === 0 ? (
+            <p class="card">
+              There are none: <code>rollcall operators add NAME</code> makes one, so that the audit log says
+              who did what.
+            </p>
+          ) : (
+            <ScrollBox label="Operators" class="card flush">
+              <table>
+                <thead>
+                  <tr>
+                    <th scope="col">Name</th>
+                    <th scope="col">May</th>
+                    <th scope="col">State</th>
+                    <th scope="col">Good until</th>
+                    <th scope="col">Was here</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {value.operators.map(({ name, role, state, expiresAt, lastUsedAt }) => (
+                    <tr key={name} class={state === "valid" ? undefined : "over"}>
+                      <td>{name}</td>
+                      <td>{role}</td>
+                      <td>{state}</td>
+                      <td>
+                        <Time at={expiresAt} />
+                      </td>
+                      <td>{lastUsedAt === null ? "never" : <Time at={lastUsedAt} />}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </ScrollBox>
+          )
+        }
+      </Answered>
+    </section>
+  );
+}
+
+function ClusterLog() {
+  const log = useAnswer<ClusterHistoryAnswer>("/v1/cluster/history", { limit: "20" });
+  return (
+    <section class="stack" aria-labelledby="cluster-log">
+      <h2 id="cluster-log">The watch of the cluster’s Nodes, of late</h2>
+      <Answered answer={log} what="The cluster’s history could not be read">
+        {({ entries }) =>
+          entries.length === 0 ? (
+            <p class="card">Nothing has happened.</p>
+          ) : (
+            <ul class="card">
+              {entries.map(({ id, at, text }) => (
+                <li key={id}>
+                  <Time at={at} />: {text}
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Answered>
+    </section>
+  );
+}
+
+// Does the Worker work: GET /readyz, whose answer is one with a failed check as well. What is wrong comes first.
+
+type Check = ReadinessAnswer["checks"][number];
+
+const SIGNS: Readonly<Record<string, string>> = { ok: "✓", warning: "!", failed: "✕" };
+const URGENT_FIRST = ["failed", "warning"];
+
+export function Readiness() {
+  const readiness = useAnswer<ReadinessAnswer>("/readyz", undefined, 503);
+  const { value, again } = readiness;
+  return (
+    <section class="stack" aria-labelledby="readiness">
+      <header class="row spread">
+        <h2 id="readiness">
+          Readiness{value && <span class={`check-${value.state}`}>: {value.state}</span>}
+          {value?.version && <span class="quiet"> · version {value.version}</span>}
+        </h2>
+        <button type="button" onClick={again}>
+          Look again
+        </button>
+      </header>
+      <Answered answer={readiness} what="The readiness could not be read">
+        {({ checks }) => <Checks checks={checks} />}
+      </Answered>
+    </section>
+  );
+}
+
+/** Those that are well are folded where any is not. */
+function Checks({ checks }: Pick<ReadinessAnswer, "checks">) {
+  const wrong = URGENT_FIRST.flatMap((state) => checks.filter((each) => each.state === state));
+  const others = checks.filter((each) => !wrong.includes(each));
+  if (wrong.length === 0) return <CheckList checks={others} />;
+  return (
+    <>
+      <CheckList checks={wrong} />
+      <details>
+        <summary>{others.length} checks that are well</summary>
+        <CheckList checks={others} />
+      </details>
+    </>
+  );
+}
+
+function CheckList({ checks }: { checks: readonly Check[] }) {
+  return (
+    <ul class="card checks">
+      {checks.map(({ check, state, message, cure, since }) => (
+        <li key={check}>
+          <span class={`check-${state}`}>
+            <span aria-hidden="true">{SIGNS[state] ?? "?"}</span> {state}
+          </span>{" "}
+          <strong>{check}</strong>: {message}
+          {state !== "ok" && (
+            <>
+              {" "}
+              (since <Time at={since} />)
+            </>
+          )}
+          {cure !== undefined && <p class="cure">What to do: {cure}</p>}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+// Who is signed in to the page, for admins: any session can be ended.
+
+export function Sessions() {
+  const sessions = useAnswer<SessionsAnswer>("/v1/sessions");
+  return (
+    <section class="stack" aria-labelledby="sessions">
+      <h2 id="sessions">Signed in</h2>
+      <Answered answer={sessions} what="The sessions could not be listed">
+        {(value) => (
+          <ScrollBox label="Sessions" class="card flush">
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col">Who</th>
+                  <th scope="col">May</th>
+                  <th scope="col">Since</th>
+                  <th scope="col">Until</th>
+                  <th scope="col">From</th>
+                  <th scope="col">Browser</th>
+                  <th scope="col">
+                    <span class="visually-hidden">Actions</span>
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {value.sessions.map((session) => (
+                  <SessionRow key={session.id} session={session} again={sessions.again} />
+                ))}
+              </tbody>
+            </table>
+          </ScrollBox>
+        )}
+      </Answered>
+    </section>
+  );
+}
+
+function SessionRow({ session, again }: { session: SessionsAnswer["sessions"][number]; again: () => void }) {
+  const { id, who, role, createdAt, expiresAt, address, browser, isThis } = session;
+  return (
+    <tr>
+      <td>
+        {who} {isThis && <span class="tag">this one</span>}
+      </td>
+      <td>{role}</td>
+      <td>
+        <Time at={createdAt} />
+      </td>
+      <td>
+        <Time at={expiresAt} />
+      </td>
+      <td>{address || "–"}</td>
+      <td class="wrap">{browser || "–"}</td>
+      <td>
+        <ConfirmButton
+          label="End"
+          title="End this session?"
+          request={{ method: "DELETE", path: `/v1/sessions/${encodeURIComponent(id)}` }}
+          done="The session is over"
+          onDone={again}
+          isDangerous
+        >
+          <p>Whoever uses it is signed out within ten seconds, and can sign in again with the secret.</p>
+        </ConfirmButton>
+      </td>
+    </tr>
+  );
+}

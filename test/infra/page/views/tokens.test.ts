@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import { tokenRequestSchema } from "../../../../shared/protocol/join-tokens.ts";
+import { type TokenForm, tokenWish } from "../../../../infra/page/views/tokens.tsx";
+
+const form: TokenForm = {
+  names: "edge-*",
+  uses: "5",
+  expiresInSeconds: "3600",
+  isRejoin: false,
+  roles: "",
+  labels: "",
+  taints: "",
+  isWithoutFactsOnlyTaint: false,
+};
+
+describe("what the form says → the request, which the Worker takes", () => {
+  it.each<[string, Partial<TokenForm>, object]>([
+    ["no more than is needed", {}, {}],
+    ["spaces around a name", { names: " edge-* " }, {}],
+    [
+      "a rejoin has one use",
+      { names: "edge-1", isRejoin: true, uses: "9" },
+      { names: "edge-1", uses: 1, rejoin: true },
+    ],
+    ["roles", { roles: "edge, gpu" }, { roles: ["edge", "gpu"] }],
+    [
+      "labels, also an empty one",
+      { labels: "site=berlin\n\n example.com/empty=" },
+      { labels: { site: "berlin", "example.com/empty": "" } },
+    ],
+    [
+      "taints",
+      { taints: "gpu=yes:NoSchedule\nspot:NoExecute" },
+      {
+        taints: [
+          { key: "gpu", value: "yes", effect: "NoSchedule" },
+          { key: "spot", effect: "NoExecute" },
+        ],
+      },
+    ],
+    ["may be given pods", { isWithoutFactsOnlyTaint: true }, { withoutFactsOnlyTaint: true }],
+  ])("%s", (_, change, more) => {
+    const wish = tokenWish({ ...form, ...change });
+    const expected = { names: "edge-*", uses: 5, expiresInSeconds: 3600, ...more };
+    expect(wish).toEqual({ ok: true, value: expected });
+    expect(tokenRequestSchema.safeParse(expected).success).toBe(true);
+  });
+});
+
+describe("what cannot be meant is said beside its field", () => {
+  it.each<[string, Partial<TokenForm>, keyof TokenForm]>([
+    ["no name", { names: " " }, "names"],
+    ["a rejoin by a pattern", { isRejoin: true }, "names"],
+    ["no number", { uses: "many" }, "uses"],
+    ["none at all", { uses: "0" }, "uses"],
+    ["half of one", { uses: "1.5" }, "uses"],
+    ["a label without a value's sign", { labels: "site" }, "labels"],
+    ["a taint without an effect", { taints: "gpu=yes" }, "taints"],
+    ["a taint with another effect", { taints: "gpu:NoWay" }, "taints"],
+  ])("%s", (_, change, field) => {
+    expect(tokenWish({ ...form, ...change })).toMatchObject({ ok: false, error: { field } });
+  });
+});
