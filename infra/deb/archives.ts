@@ -5,10 +5,9 @@ import { PACKAGE } from "../../node-shim/service/package.ts";
 import { VERSION } from "../../shared/version.ts";
 import type { Build } from "./contents.ts";
 import type { Architecture } from "./control.ts";
-import { fillFolder } from "./folder.ts";
+import { fillFolder, fillTree } from "./tree.ts";
 import { output, ROOT, run } from "./programs.ts";
 import type { Runtime } from "./runtime.ts";
-import { fillTree } from "./tree.ts";
 
 export interface Destination {
   /** Where the packages go. */

@@ -1,4 +1,5 @@
-// The files of the .deb, as they lie on a machine, and what dpkg wants to know of them.
+// The files of the .deb as they lie on a machine, with what dpkg needs, and those of the .tar.gz: one folder that runs where
+// install.sh puts it, on systems without dpkg.
 import { createHash } from "node:crypto";
 import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -85,4 +86,19 @@ export function md5sums(tree: string, files: string[]): string {
           .digest("hex")}  ${file}\n`,
     )
     .join("");
+}
+
+/** Where install.sh keeps what it has unpacked: a folder for each release, and a link to the one in force. */
+const HOME = "/opt/rollcall-node-shim/current";
+
+export function fillFolder(build: Build): void {
+  const { tree, root, epochSeconds } = build;
+  const put = writerOf(tree);
+  fillHome(tree, build);
+  put("LICENSES.txt", noticesOf(build));
+  put("man/node-shim.8.gz", manual(build));
+  put(`systemd/${UNIT_NAME}`, serviceUnit(root, UNIT_NAME, `${HOME}/bin/node`, HOME));
+  put("etc/kubelet.yaml", fileOf(root, "kubelet.yaml"));
+  put("etc/node-shim.env", fileOf(root, "node-shim.env"));
+  settle(tree, epochSeconds);
 }

@@ -1,22 +1,27 @@
-// Carries a printed plan out: secrets, upload, the question whether it is well, and the way back.
+// Carries a printed plan out: sets secrets, uploads, asks /readyz until the Worker works, and rolls back where it does not.
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Unstable_RawConfig as RawConfig } from "wrangler";
+import type { CheckResult } from "../../shared/deployment/check-result.ts";
+import { readinessSchema } from "../../shared/protocol/operator-answers.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { VERSION } from "../../shared/version.ts";
-import type { WorkerConnection } from "../operator/client.ts";
+import { ask, type OperatorRequest, type WorkerConnection } from "../operator/client.ts";
 import { connectionOf, type OperatorEnvironment } from "../operator/contexts/connection.ts";
 import { fault, type OperatorFault } from "../operator/fault.ts";
+import type { Kubectl } from "../operator/kubectl.ts";
 import { checkSettings, faultLines } from "./before-deploy.ts";
-import { type Deployed, readDeployed, type RunningVersion } from "./deployed.ts";
-import type { Kubectl } from "./kubectl-run.ts";
 import type { DeployPlan } from "./plan.ts";
-import { type ReadinessPatience, untilReady } from "./readiness.ts";
 import { gatherSecrets, type NewSecrets, secretsInFiles } from "./secrets.ts";
-import type { DeploySettings } from "./settings-file.ts";
-import { keyOf } from "./settings-schema.ts";
-import { type Wrangler, wranglerFault } from "./wrangler-run.ts";
+import { type DeploySettings, keyOf } from "./settings-file.ts";
 import { deployedVariables, generatedFolder, writeConfiguration } from "./wrangler-configuration.ts";
+import {
+  type Deployed,
+  readDeployed,
+  type RunningVersion,
+  type Wrangler,
+  wranglerFault,
+} from "./wrangler-run.ts";
 
 export interface DeployProgram {
   /** The project's. */
@@ -32,7 +37,7 @@ export interface DeployProgram {
 }
 
 /** The plan of these settings, and what it is based on. */
-export interface DeployOrder {
+interface DeployOrder {
   settings: DeploySettings;
   plan: DeployPlan;
   running: Deployed;
@@ -177,4 +182,57 @@ async function goBack(
   const former = back === plan.back ? plan.again : [];
   const secrets = former.length === 0 ? "" : `, with the former ${former.join(", ")}`;
   return fault("not-yet", `${notWell}rolled back to version ${back}${secrets}`);
+}
+
+interface ReadinessPatience {
+  waitSeconds: number;
+  /** Milliseconds since 1970, typically wallMs. */
+  now: () => number;
+  /** Typically `pause` of node-shim/base/clock.ts. */
+  pause: (ms: number) => Promise<unknown>;
+}
+
+/** A version reaches all of Cloudflare's locations within seconds, and the former one answers meanwhile. */
+const IN_SUCCESSION = 3;
+const BETWEEN_MS = 2000;
+/** HTTP's Service Unavailable: a check has failed, and the body says which. */
+const FAILED = 503;
+
+export const readyRequest: OperatorRequest = {
+  method: "GET",
+  path: "/readyz",
+  answersWith: FAILED,
+  login:
+    "set CF_ACCESS_CLIENT_ID and CF_ACCESS_CLIENT_SECRET to a service token that a policy of the application lets in " +
+    "(Service Auth)",
+};
+
+/** The error: what it said last, with what to do, lines. */
+async function untilReady(
+  connection: WorkerConnection,
+  { waitSeconds, now, pause }: ReadinessPatience,
+): Promise<Result<null>> {
+  const until = now() + waitSeconds * 1000;
+  let [well, last] = [0, "it was not asked\n"];
+  while (well < IN_SUCCESSION) {
+    if (now() > until) return failure(last);
+    const withinMs = Math.max(1000, Math.min(10_000, until - now()));
+    const said = await askOnce(connection, withinMs);
+    well = said === null ? well + 1 : 0;
+    last = said ?? last;
+    if (well < IN_SUCCESSION) await pause(BETWEEN_MS);
+  }
+  return success(null);
+}
+
+/** null: all is well. */
+async function askOnce(connection: WorkerConnection, withinMs: number): Promise<string | null> {
+  const answer = await ask(connection, { ...readyRequest, withinMs });
+  if (!answer.ok) return `${answer.error.says}\n`;
+  const read = readinessSchema.safeParse(answer.value);
+  if (!read.success) return `${connection.url}/readyz answers otherwise than a Worker of this version\n`;
+  const bad = read.data.checks.flatMap(({ check, state, message, cure = "" }): CheckResult[] =>
+    state === "failed" ? [{ check, state, message, cure }] : [],
+  );
+  return read.data.state === "failed" ? faultLines(bad, keyOf) : null;
 }

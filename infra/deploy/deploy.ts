@@ -1,24 +1,26 @@
 // Deploys one environment of an operator's settings file: checks, generates, plans, prints the plan, and then does it. Until
-// the plan is printed nothing has left this computer but questions.
+// the plan is printed, this program only reads. It does not replace another program's Worker, or a DNS record that exists.
 import { createHash } from "node:crypto";
+import { resolve4, resolve6, resolveCname } from "node:dns/promises";
 import { existsSync, globSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { Unstable_RawConfig as RawConfig } from "wrangler";
-import { failure, type Result, success } from "../../shared/result.ts";
+import { codeOf } from "../../node-shim/base/fault.ts";
+import { errorOrNull, failure, type Result, success } from "../../shared/result.ts";
 import { ask } from "../operator/client.ts";
 import { EXIT_CODES, fault, type OperatorFault } from "../operator/fault.ts";
 import { checkSettings, faultLines } from "./before-deploy.ts";
-import { carryOut, connectionTo, type DeployProgram } from "./carry-out.ts";
-import { readDeployed } from "./deployed.ts";
-import { type AskDns, withoutObstacle } from "./obstacles.ts";
-import { type DeployPlan, planDeployment } from "./plan.ts";
-import { planText } from "./plan-text.ts";
-import { readyRequest } from "./readiness.ts";
+import { carryOut, connectionTo, type DeployProgram, readyRequest } from "./carry-out.ts";
+import { type DeployPlan, planDeployment, planText } from "./plan.ts";
 import { secretsInFiles } from "./secrets.ts";
-import type { DeploySettings } from "./settings-file.ts";
-import { keyOf, type WorkerSecret } from "./settings-schema.ts";
-import { wranglerFault } from "./wrangler-run.ts";
-import { deployedVariables, generatedFolder, writeConfiguration } from "./wrangler-configuration.ts";
+import { type DeploySettings, keyOf, type WorkerSecret } from "./settings-file.ts";
+import {
+  customDomains,
+  deployedVariables,
+  generatedFolder,
+  writeConfiguration,
+} from "./wrangler-configuration.ts";
+import { type Deployed, readDeployed, wranglerFault } from "./wrangler-run.ts";
 
 interface DeployChoice {
   isDryRun: boolean;
@@ -128,3 +130,51 @@ const filesIn = (folder: string, pattern: string) =>
   globSync(pattern, { cwd: folder })
     .toSorted()
     .map((file) => join(folder, file));
+
+/** Is there an answer for this hostname? An error where that cannot be found out, typically of `hostnameInDns`. */
+type AskDns = (hostname: string) => Promise<boolean>;
+
+export async function withoutObstacle(
+  settings: DeploySettings,
+  running: Deployed,
+  /** null: what DNS has may be replaced. */
+  askDns: AskDns | null,
+): Promise<Result<null, OperatorFault>> {
+  if (running !== null && !running.classes.includes("NodeObject"))
+    return fault(
+      "usage",
+      `the account has a Worker ${settings.worker} that is no rollcall, and deploying would replace it: write another name: in the settings`,
+    );
+  if (askDns === null) return success(null);
+  const origins = (running?.variables["ORIGINS"] ?? "").split(/\s+/);
+  const own = new Set(origins.map((origin) => URL.parse(origin)?.hostname));
+  for (const host of customDomains(settings).filter((each) => !own.has(each))) {
+    const found = await inDns(host, askDns);
+    if (!found.ok || found.value)
+      return fault(
+        "usage",
+        `${host} ${errorOrNull(found) ?? "is in DNS already"}, and deploying would replace what is there: remove that record, ` +
+          "or pass --replace-dns where it may be replaced",
+      );
+  }
+  return success(null);
+}
+
+async function inDns(host: string, askDns: AskDns): Promise<Result<boolean>> {
+  try {
+    return success(await askDns(host));
+  } catch (error) {
+    return { ok: false, error: `may be in DNS already (${codeOf(error)})` };
+  }
+}
+
+/** DNS says that there is no such name, or nothing of that kind. */
+const NOTHING = new Set(["ENOTFOUND", "ENODATA"]);
+
+export async function hostnameInDns(hostname: string): Promise<boolean> {
+  const asked = await Promise.allSettled([resolveCname(hostname), resolve4(hostname), resolve6(hostname)]);
+  if (asked.some(({ status }) => status === "fulfilled")) return true;
+  for (const each of asked)
+    if (each.status === "rejected" && !NOTHING.has(codeOf(each.reason))) throw each.reason;
+  return false;
+}

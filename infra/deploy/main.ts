@@ -7,15 +7,13 @@ import { parseArgs } from "node:util";
 import { pause, wallMs } from "../../node-shim/base/clock.ts";
 import { faultOf } from "../../node-shim/base/fault.ts";
 import { EXIT_CODES } from "../operator/fault.ts";
+import { kubectl } from "../operator/kubectl.ts";
 import { writeDocument } from "../openapi/write-document.ts";
 import { writePage } from "../page/build/build.ts";
 import { checkBeforeDeploy, faultLines } from "./before-deploy.ts";
-import { deployEnvironment } from "./deploy.ts";
-import { runKubectl } from "./kubectl-run.ts";
-import { hostnameInDns } from "./obstacles.ts";
+import { deployEnvironment, hostnameInDns } from "./deploy.ts";
 import { secretsToPut } from "./plan.ts";
-import { readSettings } from "./settings-file.ts";
-import { SETTINGS_KEYS } from "./settings-schema.ts";
+import { readSettings, SETTINGS_KEYS } from "./settings-file.ts";
 import { wranglerOf } from "./wrangler-run.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -87,7 +85,7 @@ async function deployByFile(): Promise<number> {
     root: ROOT,
     tracked: rawConfig,
     wrangler: wranglerOf(ROOT, process.env),
-    kubectl: runKubectl,
+    kubectl,
     environment: process.env,
     patience: { waitSeconds, now: wallMs, pause },
     print: (text: string) => void process.stdout.write(text),

@@ -4,9 +4,8 @@ import type { Unstable_RawConfig as RawConfig } from "wrangler";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { confirmed, type Terminal } from "../operator/confirm.ts";
 import { EXIT_CODES, fault, type OperatorFault } from "../operator/fault.ts";
-import { readDeployed, type RunningVersion } from "./deployed.ts";
+import { readDeployed, type RunningVersion, type Wrangler, wranglerFault } from "./wrangler-run.ts";
 import type { DeploySettings } from "./settings-file.ts";
-import { type Wrangler, wranglerFault } from "./wrangler-run.ts";
 import { writeConfiguration } from "./wrangler-configuration.ts";
 
 export interface RemoveProgram {

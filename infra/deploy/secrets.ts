@@ -5,11 +5,9 @@ import { existsSync } from "node:fs";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { readPrivate, secretText, writeNewPrivate } from "../operator/contexts/secrets.ts";
 import { fault, type OperatorFault } from "../operator/fault.ts";
-import type { Kubectl } from "./kubectl-run.ts";
-import { tokenCommand } from "./plan-text.ts";
-import type { MissingSecret } from "./plan.ts";
-import type { WorkerSecret } from "./settings-schema.ts";
-import type { DeploySettings } from "./settings-file.ts";
+import type { Kubectl } from "../operator/kubectl.ts";
+import { type MissingSecret, tokenCommand } from "./plan.ts";
+import type { DeploySettings, WorkerSecret } from "./settings-file.ts";
 
 export interface NewSecrets {
   secrets: Partial<Record<WorkerSecret, string>>;
@@ -22,7 +20,6 @@ export interface NewSecrets {
 const newSecret = () => randomBytes(32).toString("base64url");
 const sha256 = (text: string) => createHash("sha256").update(text).digest("base64url");
 
-/** `kubectl`: typically runKubectl. */
 export async function gatherSecrets(
   missing: readonly MissingSecret[],
   settings: DeploySettings,
@@ -104,10 +101,10 @@ async function createToken(
   settings: DeploySettings,
   kubectl: Kubectl,
 ): Promise<Result<string, OperatorFault>> {
-  const ended = await kubectl(tokenCommand(settings));
-  const token = ended.stdout.trim();
-  if (ended.fault === null && token !== "") return success(token);
-  const says = ended.fault ?? "it printed no token";
+  const printed = await kubectl(tokenCommand(settings));
+  const token = printed.ok ? printed.value.trim() : "";
+  if (token !== "") return success(token);
+  const says = printed.ok ? "kubectl printed no token" : printed.error;
   return failure({
     reason: "failed",
     says:

@@ -1,4 +1,4 @@
-// What the checks of rollcall impact decide from: objects of a cluster, by their kinds. Reads nothing.
+// The objects of a cluster that the checks of rollcall impact read, by their kinds, and what several checks ask of an object.
 import type {
   V1ConfigMap,
   V1CronJob,
@@ -6,6 +6,7 @@ import type {
   V1Deployment,
   V1MutatingWebhookConfiguration,
   V1Node,
+  V1ObjectMeta,
   V1PersistentVolume,
   V1Pod,
   V1ReplicaSet,
@@ -14,6 +15,7 @@ import type {
   V1ValidatingAdmissionPolicy,
   V1ValidatingWebhookConfiguration,
 } from "@kubernetes/client-node";
+import { MACHINE_LABEL } from "../../shared/node/ownership.ts";
 
 export interface ListedObjects {
   nodes: V1Node[];
@@ -85,4 +87,32 @@ export function emptyCluster(): ClusterObjects {
     configMaps: [],
     unread: [],
   };
+}
+
+/** `namespace/name`, or the name of an object without a namespace. */
+export function objectName({
+  metadata,
+}: {
+  metadata?: V1ObjectMeta | { name?: string; namespace?: string };
+}): string {
+  const { name = "", namespace } = metadata ?? {};
+  return namespace === undefined ? name : `${namespace}/${name}`;
+}
+
+/** Nodes that are not rollcall's. */
+export function workers(nodes: readonly V1Node[]): V1Node[] {
+  return nodes.filter((node) => !isMachine(node));
+}
+
+export function isMachine({ metadata }: V1Node): boolean {
+  return metadata?.labels?.[MACHINE_LABEL] !== undefined;
+}
+
+export function isReady({ status }: V1Node): boolean {
+  return status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false;
+}
+
+/** A count with its noun: `1 Node`, `3 Nodes`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -1,6 +1,6 @@
 // A report of rollcall impact for people: what breaks first, and what was not read last.
 import { harmless, type Paint, painted, type TerminalScreen, wrapped } from "../operator/render/terminal.ts";
-import { counted } from "./checks/objects.ts";
+import { counted } from "./cluster-objects.ts";
 import type { Finding, Severity } from "./finding.ts";
 import type { ImpactReport } from "./impact.ts";
 

@@ -1,15 +1,20 @@
-// rollcall impact: what more Nodes of rollcall's would do to a cluster. Reads it, runs each check, and tries one Node.
+// rollcall impact: what more Nodes of rollcall's would do to a cluster. Reads the cluster, runs each check, and tries one
+// Node. docs/rollcall.md has the checks as a table.
 import { KUBELET_VERSION } from "../../shared/from-report/reported-status.ts";
 import { QUEUE_REGION } from "../../shared/node/ownership.ts";
 import { type Result, success } from "../../shared/result.ts";
-import { CHECKS, UPGRADE_CHECKS } from "./checks.ts";
-import { copiesRegion } from "./checks/cloud.ts";
-import { isMachine } from "./checks/objects.ts";
-import type { ClusterReader, ReadFault } from "./cluster-reader.ts";
-import type { ClusterObjects, Unread } from "./cluster-objects.ts";
-import { type Finding, SEVERITIES } from "./finding.ts";
+import { policies, webhooks } from "./checks/admission.ts";
+import { clusterAutoscaler, descheduler, karpenter, proportionalAutoscaler } from "./checks/autoscalers.ts";
+import { cloudController, copiesRegion } from "./checks/cloud.ts";
+import { schedulerThroughput, upgradePlans, versionSkew } from "./checks/control-plane.ts";
+import { kubeletService, metricsServer, nodeAlerts } from "./checks/monitoring.ts";
+import { nodeAgents, nodeCidrs, routes, topologyHints } from "./checks/network.ts";
+import { movedSelectors, movedVolumes } from "./checks/upgrade.ts";
+import { daemonSets, topologySpread } from "./checks/workloads.ts";
+import { type ClusterObjects, isMachine, type Unread } from "./cluster-objects.ts";
+import { type ClusterReader, readCluster, type ReadFault } from "./cluster-reader.ts";
+import { type Check, type Finding, SEVERITIES } from "./finding.ts";
 import { type MachineNode, machineNode, nodeToCreate } from "./machine-node.ts";
-import { readCluster } from "./read-cluster.ts";
 
 export interface ImpactWish {
   /** How many Nodes more. */
@@ -95,3 +100,28 @@ async function tryNode(reader: ClusterReader, node: MachineNode): Promise<Tried>
   };
   return { findings: [finding], unread: [] };
 }
+
+export const CHECKS: readonly Check[] = [
+  daemonSets,
+  topologySpread,
+  topologyHints,
+  nodeCidrs,
+  cloudController,
+  clusterAutoscaler,
+  upgradePlans,
+  proportionalAutoscaler,
+  descheduler,
+  schedulerThroughput,
+  routes,
+  nodeAgents,
+  kubeletService,
+  metricsServer,
+  nodeAlerts,
+  webhooks,
+  policies,
+  versionSkew,
+  karpenter,
+];
+
+/** Of --upgrade alone. */
+export const UPGRADE_CHECKS: readonly Check[] = [movedSelectors, movedVolumes];

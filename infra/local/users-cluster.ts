@@ -1,15 +1,18 @@
 // What `npm start` puts into a cluster of the user's own (--kubeconfig), and how it is taken away again: said before it is
 // done. A local apiserver needs none of it, since the state folder has all of that.
-import { join } from "node:path";
 import type { V1Node, V1ObjectMeta } from "@kubernetes/client-node";
+import { join } from "node:path";
+import { after } from "../../node-shim/base/clock.ts";
+import { codeOf, faultOf } from "../../node-shim/base/fault.ts";
+import { readIfThere } from "../../node-shim/base/state-file.ts";
 import { NODE_LEASE_NAMESPACE } from "../../shared/node/lease.ts";
 import { OWNER_ANNOTATION } from "../../shared/node/ownership.ts";
-import { readIfThere } from "../../node-shim/base/state-file.ts";
-import { adminReader } from "../impact/admin-reader.ts";
-import { assessImpact } from "../impact/impact.ts";
+import { failure, success } from "../../shared/result.ts";
+import type { ClusterReader, ReadFault } from "../impact/cluster-reader.ts";
 import { impactText } from "../impact/impact-text.ts";
+import { assessImpact } from "../impact/impact.ts";
 import { PIPE } from "../operator/render/terminal.ts";
-import { ApiRefusal, type KubeAdmin } from "./kube-admin.ts";
+import { ApiRefusal, type Asked, type KubeAdmin } from "./kube-admin.ts";
 import { FIELD_MANAGERS, type KubernetesObject, objectsOf, pathOf } from "./kubernetes.ts";
 
 /** `ClusterRole rollcall`, `ServiceAccount rollcall-system/rollcall` */
@@ -36,7 +39,7 @@ export async function breakageText(admin: KubeAdmin, machines: number): Promise<
 }
 
 /** What is to be removed from a cluster. */
-export interface Leftovers {
+interface Leftovers {
   /** Of this folder's machines. */
   nodes: string[];
   /** Of the file, in the order in which they go. */
@@ -135,4 +138,47 @@ async function unlessMissing(asked: Promise<unknown>): Promise<unknown> {
     if (error instanceof ApiRefusal && error.code === 404) return undefined;
     throw error;
   });
+}
+
+const REASONS: Readonly<Record<number, ReadFault["reason"]>> = {
+  401: "unauthorized",
+  403: "forbidden",
+  404: "absent",
+  410: "expired",
+};
+
+/** Each request has this deadline. */
+const REQUEST_MS = 20_000;
+
+export function adminReader(admin: KubeAdmin): ClusterReader {
+  const request = (asked: Asked) =>
+    inTime(admin(asked)).then(success, (error: unknown) => failure(faultOfRequest(error)));
+  return {
+    get: (path) => request({ method: "GET", path }),
+    tryNode: (node) => request({ method: "POST", path: "/api/v1/nodes?dryRun=All", body: node }),
+  };
+}
+
+function inTime<T>(answer: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = () => reject(new Error(`no answer within ${REQUEST_MS / 1000} s`));
+    const cancel = after(REQUEST_MS, late, { ref: false });
+    void answer.then(resolve, reject).finally(cancel);
+  });
+}
+
+function faultOfRequest(error: unknown): ReadFault {
+  if (error instanceof SyntaxError) return { reason: "not-kubernetes", message: faultOf(error) };
+  if (!(error instanceof ApiRefusal))
+    return { reason: "unreachable", message: codeOf(error) ?? faultOf(error) };
+  return { reason: REASONS[error.code] ?? "refused", message: messageIn(error.body) };
+}
+
+/** A Status has a message; anything else stands there as it came. */
+function messageIn(body: string): string {
+  try {
+    return (JSON.parse(body) as { message?: string }).message ?? body;
+  } catch {
+    return body.slice(0, 200);
+  }
 }

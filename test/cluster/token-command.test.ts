@@ -2,8 +2,8 @@
 // folder with etcd, kube-apiserver and kubectl.
 import { decodeJwt } from "jose";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { runKubectl } from "../../infra/deploy/kubectl-run.ts";
-import { tokenCommand } from "../../infra/deploy/plan-text.ts";
+import { kubectl as operatorsKubectl } from "../../infra/operator/kubectl.ts";
+import { tokenCommand } from "../../infra/deploy/plan.ts";
 import { readSettings } from "../../infra/deploy/settings-file.ts";
 import { clusterAt, kubectl } from "./kubectl.ts";
 import { assets, breakableServer, KUBECTL, TURN_MS } from "./servers.ts";
@@ -38,9 +38,9 @@ test.skipIf(assets === "")(
     vi.stubEnv("PATH", assets);
     vi.stubEnv("HOME", cluster.home);
     vi.stubEnv("KUBECONFIG", cluster.kubeconfig);
-    const { stdout, fault } = await runKubectl(tokenCommand(settings.value));
-    expect(fault).toBeNull();
-    const { sub, exp = 0, iat = 0, "kubernetes.io": bound } = decodeJwt(stdout.trim());
+    const printed = await operatorsKubectl(tokenCommand(settings.value));
+    if (!printed.ok) throw new Error(printed.error);
+    const { sub, exp = 0, iat = 0, "kubernetes.io": bound } = decodeJwt(printed.value.trim());
     expect(sub).toBe(`system:serviceaccount:${HOME}:${NAME}`);
     expect(exp - iat).toBe(8760 * 3600);
     expect(bound).toMatchObject({ secret: { name: NAME } });

@@ -6,7 +6,7 @@ import { gzipSync } from "node:zlib";
 import { CoreV1Api } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { planDeployment } from "../../infra/deploy/plan.ts";
-import { readyRequest } from "../../infra/deploy/readiness.ts";
+import { readyRequest } from "../../infra/deploy/carry-out.ts";
 import { gatherSecrets, type NewSecrets } from "../../infra/deploy/secrets.ts";
 import { readSettings } from "../../infra/deploy/settings-file.ts";
 import { generatedFolder } from "../../infra/deploy/wrangler-configuration.ts";

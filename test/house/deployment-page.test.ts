@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import { experimental_readRawConfig as readRawConfig } from "wrangler";
-import { keyOf, SETTINGS_KEYS } from "../../infra/deploy/settings-schema.ts";
+import { keyOf, SETTINGS_KEYS } from "../../infra/deploy/settings-file.ts";
 import type { Check } from "../../shared/deployment/check-result.ts";
 import { BOUND_DEFAULTS, DEFAULTS } from "../../shared/deployment/defaults.ts";
 import { SECRETS } from "../../shared/deployment/secrets.ts";

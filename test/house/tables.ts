@@ -12,7 +12,7 @@ import { MACHINE_FLAGS } from "../../node-shim/machine/flag-table.ts";
 import { EVENT_REASONS } from "../../shared/kubernetes/event-reasons.ts";
 import { inMachineWords, KUBELET_WORDS } from "../../shared/setters/machine-words.ts";
 import { DIAGNOSES } from "../../node-shim/status/diagnoses.ts";
-import { CHECKS as IMPACT_CHECKS, UPGRADE_CHECKS } from "../../infra/impact/checks.ts";
+import { CHECKS as IMPACT_CHECKS, UPGRADE_CHECKS } from "../../infra/impact/impact.ts";
 import { EXPLAINED } from "../../infra/operator/explain-command.ts";
 import {
   billRows,

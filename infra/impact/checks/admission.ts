@@ -1,9 +1,8 @@
 // What judges each Node that is created or changed: webhooks, and policies of the apiserver, Kyverno and Gatekeeper.
 import type { V1RuleWithOperations } from "@kubernetes/client-node";
-import type { CustomObject } from "../cluster-objects.ts";
+import { type CustomObject, objectName } from "../cluster-objects.ts";
 import { check } from "../finding.ts";
 import { matchesSelector } from "./control-plane.ts";
-import { objectName } from "./objects.ts";
 
 export const webhooks = check(
   "webhooks",

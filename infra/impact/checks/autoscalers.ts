@@ -4,11 +4,10 @@ import { matchesLabels } from "../../../shared/kubernetes/label-match.ts";
 import { parseLabelSelector } from "../../../shared/kubernetes/label-selector.ts";
 import { parseQuantity } from "../../../shared/kubernetes/quantity/parse.ts";
 import { valueOf } from "../../../shared/kubernetes/quantity/quantity.ts";
-import type { ClusterObjects } from "../cluster-objects.ts";
+import { type ClusterObjects, counted, objectName, workers } from "../cluster-objects.ts";
 import { check, type Found, type Plan } from "../finding.ts";
 import type { MachineNode } from "../machine-node.ts";
 import { CONFIGURED, type Program, programsNamed } from "../programs.ts";
-import { counted, objectName, workers } from "./objects.ts";
 
 export const UNSCHEDULABLE = "Set NODE_UNSCHEDULABLE=on for the Worker";
 

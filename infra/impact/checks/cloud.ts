@@ -1,9 +1,8 @@
 // Cloud controller managers: they delete a Node that their cloud does not know, and copy labels.
 import type { V1Node } from "@kubernetes/client-node";
-import type { ClusterObjects } from "../cluster-objects.ts";
+import { type ClusterObjects, workers } from "../cluster-objects.ts";
 import { check } from "../finding.ts";
 import { programsNamed } from "../programs.ts";
-import { workers } from "./objects.ts";
 
 export const CLOUD_CONTROLLERS = [
   "cloud-controller-manager",

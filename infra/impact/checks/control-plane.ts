@@ -4,7 +4,7 @@ import { KUBELET_VERSION } from "../../../shared/from-report/reported-status.ts"
 import { check } from "../finding.ts";
 import { programsNamed } from "../programs.ts";
 import { matchesTerm } from "../scheduling.ts";
-import { counted, objectName, workers } from "./objects.ts";
+import { counted, objectName, workers } from "../cluster-objects.ts";
 
 /** Below this the scheduler walks all Nodes in any case, in milliseconds. */
 const MANY_NODES = 1000;

@@ -1,9 +1,8 @@
 // Monitoring that expects a kubelet on each Node: scrapes that nothing answers, and alerts on silent machines.
-import type { ClusterObjects } from "../cluster-objects.ts";
+import { type ClusterObjects, objectName } from "../cluster-objects.ts";
 import { check } from "../finding.ts";
 import { programsNamed } from "../programs.ts";
 import { selects, UNSCHEDULABLE } from "./autoscalers.ts";
-import { objectName } from "./objects.ts";
 
 export const kubeletService = check(
   "kubelet-service",

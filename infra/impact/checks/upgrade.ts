@@ -1,7 +1,7 @@
 // Who selects rollcall's Nodes by labels that a newer Worker moves to keys of its own: for fleets that exist.
 import type { V1Node, V1NodeSelectorTerm, V1ObjectMeta, V1PodSpec } from "@kubernetes/client-node";
 import { movedTo } from "../../../shared/node/ownership.ts";
-import type { ClusterObjects } from "../cluster-objects.ts";
+import { type ClusterObjects, isMachine, objectName } from "../cluster-objects.ts";
 import { check, type Found } from "../finding.ts";
 import type { MachineNode } from "../machine-node.ts";
 import {
@@ -11,7 +11,6 @@ import {
   runsDaemonPod,
   toleratesTaints,
 } from "../scheduling.ts";
-import { isMachine, objectName } from "./objects.ts";
 
 const DOCS = "NODE_TOPOLOGY_LABELS=keep keeps the former labels for one version.";
 

@@ -5,11 +5,10 @@ import type {
   V1PodSpec,
   V1TopologySpreadConstraint,
 } from "@kubernetes/client-node";
-import type { ClusterObjects } from "../cluster-objects.ts";
+import { type ClusterObjects, objectName } from "../cluster-objects.ts";
 import { check, type Found } from "../finding.ts";
 import type { MachineNode } from "../machine-node.ts";
 import { matchesNodeAffinity, runsDaemonPod, toleratesTaints } from "../scheduling.ts";
-import { objectName } from "./objects.ts";
 
 export const AFFINITY_PATCH =
   "Add a required node affinity to its pods: key rollcall.dev/machine, operator DoesNotExist.";

@@ -1,9 +1,8 @@
 // What a cluster has of rollcall: found by kubectl, as lists that are shown before anything goes. Removes nothing.
-import { execFile } from "node:child_process";
-import { codeOf, faultOf } from "../../../node-shim/base/fault.ts";
 import { NODE_LEASE_NAMESPACE } from "../../../shared/node/lease.ts";
 import { OWNER_ANNOTATION } from "../../../shared/node/ownership.ts";
-import { failure, type Result, success } from "../../../shared/result.ts";
+import { type Result, success } from "../../../shared/result.ts";
+import type { Kubectl } from "../kubectl.ts";
 
 const NAMESPACE = "rollcall-system";
 
@@ -224,25 +223,3 @@ async function list(kubectl: Kubectl, args: readonly string[]): Promise<Result<s
 function linesOf(said: string): string[] {
   return said.split("\n").filter((line) => line !== "");
 }
-
-/** Returns what it has written; the error is its last line. */
-export type Kubectl = (args: readonly string[]) => Promise<Result<string>>;
-
-/** 100,000 Nodes with their owners are 10 MB. */
-const MAX_BYTES = 64 * 1024 * 1024;
-/** Longer than any wait that it is told. */
-const WITHIN_MS = 10 * 60_000;
-
-export const kubectl: Kubectl = (args) =>
-  new Promise((resolve) => {
-    const options = { maxBuffer: MAX_BYTES, timeout: WITHIN_MS };
-    execFile("kubectl", [...args], options, (error, stdout, stderr) => {
-      if (!error) return resolve(success(stdout));
-      if (codeOf(error) === "ENOENT")
-        return resolve(
-          failure("there is no kubectl: install it, or remove by hand what docs/removing.md lists"),
-        );
-      const said = stderr.trimEnd().split("\n").at(-1) ?? "";
-      return resolve(failure(`kubectl ${args[0]}: ${said === "" ? faultOf(error) : said}`));
-    });
-  });

@@ -5,14 +5,9 @@ import { failure, type Result, success } from "../../../shared/result.ts";
 import { fail } from "../answer.ts";
 import { confirmed } from "../confirm.ts";
 import { fault } from "../fault.ts";
+import { clusterFlags, type Kubectl, kubectl, type KubectlFlags } from "../kubectl.ts";
 import type { OperatorProgram } from "../operator-program.ts";
-import {
-  findInCluster,
-  type FoundInCluster,
-  type Kubectl,
-  kubectl,
-  type ObjectGroup,
-} from "./cluster-objects.ts";
+import { findInCluster, type FoundInCluster, type ObjectGroup } from "./cluster-objects.ts";
 
 const HELP = `
 Removes with your own kubectl, in this order: the deployment's ServiceAccount and its Secrets, so that the Worker may write
@@ -26,11 +21,9 @@ Examples:
   rollcall uninstall --cluster --dry-run
   rollcall uninstall --cluster --deployment east --kube-context prod`;
 
-interface UninstallFlags {
+interface UninstallFlags extends KubectlFlags {
   cluster?: boolean;
   deployment: string;
-  kubeconfig?: string;
-  kubeContext?: string;
   dryRun?: boolean;
   yes?: boolean;
 }
@@ -47,7 +40,9 @@ export function uninstallCommand(program: OperatorProgram, run: Kubectl = kubect
     .option("--dry-run", "only list it")
     .option("--yes", "do not ask")
     .addHelpText("after", HELP)
-    .action((flags: UninstallFlags) => uninstall(program, withFlags(run, flags), flags));
+    .action((flags: UninstallFlags) =>
+      uninstall(program, (args) => run([...args, ...clusterFlags(flags)]), flags),
+    );
 }
 
 async function uninstall(program: OperatorProgram, kubectl: Kubectl, flags: UninstallFlags): Promise<void> {
@@ -79,15 +74,6 @@ async function uninstall(program: OperatorProgram, kubectl: Kubectl, flags: Unin
     );
   say("removed, and nothing of it is left");
 }
-
-const withFlags =
-  (run: Kubectl, { kubeconfig, kubeContext }: UninstallFlags): Kubectl =>
-  (args) =>
-    run([
-      ...args,
-      ...(kubeconfig === undefined ? [] : [`--kubeconfig=${kubeconfig}`]),
-      ...(kubeContext === undefined ? [] : [`--context=${kubeContext}`]),
-    ]);
 
 /** Nodes of one call: their names are its arguments. */
 const AT_ONCE = 200;

@@ -4,8 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { arch } from "node:process";
 import { join } from "node:path";
 import type { Build } from "../../../infra/deb/contents.ts";
-import { fillFolder } from "../../../infra/deb/folder.ts";
-import { fillTree } from "../../../infra/deb/tree.ts";
+import { fillFolder, fillTree } from "../../../infra/deb/tree.ts";
 import { ROOT } from "../../e2e/local-cluster.ts";
 
 export const ARCHITECTURE = arch === "arm64" ? "arm64" : "amd64";

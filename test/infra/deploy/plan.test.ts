@@ -1,8 +1,7 @@
 // What a deployment will do: which secrets are made, what changes, and whether there is a way back.
 import { expect, it, test } from "vitest";
-import type { RunningVersion } from "../../../infra/deploy/deployed.ts";
-import { type BeforePlan, planDeployment, secretsToPut } from "../../../infra/deploy/plan.ts";
-import { planText } from "../../../infra/deploy/plan-text.ts";
+import type { RunningVersion } from "../../../infra/deploy/wrangler-run.ts";
+import { type BeforePlan, planDeployment, planText, secretsToPut } from "../../../infra/deploy/plan.ts";
 import { type DeploySettings, readSettings } from "../../../infra/deploy/settings-file.ts";
 
 const tracked = {

@@ -5,10 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { adminSecretOf, gatherSecrets } from "../../../infra/deploy/secrets.ts";
-import type { Kubectl } from "../../../infra/deploy/kubectl-run.ts";
+import type { Kubectl } from "../../../infra/operator/kubectl.ts";
 import type { MissingSecret } from "../../../infra/deploy/plan.ts";
 import { readSettings } from "../../../infra/deploy/settings-file.ts";
 import { SECRETS } from "../../../shared/deployment/secrets.ts";
+import { failure, success } from "../../../shared/result.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -129,7 +130,7 @@ it.each([
 
 describe("the cluster's token", () => {
   it("is what kubectl creates, in the context of the settings, bound to a Secret", async () => {
-    const kubectl: Kubectl = (args) => Promise.resolve({ stdout: `${args.join(" ")}\n`, fault: null });
+    const kubectl: Kubectl = (args) => Promise.resolve(success(`${args.join(" ")}\n`));
     const { secrets } = await gathered([TOKEN], "kubeContext: shops\ndeployment: west", kubectl);
     expect(secrets.KUBE_TOKEN).toBe(
       "--context shops create token west -n rollcall-system --duration 8760h --bound-object-kind Secret --bound-object-name west",
@@ -139,10 +140,10 @@ describe("the cluster's token", () => {
   it.each([
     [
       "fails → its own words",
-      { stdout: "", fault: "error: serviceaccounts rollcall not found" },
+      failure("kubectl: error: serviceaccounts rollcall not found"),
       "error: serviceaccounts rollcall not found",
     ],
-    ["prints nothing → that", { stdout: "\n", fault: null }, "it printed no token"],
+    ["prints nothing → that", success("\n"), "kubectl printed no token"],
   ])("for which kubectl %s, what to do, and nothing is made", async (_, ended, words) => {
     const settings = settingsOf("adminSecretFile: admin");
     expect(await gatherSecrets([...MADE, TOKEN], settings, () => Promise.resolve(ended))).toMatchObject({

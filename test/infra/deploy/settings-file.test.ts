@@ -1,7 +1,6 @@
 // One file of settings: what each environment of it comes to, and what is said of one that cannot be used.
 import { describe, expect, it, test } from "vitest";
-import { readSettings } from "../../../infra/deploy/settings-file.ts";
-import { SETTINGS_KEYS } from "../../../infra/deploy/settings-schema.ts";
+import { readSettings, SETTINGS_KEYS } from "../../../infra/deploy/settings-file.ts";
 import { pages } from "../../house/markdown.ts";
 
 const read = (text: string, environment: string | null = null) =>

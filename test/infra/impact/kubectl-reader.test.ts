@@ -1,6 +1,7 @@
 // How kubectl is run, and what its errors mean.
 import { expect, test } from "vitest";
-import { type KubectlEnd, kubectlFault, kubectlReader } from "../../../infra/impact/kubectl-reader.ts";
+import { kubectlFault, kubectlReader } from "../../../infra/impact/kubectl-reader.ts";
+import type { KubectlEnd } from "../../../infra/operator/kubectl.ts";
 import { machineNode, nodeToCreate } from "../../../infra/impact/machine-node.ts";
 
 test.each<[stderr: string, reason: string, message: RegExp]>([

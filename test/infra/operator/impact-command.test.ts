@@ -7,7 +7,7 @@ import {
 } from "../../../infra/operator/operator-program.ts";
 import { polledChanges } from "../../../infra/operator/feed-client.ts";
 import { impactCommand } from "../../../infra/operator/impact-command.ts";
-import type { KubectlEnd } from "../../../infra/impact/kubectl-reader.ts";
+import type { KubectlEnd } from "../../../infra/operator/kubectl.ts";
 import { TOLERATES_ALL, workload } from "../impact/made-up-cluster.ts";
 
 type Kubectl = (path: string) => Partial<KubectlEnd>;

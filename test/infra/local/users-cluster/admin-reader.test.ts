@@ -1,7 +1,7 @@
 // How refusals of npm start's administrator are read.
 import { expect, test } from "vitest";
-import { adminReader } from "../../../infra/impact/admin-reader.ts";
-import { ApiRefusal } from "../../../infra/local/kube-admin.ts";
+import { adminReader } from "../../../../infra/local/users-cluster.ts";
+import { ApiRefusal } from "../../../../infra/local/kube-admin.ts";
 
 test.each<[situation: string, error: Error, reason: string, message: string]>([
   ["forbidden", new ApiRefusal(403, '{"message":"cannot list"}'), "forbidden", "cannot list"],

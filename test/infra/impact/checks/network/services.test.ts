@@ -1,9 +1,9 @@
 // Services with topology hints, in clusters where hints are given and where they are not.
 import type { V1Node } from "@kubernetes/client-node";
 import { expect, test } from "vitest";
-import { topologyHints } from "../../../../infra/impact/checks/services.ts";
-import { machineNode } from "../../../../infra/impact/machine-node.ts";
-import { formerMachine, found, worker } from "../made-up-cluster.ts";
+import { topologyHints } from "../../../../../infra/impact/checks/network.ts";
+import { machineNode } from "../../../../../infra/impact/machine-node.ts";
+import { formerMachine, found, worker } from "../../made-up-cluster.ts";
 
 const service = (annotations: Record<string, string>) => [
   { metadata: { name: "cart", namespace: "shop", annotations } },

@@ -1,7 +1,7 @@
 // What a deployment would take from others: another Worker's name, or a hostname that is in DNS.
 import { expect, test } from "vitest";
-import { withoutObstacle } from "../../../infra/deploy/obstacles.ts";
-import { readSettings } from "../../../infra/deploy/settings-file.ts";
+import { withoutObstacle } from "../../../../infra/deploy/deploy.ts";
+import { readSettings } from "../../../../infra/deploy/settings-file.ts";
 
 const running = {
   id: "11111111-0000-4000-8000-000000000000",

@@ -1,9 +1,8 @@
 // What is read of a cluster, what it lacks, what may not be read, and what ends the reading.
 import { describe, expect, test } from "vitest";
-import { readCluster } from "../../../infra/impact/read-cluster.ts";
-import type { ReadFault } from "../../../infra/impact/cluster-reader.ts";
-import { program } from "./made-up-cluster.ts";
-import { type Played, playedReader } from "./played-reader.ts";
+import { readCluster, type ReadFault } from "../../../../infra/impact/cluster-reader.ts";
+import { program } from "../made-up-cluster.ts";
+import { type Played, playedReader } from "../played-reader.ts";
 
 const list = (...items: unknown[]) => ({ items });
 const forbidden: ReadFault = { reason: "forbidden", message: "User cannot list" };

@@ -1,6 +1,6 @@
 // withoutSymbols: what is loaded stays as it is, what is not goes.
 import { describe, expect, it, test } from "vitest";
-import { withoutSymbols } from "../../../infra/deb/elf.ts";
+import { withoutSymbols } from "../../../../infra/deb/runtime.ts";
 
 const HEADER = 64;
 const SEGMENT_HEADER = 56;

@@ -1,9 +1,10 @@
-// kubectl as a deployment runs it for the cluster's token: a program of a test's own is on the PATH in its place.
+// kubectl as commands and deployments run it: a program of a test's own is on the PATH in its place.
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { runKubectl } from "../../../../infra/deploy/kubectl-run.ts";
+import { kubectl } from "../../../../infra/operator/kubectl.ts";
+import { failure, type Result, success } from "../../../../shared/result.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -14,15 +15,15 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-test.each<[situation: string, script: string | null, expected: object]>([
-  ["it prints", 'echo "$@"', { stdout: "create token a\n", fault: null }],
+test.each<[situation: string, script: string | null, expected: Result<string>]>([
+  ["it prints", 'echo "$@"', success("create token a\n")],
   [
     "it fails → the last line of its stderr",
     "echo 1 >&2; echo no account >&2; exit 1",
-    { fault: "no account" },
+    failure("kubectl: no account"),
   ],
-  ["it fails without a word → its exit code", "exit 3", { fault: "kubectl ended with 3" }],
-  ["there is none → that", null, { stdout: "", fault: expect.stringMatching(/^kubectl: .*ENOENT/) }],
+  ["it fails without a word → its exit code", "exit 3", failure("kubectl: exit code 3")],
+  ["there is none → that", null, failure("kubectl: it is not installed")],
 ])("%s", async (_, script, expected) => {
   const program = join(folder, "kubectl");
   if (script !== null) {
@@ -30,5 +31,5 @@ test.each<[situation: string, script: string | null, expected: object]>([
     chmodSync(program, 0o700);
   }
   vi.stubEnv("PATH", folder);
-  expect(await runKubectl(["create", "token", "a"])).toMatchObject(expected);
+  expect(await kubectl(["create", "token", "a"])).toEqual(expected);
 });

@@ -1,0 +1,62 @@
+// Runs kubectl, with the operator's own credentials and whichever program logs in for them.
+import { spawn } from "node:child_process";
+import { codeOf, faultOf } from "../../node-shim/base/fault.ts";
+import { failure, type Result, success } from "../../shared/result.ts";
+
+/** The cluster, where it is not the one that kubectl itself would choose. */
+export interface KubectlFlags {
+  kubeconfig?: string;
+  kubeContext?: string;
+}
+
+export interface KubectlEnd {
+  stdout: string;
+  stderr: string;
+  /** null: kubectl ended with exit code 0. */
+  fault: string | null;
+}
+
+/** Runs `kubectl` with these arguments and this standard input. */
+export type RunKubectl = (args: readonly string[], input: string) => Promise<KubectlEnd>;
+
+/** Ends a request of kubectl's that waits for something else than the apiserver, such as a login program. */
+const REQUEST_MS = 60_000;
+/** Longer than any `--timeout` that a command passes. */
+const COMMAND_MS = 10 * 60_000;
+
+export const clusterFlags = ({ kubeconfig, kubeContext }: KubectlFlags): string[] => [
+  ...(kubeconfig === undefined ? [] : [`--kubeconfig=${kubeconfig}`]),
+  ...(kubeContext === undefined ? [] : [`--context=${kubeContext}`]),
+];
+
+export const runKubectl: RunKubectl = (args, input) => spawnKubectl(args, input, REQUEST_MS);
+
+/** Returns what kubectl prints. The error is the last line of its stderr. */
+export type Kubectl = (args: readonly string[]) => Promise<Result<string>>;
+
+export const kubectl: Kubectl = async (args) => {
+  const { stdout, stderr, fault } = await spawnKubectl(args, "", COMMAND_MS);
+  if (fault === null) return success(stdout);
+  return failure(`kubectl: ${stderr.trimEnd().split("\n").at(-1) || fault}`);
+};
+
+function spawnKubectl(args: readonly string[], input: string, withinMs: number): Promise<KubectlEnd> {
+  return new Promise((resolve) => {
+    const child = spawn("kubectl", args, { stdio: ["pipe", "pipe", "pipe"], timeout: withinMs });
+    let stdout = "";
+    let stderr = "";
+    child.stdout.setEncoding("utf8").on("data", (chunk: string) => (stdout += chunk));
+    child.stderr.setEncoding("utf8").on("data", (chunk: string) => (stderr += chunk));
+    // A kubectl that ends at once reads no input: its exit code counts.
+    child.stdin.on("error", () => undefined);
+    child.stdin.end(input);
+    child.once("error", (error) => {
+      const isMissing = codeOf(error) === "ENOENT";
+      resolve({ stdout, stderr: "", fault: isMissing ? "it is not installed" : faultOf(error) });
+    });
+    child.once("close", (code, signal) => {
+      const late = `kubectl did not end within ${withinMs / 1000} s`;
+      resolve({ stdout, stderr, fault: code === 0 ? null : signal === null ? `exit code ${code}` : late });
+    });
+  });
+}
