@@ -19,7 +19,9 @@ export function nextRegistrationDelayMs(previousDelayMs: number): number {
   return Math.min(previousDelayMs * 2, MAX_REGISTRATION_DELAY_MS);
 }
 
-/** Puts back what of an existing Node is not the machine's to change. */
+/** Returns the existing Node to reconcile. Fails if the machine may not write it; upstream takes every Node. */
+type Claim = (existing: Node) => Promise<Result<Node, RegistrationFailure>>;
+/** Restores the parts of an existing Node that the machine may not change; upstream lets it change all of them. */
 type Bound = (existing: Node, node: DraftNode) => void;
 
 export type Registration = Result<RegisteredNode, RegistrationFailure>;
@@ -30,7 +32,7 @@ export interface RegisteredNode {
   node: Node;
 }
 
-type RegistrationFailure =
+export type RegistrationFailure =
   | { reason: "not ours"; message: string }
   | { reason: "request failed"; step: "create" | "get" | "reconcile"; error: ApiError };
 
@@ -41,31 +43,31 @@ type RegistrationFailure =
 export async function tryRegister(
   client: NodeClient,
   initial: Node,
-  ownershipFault: (existing: Node) => string | null, // why it is not ours to write; upstream takes every Node
+  claim: Claim,
   shouldResetExtendedResources: () => boolean, // asked for an existing Node only
-  bound: Bound = () => undefined, // as upstream
+  bound: Bound = () => undefined,
 ): Promise<Registration> {
   const creation = await client.createNode(initial);
   if (creation.ok) return success({ outcome: "created", node: creation.value });
   const mayExist = isAlreadyExists(creation.error) || isForbidden(creation.error);
   if (!mayExist) return failed("create", creation.error);
 
-  return registerExisting(client, initial, ownershipFault, shouldResetExtendedResources, bound);
+  return registerExisting(client, initial, claim, shouldResetExtendedResources, bound);
 }
 
 /** The same without creating the Node: a missing one fails at the step `get`. */
 export async function registerExisting(
   client: NodeClient,
   initial: Node,
-  ownershipFault: (existing: Node) => string | null, // as above
+  claim: Claim,
   shouldResetExtendedResources: () => boolean,
   bound: Bound = () => undefined,
 ): Promise<Registration> {
   const found = await client.getNode(initial.metadata?.name ?? "");
   if (!found.ok) return failed("get", found.error);
-  const message = ownershipFault(found.value);
-  if (message !== null) return failure({ reason: "not ours", message });
-  return reconcile(client, initial, found.value, { shouldReset: shouldResetExtendedResources(), bound });
+  const claimed = await claim(found.value);
+  if (!claimed.ok) return claimed;
+  return reconcile(client, initial, claimed.value, { shouldReset: shouldResetExtendedResources(), bound });
 }
 
 async function reconcile(

@@ -5,7 +5,7 @@ import type { Report } from "../../shared/protocol/report.ts";
 import type { ReportAnswer } from "../../shared/protocol/answers.ts";
 import { failure, success } from "../../shared/result.ts";
 import { VERSION } from "../../shared/version.ts";
-import type { TickOutcome } from "../tick/context.ts";
+import type { TickOutcome } from "../tick/tick.ts";
 import { recordPhase } from "../tick/phase.ts";
 import { KEY_REVOKED, type MachineAnswer, UNAUTHENTICATED } from "./answers.ts";
 import { recordContact, recordOutage, recordReturn, recordSetupFailure, runningOf } from "./contact.ts";

@@ -8,7 +8,7 @@ import type { WatchStatus } from "../cluster/node-watch.ts";
 import type { Allowance } from "../storage/allowance.ts";
 import type { RequestsLeft } from "../storage/records.ts";
 import type { UnstoredSamples } from "../storage/samples.ts";
-import type { TickMemory } from "../tick/context.ts";
+import type { TickMemory } from "../tick/memory.ts";
 import type { MachineAnswer } from "./answers.ts";
 import type { Tickets } from "./fresh-requests.ts";
 import type { Incumbent } from "./known-facts.ts";

@@ -1,5 +1,5 @@
-// How often a machine may have the apiserver asked: whoever has its key decides how often it reports. Renewals of its lease
-// have a share that nothing else can take, and its Node comes before events. Counts each request, also repeated ones.
+// What a machine may cost the cluster: requests to the apiserver, bytes of its Node, registrations, and new series of
+// events. A machine with a stolen key decides how often it reports, so each of these has a budget.
 import { NUMBER_RANGES } from "../../shared/deployment/numbers.ts";
 import type { ApiError } from "../../shared/kubernetes/api-error.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
@@ -11,28 +11,29 @@ import { type Allowance, allowanceAt } from "../storage/allowance.ts";
 import type { NodeRecords, NodeRecordStore, RequestsLeft } from "../storage/records.ts";
 
 /**
- * Shares of the requests at once, and of those a minute: a lease is renewed twelve times a minute at most. `within`: in
- * whatever minute, also one that begins with all of those at once.
+ * Shares of the requests that a machine may cause at once, and in a minute. No other request can take the share of the
+ * lease, which is renewed twelve times a minute at most. `within`: the share of any minute, also of one that begins with
+ * a burst.
  */
 const RENEWALS = { atOnce: 0.4, aMinute: 0.6, within: 0.65 } as const;
 const OTHERS = { atOnce: 0.6, aMinute: 0.4, within: 0.6 } as const;
 const MINUTE_MS = 60_000;
 const PART_MS = 2000;
-/** Of those at once: events leave so much for the Node. */
+/** Share of the requests at once that events leave for the Node. */
 const KEPT_FROM_EVENTS = 0.2;
-/** Of those at once: what may be missing without a row, some more than comes back until an object is evicted (10 s). */
+/** Share of the requests at once that may be missing without a row: slightly more than returns before an eviction (10 s). */
 const UNRECORDED = 0.2;
 
-/** Of a step, so that it does not end halfway: the Node is created or read, adopted and written. */
+/** A registration starts only with this many requests left: the Node is created or read, adopted and written. */
 export const REGISTRATION_REQUESTS = 4;
-/** Node and lease are read twice, and deleted. */
+/** A removal reads Node and lease twice, and deletes them. */
 export const REMOVAL_REQUESTS = 6;
-/** Of a try to write the status: the Node is read and written. */
+/** A try to write the status reads the Node and writes it. */
 export const STATUS_REQUESTS = 2;
 
 /**
- * What is left at this time: it fills up as time passes. A clock that was put back fills nothing, and what was asked
- * counts as asked now: go on from what this returns, or nothing fills until that clock has caught up.
+ * Returns what is left at this time. A clock that was put back fills nothing, and earlier requests count as made now.
+ * Continue from the returned value: otherwise nothing fills until the clock has caught up.
  */
 export function requestsAt(
   left: NodeRecords["requestsLeft"] | undefined,
@@ -52,7 +53,7 @@ export function requestsAt(
   };
 }
 
-/** How many requests of a kind may be made now, not whole ones: of both what was saved up and what a minute may have. */
+/** Returns how many requests of a kind may be made now, as a fraction. Both the burst and the minute limit them. */
 export function allowance(left: RequestsLeft, asked: RequestKind, aMinute: number): number {
   const share = shareOf(asked);
   const { within } = share === "renewals" ? RENEWALS : OTHERS;
@@ -80,7 +81,10 @@ function asks({ recent }: RequestsLeft, share: "renewals" | "others"): number {
   return recent.reduce((sum, part) => sum + part[share], 0);
 }
 
-/** Of one name, whichever machine has it. In memory, and in SQLite where much of it is spent: an eviction fills nothing. */
+/**
+ * The requests of one name, whichever machine has it. Kept in memory, and in SQLite once many are spent, so that an
+ * eviction does not fill the budget.
+ */
 export class RequestBudget {
   readonly #records: NodeRecordStore;
   /** Requests at once, and a minute. */
@@ -95,26 +99,26 @@ export class RequestBudget {
     this.#left = records.get("requestsLeft");
   }
 
-  /** Call it before each request; false: it is not to be made. */
+  /** Call it before each request, also before a repeated one. False: do not make it. */
   take(asked: RequestKind): boolean {
     const isAllowed = this.allows(asked);
     if (isAllowed) this.#left = afterRequest(this.#now(), asked);
     return isAllowed;
   }
 
-  /** Counts a request that has to be made. What is overdrawn, a minute's worth at most, is missing later. */
+  /** Counts a request that has to be made. It may overdraw the budget by a minute's requests at most. */
   spend(asked: RequestKind): void {
     const { renewals, others, ...left } = afterRequest(this.#now(), asked);
     const bounded = (share: number) => Math.max(-this.aMinute, share);
     this.#left = { ...left, renewals: bounded(renewals), others: bounded(others) };
   }
 
-  /** What is left now: for whoever renews meanwhile. */
+  /** What is left now, for the gateway that renews the lease next. */
   get left(): RequestsLeft {
     return this.#now();
   }
 
-  /** Counts renewals that somebody else has made since so much was left: what comes back counts from then on. */
+  /** Counts renewals that a gateway has made since `before` was left. The budget fills from that time on. */
   spendMeanwhile(renewals: number, before: RequestsLeft): void {
     const spent = requestsAt(
       { ...before, renewals: before.renewals - renewals },
@@ -125,24 +129,24 @@ export class RequestBudget {
     this.#left = { ...known, renewals: Math.max(-this.aMinute, spent.renewals) };
   }
 
-  /** May so many requests of this kind be made now? */
+  /** Returns true if this number of requests may be made now. */
   allows(asked: RequestKind, count = 1): boolean {
     return allowance(this.#now(), asked, this.aMinute) >= count;
   }
 
-  /** May so many be overdrawn, so that a minute has no more than it may all the same? */
+  /** Returns true if overdrawing the budget by this number keeps the limit of a minute. */
   allowsAnyway(count: number): boolean {
     const left = this.#now();
     const most = (RENEWALS.within + OTHERS.within) * this.aMinute;
     return left.others >= 0 && asks(left, "renewals") + asks(left, "others") + count <= most;
   }
 
-  /** How often a status update may try in a row: as upstream, or once where that could use up what is left. */
+  /** Returns how often a status update may try in a row: as upstream, or once if five tries could use up the budget. */
   tries(): number {
     return this.allows("node", NODE_STATUS_UPDATE_TRIES * STATUS_REQUESTS) ? NODE_STATUS_UPDATE_TRIES : 1;
   }
 
-  /** Call it when a tick ends. An object that is evicted with less missing than this gains nothing that counts. */
+  /** Call it when a tick ends. Stores the budget if enough is missing for an eviction to matter. */
   keep(): void {
     const left = this.#now();
     const kept = requestsAt(this.#records.get("requestsLeft"), this.aMinute, left.atMs);
@@ -150,7 +154,7 @@ export class RequestBudget {
       this.#records.put("requestsLeft", left);
   }
 
-  /** When so little is missing that it need not be kept, in milliseconds from now. */
+  /** Returns in how many milliseconds so little is missing that the stored budget is no longer needed. */
   keptForMs(): number {
     const { renewals, others } = this.#now();
     if (this.aMinute - renewals - others <= UNRECORDED * this.aMinute) return 0;
@@ -170,31 +174,32 @@ export class RequestBudget {
   }
 }
 
-// How much of its Node a machine may have written: whoever has its key decides how often its status changes, and etcd keeps
-// each version of a Node for minutes. Kept in memory and in the lease's annotation, so that an eviction does not fill it up.
-
+/**
+ * Limits the bytes of status writes, since etcd keeps each version of a Node for minutes. Kept in memory and in an
+ * annotation of the lease, so that an eviction does not fill it.
+ */
 export const STATUS_BUDGET = {
-  /** Bytes at once: some six writes of a Node with many images. */
+  /** About six writes of a Node with many images. */
   bytesAtOnce: 128 * 1024,
-  /** A Node of 20 KiB every five minutes takes a ninth of it. */
+  /** A Node of 20 KiB that is written every five minutes takes a ninth of it. */
   bytesAnHour: 2 * 1024 * 1024,
-  /** Writes that are not to be withheld, see isUrgent. */
+  /** Writes that must not wait, see isUrgent. */
   urgentAtOnce: 2,
   urgentAMinute: 2,
 } as const;
-/** Of a Node. What is larger is not written: a list of Nodes is read by every controller of the cluster. */
+/** A larger Node is not written, since every controller of the cluster reads lists of Nodes. */
 export const MAX_NODE_BYTES = 64 * 1024;
 
-/** What is left. An absent one is full. */
+/** What is left of STATUS_BUDGET. An absent budget is full. */
 export interface StatusBudget {
-  /** Less than nothing after writes that could not wait: those after them wait until that has come back as well. */
+  /** Negative after urgent writes: later writes wait until it is positive again. */
   bytes: number;
   urgent: number;
-  /** When that was so, in milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   atMs: number;
 }
 
-/** What is left at this time: it fills up as time passes. A clock that was put back fills nothing. */
+/** Returns what is left at this time. A clock that was put back fills nothing. */
 export function budgetAt(budget: StatusBudget | undefined, nowMs: number): StatusBudget {
   const { bytesAtOnce, bytesAnHour, urgentAtOnce, urgentAMinute } = STATUS_BUDGET;
   if (!budget) return { bytes: bytesAtOnce, urgent: urgentAtOnce, atMs: nowMs };
@@ -206,13 +211,12 @@ export function budgetAt(budget: StatusBudget | undefined, nowMs: number): Statu
   };
 }
 
-/** Is as much left as if nothing had been written for long? */
 export function isFull(budget: StatusBudget, nowMs: number): boolean {
   const { bytes, urgent } = budgetAt(budget, nowMs);
   return bytes >= STATUS_BUDGET.bytesAtOnce && urgent >= STATUS_BUDGET.urgentAtOnce;
 }
 
-/** What is left after a write of so many bytes; null: it has to wait. */
+/** Returns what is left after a write; null if the write has to wait. */
 export function spendWrite(
   budget: StatusBudget | undefined,
   { bytes, urgent }: { bytes: number; urgent: boolean },
@@ -223,20 +227,20 @@ export function spendWrite(
   return urgent && left.urgent >= 1 ? { ...left, bytes: left.bytes - bytes, urgent: left.urgent - 1 } : null;
 }
 
-/** What is left after a write that had to be: registrations have a budget of their own. */
+/** Returns what is left after the write of a registration, which has a budget of its own and never waits here. */
 export function spendAnyway(budget: StatusBudget | undefined, bytes: number, nowMs: number): StatusBudget {
   const left = budgetAt(budget, nowMs);
   return { ...left, bytes: left.bytes - bytes };
 }
 
-/** Bytes of a Node in JSON; the apiserver keeps somewhat less. */
+/** Returns the bytes of a Node in JSON; the apiserver stores slightly less. */
 export function sizeOf(node: Node): number {
   return new TextEncoder().encode(JSON.stringify(node)).length;
 }
 
 /**
- * A Node that stops being Ready, and one that the node controller has given up, are not left to look otherwise. Becoming
- * Ready again can wait, so that both are bounded.
+ * Returns true if the Node stops being Ready, or if the node controller has set Unknown. Becoming Ready can wait, which
+ * bounds the number of urgent writes.
  */
 export function isUrgent(original: Node, next: Node): boolean {
   const [was, is] = [readyConditionOf(original)?.status, readyConditionOf(next)?.status];
@@ -248,7 +252,7 @@ export function budgetText({ bytes, urgent, atMs }: StatusBudget): string {
   return [Math.floor(bytes), Math.floor(urgent * 1000) / 1000, atMs].join(" ");
 }
 
-/** undefined: full, as for a lease from before there were budgets. A text that cannot be read counts as nothing left. */
+/** Returns undefined (full) without an annotation. An annotation that cannot be parsed counts as an empty budget. */
 export function parseBudget(text: string | undefined, nowMs: number): StatusBudget | undefined {
   if (text === undefined) return undefined;
   const [bytes = Number.NaN, urgent = -1, atMs = -1, ...rest] = text.split(" ").map(Number);
@@ -258,25 +262,26 @@ export function parseBudget(text: string | undefined, nowMs: number): StatusBudg
   return { bytes, urgent, atMs: Math.min(atMs, nowMs) };
 }
 
-/** Of a lease that cannot be read. */
+/** The budget of a lease that cannot be read. */
 export const emptyBudget = (nowMs: number): StatusBudget => ({ bytes: 0, urgent: 0, atMs: nowMs });
 
-// How often new processes of a machine's shim cause a registration: each may write the Node, and whoever has the machine's
-// key decides how many there are. Repeated tries of one process are none; they have their own wait (registration.ts).
-
+/**
+ * Limits the registrations of new shim processes, each of which may write the Node. A process that retries its
+ * registration has a delay of its own (registration.ts).
+ */
 export const REGISTRATION_BUDGET = {
   atOnce: 6,
   everyMs: 60_000,
-  /** Between two, where the deployment allows the least requests a minute; less where it allows more. */
+  /** Between two registrations with the lowest MACHINE_REQUESTS; shorter in proportion with a higher one. */
   apartMs: 10_000,
 } as const;
 
-/** A Node that is larger than this counts as several: each registration may write all of it. */
+/** The registration of a larger Node costs more, in proportion. */
 const NODE_BYTES = 32 * 1024;
 
 /**
- * What is left after one more, of a Node of so many bytes; else how long to wait, in milliseconds. `aMinute`: the
- * deployment's MACHINE_REQUESTS.
+ * Returns what is left after a registration; fails with the milliseconds to wait. `aMinute`: the deployment's
+ * MACHINE_REQUESTS.
  */
 export function spendRegistration(
   budget: Allowance | undefined,
@@ -294,13 +299,13 @@ export function spendRegistration(
   return waitMs > 0 ? failure(waitMs) : success({ left: left - cost, atMs: nowMs });
 }
 
-// How often the events of a new process of a machine's shim begin afresh, as a kubelet's do: with a full spam budget, and
-// counted from one. Whoever has the machine's key decides how often it starts.
-
-/** 24 in whatever hour: of each type of event, 25 pass for each. */
+/**
+ * Limits how often a new shim process starts its events with a full spam budget and a count of one, as a restarted
+ * kubelet does. In any hour 24 processes do; each may send 25 events of each type.
+ */
 export const FRESH_EVENTS = { atOnce: 12, everyMs: 300_000 } as const;
 
-/** Where none is left, the process goes on with the budget and the counts of the one before it. */
+/** `isFresh` false: the process keeps the spam budget and the counts of the process before it. */
 export function spendFreshEvents(
   budget: Allowance | undefined,
   nowMs: number,
@@ -310,22 +315,22 @@ export function spendFreshEvents(
   return { isFresh, left: { left: isFresh ? left - 1 : left, atMs: nowMs } };
 }
 
-// Spares an apiserver that fails: a step that failed is tried four times at once, and then once for each of the machine's
-// report intervals, whatever the machine sends meanwhile. Each object does so by itself, and each step: a status that
-// cannot be written must not keep the lease from being renewed.
-
+/**
+ * A step that fails at the apiserver is retried this often, then once in each report interval. Lease and status back off
+ * separately, so that a failing status does not stop renewals.
+ */
 export const TRIES_AT_ONCE = 4;
 
-/** Of a step that the apiserver failed. */
 export interface BackOff {
+  /** Of the last try. */
   error: ApiError;
-  /** How often it may be tried again, as of `atMs` (milliseconds since 1970); one more comes every `everyMs`. */
+  /** Tries that were left at `atMs` (milliseconds since 1970); another one is added every `everyMs`. */
   tries: number;
   atMs: number;
   everyMs: number;
 }
 
-/** Call it with the outcome of a step; undefined: it did not fail, or was refused, which is an answer. */
+/** Returns undefined if the step succeeded, or if the apiserver refused this request alone. */
 export function backOffAfter(
   before: BackOff | undefined,
   error: ApiError | null,
@@ -334,13 +339,12 @@ export function backOffAfter(
   random: () => number, // Math.random
 ): BackOff | undefined {
   if (!error || !isFailing(error)) return undefined;
-  // Less than an interval, so that no periodic report is passed over; random, so that objects that failed together do not
-  // try together.
+  // Shorter than an interval, so that each periodic report may try; random, so that objects do not retry at one moment.
   const everyMs = reportIntervalMs * (0.5 + 0.4 * random());
   return { error, tries: Math.max(0, triesAt(before, nowMs) - 1), atMs: nowMs, everyMs };
 }
 
-/** The error that a step has as long as it is not tried; undefined: try it. */
+/** Returns the last error while the step must not be tried; undefined: try it. */
 export function errorMeanwhile(backOff: BackOff | undefined, nowMs: number): ApiError | undefined {
   return triesAt(backOff, nowMs) < 1 ? backOff?.error : undefined;
 }
@@ -351,26 +355,24 @@ function triesAt(backOff: BackOff | undefined, nowMs: number): number {
   return Math.min(TRIES_AT_ONCE, backOff.tries + (nowMs - backOff.atMs) / backOff.everyMs);
 }
 
-/** Is it the apiserver that fails, and not this request that is refused? */
+/** Returns true if the apiserver failed, and false if it refused this request. */
 function isFailing(error: ApiError): boolean {
   if (error.kind === "unanswered") return true;
   const { code = 0 } = error.status;
   return code === 429 || code >= 500;
 }
 
-// Counts the updates of lease and status that fail although the one before failed as well (upstream
-// onRepeatedHeartbeatFailure, which closes connections: here there are none to close).
+/** The number of updates that failed right after another one had failed, since this object woke. */
+export type RepeatedFailures = Readonly<Record<"lease" | "status", number>>;
 
-/** What is to be updated. */
-type Renewed = "lease" | "status";
-
-/** `what` could not be updated, twice or more in a row. Each is a line of the log, with how many there were so far. */
+/** Upstream onRepeatedHeartbeatFailure, which closes connections. Here it logs and returns the count. */
 export function repeatedHeartbeatFailure(
-  { memory, log }: { memory: { repeatedFailures?: Record<Renewed, number> }; log: MachineLog },
-  what: Renewed,
-): void {
-  const failures = { lease: 0, status: 0, ...memory.repeatedFailures };
+  before: RepeatedFailures | undefined,
+  what: keyof RepeatedFailures,
+  log: MachineLog,
+): RepeatedFailures {
+  const failures = { lease: 0, status: 0, ...before };
   failures[what]++;
-  memory.repeatedFailures = failures;
   log(`${what}: another update in a row has failed, ${failures[what]} so far`);
+  return failures;
 }

@@ -1,4 +1,4 @@
-// Decides what a Node's status should be: runs the setters over a Node, by the machine's last report. Sends nothing.
+// Decides what a Node's status should be: runs the setters over a Node, with the machine's last report as their source.
 import { reportedEvents, reportedSetters } from "../../shared/from-report/reported-node.ts";
 import { NOTHING_REMEMBERED, type ReportedMemory } from "../../shared/from-report/reported-status.ts";
 import { withinGrant } from "../../shared/from-report/within-grant.ts";
@@ -12,13 +12,24 @@ import {
   ownSetters,
 } from "../../shared/node/bystander.ts";
 import { overDecisions } from "../../shared/node/decided.ts";
-import { type HeldBack, holdBack, leaveOthers, type OthersParts } from "../../shared/node/parts.ts";
+import type { NodeMarks } from "../../shared/node/own-labels.ts";
+import {
+  type HeldBack,
+  holdBack,
+  leaveOthers,
+  type OthersParts,
+  type WrittenParts,
+} from "../../shared/node/parts.ts";
 import { type NodeUpdate, updateNode } from "../../shared/node/update-node.ts";
-import { type Result, success } from "../../shared/result.ts";
+import type { Facts } from "../../shared/protocol/facts.ts";
+import type { Report } from "../../shared/protocol/report.ts";
+import { success } from "../../shared/result.ts";
 import type { Setter } from "../../shared/setters/setter.ts";
 import { fieldManagerOf } from "../kube/connect.ts";
+import type { Stored } from "../storage/journal.ts";
 import type { OccurredEvent } from "../storage/outbox.ts";
-import type { TickContext } from "./context.ts";
+import type { Enrolment, NodeRecordStore } from "../storage/records.ts";
+import type { TickMemory } from "./memory.ts";
 import {
   grantHolder,
   imagesLeftOut,
@@ -26,8 +37,22 @@ import {
   recordHeldBack,
   recordLeftOut,
   recordOthers,
-  writtenParts,
 } from "./parts.ts";
+
+/** What decides which labels a machine's Node has. */
+export interface FormingMachine {
+  deployment: string;
+  enrolment: Enrolment;
+  marks: NodeMarks;
+  records: NodeRecordStore;
+  nowMs: () => number;
+}
+
+export interface DecidingMachine extends FormingMachine {
+  name: string;
+  facts: Facts;
+  report: Pick<Report, "vitals">;
+}
 
 /** What a decision starts from: the last known Node, or the decision before it. */
 export interface DecisionBasis {
@@ -42,53 +67,65 @@ export interface StatusDecision extends DecisionBasis {
   events: readonly OccurredEvent[];
   /** What goes beyond the machine's join token, and was left out. */
   leftOut: readonly string[];
-  /** What stays as others have set it. */
+  /** What stays as other writers have set it. */
   others: OthersParts;
-  /** What is written of the parts that somebody may undo, and what is not put back yet. */
+  /** What was written of each part before this decision. */
+  writtenBefore: WrittenParts;
+  /** What is written of the parts that other writers may undo, and what is not put back yet. */
   held: HeldBack;
   /** When the setters ran, by a clock that never goes back. */
   nowMs: number;
 }
 
-/**
- * The first decision of a tick starts from the last known Node, and from what the setters remember of earlier ticks.
- */
+/** The first decision of a tick starts from the last known Node, and from what the setters remember of earlier ticks. */
 export function firstBasis(
-  { memory, records }: TickContext,
+  records: NodeRecordStore,
+  setters: ReportedMemory | undefined, // in memory; undefined after an eviction
   known: Node,
   lastContactMs: number,
 ): DecisionBasis {
-  const setters = memory.setters ?? recalledMemory(records.get("memory"), lastContactMs);
-  return { original: known, memory: setters };
+  return { original: known, memory: setters ?? recalledMemory(records.get("memory"), lastContactMs) };
 }
 
 /** A further decision starts from the one before it, so that it causes no event twice. */
-export function decideStatus(context: TickContext, original: Node, before: DecisionBasis): StatusDecision {
-  const { records, facts, report, name } = context;
+export function decideStatus(
+  machine: DecidingMachine,
+  remembered: Pick<TickMemory, "heartbeatMs" | "status" | "written">,
+  original: Node,
+  before: DecisionBasis,
+): StatusDecision {
+  const { records, facts, report, name, enrolment } = machine;
   const memory = structuredClone(before.memory);
   const events: OccurredEvent[] = [];
   const recordEvent = (type: string, reason: string, message: string) =>
     void events.push({ type, reason, message });
-  // Times never go back, even where this clock does. The row may be older than the last write, whose time the lease
-  // has.
-  const writtenMs = Math.max(
-    context.memory.heartbeatMs ?? 0,
-    context.memory.status?.lastStatusReportTimeMs ?? 0,
-  );
-  const nowMs = Math.max(context.nowMs(), writtenMs, lastHeartbeatMs(original));
+  // Times never go back, even if this clock does. The row may be older than the last write, whose time the lease has.
+  const { heartbeatMs = 0, status } = remembered;
+  const writtenMs = Math.max(heartbeatMs, status?.lastStatusReportTimeMs ?? 0);
+  const nowMs = Math.max(machine.nowMs(), writtenMs, lastHeartbeatMs(original));
   const runtimeMemory = records.get("runtime") ?? {};
   const reported = { name, facts, vitals: report.vitals, nowMs, memory, runtimeMemory, recordEvent };
   const leftOut: string[] = [];
-  const form = formNow(context, original);
-  const isMoved = (node: Node) =>
-    form === "moved" && isBystander(node, context.enrolment.withoutFactsOnlyTaint);
+  const form = formNow(machine, original);
+  const holder = grantHolder(machine);
   const bound: Setter = (node) => {
-    leftOut.push(...withinGrant(kubeletsView(original), node, facts, grantHolder(context)));
+    leftOut.push(...withinGrant(kubeletsView(original), node, facts, holder));
     leftOut.push(...imagesLeftOut(facts, node.status.images?.length ?? 0));
-    if (isMoved(node)) leftOut.push(...movedLabels(facts, context.enrolment.labels ?? {}, leftOut));
+    if (form === "moved" && isBystander(node, enrolment.withoutFactsOnlyTaint))
+      leftOut.push(...movedLabels(facts, enrolment.labels ?? {}, leftOut));
     return null;
   };
-  const last = afterOthers(context, original);
+  const writtenBefore = remembered.written ?? records.get("putBack") ?? {};
+  let others: OthersParts = {};
+  let held: HeldBack = { written: {}, wanted: [] };
+  /** Leaves what other writers have set, and what they undo with every report. */
+  const leave: Setter = (node) => {
+    others = leaveOthers(original, node, holder.fieldManager);
+    const lastKnown = records.get("node")?.node ?? original;
+    const seen = { original, lastKnown, fieldManager: holder.fieldManager, nowMs: machine.nowMs() };
+    held = holdBack(node, writtenBefore, seen);
+    return null;
+  };
   const setters = overDecisions(
     [...reportedEvents(reported), ...reportedSetters(reported)],
     before.original,
@@ -96,50 +133,35 @@ export function decideStatus(context: TickContext, original: Node, before: Decis
     records.get("node")?.sent,
   );
   const { os, architecture } = facts.platform;
-  const update = updateNode(original, (podCIDRs) => isNewPodCIDR(context, podCIDRs), os, architecture, [
+  // Upstream Kubelet.updatePodCIDR.
+  const isNewPodCIDR = (podCIDRs: string) => success(podCIDRs !== records.get("podCIDRs"));
+  const update = updateNode(original, isNewPodCIDR, os, architecture, [
     asKubelets,
     ...setters,
     bound,
-    ...ownSetters(context, grantHolder(context).fieldManager, form, original),
-    last.setter,
+    ...ownSetters(machine, holder.fieldManager, form, original),
+    leave,
   ]);
-  return { original, memory, update, events, leftOut, nowMs, ...last.outcome() };
+  return { original, memory, update, events, leftOut, nowMs, others, writtenBefore, held };
 }
 
-/** The last setter: what others have set stays, and what they undo again and again is not put back with every report. */
-function afterOthers(context: TickContext, original: Node) {
-  let outcome: Pick<StatusDecision, "others" | "held"> = { others: {}, held: { written: {}, wanted: [] } };
-  const { fieldManager } = grantHolder(context);
-  const lastKnown = context.records.get("node")?.node ?? original;
-  const setter: Setter = (node) => {
-    const others = leaveOthers(original, node, fieldManager);
-    const seen = { original, lastKnown, fieldManager, nowMs: context.nowMs() };
-    outcome = { others, held: holdBack(node, writtenParts(context), seen) };
-    return null;
-  };
-  return { setter, outcome: () => outcome };
-}
-
-/** Stores the decision; call it before acting on that. */
+/** Stores the decision; call it before acting on that. Returns what is to be remembered. */
 export function recordDecision(
-  context: TickContext,
-  { update, memory, events, leftOut, others, held, nowMs }: StatusDecision,
-): void {
-  context.memory.setters = memory;
-  recordLeftOut(context, "status", leftOut);
-  recordOthers(
-    context,
-    others,
-    held.wanted.flatMap(({ part, value }) => (value === null ? [] : part)),
-  );
-  recordHeldBack(context, held);
+  machine: Stored & { nowMs: () => number },
+  { update, memory, events, leftOut, others, writtenBefore, held, nowMs }: StatusDecision,
+): Pick<TickMemory, "setters" | "written"> {
+  recordLeftOut(machine, "status", leftOut);
+  const put = held.wanted.flatMap(({ part, value }) => (value === null ? [] : part));
+  recordOthers(machine, others, put);
+  recordHeldBack(machine, writtenBefore, held);
   // Events take their time from this clock: an event may already be named after the time of the last write.
-  const atMs = context.nowMs();
-  recordPodCIDR(context, update.node, atMs);
-  context.journal.decide({ node: update.node, memory: storedMemory(memory, nowMs), events, nowMs: atMs });
+  const atMs = machine.nowMs();
+  recordPodCIDR(machine, update.node, atMs);
+  machine.journal.decide({ node: update.node, memory: storedMemory(memory, nowMs), events, nowMs: atMs });
+  return { setters: memory, written: held.written };
 }
 
-/** The last heartbeat that the Node's conditions carry, in milliseconds since 1970; 0: none. */
+/** Returns the latest heartbeat of the Node's conditions, in milliseconds since 1970; 0 if there is none. */
 export function lastHeartbeatMs(node: Node): number {
   const heartbeats = (node.status?.conditions ?? []).map(({ lastHeartbeatTime }) =>
     lastHeartbeatTime ? Date.parse(lastHeartbeatTime) : 0,
@@ -147,10 +169,7 @@ export function lastHeartbeatMs(node: Node): number {
   return Math.max(0, ...heartbeats);
 }
 
-// Converts what the setters remember between SQLite and the tick, so that a lasting pressure changes no row with every
-// report. Decides nothing.
-
-/** Stands in SQLite for the time of the last report. */
+/** Stands in SQLite for the time of the last report, so that a lasting pressure changes no row with every report. */
 const MET_AT_LAST_REPORT = Number.MAX_SAFE_INTEGER;
 
 /** For SQLite. `nowMs` is when the setters ran: a threshold that was met then is stored without its time. */
@@ -170,20 +189,11 @@ function withMetTimes(memory: ReportedMemory, change: (atMs: number) => number):
   return { ...memory, eviction: { ...memory.eviction, lastMetAt: Object.fromEntries(times) } };
 }
 
-// Remembers the range of pods that the cluster has given the Node, and writes history when it changes. Nothing here uses
-// it: where a CNI plugin or a router of the machine's does, its operator sees when the range was another one.
-
-/** Upstream Kubelet.updatePodCIDR, for a Node that has a range: is it new? Stores nothing. */
-function isNewPodCIDR({ records }: Pick<TickContext, "records">, podCIDRs: string): Result<boolean> {
-  return success(podCIDRs !== records.get("podCIDRs"));
-}
-
-/** Call it with each decision. A Node without a range keeps what is remembered, as a kubelet does. */
-function recordPodCIDR(
-  { records, journal }: Pick<TickContext, "records" | "journal">,
-  { spec }: Node,
-  nowMs: number,
-): void {
+/**
+ * Records the pod CIDR that the cluster has given the Node. The machine's CNI plugin or a router may use it, so history
+ * has each change. A Node without a range keeps the recorded one, as a kubelet does.
+ */
+function recordPodCIDR({ records, journal }: Stored, { spec }: Node, nowMs: number): void {
   const podCIDRs = (spec?.podCIDRs ?? []).join(",");
   const before = records.get("podCIDRs");
   if (podCIDRs === "" || podCIDRs === before) return;
@@ -191,41 +201,40 @@ function recordPodCIDR(
   journal.note("address", `pod CIDR: ${before === undefined ? "" : `${before} → `}${podCIDRs}`, nowMs);
 }
 
-// Decides which labels a machine's Node gets, and when they may change. The fleet index gives each machine its turn, so
-// that a new Worker does not write all Nodes at once.
-
-type Context = Pick<TickContext, "deployment" | "enrolment" | "marks" | "nowMs" | "records">;
-
 /** Returns the form of a new Node. */
-export function wantedForm({ marks }: Pick<Context, "marks">): NodeForm {
+export function wantedForm(marks: NodeMarks): NodeForm {
   return marks.keepsTopologyLabels ? "both" : "moved";
 }
 
-/** Returns the form that the Node gets with this decision: the one that it has, until the machine's turn. */
-export function formNow(context: Context, original: Node): NodeForm {
-  const { records, nowMs } = context;
-  const change = changeOf(context, original);
-  if (change === null) return wantedForm(context);
+/** Returns the form that the Node gets with this decision: the present one until the machine's turn. */
+export function formNow(machine: FormingMachine, original: Node): NodeForm {
+  const { marks, records, nowMs } = machine;
+  const from = outdatedForm(machine, original);
   const turn = records.get("formTurn");
-  return turn && nowMs() >= turn.atMs ? wantedForm(context) : change.from;
+  return from === null || (turn && nowMs() >= turn.atMs) ? wantedForm(marks) : from;
 }
 
-/** Asks for a turn once if the Node has to change. An index that does not answer is asked with the next report. */
-export async function takeTurn(context: Context & Pick<TickContext, "formTurn">): Promise<void> {
-  const { records, nowMs } = context;
+/**
+ * Asks the fleet index once for a turn if the Node's form has to change, so that a new Worker does not write all Nodes at
+ * once. If the index does not answer, the next report asks again.
+ */
+export async function takeTurn(
+  machine: FormingMachine,
+  formTurn: () => Promise<number | null>, // milliseconds until the turn; null: no answer
+): Promise<void> {
+  const { records, nowMs } = machine;
   const known = records.get("node")?.node;
   const turn = records.get("formTurn");
-  const isDue = known !== undefined && changeOf(context, known) !== null;
+  const isDue = known !== undefined && outdatedForm(machine, known) !== null;
   if (!isDue && turn) records.remove("formTurn");
   if (!isDue || turn) return;
-  const waitMs = await context.formTurn();
+  const waitMs = await formTurn();
   if (waitMs !== null) records.put("formTurn", { atMs: nowMs() + waitMs });
 }
 
 /** Returns null if the Node has the wanted form or none, or if it is for pods. */
-function changeOf(context: Context, node: Node): { from: NodeForm } | null {
-  const { deployment, enrolment } = context;
+function outdatedForm({ deployment, enrolment, marks }: FormingMachine, node: Node): NodeForm | null {
   if (!isBystander(node, enrolment.withoutFactsOnlyTaint)) return null;
-  const from = formOf(node, fieldManagerOf(deployment));
-  return from === null || from === wantedForm(context) ? null : { from };
+  const form = formOf(node, fieldManagerOf(deployment));
+  return form === wantedForm(marks) ? null : form;
 }

@@ -1,16 +1,21 @@
-// Renews a Node's lease when a fresh report comes: by one PUT while the object is warm, with a GET first after an
-// eviction.
+// Renews a Node's lease when a fresh report comes: with one PUT while the object is in memory, with a GET before it after
+// an eviction.
 import { type ApiError, type ApiResult, isConflict, isNotFound } from "../../shared/kubernetes/api-error.ts";
 import type { LeaseClient } from "../../shared/kubernetes/client.ts";
 import { parseMicroTime } from "../../shared/kubernetes/micro-time.ts";
-import type { Lease } from "../../shared/kubernetes/types.ts";
+import type { Lease, Node } from "../../shared/kubernetes/types.ts";
 import type { HeartbeatState } from "../../shared/node/heartbeat.ts";
-import { type LeaseSteps, nextRenewTime, NODE_LEASE_NAMESPACE, syncLease } from "../../shared/node/lease.ts";
+import { nextRenewTime, NODE_LEASE_NAMESPACE } from "../../shared/node/lease.ts";
 import { OWNER_ANNOTATION } from "../../shared/node/ownership.ts";
+import type { Facts } from "../../shared/protocol/facts.ts";
+import type { Report } from "../../shared/protocol/report.ts";
 import { reportIntervalMs } from "../../shared/protocol/settings.ts";
 import { success } from "../../shared/result.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
+import type { MachineLog } from "../log.ts";
+import type { NodeRecordStore } from "../storage/records.ts";
 import {
+  type BackOff,
   backOffAfter,
   budgetText,
   emptyBudget,
@@ -18,22 +23,51 @@ import {
   isFull,
   parseBudget,
   repeatedHeartbeatFailure,
+  type RequestBudget,
   type StatusBudget,
 } from "./budgets.ts";
-import type { TickContext, TickMemory } from "./context.ts";
-import { distrustKnownNode, noteLapse, readLease, readOwnNode, registeredUid } from "./own-node.ts";
+import type { TickMemory } from "./memory.ts";
+import { distrustKnownNode, type Loss, noteLapse, OwnReader, registeredUid } from "./own-node.ts";
 import { awaySinceMs } from "./phase.ts";
+import { type LeaseSteps, syncLease } from "./sync-lease.ts";
 
-export interface Renewal {
-  renewed: boolean;
-  /** The last failure on the way; overcome when `renewed`. */
-  error: ApiError | null;
+export interface RenewingMachine {
+  name: string;
+  deployment: string;
+  facts: Pick<Facts, "settings">;
+  report: Pick<Report, "noAnswerSeconds">;
+  records: NodeRecordStore;
+  requests: Pick<RequestBudget, "allows">;
+  client: (withinMs: number) => KubeClient;
+  log: MachineLog;
+  nowMs: () => number;
+  /** Math.random */
+  random: () => number;
+}
+
+type LeaseMemory = Pick<
+  TickMemory,
+  "lease" | "renewedAtMs" | "leaseBackOff" | "repeatedFailures" | "status" | "budget"
+>;
+
+/** How far the known Node can be relied on. */
+export interface LastContact {
   /**
-   * Was the renewal before this one within a lease duration? If not, the node controller may have set conditions since.
+   * The last renewal was within a lease duration. If not, the node controller may have set conditions since.
    */
   wasFresh: boolean;
-  /** When that renewal was, and so the report before this one; now, where it was not fresh. */
+  /** The time of that renewal, and so of the report before this one; now, if it was not fresh. */
   lastContactMs: number;
+}
+
+export interface Renewal extends LastContact {
+  renewed: boolean;
+  /** The last failure, also of a renewal that succeeded in the end. */
+  error: ApiError | null;
+  /** Present if the Node or the lease belongs to another writer. */
+  lost?: Loss;
+  /** What has changed of it. */
+  memory: LeaseMemory;
 }
 
 /** A PUT that conflicts is tried once more after a GET. */
@@ -42,113 +76,80 @@ const MAX_UPDATES = 2;
 const CLOCK_TOLERANCE_MS = 2000;
 
 /** Reads the last renewal, decides whether the known Node can still be relied on, and writes the next renewal. */
-export async function renewLease(context: TickContext, deadlineMs: number): Promise<Renewal> {
-  const { memory, facts, nowMs, records, requests, created } = context;
+export async function renewLease(
+  machine: RenewingMachine,
+  before: LeaseMemory,
+  deadlineMs: number,
+  created?: Node, // the Node that this tick has created
+): Promise<Renewal> {
+  const { facts, nowMs, records, requests } = machine;
   const uid = registeredUid(records);
-  const kube = context.client(deadlineMs);
-  const client = leaseClient(context, kube, uid);
-
-  const inMemory = memory.lease && isOwnedBy(memory.lease, uid) ? memory.lease : null;
+  const inMemory = before.lease && isOwnedBy(before.lease, uid) ? before.lease : null;
   const isKnown = inMemory !== null || created !== undefined;
-  const notNow = errorMeanwhile(memory.leaseBackOff, nowMs());
+  const notNow = errorMeanwhile(before.leaseBackOff, nowMs());
   if (notNow || !requests.allows("lease", isKnown ? 1 : 2))
-    return notRenewed(context, inMemory, notNow ?? null);
-  const found = isKnown ? null : await client.getLease(NODE_LEASE_NAMESPACE, context.name);
-  const last = lastRenewal(memory, inMemory ?? (found?.ok ? found.value : null));
+    return notRenewed(machine, before, inMemory, notNow ?? null);
+  const client = machine.client(deadlineMs);
+  const own = new OwnReader(machine, client);
+  const found = isKnown ? null : await readLease(own, uid);
 
+  const base = inMemory ?? (found?.ok ? found.value : null);
+  const renewedAtMs = before.renewedAtMs ?? renewedAtOf(base);
+  const status = before.status ?? statusReportOf(base);
+  const budget = before.budget ?? budgetOf(base, found, nowMs());
   const durationMs = facts.settings.nodeLeaseDurationSeconds * 1000;
-  // Nobody can have set conditions of a new Node.
-  const isFresh = () => created !== undefined || isWithin(last.renewedAtMs, durationMs, nowMs());
+  // No controller can have set conditions of a new Node.
+  const isFresh = () => created !== undefined || isWithin(renewedAtMs, durationMs, nowMs());
   const isRead = found === null || found.ok || isNotFound(found.error);
-  if (last.status) memory.status = last.status;
-  memory.budget ??= budgetOf(inMemory, found, nowMs());
-  if (isRead && !isFresh() && isStatusWritten(context)) {
-    if (hasLapsed(context, last.renewedAtMs, durationMs)) noteLapse(records);
+  // A Node whose status was never written is read anyway.
+  const isWritten = (status ?? records.get("node"))?.lastStatusReportTimeMs !== null;
+  if (isRead && !isFresh() && isWritten) {
+    if (hasLapsed(machine, renewedAtMs, durationMs)) noteLapse(records);
     else distrustKnownNode(records);
   }
 
-  const synced = await syncLease(leaseSteps(context, withFirstAnswer(client, found), kube), inMemory);
-  memory.lease = synced.latest;
-  if (synced.renewed) memory.renewedAtMs = nowMs();
-  memory.leaseBackOff = backOffAfter(
-    memory.leaseBackOff,
-    synced.renewed ? null : synced.error,
-    reportIntervalMs(facts.settings),
-    nowMs(),
-    context.random,
+  let { repeatedFailures } = before;
+  const { latest, renewed, error } = await syncLease(
+    {
+      ...leaseSteps(machine, created),
+      client: {
+        getLease: firstAnswer(found, () => readLease(own, uid)),
+        ...leaseWriter(client, (lease) => withCarried(lease, status, budget, nowMs())),
+      },
+      readOwner: async () => (created ? success(created) : own.readNode()),
+      maxUpdates: before.leaseBackOff ? 1 : MAX_UPDATES,
+      onRepeatedHeartbeatFailure: () => {
+        repeatedFailures = repeatedHeartbeatFailure(repeatedFailures, "lease", machine.log);
+      },
+    },
+    inMemory,
   );
-  if (synced.error && !synced.renewed) context.log("lease not renewed", synced.error);
-  const contact = contactBefore(last.renewedAtMs, isFresh(), nowMs());
-  return { renewed: synced.renewed, error: synced.error, ...contact };
+  const memory: LeaseMemory = {
+    lease: latest,
+    ...(renewed && { renewedAtMs: nowMs() }),
+    leaseBackOff: backOff(machine, before.leaseBackOff, renewed ? null : error),
+    repeatedFailures,
+    status,
+    budget,
+  };
+  if (error && !renewed) machine.log("lease not renewed", error);
+  const contact = contactOf(renewedAtMs, isFresh(), nowMs());
+  return { renewed, error, ...contact, ...(own.lost && { lost: own.lost }), memory };
 }
 
-/**
- * Is it known that there was no renewal for the lease's duration? Where the lease is gone, an object that was evicted knows
- * it by the apiserver that was away, or from the machine: a shim that restarts has its Node registered as well.
- */
-function hasLapsed(
-  { records, report, nowMs }: TickContext,
-  renewedAtMs: number | undefined,
-  durationMs: number,
-): boolean {
-  const awayMs = nowMs() - (awaySinceMs(records) ?? nowMs());
-  return renewedAtMs !== undefined || Math.max(awayMs, 1000 * (report.noAnswerSeconds ?? 0)) > durationMs;
+function leaseWriter(client: KubeClient, carried: (lease: Lease) => Lease): Omit<LeaseClient, "getLease"> {
+  const createLease = (lease: Lease) => client.createLease(carried(lease));
+  // A PUT without a resourceVersion would overwrite any lease.
+  const updateLease = (lease: Lease) =>
+    lease.metadata?.resourceVersion ? client.updateLease(carried(lease)) : createLease(lease);
+  return { createLease, updateLease };
 }
 
-function contactBefore(
-  renewedAtMs: number | undefined,
-  wasFresh: boolean,
-  nowMs: number,
-): Pick<Renewal, "wasFresh" | "lastContactMs"> {
-  return { wasFresh, lastContactMs: wasFresh && renewedAtMs !== undefined ? renewedAtMs : nowMs };
-}
-
-/** Between reports: how far the known Node can be relied on by the last renewal, as far as it is in memory. */
-export function lastRenewalStanding({
-  memory,
-  facts,
-  nowMs,
-}: TickContext): Pick<Renewal, "wasFresh" | "lastContactMs"> {
-  const durationMs = facts.settings.nodeLeaseDurationSeconds * 1000;
-  return contactBefore(memory.renewedAtMs, isWithin(memory.renewedAtMs, durationMs, nowMs()), nowMs());
-}
-
-/** The apiserver is not asked: it failed just now, or the machine reports more often than a lease has to be renewed. */
-function notRenewed(
-  { memory, facts, nowMs }: TickContext,
-  inMemory: Lease | null,
-  error: ApiError | null,
-): Renewal {
-  // An evicted object does not know what the machine may still have written.
-  if (inMemory === null) memory.budget ??= emptyBudget(nowMs());
-  const { renewedAtMs } = lastRenewal(memory, inMemory);
-  const wasFresh = isWithin(renewedAtMs, facts.settings.nodeLeaseDurationSeconds * 1000, nowMs());
-  return { renewed: false, error, ...contactBefore(renewedAtMs, wasFresh, nowMs()) };
-}
-
-/** From memory or, after an eviction, from the lease. */
-function lastRenewal(
-  { renewedAtMs, status }: TickMemory,
-  base: Lease | null,
-): { renewedAtMs: number | undefined; status: HeartbeatState | undefined } {
-  return { renewedAtMs: renewedAtMs ?? renewedAtOf(base), status: status ?? statusReportOf(base) };
-}
-
-function isWithin(renewedAtMs: number | undefined, durationMs: number, nowMs: number): boolean {
-  if (renewedAtMs === undefined) return false;
-  const elapsedMs = nowMs - renewedAtMs;
-  return elapsedMs <= durationMs && elapsedMs >= -CLOCK_TOLERANCE_MS;
-}
-
-/** A Node whose status was never written is read anyway. */
-function isStatusWritten({ memory, records }: TickContext): boolean {
-  return (memory.status ?? records.get("node"))?.lastStatusReportTimeMs !== null;
-}
-
-function leaseSteps(context: TickContext, client: LeaseClient, kube: KubeClient): LeaseSteps {
-  const { name, deployment, facts, created, nowMs } = context;
+function leaseSteps(
+  { name, deployment, facts, nowMs }: RenewingMachine,
+  created: Node | undefined,
+): Pick<LeaseSteps, "options" | "renewTime" | "isNew" | "backOff"> {
   return {
-    client,
     options: {
       leaseName: name,
       leaseNamespace: NODE_LEASE_NAMESPACE,
@@ -157,77 +158,122 @@ function leaseSteps(context: TickContext, client: LeaseClient, kube: KubeClient)
       leaseDurationSeconds: facts.settings.nodeLeaseDurationSeconds,
     },
     renewTime: (base) => nextRenewTime(nowMs() * 1000, base),
-    readOwner: async () => (created ? success(created) : readOwnNode(context, kube)),
     isNew: created !== undefined,
-    maxUpdates: context.memory.leaseBackOff ? 1 : MAX_UPDATES,
-    // The next report tries again; nothing waits here.
+    // The next report tries again.
     backOff: () => Promise.resolve(false),
-    onRepeatedHeartbeatFailure: () => repeatedHeartbeatFailure(context, "lease"),
   };
-}
-
-/** A client whose first GET returns `first`, the answer to a GET that was made already. */
-function withFirstAnswer(client: LeaseClient, first: ApiResult<Lease> | null): LeaseClient {
-  let answer = first;
-  return {
-    ...client,
-    getLease: (namespace, name) => {
-      const found = answer;
-      answer = null;
-      return found ? Promise.resolve(found) : client.getLease(namespace, name);
-    },
-  };
-}
-
-/** When it was renewed, as it says, in milliseconds since 1970; undefined: it does not. */
-export function renewedAtOf(base: Lease | null): number | undefined {
-  const time = base?.spec?.renewTime;
-  return time === undefined ? undefined : parseMicroTime(time) / 1000;
 }
 
 /**
- * A lease belongs to the Node that was registered. One that belongs to another Node of this name counts as without an
- * owner: syncLease then reads the Node first, and writes the lease only where that is ours.
+ * Returns a lease of another Node without its owner. syncLease then reads the Node first, and writes the lease only if
+ * the Node is this machine's.
  */
-function leaseClient(context: TickContext, client: KubeClient, uid: string | undefined): LeaseClient {
-  return {
-    ...client,
-    createLease: (lease) => client.createLease(withWhatRides(lease, context)),
-    getLease: async () => {
-      const found = await readLease(context, client);
-      if (!found.ok || isOwnedBy(found.value, uid)) return found;
-      const { ownerReferences: _, ...metadata } = found.value.metadata ?? {};
-      return success({ ...found.value, metadata });
-    },
-    // A PUT without a resourceVersion would write over whatever is there.
-    updateLease: (lease) => {
-      const written = withWhatRides(lease, context);
-      return lease.metadata?.resourceVersion ? client.updateLease(written) : client.createLease(written);
-    },
+async function readLease(own: OwnReader, uid: string | undefined): Promise<ApiResult<Lease>> {
+  const found = await own.readLease();
+  if (!found.ok || isOwnedBy(found.value, uid)) return found;
+  const { ownerReferences: _, ...metadata } = found.value.metadata ?? {};
+  return success({ ...found.value, metadata });
+}
+
+/** Returns the answer to a GET that was already made, then reads. */
+function firstAnswer(first: ApiResult<Lease> | null, read: () => Promise<ApiResult<Lease>>) {
+  let answer = first;
+  return () => {
+    const found = answer;
+    answer = null;
+    return found ? Promise.resolve(found) : read();
   };
 }
 
-/** The lease of this Node as somebody else may write it next, but for its renewTime; null: it would have to be read first. */
-export function lentLease(
-  context: Pick<TickContext, "memory" | "nowMs" | "records" | "facts">,
-): Lease | null {
-  const { memory, facts, records } = context;
-  const { lease } = memory;
-  if (!lease?.metadata?.resourceVersion || !isOwnedBy(lease, registeredUid(records))) return null;
-  const { nodeLeaseDurationSeconds: leaseDurationSeconds } = facts.settings;
-  return withWhatRides({ ...lease, spec: { ...lease.spec, leaseDurationSeconds } }, context);
+function backOff(
+  { facts, nowMs, random }: RenewingMachine,
+  before: BackOff | undefined,
+  error: ApiError | null,
+) {
+  return backOffAfter(before, error, reportIntervalMs(facts.settings), nowMs(), random);
 }
 
-/** `milliseconds since 1970 + shift`: when the Node's status was written last. A renewal stores it at no extra cost. */
-const STATUS_REPORT_ANNOTATION = "rollcall.dev/status-report";
+/**
+ * Returns true if it is known that there was no renewal for the lease's duration. An evicted object whose lease is gone
+ * knows it from the time that the apiserver failed, or from the machine: a restarted shim has its Node registered too.
+ */
+function hasLapsed(
+  { records, report, nowMs }: RenewingMachine,
+  renewedAtMs: number | undefined,
+  durationMs: number,
+): boolean {
+  const awayMs = nowMs() - (awaySinceMs(records) ?? nowMs());
+  return renewedAtMs !== undefined || Math.max(awayMs, 1000 * (report.noAnswerSeconds ?? 0)) > durationMs;
+}
 
-/** What the machine may still have written, see status-budget.ts. */
+function contactOf(renewedAtMs: number | undefined, wasFresh: boolean, nowMs: number): LastContact {
+  return { wasFresh, lastContactMs: wasFresh && renewedAtMs !== undefined ? renewedAtMs : nowMs };
+}
+
+/** Between reports: what the last renewal in memory proves about the known Node. */
+export function lastContact(
+  renewedAtMs: number | undefined,
+  leaseSeconds: number,
+  nowMs: number,
+): LastContact {
+  return contactOf(renewedAtMs, isWithin(renewedAtMs, leaseSeconds * 1000, nowMs), nowMs);
+}
+
+/** The apiserver fails, or the machine reports more often than a lease has to be renewed. */
+function notRenewed(
+  { facts, nowMs }: RenewingMachine,
+  before: LeaseMemory,
+  inMemory: Lease | null,
+  error: ApiError | null,
+): Renewal {
+  const renewedAtMs = before.renewedAtMs ?? renewedAtOf(inMemory);
+  const contact = lastContact(renewedAtMs, facts.settings.nodeLeaseDurationSeconds, nowMs());
+  // An evicted object does not know how much the machine may still have written.
+  const budget = before.budget ?? (inMemory === null ? emptyBudget(nowMs()) : undefined);
+  return { renewed: false, error, ...contact, memory: { budget } };
+}
+
+function isWithin(renewedAtMs: number | undefined, durationMs: number, nowMs: number): boolean {
+  if (renewedAtMs === undefined) return false;
+  const elapsedMs = nowMs - renewedAtMs;
+  return elapsedMs <= durationMs && elapsedMs >= -CLOCK_TOLERANCE_MS;
+}
+
+/** Returns the renewTime in milliseconds since 1970; undefined if the lease has none. */
+export function renewedAtOf(lease: Lease | null): number | undefined {
+  const time = lease?.spec?.renewTime;
+  return time === undefined ? undefined : parseMicroTime(time) / 1000;
+}
+
+/** Returns the lease as a gateway may write it next, but for its renewTime; null if it would have to be read first. */
+export function lentLease({
+  memory: { lease, status, budget },
+  facts,
+  records,
+  nowMs,
+}: {
+  memory: Pick<TickMemory, "lease" | "status" | "budget">;
+  facts: Pick<Facts, "settings">;
+  records: NodeRecordStore;
+  nowMs: () => number;
+}): Lease | null {
+  if (!lease?.metadata?.resourceVersion || !isOwnedBy(lease, registeredUid(records))) return null;
+  const { nodeLeaseDurationSeconds: leaseDurationSeconds } = facts.settings;
+  const next = { ...lease, spec: { ...lease.spec, leaseDurationSeconds } };
+  return withCarried(next, status, budget, nowMs());
+}
+
+/** `milliseconds since 1970 + shift`: when the Node's status was last written. A renewal stores it at no extra cost. */
+const STATUS_REPORT_ANNOTATION = "rollcall.dev/status-report";
+/** The text of the status budget. */
 const BUDGET_ANNOTATION = "rollcall.dev/status-budget";
 
-/** With what an eviction would lose. A budget that is full again need not be there. */
-function withWhatRides(
+/** Adds what an eviction would lose. A full budget is left out. */
+function withCarried(
   lease: Lease,
-  { memory: { status, budget }, nowMs }: Pick<TickContext, "memory" | "nowMs">,
+  status: HeartbeatState | undefined,
+  budget: StatusBudget | undefined,
+  nowMs: number,
 ): Lease {
   const at = status?.lastStatusReportTimeMs ?? null;
   const {
@@ -240,27 +286,27 @@ function withWhatRides(
   const annotations = {
     ...others,
     ...(report !== undefined && { [STATUS_REPORT_ANNOTATION]: report }),
-    ...(budget && !isFull(budget, nowMs()) && { [BUDGET_ANNOTATION]: budgetText(budget) }),
+    ...(budget && !isFull(budget, nowMs) && { [BUDGET_ANNOTATION]: budgetText(budget) }),
   };
   return { ...lease, metadata: { ...lease.metadata, annotations } };
 }
 
-/** After an eviction: one that is not there says nothing, one that cannot be read counts as one with nothing left. */
+/** After an eviction: a missing lease means a full budget, a lease that cannot be read an empty one. */
 function budgetOf(
-  inMemory: Lease | null,
+  base: Lease | null,
   found: ApiResult<Lease> | null,
   nowMs: number,
 ): StatusBudget | undefined {
   if (found && !found.ok) return isNotFound(found.error) ? undefined : emptyBudget(nowMs);
-  return budgetInLease(inMemory ?? found?.value, nowMs);
+  return budgetInLease(base, nowMs);
 }
 
-/** What the machine could still have written when the lease was; undefined: full. */
+/** Returns the budget as of the lease's last renewal; undefined: full. */
 export function budgetInLease(lease: Lease | null | undefined, nowMs: number): StatusBudget | undefined {
   return parseBudget(lease?.metadata?.annotations?.[BUDGET_ANNOTATION], nowMs);
 }
 
-/** undefined where the annotation is absent or invalid. */
+/** Returns undefined if the annotation is absent or invalid. */
 function statusReportOf(lease: Lease | null): HeartbeatState | undefined {
   const [at, shift, ...rest] = (lease?.metadata?.annotations?.[STATUS_REPORT_ANNOTATION] ?? "")
     .split(" ")
@@ -273,18 +319,19 @@ function isOwnedBy({ metadata }: Lease, uid: string | undefined): boolean {
   return uid !== undefined && (metadata?.ownerReferences ?? []).some((owner) => owner.uid === uid);
 }
 
-// Writes a Node's lease without renewing it, so that whoever has its last version cannot write it any more.
-
-/** A PUT that changes nothing leaves the version as it is. */
+/** A PUT that changes nothing would keep the version. */
 const TOUCHED_ANNOTATION = "rollcall.dev/recalled";
-/** Who is to be kept from it may write it between our GET and our PUT, and not more often than every few seconds. */
+/** The gateway may write the lease between this GET and this PUT, but not more often than every few seconds. */
 const TRIES = 4;
 
-/** `uid`: of the Node; the lease of another one is left alone. False: somebody may still be able to write it. */
+/**
+ * Writes a lease without renewing it, so that a gateway that has its last version cannot write it any more. Leaves the
+ * lease of another Node alone. Returns false if a gateway may still be able to write the lease.
+ */
 export async function touchLease(
   client: Pick<KubeClient, "getLease" | "updateLease">,
   name: string,
-  uid: string | undefined,
+  uid: string | undefined, // of the machine's Node
   nowMs: number,
 ): Promise<boolean> {
   for (let tries = 0; tries < TRIES; tries++) {
@@ -301,11 +348,10 @@ async function touchOnce(
   nowMs: number,
 ): Promise<"touched" | "conflict" | "failed"> {
   const found = await client.getLease(NODE_LEASE_NAMESPACE, name);
-  // Nobody creates one under an order.
+  // A gateway creates no lease.
   if (!found.ok) return isNotFound(found.error) ? "touched" : "failed";
   const { metadata } = found.value;
-  const isOurs = (metadata?.ownerReferences ?? []).some((owner) => owner.uid === uid);
-  if (!isOurs || !metadata?.resourceVersion) return "touched";
+  if (!isOwnedBy(found.value, uid) || !metadata?.resourceVersion) return "touched";
   const annotations = { ...metadata.annotations, [TOUCHED_ANNOTATION]: new Date(nowMs).toISOString() };
   const written = await client.updateLease({ ...found.value, metadata: { ...metadata, annotations } });
   if (written.ok) return "touched";

@@ -1,55 +1,106 @@
-// Reads this machine's Node, and detects that it is no longer the one that was registered, or no longer ours. Writes
-// nothing to the apiserver: it is not for this machine to decide about such a Node.
+// Reads this machine's Node and its lease, and detects that they belong to another writer now. A Node that is lost is
+// recorded, and no longer written.
 import { byOthers, transitions } from "../../shared/fleet/condition-lines.ts";
 import { type ApiError, type ApiResult, isNotFound } from "../../shared/kubernetes/api-error.ts";
+import type { NodeClient } from "../../shared/kubernetes/client.ts";
 import { fieldOwners } from "../../shared/kubernetes/managed-fields.ts";
 import { parseMicroTime } from "../../shared/kubernetes/micro-time.ts";
 import type { Lease, Node, NodeCondition, ObjectMeta } from "../../shared/kubernetes/types.ts";
 import { readyConditionOf } from "../../shared/node/heartbeat.ts";
 import { NODE_LEASE_NAMESPACE } from "../../shared/node/lease.ts";
 import { adoptionPatch, isOfferedTo, ownershipFault } from "../../shared/node/ownership.ts";
-import { failure, type Failure } from "../../shared/result.ts";
+import type { RegistrationFailure } from "../../shared/node/registration.ts";
+import { failure, type Failure, type Result, success } from "../../shared/result.ts";
 import { fieldManagerOf } from "../kube/connect.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
-import type { LostPhase, NodeRecords, NodeRecordStore } from "../storage/records.ts";
-import type { Loss, TickContext } from "./context.ts";
+import type { MachineLog } from "../log.ts";
+import type { Stored } from "../storage/journal.ts";
+import type { Enrolment, LostPhase, NodeRecords, NodeRecordStore } from "../storage/records.ts";
 import { deletionAfter, wasReady } from "./register-again.ts";
 
-type OwnNodeContext = Pick<TickContext, "name" | "records" | "deployment" | "lost">;
-
-/** `report`: the process of the shim for which the loss counts. */
-type LossContext = Pick<TickContext, "records" | "journal" | "memory" | "log" | "facts" | "nowMs"> & {
-  report: Pick<TickContext["report"], "startId">;
-};
-
-/**
- * The Node as the apiserver has it, where it is the one that was registered and still ours. Else it fails and sets
- * `context.lost`; once that is set, it fails without a request.
- */
-export async function readOwnNode(
-  context: OwnNodeContext,
-  client: KubeClient,
-  fromCache = false,
-): Promise<ApiResult<Node>> {
-  if (context.lost) return loss(context, context.lost);
-  const found = await client.getNode(context.name, fromCache);
-  if (!found.ok) {
-    const isGone = isNodeMissing(found.error, context.name);
-    return isGone ? loss(context, { phase: "node deleted", reason: "the Node is gone" }) : found;
-  }
-  const lost = lossOf(found.value, context);
-  return lost === null ? found : loss(context, lost);
+/** Why a Node is no longer written. */
+export interface Loss {
+  phase: LostPhase;
+  /** For the log, history and an event. */
+  reason: string;
 }
 
-/** Why a Node is not this machine's, or not any more. One with another uid is another Node, even if this deployment created it. */
-function lossOf(
-  found: Node,
-  { records, deployment }: Pick<TickContext, "records" | "deployment">,
-): Loss | null {
-  const known = records.get("node")?.node;
-  if (found.metadata?.uid !== known?.metadata?.uid) {
-    return { phase: "node deleted", reason: "a Node of another uid has the name" };
+type ReadFailure = { reason: "lost"; lost: Loss } | { reason: "request failed"; error: ApiError };
+
+/** The machine whose Node is read. */
+interface NodeOwner {
+  name: string;
+  deployment: string;
+  records: NodeRecordStore;
+}
+
+/** Returns the Node if it is the registered one and still belongs to this deployment. */
+async function readOwnNode(
+  owner: NodeOwner,
+  client: Pick<NodeClient, "getNode">,
+  fromCache = false,
+): Promise<Result<Node, ReadFailure>> {
+  const found = await client.getNode(owner.name, fromCache);
+  if (!found.ok) {
+    const isGone = isNodeMissing(found.error, owner.name);
+    return isGone
+      ? failure({ reason: "lost", lost: { phase: "node deleted", reason: "the Node is gone" } })
+      : failure({ reason: "request failed", error: found.error });
   }
+  const lost = lossOf(found.value, owner);
+  return lost === null ? found : failure({ reason: "lost", lost });
+}
+
+/** Returns the lease. Fails with a loss if another writer renews it. */
+async function readOwnLease(
+  { name, deployment, nowMs }: Pick<NodeOwner, "name" | "deployment"> & { nowMs: () => number },
+  client: Pick<KubeClient, "getLease">,
+): Promise<Result<Lease, ReadFailure>> {
+  const found = await client.getLease(NODE_LEASE_NAMESPACE, name);
+  if (!found.ok) return failure({ reason: "request failed", error: found.error });
+  const other = foreignRenewer(found.value, deployment, nowMs());
+  if (other === null) return found;
+  return failure({ reason: "lost", lost: { phase: "name taken", reason: `${other} renews the lease` } });
+}
+
+/** Reads Node and lease for functions of shared/, which know errors of the apiserver alone. Keeps the loss aside. */
+export class OwnReader {
+  readonly #owner: NodeOwner & { nowMs: () => number };
+  readonly #client: KubeClient;
+  /** Once it is set, the Node is read no more. */
+  lost: Loss | undefined;
+
+  constructor(owner: NodeOwner & { nowMs: () => number }, client: KubeClient) {
+    this.#owner = owner;
+    this.#client = client;
+  }
+
+  async readNode(fromCache = false): Promise<ApiResult<Node>> {
+    if (this.lost) return lostError(this.lost);
+    return this.#noted(await readOwnNode(this.#owner, this.#client, fromCache));
+  }
+
+  async readLease(): Promise<ApiResult<Lease>> {
+    return this.#noted(await readOwnLease(this.#owner, this.#client));
+  }
+
+  #noted<T>(read: Result<T, ReadFailure>): ApiResult<T> {
+    if (read.ok) return read;
+    if (read.error.reason === "request failed") return failure(read.error.error);
+    this.lost = read.error.lost;
+    return lostError(this.lost);
+  }
+}
+
+function lostError({ phase, reason }: Loss): Failure<ApiError> {
+  return failure({ kind: "unanswered", message: `${phase}: ${reason}` });
+}
+
+/** Why a Node is not this machine's any more. A Node with another uid is another one, also if this deployment created it. */
+function lossOf(found: Node, { records, deployment }: Omit<NodeOwner, "name">): Loss | null {
+  const known = records.get("node")?.node;
+  if (found.metadata?.uid !== known?.metadata?.uid)
+    return { phase: "node deleted", reason: "a Node of another uid has the name" };
   const refusal = ownershipFault(found, deployment);
   if (refusal !== null) return { phase: "name taken", reason: refusal };
   const other = known ? foreignHeartbeat(found, known, deployment) : null;
@@ -67,23 +118,24 @@ export function isNodeMissing(error: ApiError, name: string): boolean {
   return details?.kind === "nodes" && details.name === name;
 }
 
-/** The failure of every step once the Node is lost. */
-function loss(context: Pick<TickContext, "lost">, lost: Loss): Failure<ApiError> {
-  context.lost = lost;
-  return failure({ kind: "unanswered", message: `${lost.phase}: ${lost.reason}` });
+interface LosingMachine extends Stored {
+  /** The process of the shim that the loss is recorded for. */
+  report: { startId: string };
+  facts: { settings: { registerNode?: boolean | undefined } };
+  log: MachineLog;
+  nowMs: () => number;
 }
 
 /**
- * Whether a deleted Node comes back, register-again.ts decides. Where the Node is never created here, the machine waits
- * for it; a taken one is checked from time to time.
+ * Stores the loss and returns the phase that follows from it. register-again.ts decides whether a deleted Node is
+ * registered again. A machine that may not create its Node waits for one.
  */
 export function recordLoss(
-  context: LossContext,
+  { records, report, journal, log, facts, ...machine }: LosingMachine,
   { phase: lost, reason }: Loss,
 ): LostPhase | "waiting for Node" {
-  const { records, report, journal, memory, log, facts } = context;
   const phase = lost === "node deleted" && facts.settings.registerNode === false ? "waiting for Node" : lost;
-  const nowMs = context.nowMs();
+  const nowMs = machine.nowMs();
   const known = records.get("registration");
   if (known?.phase !== phase || known.startId !== report.startId) {
     log(`the Node is lost: ${phase}: ${reason}`);
@@ -103,13 +155,12 @@ export function recordLoss(
     ...(taints && { taints }),
     ...(formerTaints && { formerTaints }),
   });
-  memory.lookedAtMs = nowMs;
   return phase;
 }
 
 /**
- * From here on the Node is read before it is relied on: a write had an unknown outcome, or the node controller may have
- * set conditions. This is in SQLite, since a later renewal of the lease would hide it from an object that was evicted.
+ * The Node is read before the next decision: a write had an unknown outcome, or the node controller may have set
+ * conditions. SQLite keeps this, since a later renewal of the lease would hide it from an evicted object.
  */
 export function distrustKnownNode(records: NodeRecordStore): void {
   const known = records.get("node");
@@ -117,20 +168,18 @@ export function distrustKnownNode(records: NodeRecordStore): void {
   records.put("node", { ...known, readAgain: true });
 }
 
-/** The same where it is known that its lease had run out, or that its machine was silent. */
+/** The same, and its lease is known to have expired or its machine to have been silent. */
 export function noteLapse(records: NodeRecordStore): void {
   const known = records.get("node");
   if (!known || (known.readAgain && known.hasLapsed)) return;
   records.put("node", { ...known, readAgain: true, hasLapsed: true });
 }
 
-// Finds who else writes this machine's lease and Node, by their managedFields. Where an apiserver does not record who
-// owns a field, it counts as written by nobody else.
-
+// An apiserver that does not record field managers shows no other writer.
 const RENEW_TIME = ["f:spec", "f:renewTime"];
 const READY_HEARTBEAT = ["f:status", "f:conditions", 'k:{"type":"Ready"}', "f:lastHeartbeatTime"];
 
-/** Who renews the lease in our place; null where nobody does, or no more: its duration has passed. */
+/** Returns the other writer that renews the lease; null if there is none, or if its last renewal has expired. */
 export function foreignRenewer(lease: Lease, deployment: string, nowMs: number): string | null {
   const other = otherOwner(lease.metadata, RENEW_TIME, deployment);
   const { renewTime, leaseDurationSeconds = 0 } = lease.spec ?? {};
@@ -139,12 +188,7 @@ export function foreignRenewer(lease: Lease, deployment: string, nowMs: number):
   return nowMs - parseMicroTime(renewTime) / 1000 < leaseDurationSeconds * 1000 ? other : null;
 }
 
-/** Did this deployment renew it last? */
-function isRenewedBy(lease: Lease, deployment: string): boolean {
-  return fieldOwners(lease.metadata, RENEW_TIME).includes(fieldManagerOf(deployment));
-}
-
-/** Who has written a heartbeat since `known` was read; null where nobody else has. */
+/** Returns the other writer that has written a heartbeat since `known` was read; null if there is none. */
 function foreignHeartbeat(found: Node, known: Node, deployment: string): string | null {
   if (heartbeatMs(found) <= heartbeatMs(known)) return null;
   return otherOwner(found.metadata, READY_HEARTBEAT, deployment);
@@ -163,128 +207,103 @@ function otherOwner(
   return owners.includes(fieldManagerOf(deployment)) ? null : (owners[0] ?? null);
 }
 
-// Checks an existing Node before it is registered: is it ours, offered to us, or kept alive by someone else? Adopts an
-// offered one; writes nothing else.
+interface ClaimingMachine extends Pick<NodeOwner, "name" | "deployment">, Pick<Stored, "journal"> {
+  enrolment: Pick<Enrolment, "withoutFactsOnlyTaint">;
+  client: (withinMs: number) => KubeClient;
+  nowMs: () => number;
+}
 
 /** A lease that cannot be read must not keep an owned Node from being registered. */
-const LEASE_LOOK_MS = 1000;
+const LEASE_READ_MS = 1000;
 
-/** A client whose getNode adopts an offered Node, and fails with `context.lost` for one that others write. */
-export function claimingClient(context: TickContext, client: KubeClient): KubeClient {
-  return {
-    ...client,
-    async getNode(name) {
-      const found = await client.getNode(name);
-      if (!found.ok) return found;
-      const isOurs = ownershipFault(found.value, context.deployment) === null;
-      const isOffered = isOfferedTo(found.value, context.deployment);
-      if (!isOurs && !isOffered) return found;
-      const lease = await readLease(context, context.client(LEASE_LOOK_MS));
-      if (context.lost) return loss(context, context.lost);
-      if (!isOurs) return adopt(context, client, found.value, lease);
-      // Saves the renewal that follows its GET.
-      if (lease.ok) context.memory.lease = lease.value;
-      return found;
-    },
-  };
+/** Checks that an existing Node may be registered, and adopts it if an operator has offered it to this deployment. */
+export async function claimNode(
+  machine: ClaimingMachine,
+  client: Pick<KubeClient, "patchNode">,
+  existing: Node,
+): Promise<Result<{ node: Node; lease?: Lease }, RegistrationFailure>> {
+  const { deployment } = machine;
+  const fault = ownershipFault(existing, deployment);
+  if (fault !== null && !isOfferedTo(existing, deployment))
+    return failure({ reason: "not ours", message: fault });
+  const lease = await readOwnLease(machine, machine.client(LEASE_READ_MS));
+  const failed = lease.ok ? null : lease.error;
+  if (failed?.reason === "lost") return failure({ reason: "not ours", message: failed.lost.reason });
+  if (fault === null) return success({ node: existing, ...(lease.ok && { lease: lease.value }) });
+  if (failed && !isNotFound(failed.error)) return failure({ ...failed, step: "get" });
+  // An operator who offers a Node deletes its lease. A lease that is there again shows that another writer renews it.
+  if (lease.ok && !fieldOwners(lease.value.metadata, RENEW_TIME).includes(fieldManagerOf(deployment)))
+    return failure({ reason: "not ours", message: "the Node is offered, but its lease is still there" });
+  return adopt(machine, client, existing);
 }
 
-/** The lease as the apiserver has it. Fails with `context.lost` where someone else renews it. */
-export async function readLease(context: TickContext, client: KubeClient): Promise<ApiResult<Lease>> {
-  const found = await client.getLease(NODE_LEASE_NAMESPACE, context.name);
-  if (!found.ok) return found;
-  const other = foreignRenewer(found.value, context.deployment, context.nowMs());
-  if (other === null) return found;
-  return loss(context, { phase: "name taken", reason: `${other} renews the lease` });
-}
-
-/** An operator who offers a Node deletes its lease. A lease that is there again shows that someone still renews it. */
 async function adopt(
-  context: TickContext,
-  client: KubeClient,
-  node: Node,
-  lease: ApiResult<Lease>,
-): Promise<ApiResult<Node>> {
-  const { deployment, enrolment } = context;
-  if (!lease.ok && !isNotFound(lease.error)) return lease;
-  if (lease.ok && !isRenewedBy(lease.value, deployment)) {
-    return loss(context, {
-      phase: "name taken",
-      reason: "the Node is offered, but its lease is still there",
-    });
-  }
-  const adopted = await client.patchNode(
-    node,
-    adoptionPatch(node, deployment, enrolment.withoutFactsOnlyTaint),
-  );
-  if (adopted.ok) context.journal.note("registration", "Node adopted", context.nowMs());
-  return adopted;
+  { deployment, enrolment, journal, nowMs }: ClaimingMachine,
+  client: Pick<KubeClient, "patchNode">,
+  offered: Node,
+): Promise<Result<{ node: Node }, RegistrationFailure>> {
+  const patch = adoptionPatch(offered, deployment, enrolment.withoutFactsOnlyTaint);
+  const adopted = await client.patchNode(offered, patch);
+  if (!adopted.ok) return failure({ reason: "request failed", step: "get", error: adopted.error });
+  journal.note("registration", "Node adopted", nowMs());
+  const fault = ownershipFault(adopted.value, deployment);
+  return fault === null ? success({ node: adopted.value }) : failure({ reason: "not ours", message: fault });
 }
-
-// Takes a Node as somebody else has changed it, when the cluster's object has noticed that: between reports, and without
-// a request where the Node came with the notice. Writes nothing to the apiserver.
-
-export type NoticeContext = OwnNodeContext & LossContext;
 
 export type Noticed =
-  /** It is what was known, or not this machine's to know. */
+  /** The Node is as it is known, or it is not this machine's. */
   | { kind: "passed over" }
-  /** The apiserver could not be asked: the next report reads the Node. */
+  /** The apiserver did not return the Node: the next report reads it. */
   | { kind: "unread" }
-  | { kind: "taken"; isGivenUp: boolean }
-  | { kind: "lost"; phase: LostPhase | "waiting for Node" };
+  | { kind: "taken"; isGivenUp: boolean; nodeVersion: string | undefined }
+  | { kind: "lost"; lost: Loss };
 
-/** `seen`: as the watch has it; null: gone from the list, or to be read in any case. */
-export async function takeNotice(
-  context: NoticeContext,
-  client: () => KubeClient,
-  seen: Node | null,
-): Promise<Noticed> {
-  const { records, memory } = context;
-  const registered = records.get("registration")?.phase;
-  // A taken name may have become free: the next report looks.
-  if (registered === "name taken") delete memory.lookedAtMs;
-  const known = records.get("node");
-  if (registered !== "registered" || !known) return { kind: "passed over" };
-  const version = memory.nodeVersion ?? known.node.metadata?.resourceVersion;
-  if (seen !== null && seen.metadata?.resourceVersion === version) return { kind: "passed over" };
-  let found = seen;
-  if (found !== null && isNewer(found, version)) {
-    const lost = lossOf(found, context);
-    if (lost) context.lost = lost;
-  } else {
-    const read = await readOwnNode(context, client());
-    if (!read.ok && !context.lost) {
-      distrustKnownNode(records);
-      return { kind: "unread" };
-    }
-    found = read.ok ? read.value : null;
-  }
-  if (context.lost) return { kind: "lost", phase: recordLoss(context, context.lost) };
-  return found === null ? { kind: "unread" } : take(context, known, found);
+export interface NoticingMachine extends NodeOwner, Stored {
+  nowMs: () => number;
 }
 
-function take(
-  { records, journal, memory, nowMs }: NoticeContext,
-  known: NodeRecords["node"],
-  node: Node,
-): Noticed {
-  // What was sent may have been taken without an answer: history has that already, as decided here.
+/**
+ * Stores a Node that another writer has changed, between two reports. It costs a request only if the notice came without
+ * the Node.
+ */
+export async function takeNotice(
+  machine: NoticingMachine,
+  client: () => Pick<NodeClient, "getNode">,
+  seen: Node | null, // as the watch has it; null: no longer in the list, or to be read in any case
+  knownVersion: string | undefined, // of the Node that was last read or written; undefined: as stored
+): Promise<Noticed> {
+  const { records } = machine;
+  const known = records.get("node");
+  if (records.get("registration")?.phase !== "registered" || !known) return { kind: "passed over" };
+  const version = knownVersion ?? known.node.metadata?.resourceVersion;
+  if (seen !== null && seen.metadata?.resourceVersion === version) return { kind: "passed over" };
+  if (seen !== null && isNewer(seen, version)) {
+    const lost = lossOf(seen, machine);
+    return lost === null ? take(machine, known, seen) : { kind: "lost", lost };
+  }
+  const read = await readOwnNode(machine, client());
+  if (read.ok) return take(machine, known, read.value);
+  if (read.error.reason === "lost") return { kind: "lost", lost: read.error.lost };
+  distrustKnownNode(records);
+  return { kind: "unread" };
+}
+
+function take({ records, journal, nowMs }: NoticingMachine, known: NodeRecords["node"], node: Node): Noticed {
+  // A patch without an answer may have been applied. History has its conditions already, as they were decided.
   const isOurs = ({ type, status }: NodeCondition) =>
     known.sent?.some((each) => each.type === type && each.status === status) ?? false;
   const others = conditionsOf(node).filter((condition) => !isOurs(condition));
   const changed = transitions(conditionsOf(known.node), others);
   for (const text of changed) journal.note("condition", byOthers(text), nowMs());
-  // While it was read, a report may have noted that its lease had run out.
+  // A report may have recorded an expired lease while the Node was read.
   records.put("node", { ...(records.get("node") ?? known), node });
-  memory.nodeVersion = node.metadata?.resourceVersion;
   const isGivenUp = readyConditionOf(node)?.status === "Unknown";
-  // The node controller has: the lease had run out.
+  // The node controller sets Unknown when the lease has expired.
   if (isGivenUp) noteLapse(records);
-  return { kind: "taken", isGivenUp };
+  return { kind: "taken", isGivenUp, nodeVersion: node.metadata?.resourceVersion };
 }
 
-/** Versions of one kind of object grow. Where that cannot be seen, or the cluster was restored, the Node is read. */
+/** Versions of one kind of object grow. If they are no numbers, or the cluster was restored, the Node is read. */
 function isNewer({ metadata }: Node, known: string | undefined): boolean {
   return Number(metadata?.resourceVersion) > Number(known);
 }

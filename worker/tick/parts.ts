@@ -1,5 +1,5 @@
-// What others have done to the parts of a machine's Node that are ours: values that stay theirs, and parts that they undo
-// again and again. Kept until it changes, for the machine's history and its own operator.
+// Records which parts of a machine's Node are not as it wants them: values that other writers keep, parts that they undo
+// again and again, and what goes beyond the join token. History gets a line, and the machine a message, for each change.
 import { MAX_IMAGE_BYTES } from "../../shared/from-report/reported-status.ts";
 import type { GrantHolder } from "../../shared/from-report/within-grant.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
@@ -12,22 +12,23 @@ import {
   putBackParts,
   type WrittenParts,
 } from "../../shared/node/parts.ts";
+import type { Grant } from "../../shared/protocol/join-tokens.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import { DEFAULT_SETTINGS } from "../../shared/protocol/settings.ts";
 import { fieldManagerOf } from "../kube/connect.ts";
+import type { Stored } from "../storage/journal.ts";
 import type { NodeRecordStore } from "../storage/records.ts";
-import type { TickContext } from "./context.ts";
 
-type Context = Pick<TickContext, "records" | "memory" | "journal" | "nowMs">;
-
-/** What was written of each part of ours, and is not sure to stand. */
-export function writtenParts({ records, memory }: Pick<Context, "records" | "memory">): WrittenParts {
-  return (memory.written ??= records.get("putBack") ?? {});
+interface RecordingMachine extends Stored {
+  nowMs: () => number;
 }
 
-/** Call it with each decision; a row is written where the answer differs from the one before. */
-export function recordOthers(context: Context, others: OthersParts, put: readonly string[]): void {
-  const { records, journal, nowMs } = context;
+/** Call it with each decision. `put`: the parts that are written now. */
+export function recordOthers(
+  { records, journal, nowMs }: RecordingMachine,
+  others: OthersParts,
+  put: readonly string[],
+): void {
   const known = records.get("others") ?? {};
   if (Object.keys(others).length === 0) records.remove("others");
   else records.put("others", others);
@@ -40,12 +41,14 @@ export function recordOthers(context: Context, others: OthersParts, put: readonl
 }
 
 /** Call it with each decision, before the Node is sent. */
-export function recordHeldBack(context: Context, { written }: HeldBack): void {
-  const before = writtenParts(context);
+export function recordHeldBack(
+  { records, journal, nowMs }: RecordingMachine,
+  before: WrittenParts,
+  { written }: HeldBack,
+): void {
   if (written === before) return;
-  keep(context, written);
-  const [was, is] = [before, written].map(hourlyParts) as [string[], string[]];
-  const { journal, nowMs } = context;
+  keepUndone(records, written);
+  const [was, is] = [hourlyParts(before), hourlyParts(written)];
   for (const part of is.filter((each) => !was.includes(each)))
     journal.note("registration", `put back once an hour only: ${part}`, nowMs());
   for (const [part, { by }] of Object.entries(before))
@@ -53,51 +56,46 @@ export function recordHeldBack(context: Context, { written }: HeldBack): void {
       journal.note("registration", `${part} is put back at once again`, nowMs());
 }
 
-/** Call it once the parts are written. `answer`: the Node as the apiserver has it after that. */
-export function recordWritten(context: Context, { written, wanted }: HeldBack, answer: Node): void {
-  keep(context, afterWrite(written, wanted, answer, context.nowMs()));
+/** Call it once the parts are written. `answer`: the Node as the apiserver returned it. Returns what was written. */
+export function recordWritten(
+  { records, nowMs }: Omit<RecordingMachine, "journal">,
+  { written, wanted }: HeldBack,
+  answer: Node,
+): WrittenParts {
+  const after = afterWrite(written, wanted, answer, nowMs());
+  keepUndone(records, after);
+  return after;
 }
 
-/** A Node that was created has nothing to put back. */
-export function forgetWritten({ records, memory }: Pick<Context, "records" | "memory">): void {
-  memory.written = {};
-  records.remove("putBack");
+/** Writes a row only if another writer has undone a part. */
+function keepUndone(records: NodeRecordStore, written: WrittenParts): void {
+  const undone = putBackParts(written);
+  if (Object.keys(undone).length === 0) records.remove("putBack");
+  else records.put("putBack", undone);
 }
 
-/** For the machine's operator; undefined: nobody else has a part of ours. */
-export function othersMessage({ records }: Pick<Context, "records">): string | undefined {
+/** For the machine's operator; undefined if no other writer has a part of ours. */
+export function othersMessage(records: NodeRecordStore): string | undefined {
   const hourly = hourlyParts(records.get("putBack") ?? {});
   const theirs = Object.entries(records.get("others") ?? {}).map(([part, manager]) => `${part} (${manager})`);
-  const said = [
-    ...sentence("put back once an hour only", hourly),
-    ...sentence("stays as others have set it", theirs),
+  const sentences = [
+    ...(hourly.length > 0 ? [`put back once an hour only: ${shortened(hourly)}`] : []),
+    ...(theirs.length > 0 ? [`stays as others have set it: ${shortened(theirs)}`] : []),
   ];
-  return said.length === 0 ? undefined : said.join("; ");
+  return sentences.length === 0 ? undefined : sentences.join("; ");
 }
 
-function sentence(what: string, parts: readonly string[]): string[] {
-  return parts.length === 0 ? [] : [`${what}: ${shortened(parts).join(", ")}`];
+interface GrantedMachine {
+  name: string;
+  enrolment: Grant;
+  deployment: string;
 }
 
-/** A row only where somebody has undone something. */
-function keep({ records, memory }: Pick<Context, "records" | "memory">, written: WrittenParts): void {
-  memory.written = written;
-  const lasting = putBackParts(written);
-  if (Object.keys(lasting).length === 0) records.remove("putBack");
-  else records.put("putBack", lasting);
-}
-
-// What is left out of a machine's Node, since it goes beyond its join token or a limit: kept until it changes, for the
-// machine's history and its own operator.
-
-/** In an answer; all of it is in history, as far as an entry goes. */
-const MAX_NAMED = 8;
-
-export function grantHolder({ name, enrolment, deployment }: TickContext): GrantHolder {
+export function grantHolder({ name, enrolment, deployment }: GrantedMachine): GrantHolder {
   return { name, grant: enrolment, fieldManager: fieldManagerOf(deployment) };
 }
 
-/** Images that the machine wants to list, and that its Node has no room for. */
+/** Returns a text if the machine wants to list more images than its Node has room for. */
 export function imagesLeftOut({ images = [], settings }: Facts, listed: number): string[] {
   const { nodeStatusMaxImages: most = DEFAULT_SETTINGS.nodeStatusMaxImages } = settings;
   const wanted = most < 0 ? images.length : Math.min(most, images.length);
@@ -118,9 +116,9 @@ export function movedLabels(
   });
 }
 
-/** `when`: what a Node is created with is looked at once for each process of the shim, its status with each report. */
+/** `when`: a registration is decided once for each process of the shim, a status with each report. */
 export function recordLeftOut(
-  { records, journal, nowMs }: Pick<TickContext, "records" | "journal" | "nowMs">,
+  { records, journal, nowMs }: RecordingMachine,
   when: "registration" | "status",
   what: readonly string[],
 ): void {
@@ -130,23 +128,20 @@ export function recordLeftOut(
   records.put("leftOut", { ...others, ...(next.length > 0 && { [when]: next }) });
   const named = new Set([...known, ...Object.values(others).flat()]);
   const added = next.filter((each) => !named.has(each));
-  if (added.length > 0) journal.note("registration", leftOutSentence(added), nowMs());
+  if (added.length > 0) journal.note("registration", `left out of its Node: ${added.join(", ")}`, nowMs());
 }
 
-/** undefined: nothing is left out. */
+/** Returns undefined if nothing is left out. */
 export function leftOutMessage(records: NodeRecordStore): string | undefined {
   const { registration = [], status = [] } = records.get("leftOut") ?? {};
   const all = [...new Set([...registration, ...status])];
-  if (all.length === 0) return undefined;
-  return leftOutSentence(shortened(all));
+  return all.length === 0 ? undefined : `left out of its Node: ${shortened(all)}`;
 }
 
-/** At most MAX_NAMED of them by name. */
-function shortened(parts: readonly string[]): string[] {
+/** In an answer; history has all parts, up to the length of an entry. */
+const MAX_NAMED = 8;
+
+function shortened(parts: readonly string[]): string {
   const more = parts.length > MAX_NAMED ? [`${parts.length - MAX_NAMED} more`] : [];
-  return [...parts.slice(0, MAX_NAMED), ...more];
-}
-
-function leftOutSentence(what: readonly string[]): string {
-  return `left out of its Node: ${what.join(", ")}`;
+  return [...parts.slice(0, MAX_NAMED), ...more].join(", ");
 }

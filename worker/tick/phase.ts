@@ -10,7 +10,7 @@ export function phaseOf(error: ApiError): Phase {
   return error.kind === "unanswered" ? "apiserver unreachable" : "apiserver refuses";
 }
 
-/** Of a refusal that no report mends: whom to ask. The apiserver's own words are for the Worker's log alone. */
+/** Returns which operator can fix a refusal, if no report can. The apiserver's own words go to the Worker's log alone. */
 export function refusalMessage(error: ApiError): { message?: string } {
   if (error.kind === "unanswered")
     return error.cure === undefined
@@ -32,14 +32,14 @@ export function isReady(node: Node | undefined): boolean {
   return node !== undefined && readyConditionOf(node)?.status === "True";
 }
 
-/** The same of one that is registered: a Node that is gone, or somebody else's, was Ready when it was last known. */
+/** Returns false for a Node that is gone or another writer's, whose last known status may be Ready. */
 export function isRegisteredReady(records: Stored["records"], node: Node | undefined): boolean {
   return records.get("registration")?.phase === "registered" && isReady(node);
 }
 
 /**
- * Adds a line of history when the phase differs from that of the last answer. `askedMs`: when the apiserver was asked; an
- * apiserver that is away is away since then.
+ * Adds a line of history if the phase differs from that of the last answer. `askedMs`: when the apiserver was asked, which
+ * is when its failure begins.
  */
 export function recordPhase(
   { records, journal }: Stored,
@@ -57,13 +57,13 @@ export function recordPhase(
   journal.note(kind, before === undefined ? phase : `${before} → ${phase}${away}`, nowMs);
 }
 
-/** Of the last answer to the machine; undefined: it has had none. */
+/** Returns the phase of the last answer to the machine; undefined if it has had none. */
 export function lastPhase(records: Stored["records"]): Phase | undefined {
   const stored = records.get("phase");
   return typeof stored === "object" ? stored.phase : stored;
 }
 
-/** Since when the apiserver fails, as of the last report; undefined: it does not, or an earlier version noted it. */
+/** Returns since when the apiserver fails, as of the last report; undefined if it does not. */
 export function awaySinceMs(records: Stored["records"]): number | undefined {
   const stored = records.get("phase");
   return typeof stored === "object" ? stored.sinceMs : undefined;

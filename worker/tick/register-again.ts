@@ -1,21 +1,20 @@
-// Decides whether a Node that somebody deleted is registered again, and when. A kubelet's stays deleted until it restarts;
-// here nobody visits the machines, and people, clouds and autoscalers tidy up the Nodes of those that are silent.
+// Decides whether a deleted Node is registered again, and when. A kubelet's Node stays deleted until the kubelet restarts.
+// People, clouds and autoscalers also delete the Nodes of silent machines, which nobody visits to restart a shim.
 import type { RegisterAgain } from "../env.ts";
 import type { Deletion, NodeRecordStore } from "../storage/records.ts";
-import type { TickContext } from "./context.ts";
 import { isReady } from "./phase.ts";
 
 export const AGAIN_LIMITS = {
   firstWaitMs: 60_000,
-  /** Each wait is twice the one before, up to this one; a Node that stands as long begins anew. */
+  /** Each wait is twice the one before, up to this one. A Node that exists this long resets the waits. */
   longestWaitMs: 3_600_000,
-  /** A deletion within this time of the creation came soon: somebody does not want the Node. */
+  /** A deletion this soon after the creation shows that another program does not want the Node. */
   soonMs: 10 * 60_000,
-  /** So many of them end it, until an operator speaks or the shim restarts. */
+  /** After this number of such deletions the Node stays deleted until an operator asks or the shim restarts. */
   soonDeletions: 3,
 } as const;
 
-/** `createdAtMs`: undefined where the Worker did not create the Node that is gone, or nobody knows any more. */
+/** `createdAtMs`: undefined if the Worker did not create the Node, or if an earlier version did. */
 export function deletionAfter(
   before: Deletion | undefined,
   { nowMs, createdAtMs, wasReady }: { nowMs: number; createdAtMs: number | undefined; wasReady: boolean },
@@ -23,7 +22,7 @@ export function deletionAfter(
   const { firstWaitMs, longestWaitMs, soonMs } = AGAIN_LIMITS;
   // A clock that was put back must not make a Node old.
   const stoodMs = createdAtMs === undefined ? Number.POSITIVE_INFINITY : Math.max(0, nowMs - createdAtMs);
-  // One that the Worker removed itself has no wait that could double.
+  // A Node that the Worker removed itself has no wait that could double.
   const isSequel = stoodMs < longestWaitMs && before?.silentDays === undefined;
   const last = isSequel ? before : undefined;
   return {
@@ -40,7 +39,7 @@ export type Again =
   /** Until the shim restarts or an operator asks. */
   | { kind: "never"; why: string };
 
-/** `deletion`: undefined where an earlier version noticed it, and so nothing is known of it. */
+/** `deletion`: undefined if an earlier version noticed it. */
 export function registersAgain(deletion: Deletion | undefined, policy: RegisterAgain, nowMs: number): Again {
   if (deletion?.silentDays !== undefined) return { kind: "now" };
   if (policy === "never") return { kind: "never", why: "Its Node was deleted." };
@@ -54,19 +53,24 @@ export function registersAgain(deletion: Deletion | undefined, policy: RegisterA
   return nowMs >= atMs && nowMs - atMs < waitMs ? { kind: "wait", untilMs: atMs + waitMs } : { kind: "now" };
 }
 
-/** Was the Node Ready as far as is known, so that whoever deleted it meant the machine? */
+/** Returns true if the Node was last known Ready, so that its deletion was meant for the machine. */
 export function wasReady(records: NodeRecordStore): boolean {
   const known = records.get("node");
   return known !== undefined && isReady(known.node) && !known.hasLapsed;
 }
 
-/** Why the deleted Node is not registered with this report, for the machine's operator; undefined: it is. */
+/** Returns why this report does not register the deleted Node, for the machine's operator; undefined if it does. */
 export function staysDeleted({
   records,
   registerAgain,
   name,
   nowMs,
-}: Pick<TickContext, "records" | "registerAgain" | "name" | "nowMs">): string | undefined {
+}: {
+  records: NodeRecordStore;
+  registerAgain: RegisterAgain;
+  name: string;
+  nowMs: () => number;
+}): string | undefined {
   const again = registersAgain(records.get("deletion"), registerAgain, nowMs());
   if (again.kind === "now") return undefined;
   if (again.kind === "never")

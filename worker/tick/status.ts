@@ -1,6 +1,6 @@
-// Writes a Node's status when it changed or a periodic write is due: the kubelet's updateNodeStatus over the last known
-// Node.
-import type { ApiError } from "../../shared/kubernetes/api-error.ts";
+// Writes a Node's status when it has changed or a periodic write is due: the kubelet's updateNodeStatus over the last
+// known Node.
+import type { ApiError, ApiResult } from "../../shared/kubernetes/api-error.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../shared/kubernetes/json.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import { decidedConditions } from "../../shared/node/decided.ts";
@@ -11,205 +11,272 @@ import {
   updateNodeStatus,
 } from "../../shared/node/heartbeat.ts";
 import type { NodeUpdate } from "../../shared/node/update-node.ts";
+import type { Facts } from "../../shared/protocol/facts.ts";
 import { reportIntervalMs } from "../../shared/protocol/settings.ts";
-import { type Failure, failure, type Result, success } from "../../shared/result.ts";
+import { success } from "../../shared/result.ts";
+import type { KubeClient } from "../kube/kube-client.ts";
+import type { MachineLog } from "../log.ts";
+import type { Stored } from "../storage/journal.ts";
+import type { NodeRecords, NodeRecordStore } from "../storage/records.ts";
 import {
   backOffAfter,
   errorMeanwhile,
   isUrgent,
   MAX_NODE_BYTES,
   repeatedHeartbeatFailure,
+  type RequestBudget,
   sizeOf,
   spendWrite,
   STATUS_REQUESTS,
 } from "./budgets.ts";
-import type { TickContext } from "./context.ts";
 import {
-  decideStatus,
+  type DecidingMachine,
   type DecisionBasis,
+  decideStatus,
   firstBasis,
   lastHeartbeatMs,
   recordDecision,
   type StatusDecision,
 } from "./decide-status.ts";
-import type { Renewal } from "./lease.ts";
-import { distrustKnownNode, readOwnNode } from "./own-node.ts";
+import type { LastContact } from "./lease.ts";
+import type { TickMemory } from "./memory.ts";
+import { distrustKnownNode, type Loss, OwnReader } from "./own-node.ts";
 import { recordWritten } from "./parts.ts";
 
-/**
- * Starts from the last known Node while that can be relied on: the lease was renewed all the time (else the node
- * controller may have set conditions), no periodic write is due or the Node is watched, no write has an unknown outcome,
- * and it is the first try.
- */
-export async function writeStatus(
-  context: TickContext,
-  { wasFresh, lastContactMs }: Renewal,
+export interface WritingMachine extends DecidingMachine, Stored {
+  requests: Pick<RequestBudget, "allows" | "tries">;
+  /** Returns true if the cluster's object reports every change of the Node by other writers. Never rejects. */
+  isWatched: () => Promise<boolean>;
+  client: (withinMs: number) => KubeClient;
+  log: MachineLog;
+  /** Math.random */
+  random: () => number;
+}
+
+type StatusMemory = Omit<TickMemory, "lease" | "renewedAtMs" | "registrationDelayMs" | "lookedAtMs">;
+
+export interface StatusWrite {
+  /** null if the status is written, unchanged, or has to wait. */
+  error: ApiError | null;
+  /** Present if the Node belongs to another writer. */
+  lost?: Loss;
+  memory: StatusMemory;
+}
+
+export function writeStatus(
+  machine: WritingMachine,
+  before: StatusMemory,
+  contact: LastContact,
   deadlineMs: number,
-): Promise<Result<null, ApiError>> {
-  const { records, memory, requests } = context;
-  const known = records.get("node");
-  if (!known) throw new Error("a registered Node that is not known");
-  const client = context.client(deadlineMs);
-  const nowMs = context.nowMs();
-  const { state, period, isDue } = dueStatus(context, nowMs);
-  const isSound = wasFresh && !known.readAgain;
-  // What others have changed is known where the Node is watched; else a periodic write looks for it first.
-  const isKnownEnough = isSound && (!isDue || (await context.isWatched()));
-  let last: DecisionBasis | StatusDecision = firstBasis(context, known.node, lastContactMs);
-  const decide = (original: Node): NodeUpdate => {
-    const decision = decideStatus(context, original, last);
-    recordDecision(context, decision);
-    last = decision;
-    return decision.update;
-  };
-
-  const unasked = withoutAsking(context, isKnownEnough, nowMs);
-  if (unasked) {
-    decide(known.node);
-    return unasked;
-  }
-  const written = await updateNodeStatus(
-    {
-      readNode: async (attempt) => {
-        if (attempt === 0 && isKnownEnough) return success(known.node);
-        // For a periodic write, the cache shows early enough what others changed. A Node in doubt is not read from the
-        // cache.
-        const read = await readOwnNode(context, client, attempt === 0 && isSound);
-        // The report is decided about, and recorded in history, even where the apiserver cannot be reached.
-        if (attempt === 0 && !read.ok && !context.lost) decide(known.node);
-        return read;
-      },
-      updateNode: decide,
-      patchNodeStatus: async (original, patch) => {
-        const version = isContestable(patch) ? versionOf(context, original) : undefined;
-        if ("update" in last) rememberSent(records, last);
-        const patched = await client.patchNodeStatus(original, ofVersion(patch, version));
-        if (patched.ok && "held" in last) recordWritten(context, last.held, patched.value);
-        return patched;
-      },
-      ...period,
-      mayWrite: (original, node) => mayWrite(context, original, node),
-      random: context.random,
-      tries: memory.leaseBackOff || memory.statusBackOff ? 1 : requests.tries(),
-      // Nothing here mounts volumes, and so nobody waits for that.
-      markVolumesAsReportedInUse: () => undefined,
-      onRepeatedHeartbeatFailure: () => repeatedHeartbeatFailure(context, "status"),
-    },
-    state,
-  );
-  memory.status = state;
-  memory.statusBackOff = nextBackOff(context, written.ok ? null : written.error);
-  if (!written.ok) return failed(context, last.original, written.error);
-  remember(context, known.node, written.value, state);
-  return success(null);
-}
-
-function nextBackOff({ memory, facts, nowMs, random }: TickContext, error: ApiError | null) {
-  return backOffAfter(memory.statusBackOff, error, reportIntervalMs(facts.settings), nowMs(), random);
-}
-
-/** Is it time to write the whole status, whether or not it has changed? */
-export function isStatusDue(context: TickContext): boolean {
-  return dueStatus(context, context.nowMs()).isDue;
-}
-
-/** In how many milliseconds; 0: now. */
-export function dueInMs(context: Pick<TickContext, "records" | "memory" | "facts">, nowMs: number): number {
-  const { state, period, isDue } = dueStatus(context, nowMs);
-  const { lastStatusReportTimeMs, delayAfterNodeStatusChangeMs } = state;
-  if (isDue || lastStatusReportTimeMs === null) return 0;
-  return lastStatusReportTimeMs + period.nodeStatusReportFrequencyMs + delayAfterNodeStatusChangeMs - nowMs;
-}
-
-function dueStatus(
-  { records, memory, facts }: Pick<TickContext, "records" | "memory" | "facts">,
-  nowMs: number,
-) {
-  const never = { lastStatusReportTimeMs: null, delayAfterNodeStatusChangeMs: 0 };
-  const state = heartbeatState(memory.status ?? records.get("node") ?? never, nowMs);
-  const { nodeStatusReportFrequencyMs } = facts.settings;
-  const period = { now: () => nowMs, nodeStatusReportFrequencyMs };
-  return { state, period, isDue: isUpdateStatusPeriodExpired(period, state) };
-}
-
-/** The outcome where the apiserver is not to be asked now; undefined: ask it. */
-function withoutAsking(
-  context: TickContext,
-  isKnownEnough: boolean,
-  nowMs: number,
-): Result<null, ApiError> | undefined {
-  const error = errorMeanwhile(context.memory.statusBackOff, nowMs);
-  if (error) return failure(error);
-  if (isKnownEnough || context.requests.allows("node", STATUS_REQUESTS)) return undefined;
-  withhold(context, ASKS_TOO_OFTEN);
-  return success(null);
-}
-
-/** The version of a Node as it was last read or written; the stored one is not renewed with each heartbeat. */
-function versionOf({ memory, records }: TickContext, original: Node): string | undefined {
-  const isKnown = original === records.get("node")?.node;
-  return (isKnown ? memory.nodeVersion : undefined) ?? original.metadata?.resourceVersion;
+): Promise<StatusWrite> {
+  const known = machine.records.get("node");
+  if (!known) return Promise.reject(new Error("a registered Node that is not known"));
+  return new OneWrite(machine, before, known, contact, deadlineMs).run();
 }
 
 /**
- * Spends what the write costs, whether or not it succeeds: etcd may have it without an answer. What has to wait is recorded
- * once, and comes with a later write.
+ * Starts from the last known Node if all of these hold, and from a GET otherwise: the lease was renewed all the time (else
+ * the node controller may have set conditions), no periodic write is due or the Node is watched, no write has an unknown
+ * outcome, and it is the first try.
  */
-function mayWrite(context: TickContext, original: Node, node: Node): boolean {
-  const { memory, requests } = context;
-  const bytes = sizeOf(node);
-  if (bytes > MAX_NODE_BYTES) return withhold(context, TOO_LARGE);
-  if (!requests.allows("node")) return withhold(context, ASKS_TOO_OFTEN);
-  const left = spendWrite(memory.budget, { bytes, urgent: isUrgent(original, node) }, context.nowMs());
-  if (!left) return withhold(context, CHANGES_TOO_OFTEN);
-  memory.budget = left;
-  return true;
+class OneWrite {
+  readonly #machine: WritingMachine;
+  readonly #known: NodeRecords["node"];
+  readonly #client: KubeClient;
+  readonly #own: OwnReader;
+  readonly #isSound: boolean;
+  #isKnownEnough = false;
+  #last: DecisionBasis | StatusDecision;
+  #memory: StatusMemory;
+
+  constructor(
+    machine: WritingMachine,
+    memory: StatusMemory,
+    known: NodeRecords["node"],
+    { wasFresh, lastContactMs }: LastContact,
+    deadlineMs: number,
+  ) {
+    this.#machine = machine;
+    this.#memory = { ...memory };
+    this.#known = known;
+    this.#client = machine.client(deadlineMs);
+    this.#own = new OwnReader(machine, this.#client);
+    this.#isSound = wasFresh && !known.readAgain;
+    this.#last = firstBasis(machine.records, memory.setters, known.node, lastContactMs);
+  }
+
+  async run(): Promise<StatusWrite> {
+    const { records, requests, facts, log, random } = this.#machine;
+    const nowMs = this.#machine.nowMs();
+    const { state, period, isDue } = dueStatus({ records, memory: this.#memory, facts }, nowMs);
+    // A watched Node is known as other writers have changed it. Otherwise a periodic write reads it first.
+    this.#isKnownEnough = this.#isSound && (!isDue || (await this.#machine.isWatched()));
+    const unasked = this.#withoutAsking(nowMs);
+    if (unasked) return unasked;
+    const { leaseBackOff, statusBackOff } = this.#memory;
+    const written = await updateNodeStatus(
+      {
+        readNode: (attempt) => this.#readNode(attempt),
+        updateNode: (original) => this.#decide(original),
+        patchNodeStatus: (original, patch) => this.#patch(original, patch),
+        ...period,
+        mayWrite: (original, node) => this.#mayWrite(original, node),
+        random,
+        tries: leaseBackOff || statusBackOff ? 1 : requests.tries(),
+        // The Worker mounts no volumes.
+        markVolumesAsReportedInUse: () => undefined,
+        onRepeatedHeartbeatFailure: () => {
+          const { repeatedFailures } = this.#memory;
+          this.#memory.repeatedFailures = repeatedHeartbeatFailure(repeatedFailures, "status", log);
+        },
+      },
+      state,
+    );
+    const error = written.ok ? null : written.error;
+    const everyMs = reportIntervalMs(facts.settings);
+    this.#memory.status = state;
+    this.#memory.statusBackOff = backOffAfter(statusBackOff, error, everyMs, this.#machine.nowMs(), random);
+    if (written.ok) this.#recordHeartbeat(written.value, state);
+    else this.#recordFailure(written.error);
+    return { error, ...(this.#own.lost && { lost: this.#own.lost }), memory: this.#memory };
+  }
+
+  /** Returns the outcome if the apiserver must not be asked now. */
+  #withoutAsking(nowMs: number): StatusWrite | undefined {
+    const error = errorMeanwhile(this.#memory.statusBackOff, nowMs) ?? null;
+    const mayAsk = this.#isKnownEnough || this.#machine.requests.allows("node", STATUS_REQUESTS);
+    if (!error && mayAsk) return undefined;
+    if (!error) this.#withhold(ASKS_TOO_OFTEN);
+    this.#decide(this.#known.node);
+    return { error, memory: this.#memory };
+  }
+
+  #decide(original: Node): NodeUpdate {
+    const decision = decideStatus(this.#machine, this.#memory, original, this.#last);
+    Object.assign(this.#memory, recordDecision(this.#machine, decision));
+    this.#last = decision;
+    return decision.update;
+  }
+
+  async #readNode(attempt: number): Promise<ApiResult<Node>> {
+    const isFirst = attempt === 0;
+    if (isFirst && this.#isKnownEnough) return success(this.#known.node);
+    // For a periodic write, the cache shows early enough what other writers have changed. A Node in doubt is not read from
+    // the cache.
+    const read = await this.#own.readNode(isFirst && this.#isSound);
+    // The report is decided about, and recorded in history, also if the apiserver does not answer.
+    if (isFirst && !read.ok && !this.#own.lost) this.#decide(this.#known.node);
+    return read;
+  }
+
+  async #patch(original: Node, patch: JsonObject): Promise<ApiResult<Node>> {
+    const last = this.#last;
+    const version = isContestable(patch) ? this.#versionOf(original) : undefined;
+    if ("update" in last) recordSent(this.#machine.records, last);
+    const patched = await this.#client.patchNodeStatus(original, ofVersion(patch, version));
+    if (patched.ok && "held" in last)
+      this.#memory.written = recordWritten(this.#machine, last.held, patched.value);
+    return patched;
+  }
+
+  /** Returns the version of a Node that was last read or written; heartbeats do not renew the stored version. */
+  #versionOf(original: Node): string | undefined {
+    const isKnown = original === this.#machine.records.get("node")?.node;
+    return (isKnown ? this.#memory.nodeVersion : undefined) ?? original.metadata?.resourceVersion;
+  }
+
+  /**
+   * Spends the cost of a write also if it fails: etcd may have it without an answer. False: the write has to wait, and a
+   * later one has what changed.
+   */
+  #mayWrite(original: Node, node: Node): boolean {
+    const { requests, nowMs } = this.#machine;
+    const bytes = sizeOf(node);
+    if (bytes > MAX_NODE_BYTES) return this.#withhold(TOO_LARGE);
+    if (!requests.allows("node")) return this.#withhold(ASKS_TOO_OFTEN);
+    const left = spendWrite(this.#memory.budget, { bytes, urgent: isUrgent(original, node) }, nowMs());
+    if (!left) return this.#withhold(CHANGES_TOO_OFTEN);
+    this.#memory.budget = left;
+    return true;
+  }
+
+  /** Adds a line of history when writes begin to wait. */
+  #withhold(why: string): false {
+    const { journal, nowMs } = this.#machine;
+    if (this.#memory.withheld === undefined) journal.note("apiserver", why, nowMs());
+    this.#memory.withheld = why;
+    return false;
+  }
+
+  /** Stores a Node that another writer has changed, so that it does not cause the same events with every try. */
+  #recordFailure(error: ApiError): void {
+    const { records, log } = this.#machine;
+    const known = records.get("node");
+    const { original } = this.#last;
+    if (known && original !== known.node) records.put("node", { ...known, node: original });
+    distrustKnownNode(records);
+    log("status not written", error);
+  }
+
+  #recordHeartbeat({ outcome, node, errors }: Heartbeat, state: HeartbeatState): void {
+    const { records, log } = this.#machine;
+    if (outcome === "patched") this.#memory.heartbeatMs = lastHeartbeatMs(node);
+    if (node !== this.#known.node) this.#memory.nodeVersion = node.metadata?.resourceVersion;
+    if (outcome !== "withheld") this.#memory.withheld = undefined;
+    const setterErrors = errors.join("; ");
+    if (setterErrors !== (this.#memory.setterErrors ?? ""))
+      log(setterErrors === "" ? "setters: well" : `setters: ${setterErrors}`);
+    this.#memory.setterErrors = setterErrors;
+    // Also if a later try found that a patch without an answer had been applied.
+    if (records.get("node")?.readAgain || !isSameButForTimes(node, this.#known.node))
+      records.put("node", { node, ...state, readAgain: false });
+  }
 }
 
 const TOO_LARGE = `its Node would be larger than ${MAX_NODE_BYTES} bytes: it is not written`;
 const ASKS_TOO_OFTEN = "its requests to the apiserver are used up: what changed is written later";
 const CHANGES_TOO_OFTEN = "its Node changes too often: what changed is written later";
 
-function withhold({ memory, journal, nowMs }: TickContext, why: string): false {
-  if (memory.withheld === undefined) journal.note("apiserver", why, nowMs());
-  memory.withheld = why;
-  return false;
+/** What shows when the status is due. */
+interface DueStatus {
+  records: NodeRecordStore;
+  memory: Pick<TickMemory, "status">;
+  facts: Pick<Facts, "settings">;
 }
 
-/** Remembers a Node that somebody else has changed, so that it does not cause the same events with every try. */
-function failed(context: TickContext, read: Node, error: ApiError): Failure<ApiError> {
-  const known = context.records.get("node");
-  if (known && read !== known.node) context.records.put("node", { ...known, node: read });
-  distrustKnownNode(context.records);
-  context.log("status not written", error);
-  return failure(error);
+/** Returns true if it is time to write the whole status, whether or not it has changed. */
+export function isStatusDue(known: DueStatus, nowMs: number): boolean {
+  return dueStatus(known, nowMs).isDue;
 }
 
-/** An error of the setters that stays is logged once. */
-function remember(
-  context: TickContext,
-  before: Node,
-  { outcome, node, errors }: Heartbeat,
-  state: HeartbeatState,
-): void {
-  const { memory, records } = context;
-  if (outcome === "patched") memory.heartbeatMs = lastHeartbeatMs(node);
-  if (node !== before) memory.nodeVersion = node.metadata?.resourceVersion;
-  if (outcome !== "withheld") delete memory.withheld;
-  const setterErrors = errors.join("; ");
-  if (setterErrors !== (memory.setterErrors ?? ""))
-    context.log(setterErrors === "" ? "setters: well" : `setters: ${setterErrors}`);
-  memory.setterErrors = setterErrors;
-  // Also where a later try found that a patch without an answer had been applied.
-  if (records.get("node")?.readAgain || !isSameButForTimes(node, before))
-    records.put("node", { node, ...state, readAgain: false });
+/** Returns in how many milliseconds; 0: now. */
+export function dueInMs(known: DueStatus, nowMs: number): number {
+  const { state, period, isDue } = dueStatus(known, nowMs);
+  const { lastStatusReportTimeMs, delayAfterNodeStatusChangeMs } = state;
+  if (isDue || lastStatusReportTimeMs === null) return 0;
+  return lastStatusReportTimeMs + period.nodeStatusReportFrequencyMs + delayAfterNodeStatusChangeMs - nowMs;
+}
+
+function dueStatus({ records, memory, facts }: DueStatus, nowMs: number) {
+  const never = { lastStatusReportTimeMs: null, delayAfterNodeStatusChangeMs: 0 };
+  const { lastStatusReportTimeMs: lastMs, delayAfterNodeStatusChangeMs } =
+    memory.status ?? records.get("node") ?? never;
+  // A time ahead of the clock, which was set back, does not show when the next write is due.
+  const isAhead = lastMs !== null && lastMs > nowMs;
+  const state: HeartbeatState = {
+    lastStatusReportTimeMs: isAhead ? null : lastMs,
+    delayAfterNodeStatusChangeMs,
+  };
+  const { nodeStatusReportFrequencyMs } = facts.settings;
+  const period = { now: () => nowMs, nodeStatusReportFrequencyMs };
+  return { state, period, isDue: isUpdateStatusPeriodExpired(period, state) };
 }
 
 /**
  * Call it before sending: an object that is evicted before the answer then reads the Node again. Heartbeats alone are
  * not worth a row.
  */
-function rememberSent(records: TickContext["records"], { original, update }: StatusDecision): void {
+function recordSent(records: NodeRecordStore, { original, update }: StatusDecision): void {
   const known = records.get("node");
   if (!known || !update.changed) return;
   records.put("node", { ...known, node: original, readAgain: true, sent: decidedConditions(update.node) });
@@ -226,21 +293,13 @@ function lastingText(node: Node): string {
   return JSON.stringify(node, (key, value: unknown) => (PASSING.has(key) ? undefined : value));
 }
 
-/** A time ahead of the clock, which was set back, does not show when the next write is due. */
-function heartbeatState(known: HeartbeatState, nowMs: number): HeartbeatState {
-  const { lastStatusReportTimeMs: lastMs, delayAfterNodeStatusChangeMs } = known;
-  return {
-    lastStatusReportTimeMs: lastMs !== null && lastMs > nowMs ? null : lastMs,
-    delayAfterNodeStatusChangeMs,
-  };
-}
-
-// Which writes of a status may touch what somebody else has set meanwhile: those go to the Node that was decided about, or
-// conflict, so that the next try reads what is there and leaves it. The kubelet's own conditions are nobody else's.
-
+/** Only the kubelet writes these. */
 const OWN_CONDITIONS = new Set<unknown>(["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"]);
 
-/** `patch`: of a Node's status. */
+/**
+ * Returns true if another writer may have set a part of this patch of a status since the Node was read. Such a patch gets
+ * the Node's version as a precondition: if it conflicts, the next try reads the Node and leaves that part.
+ */
 export function isContestable({ metadata, status, spec }: JsonObject): boolean {
   const { labels, annotations } = objectOf(metadata);
   const { capacity, allocatable, addresses, conditions } = objectOf(status);
@@ -251,7 +310,7 @@ export function isContestable({ metadata, status, spec }: JsonObject): boolean {
   );
 }
 
-/** The patch with a precondition: the Node's version. Without one, as a kubelet's. */
+/** Adds the version as a precondition; without one, the patch has none, like a kubelet's. */
 export function ofVersion(patch: JsonObject, resourceVersion: string | undefined): JsonObject {
   if (resourceVersion === undefined) return patch;
   return { ...patch, metadata: { ...objectOf(patch["metadata"]), resourceVersion } };

@@ -1,23 +1,61 @@
-// Runs what a fresh report sets off: registration, lease, status, with the functions of shared/ over this machine's
-// records. Each step fails by itself, and the next report tries again.
+// Runs what a fresh report sets off: registration, lease, status. Each step returns what is to be remembered, and this
+// file alone writes it into the memory. A step that fails is tried again with the next report.
 import { missingRuntime } from "../../shared/from-report/missing-runtime.ts";
-import { fleetIndex, registerAgain } from "../env.ts";
+import type { ApiError } from "../../shared/kubernetes/api-error.ts";
+import type { Node } from "../../shared/kubernetes/types.ts";
+import type { NodeMarks } from "../../shared/node/own-labels.ts";
+import type { Phase } from "../../shared/protocol/answers.ts";
+import type { Facts } from "../../shared/protocol/facts.ts";
+import type { Report } from "../../shared/protocol/report.ts";
+import { reportIntervalMs } from "../../shared/protocol/settings.ts";
+import { type Environment, fleetIndex, registerAgain } from "../env.ts";
 import { kubeConnector } from "../kube/connect.ts";
 import { withDeadline } from "../kube/deadline.ts";
+import type { TokenSource } from "../kube/token.ts";
 import { machineLog } from "../log.ts";
-import { leftOutMessage, othersMessage } from "./parts.ts";
-import type { Loss, TickContext, TickInput, TickOutcome } from "./context.ts";
-import type { ApiError } from "../../shared/kubernetes/api-error.ts";
-import { reportIntervalMs } from "../../shared/protocol/settings.ts";
-import type { Node } from "../../shared/kubernetes/types.ts";
-import type { Report } from "../../shared/protocol/report.ts";
-import { lastRenewalStanding, renewedAtOf, renewLease } from "./lease.ts";
-import { type NoticeContext, type Noticed, recordLoss, takeNotice } from "./own-node.ts";
+import type { Stored } from "../storage/journal.ts";
+import type { Enrolment, LostPhase } from "../storage/records.ts";
+import type { RequestBudget } from "./budgets.ts";
 import { takeTurn } from "./decide-status.ts";
+import { lastContact, renewedAtOf, type RenewingMachine, renewLease } from "./lease.ts";
+import type { TickMemory } from "./memory.ts";
+import { type Loss, type Noticed, recordLoss, takeNotice } from "./own-node.ts";
+import { leftOutMessage, othersMessage } from "./parts.ts";
 import { isReady, phaseOf, refusalMessage } from "./phase.ts";
 import { staysDeleted } from "./register-again.ts";
-import { register } from "./registration.ts";
-import { isStatusDue, writeStatus } from "./status.ts";
+import { register, type RegisteringMachine } from "./registration.ts";
+import { isStatusDue, writeStatus, type WritingMachine } from "./status.ts";
+
+export interface TickInput extends Stored {
+  env: Environment;
+  marks: NodeMarks;
+  /** The cluster token as it is now. */
+  token: TokenSource;
+  enrolment: Enrolment;
+  report: Report;
+  /** The last accepted facts, within the deployment's bounds; undefined if there are none. */
+  facts: Facts | undefined;
+  memory: TickMemory;
+  requests: RequestBudget;
+  /** Asks the cluster's object whether it reports every change of the Node by other writers. Never rejects. */
+  isWatched: () => Promise<boolean>;
+  /** currentMs */
+  nowMs: () => number;
+  /** Math.random */
+  random: () => number;
+}
+
+export interface TickOutcome {
+  phase: Phase;
+  ready: boolean;
+  /** For the machine's operator, who can do something about it. */
+  message?: string;
+  /** Present if the machine is to report sooner than its interval. */
+  reportInMs?: number;
+}
+
+/** The machine as the steps know it. */
+type TickingMachine = RegisteringMachine & RenewingMachine & WritingMachine;
 
 /** Registration and status share 8 s, less what the lease takes of them: the shim's own deadline is 9 s. */
 const REGISTRATION_DEADLINE_MS = 4000;
@@ -25,27 +63,29 @@ const LEASE_DEADLINE_MS = 3000;
 const STATUS_DEADLINE_MS = 4000;
 /** If the fleet index does not answer by then, the next report asks again. */
 const TURN_DEADLINE_MS = 500;
-/** A lease waits for a report where it lasts for so many of them: another one may get lost. */
+/** Skip one renewal only if the lease lasts this many report intervals, so that one lost report does not expire it. */
 const LEAST_REPORTS = 3;
 
 const runtimeIsMissing = (name: string) =>
   `its container runtime is gone: start it, or have an operator say \`rollcall node set ${name} --runtime none\``;
 
 export async function tick(input: TickInput): Promise<TickOutcome> {
-  const { env, records, facts } = input;
+  const { env, records, facts, memory, report, nowMs } = input;
   if (!facts) return { phase: "facts refused", ready: false };
   if (!env.KUBE_URL) return { phase: "apiserver not configured", ready: false };
-  const context: TickContext = { ...input, ...surroundings(input), facts };
-  const startedMs = input.nowMs();
-  const isRegistered = records.get("registration")?.startId === input.report.startId;
-  const wasEvicted = isRegistered && input.memory.lease === undefined;
+  const machine = { ...input, ...surroundings(input), facts };
+  const startedMs = nowMs();
+  const isRegistered = records.get("registration")?.startId === report.startId;
+  const wasEvicted = isRegistered && memory.lease === undefined;
 
-  await takeTurn(context);
-  const { phase, message, retryInMs } = await register(context, REGISTRATION_DEADLINE_MS);
+  await takeTurn(machine, machine.formTurn);
+  const registered = await register(machine, memory, REGISTRATION_DEADLINE_MS);
+  Object.assign(memory, registered.memory);
+  const { phase, message, retryInMs, created } = registered;
   if (phase !== "registered") {
     // While a restarted shim cannot register, the lease of its known Node is still renewed.
     const wasRegistered = records.get("registration")?.phase === "registered";
-    if (retryInMs !== undefined && wasRegistered) await renewLease(context, LEASE_DEADLINE_MS);
+    if (retryInMs !== undefined && wasRegistered) await renew(machine, memory, created);
     return {
       phase,
       ready: false,
@@ -53,99 +93,141 @@ export async function tick(input: TickInput): Promise<TickOutcome> {
       ...(retryInMs !== undefined && { reportInMs: retryInMs }),
     };
   }
-  const error = await writeHeartbeat(context, startedMs, wasEvicted);
-  if (context.lost) return lostOutcome(context, context.lost);
+  const { error, lost } = await writeHeartbeat(machine, memory, { startedMs, wasEvicted, created });
+  if (lost) return lose(machine, memory, lost);
   const ready = isReady(records.get("node")?.node);
   if (error) return { phase: phaseOf(error), ready, ...refusalMessage(error) };
   const isRuntimeMissing = missingRuntime(facts, records.get("runtime") ?? {}) !== null;
   const notice =
-    input.memory.withheld ??
-    joined([leftOutMessage(records), othersMessage(context)]) ??
-    (isRuntimeMissing ? runtimeIsMissing(context.name) : undefined);
+    memory.withheld ??
+    joined([leftOutMessage(records), othersMessage(records)]) ??
+    (isRuntimeMissing ? runtimeIsMissing(machine.name) : undefined);
   return { phase: "registered", ready, ...(notice !== undefined && { message: notice }) };
 }
 
+interface Heartbeat {
+  error?: ApiError | null;
+  lost?: Loss;
+}
+
 /**
- * The lease goes first: a status that hangs or is refused must not starve it. Where the whole status is due anyway, that
- * is the heartbeat, for which the node controller takes it as well, and the lease follows with the next report.
+ * The lease goes first, so that a status that hangs or is refused does not starve it. If the whole status is due anyway,
+ * it is the heartbeat, which the node controller accepts as well, and the lease follows with the next report.
  */
 async function writeHeartbeat(
-  context: TickContext,
-  startedMs: number,
-  wasEvicted: boolean,
-): Promise<ApiError | null> {
-  const { memory, nowMs } = context;
-  if (isStatusInstead(context)) return writeStatusInstead(context);
-  const lease = await renewLease(context, LEASE_DEADLINE_MS);
-  if (context.lost) return null;
-  const spentMs = Math.max(0, nowMs() - startedMs);
+  machine: TickingMachine,
+  memory: TickMemory,
+  { startedMs, wasEvicted, created }: { startedMs: number; wasEvicted: boolean; created: Node | undefined },
+): Promise<Heartbeat> {
+  if (isStatusInstead(machine, memory)) return writeStatusInstead(machine, memory, created);
+  const lease = await renew(machine, memory, created);
+  if (lease.lost) return lease;
+  const spentMs = Math.max(0, machine.nowMs() - startedMs);
   const leftMs = REGISTRATION_DEADLINE_MS + STATUS_DEADLINE_MS - spentMs;
-  const reportedMs = memory.status?.lastStatusReportTimeMs;
-  const status = await writeStatus(context, lease, leftMs);
-  if (context.lost) return null;
+  const status = await write(machine, memory, lease, leftMs);
+  if (status.lost) return status;
   // An object that is evicted between its reports loses the time of this write, unless the lease has it.
-  const isWritten = memory.status?.lastStatusReportTimeMs !== reportedMs;
-  if (wasEvicted && isWritten && lease.renewed) await renewLease(context, LEASE_DEADLINE_MS);
-  const leaseError = lease.renewed ? null : lease.error;
-  return status.ok ? leaseError : status.error;
-}
-
-/** Where the status is not written after all, the lease is renewed. */
-async function writeStatusInstead(context: TickContext): Promise<ApiError | null> {
-  const { memory, nowMs } = context;
-  const reportedMs = memory.status?.lastStatusReportTimeMs;
-  const standing = { renewed: false, error: null, ...lastRenewalStanding(context) };
-  const status = await writeStatus(context, standing, STATUS_DEADLINE_MS);
-  if (context.lost) return null;
-  if (memory.status?.lastStatusReportTimeMs !== reportedMs) {
-    memory.renewedAtMs = nowMs();
-    return null;
+  if (wasEvicted && status.isWritten && lease.renewed) {
+    const { lost } = await renew(machine, memory, created);
+    if (lost) return { lost };
   }
-  const lease = await renewLease(context, LEASE_DEADLINE_MS);
-  const leaseError = lease.renewed ? null : lease.error;
-  return status.ok ? leaseError : status.error;
+  return { error: status.error ?? (lease.renewed ? null : lease.error) };
 }
 
-/** Is the status due, and can the lease wait for one report more, whatever becomes of that one? */
-function isStatusInstead(context: TickContext): boolean {
-  const { facts, memory, nowMs } = context;
+/** If the status is not written after all, the lease is renewed. */
+async function writeStatusInstead(
+  machine: TickingMachine,
+  memory: TickMemory,
+  created: Node | undefined,
+): Promise<Heartbeat> {
+  const status = await write(machine, memory, contactNow(machine, memory), STATUS_DEADLINE_MS);
+  if (status.lost) return status;
+  if (status.isWritten) {
+    memory.renewedAtMs = machine.nowMs();
+    return { error: null };
+  }
+  const lease = await renew(machine, memory, created);
+  if (lease.lost) return lease;
+  return { error: status.error ?? (lease.renewed ? null : lease.error) };
+}
+
+/** Returns true if the status is due, and the lease lasts for one report more even if this one is lost. */
+function isStatusInstead(
+  { facts, records, nowMs }: Pick<TickingMachine, "facts" | "records" | "nowMs">,
+  memory: TickMemory,
+): boolean {
   // The first report of a process writes both.
   const isFirst = (memory.status?.lastStatusReportTimeMs ?? null) === null;
   if (isFirst || memory.leaseBackOff || memory.statusBackOff) return false;
   const everyMs = reportIntervalMs(facts.settings);
-  // Also where the status is due with each report, the lease is renewed with every other one.
+  // Also if the status is due with each report, every other one renews the lease.
   const sinceMs = nowMs() - (renewedAtOf(memory.lease ?? null) ?? 0);
   const isRecent = sinceMs >= 0 && sinceMs <= everyMs;
   const isLong = LEAST_REPORTS * everyMs <= facts.settings.nodeLeaseDurationSeconds * 1000;
-  return isRecent && isLong && isStatusDue(context);
+  return isRecent && isLong && isStatusDue({ records, memory, facts }, nowMs());
 }
 
-/** `report`: the last one; undefined: it is too old, or too much was written already, and nothing is written now. */
+async function renew(machine: TickingMachine, memory: TickMemory, created: Node | undefined) {
+  const renewal = await renewLease(machine, memory, LEASE_DEADLINE_MS, created);
+  Object.assign(memory, renewal.memory);
+  return renewal;
+}
+
+async function write(
+  machine: TickingMachine,
+  memory: TickMemory,
+  contact: ReturnType<typeof lastContact>,
+  deadlineMs: number,
+) {
+  const reportedMs = memory.status?.lastStatusReportTimeMs;
+  // The status leaves these alone: they may change while it is written.
+  const { lease: _lease, renewedAtMs: _at, ...known } = memory;
+  const status = await writeStatus(machine, known, contact, deadlineMs);
+  Object.assign(memory, status.memory);
+  return { ...status, isWritten: memory.status?.lastStatusReportTimeMs !== reportedMs };
+}
+
+function contactNow({ facts, nowMs }: Pick<TickingMachine, "facts" | "nowMs">, { renewedAtMs }: TickMemory) {
+  return lastContact(renewedAtMs, facts.settings.nodeLeaseDurationSeconds, nowMs());
+}
+
+/** `report`: undefined if the last one is too old, or if too much was written already. Nothing is written then. */
 export type NoticeInput = Omit<TickInput, "report"> & { report: Report | undefined };
 
+/** What happened to a Node that another writer has changed. */
+export type NoticeOutcome =
+  Exclude<Noticed, { kind: "lost" }> | { kind: "lost"; phase: LostPhase | "waiting for Node" };
+
 /**
- * What somebody else's change of the Node sets off between reports. The status is written where something of it is to be
- * put back, and never the lease: that is for fresh reports.
+ * Handles a change of the Node by another writer, between two reports. Writes the status if a part has to be put back, and
+ * never the lease: only fresh reports renew that.
  */
-export async function tickOnNotice(input: NoticeInput, seen: Node | null): Promise<Noticed> {
+export async function tickOnNotice(input: NoticeInput, seen: Node | null): Promise<NoticeOutcome> {
   const { env, records, facts, memory, report } = input;
   const registration = records.get("registration");
   if (!facts || !env.KUBE_URL || !registration) return { kind: "passed over" };
-  const context = { ...input, ...surroundings(input), facts };
-  const noticing: NoticeContext = { ...context, report: report ?? registration };
-  const noticed = await takeNotice(noticing, () => context.client(STATUS_DEADLINE_MS), seen);
-  // What the node controller has given up only a fresh report brings back: the machine may be dead.
-  if (noticed.kind !== "taken" || noticed.isGivenUp) return noticed;
+  const machine = { ...input, ...surroundings(input), facts };
+  // A taken name may have become free: the next report checks it.
+  if (registration.phase === "name taken") memory.lookedAtMs = undefined;
+  const client = () => machine.client(STATUS_DEADLINE_MS);
+  const noticed = await takeNotice(machine, client, seen, memory.nodeVersion);
+  if (noticed.kind === "lost") {
+    const { phase } = lose({ ...machine, report: report ?? registration }, memory, noticed.lost);
+    return { kind: "lost", phase };
+  }
+  if (noticed.kind !== "taken") return noticed;
+  memory.nodeVersion = noticed.nodeVersion;
+  // The machine of a Node that the node controller has set to Unknown may be dead: only a fresh report writes it again.
+  if (noticed.isGivenUp) return noticed;
   // A process of the shim that has not registered yet writes nothing else.
   const isRegistered = report?.startId === registration.startId;
   if (!report || !isRegistered || memory.renewedAtMs === undefined) return noticed;
-  const ticking: TickContext = { ...context, report };
-  const renewal = { renewed: false, error: null, ...lastRenewalStanding(ticking) };
-  await writeStatus(ticking, renewal, STATUS_DEADLINE_MS);
-  return ticking.lost ? { kind: "lost", phase: recordLoss(ticking, ticking.lost) } : noticed;
+  const ticking = { ...machine, report };
+  const { lost } = await write(ticking, memory, contactNow(machine, memory), STATUS_DEADLINE_MS);
+  return lost ? { kind: "lost", phase: lose(ticking, memory, lost).phase } : noticed;
 }
 
-/** What a step needs beside its input. */
+/** What a step needs in addition to the input. */
 function surroundings({ env, enrolment: { name }, token, nowMs, requests }: Omit<TickInput, "report">) {
   return {
     name,
@@ -161,8 +243,13 @@ function joined(texts: readonly (string | undefined)[]): string | undefined {
   return texts.filter((text) => text !== undefined).join("; ") || undefined;
 }
 
-function lostOutcome(context: TickContext, lost: Loss): TickOutcome {
-  const phase = recordLoss(context, lost);
-  const message = phase === "node deleted" ? staysDeleted(context) : undefined;
+function lose(
+  machine: Parameters<typeof recordLoss>[0] & Parameters<typeof staysDeleted>[0],
+  memory: TickMemory,
+  lost: Loss,
+): TickOutcome & { phase: LostPhase | "waiting for Node" } {
+  const phase = recordLoss(machine, lost);
+  memory.lookedAtMs = machine.nowMs();
+  const message = phase === "node deleted" ? staysDeleted(machine) : undefined;
   return { phase, ready: false, ...(message !== undefined && { message }) };
 }

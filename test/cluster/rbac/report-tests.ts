@@ -27,7 +27,7 @@ import { kubeClient } from "../../../worker/kube/kube-client.ts";
 
 import type { TestServer } from "../../infra/local/apiserver/test-server.ts";
 import { anyOf, type Hints } from "./any-value.ts";
-import { success } from "../../../shared/result.ts";
+import { failure, success } from "../../../shared/result.ts";
 
 const FEW = 40;
 const runs = Number(process.env["REPORTS"] ?? FEW);
@@ -165,7 +165,10 @@ async function register(
   const registered = await tryRegister(
     client,
     node,
-    (existing) => ownershipFault(existing, "rollcall"),
+    (existing) => {
+      const message = ownershipFault(existing, "rollcall");
+      return Promise.resolve(message === null ? success(existing) : failure({ reason: "not ours", message }));
+    },
     () => reported.facts.devices?.recorded === false,
   );
   expect(registered).toMatchObject(success({ node: { metadata: { name: reported.name } } }));

@@ -21,7 +21,7 @@ describe("tryRegister", () => {
     const attempt = await tryRegister(
       server.client,
       initial,
-      ({ metadata }) => (metadata?.uid === "theirs" ? "name taken" : null),
+      () => Promise.resolve(failure({ reason: "not ours", message: "name taken" })),
       () => false,
     );
     expect(attempt).toEqual(failure({ reason: "not ours", message: "name taken" }));
@@ -34,7 +34,7 @@ describe("tryRegister", () => {
     const attempt = await tryRegister(
       server.client,
       initial,
-      () => null,
+      (existing) => Promise.resolve(success(existing)),
       () => false,
     );
     expect(attempt).toMatchObject(success({ outcome: "found", node: { metadata: { uid: "ours", labels } } }));
@@ -48,7 +48,7 @@ describe("tryRegister", () => {
     const lost = await tryRegister(
       server.client,
       initial,
-      () => null,
+      (existing) => Promise.resolve(success(existing)),
       () => false,
     );
     expect(lost).toEqual(
@@ -62,7 +62,7 @@ describe("tryRegister", () => {
     const invalid = await tryRegister(
       server.client,
       initial,
-      () => null,
+      (existing) => Promise.resolve(success(existing)),
       () => false,
     );
     expect(invalid).toMatchObject(

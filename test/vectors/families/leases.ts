@@ -2,7 +2,8 @@
 import { apiErrorText } from "../../../shared/kubernetes/api-error.ts";
 import { formatMicroTime, parseMicroTime } from "../../../shared/kubernetes/micro-time.ts";
 import type { Lease } from "../../../shared/kubernetes/types.ts";
-import { newLease, syncLease, withOwner } from "../../../shared/node/lease.ts";
+import { newLease, withOwner } from "../../../shared/node/lease.ts";
+import { syncLease } from "../../../worker/tick/sync-lease.ts";
 import { createFakeApiserver, type FakeApiserver } from "../fake-apiserver.ts";
 import type { Family, Json } from "../family.ts";
 

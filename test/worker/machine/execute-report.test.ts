@@ -8,7 +8,7 @@ import type { ReportStep } from "../../../worker/machine/decide-report.ts";
 import { duplicateNotice } from "../../../worker/machine/duplicate-senders.ts";
 import { ReportExecutor } from "../../../worker/machine/execute-report.ts";
 import { RATE_LIMITED } from "../../../worker/machine/fresh-requests.ts";
-import type { TickOutcome } from "../../../worker/tick/context.ts";
+import type { TickOutcome } from "../../../worker/tick/tick.ts";
 import { eventually, setClock, shift } from "../support/clock.ts";
 import { keptRecords } from "../support/kept-records.ts";
 

@@ -5,9 +5,9 @@ import type { NodeRecords, NodeRecordStore } from "../../../worker/storage/recor
 import type { Grant } from "../../../shared/protocol/join-tokens.ts";
 import { decidedConditions } from "../../../shared/node/decided.ts";
 import type { Journal } from "../../../worker/storage/journal.ts";
-import type { TickMemory, TickOutcome } from "../../../worker/tick/context.ts";
+import type { TickMemory } from "../../../worker/tick/memory.ts";
 import { RequestBudget } from "../../../worker/tick/budgets.ts";
-import { tick } from "../../../worker/tick/tick.ts";
+import { tick, type TickOutcome } from "../../../worker/tick/tick.ts";
 import { facts, HEALTHY } from "./machine.ts";
 
 const bound = env as unknown as { KUBE: Fetcher };

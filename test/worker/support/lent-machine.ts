@@ -10,10 +10,10 @@ import { expanded, shortened } from "../../../shared/quiet/heartbeat-vitals.ts";
 import { isQuiet, type Quiet, quietForMs, quietOf } from "../../../shared/quiet/quiet.ts";
 import { recordContact, recordOutage, runningOf } from "../../../worker/machine/contact.ts";
 import { type MachineState, openMachineState } from "../../../worker/machine/machine-state.ts";
-import type { TickMemory, TickOutcome } from "../../../worker/tick/context.ts";
+import type { TickMemory } from "../../../worker/tick/memory.ts";
 import { recordPhase } from "../../../worker/tick/phase.ts";
 import { RequestBudget } from "../../../worker/tick/budgets.ts";
-import { tick } from "../../../worker/tick/tick.ts";
+import { tick, type TickOutcome } from "../../../worker/tick/tick.ts";
 import { SmallApiserver } from "./small-apiserver.ts";
 
 /** What a machine says with one heartbeat: all of it, for a full report. */

@@ -1,15 +1,21 @@
 // One machine's ticks, or their steps (registration, lease, status) each by itself, over an apiserver in memory. What has
 // been stored and remembered can be kept, so that a table of situations begins each of them from the same machine.
 import { env } from "cloudflare:workers";
+import type { Node } from "../../../shared/kubernetes/types.ts";
 import { decidedConditions } from "../../../shared/node/decided.ts";
 import type { Grant } from "../../../shared/protocol/join-tokens.ts";
-import type { Vitals } from "../../../shared/protocol/report.ts";
+import type { Report, Vitals } from "../../../shared/protocol/report.ts";
+import { failure, success } from "../../../shared/result.ts";
 import { fieldManagerOf } from "../../../worker/kube/connect.ts";
 import { kubeClient } from "../../../worker/kube/kube-client.ts";
 import type { Journal } from "../../../worker/storage/journal.ts";
-import type { TickContext, TickMemory, TickOutcome } from "../../../worker/tick/context.ts";
+import { type LastContact, renewLease as renewed } from "../../../worker/tick/lease.ts";
+import type { TickMemory } from "../../../worker/tick/memory.ts";
+import type { Loss } from "../../../worker/tick/own-node.ts";
+import { register as registered, type RegisteringMachine } from "../../../worker/tick/registration.ts";
+import { writeStatus as written, type WritingMachine } from "../../../worker/tick/status.ts";
 import { RequestBudget } from "../../../worker/tick/budgets.ts";
-import { tick } from "../../../worker/tick/tick.ts";
+import { tick, type TickOutcome } from "../../../worker/tick/tick.ts";
 import { facts, HEALTHY } from "./facts.ts";
 import { countingRecords } from "./kube-in-between.ts";
 import { SmallApiserver } from "./small-apiserver.ts";
@@ -21,6 +27,37 @@ type InBetween = (
   asked: string,
   ask: () => Promise<Response>,
 ) => Response | undefined | Promise<Response | undefined>;
+
+/** What the steps of one tick are given, and what they have returned. */
+export interface StepContext extends RegisteringMachine, Omit<WritingMachine, "report" | "requests"> {
+  report: Report;
+  requests: RequestBudget;
+  memory: TickMemory;
+  formTurn: () => Promise<number | null>;
+  created?: Node | undefined;
+  lost?: Loss | undefined;
+}
+
+export async function register(context: StepContext, deadlineMs: number) {
+  const { memory, created, ...outcome } = await registered(context, context.memory, deadlineMs);
+  Object.assign(context.memory, memory);
+  context.created = created;
+  return outcome;
+}
+
+export async function renewLease(context: StepContext, deadlineMs: number) {
+  const renewal = await renewed(context, context.memory, deadlineMs, context.created);
+  Object.assign(context.memory, renewal.memory);
+  context.lost = renewal.lost;
+  return renewal;
+}
+
+export async function writeStatus(context: StepContext, contact: LastContact, deadlineMs: number) {
+  const { error, lost, memory } = await written(context, context.memory, contact, deadlineMs);
+  Object.assign(context.memory, memory);
+  context.lost = lost;
+  return error === null ? success(null) : failure(error);
+}
 
 /** All that an eviction leaves, and the apiserver's objects. */
 export interface Kept {
@@ -41,7 +78,7 @@ export class SteppingMachine {
   facts = facts(NAME);
   grant: Partial<Grant> = {};
   enrolmentId = "e";
-  registerAgain: TickContext["registerAgain"] = "when-silent";
+  registerAgain: RegisteringMachine["registerAgain"] = "when-silent";
   /** What the next report states of a time without an answer. */
   noAnswerSeconds: number | undefined;
   isWatched = false;
@@ -109,7 +146,7 @@ export class SteppingMachine {
   }
 
   /** Of a tick that a report begins. */
-  context(vitals: Vitals = HEALTHY, startId = "start-1"): TickContext {
+  context(vitals: Vitals = HEALTHY, startId = "start-1"): StepContext {
     const nowMs = () => this.nowMs;
     const { noAnswerSeconds, requests } = this;
     return {

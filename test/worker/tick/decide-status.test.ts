@@ -2,11 +2,14 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Grant } from "../../../shared/protocol/join-tokens.ts";
 import { kubeletsView } from "../../../shared/node/bystander.ts";
-import { renewLease } from "../../../worker/tick/lease.ts";
 import { takeTurn } from "../../../worker/tick/decide-status.ts";
-import { register } from "../../../worker/tick/registration.ts";
-import { writeStatus } from "../../../worker/tick/status.ts";
-import { type Kept, SteppingMachine } from "../support/stepping-machine.ts";
+import {
+  type Kept,
+  SteppingMachine,
+  renewLease,
+  register,
+  writeStatus,
+} from "../support/stepping-machine.ts";
 
 const DEADLINE_MS = 4000;
 const HOSTNAME = "kubernetes.io/hostname";
@@ -30,7 +33,7 @@ async function report(machine: SteppingMachine): Promise<number> {
     asked++;
     return context.formTurn();
   };
-  await takeTurn({ ...context, formTurn });
+  await takeTurn(context, formTurn);
   await writeStatus(context, await renewLease(context, DEADLINE_MS), DEADLINE_MS);
   return asked;
 }

@@ -3,19 +3,18 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it, test } from "vitest";
 import type { Lease } from "../../../shared/kubernetes/types.ts";
 import { fieldManagerOf } from "../../../worker/kube/connect.ts";
-import type { TickMemory } from "../../../worker/tick/context.ts";
-import {
-  budgetInLease,
-  lastRenewalStanding,
-  lentLease,
-  renewedAtOf,
-  renewLease,
-} from "../../../worker/tick/lease.ts";
-import { register } from "../../../worker/tick/registration.ts";
+import type { TickMemory } from "../../../worker/tick/memory.ts";
+import { budgetInLease, lastContact, lentLease, renewedAtOf } from "../../../worker/tick/lease.ts";
 import { emptyBudget, STATUS_BUDGET } from "../../../worker/tick/budgets.ts";
-import { writeStatus } from "../../../worker/tick/status.ts";
 import { statusResponse } from "../support/kube-in-between.ts";
-import { type Kept, NAME, SteppingMachine } from "../support/stepping-machine.ts";
+import {
+  type Kept,
+  NAME,
+  SteppingMachine,
+  renewLease,
+  register,
+  writeStatus,
+} from "../support/stepping-machine.ts";
 
 const MS = 1000;
 const OURS = fieldManagerOf(env.DEPLOYMENT);
@@ -289,7 +288,10 @@ describe("what a renewal proves", () => {
     delete machine.memory.renewedAtMs;
     if (agoMs !== undefined) machine.memory.renewedAtMs = machine.nowMs - agoMs;
     const lastContactMs = isFresh ? machine.nowMs - agoMs! : machine.nowMs;
-    expect(lastRenewalStanding(machine.context())).toEqual({ wasFresh: isFresh, lastContactMs });
+    expect(lastContact(machine.memory.renewedAtMs, LEASE_MS / 1000, machine.nowMs)).toEqual({
+      wasFresh: isFresh,
+      lastContactMs,
+    });
   });
 });
 

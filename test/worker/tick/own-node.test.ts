@@ -1,11 +1,10 @@
 // What a machine's object makes of a Node that somebody else has changed, and for what it asks the apiserver.
 import { describe, expect, test } from "vitest";
-import { failure, success } from "../../../shared/result.ts";
-import type { ApiResult } from "../../../shared/kubernetes/api-error.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
-import type { TickMemory } from "../../../worker/tick/context.ts";
+import type { TickMemory } from "../../../worker/tick/memory.ts";
 import type { NodeRecordStore } from "../../../worker/storage/records.ts";
-import { noteLapse, type NoticeContext, type Noticed, takeNotice } from "../../../worker/tick/own-node.ts";
+import { noteLapse } from "../../../worker/tick/own-node.ts";
+import { type NoticeInput, type NoticeOutcome, tickOnNotice } from "../../../worker/tick/tick.ts";
 import { keptRecords } from "../support/kept-records.ts";
 
 const HEARTBEAT = "2026-01-01T00:00:00Z";
@@ -43,18 +42,28 @@ function nodeOf(version: string | undefined, more: More = {}): Node {
   };
 }
 
-const missing = failure({
-  kind: "status" as const,
-  status: { code: 404, reason: "NotFound", details: { kind: "nodes", name: "edge-1" } },
-});
-const away = failure({ kind: "unanswered" as const, message: "connection refused" });
+const missing = () =>
+  Response.json(
+    {
+      kind: "Status",
+      apiVersion: "v1",
+      status: "Failure",
+      code: 404,
+      reason: "NotFound",
+      details: { kind: "nodes", name: "edge-1" },
+    },
+    { status: 404 },
+  );
+const away = () => {
+  throw new Error("connection refused");
+};
 
 interface Situation {
   phase?: string;
   known?: Node | null;
   memory?: TickMemory;
   /** What the apiserver answers to a GET. */
-  found?: ApiResult<Node>;
+  found?: () => Response;
   registerNode?: boolean;
   /** Conditions that were sent, with an unknown outcome. */
   sent?: object[];
@@ -73,37 +82,38 @@ async function noticed(
   });
   const memory: TickMemory = { ...more.memory };
   let reads = 0;
-  const context = {
-    name: "edge-1",
-    deployment: "test",
+  const fetch = async () => {
+    reads++;
+    more.whileRead?.(records);
+    return more.found?.() ?? Response.json(nodeOf("12"));
+  };
+  const input = {
+    env: { DEPLOYMENT: "test", KUBE_URL: "https://kube.test", KUBE: { fetch } },
+    enrolment: { name: "edge-1" },
+    token: { current: () => "t" },
+    requests: { take: () => true },
     records,
     journal,
     memory,
-    log: () => undefined,
     facts: { settings: { registerNode: more.registerNode } },
     nowMs: () => 1000,
-    report: { startId: "start-1" },
-  } as unknown as NoticeContext;
-  const getNode = () => {
-    reads++;
-    more.whileRead?.(records);
-    return Promise.resolve(more.found ?? success(nodeOf("12")));
-  };
-  const outcome = await takeNotice(context, () => ({ getNode }) as never, seen);
+  } as unknown as NoticeInput;
+  const { nodeVersion: _version, ...outcome } = { nodeVersion: "", ...(await tickOnNotice(input, seen)) };
   const { node: now, ...marks } = kept.get("node") as { node: Node };
   return { outcome, reads, notes, memory, marks, version: now.metadata?.resourceVersion, kept };
 }
 
-const TAKEN: Noticed = { kind: "taken", isGivenUp: false };
-const PASSED: Noticed = { kind: "passed over" };
-const DELETED: Noticed = { kind: "lost", phase: "node deleted" };
-const NAME_TAKEN: Noticed = { kind: "lost", phase: "name taken" };
-const UNREAD: Noticed = { kind: "unread" };
+type Outcome = { kind: NoticeOutcome["kind"]; phase?: string; isGivenUp?: boolean };
+const TAKEN: Outcome = { kind: "taken", isGivenUp: false };
+const PASSED: Outcome = { kind: "passed over" };
+const DELETED: Outcome = { kind: "lost", phase: "node deleted" };
+const NAME_TAKEN: Outcome = { kind: "lost", phase: "name taken" };
+const UNREAD: Outcome = { kind: "unread" };
 
 describe("a Node", () => {
   const known11 = { memory: { nodeVersion: "11" } };
   test.each<
-    [situation: string, seen: Node | null, more: Situation, outcome: Noticed, reads: number, version: string]
+    [situation: string, seen: Node | null, more: Situation, outcome: Outcome, reads: number, version: string]
   >([
     ["newer than what is known → taken", nodeOf("11"), {}, TAKEN, 0, "11"],
     ["of more digits → newer", nodeOf("100"), {}, TAKEN, 0, "100"],
@@ -135,7 +145,7 @@ describe("a Node", () => {
     [
       "gone, and there is another one",
       null,
-      { found: success(nodeOf("12", { uid: "u-2" })) },
+      { found: () => Response.json(nodeOf("12", { uid: "u-2" })) },
       DELETED,
       1,
       "10",

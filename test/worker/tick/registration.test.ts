@@ -4,13 +4,18 @@ import { env } from "cloudflare:workers";
 import type { Node, Taint } from "../../../shared/kubernetes/types.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
 import type { Deletion } from "../../../worker/storage/records.ts";
-import { renewLease } from "../../../worker/tick/lease.ts";
-import { register, registerAgain } from "../../../worker/tick/registration.ts";
+import { registerAgain } from "../../../worker/tick/registration.ts";
 import { MAX_NODE_BYTES, REGISTRATION_BUDGET } from "../../../worker/tick/budgets.ts";
-import { writeStatus } from "../../../worker/tick/status.ts";
 import { HEALTHY } from "../support/facts.ts";
 import { statusResponse } from "../support/kube-in-between.ts";
-import { type Kept, NAME, SteppingMachine } from "../support/stepping-machine.ts";
+import {
+  type Kept,
+  NAME,
+  SteppingMachine,
+  renewLease,
+  register,
+  writeStatus,
+} from "../support/stepping-machine.ts";
 
 const DEADLINE_MS = 4000;
 const MINUTE_MS = 60_000;

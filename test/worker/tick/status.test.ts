@@ -3,14 +3,18 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it, test } from "vitest";
 import type { Vitals } from "../../../shared/protocol/report.ts";
 import { fieldManagerOf } from "../../../worker/kube/connect.ts";
-import type { TickContext } from "../../../worker/tick/context.ts";
-import { renewLease } from "../../../worker/tick/lease.ts";
-import { register } from "../../../worker/tick/registration.ts";
 import { MAX_NODE_BYTES, STATUS_BUDGET } from "../../../worker/tick/budgets.ts";
-import { dueInMs, isStatusDue, writeStatus } from "../../../worker/tick/status.ts";
+import { dueInMs, isStatusDue } from "../../../worker/tick/status.ts";
 import { HEALTHY } from "../support/facts.ts";
 import { statusResponse } from "../support/kube-in-between.ts";
-import { type Kept, SteppingMachine } from "../support/stepping-machine.ts";
+import {
+  type Kept,
+  type StepContext,
+  SteppingMachine,
+  renewLease,
+  register,
+  writeStatus,
+} from "../support/stepping-machine.ts";
 
 const DEADLINE_MS = 4000;
 const EVERY_MS = 300_000;
@@ -34,7 +38,7 @@ beforeAll(async () => {
   steady = machine.keep();
 });
 
-async function written(machine: Machine, vitals = HEALTHY, more: Partial<TickContext> = {}, wasFresh = true) {
+async function written(machine: Machine, vitals = HEALTHY, more: Partial<StepContext> = {}, wasFresh = true) {
   machine.take();
   const context = { ...machine.context(vitals), ...more };
   const lastContactMs = wasFresh ? machine.nowMs - 10_000 : machine.nowMs;
@@ -129,7 +133,10 @@ describe("its time comes", () => {
     const lastStatusReportTimeMs = lastMs === null ? null : machine.nowMs + lastMs;
     machine.memory.status = { lastStatusReportTimeMs, delayAfterNodeStatusChangeMs };
     const context = machine.context();
-    expect([dueInMs(context, machine.nowMs), isStatusDue(context)]).toEqual([inMs, inMs === 0]);
+    expect([dueInMs(context, machine.nowMs), isStatusDue(context, machine.nowMs)]).toEqual([
+      inMs,
+      inMs === 0,
+    ]);
   });
 
   it("by the row, where the object was evicted; at once, where there is none", () => {
