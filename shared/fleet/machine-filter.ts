@@ -1,4 +1,4 @@
-// Which machines are meant: a filter, and how each of its terms is written. Matches nothing: worker/fleet/where.ts does.
+// Which machines are meant: a filter, and how each of its terms is written. Matches nothing: worker/fleet/machine-search.ts does.
 import type { LabelRequirement } from "../kubernetes/label-selector.ts";
 import { labelKeyErrors } from "../kubernetes/validation.ts";
 import type { Phase } from "../protocol/answers.ts";

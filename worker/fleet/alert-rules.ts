@@ -1,27 +1,30 @@
-// When what becomes of a machine is told, and when a letter that did not arrive is sent again. Stores nothing.
-import type { AlertState } from "../../shared/fleet/alert.ts";
+// Decides which state of a machine concerns a receiver, when the receiver is notified of it, and what the alert contains.
+import type { AlertState, SaidAlert } from "../../shared/fleet/alert.ts";
 import type { FleetState } from "../../shared/fleet/state.ts";
+import type { MachineSummary } from "../../shared/fleet/summary.ts";
+import { NOTIFICATION_LIMITS as LIMIT } from "../../shared/protocol/limits.ts";
 import { ALERT_STATES } from "../../shared/protocol/receiver-api.ts";
+import { filterMatches } from "./mutes.ts";
+import type { KeptReceiver } from "./receivers.ts";
 
-/** What a receiver is to be told of a machine, and has been told. */
+/** What a receiver was notified of about a machine, and what it is to be notified of. */
 export interface Watched {
-  /** What is to be told; null: it is well, or does not concern this receiver any more. */
+  /** The next state to notify of; null if the machine is well or does not concern the receiver. */
   state: AlertState | null;
-  /** Since when that is so. */
+  /** Start of `state`. */
   sinceMs: number;
-  /** What it was told; null: nothing, or that it is over. */
+  /** The last state that the receiver was notified of; null if none, or if it was notified of the end. */
   told: AlertState | null;
-  /** When `state` is told; null: it is, or no letter is to come of it. */
+  /** When the receiver is notified of `state`; null if it was, or if no message follows. */
   dueMs: number | null;
 }
 
-/** So long after it is over that is told, so that machines that come back together are told together. */
-export const SETTLE_MS = 5000;
+/** Delay of a resolution, so that machines that recover together are in one message. */
+const SETTLE_MS = 5000;
 
 /**
- * After a machine came into a state. A machine that goes from one state into another one before the first was told is told
- * no later for that. What was told stays told until the next state is, or until it is well. null: there is nothing to
- * remember.
+ * Returns the row after a machine has changed its state; null if nothing has to be stored. A change of state before the
+ * first message does not postpone it. The notified state stays until the next message, or until the machine is well.
  */
 export function watchedAfter(
   known: Watched | null,
@@ -37,33 +40,75 @@ export function watchedAfter(
   return { state, sinceMs, told, dueMs: isWaiting ? Math.min(known.dueMs!, dueMs) : dueMs };
 }
 
-/** null: it is a state that nobody is told of. */
-export function alertState(state: FleetState): AlertState | null {
+/** Returns the state as an alert's; null if no receiver is notified of it. */
+function alertState(state: FleetState): AlertState | null {
   return ALERT_STATES.find((each) => each === state) ?? null;
 }
 
-const LEAST_WAIT_MS = 30_000;
-const MOST_WAIT_MS = 3_600_000;
-/** In all: then a letter is dead. */
-export const GIVEN_UP_MS = 24 * 3_600_000;
-
-/**
- * How long to wait after so many failed attempts (1, 2, …): 30 s, doubled to an hour, up to a quarter more so that
- * receivers do not move in step; at least as long as the answer's Retry-After asks for.
- */
-export function waitMs(failed: number, askedMs: number, random: () => number): number {
-  const doubled = Math.min(MOST_WAIT_MS, LEAST_WAIT_MS * 2 ** Math.min(failed - 1, 10));
-  return Math.round(Math.max(Math.min(askedMs, GIVEN_UP_MS), doubled * (1 + random() / 4)));
+/** Machines that fell silent together. */
+export interface KnownOutage {
+  id: string;
+  /** The address they report from. */
+  address: string;
+  sinceMs: number;
 }
 
-/** A Retry-After in seconds or as a date (RFC 9110, 10.2.3). 0: it asks for nothing. */
-export function retryAfterMs(header: string | null, nowMs: number): number {
-  const text = header?.trim() ?? "";
-  if (/^\d+$/.test(text)) return Number(text) * 1000;
-  return Math.max(0, Date.parse(text) - nowMs) || 0;
+/** Returns the state of the machine if it concerns the receiver; null otherwise. */
+export function concernOf(
+  { settings }: KeptReceiver,
+  name: string,
+  summary: MachineSummary | null,
+): AlertState | null {
+  const state = summary && alertState(summary.state);
+  return summary && state && filterMatches(settings, name, state, summary) ? state : null;
 }
 
-/** The receiver does not take this letter, whenever it comes: others behind it must not wait. */
-export function isRefusedForGood(status: number): boolean {
-  return [400, 413, 415, 422].includes(status);
+/** A machine in an alert. */
+interface AlertMember {
+  machine: string;
+  state: AlertState | null;
+  since_ms: number;
+}
+
+interface AlertCause {
+  kind: SaidAlert["kind"];
+  outage: KnownOutage | null;
+  /** Summary of the first machine. */
+  summary: MachineSummary;
+  deployment: string;
+  id: string;
+}
+
+export function alertOf(
+  members: readonly AlertMember[],
+  { kind, outage, summary, deployment, id }: AlertCause,
+): SaidAlert {
+  const machines = members.map(({ machine }) => machine);
+  const isAlone = kind === "machine";
+  return {
+    id,
+    status: "firing",
+    isRepeated: false,
+    kind,
+    name: isAlone ? machines.join() : (outage?.id ?? deployment),
+    state: members[0]!.state!,
+    severity: isAlone ? "warning" : "critical",
+    sinceMs: outage?.sinceMs ?? Math.min(...members.map(({ since_ms }) => since_ms)),
+    untilMs: null,
+    machines: members.length,
+    names: machines.slice(0, LIMIT.namesInAlert),
+    address: outage?.address ?? (isAlone ? summary.address : ""),
+    why: isAlone ? summary.why : "",
+  };
+}
+
+/** Returns the resolution of an alert. `now`: the last machine's summary; null if the machine is gone. */
+export function overAlert(firing: SaidAlert, untilMs: number, now: MachineSummary | null): SaidAlert {
+  return {
+    ...firing,
+    status: "resolved",
+    isRepeated: false,
+    untilMs: Math.max(untilMs, firing.sinceMs),
+    why: firing.kind === "machine" ? (now?.state ?? "gone") : "",
+  };
 }

@@ -1,15 +1,21 @@
-// What each receiver is told of which machine: a row for each machine that concerns it, one for each alert that it was
-// told, and the letters that follow. Rows are written on transitions alone. Sends nothing.
+// The alerts of each receiver. A row of `watched` has a machine that concerns the receiver, a row of `alerts` an alert that
+// it was notified of. Rows are written on transitions only; deliveries.ts sends the messages.
 import { type AlertMessage, type AlertState, type SaidAlert } from "../../shared/fleet/alert.ts";
 import { messageText } from "../../shared/fleet/message-text.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import { NOTIFICATION_LIMITS as LIMIT } from "../../shared/protocol/limits.ts";
-import { type Watched, watchedAfter } from "./alert-rules.ts";
-import { type Letters, LOST_LETTER, REPETITION } from "./letters.ts";
+import {
+  alertOf,
+  concernOf,
+  type KnownOutage,
+  overAlert,
+  type Watched,
+  watchedAfter,
+} from "./alert-rules.ts";
+import { type Letters, LOST_LETTER, REPETITION } from "./deliveries.ts";
 import type { FleetChange } from "./machine-rows.ts";
 import type { Mutes } from "./mutes.ts";
 import type { KeptReceiver, Receivers } from "./receivers.ts";
-import { alertOf, concernOf, type KnownOutage, overAlert } from "./said-alerts.ts";
 
 export interface AlertSurroundings {
   sql: SqlStorage;
@@ -18,19 +24,19 @@ export interface AlertSurroundings {
   letters: Letters;
   deployment: string;
   origin: string;
-  /** As the index knows it; null: it does not. */
+  /** Returns a machine's summary; null if the index does not know the machine. */
   summary: (name: string) => MachineSummary | null;
-  /** The outage that this silent machine is part of; null: it is silent alone. */
+  /** Returns the outage that a silent machine is part of; null if the machine is silent alone. */
   outageOf: (name: string, summary: MachineSummary) => KnownOutage | null;
-  /** The names of its machines. */
+  /** Returns the names of an outage's machines. */
   machinesOf: (outage: string) => string[];
-  /** An ID that nobody has had. Typically crypto.randomUUID. */
+  /** Returns a new unique ID. Typically crypto.randomUUID. */
   newId: () => string;
 }
 
-/** Machines that are looked at in one transaction. */
+/** Rows that one transaction handles. */
 const AT_ONCE = 500;
-/** A receiver for which too much waits is told of nothing new so long. */
+/** Wait for new alerts of a receiver with too many waiting deliveries. */
 const POSTPONED_MS = 5 * 60_000;
 
 type WatchedRow = {
@@ -41,10 +47,10 @@ type WatchedRow = {
   told: AlertState | null;
   alert: number | null;
   due_ms: number | null;
-  /** 1: a mute keeps it back. */
+  /** 1 if the row waits for the end of a mute. */
   muted: number;
 };
-/** `open`: how many machines it is about now. `letter`: the one that tells that it is firing. */
+/** `open`: machines in the alert now. `letter`: the delivery of its firing message. */
 type AlertRow = {
   id: number;
   receiver: string;
@@ -55,10 +61,10 @@ type AlertRow = {
   due_ms: number | null;
 };
 
-/** What one receiver is told in one go. */
+/** The alerts that one receiver is notified of together. */
 interface Telling {
   receiver: KeptReceiver;
-  /** In order, with the row of the alert; of one that is over, the letter that told of it, if that did not arrive; of one that was told before, REPETITION. */
+  /** In order, with the alert's row. `follows`: the undelivered firing message of a resolved alert, or REPETITION. */
   said: { alert: SaidAlert; row: number; follows: number | null }[];
 }
 
@@ -110,12 +116,12 @@ export class Alerts {
     return this.#sql.exec<{ count: number }>(query, receiver).one().count;
   }
 
-  /** A mute has ended early: what it kept back is looked at again. */
+  /** Checks again what mutes have postponed, since one of them ended early. */
   lookAgain(nowMs: number): void {
     this.#sql.exec("UPDATE watched SET due_ms = ? WHERE due_ms > ? AND muted = 1", nowMs, nowMs);
   }
 
-  /** What this receiver was told is repeated as often as it says from now on, counted from when it was told last. */
+  /** Changes when active alerts are repeated, counted from their last message. */
   repeatEach(receiver: string, minutes: { before: number; after: number }, nowMs: number): void {
     const [beforeMs, afterMs] = [minutes.before * 60_000, minutes.after * 60_000];
     if (beforeMs === afterMs) return;
@@ -123,13 +129,13 @@ export class Alerts {
     this.#sql.exec(update, receiver, beforeMs, afterMs, nowMs);
   }
 
-  /** A receiver is gone. */
+  /** Removes all rows of a receiver. */
   remove(receiver: string): void {
     for (const table of ["watched", "alerts", "letters"])
       this.#sql.exec(`DELETE FROM ${table} WHERE receiver = ?`, receiver);
   }
 
-  /** Writes letters about what is due. Call it in a transaction. */
+  /** Adds deliveries for everything that is due. Call it in a transaction. */
   flush(nowMs: number): void {
     const query = "SELECT * FROM watched WHERE due_ms <= ? ORDER BY due_ms LIMIT ?";
     const due = this.#sql.exec<WatchedRow>(query, nowMs, AT_ONCE).toArray();
@@ -141,7 +147,7 @@ export class Alerts {
       const rows = due.filter((row) => row.receiver === receiver.name);
       for (const row of rows) this.#leave(telling, row);
       const isFull = rows.length > 0 && this.#isFull(receiver.name);
-      // One may have been told with an outage before its turn.
+      // An outage's alert may have included the machine already.
       for (const row of rows) if (row.due_ms !== null) this.#enter(telling, row, rows, isFull, nowMs);
       for (const row of rows) this.#settle(row);
       for (const row of repeated) if (row.receiver === receiver.name) this.#repeat(telling, row, nowMs);
@@ -149,7 +155,7 @@ export class Alerts {
     }
   }
 
-  /** What it was told of this machine is over, unless it was of others as well. */
+  /** Removes a machine from its alert. If it was the last one, the alert is resolved. */
   #leave({ said }: Telling, row: WatchedRow): void {
     if (row.told === null || row.told === row.state) return;
     const update = "UPDATE alerts SET open = open - 1 WHERE id = ? RETURNING *";
@@ -163,7 +169,7 @@ export class Alerts {
     said.push({ alert: over, row: alert.id, follows });
   }
 
-  /** Tells what is due, unless it is muted, too much, or not an outage. `due`: the rows that this turn is about. */
+  /** Opens or joins an alert for a due machine, unless it is muted or the queue is full. `due`: the rows of this turn. */
   #enter(telling: Telling, row: WatchedRow, due: WatchedRow[], isFull: boolean, nowMs: number): void {
     const { receiver } = telling;
     row.due_ms = null;
@@ -226,7 +232,7 @@ export class Alerts {
     Object.assign(row, { told: row.state, alert, due_ms: null });
   }
 
-  /** Of these machines, those that wait to be told of for the same cause, and may be. */
+  /** Returns the rows of those machines that wait for an alert with the same cause and are not muted. */
   #waiting(
     receiver: KeptReceiver,
     names: string[],
@@ -257,7 +263,7 @@ export class Alerts {
       .map(({ machine }) => machine);
   }
 
-  /** What lasts is told again, unless that would only wait behind other letters, or nobody is to be told. */
+  /** Repeats an active alert, unless it is muted or the receiver has waiting deliveries. */
   #repeat(telling: Telling, row: AlertRow, nowMs: number): void {
     const { name, settings } = telling.receiver;
     const repeatMs = settings.repeatMinutes * 60_000;
@@ -272,13 +278,13 @@ export class Alerts {
       row.id,
     );
     if (!open || repeatMs === 0 || isMuted || this.#in.letters.waiting(name).letters > 0) return;
-    // What did not arrive is sent again as it was, and with it that some of that is over.
+    // An undelivered message is sent again unchanged, with its resolutions.
     if (this.#in.letters.resend(name, row.letter, nowMs)) return;
     const alert: SaidAlert = { ...firing, isRepeated: true, machines: Math.max(open.open, firing.machines) };
     telling.said.push({ alert, row: row.id, follows: row.letter === LOST_LETTER ? null : REPETITION });
   }
 
-  /** As many letters as it takes, of one kind each. What is over is told before what is told anew of the same machine. */
+  /** Adds the deliveries, resolutions first. Alerts that follow different deliveries are in different messages. */
   #write({ receiver, said }: Telling, nowMs: number): void {
     const { letters, deployment, origin, newId } = this.#in;
     const followed = said.flatMap((each) => each.follows ?? []);
@@ -304,7 +310,7 @@ export class Alerts {
     if (followed.length > 0) letters.prune(receiver.name);
   }
 
-  /** What is repeated stays told by its first letter. */
+  /** A repetition does not change which delivery the alert's firing message has. */
   #toldBy(alert: number, letter: number): void {
     this.#sql.exec("UPDATE alerts SET letter = ? WHERE id = ? AND letter <= 0", letter, alert);
   }

@@ -1,4 +1,4 @@
-// What a feed has to say after a cursor, out of the index's rows. Knows no sockets.
+// Builds the messages of a feed from the index's rows: a snapshot, then the changes after a cursor.
 import { ColumnsBuilder } from "../../shared/fleet/columns.ts";
 import {
   ALL_FIELDS,
@@ -11,11 +11,10 @@ import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { FeedChanges, FeedHello, FeedMessage, FeedSnapshot } from "../../shared/protocol/feed.ts";
 import { FEED_LIMITS } from "../../shared/protocol/limits.ts";
 import type { PendingMachine } from "../../shared/protocol/operator-answers.ts";
-import { cursorText, type FeedCursor } from "./feed-cursor.ts";
 import type { FleetChange, MachineRows } from "./machine-rows.ts";
 import type { Outages } from "./outages.ts";
 
-/** `feed_whole`: the last change by which a machine differs in more than MOVING_FIELDS. */
+/** `feed_whole`: the last change of a machine in a field that is not one of MOVING_FIELDS. */
 export const FEED_MIGRATION = `
   CREATE TABLE feed (
     only INTEGER PRIMARY KEY CHECK (only = 1), index_id TEXT NOT NULL, gone_seq INTEGER NOT NULL,
@@ -27,12 +26,12 @@ export const FEED_MIGRATION = `
     hash TEXT PRIMARY KEY, holder TEXT NOT NULL, ends_ms INTEGER NOT NULL
   ) WITHOUT ROWID;`;
 
-/** Of one message: together with the rows' bytes they stay below FEED_LIMITS.messageBytes. */
+/** Most entries in one message. With ROW_BYTES of rows, the message stays below FEED_LIMITS.messageBytes. */
 const GONE = 500;
 const OUTAGES = 100;
 const ROW_BYTES = FEED_LIMITS.messageBytes - 400 * 1024;
 
-/** Names of machines that are gone are kept, so that feeds are resumed; with every so many changes older ones go. */
+/** Names of removed machines that are stored, so that feeds can resume. Older ones are deleted now and then. */
 const GONE_KEPT = 20_000;
 const GONE_PRUNED_EVERY = 100;
 
@@ -56,7 +55,7 @@ export class FeedSource {
     this.#outages = outages;
   }
 
-  /** Call it in the transaction of the change. Writes a row for a new machine, and where what is seldom different is. */
+  /** Records in the transaction of the change which machines the feed must send whole. */
   note({ name, seq, before, after }: FleetChange): void {
     if (after === null) {
       this.#sql.exec("DELETE FROM feed_whole WHERE name = ?", name);
@@ -65,7 +64,7 @@ export class FeedSource {
       this.#sql.exec("INSERT OR REPLACE INTO feed_whole VALUES (?, ?)", name, seq);
   }
 
-  /** Where a feed begins that has got as far as `asked`; null: it has nothing. */
+  /** Returns where a feed begins. `asked`: the cursor that the client resumes from, or null. */
   begin(asked: FeedCursor | null): { hello: FeedHello; cursor: FeedCursor } {
     const why = asked && this.#whyNotResumed(asked);
     if (asked && why === "") return { hello: { type: "hello", resumed: true, why }, cursor: asked };
@@ -77,12 +76,12 @@ export class FeedSource {
     return through !== null || seq < this.#rows.seq();
   }
 
-  /** The next message after a cursor that has news. */
+  /** Returns the next message. Call it only if `hasNews` of the same cursor. */
   next(cursor: FeedCursor): FeedPart {
     return cursor.through === null ? this.#changes(cursor) : this.#snapshot(cursor, cursor.through);
   }
 
-  /** The machines that wait for an approval. Writes nothing where they are as before. */
+  /** Stores the machines that wait for approval. Writes nothing if they have not changed. */
   setPending(pending: readonly PendingMachine[]): void {
     const text = JSON.stringify(pending);
     if (text === this.#feed().pending) return;
@@ -102,7 +101,7 @@ export class FeedSource {
     return count > FEED_LIMITS.resumedChanges ? "too much has changed" : "";
   }
 
-  /** In the order in which they are stored, which is the one that is read fast. */
+  /** Returns the next part of a snapshot, in the order of rowids, which is the fastest to read. */
   #snapshot({ index, seq }: FeedCursor, through: number): FeedPart {
     const builder = new ColumnsBuilder(ALL_FIELDS);
     const query = "SELECT rowid AS id, name, summary FROM summaries WHERE rowid > ? ORDER BY rowid LIMIT ?";
@@ -152,7 +151,7 @@ export class FeedSource {
     return part(message, cursor);
   }
 
-  /** As many as there is room for, by their last change; `until`: of which change. */
+  /** Returns the changed machines that fit into a message, by their last change. `until`: the last change included. */
   #changedMachines(
     from: number,
     last: number,
@@ -173,7 +172,7 @@ export class FeedSource {
     return { whole, moved, until: last };
   }
 
-  /** Removes what no feed needs. Whoever told of such a machine has been gone for twenty thousand others. */
+  /** Deletes the oldest names of removed machines. A feed from before them must start with a snapshot. */
   #pruneGone(): void {
     const query = "SELECT seq FROM gone ORDER BY seq DESC LIMIT 1 OFFSET ?";
     const [oldest] = this.#sql.exec<{ seq: number }>(query, GONE_KEPT);
@@ -187,11 +186,32 @@ export class FeedSource {
   }
 }
 
-/** Up to which change these rows are complete: behind a full page there may be more of its last change. */
+/** Returns the last change that `rows` cover completely: a full page may lack rows of its last change. */
 function lastWhole(rows: readonly { seq: number }[], limit: number): number {
   return rows.length < limit ? Infinity : (rows.at(-1)?.seq ?? 0) - 1;
 }
 
 function part(message: FeedMessage, cursor: FeedCursor): FeedPart {
   return { text: JSON.stringify(message), cursor };
+}
+
+/** A feed's position, as the text that clients acknowledge and resume from. */
+
+export interface FeedCursor {
+  /** The index's ID. An index that was lost starts with another one. */
+  index: string;
+  /** The last change that the client has. */
+  seq: number;
+  /** In a snapshot: the last rowid that the client has, 0 for none. null after the snapshot. */
+  through: number | null;
+}
+
+export function cursorText({ index, seq, through }: FeedCursor): string {
+  return through === null ? `${index}_${seq}` : `${index}_${seq}_${through}`;
+}
+
+/** Parses the text of a cursor. A schema, or cursorText, ensures its form. */
+export function readCursor(text: string): FeedCursor {
+  const [index = "", seq, through] = text.split("_");
+  return { index, seq: Number(seq), through: through === undefined ? null : Number(through) };
 }

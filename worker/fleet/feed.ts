@@ -1,28 +1,31 @@
-// The feed as a whole, for the index's object: opens sockets, has changes told, and mints tickets. Decides nothing.
+// The feed of the fleet: opens its sockets, sends changes to them, and creates its tickets. Each socket's state is in its
+// attachment, which outlives an eviction, so that an idle feed costs nothing.
+import { base64url } from "jose";
+import * as z from "zod/mini";
+import { FEED_CLOSED } from "../../shared/protocol/feed-names.ts";
+import { FEED_LIMITS } from "../../shared/protocol/limits.ts";
 import type { PendingMachine } from "../../shared/protocol/operator-answers.ts";
+import { after, currentMs } from "../clock.ts";
 import { type Environment, registry } from "../env.ts";
-import { isGood } from "../identity/operator.ts";
-import { readCursor } from "./feed-cursor.ts";
-import { FeedSource } from "./feed-source.ts";
-import { type FeedHolder, FeedTickets } from "./feed-tickets.ts";
-import { Feeds } from "./feeds.ts";
+import { type Credential, isGood } from "../identity/operator.ts";
+import { digestOf } from "../identity/jwt.ts";
+import { logFailure } from "../log.ts";
+import { cursorText, type FeedCursor, type FeedPart, FeedSource, readCursor } from "./feed-source.ts";
 import type { FleetChange, MachineRows } from "./machine-rows.ts";
 import type { Outages } from "./outages.ts";
-import { logFailure } from "../log.ts";
-import { after, currentMs } from "../clock.ts";
 
-/** What a request to open a feed says, in the header of this name: the Worker has let its sender in, or has a ticket. */
+/** The value of the header FEED_OPENING. The Worker has checked the client's credential, or passes on a ticket. */
 export interface FeedOpening {
   by: FeedHolder | { ticket: string };
-  /** null: the client has nothing. */
+  /** null if the client has no data yet. */
   cursor: string | null;
 }
 export const FEED_OPENING = "x-rollcall-feed";
 
-/** The body of an answer that is no socket. */
+/** The body of an answer without a socket. */
 export type FeedRefusal = "bad ticket" | "no room";
 
-/** Answers to pings, so that the object is not woken. */
+/** The runtime answers pings by itself, without waking the object. */
 const PING = ["ping", "pong"] as const;
 
 export class Feed {
@@ -48,12 +51,12 @@ export class Feed {
     });
   }
 
-  /** In the transaction of the change. */
+  /** Call it in the transaction of the change. */
   note(change: FleetChange): void {
     this.#source.note(change);
   }
 
-  /** Behind it: has the feeds told. What fails here has changed nothing, and is told with the next change. */
+  /** Sends changes to the feeds, after the transaction. If that fails, the next change sends them. */
   told(): void {
     try {
       this.#feeds.flush();
@@ -69,12 +72,12 @@ export class Feed {
     this.told();
   }
 
-  /** null: too many are out. */
+  /** Returns null if too many tickets are unused. */
   ticket(holder: FeedHolder): Promise<{ ticket: string; endsMs: number } | null> {
     return this.#tickets.mint(holder, currentMs());
   }
 
-  /** A response with a socket, or else with a FeedRefusal. */
+  /** Returns a response with a socket, or with a FeedRefusal. */
   async open(request: Request): Promise<Response> {
     const { by, cursor } = JSON.parse(request.headers.get(FEED_OPENING) ?? "") as FeedOpening;
     const holder = "ticket" in by ? await this.#tickets.redeem(by.ticket, currentMs()) : by;
@@ -84,7 +87,7 @@ export class Feed {
     this.#ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair(...PING));
     this.#ctx.acceptWebSocket(server);
     this.#feeds.begin(server, holder, cursor === null ? null : readCursor(cursor));
-    // The runtime's way to hand a socket over.
+    // The runtime's way to return a socket.
     return new Response(null, { status: 101, webSocket: client });
   }
 
@@ -94,3 +97,253 @@ export class Feed {
 }
 
 const refusal = (reason: FeedRefusal) => new Response(reason);
+
+/** A feed's credential is checked before a message, if the last check is older than this. */
+export const FEED_CHECK_MS = 60_000;
+/** Deadline of that check. */
+export const FEED_CHECK_WITHIN_MS = 5000;
+
+/** The methods of a WebSocket that feeds call. */
+export type FeedSocket = Pick<WebSocket, "send" | "close" | "serializeAttachment" | "deserializeAttachment">;
+
+interface FeedState extends FeedHolder {
+  openedMs: number;
+  /** When the credential was last checked. */
+  checkedMs: number;
+  /** Cursor of the last message. */
+  cursor: string;
+  /** When the last message was sent. */
+  sentMs: number;
+  /** Cursors of messages without an acknowledgement, oldest first. */
+  unacknowledged: string[];
+  /** Start of the wait for the next acknowledgement, if `unacknowledged` is not empty. */
+  owesMs: number;
+  /** The client has not acknowledged the whole snapshot. */
+  isLoading: boolean;
+}
+
+interface FeedSurroundings {
+  source: Pick<FeedSource, "begin" | "hasNews" | "next">;
+  /** Returns the open sockets, after an eviction as well. */
+  sockets: () => FeedSocket[];
+  isGood: (credential: Credential) => Promise<boolean>;
+  /** Typically currentMs. */
+  nowMs: () => number;
+  /** Typically `after` of clock.ts: calls `work` once, and returns a function that cancels it. */
+  after: (ms: number, work: () => void) => () => void;
+}
+
+const frameSchema = z.strictObject({ ack: z.string() });
+
+export class Feeds {
+  readonly #in: FeedSurroundings;
+  /** Cancels the timer, which runs while a message waits to be sent or acknowledged: at most ten seconds. */
+  #disarm: () => void = () => undefined;
+  /** Sockets whose credential is being checked. */
+  readonly #inDoubt = new Set<FeedSocket>();
+
+  constructor(surroundings: FeedSurroundings) {
+    this.#in = surroundings;
+  }
+
+  /** Reports whether this operator may open another feed. */
+  hasRoomFor(who: string): boolean {
+    const sockets = this.#in.sockets();
+    const own = sockets.filter((socket) => stateOf(socket).who === who);
+    return sockets.length < FEED_LIMITS.feeds && own.length < FEED_LIMITS.feedsOfOperator;
+  }
+
+  /** Starts a feed on a new socket, which `sockets` must return already. */
+  begin(socket: FeedSocket, { who, credential }: FeedHolder, asked: FeedCursor | null): void {
+    const { hello, cursor } = this.#in.source.begin(asked);
+    const nowMs = this.#in.nowMs();
+    put(socket, {
+      who,
+      credential,
+      openedMs: nowMs,
+      checkedMs: nowMs,
+      cursor: cursorText(cursor),
+      sentMs: 0,
+      unacknowledged: [],
+      owesMs: 0,
+      isLoading: cursor.through !== null,
+    });
+    socket.send(JSON.stringify(hello));
+    this.flush();
+  }
+
+  /** Handles an acknowledgement. Any other frame closes the feed. */
+  receive(socket: FeedSocket, frame: string | ArrayBuffer): void {
+    const state = stateOf(socket);
+    const at = state.unacknowledged.indexOf(ackOf(frame) ?? "");
+    if (at < 0) {
+      close(
+        socket,
+        FEED_CLOSED.badFrame,
+        'expected {"ack": CURSOR} of a message that is not acknowledged yet',
+      );
+      return;
+    }
+    const unacknowledged = state.unacknowledged.slice(at + 1);
+    const isLoading =
+      state.isLoading && (unacknowledged.length > 0 || readCursor(state.cursor).through !== null);
+    put(socket, { ...state, unacknowledged, isLoading, owesMs: this.#in.nowMs() });
+    this.flush();
+  }
+
+  /** Sends what is due. Call it after each change of the index, outside its transaction. */
+  flush(): void {
+    this.#disarm();
+    const parts = new Map<string, FeedPart>();
+    const due = this.#in.sockets().map((socket) => this.#serve(socket, parts));
+    const nextMs = Math.min(...due);
+    if (nextMs === Infinity) return;
+    this.#disarm = this.#in.after(Math.max(0, nextMs - this.#in.nowMs()), () => {
+      this.flush();
+    });
+  }
+
+  /** Serves one feed. Returns when it must be served again; Infinity: at the next change or acknowledgement. */
+  #serve(socket: FeedSocket, parts: Map<string, FeedPart>): number {
+    const nowMs = this.#in.nowMs();
+    const state = stateOf(socket);
+    for (;;) {
+      const step = this.#stepOf(state, nowMs);
+      if (step.kind === "close") {
+        close(socket, step.code, step.reason);
+        return Infinity;
+      }
+      if (step.kind === "check") this.#check(socket, state.credential);
+      if (step.kind !== "send") return step.untilMs;
+      const part = parts.get(state.cursor) ?? this.#in.source.next(readCursor(state.cursor));
+      parts.set(state.cursor, part);
+      socket.send(part.text);
+      const cursor = cursorText(part.cursor);
+      if (state.unacknowledged.length === 0) state.owesMs = nowMs;
+      state.unacknowledged.push(cursor);
+      Object.assign(state, { cursor, sentMs: nowMs });
+      put(socket, state);
+    }
+  }
+
+  #stepOf(state: FeedState, nowMs: number): Step {
+    const { unacknowledged, isLoading, owesMs, sentMs } = state;
+    const owedUntilMs = unacknowledged.length > 0 ? owesMs + FEED_LIMITS.acknowledgedMs : Infinity;
+    if (nowMs >= owedUntilMs) return TOO_SLOW;
+    const cursor = readCursor(state.cursor);
+    if (!this.#in.source.hasNews(cursor)) return { kind: "wait", untilMs: owedUntilMs };
+    const isFull = unacknowledged.length >= FEED_LIMITS.unacknowledged;
+    // Changes after a snapshot wait until the client has acknowledged all of it, which takes time on a slow line.
+    if (isLoading && (isFull || (cursor.through === null && unacknowledged.length > 0)))
+      return { kind: "wait", untilMs: owedUntilMs };
+    const dueMs = isLoading ? 0 : sentMs + FEED_LIMITS.intervalMs;
+    if (nowMs < dueMs) return { kind: "wait", untilMs: Math.min(dueMs, owedUntilMs) };
+    if (isFull) return TOO_SLOW;
+    if (nowMs >= state.openedMs + 1000 * FEED_LIMITS.lifeSeconds) return NOT_ALLOWED;
+    const isChecked = nowMs < state.checkedMs + FEED_CHECK_MS;
+    return isChecked ? { kind: "send" } : { kind: "check", untilMs: owedUntilMs };
+  }
+
+  #check(socket: FeedSocket, credential: Credential): void {
+    if (this.#inDoubt.has(socket)) return;
+    this.#inDoubt.add(socket);
+    const decide = (isGood: boolean | null) => {
+      disarm();
+      // The result is ignored if the check took too long.
+      if (!this.#inDoubt.delete(socket)) return;
+      const { code, reason } = isGood === null ? IN_DOUBT : NOT_ALLOWED;
+      if (isGood) put(socket, { ...stateOf(socket), checkedMs: this.#in.nowMs() });
+      else close(socket, code, reason);
+      this.flush();
+    };
+    const giveUp = () => {
+      decide(null);
+    };
+    const disarm = this.#in.after(FEED_CHECK_WITHIN_MS, giveUp);
+    this.#in.isGood(credential).then(decide, giveUp);
+  }
+}
+
+/** `untilMs`: when to serve the feed again; Infinity: at the next change or acknowledgement. */
+type Step =
+  | { kind: "wait"; untilMs: number }
+  | { kind: "check"; untilMs: number }
+  | { kind: "close"; code: number; reason: string }
+  | { kind: "send" };
+
+const TOO_SLOW = {
+  kind: "close",
+  code: FEED_CLOSED.tooSlow,
+  reason: "two messages were not acknowledged, or nothing was for ten seconds",
+} as const;
+const NOT_ALLOWED = {
+  kind: "close",
+  code: FEED_CLOSED.notAllowed,
+  reason: "the credential is not good any more, or this feed is 12 hours old: open it again",
+} as const;
+const IN_DOUBT = {
+  code: FEED_CLOSED.inDoubt,
+  reason: "the credential could not be looked at: open it again",
+} as const;
+
+/** Returns undefined if the frame is no acknowledgement. */
+function ackOf(frame: string | ArrayBuffer): string | undefined {
+  if (typeof frame !== "string" || frame.length > FEED_LIMITS.frameLength) return undefined;
+  try {
+    return frameSchema.safeParse(JSON.parse(frame)).data?.ack;
+  } catch {
+    return undefined;
+  }
+}
+
+function close(socket: FeedSocket, code: number, reason: string): void {
+  try {
+    socket.close(code, reason);
+  } catch {
+    // The socket is closed already.
+  }
+}
+
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what `put` wrote
+const stateOf = (socket: FeedSocket) => socket.deserializeAttachment() as FeedState;
+const put = (socket: FeedSocket, state: FeedState) => {
+  socket.serializeAttachment(state);
+};
+
+/** A client of the feed, and the credential that is checked again while the feed is open. */
+
+export interface FeedHolder {
+  who: string;
+  credential: Credential;
+}
+
+/** Reports whether the text has a ticket's form, so that no other text is looked up. */
+export const isTicket = (text: string) => /^[\w-]{43}$/.test(text);
+
+class FeedTickets {
+  readonly #sql: SqlStorage;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+  }
+
+  /** Returns null if too many tickets are unused. */
+  async mint(holder: FeedHolder, nowMs: number): Promise<{ ticket: string; endsMs: number } | null> {
+    const ticket = base64url.encode(crypto.getRandomValues(new Uint8Array(32)));
+    const hash = await digestOf(ticket);
+    this.#sql.exec("DELETE FROM feed_tickets WHERE ends_ms <= ?", nowMs);
+    const query = "SELECT COUNT(*) AS out, TOTAL(holder ->> 'who' = ?) AS own FROM feed_tickets";
+    const { out, own } = this.#sql.exec<{ out: number; own: number }>(query, holder.who).one();
+    if (out >= FEED_LIMITS.tickets || own >= FEED_LIMITS.ticketsOfOperator) return null;
+    const endsMs = nowMs + 1000 * FEED_LIMITS.ticketSeconds;
+    this.#sql.exec("INSERT INTO feed_tickets VALUES (?, ?, ?)", hash, JSON.stringify(holder), endsMs);
+    return { ticket, endsMs };
+  }
+
+  /** Returns null if the ticket does not exist, was used, or has expired. */
+  async redeem(ticket: string, nowMs: number): Promise<FeedHolder | null> {
+    const query = "DELETE FROM feed_tickets WHERE hash = ? RETURNING holder, ends_ms";
+    const [row] = this.#sql.exec<{ holder: string; ends_ms: number }>(query, await digestOf(ticket));
+    return row && nowMs < row.ends_ms ? (JSON.parse(row.holder) as FeedHolder) : null;
+  }
+}

@@ -1,5 +1,4 @@
-// What the fleet index says in GET /metrics: from columns, without parsing a summary, and from what it counted in the
-// transaction of each change.
+// The fleet index's samples for GET /metrics, from columns and from counters that each change updates.
 import { FLEET_STATES } from "../../shared/fleet/state.ts";
 import type { Measured } from "../metrics/metrics.ts";
 import type { FleetChange, MachineRows } from "./machine-rows.ts";
@@ -7,13 +6,13 @@ import type { Notifications } from "./notifications.ts";
 import type { Outages } from "./outages.ts";
 import type { Rollouts } from "./rollouts.ts";
 
-/** Pairs of condition and status that are counted by name: a drop-in may call its conditions as it likes. */
+/** Pairs of condition and status that are counted by name. The limit is needed since drop-ins name their own conditions. */
 export const MOST_COUNTED = 300;
-/** One that has not been seen for so long makes room for another: nobody fills all places for ever. */
+/** A pair that has not changed for this time gives its place to another one. */
 export const COUNTED_FOR_MS = 24 * 3600_000;
-/** Under which all others are counted. */
+/** Counts all further pairs. */
 const OTHERS = { type: "other", status: "" };
-/** Conditions that every Node has: they are there from the beginning, since what grows from nothing has no rate, and stay. */
+/** Conditions of every Node. They are counted from the beginning, since a rate needs a first value, and are kept. */
 const OF_EVERY_NODE = JSON.stringify(["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"]);
 
 export const METRICS_MIGRATION = `
@@ -25,7 +24,6 @@ export const METRICS_MIGRATION = `
   INSERT INTO condition_transitions SELECT types.value, statuses.value, 0, unixepoch() * 1000, 0
     FROM json_each('${OF_EVERY_NODE}') AS types, json_each('["True","False","Unknown"]') AS statuses;`;
 
-/** What else the index has. */
 interface Beside {
   rows: Pick<MachineRows, "seq" | "counts">;
   outages: Pick<Outages, "silent">;
@@ -57,7 +55,7 @@ export class FleetMetrics {
   measure(isEach: boolean): Measured {
     const counts = this.#in.rows.counts();
     const receivers = this.#in.notifications.list();
-    // Machines that wait for an approval are the registry's.
+    // The registry reports the machines that wait for approval.
     const states = FLEET_STATES.filter((state) => state !== "pending");
     return {
       rollcall_machines: states.map((state) => ({ labels: { state }, value: counts[state] ?? 0 })),
@@ -87,7 +85,7 @@ export class FleetMetrics {
     };
   }
 
-  /** Nothing where there is none. */
+  /** Returns nothing without a rollout. */
   #rollout(): Measured {
     const shown = this.#in.rollouts.show();
     if (!shown) return {};
@@ -111,7 +109,7 @@ export class FleetMetrics {
     );
   }
 
-  /** Is it counted by name, or is there room for another name by now? */
+  /** Reports whether the pair is counted by name already, or a place is free. */
   #hasRoom({ type, status }: typeof OTHERS, nowMs: number): boolean {
     const query =
       "SELECT COUNT(*) AS count, TOTAL(condition = ? AND status = ?) AS own FROM condition_transitions";
@@ -124,7 +122,7 @@ export class FleetMetrics {
     return this.#sql.exec(gone, untilMs, OTHERS.status, OF_EVERY_NODE).toArray().length > 0;
   }
 
-  /** In one pass. A Node's name and a state have nothing in them that would have to be escaped. */
+  /** Builds the text directly. Neither a Node's name nor a state needs escaping. */
   #eachMachine(): Measured {
     const states: string[] = [];
     const times: string[] = [];

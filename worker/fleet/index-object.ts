@@ -1,39 +1,47 @@
-// The fleet index: one Durable Object with a row for each machine, told by machines' objects on transitions only. A thin
-// shell around worker/fleet. A steady fleet writes nothing to it and asks it nothing.
+// The fleet index: one Durable Object with a row for each machine. Machines' objects update it on transitions only, so
+// that a steady fleet causes no write.
 import type { MachineFilter } from "../../shared/fleet/machine-filter.ts";
-import type { UpgradeAnswer } from "../../shared/protocol/answers.ts";
-import type { VersionsAnswer } from "../../shared/protocol/version-answers.ts";
-import { VERSION } from "../../shared/version.ts";
 import type { MachineSummary, MachineTelling, ToldUntil } from "../../shared/fleet/summary.ts";
-import type { FleetHistoryEntry } from "../../shared/protocol/fleet-answers.ts";
-import { BULK_LIMITS } from "../../shared/protocol/limits.ts";
-import type { Result } from "../../shared/result.ts";
+import type { UpgradeAnswer } from "../../shared/protocol/answers.ts";
 import type { BackupRows } from "../../shared/protocol/backup.ts";
+import type { FleetHistoryEntry } from "../../shared/protocol/fleet-answers.ts";
+import type { IndexState } from "../../shared/protocol/index-answers.ts";
+import { BULK_LIMITS } from "../../shared/protocol/limits.ts";
 import type { PendingMachine } from "../../shared/protocol/operator-answers.ts";
 import type { OutageAnswer, OutageQuery, OutagesAnswer } from "../../shared/protocol/outages.ts";
-import { type Environment, origins, privateWebhooks, registry } from "../env.ts";
-import type { Measured } from "../metrics/metrics.ts";
-import { migrate, StoredObject } from "../storage/migrations.ts";
-import { Duties } from "./duties.ts";
-import { type FleetHistoryRequest, readFleetHistory } from "./fleet-history.ts";
-import { FleetMetrics } from "./fleet-metrics.ts";
-import type { IndexState } from "../../shared/protocol/index-answers.ts";
-import { IndexRepair } from "./index-repair.ts";
-import { type FleetChange, MachineRows } from "./machine-rows.ts";
-import { type MachinePage, MachineSearch, type MachineSearchRequest } from "./machine-search.ts";
-import { Feed } from "./feed.ts";
-import { FormTurns } from "./form-turns.ts";
-import type { FeedHolder } from "./feed-tickets.ts";
-import { Outages, type OutagesRequest } from "./outages.ts";
-import { type NotificationTable, notificationRows, takeNotificationRows } from "./notification-backup.ts";
-import { Notifications } from "./notifications.ts";
-import { INDEX_MIGRATIONS } from "./schema.ts";
-import { LETTER_WITHIN_MS } from "./send-letter.ts";
-import { Rollouts } from "./rollouts.ts";
-import { shimVersions } from "./shim-versions.ts";
-import { type MachineStanding, type SilentMachine, silentSince, standingsOf } from "./standings.ts";
-import { logFailure } from "../log.ts";
+import type { VersionsAnswer } from "../../shared/protocol/version-answers.ts";
+import type { Result } from "../../shared/result.ts";
+import { VERSION } from "../../shared/version.ts";
 import { currentMs, pause } from "../clock.ts";
+import { type Environment, origins, privateWebhooks, registry } from "../env.ts";
+import { logFailure } from "../log.ts";
+import type { Measured } from "../metrics/metrics.ts";
+import { migrate, type Migration, StoredObject } from "../storage/migrations.ts";
+import { Duties } from "./alarm-tasks.ts";
+import { LETTER_WITHIN_MS } from "./deliveries.ts";
+import { FEED_MIGRATION } from "./feed-source.ts";
+import { Feed, type FeedHolder } from "./feed.ts";
+import { FleetMetrics, METRICS_MIGRATION } from "./fleet-metrics.ts";
+import { IndexRepair } from "./index-repair.ts";
+import { type FleetChange, type FleetHistoryRequest, MachineRows, readFleetHistory } from "./machine-rows.ts";
+import {
+  type MachinePage,
+  MachineSearch,
+  type MachineSearchRequest,
+  type MachineStanding,
+  type SilentMachine,
+  silentSince,
+  standingsOf,
+} from "./machine-search.ts";
+import {
+  notificationRows,
+  Notifications,
+  NOTIFICATIONS_MIGRATION,
+  type NotificationTable,
+  takeNotificationRows,
+} from "./notifications.ts";
+import { Outages, OUTAGES_MIGRATION, type OutagesRequest } from "./outages.ts";
+import { Rollouts, ROLLOUTS_MIGRATION, shimVersions } from "./rollouts.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
 
@@ -66,7 +74,7 @@ export class IndexObject extends StoredObject {
       rollouts: this.#rollouts,
     });
     this.#repair = this.#openRepair();
-    // What has to be done at certain times; `arm` after each change of what is due.
+    // Call `arm` after each change that may make a task due earlier.
     const duties = [this.#notifications.duty(), ...this.#repair.duties];
     this.#duties = new Duties({ duties, storage: ctx.storage, nowMs: currentMs, log: logFailure });
   }
@@ -75,7 +83,7 @@ export class IndexObject extends StoredObject {
     return this.#duties.rang();
   }
 
-  /** For machines' objects, on transitions. Safe to repeat: it is stored before it is answered, and counts once. */
+  /** Stores an update from a machine's object before answering. Safe to repeat. */
   async tell(telling: MachineTelling): Promise<ToldUntil> {
     const { until, change } = this.ctx.storage.transactionSync(() => {
       const taken = this.#rows.take(telling);
@@ -87,7 +95,7 @@ export class IndexObject extends StoredObject {
     return until;
   }
 
-  /** For the object of a machine that has left or was forgotten. Safe to repeat. */
+  /** Removes a machine that has left or was forgotten. Safe to repeat. */
   async remove(name: string, generation: number, text: string): Promise<void> {
     this.#remove(name, generation, text);
     await this.#duties.arm();
@@ -102,60 +110,57 @@ export class IndexObject extends StoredObject {
     if (change) this.#feed.told();
   }
 
-  /** For operators: has all machines' objects tell everything again. */
+  /** Starts a repair: all machines' objects send everything again. */
   async repair(who: string): Promise<IndexState> {
     this.#repair.begin(`${who} asked for it`);
     await this.#duties.arm();
     return this.#repair.state();
   }
 
-  /** For operators. */
   state(): Promise<IndexState> {
     return this.#repair.state();
   }
 
-  /** At certain times: sees that the alarm is set, and that an index that was lost is repaired. */
+  /** Sets the alarm if it is not set, and repairs an index that was lost. A cron trigger calls this. */
   async care(): Promise<void> {
     await this.#repair.care();
     await this.#duties.arm();
   }
 
-  /** As told last; null: the index does not know it. Asks no machine's object. */
+  /** Returns a machine's last summary; null if the index does not know the machine. */
   summary(name: string): MachineSummary | null {
     return this.#rows.summary(name);
   }
 
-  /** A page of the machines that match. Fails where `beside` names none. */
+  /** Returns a page of the machines that match. Fails if no machine has the name in `beside`. */
   machines(request: MachineSearchRequest): Result<MachinePage> {
     return this.#search.page(request);
   }
 
-  /** What changed on all machines, newest first. */
+  /** Returns the history of all machines, newest first. */
   history(request: FleetHistoryRequest): FleetHistoryEntry[] {
     return readFleetHistory(this.ctx.storage.sql, request);
   }
 
-  /** For GET /metrics; `isEach`: with lines for each machine. */
+  /** Returns the samples for GET /metrics. `isEach`: with lines for each machine. */
   metrics(isEach: boolean): Measured {
     return this.#metrics.measure(isEach);
   }
 
-  /** How these machines stand; of those that it does not know as well. */
+  /** Returns the status of each named machine, known or not. */
   standings(names: string[]): MachineStanding[] {
     return standingsOf(this.ctx.storage.sql, names);
   }
 
-  /** How all that match stand, by name; of too many, one more than may be. Fails where `beside` names none. */
+  /** Returns the status of each machine that matches, by name: at most BULK_LIMITS.machines and one more. */
   standingsOf(filter: MachineFilter): Result<MachineStanding[]> {
     return this.#search.standings(filter, BULK_LIMITS.machines + 1);
   }
 
-  /** The shims' versions, beside the Worker's own. */
+  /** Counts the machines by shim version. */
   versions(): VersionsAnswer {
     return shimVersions(this.ctx.storage.sql, VERSION);
   }
-
-  // The rollout, as worker/fleet/rollouts.ts has it.
 
   rollout() {
     return this.#rollouts.show();
@@ -173,17 +178,17 @@ export class IndexObject extends StoredObject {
     return this.#rollouts.end(who);
   }
 
-  /** For the object of a machine that asks whether to upgrade its shim from this version. */
+  /** Answers a machine that asks whether to upgrade its shim from `version`. */
   upgrade(name: string, version: string): UpgradeAnswer {
     return this.#rollouts.ask(name, version);
   }
 
-  /** Gives a machine's object a turn to change the form of its Node. Returns the milliseconds until then. */
+  /** Assigns the time at which a machine may change the form of its Node. Returns the wait in milliseconds. */
   formTurn(): number {
     return this.#formTurns.take(currentMs());
   }
 
-  /** The machines with a Node that have been silent for so many days. */
+  /** Returns the machines with a Node that have been silent for `days`. */
   silentFor(days: number): SilentMachine[] {
     return silentSince(this.ctx.storage.sql, currentMs() - days * DAY_MS);
   }
@@ -192,12 +197,12 @@ export class IndexObject extends StoredObject {
     return this.#outages.list(query);
   }
 
-  /** null: there is none of this ID. */
+  /** Returns null if no outage has this ID. */
   outage(id: number, query: OutageQuery): OutageAnswer | null {
     return this.#outages.get(id, query);
   }
 
-  /** Opens a feed; the one thing that comes over HTTP, since a socket does. */
+  /** Opens a feed. The only method over HTTP, since only `fetch` can return a socket. */
   override fetch(request: Request): Promise<Response> {
     return this.#feed.open(request);
   }
@@ -206,17 +211,15 @@ export class IndexObject extends StoredObject {
     this.#feed.receive(socket, frame);
   }
 
-  /** null: too many are out. */
+  /** Returns null if too many tickets are unused. */
   feedTicket(holder: FeedHolder): Promise<{ ticket: string; endsMs: number } | null> {
     return this.#feed.ticket(holder);
   }
 
-  /** For the registry, when it changes who waits for an approval. Safe to repeat. */
+  /** Replaces the list of machines that wait for an approval. Safe to repeat. */
   setPending(pending: PendingMachine[]): void {
     this.#feed.setPending(pending);
   }
-
-  // For operators: notifications, as worker/fleet/notifications.ts has them.
 
   receivers() {
     return this.#notifications.list();
@@ -254,19 +257,18 @@ export class IndexObject extends StoredObject {
     return this.#notifications.unmute(...asked);
   }
 
-  /** For a backup. */
   backupRows(table: NotificationTable): Promise<BackupRows> {
     return notificationRows(this.ctx.storage.sql, table, this.env.KID_MAC_KEYS);
   }
 
-  /** For an import. Safe to repeat; the error: the MAC keys do not open them. */
+  /** Imports rows of a backup. Safe to repeat. Fails if no MAC key opens them. */
   async takeBackupRows(pages: BackupRows[]): Promise<Result<null>> {
     const taken = await takeNotificationRows(this.ctx.storage, pages, this.env.KID_MAC_KEYS);
     this.#notifications.lookAgain();
     return taken;
   }
 
-  /** In the transaction of the change: what follows from it is stored with it. */
+  /** Stores everything that a change causes, within the transaction of the change. */
   #noteChange(change: FleetChange): void {
     this.#metrics.noteChange(change, currentMs());
     this.#outages.note(change);
@@ -321,5 +323,72 @@ export class IndexObject extends StoredObject {
       newId: () => crypto.randomUUID(),
       random: Math.random,
     });
+  }
+}
+
+/** Append only: existing objects have run these migrations. */
+export const INDEX_MIGRATIONS: readonly Migration[] = [
+  // `summaries` is apart from `machines`, so that a search does not read it. With rowids, a row up to a page in size stays
+  // in one page; without them, only up to a quarter of a page.
+  `CREATE TABLE machines (
+     name TEXT PRIMARY KEY, generation INTEGER NOT NULL, version INTEGER NOT NULL, entry_id INTEGER NOT NULL,
+     seq INTEGER NOT NULL, state TEXT NOT NULL, since_ms INTEGER NOT NULL, phase TEXT NOT NULL,
+     shim_version TEXT NOT NULL, version_key TEXT NOT NULL, address TEXT NOT NULL, address_key TEXT NOT NULL,
+     token TEXT NOT NULL, is_unused INTEGER NOT NULL, own_label TEXT NOT NULL, own_words TEXT NOT NULL,
+     label_set INTEGER NOT NULL, condition_set INTEGER NOT NULL, word_set INTEGER NOT NULL
+   );
+   CREATE INDEX machines_by_seq ON machines (seq);
+   CREATE TABLE sets (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
+   INSERT INTO sets VALUES (0, '');
+   CREATE TABLE summaries (name TEXT PRIMARY KEY, summary TEXT NOT NULL);
+   CREATE TABLE gone (name TEXT PRIMARY KEY, generation INTEGER NOT NULL, seq INTEGER NOT NULL) WITHOUT ROWID;
+   CREATE INDEX gone_by_seq ON gone (seq);
+   CREATE TABLE history (
+     id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL
+   );
+   CREATE TABLE sequence (only INTEGER PRIMARY KEY CHECK (only = 1), value INTEGER NOT NULL, counts TEXT NOT NULL);
+   INSERT INTO sequence VALUES (1, 0, '{}');`,
+  METRICS_MIGRATION,
+  OUTAGES_MIGRATION,
+  FEED_MIGRATION,
+  NOTIFICATIONS_MIGRATION,
+  `CREATE TABLE index_upkeep (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+   CREATE TABLE index_log (id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, text TEXT NOT NULL);`,
+  // An older Worker ignores these tables, so it can still use the storage.
+  { sql: ROLLOUTS_MIGRATION, usableFrom: 6 },
+];
+
+export const FORM_TURNS = {
+  /** Each change writes a whole Node, which the apiserver sends to every watcher. */
+  aSecond: 10,
+} as const;
+
+const KEY = "form turns to, in milliseconds";
+/** The stored time is this far ahead of the assigned times, so that it is written at most once a second. */
+const STORED_AHEAD_MS = 1000;
+
+export class FormTurns {
+  readonly #sql: SqlStorage;
+  /** The next free time, in milliseconds since 1970. */
+  #nextMs: number;
+  #storedMs: number;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+    const [row] = sql.exec<{ value: string }>("SELECT value FROM index_upkeep WHERE key = ?", KEY);
+    this.#storedMs = Number(row?.value ?? 0);
+    // After an eviction, the next time follows all times that were assigned before.
+    this.#nextMs = this.#storedMs;
+  }
+
+  /** Assigns the next free time and returns the wait in milliseconds. */
+  take(nowMs: number): number {
+    const atMs = Math.max(nowMs, this.#nextMs);
+    this.#nextMs = atMs + 1000 / FORM_TURNS.aSecond;
+    if (this.#nextMs > this.#storedMs) {
+      this.#storedMs = this.#nextMs + STORED_AHEAD_MS;
+      this.#sql.exec("INSERT OR REPLACE INTO index_upkeep VALUES (?, ?)", KEY, String(this.#storedMs));
+    }
+    return atMs - nowMs;
   }
 }

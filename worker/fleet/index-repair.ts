@@ -1,33 +1,33 @@
-// Has machines' objects tell the fleet index everything again: all of them where it was lost, and those of a daily sample that
-// differs. Slowly, in portions, by the index's alarm; its progress is in SQLite. Decides nothing about a machine.
+// Repairs the fleet index: machines' objects send everything again, all of them if the index was lost, and those of a
+// daily sample that differ. The alarm runs a portion at a time; the progress is stored.
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { IndexCheck, IndexRepairing, IndexState } from "../../shared/protocol/index-answers.ts";
 import { inTime, withDeadline } from "../kube/deadline.ts";
-import type { Duty } from "./duties.ts";
+import type { Duty } from "./alarm-tasks.ts";
 import { logNote } from "../log.ts";
 
 export const REPAIR_LIMITS = {
   aSecond: 50,
   atOnce: 8,
-  /** Names of the registry that are read at once; then the progress is stored. */
+  /** Names that are read from the registry at once. The progress is stored after each page. */
   page: 50,
-  /** So long after it began, a duty asks nothing more; what is under way then takes as long as it may, 15 s in all at most. */
+  /** A portion starts no request after this time. Its last requests may take until 15 s. */
   portionMs: 8000,
-  /** How long a machine's object may take. */
+  /** Deadline of a machine's object. */
   withinMs: 4000,
-  /** How long the registry may take. */
+  /** Deadline of the registry. */
   registryWithinMs: 3000,
-  /** Those that did not answer are asked once more, at the end. */
+  /** Names that did not answer and are asked a second time, at the end. */
   missed: 1000,
   checkEveryMs: 24 * 3600_000,
   sample: 50,
-  /** Of the sample, those whose objects are asked. */
+  /** Names of the sample whose objects are asked for their summary. */
   asked: 5,
   logLines: 200,
   shownLines: 20,
 } as const;
 
-/** What of the registry is needed. */
+/** The registry's methods that a repair calls. */
 export interface KnownNames {
   names: (after: string, limit: number) => Promise<string[]>;
   sampleNames: (limit: number) => Promise<string[]>;
@@ -38,14 +38,14 @@ export interface KnownNames {
 export interface RepairDependencies {
   sql: SqlStorage;
   registry: () => KnownNames;
-  /** Has a machine's object tell everything; false: it could not. */
+  /** Asks a machine's object to send everything. Resolves to false if it could not. */
   tellAnew: (name: string) => Promise<boolean>;
-  /** What a machine's object has told; null: it has more to tell, or no machine. */
+  /** Returns the last summary that a machine's object has sent; null if it has more to send, or no machine. */
   toldSummary: (name: string) => Promise<MachineSummary | null>;
   summary: (name: string) => MachineSummary | null;
-  /** Without counting rows: it is asked again and again while a repair is under way. */
+  /** Must not count rows: the progress is read often during a repair. */
   countMachines: () => number;
-  /** Of a machine of this generation, or an older one. */
+  /** Removes a machine, unless its generation is newer. */
   remove: (name: string, generation: number, text: string) => void;
   /** Typically currentMs. */
   nowMs: () => number;
@@ -53,7 +53,7 @@ export interface RepairDependencies {
   pause: (ms: number) => Promise<void>;
 }
 
-/** `after`: the last name that was asked; `missed`: those that did not answer; `isSecond`: those are being asked again. */
+/** `after`: the last name that was asked. `missed`: names that did not answer. `isSecond`: these are asked again. */
 type Repair = IndexRepairing & { after: string; missed: string[]; isSecond: boolean };
 type Row = { name: string; generation: number };
 type Kept = { repair: Repair; check: IndexCheck };
@@ -80,7 +80,7 @@ export class IndexRepair {
     this.#with = dependencies;
   }
 
-  /** Where one is under way, that one goes on. */
+  /** Starts a repair, unless one is running. */
   begin(cause: string): void {
     if (this.#repair?.endedAtMs === null) return;
     const startedAtMs = this.#with.nowMs();
@@ -99,7 +99,7 @@ export class IndexRepair {
     this.#note(`repair begins: ${cause}`);
   }
 
-  /** At certain times: an index that was never told of a machine that the registry knows is repaired. */
+  /** Starts a repair if the index is empty and the registry knows machines. A cron trigger calls this. */
   async care(): Promise<void> {
     const { nowMs } = this.#with;
     const checked = this.#kept("check");
@@ -174,7 +174,7 @@ export class IndexRepair {
     return { ...after, endedAtMs: this.#with.nowMs() };
   }
 
-  /** At a bounded pace, and nobody any more at `untilMs`. Returns who was asked, and who of them did not tell. */
+  /** Asks objects at REPAIR_LIMITS.aSecond until `untilMs`. Returns the names that were asked, and those that failed. */
   async #ask(names: readonly string[], untilMs: number): Promise<{ asked: string[]; failed: string[] }> {
     const asked: string[] = [];
     const failed: string[] = [];
@@ -195,8 +195,8 @@ export class IndexRepair {
   }
 
   /**
-   * Compares a sample of the registry's names with the rows, a few rows with what objects say, and rows with the registry.
-   * Those that there is no time to ask tomorrow's check or a repair finds.
+   * Compares a sample of the registry's names with the rows, some rows with their objects' summaries, and a sample of rows
+   * with the registry. A name that this portion has no time for is found by the next check.
    */
   async #check(): Promise<void> {
     const { sql, nowMs } = this.#with;
@@ -207,7 +207,7 @@ export class IndexRepair {
     const rowsOf = sql.exec<{ name: string }>(query, JSON.stringify(names)).toArray();
     const found = new Set(rowsOf.map(({ name }) => name));
     const absent = names.filter((name) => !found.has(name));
-    // In the sample's own order, which is random: by name the same few would be asked each day.
+    // The sample is in random order. By name, the same machines would be asked each day.
     const known = names.filter((name) => found.has(name)).slice(0, asked);
     const isOther = await Promise.all(known.map((name) => this.#differs(name)));
     const differing = known.filter((_, at) => isOther[at]);
@@ -226,7 +226,7 @@ export class IndexRepair {
     return told !== null && JSON.stringify(told) !== JSON.stringify(this.#with.summary(name));
   }
 
-  /** Those that the registry does not know are gone: their objects are. One that has enrolled anew has a newer generation. */
+  /** Removes rows that the registry does not know. A machine that has enrolled again has a newer generation and stays. */
   async #removeUnknown(rows: readonly Row[]): Promise<string[]> {
     if (rows.length === 0) return [];
     const names = rows.map(({ name }) => name);
@@ -239,7 +239,7 @@ export class IndexRepair {
     return unknown.map(({ name }) => name);
   }
 
-  /** Rows behind `after`, up to `last` (null: all), but for these names. */
+  /** Returns the rows after `after` up to `last` (null: all), without `names`. */
   #rowsBetween(after: string, last: string | null, names: readonly string[]): Row[] {
     const query = `SELECT name, generation FROM machines WHERE name > ?1 AND (?2 IS NULL OR name <= ?2)
       AND name NOT IN (SELECT value FROM json_each(?3)) LIMIT 500`;
@@ -250,7 +250,7 @@ export class IndexRepair {
     return withDeadline(REPAIR_LIMITS.withinMs, work, late).catch(() => late);
   }
 
-  /** Fails where the registry does not answer in time: what asks it is repeated. */
+  /** Fails if the registry does not answer in time; the alarm then repeats the portion. */
   #fromRegistry<T>(ask: (registry: KnownNames) => Promise<T>): Promise<T> {
     const asking = () => ask(this.#with.registry());
     return inTime(REPAIR_LIMITS.registryWithinMs, asking, "the registry did not answer in time");

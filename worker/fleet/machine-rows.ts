@@ -1,23 +1,50 @@
-// The rows of the fleet index: what machines' objects told, each once and in order. Decides nothing about a machine.
+// The rows of the fleet index: stores each update of a machine's object once and in order. Machines share most labels and
+// condition statuses, so each set of them is stored once, and a machine's row has its number.
+import { addressKey, versionKey } from "../../shared/fleet/sort-keys.ts";
 import type { FleetCounts } from "../../shared/fleet/state.ts";
 import type { MachineSummary, MachineTelling, ToldEntry, ToldUntil } from "../../shared/fleet/summary.ts";
-import { SEARCH_COLUMNS, searchValues, SET_COLUMNS, setsOf } from "./search-columns.ts";
+import { HOSTNAME_LABELS } from "../../shared/kubernetes/labels.ts";
+import type { FleetHistoryEntry } from "../../shared/protocol/fleet-answers.ts";
+import type { FleetHistoryQuery } from "../../shared/protocol/fleet-api.ts";
+import type { HistoryKind } from "../../shared/protocol/operator-api.ts";
 
-/** What became of one machine: what listens to the index (metrics, outages, the feed, notifications) is called with it. */
+export const SET_COLUMNS = ["label_set", "condition_set", "word_set"] as const;
+
+/** Columns of the table `machines`, in the order of searchValues. */
+export const SEARCH_COLUMNS = [
+  "name",
+  "state",
+  "since_ms",
+  "phase",
+  "shim_version",
+  "version_key",
+  "address",
+  "address_key",
+  "token",
+  "is_unused",
+  "own_label",
+  "own_words",
+  ...SET_COLUMNS,
+] as const;
+
+/** The number of the empty set. */
+export const EMPTY_SET = 0;
+
+/** A change of one machine. Metrics, outages, the feed, notifications and the rollout receive it. */
 export interface FleetChange {
   name: string;
   /** Numbers all changes of the index in their order. */
   seq: number;
-  /** null: it was not known. */
+  /** null if the machine was not known. */
   before: MachineSummary | null;
-  /** null: it has left, or was forgotten. */
+  /** null if the machine has left, or was forgotten. */
   after: MachineSummary | null;
-  /** The lines of its history that are new here, oldest first. */
+  /** The new lines of its history, oldest first. */
   entries: ToldEntry[];
 }
 
 export const FLEET_HISTORY_LIMITS = {
-  /** Lines of all machines; the oldest go. */
+  /** Lines of all machines together; the oldest are deleted. */
   lines: 100_000,
   prunedEvery: 10,
   prunedAtOnce: 20,
@@ -27,7 +54,7 @@ const PUT_COLUMNS = ["generation", "version", "entry_id", "seq", ...SEARCH_COLUM
 const PUT = `INSERT INTO machines (${PUT_COLUMNS.join()}) VALUES (${PUT_COLUMNS.map(() => "?").join()})
   ON CONFLICT (name) DO UPDATE SET ${PUT_COLUMNS.map((column) => `${column} = excluded.${column}`).join()}`;
 
-/** Sets that no machine has any more are deleted with every so many new ones. */
+/** Unused sets are deleted each time a new set's number is a multiple of this. */
 const SETS_PRUNED_EVERY = 100;
 const PRUNE_SETS = `DELETE FROM sets WHERE id > 0 AND id NOT IN (${SET_COLUMNS.map((column) => `SELECT ${column} FROM machines`).join(" UNION ")})`;
 
@@ -41,14 +68,14 @@ export class MachineRows {
   }
 
   /**
-   * Takes a telling over. `change` is null where it came before, is out of date, or says nothing new, as most do of a repair.
-   * Call it in a transaction.
+   * Stores an update. `change` is null if the update is a repetition, out of date, or without news, as most are during a
+   * repair. Call it in a transaction.
    */
   take(telling: MachineTelling): { until: ToldUntil; change: FleetChange | null } {
     const { name, generation, version, summary } = telling;
     const known = this.#known(name);
     const isOutdated = generation < this.#generationOf(name, known);
-    // This index was lost, or restored: without what came before it would never be whole.
+    // The index was lost or restored. The object must send everything, since the rows before this update are missing.
     if (!known && !isOutdated && telling.isSequel) return { until: { entryId: 0 }, change: null };
     const isSame = known?.generation === generation;
     const entryId = isSame ? known.entry_id : 0;
@@ -58,7 +85,7 @@ export class MachineRows {
     const until = entries.at(-1)?.id ?? entryId;
     const text = JSON.stringify(summary);
     if (isSame && entries.length === 0 && known.summary === text) {
-      // What was told before this one and comes late stays out of date.
+      // The version is stored, so that an older update that arrives late is out of date.
       this.#sql.exec("UPDATE machines SET version = ? WHERE name = ?", version, name);
       return { until: { entryId }, change: null };
     }
@@ -70,7 +97,7 @@ export class MachineRows {
     return { until: { entryId: until }, change: { name, seq, before, after: summary, entries } };
   }
 
-  /** The machine of this generation is gone. null: it was not known, or there is a newer one. */
+  /** Removes a machine. Returns null if it was not known, or has a newer generation. */
   remove(name: string, generation: number, atMs: number, text: string): FleetChange | null {
     const known = this.#known(name);
     if (!known || known.generation > generation) return null;
@@ -89,12 +116,12 @@ export class MachineRows {
     return known ? (JSON.parse(known.summary) as MachineSummary) : null;
   }
 
-  /** The number of the last change; 0: there was none. */
+  /** Returns the number of the last change; 0 before the first one. */
   seq(): number {
     return this.#sql.exec<{ value: number }>("SELECT value FROM sequence").one().value;
   }
 
-  /** Kept with each change: counting 100,000 rows takes a while. */
+  /** Returns the machines in each state. The counts are stored, since counting 100,000 rows takes long. */
   counts(): FleetCounts {
     const { counts } = this.#sql.exec<{ counts: string }>("SELECT counts FROM sequence").one();
     return JSON.parse(counts) as FleetCounts;
@@ -109,7 +136,7 @@ export class MachineRows {
     return this.#sql.exec<Known>(query, name).toArray()[0];
   }
 
-  /** Of a machine that is gone as well: what its object told before must not bring it back. */
+  /** Returns the least generation that is not out of date, also for a removed machine. */
   #generationOf(name: string, known: Known | undefined): number {
     if (known) return known.generation;
     const query = "SELECT generation FROM gone WHERE name = ?";
@@ -117,7 +144,7 @@ export class MachineRows {
     return gone ? gone.generation + 1 : 0;
   }
 
-  /** Of a change that is made now: of a machine, or (null, null) of something else. */
+  /** Returns the number for a new change and updates the counts. Both arguments are null if no machine changed. */
   nextSeq(before: MachineSummary | null, after: MachineSummary | null): number {
     const query = "UPDATE sequence SET value = value + 1, counts = ? RETURNING value";
     const counts = this.counts();
@@ -170,9 +197,76 @@ export class MachineRows {
     this.#sql.exec(
       `DELETE FROM history WHERE id IN (SELECT id FROM history ORDER BY id LIMIT ?)
        AND id <= (SELECT MAX(id) FROM history) - ?`,
-      // One telling may bring many lines: more must go than came, or the bound would not hold.
+      // An update may bring many lines: more than those must be deleted to keep the limit.
       Math.max(prunedAtOnce, 2 * ids.length),
       lines,
     );
   }
+}
+
+/** Returns the values of SEARCH_COLUMNS. `sets`: the numbers of the texts from setsOf. */
+export function searchValues(
+  name: string,
+  summary: MachineSummary,
+  sets: readonly number[],
+): (string | number)[] {
+  const { state, sinceMs, phase, versions, address, addresses, key, labels } = summary;
+  const own = Object.entries(labels).filter(([label]) => HOSTNAME_LABELS.includes(label));
+  return [
+    name,
+    state,
+    sinceMs,
+    phase ?? "",
+    versions.shim,
+    versionKey(versions.shim),
+    address,
+    addressKey(address),
+    key.token,
+    Number(!key.isUsed),
+    pairsText(own),
+    wordsText([name, ...own.map(([, value]) => value), address, ...addresses.map((each) => each.address)]),
+    ...sets,
+  ];
+}
+
+/** Returns the texts of a machine's sets, in the order of SET_COLUMNS. */
+function setsOf({ labels, conditions, versions }: MachineSummary): string[] {
+  const common = Object.entries(labels).filter(([key]) => !HOSTNAME_LABELS.includes(key));
+  return [
+    pairsText(common.sort(([a], [b]) => (a < b ? -1 : 1))),
+    pairsText(conditions.map(({ type, status }) => [type, status])),
+    wordsText([...common.map(([, value]) => value), ...Object.values(versions)]),
+  ];
+}
+
+/** Joins the words in lower case, each once. */
+const wordsText = (words: readonly string[]) => [...new Set(words)].sort().join("\n").toLowerCase();
+
+/** Joins pairs with a line break around each one, which neither a label nor a condition's type contains. */
+export function pairsText(pairs: readonly (readonly [string, string])[]): string {
+  return pairs.length === 0 ? "" : `\n${pairs.map(([key, value]) => `${key}=${value}`).join("\n")}\n`;
+}
+
+export type FleetHistoryRequest = Omit<FleetHistoryQuery, "format" | "limit"> & { limit: number };
+
+type Row = { id: number; at_ms: number; name: string; kind: HistoryKind; text: string };
+
+export function readFleetHistory(
+  sql: SqlStorage,
+  { since, until, kind, name, text, before, limit }: FleetHistoryRequest,
+): FleetHistoryEntry[] {
+  const rows = sql.exec<Row>(
+    `SELECT id, at_ms, name, kind, text FROM history
+     WHERE (?1 IS NULL OR at_ms > ?1) AND (?2 IS NULL OR at_ms <= ?2)
+       AND (?3 IS NULL OR kind IN (SELECT value FROM json_each(?3))) AND (?4 IS NULL OR name = ?4)
+       AND (?5 IS NULL OR instr(lower(text), lower(?5)) > 0) AND id < ?6 ORDER BY id DESC LIMIT ?7`,
+    since ?? null,
+    until ?? null,
+    kind ? JSON.stringify(kind) : null,
+    name ?? null,
+    text ?? null,
+    before ?? Number.MAX_SAFE_INTEGER,
+    limit,
+  );
+  return [...rows].map(({ at_ms, ...row }) => ({ ...row, at: new Date(at_ms).toISOString() }));
 }

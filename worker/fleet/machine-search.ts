@@ -1,23 +1,23 @@
-// Finds machines in the fleet index: pages in any order, that go on from any row, and how many there are in each state.
-// Changes nothing.
-import type { MachineFilter } from "../../shared/fleet/machine-filter.ts";
-import { neighbourRange } from "../../shared/fleet/sort-keys.ts";
+// Searches machines in the fleet index: pages in any order that continue after any row, and counts by state.
+import type { MachineSort } from "../../shared/fleet/machine-fields.ts";
+import type { ConditionTerm, MachineFilter, VersionTerm } from "../../shared/fleet/machine-filter.ts";
+import { neighbourRange, versionKey } from "../../shared/fleet/sort-keys.ts";
 import { type FleetCounts, type FleetState, URGENCY } from "../../shared/fleet/state.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
-import type { MachineSort } from "../../shared/fleet/machine-fields.ts";
+import type { LabelRequirement } from "../../shared/kubernetes/label-selector.ts";
+import { HOSTNAME_LABELS } from "../../shared/kubernetes/labels.ts";
+import type { Phase } from "../../shared/protocol/answers.ts";
+import { BULK_LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
-import type { MachineRows } from "./machine-rows.ts";
-import { EMPTY_SET, SEARCH_COLUMNS, searchValues, SET_COLUMNS } from "./search-columns.ts";
-import type { MachineStanding } from "./standings.ts";
-import { type Where, whereOf } from "./where.ts";
+import { EMPTY_SET, type MachineRows, SEARCH_COLUMNS, searchValues, SET_COLUMNS } from "./machine-rows.ts";
 
-/** A row of the index by its name, or a machine that waits: its ID sorts right behind the name that it waits for. */
+/** A machine of the index, or one that waits for approval, whose ID sorts right after the name that it asks for. */
 export interface FoundMachine {
   id: string;
   summary: MachineSummary;
 }
 
-/** The row that a page goes on behind. */
+/** The last row of the page before. */
 export interface SearchPosition {
   key: string | number;
   id: string;
@@ -28,31 +28,31 @@ export interface MachineSearchRequest {
   sort: { by: MachineSort; isDescending: boolean };
   limit: number;
   after: SearchPosition | null;
-  /** Machines that the index does not know, to be found beside its own. They have neither labels nor conditions. */
+  /** Machines that wait for approval, to be found among those of the index. They have no labels or conditions. */
   others: FoundMachine[];
-  /** Are the counts wanted? */
+  /** Whether the answer has counts. */
   isCounted: boolean;
-  /** Nothing is looked for where this is still the last change; null: always. */
+  /** Skips the search if this is still the last change; null: never skips. */
   unlessSeq: number | null;
 }
 
 export interface MachinePage {
-  /** Of the last change. */
+  /** Number of the last change. */
   seq: number;
-  /** null: nothing has changed since `unlessSeq`. */
+  /** null if nothing has changed since `unlessSeq`. */
   found: {
     machines: FoundMachine[];
-    /** null: these were the last. */
+    /** null on the last page. */
     next: SearchPosition | null;
-    /** null: not wanted. */
+    /** null if not requested. */
     counts: { matching: FleetCounts; fleet: FleetCounts } | null;
   } | null;
 }
 
-/** Characters of a page's summaries: far below what an RPC value may have. A page has one row at least. */
-export const PAGE_LENGTH = 4 * 1024 * 1024;
+/** Most characters of a page's summaries, far below the limit of an RPC value. A page has at least one row. */
+const PAGE_LENGTH = 4 * 1024 * 1024;
 
-/** More milliseconds than any time has, and few enough that all keys are exact. */
+/** Greater than any time in milliseconds; the sums with a rank are exact doubles. */
 const RANK = 10 ** 15;
 
 const KEYS: Record<MachineSort, string> = {
@@ -64,7 +64,7 @@ const KEYS: Record<MachineSort, string> = {
   urgency: `CASE state ${URGENCY.map((state, rank) => `WHEN '${state}' THEN ${rank * RANK}`).join(" ")} END - since_ms`,
 };
 
-/** What is looked through: the index's table, with the other machines where there are any. */
+/** The table that is searched: `machines`, or a union of it and the request's other machines. */
 interface Source {
   with: string;
   machines: string;
@@ -75,7 +75,7 @@ const BESIDE = SEARCH_COLUMNS.map((column, index) => `value ->> ${index} AS ${co
 const WITH_OTHERS = `WITH all_machines AS (SELECT ${SEARCH_COLUMNS.join()} FROM machines
   UNION ALL SELECT ${BESIDE} FROM json_each(?)) `;
 
-/** The share of the fleet from which on a page in the order of names comes soonest by reading in that order. */
+/** If at least this share of the fleet matches, reading in the order of names is faster than sorting. */
 const MOST = 7 / 8;
 type FoundWhere = Where & { isMost: boolean };
 
@@ -88,7 +88,7 @@ export class MachineSearch {
     this.#rows = rows;
   }
 
-  /** Fails where the machine beside which others are looked for is not known, or its address is not. */
+  /** Fails if no machine has the name in `beside`, or that machine's address is not known. */
   page(request: MachineSearchRequest): Result<MachinePage> {
     const seq = this.#rows.seq();
     if (request.unlessSeq === seq) return success({ seq, found: null });
@@ -102,7 +102,7 @@ export class MachineSearch {
     return success({ seq, found: { machines, next, counts } });
   }
 
-  /** How all that match stand, by name. Fails as `page` does. */
+  /** Returns the status of each machine that matches, by name. Fails as `page` does. */
   standings(asked: MachineFilter, limit: number): Result<MachineStanding[]> {
     const filter = this.#atAddress(asked);
     if (!filter.ok) return filter;
@@ -130,8 +130,7 @@ export class MachineSearch {
     const order = sort.isDescending ? "DESC" : "ASC";
     const behind = sort.isDescending ? "<" : ">";
     const terms = [where.sql, after && (isByName ? `name ${behind} ?` : `(${key}, name) ${behind} (?, ?)`)];
-    // By the index of names a filter that few machines pass would read the whole table out of its order: the sign has the
-    // table read instead.
+    // The unary plus keeps SQLite from reading the whole table by the index of names if few machines match.
     const by = isByName ? (where.sql && !where.isMost ? "+name" : "name") : "key";
     const query = `${source.with}SELECT name, key, summary FROM (
         SELECT name, ${key} AS key FROM ${source.machines} ${conditionsOf(terms)}
@@ -182,4 +181,123 @@ function sourceOf(others: readonly FoundMachine[]): Source {
 function conditionsOf(terms: readonly (string | null)[]): string {
   const given = terms.filter((term) => term);
   return given.length === 0 ? "" : `WHERE ${given.join(" AND ")}`;
+}
+
+interface Where {
+  /** A condition over SEARCH_COLUMNS; "" for every machine. */
+  sql: string;
+  bindings: (string | number)[];
+}
+
+/** Translates a filter to SQL. Every text of the filter is a binding. */
+function whereOf(filter: Omit<MachineFilter, "beside">): Where {
+  const { state, phase, condition, selector, version, address, token, unused, text, since, until } = filter;
+  const terms: Where[] = [];
+  const add = (sql: string, ...bindings: (string | number)[]) => terms.push({ sql, bindings });
+  if (state) add("state IN (SELECT value FROM json_each(?))", JSON.stringify(state));
+  if (phase) add("phase IN (SELECT value FROM json_each(?))", JSON.stringify(phase));
+  if (address) add("address_key BETWEEN ? AND ?", address.from, address.to);
+  if (token !== undefined) add("token = ?", token);
+  if (unused !== undefined) add("is_unused = ?", Number(unused));
+  if (since !== undefined) add("since_ms > ?", since);
+  if (until !== undefined) add("since_ms <= ?", until);
+  terms.push(...(version ?? []).map(versionTerm));
+  if (condition) terms.push(inSet("condition_set", condition.map(conditionTerm)));
+  const isOwn = ({ key }: LabelRequirement) => HOSTNAME_LABELS.includes(key);
+  terms.push(...(selector ?? []).filter(isOwn).map((each) => labelTerm(each, "own_label")));
+  const common = (selector ?? []).filter((each) => !isOwn(each)).map((each) => labelTerm(each, "text"));
+  if (common.length > 0) terms.push(inSet("label_set", common));
+  if (text !== undefined) {
+    const word = text.toLowerCase();
+    const { sql, bindings } = inSet("word_set", [{ sql: "instr(text, ?) > 0", bindings: [word] }]);
+    add(`(instr(own_words, ?) > 0 OR ${sql})`, word, ...bindings);
+  }
+  return all(terms);
+}
+
+function all(terms: readonly Where[]): Where {
+  return {
+    sql: terms.map(({ sql }) => sql).join(" AND "),
+    bindings: terms.flatMap(({ bindings }) => bindings),
+  };
+}
+
+/** Matches the few sets instead of every machine. */
+function inSet(column: (typeof SET_COLUMNS)[number], terms: readonly Where[]): Where {
+  const { sql, bindings } = all(terms);
+  return { sql: `${column} IN (SELECT id FROM sets WHERE ${sql})`, bindings };
+}
+
+function versionTerm({ operator, version }: VersionTerm): Where {
+  return operator === "=" || operator === "!="
+    ? { sql: `shim_version ${operator} ?`, bindings: [version] }
+    : { sql: `(version_key ${operator} ? AND version_key <> '')`, bindings: [versionKey(version)] };
+}
+
+function conditionTerm({ type, status, isNegated }: ConditionTerm): Where {
+  return { sql: `instr(text, ?) ${isNegated ? "=" : ">"} 0`, bindings: [`\n${type}=${status}\n`] };
+}
+
+/** Mirrors apimachinery's Requirement.Matches, for the labels in `column`. */
+function labelTerm({ key, operator, values }: LabelRequirement, column: string): Where {
+  const found = `instr(${column}, ?) > 0`;
+  switch (operator) {
+    case "exists":
+      return { sql: found, bindings: [`\n${key}=`] };
+    case "absent":
+      return { sql: `NOT ${found}`, bindings: [`\n${key}=`] };
+    case "in":
+    case "notin": {
+      const any = `(${values.map(() => found).join(" OR ")})`;
+      const bindings = values.map((value) => `\n${key}=${value}\n`);
+      return { sql: operator === "in" ? any : `NOT ${any}`, bindings };
+    }
+    default:
+      return numberTerm({ key, operator, value: values[0] ?? "" }, column);
+  }
+}
+
+const INT64_MAX = String(2n ** 63n - 1n);
+
+/**
+ * Compares a label's value as a number: it must be digits only, as no label's value begins with a sign. Without leading
+ * zeros, numbers compare by length and then by text.
+ */
+function numberTerm(term: { key: string; operator: ">" | "<"; value: string }, column: string): Where {
+  const digits = term.value.replace(/^0+/, "");
+  const begin = `\n${term.key}=`;
+  const sql = `EXISTS (SELECT 1 FROM (
+    SELECT ltrim(v, '0') AS n FROM (
+      SELECT substr(rest, 1, instr(rest, char(10)) - 1) AS v FROM (
+        SELECT substr(${column}, instr(${column}, ?) + ${begin.length}) AS rest)
+    ) WHERE v <> '' AND v NOT GLOB '*[^0-9]*'
+  ) WHERE (length(n), n) <= (${INT64_MAX.length}, '${INT64_MAX}') AND (length(n), n) ${term.operator} (${digits.length}, ?))`;
+  return { sql: `(instr(${column}, ?) > 0 AND ${sql})`, bindings: [begin, begin, digits] };
+}
+
+/** State and phase are null if the index does not know the machine. */
+export interface MachineStanding {
+  name: string;
+  state: FleetState | null;
+  phase: Phase | null;
+}
+
+/** Returns the status of each name, by name. */
+export function standingsOf(sql: SqlStorage, names: readonly string[]): MachineStanding[] {
+  const query = `SELECT DISTINCT value AS name, state, NULLIF(phase, '') AS phase
+    FROM json_each(?) LEFT JOIN machines ON machines.name = value ORDER BY value`;
+  return sql.exec<MachineStanding & Record<string, string | null>>(query, JSON.stringify(names)).toArray();
+}
+
+export interface SilentMachine {
+  name: string;
+  silentSinceMs: number;
+}
+
+/** Returns the machines with a Node that have been silent since `untilMs` or longer, the longest silence first. */
+export function silentSince(sql: SqlStorage, untilMs: number): SilentMachine[] {
+  const query = `SELECT name, since_ms AS silentSinceMs FROM machines
+    WHERE state = 'silent' AND since_ms <= ? AND phase <> 'node deleted' ORDER BY since_ms, name LIMIT ?`;
+  const rows = sql.exec<{ name: string; silentSinceMs: number }>(query, untilMs, BULK_LIMITS.machines);
+  return rows.toArray();
 }

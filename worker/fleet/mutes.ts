@@ -1,4 +1,4 @@
-// Filters by which receivers and mutes choose machines, and the rows of mutes: who is not told of, from when until when.
+// Mutes: which machines and states cause no notification, and from when until when. Also the filter of receivers.
 import type { AlertState } from "../../shared/fleet/alert.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import { matchesLabels } from "../../shared/kubernetes/label-match.ts";
@@ -10,14 +10,14 @@ import { valueOr } from "../../shared/result.ts";
 import { nameMatches } from "../identity/join-token.ts";
 
 export interface AlertFilter {
-  /** "": all. */
+  /** "" selects all. */
   selector: string;
-  /** "": all. */
+  /** "" selects all. */
   names: string;
   states: readonly AlertState[];
 }
 
-/** A selector that was taken once parses. */
+/** The selector has been validated, so it parses. */
 export function filterMatches(
   { selector, names, states }: AlertFilter,
   name: string,
@@ -39,14 +39,14 @@ type MuteRow = {
 
 export class Mutes {
   readonly #sql: SqlStorage;
-  /** Of an object that is in memory. */
+  /** A cache of the rows. */
   #known: (MuteRow & { parsed: AlertFilter })[] | undefined;
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
   }
 
-  /** Until when this is not told, as far as is known now; null: it may be told. */
+  /** Returns the end of the active mute that matches; null if none matches. */
   untilMs(
     name: string,
     state: AlertState,
@@ -60,7 +60,6 @@ export class Mutes {
     return first?.until_ms ?? null;
   }
 
-  /** Others have changed the rows. */
   lookAgain(): void {
     this.#known = undefined;
   }
@@ -71,7 +70,7 @@ export class Mutes {
       .map(shownMute);
   }
 
-  /** What is wrong with one that is to be made, and with which field; null: nothing. */
+  /** Returns what is wrong with a new mute, and with which field; null if it is valid. */
   faultOf({ from, until }: NewMute, nowMs: number): { path: string; message: string } | null {
     const [fromMs, untilMs] = [from === undefined ? nowMs : Date.parse(from), Date.parse(until)];
     const { mutes, muteDays } = NOTIFICATION_LIMITS;
@@ -98,7 +97,7 @@ export class Mutes {
     this.#sql.exec("DELETE FROM mutes WHERE id = ?", id);
   }
 
-  /** The one that ends last is the first, so that what is muted is looked at once. */
+  /** Returns all mutes, the one that ends last first, so that a muted machine is checked only once. */
   #all(): (MuteRow & { parsed: AlertFilter })[] {
     return (this.#known ??= this.#sql
       .exec<MuteRow>("SELECT * FROM mutes ORDER BY until_ms DESC, id")

@@ -1,9 +1,11 @@
-// Notifications: who is told what of the fleet, and whether it arrived. The face of alerts, letters, mutes and receivers;
-// what follows from a change is stored in its transaction, and sent by the alarm.
+// Notifications about the fleet: receivers, alerts, mutes and deliveries. Each change stores what follows from it in its
+// own transaction; the alarm sends it.
+import * as z from "zod/mini";
+import { entriesOf } from "../../shared/deployment/check-result.ts";
 import { testAlert } from "../../shared/fleet/alert.ts";
 import { messageText } from "../../shared/fleet/message-text.ts";
+import type { BackupCell, BackupRows } from "../../shared/protocol/backup.ts";
 import { NOTIFICATION_LIMITS } from "../../shared/protocol/limits.ts";
-import type { NewMute, ReceiverChange } from "../../shared/protocol/receiver-api.ts";
 import type {
   ChangedReceiver,
   ListedLetter,
@@ -11,16 +13,21 @@ import type {
   ListedReceiver,
   ReceiverTest,
 } from "../../shared/protocol/receiver-answers.ts";
+import type { NewMute, ReceiverChange } from "../../shared/protocol/receiver-api.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
-import { isRefusedForGood } from "./alert-rules.ts";
+import { sealer } from "../storage/sealed-text.ts";
+import type { Duty } from "./alarm-tasks.ts";
 import { Alerts, type AlertSurroundings } from "./alerts.ts";
-import type { Duty } from "./duties.ts";
-import { Letters } from "./letters.ts";
+import {
+  isRefusedForGood,
+  Letters,
+  type LetterSurroundings,
+  sendLetter,
+  webhookAddress,
+} from "./deliveries.ts";
 import type { FleetChange } from "./machine-rows.ts";
 import { Mutes } from "./mutes.ts";
 import { newSigningSecret, Receivers } from "./receivers.ts";
-import { type LetterSurroundings, sendLetter } from "./send-letter.ts";
-import { webhookAddress } from "./webhook-address.ts";
 
 export const NOTIFICATIONS_MIGRATION = `
   CREATE TABLE receivers (
@@ -48,32 +55,32 @@ export const NOTIFICATIONS_MIGRATION = `
   );
   CREATE INDEX letters_by_receiver ON letters (receiver, dead);`;
 
-/** Receivers that are asked at the same time. */
+/** Receivers that get deliveries at the same time. */
 const AT_ONCE = 4;
-/** After that no new request is begun in one turn of the alarm. */
+/** A turn of the alarm starts no further request after this time. */
 const TURN_MS = 5000;
 
-export interface NotificationSurroundings
+interface NotificationSurroundings
   extends Omit<AlertSurroundings, "receivers" | "mutes" | "letters">, LetterSurroundings {
   /** Typically the storage's transactionSync. */
   transaction: <T>(work: () => T) => T;
   /** Typically Math.random. */
   random: () => number;
-  /** Puts what an operator does into the audit log; before it is done. */
+  /** Records an operator's action in the audit log, before it is executed. */
   audit: (record: NotificationRecord) => Promise<void>;
-  /** Sees that the alarm rings when something is due. */
+  /** Sets the alarm for what is due. */
   arm: () => Promise<void>;
 }
 
 interface NotificationRecord {
   who: string;
   what: "receiver.set" | "receiver.remove" | "receiver.test" | "letter.resend" | "mute.create" | "mute.end";
-  /** A receiver's name, a mute's ID. */
+  /** A receiver's name, or a mute's ID. */
   target: string;
   detail: string;
 }
 
-/** What is wrong with a field of a body. */
+/** What is wrong with a field of a request's body. */
 interface FieldFault {
   path: string;
   message: string;
@@ -100,7 +107,7 @@ export class Notifications {
     });
   }
 
-  /** Call it in the transaction of the change, after what makes outages. */
+  /** Call it in the transaction of the change, after Outages.note. */
   note(change: FleetChange): void {
     this.#alerts.note(change, this.#in.nowMs());
   }
@@ -116,7 +123,7 @@ export class Notifications {
     };
   }
 
-  /** Receivers and mutes are others by now. */
+  /** Reads receivers and mutes again, after an import has changed their rows. */
   lookAgain(): void {
     this.#receivers.lookAgain();
     this.#mutes.lookAgain();
@@ -126,7 +133,7 @@ export class Notifications {
     return this.#receivers.all().map(({ name }) => this.#shown(name));
   }
 
-  /** Adds a receiver (`isNew`) or changes one. The error: what is wrong, and with which field; null: there is none. */
+  /** Adds a receiver (`isNew`) or changes one. Fails with the wrong field, or with null if no receiver has the name. */
   async put(
     name: string,
     change: ReceiverChange,
@@ -137,7 +144,7 @@ export class Notifications {
     if (!address.ok) return address;
     const detail = `${change.format}, ${new URL(address.value).host}`;
     await this.#in.audit({ who, what: "receiver.set", target: name, detail });
-    // Others may have been faster meanwhile.
+    // Another request may have changed the receivers meanwhile.
     const url = this.#addressFor(name, change, isNew);
     if (!url.ok) return url;
     const secret = isNew || change.newSecret ? newSigningSecret() : null;
@@ -146,7 +153,7 @@ export class Notifications {
       const before = this.#repeatMinutes(name);
       this.#receivers.put(name, { ...change, url: url.value }, secret);
       this.#alerts.repeatEach(name, { before, after: this.#repeatMinutes(name) }, nowMs);
-      // What failed by the former settings may not fail by these.
+      // The new settings may fix the failure, so the next attempt is made at once.
       if (this.#letters.first(name)) this.#receivers.tryAt(name, nowMs);
     });
     const shown = this.#shown(name);
@@ -154,7 +161,7 @@ export class Notifications {
     return success({ ...shown, secret });
   }
 
-  /** Forgets also what it was told. False: there is none. */
+  /** Removes a receiver with its alerts and deliveries. Returns false if no receiver has the name. */
   async remove(name: string, who: string): Promise<boolean> {
     if (!this.#receivers.target(name)) return false;
     await this.#in.audit({ who, what: "receiver.remove", target: name, detail: "" });
@@ -164,7 +171,7 @@ export class Notifications {
     });
   }
 
-  /** Sends a test message at once, and only once. null: there is no such receiver. */
+  /** Sends one test message, without a retry. Returns null if no receiver has the name. */
   async test(name: string, who: string): Promise<ReceiverTest | null> {
     const target = this.#receivers.target(name);
     const receiver = this.#receivers.all().find((each) => each.name === name);
@@ -186,12 +193,12 @@ export class Notifications {
     return { arrived, status, answer, tookMs: nowMs() - atMs };
   }
 
-  /** Those that wait, and the dead ones. null: there is no such receiver. */
+  /** Returns waiting and dead deliveries; null if no receiver has the name. */
   letters(name: string): ListedLetter[] | null {
     return this.#receivers.target(name) && this.#letters.list(name);
   }
 
-  /** False: there is no such dead letter. */
+  /** Sends a dead delivery again. Returns false if there is none with this ID. */
   async resend(name: string, id: number, who: string): Promise<boolean> {
     if (!this.#letters.isDead(name, id)) return false;
     await this.#in.audit({ who, what: "letter.resend", target: name, detail: `letter ${id}` });
@@ -215,7 +222,7 @@ export class Notifications {
     return success(this.#mutes.create(mute, who, this.#in.nowMs()));
   }
 
-  /** False: there is none. */
+  /** Returns false if there is no such mute. */
   async unmute(id: number, who: string): Promise<boolean> {
     if (!this.mutes().some((each) => each.id === id)) return false;
     await this.#in.audit({ who, what: "mute.end", target: `mute ${id}`, detail: "" });
@@ -237,7 +244,7 @@ export class Notifications {
     await Promise.all(Array.from({ length: AT_ONCE }, deliver));
   }
 
-  /** Sends its letters in their order until one fails: those behind it wait as well. */
+  /** Sends a receiver's deliveries in order, until one fails: the later ones wait. */
   async #deliver(name: string, untilMs: number): Promise<void> {
     const { nowMs, transaction } = this.#in;
     for (let isGoing = true; isGoing && nowMs() < untilMs;) {
@@ -265,7 +272,7 @@ export class Notifications {
     return this.#receivers.all().find((each) => each.name === name)?.settings.repeatMinutes ?? 0;
   }
 
-  /** Where its letters are to go, if it may be added or changed now. */
+  /** Returns the address for a new or changed receiver, if the change is allowed. */
   #addressFor(name: string, { url }: ReceiverChange, isNew: boolean): Result<string, FieldFault | null> {
     const known = this.#receivers.target(name);
     if (isNew && known) return failure({ path: "/name", message: "there is a receiver of this name" });
@@ -298,4 +305,80 @@ export class Notifications {
       nextAttemptAt: time(next_ms),
     };
   }
+}
+
+export type NotificationTable = "receivers" | "mutes";
+
+const COLUMNS = {
+  receivers: ["name", "settings", "sealed"],
+  mutes: ["from_ms", "until_ms", "filter", "comment", "who"],
+} as const satisfies Record<NotificationTable, readonly string[]>;
+
+const targetSchema = z.object({ url: z.string(), authorization: z.string(), secret: z.string() });
+type Target = z.infer<typeof targetSchema>;
+
+/** A row of a backup whose sealed part was opened. */
+interface OpenedReceiver {
+  name: BackupCell;
+  settings: BackupCell;
+  target: Target;
+}
+
+const SALT = "rollcall-backup";
+const sealerOf = (macKey: string) => sealer(macKey, SALT);
+
+/** Returns all rows of the table for a backup. Addresses and secrets are sealed with the first of `macKeys`. */
+export async function notificationRows(
+  sql: SqlStorage,
+  table: NotificationTable,
+  macKeys: string,
+): Promise<BackupRows> {
+  const columns = [...COLUMNS[table]];
+  if (table === "mutes") {
+    const rows = [...sql.exec(`SELECT ${columns.join(", ")} FROM mutes ORDER BY id`).raw()];
+    return { table, columns, rows: rows as BackupCell[][] };
+  }
+  const { seal } = await sealerOf(entriesOf(macKeys)[0] ?? "");
+  const kept = sql.exec<{ name: string; settings: string } & Target>("SELECT * FROM receivers ORDER BY name");
+  const rows = kept.toArray().map(async ({ name, settings, url, authorization, secret }) => {
+    const target: Target = { url, authorization, secret };
+    return [name, settings, await seal(JSON.stringify(target))];
+  });
+  return { table, columns, rows: await Promise.all(rows) };
+}
+
+/** Adds rows that do not exist yet. Safe to repeat. Fails if no key of `macKeys` opens a row. */
+export async function takeNotificationRows(
+  storage: DurableObjectStorage,
+  pages: readonly BackupRows[],
+  macKeys: string,
+): Promise<Result<null>> {
+  const { sql } = storage;
+  const rowsOf = (table: NotificationTable) =>
+    pages.filter((page) => page.table === table).flatMap(({ rows }) => rows);
+  const opened = await Promise.all(rowsOf("receivers").map((row) => openedReceiver(row, macKeys)));
+  const receivers = opened.filter((receiver) => receiver !== null);
+  if (receivers.length < opened.length)
+    return failure("a receiver's address cannot be opened with KID_MAC_KEYS");
+  storage.transactionSync(() => {
+    const receiver = `INSERT INTO receivers VALUES (?, ?, ?, ?, ?, NULL, 0, NULL, '', 0) ON CONFLICT DO NOTHING`;
+    for (const { name, settings, target } of receivers)
+      sql.exec(receiver, name, settings, target.url, target.authorization, target.secret);
+    const mute = `INSERT INTO mutes SELECT NULL, ?1, ?2, ?3, ?4, ?5 WHERE NOT EXISTS (SELECT 1 FROM mutes
+      WHERE from_ms = ?1 AND until_ms = ?2 AND filter = ?3 AND comment = ?4 AND who = ?5)`;
+    for (const row of rowsOf("mutes")) sql.exec(mute, ...row);
+  });
+  return success(null);
+}
+
+async function openedReceiver(
+  [name = null, settings = null, sealed]: BackupCell[],
+  macKeys: string,
+): Promise<OpenedReceiver | null> {
+  for (const macKey of entriesOf(macKeys)) {
+    const text = await (await sealerOf(macKey)).open(String(sealed));
+    const target = text === null ? null : targetSchema.safeParse(JSON.parse(text));
+    if (target?.success) return { name, settings, target: target.data };
+  }
+  return null;
 }

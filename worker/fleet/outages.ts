@@ -1,5 +1,5 @@
-// The rows of outages: who fell silent together, and what became of each. Told with each change of the index, in its
-// transaction; a silence alone is kept as well, and not shown, since others may turn out to have begun with it.
+// The rows of outages: machines of one network that fell silent together. A single silent machine has a row too, which is
+// not shown: the outage may have begun with it.
 import {
   endOfSilence,
   OUTAGE_MACHINES,
@@ -19,19 +19,19 @@ import type {
 } from "../../shared/protocol/outages.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { FleetChange } from "./machine-rows.ts";
-import type { KnownOutage } from "./said-alerts.ts";
+import type { KnownOutage } from "./alert-rules.ts";
 
 export type OutagesRequest = Omit<OutagesQuery, "format" | "limit"> & { limit: number };
 
 export const OUTAGE_LIMITS = {
-  /** Outages that are kept, silences alone included; of those that are over the oldest go. */
+  /** Outages that are kept, single silences included. The oldest ended ones are deleted. */
   kept: 10_000,
-  /** Of one network, of those that are over: one that has many is not to push out all others. */
+  /** Ended outages of one network that are kept, so that it does not displace all others. */
   keptOfNetwork: 1000,
   prunedAtOnce: 20,
-  /** A silence alone that was over so long before the next one of its network goes with that. */
+  /** A single silence that ended this long before the network's next one is deleted. */
   aloneMs: 3600_000,
-  /** Names that are listed with an outage. */
+  /** Names that are shown with an outage. */
   names: 10,
 } as const;
 
@@ -95,14 +95,14 @@ export class Outages {
     return { outages: page.map((row) => this.#shown(row)), next };
   }
 
-  /** How many machines are silent in outages that last, by network. */
+  /** Returns the silent machines in active outages, by network. */
   silent(): { network: string; silent: number }[] {
     const query = `SELECT network, SUM(silent) AS silent FROM outages
       WHERE ended_ms IS NULL AND machines >= ${OUTAGE_MACHINES} GROUP BY network`;
     return this.#sql.exec<{ network: string; silent: number }>(query).toArray();
   }
 
-  /** null: there is none, as far as is known. */
+  /** Returns null if no outage has this ID. */
   get(id: number, { after, limit }: OutageQuery): OutageAnswer | null {
     const [row] = this.#sql.exec<OutageRow>("SELECT * FROM outages WHERE id = ?", id);
     if (!row || row.machines < OUTAGE_MACHINES) return null;
@@ -117,14 +117,14 @@ export class Outages {
     return { ...this.#shown(row), list, next: machines.length > limit ? (list.at(-1)?.name ?? null) : null };
   }
 
-  /** Those that changed after this change of the index, by their latest. */
+  /** Returns the outages that changed after `seq`, by their last change. */
   changedAfter(seq: number, limit: number): { seq: number; outage: Outage }[] {
     const query = `SELECT * FROM outages WHERE seq > ? AND machines >= ${OUTAGE_MACHINES} ORDER BY seq LIMIT ?`;
     const rows = this.#sql.exec<OutageRow>(query, seq, limit).toArray();
     return rows.map((row) => ({ seq: row.seq, outage: this.#shown(row) }));
   }
 
-  /** The outage that this silent machine is part of, with others that are silent still; null: it is silent alone. */
+  /** Returns the outage of a silent machine; null if it is silent alone. */
   of(name: string, summary: MachineSummary): KnownOutage | null {
     const silence = silenceOf(summary);
     if (!silence) return null;
@@ -133,7 +133,7 @@ export class Outages {
     return { id: String(row.id), address: row.network, sinceMs: row.started_ms };
   }
 
-  /** The names of its machines, also of those that are back. */
+  /** Returns the names of an outage's machines, recovered ones included. */
   machinesOf(id: number): string[] {
     const query = "SELECT name FROM outage_machines WHERE outage = ? ORDER BY name";
     return this.#sql
@@ -143,7 +143,7 @@ export class Outages {
   }
 
   #begin(name: string, { network, sinceMs }: Silence, seq: number): void {
-    // The range follows from the rest: with it a few are looked at, not all of the network.
+    // BETWEEN repeats the condition for the index, so that few rows of the network are read.
     const query = `SELECT * FROM outages WHERE network = ?1 AND MAX(last_ms, ?2) - MIN(started_ms, ?2) <= ${OUTAGE_SPAN_MS}
       AND last_ms BETWEEN ?2 - ${OUTAGE_SPAN_MS} AND ?2 + ${OUTAGE_SPAN_MS} ORDER BY id DESC LIMIT 1`;
     const [found] = this.#sql.exec<OutageRow>(query, network, sinceMs);
@@ -174,14 +174,14 @@ export class Outages {
     this.#put(outage, how, 1, seq);
   }
 
-  /** In which the machine is silent. */
+  /** Returns the outage in which the machine is silent. */
   #lasting(name: string, { network, sinceMs }: Silence): OutageRow | undefined {
     const query = `SELECT outages.* FROM outages JOIN outage_machines ON outage = id
       WHERE network = ?1 AND last_ms BETWEEN ?3 AND ?3 + ${OUTAGE_SPAN_MS} AND name = ?2 AND how IS NULL AND since_ms = ?3`;
     return this.#sql.exec<OutageRow>(query, network, name, sinceMs).toArray()[0];
   }
 
-  /** One that was told of later may have been back earlier. */
+  /** Updates arrive in any order, so the last machine to recover may have been reported earlier. */
   #lastBackMs(id: number): number {
     const query = "SELECT IFNULL(MAX(back_ms), 0) AS ms FROM outage_machines WHERE outage = ?";
     return this.#sql.exec<{ ms: number }>(query, id).one().ms;

@@ -1,7 +1,6 @@
-// The rows of receivers: what each is to be told, where, with which secret, and how its letters fare. Sends nothing.
+// The rows of receivers: their settings, address and secret, and when their next delivery is attempted.
 import type { AlertState } from "../../shared/fleet/alert.ts";
 import type { MessageFormat, ReceiverChange } from "../../shared/protocol/receiver-api.ts";
-import { waitMs } from "./alert-rules.ts";
 import type { AlertFilter } from "./mutes.ts";
 
 interface ReceiverSettings extends AlertFilter {
@@ -9,7 +8,7 @@ interface ReceiverSettings extends AlertFilter {
   states: readonly AlertState[];
   outagesOnly: boolean;
   delaySeconds: number;
-  /** 0: never. */
+  /** 0: alerts are not repeated. */
   repeatMinutes: number;
 }
 
@@ -18,19 +17,19 @@ export interface KeptReceiver {
   settings: ReceiverSettings;
 }
 
-/** Of the one that is asked. */
+/** Where a receiver's deliveries are sent. */
 export interface ReceiverTarget {
   url: string;
-  /** "": none. */
+  /** "" without a header. */
   authorization: string;
-  /** Signs its letters: `whsec_` and 32 bytes in base64. */
+  /** Signs deliveries: `whsec_` and 32 bytes in base64. */
   secret: string;
 }
 
 export interface ReceiverQueue {
-  /** Of the next attempt; null: no letter waits. */
+  /** Time of the next attempt; null if no delivery waits. */
   next_ms: number | null;
-  /** Attempts that failed, since one arrived. */
+  /** Failed attempts since the last delivery that arrived. */
   failed: number;
   failing_since_ms: number | null;
   error: string;
@@ -41,29 +40,28 @@ type ReceiverRow = { name: string; settings: string } & ReceiverTarget &
   ReceiverQueue &
   Record<string, SqlStorageValue>;
 
-/** Alertmanager forgets with a restart what it is not told again. */
+/** Alertmanager loses its alerts at a restart, unless they are repeated. */
 const REPEATED_BY_DEFAULT: Record<MessageFormat, number> = { json: 0, slack: 0, alertmanager: 60 };
 
-/** `whsec_` and 32 random bytes, as Standard Webhooks has it. */
+/** Returns `whsec_` and 32 random bytes, the form of Standard Webhooks. */
 export function newSigningSecret(): string {
   return `whsec_${btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(32))))}`;
 }
 
 export class Receivers {
   readonly #sql: SqlStorage;
-  /** Of an object that is in memory: each change of the index asks for them. */
+  /** A cache, since each change of the index reads all receivers. */
   #known: KeptReceiver[] | undefined;
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
   }
 
-  /** Others have changed the rows. */
   lookAgain(): void {
     this.#known = undefined;
   }
 
-  /** By name. */
+  /** Returns all receivers by name. */
   all(): readonly KeptReceiver[] {
     return (this.#known ??= this.#sql
       .exec<{ name: string; settings: string }>("SELECT name, settings FROM receivers ORDER BY name")
@@ -81,7 +79,7 @@ export class Receivers {
     return this.#sql.exec<ReceiverRow>(query, name).toArray()[0] ?? null;
   }
 
-  /** Adds one, or changes one that there is: an address, `authorization` or secret that is absent stays. */
+  /** Adds or changes a receiver. An absent address, `authorization` or secret does not change. */
   put(name: string, change: ReceiverChange, secret: string | null): void {
     const { url, authorization, newSecret: _, repeatMinutes, ...settings } = change;
     const before = this.target(name);
@@ -98,7 +96,7 @@ export class Receivers {
     this.#known = undefined;
   }
 
-  /** False: there is none. */
+  /** Returns false if no receiver has the name. */
   remove(name: string): boolean {
     this.#known = undefined;
     return this.#sql.exec("DELETE FROM receivers WHERE name = ? RETURNING name", name).toArray().length > 0;
@@ -108,7 +106,7 @@ export class Receivers {
     return this.#sql.exec<{ ms: number | null }>("SELECT MIN(next_ms) AS ms FROM receivers").one().ms;
   }
 
-  /** Whose turn it is: those that did not fail come first. */
+  /** Returns the receivers with due deliveries, those without failures first. */
   due(nowMs: number): string[] {
     const query = "SELECT name FROM receivers WHERE next_ms <= ? ORDER BY failed, next_ms";
     return this.#sql
@@ -117,7 +115,7 @@ export class Receivers {
       .map(({ name }) => name);
   }
 
-  /** A letter arrived. `nextMs`: of the next attempt. */
+  /** Records that a delivery arrived. `nextMs`: time of the next attempt. */
   succeeded(name: string, nextMs: number | null): void {
     this.#sql.exec(
       "UPDATE receivers SET next_ms = ?, failed = 0, failing_since_ms = NULL, error = '' WHERE name = ?",
@@ -126,7 +124,7 @@ export class Receivers {
     );
   }
 
-  /** One did not. `askedMs`: how long it asks to wait. */
+  /** Records a failed attempt. `askedMs`: the wait that the answer asks for. */
   failed(name: string, error: string, askedMs: number, nowMs: number, random: () => number): void {
     const failed = (this.queue(name)?.failed ?? 0) + 1;
     this.#sql.exec(
@@ -139,8 +137,22 @@ export class Receivers {
     );
   }
 
-  /** Its letters are tried at this time, whatever happened before; null: none waits. */
+  /** Sets the time of the next attempt; null if no delivery waits. */
   tryAt(name: string, atMs: number | null): void {
     this.#sql.exec("UPDATE receivers SET next_ms = ? WHERE name = ?", atMs, name);
   }
+}
+
+const LEAST_WAIT_MS = 30_000;
+const MOST_WAIT_MS = 3_600_000;
+/** A delivery is dead after this time. */
+export const GIVEN_UP_MS = 24 * 3_600_000;
+
+/**
+ * Returns the wait after `failed` attempts: 30 s, doubled up to an hour, plus up to a quarter so that receivers do not
+ * move in step; at least what Retry-After asks for.
+ */
+export function waitMs(failed: number, askedMs: number, random: () => number): number {
+  const doubled = Math.min(MOST_WAIT_MS, LEAST_WAIT_MS * 2 ** Math.min(failed - 1, 10));
+  return Math.round(Math.max(Math.min(askedMs, GIVEN_UP_MS), doubled * (1 + random() / 4)));
 }

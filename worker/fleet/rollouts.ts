@@ -1,5 +1,5 @@
-// The rows of the rollout: what operators asked for, which machines were given the version, and what became of each. Told
-// with each change of the index, in its transaction. Who is given it, and when that stops, is decided in shared/fleet.
+// The rows of the rollout: its settings, and the machines that were given the version. shared/fleet/rollout.ts decides
+// which machines get it, and when the rollout stops.
 import {
   reasonToStop,
   ROLLOUT_STANDINGS,
@@ -8,13 +8,16 @@ import {
   standingOf,
   upgradeAnswer,
 } from "../../shared/fleet/rollout.ts";
+import { versionKey } from "../../shared/fleet/sort-keys.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
+import { isBehind } from "../../shared/fleet/versions.ts";
 import type { UpgradeAnswer } from "../../shared/protocol/answers.ts";
 import { ROLLOUT_LIMITS } from "../../shared/protocol/limits.ts";
 import type { ShownRollout } from "../../shared/protocol/rollout-answers.ts";
 import type { NewRollout } from "../../shared/protocol/rollout-api.ts";
-import type { FleetChange } from "./machine-rows.ts";
+import type { ShimVersion, VersionsAnswer } from "../../shared/protocol/version-answers.ts";
 import type { Log } from "../log.ts";
+import type { FleetChange } from "./machine-rows.ts";
 
 export const ROLLOUTS_MIGRATION = `
   CREATE TABLE rollout (
@@ -26,18 +29,18 @@ export const ROLLOUTS_MIGRATION = `
   ) WITHOUT ROWID;
   CREATE INDEX rollout_machines_by_standing ON rollout_machines (standing, given_ms);`;
 
-/** After so long a machine that was given the version is not waited for any more: its package manager may have failed. */
+/** A machine that takes longer does not count as under way: its package manager may have failed. */
 const UNDERWAY_MS = 1000 * ROLLOUT_LIMITS.underwaySeconds;
 
 type RolloutRow = { settings: string; who: string; since_ms: number; stopped_ms: number | null; why: string };
 
-export interface RolloutSurroundings {
+interface RolloutSurroundings {
   sql: SqlStorage;
   /** Typically the storage's transactionSync. */
   transaction: <T>(work: () => T) => T;
-  /** As the index knows the machine; null: it does not. */
+  /** Returns a machine's summary; null if the index does not know the machine. */
   summary: (name: string) => MachineSummary | null;
-  /** Puts what an operator does into the audit log; before it is done. */
+  /** Records an operator's action in the audit log, before it is executed. */
   audit: (record: {
     who: string;
     what: "rollout.set" | "rollout.stop" | "rollout.end";
@@ -57,7 +60,7 @@ export class Rollouts {
     this.#in = surroundings;
   }
 
-  /** null: there is none. */
+  /** Returns null without a rollout. */
   show(): ShownRollout | null {
     const row = this.#row();
     if (!row) return null;
@@ -72,7 +75,7 @@ export class Rollouts {
     };
   }
 
-  /** Begins a rollout, or goes on with one: machines that are silent by now do not stop it again. */
+  /** Starts or continues a rollout. Machines that are silent already do not stop it again. */
   async put(wish: NewRollout, who: string): Promise<ShownRollout | null> {
     const { version, percent, selector, mostSilentPercent, atOnce } = wish;
     const detail = `${percent}%${selector && ` of ${selector}`}, at most ${mostSilentPercent}% silent, ${atOnce} at once`;
@@ -88,7 +91,7 @@ export class Rollouts {
     return this.show();
   }
 
-  /** Gives the version to no other machine until it is put again; null: there is no rollout. */
+  /** Gives the version to no further machine until `put`. Returns null without a rollout. */
   async stop(who: string): Promise<ShownRollout | null> {
     const row = this.#row();
     if (!row) return null;
@@ -97,7 +100,7 @@ export class Rollouts {
     return this.show();
   }
 
-  /** Forgets it; false: there was none. What machines have they keep. */
+  /** Deletes the rollout; machines keep their version. Returns false without a rollout. */
   async end(who: string): Promise<boolean> {
     const row = this.#row();
     if (!row) return false;
@@ -109,7 +112,7 @@ export class Rollouts {
     return true;
   }
 
-  /** For a machine that asks whether to upgrade from `version`. Safe to repeat: it is given the same again, without a row. */
+  /** Answers a machine that asks whether to upgrade from `version`. A repeated request gets the same answer. */
   ask(name: string, version: string): UpgradeAnswer {
     const { sql, nowMs, summary } = this.#in;
     const row = this.#row();
@@ -165,7 +168,7 @@ export class Rollouts {
     const { sql, nowMs } = this.#in;
     const query =
       "SELECT COUNT(*) AS count FROM rollout_machines WHERE standing = 'underway' AND given_ms BETWEEN ? AND ?";
-    // A clock that was put back leaves nobody under way for ever.
+    // The upper bound is for a clock that was set back: no machine stays under way for ever.
     return sql.exec<{ count: number }>(query, nowMs() - UNDERWAY_MS, nowMs() + UNDERWAY_MS).one().count;
   }
 
@@ -177,7 +180,7 @@ export class Rollouts {
     return Object.fromEntries(counts) as RolloutCounts;
   }
 
-  /** Those that were given it last. */
+  /** Returns the silent machines that were given the version last. */
   #silent(): string[] {
     const query =
       "SELECT name FROM rollout_machines WHERE standing = 'silent' ORDER BY given_ms DESC, name LIMIT ?";
@@ -187,3 +190,32 @@ export class Rollouts {
 }
 
 const settingsOf = ({ settings }: RolloutRow) => JSON.parse(settings) as NewRollout;
+
+/** Machines report any text as their version, so the number of versions is limited. */
+export const MOST_VERSIONS = 50;
+
+type Row = { version: string; state: string; machines: number };
+
+const COMMONEST = `SELECT shim_version FROM machines GROUP BY shim_version ORDER BY COUNT(*) DESC, shim_version LIMIT ?`;
+const COUNTS = `SELECT shim_version AS version, state, COUNT(*) AS machines FROM machines
+  WHERE shim_version IN (${COMMONEST}) GROUP BY shim_version, state ORDER BY state`;
+
+export function shimVersions(sql: SqlStorage, worker: string): VersionsAnswer {
+  const found = new Map<string, ShimVersion>();
+  for (const { version, state, machines } of sql.exec<Row>(COUNTS, MOST_VERSIONS)) {
+    const known = found.get(version) ?? {
+      version,
+      machines: 0,
+      isBehind: isBehind(version, worker),
+      states: {},
+    };
+    found.set(version, {
+      ...known,
+      machines: known.machines + machines,
+      states: { ...known.states, [state]: machines },
+    });
+  }
+  const shims = [...found.values()].sort((a, b) => (versionKey(a.version) < versionKey(b.version) ? 1 : -1));
+  const { all } = sql.exec<{ all: number }>('SELECT COUNT(*) AS "all" FROM machines').one();
+  return { worker, shims, others: all - shims.reduce((sum, { machines }) => sum + machines, 0) };
+}

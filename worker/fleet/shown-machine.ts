@@ -1,4 +1,4 @@
-// A machine of the fleet index as operators are shown it: whole, in chosen fields, or in columns. Pure.
+// Shows a machine of the fleet index to operators: whole, in chosen fields, or as CSV columns.
 import type { FleetMachine } from "../../shared/protocol/fleet-answers.ts";
 import type { MachineField } from "../../shared/fleet/machine-fields.ts";
 import type { PendingMachine } from "../../shared/protocol/operator-answers.ts";
@@ -8,7 +8,7 @@ import type { FoundMachine } from "./machine-search.ts";
 const at = (ms: number) => new Date(ms).toISOString();
 const atOrNull = (ms: number | null) => (ms ? at(ms) : null);
 
-/** `id`: its name, and behind a space what tells those apart that wait for one. */
+/** `id`: the name; for a machine that waits for approval, the name, a space and its token. */
 export function shownMachine({ id, summary }: FoundMachine): FleetMachine {
   const { sinceMs, silentSinceMs, conditions, key, createdMs = 0, ...same } = summary;
   const { pinnedAtMs, ...sameOfKey } = key;
@@ -26,7 +26,7 @@ export function shownMachine({ id, summary }: FoundMachine): FleetMachine {
   };
 }
 
-/** The chosen fields, in their order. */
+/** Returns the chosen fields, in order. */
 export function chosenFields(machine: FleetMachine, fields: readonly MachineField[]): Partial<FleetMachine> {
   return Object.fromEntries(fields.map((field) => [field, machine[field]]));
 }
@@ -37,7 +37,7 @@ const PARTS: Partial<Record<MachineField, readonly string[]>> = {
   key: ["thumbprint", "token", "pinnedAt", "isUsed"],
 };
 
-/** Of CSV: `versions` and `key` have a column for each part. */
+/** Returns the CSV columns. `versions` and `key` have a column for each part. */
 export function machineColumns(fields: readonly MachineField[]): [string, (machine: Shown) => unknown][] {
   return fields.flatMap((field): [string, (machine: Shown) => unknown][] => {
     const parts = PARTS[field];
@@ -56,7 +56,7 @@ function cellOf(machine: Shown, field: MachineField): unknown {
   return machine[field];
 }
 
-/** A machine that waits for a name, as if it was in the index. */
+/** Shows a machine that waits for approval like one of the index. */
 export function pendingRow({
   name,
   token,

@@ -5,8 +5,13 @@ import { FEED_PROTOCOL, TICKET_PROTOCOL } from "../../shared/protocol/feed-names
 import { feedQuerySchema, type FeedTicket } from "../../shared/protocol/feed.ts";
 import { FEED_LIMITS } from "../../shared/protocol/limits.ts";
 import { fleetIndex, registry } from "../env.ts";
-import { FEED_OPENING, type FeedOpening, type FeedRefusal } from "../fleet/feed.ts";
-import { type FeedHolder, isTicket } from "../fleet/feed-tickets.ts";
+import {
+  FEED_OPENING,
+  type FeedHolder,
+  type FeedOpening,
+  type FeedRefusal,
+  isTicket,
+} from "../fleet/feed.ts";
 import { credentialOf } from "../identity/operator.ts";
 import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
 import { operator, viewer } from "./operator-access.ts";

@@ -9,7 +9,7 @@ import type {
 import type { BulkAction, BulkQuery } from "../../shared/protocol/administration-api.ts";
 import { BULK_LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
-import type { MachineStanding } from "../fleet/standings.ts";
+import type { MachineStanding } from "../fleet/machine-search.ts";
 import { audit, type AuditRecord } from "./audit.ts";
 import { findPin, unpin } from "./pins.ts";
 

@@ -1,4 +1,4 @@
-// Does a machine of the feed match a filter? The same outcome as the fleet index's own search (worker/fleet/where.ts), but
+// Does a machine of the feed match a filter? The same outcome as the fleet index's own search (worker/fleet/machine-search.ts), but
 // for the Node's address of the type Hostname, which the feed does not tell. Reads no clock.
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
 import type { ConditionTerm, MachineFilter, VersionTerm } from "../../../shared/fleet/machine-filter.ts";

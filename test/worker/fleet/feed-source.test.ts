@@ -6,8 +6,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { FeedMessage } from "../../../shared/protocol/feed.ts";
 import { FEED_LIMITS } from "../../../shared/protocol/limits.ts";
 import { FeedSource } from "../../../worker/fleet/feed-source.ts";
-import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
-import { SEARCH_COLUMNS } from "../../../worker/fleet/search-columns.ts";
+import { MachineRows, SEARCH_COLUMNS } from "../../../worker/fleet/machine-rows.ts";
 import { Outages } from "../../../worker/fleet/outages.ts";
 import { machineName, spread, spreadSummaryOf } from "../support/made-up-fleet.ts";
 

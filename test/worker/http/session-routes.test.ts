@@ -19,7 +19,7 @@ import {
   startedSessionSchema,
 } from "../../../shared/protocol/session-answers.ts";
 import { type Environment, fleetIndex, registry } from "../../../worker/env.ts";
-import { FEED_CHECK_MS } from "../../../worker/fleet/feeds.ts";
+import { FEED_CHECK_MS } from "../../../worker/fleet/feed.ts";
 import { OPERATOR_KEPT_MS } from "../../../worker/http/operator-access.ts";
 import { sessionId } from "../../../worker/identity/issued.ts";
 import worker from "../../../worker/index.ts";

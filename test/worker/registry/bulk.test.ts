@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import type { BulkAction } from "../../../shared/protocol/administration-api.ts";
 import { BULK_LIMITS } from "../../../shared/protocol/limits.ts";
-import type { MachineStanding } from "../../../worker/fleet/standings.ts";
+import type { MachineStanding } from "../../../worker/fleet/machine-search.ts";
 import { readAudit } from "../../../worker/registry/audit.ts";
 import {
   BULK_KEPT_MS,

@@ -1,7 +1,7 @@
 // Sockets, a clock and timers for feeds without a network: what each client was sent, and what it does with it.
 import { FeedView } from "../../../shared/fleet/feed-view.ts";
 import type { FeedMessage } from "../../../shared/protocol/feed.ts";
-import type { FeedSocket } from "../../../worker/fleet/feeds.ts";
+import type { FeedSocket } from "../../../worker/fleet/feed.ts";
 
 export class MadeUpSocket implements FeedSocket {
   readonly sent: string[] = [];

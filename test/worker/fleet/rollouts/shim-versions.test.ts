@@ -2,11 +2,11 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import type { VersionsAnswer } from "../../../shared/protocol/version-answers.ts";
-import type { FleetState } from "../../../shared/fleet/state.ts";
-import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
-import { MOST_VERSIONS, shimVersions } from "../../../worker/fleet/shim-versions.ts";
-import { machineName, summaryOf } from "../support/made-up-fleet.ts";
+import type { VersionsAnswer } from "../../../../shared/protocol/version-answers.ts";
+import type { FleetState } from "../../../../shared/fleet/state.ts";
+import { MachineRows } from "../../../../worker/fleet/machine-rows.ts";
+import { MOST_VERSIONS, shimVersions } from "../../../../worker/fleet/rollouts.ts";
+import { machineName, summaryOf } from "../../support/made-up-fleet.ts";
 
 type Machine = [version: string, state: FleetState];
 

@@ -1,6 +1,6 @@
 // Which addresses messages may be sent to, in whatever way they are written.
 import { describe, expect, it } from "vitest";
-import { webhookAddress } from "../../../worker/fleet/webhook-address.ts";
+import { webhookAddress } from "../../../../worker/fleet/deliveries.ts";
 
 describe("an address that is refused, and why", () => {
   it.each([

@@ -1,21 +1,18 @@
-// What the fleet index has to do at certain times, by its one alarm. Knows nothing of what that is.
+// Runs the tasks of the fleet index by its one alarm.
 import { LazyAlarm } from "../storage/lazy-alarm.ts";
 import type { Log } from "../log.ts";
 
-/** It reads from storage when it is due, so that an eviction forgets nothing. */
+/** A task reads what is due from storage, so that an eviction loses nothing. */
 export interface Duty {
   /** For the log. */
   name: string;
-  /** When it is due; null: there is nothing to do. Cheap: it is asked after each change of the index. */
+  /** Returns when the task is due; null if it has nothing to do. It must be cheap: each change of the index calls it. */
   dueMs: () => number | null;
-  /**
-   * Does a portion of what is due, of 15 s at most, since no duty starts before all others of its turn have ended. What is
-   * left is due at once.
-   */
+  /** Runs a portion, 15 s at most: the next turn starts once all tasks have ended. The rest must be due at once. */
   run: () => void | Promise<void>;
 }
 
-/** After a fault of a duty's own. */
+/** A task that threw is not run again within this time. */
 export const DUTY_AGAIN_MS = 5 * 60_000;
 
 export interface DutySurroundings {
@@ -31,7 +28,7 @@ export interface DutySurroundings {
 export class Duties {
   readonly #in: DutySurroundings;
   readonly #alarm: LazyAlarm;
-  /** By name: a duty that failed is not due before. An eviction may forget it. */
+  /** By name: the earliest time of a task that has thrown. An eviction may lose it. */
   readonly #notBeforeMs = new Map<string, number>();
 
   constructor(surroundings: DutySurroundings) {
@@ -39,13 +36,13 @@ export class Duties {
     this.#alarm = new LazyAlarm(surroundings.storage, surroundings.nowMs);
   }
 
-  /** Call it after each change by which something may be due earlier. A steady fleet sets no alarm. */
+  /** Sets the alarm. Call it after each change that may make a task due earlier. */
   async arm(): Promise<void> {
     const due = this.#in.duties.flatMap((duty) => this.#dueMs(duty) ?? []);
     if (due.length > 0) await this.#alarm.atLatest(Math.min(...due));
   }
 
-  /** For the object's alarm: does what is due, all at the same time, and sets the alarm for what is due next. Never fails. */
+  /** Runs all due tasks at the same time, then sets the alarm. Never throws. */
   async rang(): Promise<void> {
     this.#alarm.rang();
     const nowMs = this.#in.nowMs();
@@ -59,7 +56,7 @@ export class Duties {
     return atMs === null ? null : Math.max(atMs, this.#notBeforeMs.get(name) ?? 0);
   }
 
-  /** One that fails must not keep others from being done. */
+  /** Runs a task. An exception does not stop the others. */
   async #run({ name, run }: Duty): Promise<void> {
     try {
       await run();

@@ -1,6 +1,6 @@
 // When the fleet index does what: by one alarm, whatever fails, and none where nothing is to be done.
 import { describe, expect, it } from "vitest";
-import { Duties, type Duty, DUTY_AGAIN_MS } from "../../../worker/fleet/duties.ts";
+import { Duties, type Duty, DUTY_AGAIN_MS } from "../../../worker/fleet/alarm-tasks.ts";
 
 /** Duties over an alarm and a clock of their own; `ran`: what was done, in order. */
 function duties(due: Record<string, number | null>, fails: readonly string[] = []) {

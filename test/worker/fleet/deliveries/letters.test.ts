@@ -1,11 +1,11 @@
 // Letters on their way: to receivers that fail, hang, redirect, ask for patience, and come back; through evictions.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { NOTIFICATION_LIMITS } from "../../../shared/protocol/limits.ts";
-import { receiverChangeSchema } from "../../../shared/protocol/receiver-api.ts";
-import { machineName } from "../support/made-up-fleet.ts";
-import { alertsOf, type Behaviour, type NotifiedFleet, withFleet } from "../support/notified-fleet.ts";
-import { outlasting } from "../support/clock.ts";
+import { NOTIFICATION_LIMITS } from "../../../../shared/protocol/limits.ts";
+import { receiverChangeSchema } from "../../../../shared/protocol/receiver-api.ts";
+import { machineName } from "../../support/made-up-fleet.ts";
+import { alertsOf, type Behaviour, type NotifiedFleet, withFleet } from "../../support/notified-fleet.ts";
+import { outlasting } from "../../support/clock.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

@@ -1,6 +1,6 @@
 // By what machines are found: the texts of the columns.
 import { expect, it } from "vitest";
-import { pairsText } from "../../../worker/fleet/search-columns.ts";
+import { pairsText } from "../../../../worker/fleet/machine-rows.ts";
 
 it("a set of pairs → each is found whole", () => {
   const text = pairsText([

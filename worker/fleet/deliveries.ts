@@ -1,0 +1,307 @@
+// Deliveries: messages that wait for their receiver, in order, and dead ones, which are not retried any more. An arrived
+// delivery is deleted. Messages are signed as Standard Webhooks demands (https://www.standardwebhooks.com).
+import { contains, parseCidr } from "../../shared/kubernetes/cidr.ts";
+import { isIpv4, isLoopback, parseIp } from "../../shared/kubernetes/ip.ts";
+import { NOTIFICATION_LIMITS as LIMIT, NOTIFICATION_LIMITS } from "../../shared/protocol/limits.ts";
+import { printable } from "../../shared/protocol/printable.ts";
+import type { ListedLetter } from "../../shared/protocol/receiver-answers.ts";
+import { failure, type Result, success } from "../../shared/result.ts";
+import type { PrivateWebhooks } from "../env.ts";
+import { withDeadline } from "../kube/deadline.ts";
+import { GIVEN_UP_MS, type ReceiverTarget } from "./receivers.ts";
+
+type LetterRow = {
+  id: number;
+  receiver: string;
+  /** The same in each attempt: the header `webhook-id`. */
+  message: string;
+  body: string;
+  made_ms: number;
+  dead: number;
+  /** A delivery that must arrive first: a resolution is not sent if its alert did not arrive. */
+  follows: number | null;
+  error: string;
+};
+type Letter = Pick<LetterRow, "id" | "receiver" | "message" | "body">;
+
+/** `follows` of a repetition of an arrived message. Such a delivery is deleted instead of kept as dead. */
+export const REPETITION = 0;
+
+/** An alert's delivery is dead, and its row was deleted. */
+export const LOST_LETTER = -1;
+
+export class Letters {
+  readonly #sql: SqlStorage;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+  }
+
+  /** Adds a delivery and returns its ID. `follows`: an undelivered one; this one dies and is sent again with it. */
+  add(letter: Omit<Letter, "id">, nowMs: number, follows: number | null): number {
+    const insert = "INSERT INTO letters VALUES (NULL, ?, ?, ?, ?, ?, ?, ?) RETURNING id";
+    const { receiver, message, body } = letter;
+    const isDead = follows !== null && this.isDead(receiver, follows);
+    const [dead, error] = isDead ? [1, `letter ${follows} did not arrive`] : [0, ""];
+    const { id } = this.#sql
+      .exec<{ id: number }>(insert, receiver, message, body, nowMs, dead, follows, error)
+      .one();
+    if (!isDead) this.#start(receiver, nowMs);
+    return id;
+  }
+
+  /** Returns the next delivery to send. */
+  first(receiver: string): Letter | undefined {
+    const query =
+      "SELECT id, receiver, message, body FROM letters WHERE receiver = ? AND dead = 0 ORDER BY id LIMIT 1";
+    return this.#sql.exec<Letter>(query, receiver).toArray()[0];
+  }
+
+  waiting(receiver: string): { letters: number; bytes: number } {
+    const query =
+      "SELECT COUNT(*) AS letters, IFNULL(SUM(LENGTH(CAST(body AS BLOB))), 0) AS bytes FROM letters WHERE receiver = ? AND dead = 0";
+    return this.#sql.exec<{ letters: number; bytes: number }>(query, receiver).one();
+  }
+
+  /** Reports whether the delivery waits or is dead. */
+  isKept(id: number): boolean {
+    return this.#sql.exec("SELECT 1 FROM letters WHERE id = ?", id).toArray().length > 0;
+  }
+
+  isDead(receiver: string, id: number): boolean {
+    const query = "SELECT 1 FROM letters WHERE id = ? AND receiver = ? AND dead = 1";
+    return this.#sql.exec(query, id, receiver).toArray().length > 0;
+  }
+
+  dead(receiver: string): number {
+    const query = "SELECT COUNT(*) AS count FROM letters WHERE receiver = ? AND dead = 1";
+    return this.#sql.exec<{ count: number }>(query, receiver).one().count;
+  }
+
+  arrived(id: number): void {
+    this.#sql.exec("DELETE FROM letters WHERE id = ?", id);
+  }
+
+  /** Marks a delivery as dead, and those that follow it. */
+  die({ id, receiver }: Pick<Letter, "id" | "receiver">, error: string): void {
+    this.#sql.exec("DELETE FROM letters WHERE id = ? AND follows = ?", id, REPETITION);
+    this.#sql.exec(
+      "UPDATE letters SET dead = 1, error = ? WHERE receiver = ? AND ? IN (id, follows)",
+      error,
+      receiver,
+      id,
+    );
+    this.prune(receiver);
+  }
+
+  /** Marks deliveries as dead that have waited for GIVEN_UP_MS. */
+  dieOfAge(receiver: string, error: string, nowMs: number): void {
+    const old =
+      "SELECT id, receiver FROM letters WHERE receiver = ? AND dead = 0 AND made_ms <= ? ORDER BY id";
+    for (const letter of this.#sql.exec<Letter>(old, receiver, nowMs - GIVEN_UP_MS).toArray())
+      this.die(letter, error);
+  }
+
+  list(receiver: string): ListedLetter[] {
+    return this.#sql
+      .exec<LetterRow>(
+        "SELECT * FROM letters WHERE receiver = ? ORDER BY dead DESC, id LIMIT ?",
+        receiver,
+        LIMIT.deadLetters * 2,
+      )
+      .toArray()
+      .map(({ id, message, made_ms, dead, error, body }) => ({
+        id,
+        message,
+        madeAt: new Date(made_ms).toISOString(),
+        state: dead === 1 ? "dead" : "waiting",
+        error,
+        body,
+      }));
+  }
+
+  /** Sends a dead delivery again, with those that belong to it, in order. Returns false if it is not dead. */
+  resend(receiver: string, id: number, nowMs: number): boolean {
+    const query = `UPDATE letters SET dead = 0, error = '', made_ms = ?3 WHERE receiver = ?1 AND dead = 1
+      AND IFNULL(follows, id) = (SELECT IFNULL(follows, id) FROM letters WHERE id = ?2 AND receiver = ?1 AND dead = 1)
+      RETURNING id`;
+    const isFound = this.#sql.exec(query, receiver, id, nowMs).toArray().length > 0;
+    if (isFound) this.#start(receiver, nowMs);
+    return isFound;
+  }
+
+  /** Makes the receiver due, unless it waits for the retry of a failed delivery. */
+  #start(receiver: string, nowMs: number): void {
+    this.#sql.exec("UPDATE receivers SET next_ms = IFNULL(next_ms, ?) WHERE name = ?", nowMs, receiver);
+  }
+
+  /** Deletes the oldest dead deliveries beyond the limit. Call it once all deliveries that follow them are added. */
+  prune(receiver: string): void {
+    const surplus = this.dead(receiver) - LIMIT.deadLetters;
+    if (surplus <= 0) return;
+    const gone = this.#sql
+      .exec<{ id: number }>(
+        `DELETE FROM letters WHERE receiver = ?1 AND dead = 1 AND IFNULL(follows, id) IN (SELECT first FROM
+           (SELECT IFNULL(follows, id) AS first, SUM(COUNT(*)) OVER (ORDER BY MIN(id)) - COUNT(*) AS older
+            FROM letters WHERE receiver = ?1 AND dead = 1 GROUP BY first) WHERE older < ?2) RETURNING id`,
+        receiver,
+        surplus,
+      )
+      .toArray();
+    this.#sql.exec("UPDATE receivers SET dropped = dropped + ? WHERE name = ?", gone.length, receiver);
+    const ids = JSON.stringify(gone.map(({ id }) => id));
+    this.#sql.exec(
+      `UPDATE alerts SET letter = ${LOST_LETTER} WHERE letter IN (SELECT value FROM json_each(?))`,
+      ids,
+    );
+  }
+}
+
+interface LetterOutcome {
+  arrived: boolean;
+  /** HTTP status; null without an answer. */
+  status: number | null;
+  /** The beginning of the answer, or why there is none. */
+  answer: string;
+  /** Wait before the next attempt that the answer asks for. */
+  retryAfterMs: number;
+}
+
+export interface LetterSurroundings {
+  /** Typically fetch. */
+  send: (url: string, init: RequestInit) => Promise<Response>;
+  allowed: PrivateWebhooks;
+  nowMs: () => number;
+  /** Deadline for the beginning of the answer. Typically LETTER_WITHIN_MS. */
+  withinMs: number;
+}
+
+export const LETTER_WITHIN_MS = 10_000;
+/** Share of that time in which the answer's body is read. */
+const ANSWER_SHARE = 0.2;
+
+export async function sendLetter(
+  { send, allowed, nowMs, withinMs }: LetterSurroundings,
+  { url, authorization, secret }: ReceiverTarget,
+  { message, body }: Pick<Letter, "message" | "body">,
+): Promise<LetterOutcome> {
+  const failed = (answer: string): LetterOutcome => ({
+    arrived: false,
+    status: null,
+    answer,
+    retryAfterMs: 0,
+  });
+  // PRIVATE_WEBHOOKS may have changed since the receiver was created.
+  const address = webhookAddress(url, allowed);
+  if (!address.ok) return failed(`the address is refused: ${address.error}`);
+  const attempt = async (signal: AbortSignal): Promise<Response | string> => {
+    try {
+      const timestamp = String(Math.floor(nowMs() / 1000));
+      const headers = {
+        "content-type": "application/json",
+        "user-agent": "rollcall",
+        "webhook-id": message,
+        "webhook-timestamp": timestamp,
+        "webhook-signature": `v1,${await signature(secret, `${message}.${timestamp}.${body}`)}`,
+        ...(authorization !== "" && { authorization }),
+      };
+      return await send(address.value, { method: "POST", headers, body, redirect: "manual", signal });
+    } catch (error) {
+      return String(error);
+    }
+  };
+  const response = await withDeadline(withinMs, attempt, `no answer within ${withinMs / 1000} s`);
+  if (typeof response === "string") return failed(response);
+  const { ok: arrived, status, headers } = response;
+  const wishedMs = retryAfterMs(headers.get("retry-after"), nowMs());
+  const answer = printable(await beginning(response, withinMs * ANSWER_SHARE));
+  return { arrived, status, answer, retryAfterMs: wishedMs };
+}
+
+/** HMAC-SHA-256 with the key after `whsec_`, in base64. */
+async function signature(secret: string, signed: string): Promise<string> {
+  const bytes = (text: string) => Uint8Array.from(text, (each) => each.charCodeAt(0));
+  const raw = bytes(atob(secret.replace("whsec_", "")));
+  const key = await crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  const mac = await crypto.subtle.sign("HMAC", key, new TextEncoder().encode(signed));
+  return btoa(String.fromCharCode(...new Uint8Array(mac)));
+}
+
+/** Returns the beginning of the body. It may be endless or broken off, which does not matter: the status is known. */
+async function beginning(response: Response, withinMs: number): Promise<string> {
+  const most = NOTIFICATION_LIMITS.answerBytes;
+  const reader = response.body?.getReader();
+  if (!reader) return "";
+  const decoder = new TextDecoder();
+  let [text, read] = ["", 0];
+  const readOn = async () => {
+    while (read < most) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      text += decoder.decode(value.subarray(0, most - read), { stream: true });
+      read += value.length;
+    }
+  };
+  await withDeadline(withinMs, () => readOn().catch(() => undefined), undefined);
+  // Not awaited, since the cancellation may never end.
+  void reader.cancel().catch(() => undefined);
+  return text;
+}
+
+/** Reads a Retry-After in seconds or as a date (RFC 9110, 10.2.3). Returns 0 if there is none. */
+function retryAfterMs(header: string | null, nowMs: number): number {
+  const text = header?.trim() ?? "";
+  if (/^\d+$/.test(text)) return Number(text) * 1000;
+  return Math.max(0, Date.parse(text) - nowMs) || 0;
+}
+
+/** Reports whether a retry cannot succeed, so that later deliveries need not wait for this one. */
+export function isRefusedForGood(status: number): boolean {
+  return [400, 413, 415, 422].includes(status);
+}
+
+const ranges = (texts: string) => texts.split(" ").flatMap((text) => parseCidr(text) ?? []);
+/** IANA's special-purpose registry, and the metadata service of Azure, which has a public address. */
+const NOT_PUBLIC_V4 = ranges(
+  "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 168.63.129.16/32 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3",
+);
+/** Other addresses are private or embed an IPv4 address; within this range 6to4 and Teredo do as well. */
+const PUBLIC_V6 = ranges("2000::/3");
+const NOT_PUBLIC_V6 = ranges("2001::/23 2001:db8::/32 2002::/16 3fff::/20");
+/** Names outside public DNS, and names of clouds' metadata services. */
+const NOT_PUBLIC_NAME = /^[^.]*$|(^|\.)(localhost|local|localdomain|internal|intranet|lan|home\.arpa)$/;
+
+/** Returns the normalized address of a webhook. Fails if only the Worker's own network can reach it. Resolves no name. */
+export function webhookAddress(text: string, allowed: PrivateWebhooks): Result<string> {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    return failure("not a URL");
+  }
+  if (url.username !== "" || url.password !== "")
+    return failure("a name or password in it: use `authorization` instead");
+  // The URL parser has normalized all forms of an IPv4 address (0x7f.1, 2130706433, 017700000001).
+  const host = url.hostname.replace(/\.+$/, "").toLowerCase();
+  const isAllowed = allowed === "on" || (allowed === "loopback" && isThisComputer(host));
+  if (url.protocol !== "https:" && !(url.protocol === "http:" && isAllowed)) return failure("not https://");
+  if (!isAllowed && !isPublic(host))
+    return failure("an address that is private, or a metadata service's (docs/notifications.md)");
+  return success(url.href);
+}
+
+function isThisComputer(host: string): boolean {
+  const ip = parseIp(unbracketed(host));
+  return host === "localhost" || (ip !== null && isLoopback(ip));
+}
+
+function isPublic(host: string): boolean {
+  const ip = parseIp(unbracketed(host));
+  if (ip === null) return !host.startsWith("[") && !NOT_PUBLIC_NAME.test(host);
+  if (isIpv4(ip)) return !NOT_PUBLIC_V4.some((range) => contains(range, ip));
+  return (
+    PUBLIC_V6.some((range) => contains(range, ip)) && !NOT_PUBLIC_V6.some((range) => contains(range, ip))
+  );
+}
+
+const unbracketed = (host: string) => host.replaceAll(/^\[|\]$/g, "");
