@@ -1,30 +1,37 @@
-// The `kid` of an enrolled machine names its key and enrolment. Its MAC lets the Worker refuse a foreign one before any
-// object is woken: that limits costs. Identity is proven by the pinned key.
+// Makes and checks the texts that the Worker issues with a MAC: kids, enrolment challenges, connect tickets and session
+// cookies. A valid MAC shows that this Worker made the text, so that a forged one wakes no Durable Object and nothing has
+// to be stored. It proves no identity: a machine's key does, or the registry's row of a session.
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
 import { digestOf } from "./jwt.ts";
-import { isMacOf, type MacKey, macOf, signingKey } from "./mac-keys.ts";
+import { isMacOf, type MacKey, macOf, type MacPurpose, signingKey } from "./mac-keys.ts";
 
-interface Named {
-  /** RFC 7638 thumbprint of the machine's key. */
-  thumbprint: string;
-  enrolment: string;
+/** Returns whether the configured key with this ID made the MAC of the text. */
+async function isIssued(
+  macKeys: readonly MacKey[],
+  keyId: string | undefined,
+  purpose: MacPurpose,
+  signed: { text: string; mac: string },
+): Promise<boolean> {
+  const key = macKeys.find(({ id }) => id === keyId);
+  return key !== undefined && isMacOf(key, purpose, signed);
 }
 
-function kidText(name: string, { thumbprint, enrolment }: Named): string {
+function kidText(name: string, thumbprint: string, enrolment: string): string {
   return `rollcall-kid\n${name}\n${thumbprint}\n${enrolment}`;
 }
 
+/** Returns `macKeyId.thumbprint.enrolment.mac`. `thumbprint`: RFC 7638, of the machine's key. */
 export async function issueKid(
   key: MacKey,
   name: string,
   thumbprint: string,
   enrolment: string,
 ): Promise<string> {
-  const mac = await macOf(key, "kid", kidText(name, { thumbprint, enrolment }));
+  const mac = await macOf(key, "kid", kidText(name, thumbprint, enrolment));
   return `${key.id}.${thumbprint}.${enrolment}.${mac}`;
 }
 
-/** A kid by the first of the configured keys. */
+/** Returns the kid of an enrolment, signed by the first of the configured keys. */
 export async function newKid(
   macKeys: readonly MacKey[],
   name: string,
@@ -33,21 +40,17 @@ export async function newKid(
   return issueKid(signingKey(macKeys), name, thumbprint, id);
 }
 
-/** Did one of these keys issue this kid for this name? */
-export async function isIssuedKid(keys: readonly MacKey[], name: string, kid: string): Promise<boolean> {
-  const [macKeyId, thumbprint, enrolment, mac, ...rest] = kid.split(".");
-  const key = keys.find(({ id }) => id === macKeyId);
-  if (!key || !thumbprint || !enrolment || !mac || rest.length > 0) return false;
-  return isMacOf(key, "kid", { text: kidText(name, { thumbprint, enrolment }), mac });
+/** Returns whether one of these keys issued this kid for this name. */
+export async function isIssuedKid(macKeys: readonly MacKey[], name: string, kid: string): Promise<boolean> {
+  const [keyId, thumbprint, enrolment, mac, ...rest] = kid.split(".");
+  if (!thumbprint || !enrolment || !mac || rest.length > 0) return false;
+  return isIssued(macKeys, keyId, "kid", { text: kidText(name, thumbprint, enrolment), mac });
 }
 
-// The challenge that an enrolment is signed over: it says when this Worker made it. Its MAC also covers the name and the
-// key that it is for, so that nothing has to be stored for whoever asks, and nothing of the name is looked up.
-
-/** How long it is good, by any clock of the platform's: one that is so far behind takes it as well. */
+/** Lifetime of a challenge. A clock of the platform that is this far behind still accepts it. */
 export const CHALLENGE_GOOD_MS = 60_000;
 
-/** Who wants to enrol. */
+/** The machine that wants to enrol. */
 export interface Challenged {
   name: string;
   /** RFC 7638 thumbprint of the machine's key. */
@@ -58,7 +61,7 @@ function challengeText({ name, thumbprint }: Challenged, at: string): string {
   return `rollcall-challenge\n${name}\n${thumbprint}\n${at}`;
 }
 
-/** By the first of the configured keys: `macKeyId.milliseconds.mac`. */
+/** Returns `macKeyId.milliseconds.mac`. */
 export async function newChallenge(
   macKeys: readonly MacKey[],
   challenged: Challenged,
@@ -68,27 +71,22 @@ export async function newChallenge(
   return `${key.id}.${nowMs}.${await macOf(key, "challenge", challengeText(challenged, String(nowMs)))}`;
 }
 
-/** When it was made, in milliseconds since 1970; null: not by one of these keys for this name and key, or not lately. */
+/** Returns when the challenge was made, in milliseconds since 1970; null if it is forged, for another key, or expired. */
 export async function challengeTime(
   macKeys: readonly MacKey[],
   challenged: Challenged,
   challenge: string,
   nowMs: number,
 ): Promise<number | null> {
-  const [macKeyId, at = "", mac, ...rest] = challenge.split(".");
+  const [keyId, at = "", mac, ...rest] = challenge.split(".");
   if (!/^\d{1,15}$/.test(at) || !mac || rest.length > 0) return null;
-  // First, since it costs nothing: an enrolment that was recorded earlier gets no further.
+  // The comparison costs nothing: it rejects a replayed enrolment before any MAC is computed.
   if (Math.abs(nowMs - Number(at)) > CHALLENGE_GOOD_MS) return null;
-  const key = macKeys.find(({ id }) => id === macKeyId);
-  if (!key || !(await isMacOf(key, "challenge", { text: challengeText(challenged, at), mac }))) return null;
-  return Number(at);
+  const isOurs = await isIssued(macKeys, keyId, "challenge", { text: challengeText(challenged, at), mac });
+  return isOurs ? Number(at) : null;
 }
 
-// The ticket by which a machine may open a socket at its gateway: it says until when. Its MAC also covers the name, the kid
-// and the gateway's number, so that nothing has to be stored for it, and no object is woken for a number that nobody has
-// assigned. It proves no identity: the request is signed besides.
-
-/** Who may open a socket, and where. */
+/** The machine that may open a socket, and its gateway. */
 export interface Connecting {
   name: string;
   kid: string;
@@ -96,55 +94,51 @@ export interface Connecting {
   gateway: number;
 }
 
-/** Digits of its end: the time is a number in this base. */
-const BASE = 36;
+/** A connect ticket has its expiry in this base. */
+const TICKET_BASE = 36;
 
-function connectText({ name, kid, gateway }: Connecting, end: string): string {
+function ticketText({ name, kid, gateway }: Connecting, end: string): string {
   return `rollcall-connect\n${name}\n${kid}\n${gateway}\n${end}`;
 }
 
-/** By the first of the configured keys: `endMs.macKeyId.mac`. */
+/** Returns `endMs.macKeyId.mac`. */
 export async function connectTicket(
   macKeys: readonly MacKey[],
   connecting: Connecting,
   nowMs: number,
 ): Promise<string> {
   const key = signingKey(macKeys);
-  const end = (nowMs + 1000 * GATEWAY_LIMITS.ticketSeconds).toString(BASE);
-  return `${end}.${key.id}.${await macOf(key, "connect", connectText(connecting, end))}`;
+  const end = (nowMs + 1000 * GATEWAY_LIMITS.ticketSeconds).toString(TICKET_BASE);
+  return `${end}.${key.id}.${await macOf(key, "connect", ticketText(connecting, end))}`;
 }
 
-/** Did one of these keys make it for this machine and gateway, and is it still good? */
+/** Returns whether the ticket is for this machine and gateway, and has not expired. */
 export async function isConnectTicket(
   macKeys: readonly MacKey[],
   connecting: Connecting,
   ticket: string,
   nowMs: number,
 ): Promise<boolean> {
-  const [end = "", macKeyId, mac, ...rest] = ticket.split(".");
-  const endMs = /^[\da-z]{1,10}$/.test(end) ? Number.parseInt(end, BASE) : 0;
+  const [end = "", keyId, mac, ...rest] = ticket.split(".");
+  const endMs = /^[\da-z]{1,10}$/.test(end) ? Number.parseInt(end, TICKET_BASE) : 0;
   if (nowMs > endMs || !mac || rest.length > 0) return false;
-  const key = macKeys.find(({ id }) => id === macKeyId);
-  return key !== undefined && isMacOf(key, "connect", { text: connectText(connecting, end), mac });
+  return isIssued(macKeys, keyId, "connect", { text: ticketText(connecting, end), mac });
 }
 
-// The value of a session's cookie: a random text and its end, with a MAC, so that a made-up one asks nobody. Whether the
-// session is still there the registry knows, which has its ID alone.
-
-interface SessionToken {
-  /** Of 128 bits, known to the browser alone. */
+export interface SessionToken {
+  /** 128 random bits that only the browser keeps. */
   nonce: string;
   expiresAtMs: number;
 }
 
-const ID_LENGTH = 22;
+const SESSION_ID_LENGTH = 22;
 
-/** What the registry, lists and the audit log call the session: whoever has it cannot make the cookie, with our keys neither. */
+/** Returns the session's ID, which the registry stores. Nobody can make the cookie from it, not even with the MAC keys. */
 export async function sessionId(nonce: string): Promise<string> {
-  return (await digestOf(nonce)).slice(0, ID_LENGTH);
+  return (await digestOf(nonce)).slice(0, SESSION_ID_LENGTH);
 }
 
-/** A new session's: its ID is no flag where an operator types it. */
+/** Returns a nonce whose ID does not begin with `-`, so that a command line does not take it for a flag. */
 export async function newSessionNonce(random: () => string): Promise<{ nonce: string; id: string }> {
   for (;;) {
     const nonce = random();
@@ -157,7 +151,7 @@ function sessionText(nonce: string, expiresAt: string): string {
   return `rollcall-session\n${nonce}\n${expiresAt}`;
 }
 
-/** By the first of the configured keys: `macKeyId.nonce.milliseconds.mac`. */
+/** Returns the cookie's value: `macKeyId.nonce.milliseconds.mac`. */
 export async function newSessionToken(
   macKeys: readonly MacKey[],
   { nonce, expiresAtMs }: SessionToken,
@@ -167,16 +161,16 @@ export async function newSessionToken(
   return `${key.id}.${nonce}.${expiresAtMs}.${mac}`;
 }
 
-/** `forged`: none of these keys made it. `over`: one did, and its time has passed. */
+/** Returns `forged` if no configured key made the cookie, `over` if it has expired. */
 export async function readSessionToken(
   macKeys: readonly MacKey[],
-  text: string,
+  cookie: string,
   nowMs: number,
 ): Promise<SessionToken | "forged" | "over"> {
-  const [macKeyId, nonce, expiresAt, mac, ...rest] = text.split(".");
-  const key = macKeys.find(({ id }) => id === macKeyId);
-  if (!key || !nonce || !expiresAt || !mac || rest.length > 0) return "forged";
-  if (!(await isMacOf(key, "session", { text: sessionText(nonce, expiresAt), mac }))) return "forged";
+  const [keyId, nonce, expiresAt, mac, ...rest] = cookie.split(".");
+  if (!nonce || !expiresAt || !mac || rest.length > 0) return "forged";
+  if (!(await isIssued(macKeys, keyId, "session", { text: sessionText(nonce, expiresAt), mac })))
+    return "forged";
   const expiresAtMs = Number(expiresAt);
   return nowMs < expiresAtMs ? { nonce, expiresAtMs } : "over";
 }

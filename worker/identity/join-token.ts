@@ -1,11 +1,11 @@
-// Mints join tokens and matches their names. A token is an Ed25519 seed that no machine sends; the registry keeps the
-// public key.
+// Makes join tokens, and matches a machine's name with a token's pattern. A token is an Ed25519 seed that the machine signs
+// with and never sends; the registry stores its public key.
 import { thumbprintOf } from "./jwt.ts";
 
-/** The text that an operator hands to a machine: a version, then the seed. */
+/** A token is this prefix (its version) and the seed. */
 export const JOIN_TOKEN_PREFIX = "rcj1_";
 
-/** Its ID is no flag where an operator types it. */
+/** Returns a token whose ID does not begin with `-`, so that a command line does not take it for a flag. */
 export async function mintJoinToken(): Promise<{ id: string; key: string; token: string }> {
   for (;;) {
     const minted = await mintPair();
@@ -20,13 +20,13 @@ async function mintPair(): Promise<{ id: string; key: string; token: string }> {
   return { id: await thumbprintOf(x), key: x, token: JOIN_TOKEN_PREFIX + d };
 }
 
-/** Does the pattern match this name? `*` is any text without a dot. */
+/** Returns whether the pattern matches the name. `*` matches any text without a dot. */
 export function nameMatches(pattern: string, name: string): boolean {
   const [patterns, labels] = [pattern.split("."), name.split(".")];
   return patterns.length === labels.length && patterns.every((each, at) => labelMatches(each, labels[at]!));
 }
 
-/** Takes the first match of each part, which is fast for any text. A regular expression with many `*` would not be. */
+/** Searches the first match of each part: linear for any text, unlike a regular expression with many `*`. */
 function labelMatches(pattern: string, label: string): boolean {
   const [first = "", ...others] = pattern.split("*");
   const last = others.pop();

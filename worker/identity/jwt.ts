@@ -1,4 +1,4 @@
-// Verifies the JWTs of docs/protocol.md: alg pinned, typ per action, audience one of the configured origins.
+// Verifies the JWTs of docs/protocol.md: one algorithm, a typ for each action, and a configured origin as the audience.
 import {
   base64url,
   type CryptoKey,
@@ -21,12 +21,12 @@ import { LIMITS } from "../../shared/protocol/limits.ts";
 import { printable } from "../../shared/protocol/printable.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 
-/** An Ed25519 public key: `x` of its JWK, base64url of 32 bytes. */
+/** Imports an Ed25519 public key. `x` of its JWK: 32 bytes in base64url. */
 export async function importPublicKey(x: string): Promise<CryptoKey> {
   return await importJWK({ kty: "OKP", crv: "Ed25519", x }, "EdDSA");
 }
 
-/** RFC 7638: of the members that an Ed25519 key has to have, in the order of their names. */
+/** Returns the RFC 7638 thumbprint: the hash of the required members, sorted by name. */
 export function thumbprintOf(x: string): Promise<string> {
   return sha256Base64url(new TextEncoder().encode(JSON.stringify({ crv: "Ed25519", kty: "OKP", x })));
 }
@@ -35,10 +35,10 @@ export async function sha256Base64url(bytes: Uint8Array): Promise<string> {
   return base64url.encode(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
 }
 
-/** The SHA-256 of a text, in base64url. */
+/** Returns the SHA-256 of a text in base64url. */
 export const digestOf = (text: string) => sha256Base64url(new TextEncoder().encode(text));
 
-/** The header's `kid`, unverified; undefined where the text is no JWT or has none. */
+/** Returns the header's unverified `kid`; undefined if the text is no JWT or has no kid. */
 export function claimedKid(jwt: string): string | undefined {
   try {
     const { kid }: { kid?: unknown } = decodeProtectedHeader(jwt);
@@ -48,7 +48,7 @@ export function claimedKid(jwt: string): string | undefined {
   }
 }
 
-/** Of a JWT with a good signature, whose audience is another origin. */
+/** Error of a JWT with a valid signature, whose audience is another origin. */
 export const FOR_ANOTHER_ORIGIN = "signed for another origin";
 
 async function verified(
@@ -64,7 +64,7 @@ async function verified(
   }
 }
 
-/** jose looks at claims last: the signature and the type are right. A list of audiences is none of ours. */
+/** jose checks claims last, so signature and type are valid here. The shim never sends a list of audiences. */
 function isOtherAudience(error: unknown): boolean {
   return (
     error instanceof errors.JWTClaimValidationFailed &&
@@ -73,10 +73,10 @@ function isOtherAudience(error: unknown): boolean {
   );
 }
 
-/** What an enrolled machine may sign. */
+/** Requests that an enrolled machine may sign. */
 export type MachineAction = "report" | "leave" | "rotate" | "upgrade";
 
-/** The claims of a request that this key signed for this action, name and body. */
+/** Returns the claims of a request that this key signed for this action, name and body. */
 export async function verifyRequest(
   jwt: string,
   key: CryptoKey,
@@ -95,8 +95,8 @@ export async function verifyRequest(
 }
 
 /**
- * Verifies a request for a socket, of which the header has the key: it has to be the one with this thumbprint, which the
- * caller takes from a kid that this Worker issued. So nobody has to be asked for the key.
+ * Verifies a request for a socket. Its header has the public key, whose thumbprint the caller takes from a kid that this
+ * Worker issued: no Durable Object is asked for the key.
  */
 export async function verifyConnect(
   jwt: string,
@@ -115,7 +115,7 @@ export async function verifyConnect(
   return isKeyOf32Bytes(claims.session) ? success(claims as ConnectClaims) : failure("no X25519 key");
 }
 
-/** A machine that proved possession of its key. verifyBinding verifies its join token. */
+/** A machine that proved possession of its key. `verifyBinding` verifies its join token. */
 export interface ProvenMachine {
   /** `x` of the machine's public JWK. */
   key: string;
@@ -132,7 +132,7 @@ interface KeyRequest {
 }
 
 export interface EnrolmentRequest extends KeyRequest {
-  /** What both keys have to sign. */
+  /** Text that the machine's key and the join token must both sign. */
   challenge: string;
 }
 
@@ -152,16 +152,16 @@ function matches(
 const WITHOUT_KEY = failure("no Ed25519 key in its header");
 const OTHER_CLAIMS = failure("signed for another request or key");
 
-/** What a proof names, unverified. */
+/** Unverified claims of a proof. */
 interface ClaimedEnrolment {
   thumbprint: string;
-  /** "": it asks for one. undefined: the shim is from before there were challenges. */
+  /** "" if the shim asks for a challenge; undefined if the shim is from before there were challenges. */
   challenge: string | undefined;
-  /** undefined: it is no text. */
+  /** undefined if the audience is no text. */
   origin: string | undefined;
 }
 
-/** null: it names no key that can sign. */
+/** Returns null if the proof names no usable key. */
 export async function claimedEnrolment(proof: string): Promise<ClaimedEnrolment | null> {
   const claimed = await claimedKey(proof);
   if (!claimed) return null;
@@ -198,7 +198,7 @@ export async function verifyProof(jwt: string, request: EnrolmentRequest): Promi
   });
 }
 
-/** Operators see it beside the key when they approve a machine; nothing is decided by it. */
+/** Operators see the ID next to the key when they approve a machine. It decides nothing. */
 function shownID(id: string): string {
   return printable(id.slice(0, LIMITS.idLength).toWellFormed());
 }
@@ -220,7 +220,7 @@ export async function verifyNextKey(
     : failure("follows another key, or itself");
 }
 
-/** Does the join token let exactly this key enrol under this name, over this challenge? */
+/** Returns whether the join token signed this key, name and challenge. */
 export async function verifyBinding(
   jwt: string,
   tokenKey: string,
@@ -233,7 +233,7 @@ export async function verifyBinding(
   return matches(claims, request, thumbprint) && claims.challenge === request.challenge;
 }
 
-/** The key in the header, unverified; undefined where there is none that can sign. */
+/** Returns the header's unverified key; undefined if it has no usable one. */
 async function claimedSigner(
   jwt: string,
 ): Promise<{ key: string; thumbprint: string; imported: CryptoKey } | undefined> {
@@ -245,7 +245,7 @@ async function claimedSigner(
   }
 }
 
-/** The same without importing it, which costs a little. */
+/** The same without the cost of an import. */
 async function claimedKey(jwt: string): Promise<{ key: string; thumbprint: string } | undefined> {
   try {
     const jwk: JWK | undefined = decodeProtectedHeader(jwt).jwk;
@@ -257,7 +257,7 @@ async function claimedKey(jwt: string): Promise<{ key: string; thumbprint: strin
   }
 }
 
-/** Only one spelling of a key is valid, so that it has one thumbprint, and is equal to itself. */
+/** Only the canonical spelling is valid, so that each key has one thumbprint. */
 function isKeyOf32Bytes(text: unknown): boolean {
   if (typeof text !== "string") return false;
   try {

@@ -1,21 +1,19 @@
-// The Worker's MAC keys. With them it recognises what it has issued (kids, challenges, sessions, connect tickets) without
-// having stored it.
-// They prove no identity: the keys of machines and join tokens do, and the registry's row of a session.
+// Reads the Worker's MAC keys from KID_MAC_KEYS, and makes and checks MACs with them.
 import { base64url, type CryptoKey } from "jose";
 
-/** What a MAC is made for. Each purpose has a key of its own, so that no MAC can be used for another purpose. */
-type MacPurpose = "kid" | DerivedPurpose;
+/** Each purpose has its own key, so that a MAC is valid for one purpose only. */
+export type MacPurpose = "kid" | DerivedPurpose;
 type DerivedPurpose = "backup" | "challenge" | "connect" | "session";
 
-/** The first of the configured keys signs; all of them verify, for ever. */
+/** The first configured key signs. All of them verify. */
 export interface MacKey {
   id: string;
-  /** Imported with its first use, and once. */
+  /** Imports the key once, at its first use. */
   hmac: (purpose: MacPurpose) => Promise<CryptoKey>;
 }
 
 const HMAC = { name: "HMAC", hash: "SHA-256" };
-/** The other keys are the MACs of these texts under the secret, which itself signs kids. */
+/** The secret itself signs kids. The key of each other purpose is the MAC of this text under the secret. */
 const DERIVED_KEYS: Record<DerivedPurpose, string> = {
   backup: "rollcall-backup-key",
   challenge: "rollcall-challenge-key",
@@ -23,7 +21,7 @@ const DERIVED_KEYS: Record<DerivedPurpose, string> = {
   session: "rollcall-session-key",
 };
 
-/** Reads `id:base64url id:base64url …`. */
+/** Parses `id:base64url id:base64url …`. */
 export function parseMacKeys(configured: string): MacKey[] {
   return configured.split(/\s+/).flatMap((entry) => {
     const [id, secret] = entry.split(":");
@@ -31,7 +29,7 @@ export function parseMacKeys(configured: string): MacKey[] {
   });
 }
 
-/** The key that signs. */
+/** Returns the key that signs. */
 export function signingKey([first]: readonly MacKey[]): MacKey {
   if (!first) throw new Error("KID_MAC_KEYS holds no key");
   return first;
@@ -53,13 +51,13 @@ function importHmac(secret: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
   return crypto.subtle.importKey("raw", secret, HMAC, false, ["sign", "verify"]);
 }
 
-/** base64url. */
+/** Returns the MAC in base64url. */
 export async function macOf(key: MacKey, purpose: MacPurpose, text: string): Promise<string> {
   const mac = await crypto.subtle.sign(HMAC, await key.hmac(purpose), bytesOf(text));
   return base64url.encode(new Uint8Array(mac));
 }
 
-/** Is it this key's MAC of the text, in its one spelling? */
+/** Returns whether `mac` is this key's MAC of the text, in canonical base64url. */
 export async function isMacOf(
   key: MacKey,
   purpose: MacPurpose,
@@ -73,7 +71,7 @@ function bytesOf(text: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(new TextEncoder().encode(text));
 }
 
-/** undefined: this is not base64url in its one canonical spelling. */
+/** Returns undefined if the text is not canonical base64url. */
 function decodeBase64url(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     const bytes = new Uint8Array(base64url.decode(text));
@@ -83,7 +81,7 @@ function decodeBase64url(text: string): Uint8Array<ArrayBuffer> | undefined {
   }
 }
 
-/** 128 random bits, base64url: for tickets, enrolments and sessions. */
+/** Returns 128 random bits in base64url. */
 export function randomNonce(): string {
   return base64url.encode(crypto.getRandomValues(new Uint8Array(16)));
 }

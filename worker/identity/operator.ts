@@ -1,5 +1,5 @@
-// Decides who an operator is and which role they have: by a secret, else by a session's cookie, else by an assertion of
-// Cloudflare Access. There are no default credentials: a credential that is not configured lets nobody in.
+// Decides who sent an operator's request, and their role: by a secret, else by a session's cookie, else by an assertion of
+// Cloudflare Access. There are no default credentials: an unconfigured credential is never accepted.
 import {
   base64url,
   createRemoteJWKSet,
@@ -16,52 +16,52 @@ import { failure, type Result, success } from "../../shared/result.ts";
 import { type Environment, origins } from "../env.ts";
 import { digestOf } from "./jwt.ts";
 
-/** `view` reads, `admin` changes as well, `metrics` reads the metrics alone. */
+/** `view` reads, `admin` reads and changes, `metrics` reads GET /metrics only. */
 type Role = OperatorRole;
 
 export interface Operator {
-  /** For the audit log. */
+  /** Name in the audit log. */
   who: string;
   role: Role;
-  /** Present: they came by it. */
+  /** Absent if the request was authenticated by something else. */
   session?: { id: string; expiresAtMs: number };
 }
 
-/** The header that Access adds to requests that it lets through. */
+/** Cloudflare Access adds this header to requests that it lets through. */
 const ASSERTION = "cf-access-jwt-assertion";
 
-/** Its MAC is by none of our keys; or it is a session's that has ended. */
+/** No configured MAC key made the cookie, or its session has ended. */
 export type BadSession = "forged session" | "session over";
 
-/** For the log alone: the answer does not say why somebody is no operator. */
+/** Why a request is not an operator's. Only the log has it; the answer does not say why. */
 export type NoOperator =
-  /** `another site`: a page of another site may have sent this from an operator's browser. */
+  /** `another site`: another site's page may have sent the request from an operator's browser. */
   | { reason: "no credentials" | "another secret" | "another site" | BadSession }
-  /** No credential is configured by which anybody could get in. */
+  /** No credential is configured. */
   | { reason: "nobody may" }
   | { reason: "assertion refused"; error: string };
 
-/** Whom is asked about credentials. */
+/** Where credentials are looked up. */
 export interface CredentialLookups {
   /** Typically the isolate's accessKeys. */
   accessKeysOf: (team: string) => JWTVerifyGetKey;
-  /** The operator whose secret has this SHA-256, in base64url; null: nobody has it (any more). Typically the registry's. */
+  /** Returns the operator whose secret has this SHA-256 (base64url); null if there is none. Typically the registry's. */
   operatorWith: (sha256: string) => Promise<Operator | null>;
-  /** Whose session the request's cookie is; null: it has none. */
+  /** Returns the operator of the request's cookie; null if the request has no cookie. */
   session: (() => Promise<Operator | BadSession>) | null;
 }
 
 const OPERATOR_SECRET_PREFIX = "rco_";
-/** Nobody else's secrets look like it, so that no other one is looked up. */
+/** Only such secrets are looked up in the registry: no other secret has this form. */
 const isOperatorSecret = (text: string) => /^rco_[\w-]{43}$/.test(text);
 
-/** A secret of an operator's own, of 32 random bytes, and what is kept of it. */
+/** Returns a new secret with 32 random bytes for one operator, and the hash that the registry stores. */
 export async function mintOperatorSecret(): Promise<{ secret: string; sha256: string }> {
   const secret = OPERATOR_SECRET_PREFIX + base64url.encode(crypto.getRandomValues(new Uint8Array(32)));
   return { secret, sha256: await digestOf(secret) };
 }
 
-/** The operator who sent this. `secret`: its bearer token, or null. */
+/** Returns the operator who sent the request. `secret`: its bearer token, or null. */
 export async function operatorOf(
   request: Request,
   secret: string | null,
@@ -72,14 +72,14 @@ export async function operatorOf(
   const named = isNamed ? await operatorWith(await digestOf(secret)) : null;
   if (named) return success(named);
   let bad: BadSession | null = null;
-  // Who says who they are is not taken for somebody else, whom their browser would sign in.
+  // A request with a bearer token is not the session's operator, even if the browser adds its cookie.
   if (session !== null && !request.headers.has("authorization")) {
     if (isUnproven(request, env)) return failure({ reason: "another site" });
     const found = await session();
     if (typeof found === "object") return success(found);
     bad = found;
   }
-  // Whoever has a name could get in all the same: who has none is refused like everybody, and counted.
+  // Named operators of the registry were accepted above, whatever is configured. This request is refused and counted.
   if (!mayAnybody(env)) return failure({ reason: isNamed ? "another secret" : "nobody may" });
   if (secret !== null) {
     if (await isSecret(secret, env.ADMIN_SECRET_SHA256))
@@ -96,13 +96,13 @@ export async function operatorOf(
   return success({ who: who.value, role: isAdmin(who.value, env.ACCESS_ADMINS) ? "admin" : "view" });
 }
 
-/** Is there a credential by which an operator could get in? */
+/** Returns whether a credential is configured. */
 function mayAnybody(env: Environment): boolean {
   const { secret, access } = waysIn(env);
   return secret || access;
 }
 
-/** Which ways in are configured. Operators with names are not: the registry has them. */
+/** Returns which credentials are configured. Named operators are not configured: the registry stores them. */
 export function waysIn({
   ADMIN_SECRET_SHA256,
   VIEW_SECRET_SHA256,
@@ -113,7 +113,7 @@ export function waysIn({
   return { secret: hashes.length > 0, access: Boolean(ACCESS_TEAM && ACCESS_AUD) };
 }
 
-/** What is no hash lets nobody in, and keeps nobody out who has another one. */
+/** Parses configured hashes and skips invalid ones, so that one typo does not lock out the others. */
 function hashesOf(configured: string | undefined): Uint8Array[] {
   return entriesOf(configured ?? "")
     .filter(isSha256)
@@ -121,25 +121,25 @@ function hashesOf(configured: string | undefined): Uint8Array[] {
 }
 
 /**
- * Is it one of the configured secrets, by their hashes? Several hashes are separated by spaces, for the time in which a
- * secret is replaced. A secret must be random and long (32 bytes): a plain hash does not protect a weak one.
+ * Returns whether a configured hash is of this secret. Several hashes, separated by spaces, are valid while a secret is
+ * being replaced. A secret must have 32 random bytes: a plain hash does not protect a weak one.
  */
 async function isSecret(secret: string, configuredSha256: string | undefined): Promise<boolean> {
   const actual = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(secret));
   return hashesOf(configuredSha256).some((expected) => crypto.subtle.timingSafeEqual(expected, actual));
 }
 
-/** Is it the secret for GET /metrics? */
+/** Returns whether this is the secret for GET /metrics. */
 export function isScrapeSecret(secret: string | null, env: Environment): Promise<boolean> {
   return secret === null ? Promise.resolve(false) : isSecret(secret, env.METRICS_SECRET_SHA256);
 }
 
-/** Names are compared without regard to case, as mail systems do. */
+/** Compares names without regard to case, as mail systems do. */
 function isAdmin(who: string, admins = ""): boolean {
   return admins.toLowerCase().split(/\s+/).includes(who.toLowerCase());
 }
 
-/** Does a browser say that a page of another site sent this? Programs that are no browsers send neither header. */
+/** Returns whether the browser's headers name another site's page as the sender. Other programs send neither header. */
 export function isCrossSite(request: Request, env: Environment): boolean {
   const site = request.headers.get("sec-fetch-site");
   const origin = request.headers.get("origin");
@@ -148,22 +148,22 @@ export function isCrossSite(request: Request, env: Environment): boolean {
 }
 
 /**
- * May another site's page have sent this? Of what a cookie signs, a change and a WebSocket have to prove the contrary:
- * a browser that says nothing of a page is not believed.
+ * Returns whether another site's page may have sent this request with a cookie. A change or a WebSocket needs a header
+ * that proves the contrary; a request that only reads does not.
  */
 function isUnproven(request: Request, env: Environment): boolean {
   if (isCrossSite(request, env)) return true;
-  const isLook = request.method === "GET" || request.method === "HEAD";
-  if (isLook && !request.headers.has("upgrade")) return false;
+  const isRead = request.method === "GET" || request.method === "HEAD";
+  if (isRead && !request.headers.has("upgrade")) return false;
   return request.headers.get("sec-fetch-site") !== "same-origin" && !request.headers.has("origin");
 }
 
-// Verifies Cloudflare Access's assertion about who sent a request: a JWT by one of the team's keys, for this
-// application. Decides about no role.
-
 type AccessSettings = Pick<Environment, "ACCESS_TEAM" | "ACCESS_AUD">;
 
-/** The person's mail address, or the service token's client ID. The error is for the Worker's log alone. */
+/**
+ * Verifies Cloudflare Access's assertion: a JWT, signed by the team, for this application. Returns the person's mail
+ * address or the service token's client ID. Only the Worker's log has the error.
+ */
 async function accessIdentity(
   assertion: string,
   { ACCESS_TEAM: team, ACCESS_AUD: audience }: AccessSettings,
@@ -185,7 +185,7 @@ async function accessIdentity(
   }
 }
 
-/** The team's public keys. jose keeps the fetched ones for ten minutes. */
+/** Fetches the team's public keys. jose caches them for ten minutes. */
 export function accessKeys(
   team: string,
   fetch: FetchImplementation, // typically the global one
@@ -195,25 +195,24 @@ export function accessKeys(
 
 const issuerOf = (team: string) => `https://${team}.cloudflareaccess.com`;
 
-// What an operator got in by, in a form that can be kept: whether it is good yet can be asked later. Holds no secret.
-
+/** How a request was authenticated, without the secret: `isGood` checks later whether it is still valid. */
 export type Credential =
-  /** A secret, by its SHA-256 in base64url. */
+  /** SHA-256 of a secret, in base64url. */
   | { sha256: string }
-  /** A session, by its ID. */
+  /** ID of a session. */
   | { session: string }
-  /** An assertion of Cloudflare Access. */
+  /** Expiry of an assertion of Cloudflare Access. */
   | { untilMs: number };
 
 type SecretHashes = Pick<Environment, "ADMIN_SECRET_SHA256" | "VIEW_SECRET_SHA256">;
 
-/** Whom is asked about credentials: typically the registry. */
+/** Typically the registry. */
 interface CredentialKeepers {
   operatorWith: (sha256: string) => Promise<{ role: string } | null>;
   sessionWith: (id: string) => Promise<object | null>;
 }
 
-/** Of a request that has been let in. */
+/** Returns the credential of an accepted request. */
 export async function credentialOf(secret: string | null, assertion: string): Promise<Credential> {
   if (secret !== null) return { sha256: await digestOf(secret) };
   const payload = base64url.decode(assertion.split(".")[1] ?? "");
@@ -221,7 +220,7 @@ export async function credentialOf(secret: string | null, assertion: string): Pr
   return { untilMs: 1000 * exp };
 }
 
-/** Would it let its operator look now? */
+/** Returns whether the credential still lets its operator read. */
 export async function isGood(
   credential: Credential,
   env: Pick<Environment, "ACCESS_TEAM" | "ACCESS_AUD"> & SecretHashes,
@@ -236,7 +235,7 @@ export async function isGood(
   return ((await operatorWith(sha256))?.role ?? "metrics") !== "metrics";
 }
 
-/** The role of the configured secret with this SHA-256, in base64url; null: it is none of them. */
+/** Returns the role of the configured secret with this SHA-256 (base64url); null if no configured secret has it. */
 export function configuredRole(sha256: string, env: SecretHashes): "admin" | "view" | null {
   const isAmong = (configured: string | undefined) =>
     hashesOf(configured).some((hash) => base64url.encode(hash) === sha256);

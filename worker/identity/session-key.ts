@@ -1,4 +1,4 @@
-// The key of a socket's heartbeats: both sides make it of their X25519 keys, and it never travels. Stores nothing.
+// Derives the HMAC key of a socket's heartbeats. Machine and Worker compute it from their X25519 keys; it is never sent.
 import { base64url } from "jose";
 import { sessionInfo } from "../../shared/protocol/frames.ts";
 
@@ -6,13 +6,13 @@ const X25519 = { name: "X25519" };
 const BITS = 256;
 
 export interface AgreedSession {
-  /** This side's public key, base64url. */
+  /** The Worker's public key, base64url. */
   key: string;
-  /** For HMAC-SHA-256. */
+  /** 32 bytes, for HMAC-SHA-256. */
   sessionKey: Uint8Array<ArrayBuffer>;
 }
 
-/** `machineKey`: the machine's public key, base64url. null: it is no key that anything can be agreed with. */
+/** `machineKey`: the machine's public key, base64url. Returns null if it is no valid X25519 key. */
 export async function agreeSession(name: string, machineKey: string): Promise<AgreedSession | null> {
   const { publicKey, privateKey } = (await crypto.subtle.generateKey(X25519, true, [
     "deriveBits",
@@ -32,7 +32,7 @@ export async function agreeSession(name: string, machineKey: string): Promise<Ag
   }
 }
 
-/** The platform's types call the field `$public`; it takes the standard's name alone. */
+/** workerd's types name this field `$public`, but the runtime accepts only the standard's `public`. */
 function withKey(theirs: CryptoKey): SubtleCryptoDeriveKeyAlgorithm {
   return { ...X25519, public: theirs } as SubtleCryptoDeriveKeyAlgorithm;
 }

@@ -1,31 +1,31 @@
-// Names the chain of tokens that begins with a secret. Whoever has the name learns nothing of the secret.
+// Makes clients for this deployment's apiserver, with the token that they share.
 import { base64url } from "jose";
 import { currentMs } from "../clock.ts";
 import { clusterObject, type Environment } from "../env.ts";
 import { kubeClient, type KubeClient, type KubeConnection, type RequestKind } from "./kube-client.ts";
 import { HeldToken, type TokenSource } from "./token.ts";
 
-/** What a chain belongs to. Where one of them is another, so is the chain. */
+/** A change of any of these begins a new chain of tokens. */
 interface ChainOrigin {
   KUBE_TOKEN: string;
   KUBE_URL: string;
   DEPLOYMENT: string;
 }
 
-/** A SHA-256, in base64url. */
+/** Returns the ID of the chain of tokens that begins with a secret. A SHA-256, so that it reveals nothing of the secret. */
 export async function tokenChainId({ KUBE_TOKEN, KUBE_URL, DEPLOYMENT }: ChainOrigin): Promise<string> {
   const text = JSON.stringify(["rollcall-token-chain", KUBE_TOKEN, KUBE_URL, DEPLOYMENT]);
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   return base64url.encode(new Uint8Array(digest));
 }
 
-// The service token of Cloudflare Access, where the way to the apiserver leads through it. It goes to KUBE_URL and nowhere
-// else: no request to the apiserver follows a redirect.
-
 type Fetch = KubeConnection["fetch"];
 type ServiceToken = Pick<Environment, "KUBE_ACCESS_CLIENT_ID" | "KUBE_ACCESS_CLIENT_SECRET">;
 
-/** The same fetch, where there is no service token, or half of one: GET /readyz names the other half. */
+/**
+ * Adds Cloudflare Access's service token to each request to KUBE_URL. Requests to the apiserver follow no redirect, so the
+ * token is sent nowhere else. Without both halves the requests stay as they are; GET /readyz reports the missing half.
+ */
 function withServiceToken(fetch: Fetch, token: ServiceToken): Fetch {
   const [id, secret] = [valueOf(token.KUBE_ACCESS_CLIENT_ID), valueOf(token.KUBE_ACCESS_CLIENT_SECRET)];
   if (id === null || secret === null) return fetch;
@@ -37,19 +37,17 @@ function withServiceToken(fetch: Fetch, token: ServiceToken): Fetch {
   };
 }
 
-/** null: it is none, or no header can have it. The runtime's own error would have the secret in it. */
+/** Returns null if it is absent or invalid in a header: the runtime's error would contain the secret. */
 function valueOf(text: string | undefined): string | null {
   return text !== undefined && /^[\x21-\x7e]+$/.test(text) ? text : null;
 }
 
-// Makes clients for this deployment's apiserver, and the token that they share.
-
-/** The field manager under which a deployment writes. */
+/** Returns the field manager of a deployment. */
 export function fieldManagerOf(deployment: string): string {
   return `rollcall.${deployment}`;
 }
 
-/** Of an object, for as long as it is in memory: the cluster's object keeps the deployment's token. */
+/** Returns the token for one Durable Object while it is in memory. The cluster's object stores the deployment's token. */
 export function heldToken(env: Environment): HeldToken {
   return new HeldToken({
     secret: env.KUBE_TOKEN,
@@ -59,7 +57,7 @@ export function heldToken(env: Environment): HeldToken {
   });
 }
 
-/** The function makes clients; all calls of a client end `withinMs` after it was made. */
+/** Returns a function that makes clients. All calls of a client end `withinMs` after it was made. */
 export function kubeConnector(
   env: Environment,
   token: TokenSource,
@@ -80,7 +78,7 @@ export function kubeConnector(
     });
 }
 
-/** How this deployment's apiserver is reached. */
+/** Returns how to reach this deployment's apiserver. */
 export function pathTo(env: Environment): Pick<KubeConnection, "fetch" | "url"> {
   const { KUBE, KUBE_URL: url } = env;
   const plain: KubeConnection["fetch"] = KUBE

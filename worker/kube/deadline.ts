@@ -1,7 +1,7 @@
-// Ends what is waited for in time, also where it does not end by itself.
+// Limits how long a caller waits for a promise that may never settle.
 import { after, type Timer } from "../clock.ts";
 
-/** What `work` comes to, or `late` after `leftMs`: then `signal` is aborted, and what comes of the work is ignored. */
+/** Returns the result of `work`, or `late` after `leftMs`; then `signal` is aborted, and a later result is ignored. */
 export async function withDeadline<T>(
   leftMs: number,
   work: (signal: AbortSignal) => Promise<T>,
@@ -9,7 +9,7 @@ export async function withDeadline<T>(
   timer: Timer = after,
 ): Promise<T> {
   const abort = new AbortController();
-  // Not AbortSignal.timeout: a timer that is left behind keeps the object awake.
+  // AbortSignal.timeout cannot be cleared, and a running timer keeps the Durable Object awake.
   let stop: (() => void) | undefined;
   const over = new Promise<T>((resolve) => {
     stop = timer(leftMs, () => {
@@ -23,7 +23,8 @@ export async function withDeadline<T>(
     stop?.();
   }
 }
-/** What `work` comes to; rejects with this message after `leftMs`, and then ignores what comes of it. */
+
+/** Returns the result of `work`; rejects with this message after `leftMs`, and ignores a later result. */
 export async function inTime<T>(
   leftMs: number,
   work: (signal: AbortSignal) => Promise<T>,

@@ -1,5 +1,5 @@
-// The only place that speaks to the apiserver. One request function; every call has a deadline; an error keeps the
-// apiserver's Status. What is sent holds no field that Go would leave out.
+// Sends all requests to the apiserver, except the watch. Every call has a deadline, and an error keeps the apiserver's Status.
+// A sent object has no field that Go's encoder would omit.
 import { type ApiError, type ApiResult, isUnauthorized } from "../../shared/kubernetes/api-error.ts";
 import type { EventClient, LeaseClient, NodeClient } from "../../shared/kubernetes/client.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../shared/kubernetes/json.ts";
@@ -19,49 +19,49 @@ export interface KubeConnection {
   fetch: (url: string, init: RequestInit) => Promise<Response>;
   /** https://kube.example.com:6443 */
   url: string;
-  /** The ServiceAccount's bearer token, as it is now. */
+  /** Returns the ServiceAccount's current bearer token. */
   token: () => string;
-  /** Is that one refused for certain? Absent: it is not. */
+  /** Returns whether that token has expired. Absent: it does not expire. */
   hasEnded?: () => boolean;
-  /** Another token than the one that was answered 401, or has ended; null: there is none. Absent: there is one token alone. */
+  /** Returns a token other than the refused or expired one; null if there is none. Absent: there is only one token. */
   otherToken?: (refused: string) => Promise<string | null>;
   /** rollcall.<deployment> */
   fieldManager: string;
-  /** A step has one deadline for all of its calls: this long after the client was made. */
+  /** All calls of this client end this long after it was made. */
   withinMs: number;
   /** Typically currentMs. */
   nowMs: () => number;
-  /** RequestKind before each request; false: it fails without being made. Absent: all are made. */
+  /** Called before each request; false: the request is not sent, and fails. Absent: all are sent. */
   mayAsk?: (what: RequestKind) => boolean;
-  /** By which calls end in time. Absent: each has a timer of its own. */
+  /** The timer of the deadlines. Absent: each call has its own timer. */
   timer?: Timer;
 }
 
-/** What a request is about. */
+/** The kind of object that a request is about. */
 export type RequestKind = "lease" | "node" | "event" | "token";
 
-/** What a TokenRequest is answered. */
+/** The answer to a TokenRequest. */
 export interface IssuedToken {
   status?: { token?: string };
 }
 
-/** Of a list. */
+/** Which page of a list. */
 export interface NodePage {
   /** `rollcall.dev/deployment=rollcall` */
   labelSelector: string;
   limit: number;
-  /** Of the page before; undefined: the first page. */
+  /** From the previous page; undefined for the first page. */
   continue: string | undefined;
 }
 
 export interface KubeClient extends NodeClient, LeaseClient, EventClient {
   listNodes: (page: NodePage) => Promise<ApiResult<NodeList>>;
-  /** PATCHes with a strategic merge patch, which brings its own preconditions. */
+  /** Sends a strategic merge patch. The caller adds preconditions to it. */
   patchNode: (original: Node, patch: JsonObject) => Promise<ApiResult<Node>>;
-  /** DELETEs the Node with this uid. A Node with another uid is a conflict. */
+  /** Deletes the Node with this uid. A Node with another uid is a conflict. */
   deleteNode: (name: string, uid: string) => Promise<ApiResult<unknown>>;
   deleteLease: (namespace: string, name: string, uid: string) => Promise<ApiResult<unknown>>;
-  /** TokenRequest for the apiserver itself: it ends with the Secret, and after so many seconds at the latest. */
+  /** Requests a token for the apiserver. It expires after `seconds`, or when the Secret is deleted. */
   createToken: (account: ServiceAccount, secret: string, seconds: number) => Promise<ApiResult<IssuedToken>>;
 }
 
@@ -131,7 +131,7 @@ export function kubeClient(connection: KubeConnection): KubeClient {
   };
 }
 
-/** Adds the Node's uid as a precondition: a Node that was deleted and created again is not the one decided about. */
+/** Adds the Node's uid as a precondition, so that the patch never changes a Node that was created again. */
 function withUid(patch: JsonObject, uid: string | undefined): JsonObject {
   if (uid === undefined) return patch;
   const metadata = isJsonObject(patch["metadata"]) ? patch["metadata"] : {};
@@ -158,22 +158,22 @@ interface Call {
   contentType: string;
 }
 
-/** `retryAfterMs` is present where the answer asks to be waited for. */
+/** `retryAfterMs` is present if the answer has a Retry-After. */
 type Attempt<T> = ApiResult<T> & { retryAfterMs?: number };
 
 const NO_ANSWER = "no answer in time";
 const NOT_ASKED = "not asked: the machine has used up its requests to the apiserver";
 
 /**
- * Repeats the request while the apiserver answers with Retry-After and there is time, as client-go does; and once with
- * another token, where there is one.
+ * Repeats the request while the apiserver answers with Retry-After and the deadline allows it, as client-go does. After a
+ * 401 it repeats once, with another token.
  */
 async function answered<T>(connection: KubeConnection, startedMs: number, call: Call): Promise<ApiResult<T>> {
   const late: Attempt<T> = failure({ kind: "unanswered", message: NO_ANSWER });
-  // A clock that was set back must not extend the deadline.
+  // A clock that was put back does not extend the deadline.
   const leftMs = () => connection.withinMs - Math.max(0, connection.nowMs() - startedMs);
   let token = connection.token();
-  // After its end an object that was evicted has nothing else at hand: to be told so would cost a request each time.
+  // An evicted object has only the expired secret: asking first saves a request that would be answered 401.
   if (connection.hasEnded?.())
     token =
       (await withDeadline(leftMs(), () => otherToken(connection, token), null, connection.timer)) ?? token;
@@ -232,12 +232,12 @@ async function request<T>(
   }
 }
 
-/** An object of the apiserver's, or its Status as the error; "unanswered" where something else than it answered. */
+/** Returns the apiserver's object, or its Status as the error; `unanswered` if another server answered. */
 function answerOf<T>(method: string, response: Response, text: string): ApiResult<T> {
   const code = response.status;
   const body = parseObject(text);
   const ok = code >= 200 && code < 300;
-  // A DELETE that removes an object at once is answered with a Status.
+  // The apiserver answers a DELETE that removes an object at once with a Status.
   const isExpected = method === "DELETE" || body?.["kind"] !== "Status";
   if (ok && isExpected && typeof body?.["metadata"] === "object") return success(body as T);
   if (!ok && body?.["kind"] === "Status") return failure(statusError({ ...(body as Status), code }));

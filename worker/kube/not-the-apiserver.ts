@@ -1,8 +1,8 @@
-// What it means when something else answers in the apiserver's place: Cloudflare's edge, Access, a Tunnel, another proxy.
-// The apiserver's own answers are objects; an overloaded one says so in plain text.
+// Explains an answer that is not the apiserver's: Cloudflare's edge, Access, a Tunnel or another proxy sent it. The
+// apiserver answers with objects, or in plain text if it is overloaded.
 import type { ApiError } from "../../shared/kubernetes/api-error.ts";
 
-/** Of an answer: its body is read by then. */
+/** An answer whose body was read. */
 type Answer = Pick<Response, "status" | "headers">;
 
 interface Meaning {
@@ -42,7 +42,7 @@ const TOO_LATE: Meaning = {
   cure: "see the apiserver's /readyz?verbose and its load, and the network between it and cloudflared",
 };
 
-/** By Cloudflare's own error codes, and by HTTP statuses that an apiserver sends with a Status alone. */
+/** By Cloudflare's error code, or by an HTTP status that an apiserver sends only with a Status. */
 const MEANINGS: Readonly<Record<number, Meaning>> = {
   401: {
     says: "Cloudflare Access, or another proxy, does not know who asks",
@@ -90,7 +90,7 @@ const MEANINGS: Readonly<Record<number, Meaning>> = {
   1033: NO_TUNNEL,
 };
 
-/** One that is overloaded, or being shut down, answers these in plain text. */
+/** An apiserver that is overloaded or shutting down answers these in plain text. */
 const PLAIN_OF_THE_APISERVER = new Set([429, 503, 504]);
 
 const A_PAGE: Meaning = {
@@ -98,7 +98,7 @@ const A_PAGE: Meaning = {
   cure: "set KUBE_URL to the apiserver: something else answers at that hostname",
 };
 
-/** Of an answer that is none of the apiserver's: what it is, and what to do where that is known. */
+/** Returns the error for an answer that is not the apiserver's, with a remedy if one is known. */
 export function notTheApiservers(answer: Answer, text: string): ApiError & { kind: "unanswered" } {
   const { status } = answer;
   const message = `HTTP ${status} without an object of the apiserver's`;
@@ -109,12 +109,12 @@ export function notTheApiservers(answer: Answer, text: string): ApiError & { kin
   return { kind: "unanswered", message: `${message}${named}: ${meaning.says}`, cure: meaning.cure };
 }
 
-/** The longest that what stands before an apiserver may have it waited for. */
+/** Longest wait that a proxy in front of the apiserver may request. */
 const LONGEST_WAIT_MS = 10_000;
 
 /**
- * What the answer asks to be waited for, at least a second; undefined: nothing. What stands before an apiserver knows nothing
- * of its load: it asks for minutes where the way is back in seconds.
+ * Returns the answer's Retry-After, at least a second; undefined if it has none. A proxy does not know the apiserver's load:
+ * it may ask for minutes although the connection is back in seconds.
  */
 export function retryAfterMsOf({ status, headers }: Answer): number | undefined {
   if (status !== 429 && status < 500) return undefined;
@@ -132,7 +132,7 @@ function meaningOf({ status, headers }: Answer, code: number | null): Meaning | 
   return MEANINGS[status] ?? (isPage(headers) ? A_PAGE : undefined);
 }
 
-/** TEAM.cloudflareaccess.com, or the hostname's own path of Access. */
+/** Returns whether it redirects to TEAM.cloudflareaccess.com, or to Access's path on the same hostname. */
 function isLogin(headers: Headers): boolean {
   const to = URL.parse(headers.get("location") ?? "", "https://same.invalid");
   return (
@@ -142,12 +142,12 @@ function isLogin(headers: Headers): boolean {
 }
 
 const isPage = (headers: Headers) => /^text\/html\b/i.test(headers.get("content-type") ?? "");
-/** Cloudflare's own statuses. */
+/** Statuses that only Cloudflare sends. */
 const isOfTheEdge = (status: number) => status >= 520 && status <= 530;
 
-/** As Cloudflare writes its codes, to who takes no pages: "error code: 1033"; in pages: "Error 1033", "Error code 524". */
+/** Cloudflare writes its codes as "error code: 1033" in plain text, and as "Error 1033" or "Error code 524" in pages. */
 const CODE = /\berror(?:\s+code)?:?\s+(\d{3,4})\b|"error_code":\s*(\d{3,4})\b/i;
-/** A page has its code in its title. */
+/** Characters that are searched: a page has the code in its title. */
 const SEARCHED = 4096;
 
 function codeOf(text: string): number | null {

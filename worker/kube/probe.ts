@@ -1,5 +1,5 @@
-// Whether the apiserver answers, accepts the Worker's token, and lets its account read Nodes: one request, with a
-// deadline, and its outcome is good for some seconds, so that whoever asks all the time costs the apiserver little.
+// Checks that the apiserver answers, accepts the Worker's token, and lets its account read Nodes. The outcome of the one
+// request is cached for some seconds, so that frequent checks cost the apiserver little.
 import {
   type ApiError,
   type ApiResult,
@@ -14,10 +14,10 @@ import { heldToken, kubeConnector } from "./connect.ts";
 import type { KubeClient } from "./kube-client.ts";
 import { currentMs } from "../clock.ts";
 
-/** How long an outcome is good. */
+/** How long an outcome is cached. */
 export const PROBED_EVERY_MS = 10_000;
 export const PROBE_WITHIN_MS = 3000;
-/** Nobody needs to have a Node of this name: that there is none is an answer as well. */
+/** The Node need not exist: a 404 for it proves the same. */
 export const PROBED_NODE = "rollcall-readyz";
 
 export interface Probed {
@@ -40,7 +40,7 @@ export class ApiserverProbe {
     this.#nowMs = nowMs;
   }
 
-  /** The latest outcome while it is good; else the apiserver is asked, once for all who want to know. */
+  /** Returns the cached outcome, or asks the apiserver; callers at the same time share one request. */
   async probe(): Promise<Probed> {
     const sinceMs = this.#nowMs() - (this.#latest?.atMs ?? 0);
     if (this.#latest && sinceMs >= 0 && sinceMs < PROBED_EVERY_MS) return this.#latest;
@@ -57,7 +57,7 @@ export class ApiserverProbe {
   }
 }
 
-/** `resourceVersion=0`: it is read from the apiserver's memory, not from etcd. */
+/** Reads the Node from the apiserver's cache (`resourceVersion=0`), not from etcd. */
 export function askForNode(
   env: Environment,
   connect: (withinMs: number) => KubeClient | Promise<KubeClient> = kubeConnector(env, heldToken(env), () =>
@@ -73,26 +73,26 @@ export function askForNode(
 function faultOf(answer: ApiResult<Node>): Pick<DeploymentFault, "state" | "message" | "cure"> | null {
   if (answer.ok || isMissing(answer.error)) return null;
   const { error } = answer;
-  const said = apiErrorText(error);
+  const text = apiErrorText(error);
   if (error.kind === "unanswered")
     return failed(
-      `it does not answer: ${said}`,
+      `it does not answer: ${text}`,
       error.cure ??
         "see that KUBE_URL (or the binding KUBE) reaches it, and that Cloudflare trusts its certificate: docs/apiserver.md",
     );
-  if (error.status.code === 401) return failed(`it does not accept the token: ${said}`, NEW_TOKEN);
+  if (error.status.code === 401) return failed(`it does not accept the token: ${text}`, NEW_TOKEN);
   if (isForbidden(error))
     return failed(
-      `it does not let the token's account read Nodes: ${said}`,
+      `it does not let the token's account read Nodes: ${text}`,
       "kubectl apply -f infra/rbac/rollcall.yaml, and use a token of an account in its namespace",
     );
   return failed(
-    `it answers ${error.status.code}: ${said}`,
+    `it answers ${error.status.code}: ${text}`,
     "see the apiserver's own /readyz?verbose and its log",
   );
 }
 
-/** A 404 alone proves nothing: a path that is not the apiserver's causes one as well. */
+/** Returns whether the apiserver itself reports a missing Node. Another server's 404 proves nothing. */
 function isMissing(error: ApiError): boolean {
   return error.kind === "status" && error.status.code === 404 && error.status.details?.kind === "nodes";
 }

@@ -1,5 +1,5 @@
-// One timer for all that an object waits for, which is never cleared. workerd forgets a timer that has rung; of one that was
-// cleared it keeps some 270 bytes for as long as the object is in memory, and a gateway begins fifty requests a second.
+// One timer for all deadlines of a Durable Object, which is never cleared. workerd keeps about 270 bytes of each cleared
+// timer while the object is in memory, and a gateway begins fifty requests a second.
 
 /** Calls `over` once after `ms` milliseconds, unless the function that it returns is called before. */
 export type Timer = (ms: number, over: () => void) => () => void;
@@ -11,12 +11,12 @@ interface Waiting {
   over: () => void;
 }
 
-/** Begins a timer that nobody can clear. */
+/** Starts a timer that cannot be cleared. */
 export type Ring = (tick: () => void, afterMs: number) => void;
 
 /**
- * Looks every `tickMs` while anybody waits: they are told late by one tick at most, and the object stays awake for as long
- * after the last one. Ticks count as well as the clock: one that is put back makes nobody wait for longer.
+ * Checks every `tickMs` while deadlines are pending: each is called at most one tick late, and the object stays awake one
+ * tick longer. Elapsed ticks count too, so that a clock that was put back extends no deadline.
  */
 export function sharedTimer(tickMs: number, nowMs: () => number, ring: Ring): Timer {
   const waiting = new Set<Waiting>();
@@ -29,7 +29,7 @@ export function sharedTimer(tickMs: number, nowMs: () => number, ring: Ring): Ti
     for (const each of late) waiting.delete(each);
     isTicking = waiting.size > 0;
     if (isTicking) ring(tick, tickMs);
-    // Last: whatever these do, the others are told in their time.
+    // Last, so that an exception in a callback does not stop the ticks.
     for (const { over } of late) over();
   };
   return (leftMs, over) => {

@@ -1,5 +1,5 @@
-// What a bearer token says of itself: whose it is, how long it lives, from when on it is to be renewed. Verifies nothing:
-// the apiserver does.
+// Reads the claims of the cluster token (its account, its lifetime), and holds the current token for one Durable Object.
+// The claims are unverified: only the apiserver can verify them.
 import { decodeJwt } from "jose";
 import { dnsSubdomainErrors } from "../../shared/kubernetes/validation.ts";
 import { withDeadline } from "./deadline.ts";
@@ -9,17 +9,17 @@ export interface ServiceAccount {
   name: string;
 }
 
-/** What is absent, it does not say. */
+/** A field is absent if the token does not have it. */
 interface TokenClaims {
   account?: ServiceAccount;
   issuedAtMs?: number;
   expiresAtMs?: number;
 }
 
-/** Of a token that can be renewed: it is a ServiceAccount's, and it ends. */
+/** Claims of a renewable token: it belongs to a ServiceAccount, and it expires. */
 export type TokenLife = Required<TokenClaims>;
 
-/** Nothing for a token that is no JWT. */
+/** Returns no claims for a token that is no JWT. */
 export function tokenClaims(token: string): TokenClaims {
   const { sub, iat, exp } = payloadOf(token);
   const account = accountOf(sub);
@@ -31,14 +31,14 @@ export function tokenClaims(token: string): TokenClaims {
   };
 }
 
-/** null: nobody can renew it, or nobody has to. */
+/** Returns null if the token cannot be renewed, or does not expire. */
 export function tokenLife(token: string): TokenLife | null {
   const { account, issuedAtMs, expiresAtMs } = tokenClaims(token);
   if (!account || issuedAtMs === undefined || expiresAtMs === undefined) return null;
   return expiresAtMs > issuedAtMs ? { account, issuedAtMs, expiresAtMs } : null;
 }
 
-/** From half of its life on. */
+/** Returns the half of its lifetime, from which on the token is renewed. */
 export function renewFromMs({ issuedAtMs, expiresAtMs }: TokenLife): number {
   return issuedAtMs + (expiresAtMs - issuedAtMs) / 2;
 }
@@ -47,7 +47,7 @@ export function sameAccount(one: ServiceAccount, other: ServiceAccount): boolean
   return one.namespace === other.namespace && one.name === other.name;
 }
 
-/** Unverified; nothing where it is no JWT. */
+/** Returns the unverified claims; none if it is no JWT. */
 export function payloadOf(token: string): Record<string, unknown> {
   try {
     return decodeJwt(token);
@@ -56,7 +56,7 @@ export function payloadOf(token: string): Record<string, unknown> {
   }
 }
 
-/** Its parts are parts of a path later: nothing else than names of Kubernetes is one. */
+/** Accepts only valid Kubernetes names, since they become parts of a URL's path. */
 function accountOf(subject: unknown): ServiceAccount | undefined {
   const [system, kind, namespace, name, ...more] = typeof subject === "string" ? subject.split(":") : [];
   if (system !== "system" || kind !== "serviceaccount" || more.length > 0) return undefined;
@@ -70,10 +70,7 @@ function milliseconds(seconds: unknown): number | undefined {
   return typeof seconds === "number" && Number.isFinite(seconds) ? seconds * 1000 : undefined;
 }
 
-// The cluster token as a machine's object has it in memory: the secret, or what the cluster's object has made of it.
-// Asks for another one when the shim starts, from half of a token's life on, and after a 401; a heartbeat else asks nobody.
-
-/** Not the one that was refused, if there is another; null: the cluster's object has none for this secret. */
+/** Asks the cluster's object for a token other than `refused`. Returns null if it has none for this secret. */
 type AskForToken = (refused: string | undefined) => Promise<string | null>;
 
 interface HeldTokenDependencies {
@@ -86,13 +83,13 @@ interface HeldTokenDependencies {
   random: () => number;
 }
 
-/** Whose token a client has; `hasEnded` is absent where nobody knows. */
+/** Where a client gets its token. `hasEnded` is absent if the expiry is unknown. */
 export type TokenSource = Pick<HeldToken, "current" | "instead"> & Partial<Pick<HeldToken, "hasEnded">>;
 
-/** At most one question in this time, whatever happens. */
+/** Minimum time between two requests for a token. */
 const ASK_EVERY_MS = 60_000;
 const ASK_WITHIN_MS = 2000;
-/** Of a token's life: so long after half of it all machines' objects have asked, not all of them at once. */
+/** Share of a token's lifetime over which the machines' objects spread their requests for the next token. */
 const SPREAD = 1 / 8;
 
 interface Held {
@@ -100,9 +97,13 @@ interface Held {
   life: TokenLife;
 }
 
+/**
+ * The current token of one Durable Object: the secret, or its successor from the cluster's object. It requests another one
+ * when the shim starts, from half of the token's lifetime on, and after a 401; at no other heartbeat.
+ */
 export class HeldToken {
   readonly #with: HeldTokenDependencies;
-  /** null: a token without an end, or nobody's; there is nothing to ask for. */
+  /** null if the secret cannot be renewed: then no other token is requested. */
   readonly #secret: Held | null;
   #renewed: Held | undefined;
   #refused: string | undefined;
@@ -118,26 +119,26 @@ export class HeldToken {
     if (this.#secret) this.#askFromMs = this.#askTimeOf(this.#secret);
   }
 
-  /** For the next request. */
+  /** Returns the token for the next request. */
   current(): string {
     return this.#best()?.token ?? this.#with.secret;
   }
 
-  /** The token for the next request is refused for certain, by this clock. */
+  /** Returns whether the token for the next request has expired by this clock. */
   hasEnded(): boolean {
     const best = this.#best();
     return best !== null && this.#with.nowMs() >= best.life.expiresAtMs;
   }
 
-  /** Asks, if it is time to. `isStart`: the shim has started, so that the cluster's object hears of this token early on. */
+  /** Requests another token if it is time to. `isStart`: the shim has started, which reports the secret to the cluster's object. */
   async refresh(isStart: boolean): Promise<void> {
     if (this.#secret && (isStart || this.#with.nowMs() >= this.#askFromMs)) await this.#ask();
   }
 
-  /** After a 401, or in place of a token that has ended: another token than the refused one; null: there is none now. */
+  /** Returns a token other than the refused or expired one; null if there is none now. */
   async instead(refused: string): Promise<string | null> {
     if (!this.#secret) return null;
-    // An answer that is under way may be the other token.
+    // A request that is under way may return the other token.
     await this.#asking;
     if (this.current() === refused) {
       this.#refused = refused;
@@ -159,7 +160,7 @@ export class HeldToken {
     return (this.#asking ??= this.#askNow().finally(() => (this.#asking = undefined)));
   }
 
-  /** Never rejects: the token at hand stays, and a later report asks again. */
+  /** Never rejects: after a failure the current token stays, and a later report asks again. */
   async #askNow(): Promise<void> {
     const answer = this.#with.ask(this.#refused).catch(() => null);
     const token = await withDeadline(ASK_WITHIN_MS, () => answer, null);

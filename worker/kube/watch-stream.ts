@@ -1,5 +1,5 @@
-// Watches the Nodes with a label: one long request, whose answer is a line of JSON for each change. Ends by itself at the
-// latest after its time, and where nothing comes for too long.
+// Watches the Nodes with a label: one long request, whose answer is a line of JSON for each change. The watch ends after its
+// timeout, or if nothing arrives for SILENT_FOR_MS.
 import { type ApiError, isUnauthorized } from "../../shared/kubernetes/api-error.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../shared/kubernetes/json.ts";
 import type { Node, Status } from "../../shared/kubernetes/types.ts";
@@ -8,31 +8,31 @@ import type { KubeConnection } from "./kube-client.ts";
 import { notTheApiservers, retryAfterMsOf } from "./not-the-apiserver.ts";
 import { oneTimer } from "../clock.ts";
 
-/** `length`: its characters. */
+/** `length`: characters of its line. */
 export type NodeChange =
   | { type: "ADDED" | "MODIFIED"; node: Node; length: number }
-  /** Gone, or without the label: the Node as it was before. */
+  /** The Node was deleted or lost the label. `node`: its last state. */
   | { type: "DELETED"; node: Node; length: number }
-  /** Nothing else has changed up to this version. */
+  /** All changes up to this version were sent. */
   | { type: "BOOKMARK"; version: string; length: number };
 
 /** How a watch ended. */
 export type WatchEnd =
-  /** By its time, by the apiserver, or by whoever takes the changes: it goes on from the last version. */
+  /** The timeout, the apiserver or the caller ended it. The next watch continues from the last version. */
   | { kind: "ended" }
-  /** The apiserver does not know this version, or not any more: list again. */
+  /** The apiserver does not have this version: list again. */
   | { kind: "expired" }
   | { kind: "failed"; error: ApiError; retryAfterMs?: number };
 
 export interface WatchRequest {
   /** rollcall.dev/deployment=rollcall */
   selector: string;
-  /** Changes after this one. */
+  /** The watch sends the changes after this version. */
   version: string;
   timeoutSeconds: number;
   /** Ends it early. */
   signal: AbortSignal;
-  /** The apiserver has begun to answer. */
+  /** Called when the apiserver begins to answer. */
   onOpen: () => void;
   onChange: (change: NodeChange) => void;
 }
@@ -40,14 +40,14 @@ export interface WatchRequest {
 const ANSWER_WITHIN_MS = 10_000;
 /** An apiserver sends a bookmark about once a minute. */
 export const SILENT_FOR_MS = 120_000;
-/** How late that may be found out. */
+/** How often that is checked. */
 export const LOOK_EVERY_MS = 1000;
 /** etcd takes objects of 1.5 MiB. */
 export const MAX_LINE = 2 * 1024 * 1024;
 
 type Connection = Pick<KubeConnection, "fetch" | "url" | "token" | "otherToken">;
 
-/** Never rejects, unless `otherToken` does. Where the token is refused, another one is tried. */
+/** Never rejects, unless `otherToken` does. After a 401 it tries another token once. */
 export async function watchNodes(connection: Connection, request: WatchRequest): Promise<WatchEnd> {
   const token = connection.token();
   const end = await watchWith(token, connection, request);
@@ -94,7 +94,7 @@ async function refusal(response: Response): Promise<WatchEnd> {
   const text = await withDeadline(ANSWER_WITHIN_MS, () => response.text(), "");
   const status = parsed(text);
   const isStatus = status?.["kind"] === "Status";
-  // An apiserver that has too much to do says so in plain text.
+  // An overloaded apiserver answers in plain text.
   const end: WatchEnd = isStatus
     ? endOf({ ...(status as Status), code: response.status })
     : { kind: "failed", error: notTheApiservers(response, text) };
@@ -102,9 +102,9 @@ async function refusal(response: Response): Promise<WatchEnd> {
   return end.kind === "failed" && retryAfterMs !== undefined ? { ...end, retryAfterMs } : end;
 }
 
-/** Reads until the stream ends. A line that is no change ends it: what follows it cannot be relied on. */
+/** Reads until the stream ends. An invalid line ends it too: later lines would be unreliable. */
 async function readChanges(body: ReadableStream, request: WatchRequest): Promise<WatchEnd> {
-  // A watch reads thousands of times.
+  // A watch reads thousands of times, and workerd keeps memory of each cleared timer.
   const timer = oneTimer(LOOK_EVERY_MS);
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
@@ -125,7 +125,7 @@ async function readChanges(body: ReadableStream, request: WatchRequest): Promise
       }
     }
   } finally {
-    // What is left of the stream is nobody's: it must not keep the object awake.
+    // An unread stream would keep the object awake.
     void reader.cancel().catch(() => undefined);
   }
 }
@@ -141,7 +141,7 @@ async function untilAborted(read: Promise<Read>, signal: AbortSignal): Promise<R
   try {
     return await Promise.race([read, ended]);
   } finally {
-    // A watch reads thousands of times.
+    // A watch reads thousands of times: the listeners must not add up.
     signal.removeEventListener("abort", end);
   }
 }
@@ -164,7 +164,7 @@ function take(line: string, { onChange }: WatchRequest): WatchEnd | undefined {
   return unanswered("a line of the watch is no change");
 }
 
-/** A version that is too new is one of an etcd that was restored: the apiserver does not know it either. */
+/** A version that is too new comes from before etcd was restored: it has expired as well. */
 function endOf(status: Status): WatchEnd {
   const { code, reason, details } = status;
   const isTooNew = (details?.causes ?? []).some((cause) => cause.reason === "ResourceVersionTooLarge");

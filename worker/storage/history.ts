@@ -1,5 +1,5 @@
-// What changed on a machine and when, kept in its object and written on change only. How much changes is up to the
-// machine, so that each entry, each day and the whole are limited.
+// Stores a machine's history: a line for each change. The machine decides how much changes, so each entry, each day and the
+// whole are limited.
 import type { HistoryEntry } from "../../shared/protocol/operator-answers.ts";
 import type { HistoryKind } from "../../shared/protocol/operator-api.ts";
 import { BY_OTHERS } from "../../shared/fleet/condition-lines.ts";
@@ -17,51 +17,51 @@ import type { Tables } from "./tables.ts";
 
 /** Times are milliseconds since 1970. */
 export interface HistoryRequest {
-  /** What came after this. */
+  /** Only entries after this time. */
   since?: number | undefined;
-  /** What came at this time, or before. */
+  /** Only entries at this time or before. */
   until?: number | undefined;
   kind?: HistoryKind[] | undefined;
-  /** What came before the entry of this ID. */
+  /** Only entries before the entry with this ID. */
   before?: number | undefined;
   limit: number;
 }
 
 export interface History {
   add: (kind: HistoryKind, texts: readonly string[], nowMs: number) => void;
-  /** A page: newest first. */
+  /** Returns a page, newest first. */
   read: (request: HistoryRequest) => HistoryEntry[];
-  /** What came after this entry, oldest first: a page at most. */
+  /** Returns at most a page of the entries after this one, oldest first. */
   after: (id: number, limit: number) => ToldEntry[];
-  /** 0: there is none. */
+  /** Returns 0 if there is no entry. */
   lastId: () => number;
-  /** Both ends are milliseconds since 1970, and in it. */
+  /** Both ends are milliseconds since 1970, and inclusive. */
   around: (range: TimelineRange) => KnownLines;
 }
 
-/** What a range of time is told of by. */
+/** The lines that describe a range of time. */
 export interface KnownLines {
-  /** Of the range, after those that say how it was at its begin; as they were written. */
+  /** First the lines with the state at its begin, then those of the range, oldest first. */
   lines: TimelineLine[];
-  /** The range has more lines: these are the latest, and nothing says how it was before. */
+  /** The range has more lines: these are its latest, without the state at its begin. */
   isCut: boolean;
-  /** Of the oldest line that is kept; null: there is none. */
+  /** Time of the oldest stored line; null if there is none. */
   oldestMs: number | null;
 }
 
 export const HISTORY_LIMITS = {
   entries: 10_000,
-  /** Characters of an entry; the rest of a longer text is left out. */
+  /** Characters of an entry. A longer text is cut. */
   entryLength: 1024,
   /**
-   * Characters of all entries of a day (UTC); each row counts `entryShare` more. Later entries are left out, and one
-   * entry says so. Entries of the kind `identity` have a limit of their own, which nothing else can use up.
+   * Characters of all entries of a day (UTC); each row counts `entryShare` more. Later entries of the day are dropped, and
+   * a last entry reports that. Entries of the kind `identity` have a limit of their own.
    */
   dayLength: 65_536,
   entryShare: 64,
-  /** Characters of a page: far below what an answer may have, and no more memory than a report's. */
+  /** Characters of a page: no more memory than a report needs. */
   pageLength: 262_144,
-  /** The same of what the fleet index is told at once. */
+  /** Characters of one update for the fleet index. */
   toldLength: 65_536,
 } as const;
 const DAY_MS = 24 * 3600 * 1000;
@@ -69,7 +69,7 @@ const MAX_AGE_MS = 90 * DAY_MS;
 /** Old and surplus entries are deleted in small portions, with every tenth new entry. */
 const PRUNED_EVERY = 10;
 const PRUNED_AT_ONCE = 20;
-/** One statement for all entries, since a statement costs more than a row. */
+/** One statement inserts all entries, since a statement costs more than a row. */
 const INSERT = `INSERT INTO history (at_ms, kind, text) SELECT ?, ?, value FROM json_each(?)
   RETURNING id % ${PRUNED_EVERY} = 0 AS prunes`;
 
@@ -78,7 +78,7 @@ const DAY_ROWS = (3 * HISTORY_LIMITS.dayLength) / HISTORY_LIMITS.entryShare;
 const DAY_LENGTH = `SELECT IFNULL(SUM(LENGTH(text) + ${HISTORY_LIMITS.entryShare}), 0) AS length FROM history
   WHERE id > (SELECT MAX(id) FROM history) - ${DAY_ROWS} AND at_ms >= ? AND (kind = 'identity') = ?`;
 
-/** The last line about each condition, about the state, a silence, a start of the shim and a day that was full. */
+/** Selects the last line about each condition, the state, a silence, a start of the shim, and a full day. */
 const AT_BEGIN = `SELECT MAX(id) AS id, at_ms, kind, text FROM history
   WHERE at_ms < ?1 AND kind <> 'identity' AND (text IN (?2, ?3) OR kind = 'state' OR kind = 'silence' AND text NOT LIKE '${NO_ANSWER}%'
     OR kind = 'condition' AND text NOT LIKE '%)${BY_OTHERS}')
@@ -90,10 +90,10 @@ const LINES_AT_BEGIN = 100;
 type HistoryRow = { id: number; at_ms: number; kind: HistoryKind; text: string };
 
 export function machineHistory(sql: SqlStorage, tables: Tables): History {
-  /** The length of each share of the day so far. After an eviction it is read from SQLite. */
+  /** Characters of the day so far, for each limit. After an eviction they are read from SQLite. */
   const known = new Map<"identity" | "others", { startMs: number; length: number }>();
 
-  /** The texts that fit into the day. Where no more do, the last one says so. */
+  /** Returns the texts that fit into the day. If the day is full, the last text reports that. */
   function withinDay(kind: HistoryKind, texts: readonly string[], nowMs: number): string[] {
     const share = kind === "identity" ? "identity" : "others";
     const startMs = nowMs - (nowMs % DAY_MS);
@@ -168,7 +168,7 @@ function linesAround(sql: SqlStorage, { sinceMs, untilMs }: TimelineRange): Know
   };
 }
 
-/** Deletes a portion of what is too old, or too much. */
+/** Deletes a portion of the entries that are too old or too many. */
 function prune(sql: SqlStorage, nowMs: number): void {
   sql.exec(
     `DELETE FROM history WHERE id IN (SELECT id FROM history ORDER BY id LIMIT ?)
@@ -179,7 +179,7 @@ function prune(sql: SqlStorage, nowMs: number): void {
   );
 }
 
-/** As many rows as fit into a page, at least one. Older versions stored longer texts. */
+/** Returns as many rows as fit into a page, at least one. Earlier versions stored longer texts. */
 function page(rows: Iterable<HistoryRow>, maxLength: number = HISTORY_LIMITS.pageLength): HistoryRow[] {
   const kept: HistoryRow[] = [];
   let length = 0;

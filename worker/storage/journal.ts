@@ -1,5 +1,5 @@
-// Stores what follows from a decision, in one transaction: the conditions, what the setters remember, the events that
-// it causes, and a line of history for each change.
+// Stores a decision in one transaction: the conditions, the setters' memory, the events, and a line of history for each
+// change.
 import type { WarningReason } from "../../shared/kubernetes/event-reasons.ts";
 import { departures, transitions } from "../../shared/fleet/condition-lines.ts";
 import { decidedConditions } from "../../shared/node/decided.ts";
@@ -14,7 +14,7 @@ import type { OccurredEvent, Outbox } from "./outbox.ts";
 export interface Decision {
   /** The Node as it should be now. */
   node: Node;
-  /** In the form that SQLite keeps. */
+  /** In its stored form. */
   memory: ReportedMemory;
   events: readonly OccurredEvent[];
   nowMs: number;
@@ -22,26 +22,26 @@ export interface Decision {
 
 export interface ProcessStart {
   process: NodeRecords["process"];
-  /** Its own, in their order. */
+  /** The start's events, in order. */
   events: readonly OccurredEvent[];
-  /** Its events count from the beginning, with a spam budget that is full. */
+  /** Event counts and the spam budget start again. */
   isFresh: boolean;
 }
 
 export interface Journal {
-  /** In SQLite before it returns; nothing is written where the decision changes nothing. */
+  /** Stores the decision before it returns; writes nothing if nothing changed. */
   decide: (decision: Decision) => void;
-  /** A process of the shim has started: what is recorded once per process may be recorded again. */
+  /** Records the start of a process of the shim. Events once per process may then be recorded again. */
   begin: (start: ProcessStart, nowMs: number) => void;
-  /** An event that follows from no decision. */
+  /** Adds an event without a decision. */
   tell: (event: OccurredEvent, nowMs: number) => void;
-  /** A line of history (by default of the kind `registration`), and a Warning for the cluster. */
+  /** Adds a line of history (by default of the kind `registration`), and a Warning event. */
   warn: (reason: WarningReason, text: string, nowMs: number, kind?: HistoryKind) => void;
-  /** A line of history. */
+  /** Adds a line of history. */
   note: (kind: HistoryKind, text: string, nowMs: number) => void;
 }
 
-/** What is stored about a machine: its records, and the journal, which adds to its history and outbox. */
+/** A machine's stored state. */
 export interface Stored {
   records: NodeRecordStore;
   journal: Journal;
@@ -56,7 +56,7 @@ export function journal(
   return {
     decide({ node, memory, events, nowMs }) {
       const decided = decidedConditions(node);
-      // True of almost every heartbeat. A transaction has a cost even where it writes nothing.
+      // Almost every heartbeat ends here. An empty transaction would have a cost.
       if (events.length === 0 && records.holds("decided", decided) && records.holds("memory", memory)) return;
       storage.transactionSync(() => {
         const before = records.get("decided") ?? [];
@@ -69,7 +69,7 @@ export function journal(
     begin({ process, events, isFresh }, nowMs) {
       storage.transactionSync(() => {
         records.put("process", process);
-        // Removed, not emptied: a new object has none, and so writes one row less.
+        // Removing an absent record costs nothing: a new object writes one row less.
         records.remove("decided");
         if (isFresh) records.remove("correlator");
         outbox.add(events, nowMs);

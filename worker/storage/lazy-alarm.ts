@@ -1,16 +1,15 @@
-// The object's one alarm, set as rarely as possible, because setting it writes a row; and again where it was lost.
+// Sets a Durable Object's alarm as rarely as possible, because each setting writes a row; sets it again if it was lost.
 
 /**
- * The platform has alarms late by a minute at times, and now and then one that was set while another one ended never rings,
- * although getAlarm() names its time for ever (cloudflare/cloudflare-docs#18324, cloudflare/workerd#6866). One that is so
- * late is set again; that it then rings twice does no harm.
+ * An alarm this late is set again; ringing twice does no harm. The platform's alarms are a minute late at times. An alarm that
+ * was set while another one ended may never ring (cloudflare/cloudflare-docs#18324, cloudflare/workerd#6866).
  */
 export const LATE_MS = 30_000;
 
 export class LazyAlarm {
   readonly #storage: Pick<DurableObjectStorage, "getAlarm" | "setAlarm">;
   readonly #nowMs: () => number;
-  /** null: none is set. undefined: after an eviction it is not known whether one is. */
+  /** null if no alarm is set; undefined if that is unknown after an eviction. */
   #setForMs: number | null | undefined;
 
   /** `nowMs`: typically currentMs. */
@@ -19,19 +18,19 @@ export class LazyAlarm {
     this.#nowMs = nowMs;
   }
 
-  /** Has the alarm ring at this time or earlier; where that has passed, at once. */
+  /** Makes the alarm ring at this time or earlier; at once if the time has passed. */
   async atLatest(atMs: number): Promise<void> {
-    await this.#look();
-    // One that is set for this very moment goes away with the one that rings.
+    await this.#read();
+    // An alarm for the current millisecond would be lost with the one that rings.
     const dueMs = Math.max(atMs, this.#nowMs() + 1);
     if (this.#isSet() && (this.#setForMs ?? 0) <= dueMs) return;
     this.#setForMs = dueMs;
     await this.#storage.setAlarm(dueMs);
   }
 
-  /** Has it ring at this time, unless it is set for whatever time: whoever set it knew more. */
+  /** Sets the alarm to this time, unless an alarm is set. */
   async unlessSet(atMs: number): Promise<void> {
-    await this.#look();
+    await this.#read();
     if (!this.#isSet()) await this.atLatest(atMs);
   }
 
@@ -44,8 +43,8 @@ export class LazyAlarm {
     return typeof this.#setForMs === "number" && this.#nowMs() - this.#setForMs <= LATE_MS;
   }
 
-  /** What another call has set meanwhile is newer than the answer; so whoever has looked decides by #setForMs alone. */
-  async #look(): Promise<void> {
+  /** Reads the alarm once. What another call has set meanwhile is newer than the answer, and stays. */
+  async #read(): Promise<void> {
     const found = this.#setForMs ?? (await this.#storage.getAlarm());
     this.#setForMs ??= found;
   }

@@ -1,35 +1,34 @@
-// Brings an object's SQLite up to date, and finds out that it is of a later version of the Worker. Its own tables have the
-// migrations that have run; it depends on no other table. How many those are is the version of the state.
+// Migrates a Durable Object's SQLite, and refuses state that a later version of the Worker has stored. The version of the
+// state is the number of migrations that have run; this file's own tables store it.
 import { DurableObject } from "cloudflare:workers";
 import { currentMs } from "../clock.ts";
 import type { Environment } from "../env.ts";
 
 /**
- * SQL, which is never changed: objects that exist have run it. By itself, no Worker that does not have it goes on with the
- * state that it leaves; `usableFrom`: those go on that have at least so many migrations, as tests show.
+ * SQL that never changes: existing objects have run it. An earlier Worker without the migration refuses the migrated state,
+ * unless it has at least `usableFrom` migrations, which tests prove.
  */
 export type Migration = string | { sql: string; usableFrom: number };
 
-/** Begins the message of an error that each call to an object gets whose state is newer: from it, callers know. */
+/** Prefix of the error that each call to an object with newer state gets. Callers recognize the error by it. */
 const NEWER_STATE = "newer-state";
 
-/** Thrown by constructors, which can return nothing else: this Worker must not touch the state. */
+/** Thrown by an object's constructor: this Worker must not change the state. */
 export class NewerStateError extends Error {
   constructor(stored: number, known: number) {
     super(`${NEWER_STATE}: the stored state is of version ${stored}, and this Worker knows version ${known}`);
   }
 }
 
-/** Has an object refused because its state is newer? An error of another object arrives as a text. */
+/** Returns whether an object refused a call because its state is newer. Across objects only the message is kept. */
 export const isNewerState = (error: unknown): boolean =>
   error instanceof Error && error.message.includes(NEWER_STATE);
 
 type Storage = Pick<DurableObjectStorage, "sql" | "transactionSync">;
 
 /**
- * Runs what this object has not run yet, in order, each in a transaction; safe to repeat. `earlier`: how many the object has
- * run that has no table of them; a class that always had one needs none. Throws where the state is newer, and has written
- * nothing then.
+ * Runs the missing migrations in order, each in a transaction. Throws a NewerStateError, before any write, if the state is
+ * newer. `earlier`: how many an object had run before there was a table of migrations.
  */
 export function migrate(
   storage: Storage,
@@ -45,12 +44,12 @@ export function migrate(
   }
 }
 
-/** null: none has run since there is a table of them. */
+/** Returns null if the object has no table of migrations. */
 export function stateVersion(sql: SqlStorage): number | null {
   try {
     return sql.exec<{ count: number }>("SELECT COUNT(*) AS count FROM migrations").one().count;
   } catch (error) {
-    // One statement says it of all objects but new ones: they are many, and wake often.
+    // Only new objects throw. A check before would cost each object a second statement each time it wakes.
     if (error instanceof Error && error.message.includes("no such table")) return null;
     throw error;
   }
@@ -71,14 +70,14 @@ function run(sql: SqlStorage, id: number, migration: Migration): void {
   sql.exec(text);
   sql.exec("INSERT INTO migrations VALUES (?)", id);
   if (usableFrom === null) return;
-  // Beside the other table, to which earlier versions add rows of one column.
+  // A table of its own: earlier versions insert rows of one column into the other.
   sql.exec(
     "CREATE TABLE IF NOT EXISTS usable_migrations (id INTEGER PRIMARY KEY, usable_from INTEGER NOT NULL)",
   );
   sql.exec("INSERT INTO usable_migrations VALUES (?, ?)", id, usableFrom);
 }
 
-/** Does each migration that this Worker does not have leave what it can go on with? */
+/** Returns whether each migration that this Worker does not have is usable by it. */
 function isUsable(sql: SqlStorage, stored: number, known: number): boolean {
   const [made] = sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'usable_migrations'").toArray();
   if (!made) return false;
@@ -86,26 +85,25 @@ function isUsable(sql: SqlStorage, stored: number, known: number): boolean {
   return sql.exec<{ count: number }>(usable, known).one().count === stored - known;
 }
 
-// What every Durable Object of the Worker is: one whose stored state has a version.
-
+/** A Durable Object whose stored state has a version. */
 export abstract class StoredObject extends DurableObject<Environment> {
-  /** For GET /readyz: of what it has stored; null: nothing yet. */
+  /** Returns the version for GET /readyz; null if nothing is stored. */
   stateVersion(): number | null {
     return stateVersion(this.ctx.storage.sql);
   }
 }
 
-// What stands in for an object whose state is of a later version of the Worker: it refuses every call, writes nothing of its
-// own, and keeps the alarm, so that the later version goes on where it stopped.
-
-/** An alarm that fails is dropped after some tries; this one rings again, as late as a machine's silence may be noticed. */
+/** Next alarm of an object that refuses calls. The platform would drop an alarm that fails some times. */
 const AGAIN_MS = 60_000;
-/** RFC 6455's 1012, Service Restart: machines report by HTTP then, and pages ask again. */
+/** RFC 6455's 1012, Service Restart: machines then report by HTTP, and pages reconnect. */
 const RESTART = 1012;
 
 type ObjectClass = new (ctx: DurableObjectState, env: Environment) => StoredObject;
 
-/** The same class: where its constructor throws a NewerStateError, something else stands in. */
+/**
+ * Returns the class, except that an object whose state is newer refuses every call. It writes nothing but its next alarm,
+ * so that the later version of the Worker can continue.
+ */
 export function refusingNewer<Class extends ObjectClass>(of: Class): Class {
   return new Proxy(of, {
     construct(target, args: ConstructorParameters<ObjectClass>, newTarget) {
@@ -132,6 +130,6 @@ function standIn(of: ObjectClass, storage: DurableObjectStorage, error: NewerSta
     webSocketClose: () => undefined,
     webSocketError: () => undefined,
   });
-  // Callers reach what a prototype has, and nothing that an object has of its own.
+  // RPC reaches only methods of the prototype.
   return Object.create(Object.setPrototypeOf(methods, DurableObject.prototype) as object) as object;
 }

@@ -1,5 +1,5 @@
-// The events that wait for the apiserver: one row each, written with the decision that caused the event, and deleted
-// once the apiserver has it. Keeps their order; counts and combines repeated events as client-go does.
+// Stores the events that the apiserver does not have yet: one row each, written with the decision that caused the event.
+// Sends them in order, and counts and combines repeated events as client-go does.
 import type { KubeClient } from "../kube/kube-client.ts";
 import type { NodeRecordStore } from "./records.ts";
 import { shortened } from "./shortened.ts";
@@ -19,32 +19,32 @@ export interface Outbox {
   /** Call it in the transaction of the decision. Above MAX_OUTBOX_EVENTS the oldest events are dropped. */
   add: (events: readonly OccurredEvent[], nowMs: number) => void;
   isEmpty: () => boolean;
-  /** How many wait, and since when the first; null: none does. */
+  /** Returns the number of waiting events, and the time of the oldest; null if none waits. */
   standing: () => { waiting: number; oldestMs: number | null };
-  /** Of those that wait so many, the newest first. */
+  /** Returns up to `limit` waiting events, newest first. */
   latest: (limit: number) => (OccurredEvent & { atMs: number })[];
   /**
-   * Sends the events until one fails that may succeed later; returns that failure. Changes of Ready leave first, since a
-   * machine that starts again and again has others wait for minutes; then the oldest ones.
+   * Sends events until one fails with an error that may pass; returns that error. Changes of Ready are sent first, since
+   * events of a machine that restarts often may wait for minutes; then the oldest ones.
    */
   flush: (client: KubeClient, nodeName: string, nowMs: () => number) => Promise<ApiError | null>;
 }
 
-/** Limits the rows that an apiserver's outage can cost. */
+/** Limits the rows that an outage of the apiserver can cost. */
 export const MAX_OUTBOX_EVENTS = 1000;
-/** Characters of an event's message, as events.k8s.io has it (NoteLengthLimit): the rest of a longer one is left out. */
+/** Characters of an event's message (NoteLengthLimit of events.k8s.io). A longer message is cut. */
 export const MAX_EVENT_MESSAGE = 1024;
 
-/** What the spam filter never drops: whether a machine is up is what events are read for. */
+/** The spam filter never drops these: they show whether a machine is up. */
 const CHANGES_OF_READY: readonly string[] = ["NodeReady", "NodeNotReady"] satisfies EventReason[];
 
 type Row = { id: number; at_micros: number; type: string; reason: string; message: string };
 
-/** One statement for all events, since a statement costs more than a row. */
+/** One statement inserts all events, since a statement costs more than a row. */
 const INSERT = `INSERT INTO outbox (at_micros, type, reason, message)
   SELECT ? + key, value ->> 'type', value ->> 'reason', value ->> 'message' FROM json_each(?)`;
 
-/** `records` keeps the correlation's memory, and how many events were dropped. */
+/** `records` stores the correlator and the number of dropped events. */
 export function eventOutbox(storage: DurableObjectStorage, tables: Tables, records: NodeRecordStore): Outbox {
   const { sql } = storage;
   const count = "SELECT COUNT(*) AS waiting, MAX(at_micros) AS last FROM outbox";
@@ -62,7 +62,7 @@ export function eventOutbox(storage: DurableObjectStorage, tables: Tables, recor
     waiting -= sql.exec(removed, JSON.stringify(ids)).toArray().length;
   }
 
-  /** Sent events are removed at the end. An object that is evicted before sends them again, under the same names. */
+  /** Removes sent events at the end. An object that is evicted before sends them again, with the same names. */
   async function flush(client: KubeClient, nodeName: string, nowMs: () => number): Promise<ApiError | null> {
     const before = records.get("correlator");
     let known = before ?? newEventCorrelator();
@@ -78,7 +78,7 @@ export function eventOutbox(storage: DurableObjectStorage, tables: Tables, recor
     if (sent.length === 0) return failed;
     storage.transactionSync(() => {
       remove(sent);
-      // A process that has started meanwhile remembers nothing of these.
+      // If a process of the shim has started meanwhile, its correlator stays empty.
       if (records.get("correlator") === before) records.put("correlator", known);
     });
     return failed;
@@ -95,8 +95,7 @@ export function eventOutbox(storage: DurableObjectStorage, tables: Tables, recor
     add(events, nowMs) {
       if (events.length === 0) return;
       tables.make();
-      // Events of the same moment need different times, which become their names: a Worker's clock stands still while
-      // it runs.
+      // The times become the events' names, so they must differ: a Worker's clock stands still while it runs.
       const first = Math.max(nowMs * 1000, (last ?? 0) + 1);
       const bounded = events.map((event) => ({
         ...event,
@@ -110,13 +109,13 @@ export function eventOutbox(storage: DurableObjectStorage, tables: Tables, recor
     isEmpty: () => waiting === 0,
     standing: () => ({ waiting, oldestMs: waiting === 0 ? null : oldestMs(sql) }),
     latest: (limit) => (waiting === 0 ? [] : latest(sql, limit)),
-    // One at a time: a report and an alarm must not send the same event.
+    // Single-flight: a report and an alarm must not send the same event.
     flush: (client, nodeName, nowMs) =>
       (flushing ??= flush(client, nodeName, nowMs).finally(() => (flushing = undefined))),
   };
 }
 
-/** Also events that are added meanwhile. */
+/** Yields also events that are added meanwhile. */
 function* inTheirOrder(sql: SqlStorage): Generator<Row> {
   const isChange = "reason IN (SELECT value FROM json_each(?))";
   const changes = sql
@@ -129,7 +128,7 @@ function* inTheirOrder(sql: SqlStorage): Generator<Row> {
   for (let row = after(0); row; row = after(row.id)) if (!sent.has(row.id)) yield row;
 }
 
-/** null: the event is done with (sent, dropped as spam, or refused for good). */
+/** Returns null if the event was sent, dropped as spam, or refused for good. */
 async function send(
   client: KubeClient,
   nodeName: string,
@@ -137,8 +136,7 @@ async function send(
   learnt: EventCorrelator,
   nowMicros: number,
 ): Promise<ApiError | null> {
-  // `kubectl describe node` asks for the uid or, as kubelets had it, for the name in its place; `kubectl events --for`
-  // asks for the version.
+  // `kubectl describe node` finds events by uid, where kubelets send the name; `kubectl events --for` also by version.
   const involvedObject = { apiVersion: "v1", kind: "Node", name: nodeName, uid: nodeName };
   const source = { component: "rollcall", host: nodeName };
   const event = makeEvent(
@@ -158,7 +156,7 @@ async function send(
   return isForGood(recorded.error) ? null : recorded.error;
 }
 
-/** Will the apiserver refuse the same request again? Access, load and its own faults may change. */
+/** Returns whether the apiserver would refuse the same request again. Access, load and server errors may change. */
 function isForGood(error: ApiError): boolean {
   const code = error.kind === "status" ? (error.status.code ?? 0) : 0;
   return code >= 400 && code < 500 && ![401, 403, 408, 429].includes(code);

@@ -1,5 +1,5 @@
-// The samples of a machine: those of the last reports in memory, older ones in a column of rows that are written anyhow. No
-// row is written for a sample, and none is read when the object wakes.
+// Stores a machine's samples: the latest in memory, older ones in a column of rows that are written for other reasons. So
+// samples cost no row of their own, and the object reads none when it wakes.
 import {
   capacityAfter,
   capacityOfSignals,
@@ -15,31 +15,31 @@ import {
 import type { Vitals } from "../../shared/protocol/report.ts";
 import type { Tables } from "./tables.ts";
 
-/** The rows that take samples along: that of each status that changes, and of a silence that begins or ends. */
+/** Keys of the rows that store samples: they are written when a status changes, and when a silence begins or ends. */
 const CARRIERS: ReadonlySet<string> = new Set(["node", "silentSinceMs"]);
 
-/** Packing looks at all that wait: once an hour it costs a report nothing to speak of. */
+/** Unpacked samples. Packing reads all of them, so it is done about once an hour. */
 const PACKED_AT_ONCE = 60;
 
 export interface Samples {
-  /** Call it with each report that is applied. */
+  /** Call it with each applied report. */
   observe: (vitals: Vitals, nowMs: number) => void;
   /**
-   * What the row of this key is to have now: what it has, and what came since; undefined: leave it as it is. `sinceMs`: what
-   * is older is another machine's.
+   * Returns the samples for the row of this key: its stored ones and the pending ones; undefined if the row keeps its own.
+   * Samples before `sinceMs` belong to another machine.
    */
   take: (key: string, sinceMs: number) => Uint8Array<ArrayBuffer> | undefined;
-  /** All that is known, newest last. */
+  /** Returns all samples, newest last. */
   read: (sinceMs: number, nowMs: number) => KeptSamples;
-  /** For the baton: what no row has. */
+  /** Returns the samples that no row has, for the handoff state. */
   handOver: () => UnstoredSamples;
-  /** The same back, with what came meanwhile. */
+  /** Takes them back, with the samples that a gateway has added. */
   takeBack: (unstored: UnstoredSamples, meanwhile: KeptSamples) => void;
   /** Call it when another machine has the name. */
   forget: () => void;
 }
 
-/** What waits for a row. */
+/** Samples that no row has yet. */
 export interface UnstoredSamples {
   packed?: Uint8Array<ArrayBuffer>;
   latest: KeptSamples;
@@ -48,9 +48,9 @@ export interface UnstoredSamples {
 type SamplesRow = { samples: ArrayBuffer };
 
 export function machineSamples(sql: SqlStorage, tables: Tables): Samples {
-  /** Packed: an object that is awake for weeks has at most 55 KB of them. */
+  /** At most 55 KB, even if the object is awake for weeks. */
   let packed: Uint8Array<ArrayBuffer> | undefined;
-  /** Those since then, so that a report costs next to nothing. */
+  /** Samples since the last packing. */
   let latest: KeptSamples = NO_SAMPLES;
   let latestS = 0;
 

@@ -1,16 +1,16 @@
-// Encrypts what an object stores, or a backup has of it, under a secret: whoever has it without the secret has nothing.
+// Encrypts texts under a secret, for an object's storage and for backups.
 import { base64url } from "jose";
 
 export interface Sealer {
   seal: (text: string) => Promise<string>;
-  /** null: this was not sealed under the same secret for the same chain. */
+  /** Returns null if the text was not sealed with the same secret and chain. */
   open: (sealed: string) => Promise<string | null>;
 }
 
 const IV_BYTES = 12;
 const bytesOf = (text: string) => new Uint8Array(new TextEncoder().encode(text));
 
-/** AES-256-GCM, with a key by HKDF-SHA-256. `chain` is the salt, and authenticated with each text. */
+/** AES-256-GCM with a key from HKDF-SHA-256. `chain` is the salt, and is authenticated with each text. */
 export async function sealer(secret: string, chain: string): Promise<Sealer> {
   const material = await crypto.subtle.importKey("raw", bytesOf(secret), "HKDF", false, ["deriveKey"]);
   const info = bytesOf("rollcall-sealed-token");

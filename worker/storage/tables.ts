@@ -1,17 +1,17 @@
-// The tables of a node object, which are made in the transaction of its first row: an object that is only read makes
-// none, and one that wakes does not make them again. What an earlier version made is brought up to date as it wakes.
+// Creates the tables of a machine's object in the transaction of its first row, so that an object that is only read has none.
+// Tables of an earlier version are migrated when the object wakes.
 import { migrate, type Migration, stateVersion } from "./migrations.ts";
 
 export interface Tables {
-  /** False: there is nothing to read. */
+  /** Returns false if there is nothing to read. */
   exist: () => boolean;
   /** Call it before a write. */
   make: () => void;
-  /** How often that was so since the object woke: where it is the same, nothing was written. */
+  /** Returns the number of writes since the object woke. */
   writes: () => number;
 }
 
-/** Add to them, and never change one: existing objects have run them. */
+/** Append only: existing objects have run these migrations. */
 export const NODE_MIGRATIONS: readonly Migration[] = [
   `CREATE TABLE IF NOT EXISTS records (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
    CREATE TABLE IF NOT EXISTS outbox (
@@ -20,11 +20,11 @@ export const NODE_MIGRATIONS: readonly Migration[] = [
    CREATE TABLE IF NOT EXISTS history (
      id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL
    );`,
-  // It comes last: SQLite reads keys and values without it.
+  // The last column, so that SQLite reads keys and values without it.
   "ALTER TABLE records ADD COLUMN samples BLOB",
 ];
 
-/** How many of them an object has run that was made before there was a table of them. */
+/** Returns how many migrations an object has run that was created before there was a table of migrations. */
 function madeEarlier(sql: SqlStorage): number {
   const made = "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = 'records'";
   const [records] = sql.exec<{ sql: string }>(made).toArray();
@@ -32,7 +32,7 @@ function madeEarlier(sql: SqlStorage): number {
   return records.sql.includes("samples BLOB") ? 2 : 1;
 }
 
-/** Throws, as `migrate` does. */
+/** Throws a NewerStateError, as `migrate` does. */
 export function nodeTables(storage: Pick<DurableObjectStorage, "sql" | "transactionSync">): Tables {
   const { sql } = storage;
   const bringUpToDate = () => migrate(storage, NODE_MIGRATIONS, madeEarlier);
