@@ -1,5 +1,5 @@
-// The Worker's environment: the optional bindings, which wrangler's generated type lacks, and how variables and
-// bindings are read. Reads no request.
+// The Worker's environment: the optional bindings, which wrangler's generated type lacks, and functions that read variables
+// and bindings.
 import { type Check, entriesOf, textOf } from "../shared/deployment/check-result.ts";
 import { BOUND_DEFAULTS, DEFAULTS } from "../shared/deployment/defaults.ts";
 import type { NumberVariable } from "../shared/deployment/numbers.ts";
@@ -9,7 +9,7 @@ import type { NodeMarks } from "../shared/node/own-labels.ts";
 
 type BoundVariable = keyof typeof BOUND_DEFAULTS;
 
-/** Which Nodes that somebody deleted are registered again by the same process of the shim. */
+/** When a deleted Node is registered again by the same process of the shim. */
 export type RegisterAgain = (typeof REGISTER_AGAIN)[number];
 
 export interface Environment
@@ -31,7 +31,7 @@ export interface Environment
       | BoundVariable
     >,
     Partial<Record<BoundVariable, number | string>> {
-  /** How many machines' sockets a gateway holds; 0: no machine has a socket. Absent or empty: 500. */
+  /** Number of machines whose sockets a gateway holds; 0: no machine has a socket. Absent or empty: 500. */
   GATEWAY_SIZE?: number | string;
   /** One of MACHINE_METRICS. Absent or empty: `on`. */
   MACHINE_METRICS?: string;
@@ -51,29 +51,29 @@ export interface Environment
   PRIVATE_WEBHOOKS?: string;
   /** One of REGISTER_AGAIN. Absent or empty: `when-silent`. */
   REGISTER_AGAIN?: string;
-  /** After so many days of silence a machine's Node is removed. Absent or empty: never. */
+  /** Days of silence after which a machine's Node is removed. Absent or empty: never. */
   REMOVE_SILENT_NODES_DAYS?: number | string;
-  /** Counts failed attempts by address. Cloudflare provides it, workerd by itself does not. */
+  /** Counts failed attempts by address. Cloudflare provides it; workerd alone does not. */
   FAILURES?: RateLimit;
-  /** SHA-256 of the secret for the role view, in the form of ADMIN_SECRET_SHA256. */
+  /** SHA-256 of the secret for the role `view`, in the form of ADMIN_SECRET_SHA256. */
   VIEW_SECRET_SHA256?: string;
-  /** SHA-256 of the secret that GET /metrics takes as well, in the form of ADMIN_SECRET_SHA256. */
+  /** SHA-256 of another secret for GET /metrics, in the form of ADMIN_SECRET_SHA256. */
   METRICS_SECRET_SHA256?: string;
-  /** The service token of Cloudflare Access that requests to the apiserver bring. Both, or none. */
+  /** Cloudflare Access's service token for requests to the apiserver. Both, or none. */
   KUBE_ACCESS_CLIENT_ID?: string;
   KUBE_ACCESS_CLIENT_SECRET?: string;
   /** Workers VPC service (or any service binding) that reaches the apiserver at KUBE_URL. */
   KUBE?: Fetcher;
 }
 
-/** The origins that a request may be signed for; none where the variable is absent. */
+/** Returns the origins that a request may be signed for; none if the variable is absent. */
 export function origins({ ORIGINS }: { ORIGINS?: string }): string[] {
   return entriesOf(ORIGINS ?? "");
 }
 
 type MarkVariable = "DEPLOYMENT" | "NODE_HINTS" | "NODE_ROLE" | "NODE_TOPOLOGY_LABELS" | "NODE_UNSCHEDULABLE";
 
-/** Throws if one of these variables is wrong: a Node must not change its form because of a misspelt word. */
+/** Throws if a variable is invalid: a misspelt word must not change the Nodes' form. */
 export function nodeMarks(env: Pick<Environment, MarkVariable>): NodeMarks {
   return {
     deployment: checkedText("DEPLOYMENT", env.DEPLOYMENT),
@@ -84,45 +84,45 @@ export function nodeMarks(env: Pick<Environment, MarkVariable>): NodeMarks {
   };
 }
 
-/** How many requests to the apiserver one machine may cause at once, and in a minute. Throws where it is no such number. */
+/** Returns how many requests to the apiserver one machine may cause at once, and in a minute. Throws if invalid. */
 export function machineRequests({ MACHINE_REQUESTS }: Pick<Environment, "MACHINE_REQUESTS">): number {
   return wholeNumber("MACHINE_REQUESTS", MACHINE_REQUESTS, DEFAULTS.MACHINE_REQUESTS);
 }
 
-/** How many machines' sockets a gateway holds; 0: there are none. Throws where it is no such number. */
+/** Returns how many machines' sockets a gateway holds; 0 if there are no sockets. Throws if invalid. */
 export function gatewaySize({ GATEWAY_SIZE }: Pick<Environment, "GATEWAY_SIZE">): number {
   return wholeNumber("GATEWAY_SIZE", GATEWAY_SIZE, DEFAULTS.GATEWAY_SIZE);
 }
 
-/** Which deleted Nodes are registered again. Throws where it is none of the three words. */
+/** Returns which deleted Nodes are registered again. Throws if invalid. */
 export function registerAgain(env: Pick<Environment, "REGISTER_AGAIN">): RegisterAgain {
   const text = checkedText("REGISTER_AGAIN", env.REGISTER_AGAIN);
   return REGISTER_AGAIN.find((each) => each === text) ?? DEFAULTS.REGISTER_AGAIN;
 }
 
-/** After how many days of silence a machine's Node is removed; null: never. Throws where it is no such number. */
+/** Returns the days of silence after which a machine's Node is removed; null: never. Throws if invalid. */
 export function removeSilentNodesDays(env: Pick<Environment, "REMOVE_SILENT_NODES_DAYS">): number | null {
   return wholeNumber("REMOVE_SILENT_NODES_DAYS", env.REMOVE_SILENT_NODES_DAYS, 0) || null;
 }
 
-/** Are the Nodes watched? Anything else than `off` says so: the check of the configuration names it. */
+/** Returns whether the Nodes are watched. Any value but `off` means yes; GET /readyz reports an invalid one. */
 export function isNodeWatchOn({ NODE_WATCH }: Pick<Environment, "NODE_WATCH">): boolean {
   return NODE_WATCH !== "off";
 }
 
-/** Does GET /metrics have lines for each machine? Anything else than `off` says so, as above. */
+/** Returns whether GET /metrics has lines for each machine. Any value but `off` means yes. */
 export function isMachineMetricsOn({ MACHINE_METRICS }: Pick<Environment, "MACHINE_METRICS">): boolean {
   return MACHINE_METRICS !== "off";
 }
 
 export type PrivateWebhooks = (typeof PRIVATE_WEBHOOKS)[number];
 
-/** Which private addresses receivers may have. Anything unknown says none: the check of the configuration names it. */
+/** Returns which private addresses receivers may have. An invalid value allows none; GET /readyz reports it. */
 export function privateWebhooks(env: Pick<Environment, "PRIVATE_WEBHOOKS">): PrivateWebhooks {
   return PRIVATE_WEBHOOKS.find((each) => each === env.PRIVATE_WEBHOOKS) ?? DEFAULTS.PRIVATE_WEBHOOKS;
 }
 
-/** How far machines' settings may go. Throws where a variable is no number within its limits. */
+/** Returns the bounds of machines' settings. Throws if a variable is invalid. */
 export function settingsBounds(env: Pick<Environment, BoundVariable>): SettingsBounds {
   return {
     minReportIntervalMs: 1000 * boundOf(env, "MIN_REPORT_INTERVAL_SECONDS"),
@@ -142,8 +142,8 @@ function wholeNumber(name: NumberVariable, configured: unknown, byDefault: numbe
 }
 
 /**
- * The variable's text, "" where it is absent; throws what /readyz says of it where that is wrong. Machines are answered
- * that the Worker is not configured before anything is read that could throw here.
+ * Returns the variable's text, or "" if it is absent. Throws GET /readyz's message if it is invalid. A machine's request is
+ * answered `not-configured` before this function can throw.
  */
 function checkedText(name: keyof typeof VARIABLES, configured: unknown): string {
   const text = textOf({ [name]: configured }, name);
@@ -153,14 +153,14 @@ function checkedText(name: keyof typeof VARIABLES, configured: unknown): string 
   return text;
 }
 
-/** The registry is one object. It keeps its former name, `fleet`, by which its stored state is found. */
+/** The deployment's registry. Its stored state has the name `fleet`, for historical reasons. */
 export const registry = (env: Environment) => env.REGISTRY.getByName("fleet");
 
-/** The fleet index is one object. */
+/** The deployment's fleet index. */
 export const fleetIndex = (env: Environment) => env.INDEX.getByName("index");
 
-/** The deployment's one object that keeps what is known of its cluster. */
+/** The deployment's cluster object. */
 export const clusterObject = (env: Environment) => env.CLUSTER.getByName("cluster");
 
-/** A gateway is known by its number, which the registry has given to its machines. */
+/** The gateway with this number. The registry assigns gateways to machines. */
 export const gateway = (env: Environment, number: number) => env.GATEWAYS.getByName(String(number));

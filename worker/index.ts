@@ -50,7 +50,7 @@ app.use(methodNotAllowed({ app, onMethodNotAllowed: (_, allowed) => refuseMethod
 app.notFound(() => refuse("not-found"));
 app.onError((error, c) => {
   logFailure({ message: "request failed", error: error.stack ?? String(error) });
-  // A machine's object fails by a variable that it cannot read.
+  // A machine's object throws if a variable is invalid.
   if (isNewerState(error)) return refuse("newer-state");
   return refuseUnconfigured(c) ?? refuse("internal");
 });
@@ -60,12 +60,12 @@ app.get("/livez", (c) => c.text("ok"));
 app.use("/v1/*", async (c, next) => {
   await next();
   c.res.headers.set("cache-control", "no-store");
-  // Texts of machines are in lists, which a browser may open: none of them becomes a page of this origin.
+  // Lists have texts of machines, and a browser may open a list: it must not run such a text as a page.
   c.res.headers.set("x-content-type-options", "nosniff");
 });
 
 const refuseNoName = createMiddleware<App, "/v1/nodes/:name/*">(async (c, next) => {
-  // A name has one spelling in a path: a percent-encoded one is invalid.
+  // A name has one spelling in a path: percent-encoding is invalid.
   const isEncoded = new URL(c.req.url).pathname.includes("%");
   if (isEncoded || validateNodeName(c.req.param("name")).length > 0) return refuse("invalid-name");
   await next();

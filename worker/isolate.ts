@@ -1,5 +1,5 @@
-// What an isolate keeps from one request to the next: caches alone, any of which may be lost at any time. index.ts
-// makes them once.
+// The caches that an isolate keeps from one request to the next. Any of them may be lost at any time. index.ts creates them
+// once.
 import type { FetchImplementation, JWTVerifyGetKey } from "jose";
 import { type CheckedConfiguration, checkConfiguration } from "../shared/deployment/configuration.ts";
 import type { Environment } from "./env.ts";
@@ -8,20 +8,20 @@ import { logConfiguration } from "./log.ts";
 import { type MacKey, parseMacKeys } from "./identity/mac-keys.ts";
 
 export interface Isolate {
-  /** What is wrong with the variables and secrets. The platform gives an isolate one environment for all its time. */
+  /** Checks the variables and secrets. An isolate has one environment for its whole life. */
   configuration: (env: Environment) => CheckedConfiguration;
-  /** The keys of KID_MAC_KEYS, parsed and imported, which would take a tenth of each request's time. */
+  /** Parses KID_MAC_KEYS once: parsing and importing would take a tenth of each request's time. */
   macKeys: (configured: string) => readonly MacKey[];
-  /** The keys of a team of Cloudflare Access, as they were fetched; jose keeps them for ten minutes. */
+  /** The public keys of a team of Cloudflare Access. jose caches fetched keys for ten minutes. */
   accessKeys: (team: string) => JWTVerifyGetKey;
   /**
-   * Until when an address is above the limit of failures, as far as this isolate has seen: reading the platform's
-   * counter would count.
+   * Until when an address is above the limit of failures, as far as this isolate has seen. Asking the platform's counter
+   * would count as a failure.
    */
   overLimitUntilMs: Map<string, number>;
-  /** Operators with names, by their secrets' SHA-256, or by their sessions' IDs, and how long each is taken for good. */
+  /** Named operators, by their secret's SHA-256 or their session's ID, and how long the entry is valid. */
   operators: Map<string, { operator: Operator; untilMs: number }>;
-  /** Since when each check of GET /readyz has been as it is. */
+  /** Since when each check of GET /readyz has its state. */
   since: Map<string, { state: string; sinceMs: number }>;
 }
 
@@ -42,7 +42,7 @@ export function newIsolate(
   };
 }
 
-/** Keeps what `make` returned until something else is configured. */
+/** Caches the result of `make` until its argument changes. */
 function keepLatest<From, T>(make: (from: From) => T): (from: From) => T {
   let latest: { from: From; made: T } | undefined;
   return (from) => {

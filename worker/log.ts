@@ -1,9 +1,10 @@
-// Every message of the Worker's log, with its meaning and what to do. `npm run generate` writes docs/operations.md from it,
-// and worker/log.ts takes no other message. Words in capitals stand for values.
+// Writes the Worker's log: lines of JSON without secrets. LOG_LINES has every message, and `npm run generate` writes
+// docs/operations.md from it.
 import type { CheckResult } from "../shared/deployment/check-result.ts";
 import { type ApiError, apiErrorText } from "../shared/kubernetes/api-error.ts";
 import type { MessageOf } from "../shared/message-of.ts";
 
+/** Each message with its meaning and what to do. Words in capitals stand for values. */
 export const LOG_LINES = {
   "Node OUTCOME": ["the Node was created, or one that existed is the deployment's again", "nothing"],
   "registration waits: REASON": [
@@ -130,38 +131,35 @@ export const LOG_LINES = {
   ],
 } as const satisfies Record<string, readonly [means: string, todo: string]>;
 
-/** Without the line that stands for each check of the configuration: worker/log.ts writes it. */
+/** Any message but that of a check: `logConfiguration` writes those. */
 export type LogMessage = MessageOf<Exclude<keyof typeof LOG_LINES, "CHECK: MESSAGE">>;
-
-// The Worker's log: a line of JSON for each thing about a machine that the Worker's operator may need. It never has a
-// secret in it.
 
 interface LogLine {
   message: LogMessage;
-  /** The machine's name, what went wrong, and other values. */
+  /** The machine's name, the error, and other values. */
   [value: string]: unknown;
 }
 export type Log = (line: LogLine) => void;
 
-/** One line of JSON. */
+/** Logs one line of JSON. */
 export const logNote: Log = (line) => console.log(JSON.stringify(line));
-/** The same, as an error. */
+/** Logs the line as an error. */
 export const logFailure: Log = (line) => console.error(JSON.stringify(line));
 
-/** A line about the watch of the Nodes, which `rollcall cluster` shows: it has no row in the table. */
+/** Logs a line about the watch of the Nodes. `rollcall cluster` shows it, so LOG_LINES does not have it. */
 export function logClusterLine(message: string): void {
   console.log(JSON.stringify({ message }));
 }
 
-/** Of one machine. */
+/** Logs a line about one machine. */
 export type MachineLog = (message: LogMessage, error?: ApiError) => void;
 
-/** The log has the whole reason; the machine gets a phase alone. */
+/** The log has the whole error; the machine's answer has only a phase. */
 export function machineLog(name: string): MachineLog {
   return (message, error) => logNote({ node: name, message, ...(error && { error: apiErrorText(error) }) });
 }
 
-/** With the first request to an isolate: what of the configuration is not as it should be, for who deploys the Worker. */
+/** Logs each failed check of the configuration, at the first request to an isolate. */
 export function logConfiguration(findings: readonly CheckResult[]): void {
   for (const { check, state, message, cure } of findings)
     if (state !== "ok") console.error(JSON.stringify({ message: `${check}: ${message}`, cure }));

@@ -1,5 +1,5 @@
-// Maps a reason to its HTTP status and to generic words for the machine's operator, without anything about the cluster.
-// For what answers machines: worker/http, and worker/gateway, whose frames have the same statuses. Sends nothing.
+// Maps a reason to its HTTP status and to generic words, which reveal nothing about the cluster. worker/http answers with
+// them, and worker/gateway's frames have the same statuses.
 import { LIMITS } from "../shared/protocol/limits.ts";
 import type { Problem, Reason } from "../shared/protocol/answers.ts";
 import type { Refusal } from "./machine/answers.ts";
@@ -105,13 +105,13 @@ const PROBLEMS: Record<Reason, [status: number, title: string, detail: string]> 
   internal: [500, "Something went wrong here", "Try again; the Worker's log has more."],
 };
 
-/** The problem document of a reason; `more` overrides or adds members. */
+/** Returns the problem document of a reason. `more` overrides or adds members. */
 export function problem(reason: Reason, more: Partial<Problem> = {}): Problem {
   const [status, title, detail] = PROBLEMS[reason];
   return { type: "about:blank", status, title, detail, reason, ...more };
 }
 
-/** The problem document of what a machine's object refuses. */
+/** Returns the problem document of a machine object's refusal. */
 export function problemOf(refusal: Refusal): Problem {
   if (refusal.reason === "invalid-body") {
     const { path, message } = refusal.fault;

@@ -1,5 +1,5 @@
-// What the cron trigger has done: each minute each gateway looks to its duty; every five minutes what watches the Nodes
-// and what repairs the fleet index do; once a day Nodes of silent machines are removed. wrangler.toml says how often it rings.
+// Handles the cron trigger of wrangler.toml. Each minute it checks the gateways' alarms, every five minutes the watch of the
+// Nodes and the fleet index; once a day it removes the Nodes of machines that are silent for long.
 import {
   clusterObject,
   type Environment,
@@ -11,10 +11,10 @@ import {
 import { inTime } from "./kube/deadline.ts";
 import { logFailure } from "./log.ts";
 
-/** At this hour (UTC) Nodes of machines are removed that have been silent for long. */
+/** Hour (UTC) of that removal. */
 const REMOVAL_HOUR = 3;
 const MINUTES_OF_OTHERS = 5;
-/** How many gateways are asked at once, and for how long one is waited for. */
+/** `atOnce`: gateways that are asked at the same time. `withinMs`: deadline for one. */
 const GATEWAY_PACE = { atOnce: 50, withinMs: 10_000 } as const;
 
 export async function scheduled({ scheduledTime }: ScheduledController, env: Environment): Promise<void> {
@@ -29,7 +29,7 @@ export async function scheduled({ scheduledTime }: ScheduledController, env: Env
   ]);
 }
 
-/** Only those that machines have. What fails is logged: it must not keep the others from being asked. */
+/** Asks the gateways that have machines. A failure is logged, so that the others are asked all the same. */
 async function careForGateways(env: Environment): Promise<void> {
   const logged = (what: object) => (error: unknown) =>
     logFailure({ message: "a gateway was not cared for", ...what, error: String(error) });

@@ -1,5 +1,5 @@
-// Every metric of GET /metrics, once: name, type, meaning, labels. A table of docs/metrics.md is made from it. Types and a
-// table alone.
+// Every metric of GET /metrics with type, meaning and labels, which a table of docs/metrics.md is generated from; the text
+// format; and the histogram of requests to the apiserver.
 
 type MetricType = "gauge" | "counter" | "histogram" | "info";
 
@@ -93,7 +93,7 @@ export const METRICS = {
 } as const satisfies Record<string, readonly [MetricType, string, readonly string[]]>;
 export type MetricName = keyof typeof METRICS;
 
-/** Of a histogram, by the buckets of DURATION_BUCKETS and one more, not cumulated. */
+/** A histogram: a count for each bucket of DURATION_BUCKETS, and for longer durations. Not cumulative. */
 interface Distribution {
   counts: number[];
   sum: number;
@@ -102,17 +102,15 @@ interface Distribution {
 export interface Sample {
   labels: Record<string, string>;
   value: number | Distribution;
-  /** Milliseconds since 1970: of a counter or a histogram, since when it counts. */
+  /** Begin of the count of a counter or a histogram, in milliseconds since 1970. */
   sinceMs?: number;
 }
 
-/** What one source says. Lines of samples that are very many come as they are answered. */
+/** The metrics of one source. Metrics with very many samples are text already. */
 export type Measured = { [name in MetricName]?: Sample[] | string };
 
-/** Upper bounds in seconds: from an apiserver nearby to the deadlines of what is asked. */
+/** Upper bounds in seconds, up to the deadlines of requests. */
 export const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20] as const;
-
-// Metrics as text: OpenMetrics 1.0, or Prometheus' own format 0.0.4. Asks nobody: what was measured is an argument.
 
 export const CONTENT_TYPES = {
   openMetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8",
@@ -120,12 +118,12 @@ export const CONTENT_TYPES = {
 } as const;
 type Format = keyof typeof CONTENT_TYPES;
 
-/** OpenMetrics, unless whoever asks takes plain text alone. */
+/** Returns `plain` if the client accepts only plain text. */
 export function formatFor(accept = ""): Format {
   return /\btext\/(plain|\*)/.test(accept) && !accept.includes("openmetrics") ? "plain" : "openMetrics";
 }
 
-/** A metric that is absent from all of them has no line. */
+/** Returns the text of GET /metrics: OpenMetrics 1.0, or Prometheus's format 0.0.4. */
 export function exposition(sources: readonly Measured[], format: Format): string {
   const isOpen = format === "openMetrics";
   const parts = Object.entries(METRICS).flatMap(([name, [type, help]]) => {
@@ -144,7 +142,7 @@ export function exposition(sources: readonly Measured[], format: Format): string
   return `${parts.join("")}${isOpen ? "# EOF\n" : ""}`;
 }
 
-/** What OpenMetrics has in the names of samples, and not in that of their family. */
+/** OpenMetrics has these suffixes in the names of samples, not in the names of families. */
 const SUFFIXES = /_(total|info)$/;
 
 function linesOf(name: string, family: string, { labels, value, sinceMs }: Sample, isOpen: boolean): string {
@@ -172,10 +170,7 @@ function line(name: string, labels: Sample["labels"], value: number): string {
 const escaped = (text: string) =>
   text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 
-// How long requests to the apiserver took, by verb and code, since this object is in memory: a row for each would cost
-// more than it tells.
-
-/** Requests as KubeConnection makes them. */
+/** The fetch of KubeConnection. */
 type Ask = (url: string, init: RequestInit) => Promise<Response>;
 
 interface Taken {
@@ -184,6 +179,7 @@ interface Taken {
   sinceMs: number;
 }
 
+/** Durations of requests to the apiserver, by verb and code, since this object is in memory. Storing them is not worth it. */
 export class Durations {
   readonly #nowMs: () => number;
   /** By verb and code. */
@@ -193,7 +189,7 @@ export class Durations {
     this.#nowMs = nowMs;
   }
 
-  /** The same function, whose requests are counted when they are answered. */
+  /** Returns the same function, with its requests measured. */
   timed(ask: Ask): Ask {
     return async (url, init) => {
       const startedMs = this.#nowMs();
@@ -218,12 +214,12 @@ export class Durations {
     });
   }
 
-  /** A request that began then is answered; `code` is `none` where it is not. */
+  /** Counts a request that began at `startedMs`. `code` is `none` if it has no answer. */
   note(verb: string, code: string, startedMs: number): void {
     const nowMs = this.#nowMs();
     const key = `${verb} ${code}`;
     const taken = this.#taken.get(key) ?? this.#begin(key, nowMs);
-    // A clock that was put back.
+    // A clock that was put back must not make a duration negative.
     const seconds = Math.max(0, nowMs - startedMs) / 1000;
     const index = DURATION_BUCKETS.findIndex((bound) => seconds <= bound);
     const at = index === -1 ? DURATION_BUCKETS.length : index;
@@ -238,7 +234,7 @@ export class Durations {
   }
 }
 
-/** A watch is asked for with GET, and is no reading of one object. */
+/** Returns `WATCH` for a watch, whose method is GET. */
 function verbOf(url: string, { method = "GET" }: RequestInit): string {
   return new URL(url).searchParams.has("watch") ? "WATCH" : method;
 }

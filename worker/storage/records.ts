@@ -1,4 +1,4 @@
-// What a node object remembers, in SQLite: one row for each record, read once when the object wakes, written on change.
+// Stores the records of a machine's object in SQLite: one row for each, read once when the object wakes, written on change.
 import type { FleetState } from "../../shared/fleet/state.ts";
 import type { SeenSenders } from "../../shared/node/duplicate-senders.ts";
 import type { DecidedCondition } from "../../shared/node/decided.ts";
@@ -16,7 +16,7 @@ import type { Allowance } from "./allowance.ts";
 import type { Samples } from "./samples.ts";
 import type { Tables } from "./tables.ts";
 
-/** The pinned key, what came with it, and what its join token allows. */
+/** The pinned key, the claims of its enrolment, and the grant of its join token. */
 export interface Enrolment extends Grant {
   id: string;
   /** The Node's name. */
@@ -29,9 +29,9 @@ export interface Enrolment extends Grant {
   /** ID of the join token. */
   token: string;
   pinnedAtMs: number;
-  /** Of the registry's pin; absent: the enrolment is from before there were pins. */
+  /** Generation of the registry's pin; absent if the enrolment is from before there were pins. */
   generation?: number;
-  /** Its keys are refused: an operator has revoked them, or the registry has not confirmed them. */
+  /** Present if an operator has revoked the keys, or the registry has not confirmed them: they are refused. */
   isRevoked?: true;
 }
 
@@ -41,51 +41,51 @@ export interface PublicKey {
   thumbprint: string;
 }
 
-/** A Node for which nothing more is written. */
+/** The Worker writes nothing more for such a Node. */
 export type LostPhase = "node deleted" | "name taken";
 
-/** A Node that somebody deleted, and how often that was so lately. */
+/** The last deletion of the Node by another writer or the Worker. */
 export interface Deletion {
   /** When it was noticed, in milliseconds since 1970. */
   atMs: number;
-  /** Was the Node Ready and its machine heard of, as far as is known? */
+  /** The last known Node was Ready, and its machine was reporting. */
   wasReady: boolean;
-  /** It is registered again so long after `atMs` at the earliest. */
+  /** The Node is registered again this long after `atMs` at the earliest. */
   waitMs: number;
-  /** How many deletions came soon after a creation, this one included. */
+  /** Number of deletions in a row that came soon after a creation, including this one. */
   soon: number;
-  /** Present: nobody deleted it, the Worker removed it after so many days of silence. */
+  /** Present if the Worker removed the Node, after this many days of silence. */
   silentDays?: number;
 }
 
-/** The outcome of the last registration, and the process of the shim that it was for. */
+/** The outcome of the last registration, and the shim's process that it was for. */
 export interface LastRegistration extends Partial<SaidTaints> {
   startId: string;
   phase: "registered" | LostPhase | "waiting for Node";
-  /** When the Worker created the Node, in milliseconds since 1970; absent: long ago, or it did not. */
+  /** When the Worker created the Node, in milliseconds since 1970; absent if it did not, or long ago. */
   createdAtMs?: number;
-  /** Whose Node it is. */
+  /** The enrolment that owns the Node. */
   enrolmentId?: string;
 }
 
-/** What is left of each share of a name's requests to the apiserver. */
+/** The requests to the apiserver that a name has left, in two shares. */
 export interface RequestsLeft {
   renewals: number;
-  /** For the Node, and for events. */
+  /** Requests for the Node and for events. */
   others: number;
-  /** What was asked in the last minute, in parts of two seconds: of each its begin, and how often. */
+  /** Requests of the last minute, counted in slots of two seconds. `sinceMs`: begin of the slot. */
   recent: readonly { sinceMs: number; renewals: number; others: number }[];
-  /** When that was so, in milliseconds since 1970. */
+  /** Time of these numbers, in milliseconds since 1970. */
   atMs: number;
 }
 
 interface KnownNode extends HeartbeatState {
   node: Node;
-  /** The apiserver's may differ by now: read it before relying on this one. */
+  /** The apiserver's Node may differ: read it before relying on this one. */
   readAgain: boolean;
-  /** Its lease had run out since then: if somebody deleted it, it was not Ready any more. */
+  /** The lease has expired since then: a Node that was deleted since was no longer Ready. */
   hasLapsed?: true;
-  /** What was sent since it was read, with an unknown outcome: the apiserver may have this as well. */
+  /** Conditions sent since the Node was read, with an unknown outcome: the apiserver may have them. */
   sent?: DecidedCondition[];
 }
 
@@ -94,107 +94,107 @@ export interface NodeRecords {
   enrolment: Enrolment;
   /** The machine leaves, or an operator forgets it: its reports are refused. */
   isLeaving: true | "forgotten";
-  /** It takes over with its first report. */
+  /** The key of a rotation, until the first report that it signs. */
   nextKey: PublicKey;
-  /** Rotated out: what it signs is refused as `key-revoked`. */
+  /** The key before the last rotation: its requests are refused as `key-revoked`. */
   formerKey: PublicKey;
   /** Pins of the registry up to this generation are out of date. */
   outdated: number;
   /**
-   * The pin and key that the registry has confirmed, when it last did so, by origin, and the number of the gateway that it
-   * has given to the machine; null: there was none. An earlier version stored no `gateway`.
+   * The key that the registry has confirmed, and the times of its last confirmations by origin. `gateway`: the number of the
+   * machine's gateway; null if it has none; an earlier version stored no `gateway`.
    */
   settled: { key: string; toldAtMs: Record<string, number>; gateway?: number | null };
   facts: { digest: string; facts: Facts };
   /** Whether this machine has had a container runtime, and whether an operator says that it needs none. */
   runtime: RuntimeMemory;
-  /** Who reports with this machine's key. */
+  /** The senders that report with this machine's key. */
   sightings: SeenSenders;
   registration: LastRegistration;
-  /** Absent: nobody has deleted the Node since the shim started, or since an operator had it registered. */
+  /** Absent: the Node was not deleted since the shim started, or since an operator had it registered. */
   deletion: Deletion;
-  /** What is left of the name's requests to the apiserver; absent: all. An earlier version stored no `recent`. */
+  /** Absent: all requests are left. An earlier version stored no `recent`. */
   requestsLeft: Omit<RequestsLeft, "recent"> & Partial<RequestsLeft>;
-  /** What goes beyond the machine's join token, and was left out of its Node. */
+  /** Parts that the machine's join token does not allow, and that its Node therefore lacks. */
   leftOut: { registration?: readonly string[]; status?: readonly string[] };
-  /** Which parts of the Node that are ours others have set, and so stay. */
+  /** Our parts of the Node that other writers have set, and that we therefore keep. */
   others: OthersParts;
-  /** The parts of ours that somebody has undone. */
+  /** Our parts of the Node that another writer has undone. */
   putBack: WrittenParts;
-  /** Which settings the deployment bounds, as the machine and its history were told. */
+  /** The settings that the deployment bounds, as last reported to the machine and its history. */
   bounded: string;
-  /** When the Node may change to the wanted form, in milliseconds since 1970; absent: no turn was given. */
+  /** When the Node may change to the wanted form, in milliseconds since 1970; absent if it has no turn. */
   formTurn: { atMs: number };
-  /** The last known Node, and when its status was written: one row for one write. */
+  /** The last known Node, and the time of its last status write. */
   node: KnownNode;
   memory: ReportedMemory;
-  /** The Node's ranges of pods, comma-separated, as they were seen last; absent: it never had one. */
+  /** The Node's last known podCIDRs, comma-separated; absent if it never had one. */
   podCIDRs: string;
   /**
-   * The process of the shim whose start is in the history; how many more of them may cause a registration, and have events
-   * that begin afresh, and when that was so.
+   * The shim's process whose start is in the history, and the token buckets of new processes: for registrations, and for
+   * events that start again.
    */
   process: { startId: string; registrations?: Allowance; freshEvents?: Allowance };
-  /** The conditions as they were decided last, whether or not the apiserver has them. */
+  /** The last decided conditions, whether or not the apiserver has them. */
   decided: DecidedCondition[];
-  /** What the correlation of events remembers of those that were sent. */
+  /** The memory of the events' correlation. */
   correlator: EventCorrelator;
-  /** How many events were dropped because the apiserver was away for too long. */
+  /** Number of events that were dropped because the apiserver did not answer for too long. */
   eventsDropped: number;
-  /** The phase of the last answer to the machine; of an apiserver that is away, since when. */
+  /** The phase of the last answer to the machine; with its begin if the apiserver does not answer. */
   phase: Phase | { phase: Phase; sinceMs: number };
-  /** When the last outage began that the machine told of, and how many more of them may be a line of history. */
+  /** Begin of the last outage that the machine reported, and the token bucket of outages' lines of history. */
   outage: Allowance & { sinceMs: number };
   /**
-   * The gateway that may hold an order to renew this machine's lease, and what the order's epoch is not above; absent: none
+   * The gateway that may hold a loan of this machine's lease, and the highest epoch that the loan can have; absent if none
    * does. An earlier version stored no `epochsTo`.
    */
   lent: { gateway: number; epochsTo?: number };
   /**
-   * A gateway that did not answer may renew the name's lease until then at the latest, whoever has the name by now; absent:
-   * none may.
+   * A gateway that did not answer may renew the name's lease until this time, even if another machine has the name now;
+   * absent if none may.
    */
   untouched: { untilMs: number };
-  /** Present: it reports by a socket, or did a moment ago. */
+  /** Present if the machine reports by a socket, or did a moment ago. */
   transport: "socket";
-  /** Is the machine's clock further off than it may be? */
+  /** The machine's clock is further off than allowed. */
   isSkewed: boolean;
-  /** By how much it was when that was noticed, or had changed a lot. */
+  /** The clock's skew when that was noticed, or when it had changed a lot. */
   skewMs: number;
   /**
-   * Since when alarms find nothing that tells of the last report: the apiserver answers, and the lease is gone or too old
-   * since that was away, or is none of this machine's.
+   * Since when the apiserver answers without a usable lease: it is gone, too old because the apiserver did not answer, or
+   * not this machine's. Then no alarm can learn the time of the last report.
    */
   apiserverBackSinceMs: number;
-  /** Since when the machine is silent, in milliseconds since 1970; null: it is not. */
+  /** Since when the machine is silent, in milliseconds since 1970; null if it is not. */
   silentSinceMs: number | null;
-  /** As its history has it, and when that began. */
+  /** The state in the machine's history, and its begin. */
   state: { state: FleetState; sinceMs: number };
-  /** What the fleet index was told last. */
+  /** The last update of the fleet index. */
   told: Told;
 }
 
-/** What the fleet index knows of the machine, and whether the last attempt to tell it more has failed. */
+/** What the fleet index has of the machine, and whether the last update has failed. */
 export interface Told {
-  /** Of the registry's pin; -1: it knows nothing. */
+  /** Generation of the registry's pin; -1 if the index has nothing. */
   generation: number;
   version: number;
   /** The last line of history. */
   entryId: number;
-  /** The summary, as JSON; "": none. */
+  /** The summary as JSON; "" if there is none. */
   text: string;
-  /** From which the machine reported, and when that was told. */
+  /** The address that the machine reported from, and the time of that update. */
   address: string;
   addressAtMs: number;
-  /** Absent: all is told, or under way. */
+  /** The next attempt after a failure; absent if none has failed. */
   again?: { failures: number; atMs: number };
 }
 
 export interface NodeRecordStore {
   get<Key extends keyof NodeRecords>(key: Key): NodeRecords[Key] | undefined;
-  /** Is this equal to the stored value? */
+  /** Returns whether the value equals the stored one. */
   holds<Key extends keyof NodeRecords>(key: Key, value: NodeRecords[Key]): boolean;
-  /** In SQLite before it returns; a value that is equal to the stored one is not written. */
+  /** Stores the value before it returns; does not write one that equals the stored one. */
   put<Key extends keyof NodeRecords>(key: Key, value: NodeRecords[Key]): void;
   /** Removing an absent record costs nothing. */
   remove(key: keyof NodeRecords): void;
@@ -203,7 +203,7 @@ export interface NodeRecordStore {
 const UPSERT = `INSERT INTO records (key, value, samples) VALUES (?, ?, ?)
   ON CONFLICT (key) DO UPDATE SET value = excluded.value`;
 
-/** The store over a Durable Object's SQLite. Values are JSON and must not be changed by those who read them. */
+/** The store over a Durable Object's SQLite. Values are JSON; callers must not change them. */
 export function nodeRecordStore(
   sql: SqlStorage,
   tables: Tables,
@@ -215,7 +215,7 @@ export function nodeRecordStore(
     for (const row of sql.exec<{ key: string; value: string }>("SELECT key, value FROM records"))
       texts.set(row.key, row.value);
   }
-  // Values are parsed when they are needed: not all of them are each time that an object wakes.
+  // Values are parsed at their first read: an object needs few of them each time it wakes.
   const valueOf = (key: string) => {
     const text = texts.get(key);
     if (text !== undefined && !values.has(key)) values.set(key, JSON.parse(text));
