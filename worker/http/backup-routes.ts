@@ -17,7 +17,7 @@ import {
 import { canonicalJson } from "../../shared/protocol/digest.ts";
 import { fleetIndex, origins, registry } from "../env.ts";
 import { isMacOf, type MacKey, macOf, randomNonce, signingKey } from "../identity/mac-keys.ts";
-import type { TablePage } from "../registry/backup-tables.ts";
+import type { TablePage } from "../registry/imports.ts";
 import { type App, invalidBody, json, macKeysOf, refuse, refuseUnconfigured } from "./responses.ts";
 import { administrator, operator } from "./operator-access.ts";
 import { noQuery, queryOf } from "./queries.ts";

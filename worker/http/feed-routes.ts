@@ -57,7 +57,7 @@ feedRoutes.get("/v1/feed", operatorOrTicket, async (c) => {
   const { webSocket } = response;
   if (!webSocket) return refused(c, (await response.text()) as FeedRefusal);
   // Who waits lapses with time, which nobody tells.
-  c.executionCtx.waitUntil(registry(c.env).tellPending());
+  c.executionCtx.waitUntil(registry(c.env).updatePending());
   const isNamed = protocolsOf(c).includes(FEED_PROTOCOL);
   return new Response(null, {
     status: 101,

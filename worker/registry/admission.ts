@@ -1,6 +1,10 @@
-// Decides about a machine whose token and key are proven: pinned, waiting for an operator, or refused. One synchronous
-// step over the registry's tables; verifies no signature.
+// Admits machines. A machine must prove its token and its key; it is then pinned, waits for an operator, or is refused.
+// The decision is one synchronous step over the registry's tables.
+import { LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
+import { currentMs } from "../clock.ts";
+import { nameMatches } from "../identity/join-token.ts";
+import { claimedKid, type ProvenMachine, verifyBinding } from "../identity/jwt.ts";
 import { logMachine, type MachineChange, mayChange } from "./audit.ts";
 import {
   askPending,
@@ -26,15 +30,15 @@ import {
 } from "./pins.ts";
 import { countUse, findToken } from "./tokens.ts";
 
-/** The enrolment was signed over a challenge from before the name last changed; over a newer one it may be repeated. */
+/** The challenge is older than the last change of the name's key. The machine may repeat it with a newer challenge. */
 export interface NotFresh {
   reason: "not fresh";
   changedAtMs: number;
 }
 
 /**
- * Returns the pin, new or existing, by which the name is this key's; or that the machine waits, or is refused. An
- * admission that changes anything needs a fresh challenge and a token that is good now.
+ * Returns the pin that gives the name to this key. An admission that changes anything needs a fresh challenge and a
+ * token that is valid now.
  */
 export function admit(
   sql: SqlStorage,
@@ -50,7 +54,7 @@ export function admit(
   const isTaken = isHeld(held, nowMs);
   const isOwn = held !== undefined && isPinned(held, thumbprint);
   const isKnown = isOwn && isCounted(sql, asking);
-  // Sent again, since the answer was lost. Nothing changes, so the token may have expired or be used up meanwhile.
+  // A repeated request changes nothing, so the token may have expired or be used up meanwhile.
   if (isKnown && isTaken) return pinnedAs(sql, name, nowMs);
   const latestMs = changedAtMs(sql, name);
   if (asking.challengedAtMs <= latestMs) return failure({ reason: "not fresh", changedAtMs: latestMs });
@@ -84,7 +88,7 @@ export function approvePending(
   return pinned ? success(pinned) : failure("the machine's token is gone");
 }
 
-/** Gives the name to this key. The keys that had it are refused for ever, also where they had lost it by lapse. */
+/** Gives the name to this key. All earlier keys of the name are refused for ever. */
 function takeOver(sql: SqlStorage, asking: Asking, nowMs: number): void {
   const { name, thumbprint } = asking;
   if (!isCounted(sql, asking)) count(sql, asking, nowMs);
@@ -98,7 +102,7 @@ function pinnedAs(sql: SqlStorage, name: string, nowMs: number): Result<GrantedP
   return pinned ? success(pinned) : refused("the token is revoked");
 }
 
-/** The pin of this name for a machine's object that was lost; null: it is not, or no longer, this key's. */
+/** Returns the pin of this name for a machine's object that was lost; null if this key does not have the name. */
 export function pinnedTo(
   sql: SqlStorage,
   name: string,
@@ -109,19 +113,19 @@ export function pinnedTo(
   return held && isPinned(held, thumbprint) && !isBuried(sql, thumbprint) ? held : null;
 }
 
-/** Who has the name, and what its token allows. */
+/** Returns the pin of this name with what its token allows. */
 function grantedPin(sql: SqlStorage, name: string, nowMs: number): (GrantedPin & HeldPin) | undefined {
   const held = findPin(sql, name);
   const token = held?.revokedAtMs === null ? findToken(sql, held.token, nowMs) : undefined;
   return held && token && { ...held, grant: token.grant };
 }
 
-/** Is a use of the token reserved for this machine, since it waits? */
+/** Reports whether a use of the token is reserved for this machine, since the machine waits. */
 function hasReserved(sql: SqlStorage, { token, name, thumbprint }: Asking, nowMs: number): boolean {
   return findPending(sql, name, thumbprint, nowMs)?.token === token;
 }
 
-/** The same token, name and key count once, for ever. */
+/** Reports whether the token counts this name and key already. */
 function isCounted(sql: SqlStorage, { token, name, thumbprint }: Asking): boolean {
   const known = "SELECT 1 FROM enrolments WHERE token = ? AND name = ? AND thumbprint = ?";
   return sql.exec(known, token, name, thumbprint).toArray().length > 0;
@@ -130,4 +134,46 @@ function isCounted(sql: SqlStorage, { token, name, thumbprint }: Asking): boolea
 function count(sql: SqlStorage, { token, name, thumbprint }: Asking, nowMs: number): void {
   countUse(sql, token);
   sql.exec("INSERT INTO enrolments VALUES (?, ?, ?, ?)", token, name, thumbprint, nowMs);
+}
+
+export interface AdmissionRequest {
+  name: string;
+  method: string;
+  path: string;
+  binding: string;
+  /** The challenge that the binding signs, and when the Worker made it. */
+  challenge: string;
+  challengedAtMs: number;
+  machine: ProvenMachine;
+  /** The address that the request came from; "" if the platform does not provide it. */
+  address: string;
+}
+
+const TOKEN_ID = new RegExp(`^[\\w-]{${LIMITS.digestLength}}$`);
+
+/** Verifies the token's signature, then admits the machine. `tokenId`: claimedTokenId of the binding. */
+export async function admitRequest(
+  storage: DurableObjectStorage,
+  request: AdmissionRequest,
+  tokenId: string | undefined,
+  origins: string[], // the configured ones
+): Promise<Result<GrantedPin, NotPinned | NotFresh>> {
+  const { sql } = storage;
+  const { name, method, path, binding, challenge, challengedAtMs, machine, address } = request;
+  const { thumbprint, key, machineID, systemUUID } = machine;
+  const token = tokenId === undefined ? undefined : findToken(sql, tokenId, currentMs());
+  if (!token) return refused("there is no such token");
+  if (!nameMatches(token.names, name)) return refused("the token is for other names");
+  const signed = { name, method, path, challenge, origins };
+  const isBound = await verifyBinding(binding, token.key, signed, thumbprint);
+  if (!isBound) return refused("the token did not sign it");
+  const asked = { key, machineID, systemUUID, address };
+  const asking = { token: token.id, name, thumbprint, machine: asked, challengedAtMs };
+  return storage.transactionSync(() => admit(sql, asking, currentMs()));
+}
+
+/** Returns the token's ID in a binding, not verified; undefined if the binding has no valid one. */
+export function claimedTokenId(binding: string): string | undefined {
+  const kid = claimedKid(binding);
+  return kid !== undefined && TOKEN_ID.test(kid) ? kid : undefined;
 }

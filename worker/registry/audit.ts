@@ -1,6 +1,5 @@
-// Records who changed what in the registry, and when: operators' actions in the audit log, what machines cause in a log
-// of its own, so that no machine displaces an operator's action. An entry is in the transaction of its change, and has
-// no secret.
+// The registry's logs: operators' actions, changes by machines, and refused enrolments. They are apart, so that no machine
+// displaces an operator's action. An entry is written in the transaction of its change, and contains no secret.
 import type { AuditEntry } from "../../shared/protocol/operator-answers.ts";
 import type { AuditQuery } from "../../shared/protocol/operator-api.ts";
 
@@ -9,7 +8,7 @@ export type AuditRequest = Omit<AuditQuery, "format" | "limit"> & { limit: numbe
 interface LogRecord<Action> {
   who: string;
   what: Action;
-  /** A Node's name, the ID of a token or a session, an operator, or the number of a bulk. */
+  /** A Node's name, the ID of a token or a session, an operator, or the number of a bulk action. */
   target: string;
   detail?: string;
 }
@@ -50,28 +49,28 @@ export type AuditRecord = LogRecord<
   | "backup.abandon"
 >;
 
-/** The changes by machines. A name may have CHANGES_A_DAY of each kind. */
+/** Changes by machines. A name may have CHANGES_A_DAY of each kind. */
 export type MachineChange =
   "machine.enrol" | "machine.take-over" | "machine.wait" | "machine.rotate" | "machine.leave";
-/** `who`: `token ID` or `machine THUMBPRINT`; `target`: the Node's name. */
-export type MachineRecord = LogRecord<MachineChange>;
+/** `who`: `token ID` or `machine THUMBPRINT`. `target`: the Node's name. */
+type MachineRecord = LogRecord<MachineChange>;
 
 type LogRow = Omit<AuditEntry, "at"> & { at_ms: number };
 
 const DAY_MS = 24 * 3600 * 1000;
 export const AUDIT_KEPT_MS = 365 * DAY_MS;
-/** Of each kind, for each name: more than a machine in trouble needs, and no load for the registry, which all share. */
+/** Changes of each kind for each name: more than a machine needs, and few enough not to load the registry. */
 export const CHANGES_A_DAY = 24;
-/** How many entries of one name are kept: more than it may have in a day, of all kinds. */
+/** Entries kept for one name: more than it may cause in a day, of all kinds. */
 export const MACHINE_ENTRIES_A_NAME = 128;
-/** How many entries of all names together are kept. */
+/** Entries kept for all names together. */
 export const MACHINE_ENTRIES = 1_000_000;
-/** How many refused enrolments are kept, of all names together. */
+/** Refused enrolments kept for all names together. */
 export const REFUSAL_ENTRIES = 10_000;
 /** Surplus entries are deleted in small portions, with each new entry. */
 const PRUNED_AT_ONCE = 10;
 
-/** Records what an operator did. It is kept for a year, regardless of what machines do. */
+/** Records an operator's action. It is kept for a year, whatever machines do. */
 export function audit(sql: SqlStorage, record: AuditRecord, nowMs: number): void {
   insert(sql, "audit", record, nowMs);
   const oldest = "SELECT id FROM audit ORDER BY id LIMIT ?";
@@ -79,7 +78,7 @@ export function audit(sql: SqlStorage, record: AuditRecord, nowMs: number): void
   sql.exec(`DELETE FROM audit WHERE id IN (${oldest}) AND at_ms < ?`, PRUNED_AT_ONCE, tooOld);
 }
 
-/** Records what a machine caused. Only the newest entries of its name, and of all names, are kept. */
+/** Records a machine's change. Only the newest entries of its name, and of all names, are kept. */
 export function logMachine(sql: SqlStorage, record: MachineRecord, nowMs: number): void {
   insert(sql, "machine_log", record, nowMs);
   sql.exec(
@@ -96,7 +95,7 @@ export function logMachine(sql: SqlStorage, record: MachineRecord, nowMs: number
   );
 }
 
-/** Records an enrolment that was refused. Only the newest entries are kept, and they displace no others. */
+/** Records a refused enrolment. Only the newest entries are kept. */
 export function logRefusal(
   sql: SqlStorage,
   record: Omit<LogRecord<"machine.refuse">, "what">,
@@ -111,7 +110,7 @@ export function logRefusal(
   );
 }
 
-/** May this name have another change of this kind? The last 24 hours count. */
+/** Reports whether this name may have another change of this kind. The last 24 hours count. */
 export function mayChange(sql: SqlStorage, name: string, what: MachineChange, nowMs: number): boolean {
   const today = sql.exec<{ count: number }>(
     "SELECT COUNT(*) AS count FROM machine_log WHERE target = ? AND what = ? AND at_ms > ?",
@@ -124,11 +123,11 @@ export function mayChange(sql: SqlStorage, name: string, what: MachineChange, no
 
 const LOGS = { operators: "audit", machines: "machine_log", refusals: "refusal_log" } as const;
 
-/** A page of one of the logs, newest first. */
+/** Returns a page of one of the logs, newest first. */
 export function readAudit(sql: SqlStorage, { by, target, before, limit }: AuditRequest): AuditEntry[] {
   const [ofTarget, bindings] = target === undefined ? ["", []] : ["AND target = ?", [target]];
   const rows = sql.exec<LogRow>(
-    // No `? IS NULL OR …`, which no index answers: a log may have a million rows.
+    // Not `? IS NULL OR …`, for which SQLite uses no index: a log may have a million rows.
     `SELECT * FROM ${LOGS[by]} WHERE id < ? ${ofTarget} ORDER BY id DESC LIMIT ?`,
     before ?? Number.MAX_SAFE_INTEGER,
     ...bindings,
@@ -151,4 +150,32 @@ function insert(
     target,
     detail,
   );
+}
+
+/** Counts `what` for today (UTC) and returns the count. Beyond `most` it writes no row. A new day deletes older counts. */
+export function countToday(sql: SqlStorage, what: string, most: number, nowMs: number): number {
+  const day = Math.floor(nowMs / (24 * 3600 * 1000));
+  const query = "SELECT count FROM refused_changes WHERE who = ? AND day = ?";
+  const count = (sql.exec<{ count: number }>(query, what, day).toArray()[0]?.count ?? 0) + 1;
+  if (count > most) return count;
+  if (count === 1) sql.exec("DELETE FROM refused_changes WHERE day <> ?", day);
+  sql.exec("INSERT OR REPLACE INTO refused_changes VALUES (?, ?, ?)", what, day, count);
+  return count;
+}
+
+export const REFUSED_CHANGES_A_DAY = 20;
+
+export interface RefusedChange {
+  who: string;
+  /** `POST /v1/bulk` */
+  what: string;
+}
+
+/** Records a change that the operator's role does not allow: the secret may be in wrong hands. Limited for each operator. */
+export function noteRefusedChange(sql: SqlStorage, { who, what }: RefusedChange, nowMs: number): void {
+  const count = countToday(sql, who, REFUSED_CHANGES_A_DAY, nowMs);
+  if (count > REFUSED_CHANGES_A_DAY) return;
+  const last = count === REFUSED_CHANGES_A_DAY ? "; no more of this operator's are noted today (UTC)" : "";
+  const detail = `may not: ${what.slice(0, 256)}${last}`;
+  audit(sql, { who, what: "change.refuse", target: who, detail }, nowMs);
 }

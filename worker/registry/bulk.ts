@@ -1,5 +1,5 @@
-// Actions on many machines: what a dry run has listed, what was begun of it, and what became of it. What is executed is
-// the stored list of a dry run, and of it no machine whose key has changed since. Asks no machine's object.
+// Actions on many machines: the dry run, the confirmed action, and its execution by the registry's alarm. An action covers
+// the machines that its dry run has listed, except those whose key has changed since.
 import type {
   BulkAnswer,
   BulkMatch,
@@ -9,25 +9,29 @@ import type {
 import type { BulkAction, BulkQuery } from "../../shared/protocol/administration-api.ts";
 import { BULK_LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
+import { currentMs, pause } from "../clock.ts";
+import type { Environment } from "../env.ts";
 import type { MachineStanding } from "../fleet/machine-search.ts";
+import { inTime, withDeadline } from "../kube/deadline.ts";
+import { logFailure } from "../log.ts";
 import { audit, type AuditRecord } from "./audit.ts";
 import { findPin, unpin } from "./pins.ts";
 
-/** `remove-node`: the Node of a machine that is silent for long goes; the machine stays enrolled. */
-export type MachineAct = BulkAction | "remove-node";
+/** `remove-node`: removes the Node of a machine that has long been silent; the machine stays enrolled. */
+type MachineAct = BulkAction | "remove-node";
 
 /** What a machine's object is to do. */
 export interface MachineOrder {
   act: MachineAct;
-  /** Of the pin that was listed: nothing is done to a machine that enrolled later. */
+  /** Generation of the listed pin: a machine that enrolled later is not affected. */
   generation: number;
-  /** Of revoke and forget: the registry's pins before this generation are out of date. */
+  /** For revoke and forget: pins with a lower generation are out of date. */
   unpinned: number;
 }
 
 export interface BulkToPlan {
   action: BulkAction;
-  /** Digest of the request, without what says whether it is a dry run. */
+  /** Digest of the request, without the parameter that makes it a dry run. */
   request: string;
   who: string;
   machines: readonly MachineStanding[];
@@ -38,7 +42,7 @@ export interface ConfirmedBulk extends Pick<BulkToPlan, "request" | "who"> {
 }
 
 export const BULK_KEPT_MS = 30 * 24 * 3600 * 1000;
-/** An object that does not answer is asked again so often. */
+/** Attempts for an object that does not answer. */
 const MAX_TRIES = 3;
 
 const AUDITED: Record<MachineAct, AuditRecord["what"]> = {
@@ -61,11 +65,11 @@ type PinRow = { name: string; generation: number; revoked_at_ms: number | null }
 /** Name and generation. */
 type Listed = readonly [string, number];
 
-/** Lists whom the action would touch, and keeps that list for a confirmation. Call it in a transaction. */
+/** Lists the machines that the action affects, and stores the list for a confirmation. Call it in a transaction. */
 export function planBulk(
   sql: SqlStorage,
   { action, request, who, machines }: BulkToPlan,
-  confirmation: string, // a text that nobody can guess
+  confirmation: string, // an unguessable text
   nowMs: number,
 ): BulkPlan {
   const names = JSON.stringify(machines.map(({ name }) => name));
@@ -105,7 +109,7 @@ const NOT_CONFIRMED =
   "This confirmation is not that of your dry run of the same request, was used, or is older than ten minutes: " +
   "look at a new dry run.";
 
-/** Begins what a dry run has listed: its list alone. Call it in a transaction. */
+/** Starts the action of a dry run, on its list only. Call it in a transaction. */
 export function startPlanned(
   sql: SqlStorage,
   { request, confirmation, who }: ConfirmedBulk,
@@ -123,7 +127,7 @@ export function startPlanned(
   return success(startBulk(sql, { act: plan.action, who, listed }, nowMs));
 }
 
-/** Without a dry run: for what the deployment is configured to do. null: it does so already, or there is nothing to do. */
+/** Starts the removal of silent machines' Nodes. Returns null if a removal runs already, or no machine is affected. */
 export function startRemovals(sql: SqlStorage, names: readonly string[], nowMs: number): BulkProgress | null {
   const underWay = "SELECT 1 FROM bulks WHERE ended_at_ms IS NULL AND action = 'remove-node'";
   if (sql.exec(underWay).toArray().length > 0) return null;
@@ -169,7 +173,7 @@ type BulkRow = {
 const SELECT = `SELECT *, (SELECT COUNT(*) FROM bulk_machines WHERE bulk = id) AS kept,
   (SELECT COUNT(failure) FROM bulk_machines WHERE bulk = id) AS failed FROM bulks`;
 
-/** Newest first. */
+/** Returns actions, newest first. */
 export function listBulks(sql: SqlStorage, limit: number): BulkProgress[] {
   return [...sql.exec<BulkRow>(`${SELECT} ORDER BY id DESC LIMIT ?`, limit)].map(progressOf);
 }
@@ -178,7 +182,7 @@ function findBulk(sql: SqlStorage, id: number): BulkProgress | undefined {
   return [...sql.exec<BulkRow>(`${SELECT} WHERE id = ?`, id)].map(progressOf)[0];
 }
 
-/** How far it is, and what failed. undefined: there is none. */
+/** Returns an action's progress and failures; undefined if there is no such action. */
 export function showBulk(sql: SqlStorage, id: number, { after, limit }: BulkQuery): BulkAnswer | undefined {
   const query = `SELECT name, failure AS reason FROM bulk_machines
     WHERE bulk = ? AND failure IS NOT NULL AND name > ? ORDER BY name LIMIT ?`;
@@ -204,7 +208,7 @@ function progressOf(row: BulkRow): BulkProgress {
   };
 }
 
-/** What has begun ends, nothing else begins. Safe to repeat. */
+/** Stops an action: machines that have begun are completed, no others begin. Safe to repeat. */
 export function stopBulk(sql: SqlStorage, id: number, who: string, nowMs: number): Result<null> {
   const found = findBulk(sql, id);
   if (!found) return failure("there is no such action");
@@ -215,41 +219,41 @@ export function stopBulk(sql: SqlStorage, id: number, who: string, nowMs: number
   return success(null);
 }
 
-export interface RunningBulk {
+interface RunningBulk {
   id: number;
   act: MachineAct;
   who: string;
 }
 
-/** The oldest that is not over; null: none is under way. */
-export function runningBulk(sql: SqlStorage): RunningBulk | null {
+/** Returns the oldest action that has not ended; null if there is none. */
+function runningBulk(sql: SqlStorage): RunningBulk | null {
   const query = "SELECT id, action AS act, who FROM bulks WHERE ended_at_ms IS NULL ORDER BY id LIMIT 1";
   return sql.exec<{ id: number; act: MachineAct; who: string }>(query).toArray()[0] ?? null;
 }
 
-export interface WaitingMachine {
+interface WaitingMachine {
   name: string;
   generation: number;
   tries: number;
-  /** null: it was not begun. */
+  /** null if the machine has not begun. */
   unpinned: number | null;
 }
 
-/** Those that failed before come last. */
-export function waitingMachines(sql: SqlStorage, id: number, limit: number): WaitingMachine[] {
+/** Returns machines that wait, those that failed before last. */
+function waitingMachines(sql: SqlStorage, id: number, limit: number): WaitingMachine[] {
   const query = `SELECT name, generation, tries, unpinned FROM bulk_machines
     WHERE bulk = ? AND failure IS NULL ORDER BY tries, name LIMIT ?`;
   return sql.exec<WaitingMachine & Record<string, string | number | null>>(query, id, limit).toArray();
 }
 
-/** What its object is to do: noted before it is asked, once. The error: why nothing is done. Call it in a transaction. */
-export function beginMachine(
+/** Begins a machine: stores what its object is to do, once. Fails if nothing is to be done. Call it in a transaction. */
+function beginMachine(
   sql: SqlStorage,
   { id, act, who }: RunningBulk,
   { name, generation, unpinned }: WaitingMachine,
   nowMs: number,
 ): Result<MachineOrder> {
-  // After an eviction: what the registry did is done, also where the machine has enrolled again since.
+  // After an eviction, a machine that has begun is completed, even if it has enrolled again since.
   if (unpinned !== null) return success({ act, generation, unpinned });
   const pin = findPin(sql, name);
   if (pin?.generation !== generation) return failure("its key has changed since the dry run, or it is gone");
@@ -263,14 +267,14 @@ export function beginMachine(
   return success({ act, generation, unpinned: done.value });
 }
 
-/** `reason`: why it is not done; null: it is. */
-export function endMachine(sql: SqlStorage, id: number, name: string, reason: string | null): void {
+/** Ends a machine. `reason`: why it failed; null if it succeeded. */
+function endMachine(sql: SqlStorage, id: number, name: string, reason: string | null): void {
   if (reason === null) sql.exec("DELETE FROM bulk_machines WHERE bulk = ? AND name = ?", id, name);
   else sql.exec("UPDATE bulk_machines SET failure = ? WHERE bulk = ? AND name = ?", reason, id, name);
 }
 
-/** Its object does not answer: it is asked again, or given up. */
-export function postponeMachine(sql: SqlStorage, id: number, name: string, reason: string): void {
+/** Postpones a machine whose object does not answer. After MAX_TRIES it has failed. */
+function postponeMachine(sql: SqlStorage, id: number, name: string, reason: string): void {
   sql.exec(
     "UPDATE bulk_machines SET tries = tries + 1, failure = iif(tries + 1 >= ?, ?, NULL) WHERE bulk = ? AND name = ?",
     MAX_TRIES,
@@ -280,7 +284,116 @@ export function postponeMachine(sql: SqlStorage, id: number, name: string, reaso
   );
 }
 
-/** Call it when no machine waits any more. */
-export function endBulk(sql: SqlStorage, id: number, nowMs: number): void {
+/** Ends an action. Call it when no machine waits. */
+function endBulk(sql: SqlStorage, id: number, nowMs: number): void {
   sql.exec("UPDATE bulks SET ended_at_ms = IFNULL(ended_at_ms, ?) WHERE id = ?", nowMs, id);
+}
+
+export const BULK_PACE = {
+  aSecond: 50,
+  atOnce: 6,
+  /** Machines in one turn of the alarm: the platform limits the subrequests of an invocation. */
+  aTurn: 400,
+  /** A turn begins no machine after this time. */
+  turnMs: 60_000,
+  /** Deadline of a machine's object. */
+  withinMs: 20_000,
+  /** Wait before objects that did not answer are asked again. */
+  againMs: 10_000,
+} as const;
+
+interface BulkSurroundings {
+  sql: SqlStorage;
+  /** Typically the storage's transactionSync. */
+  atomically: <T>(act: () => T) => T;
+  /** Asks a machine's object to act. Resolves to null, or to why it failed. Throws if the object does not answer. */
+  order: (name: string, order: MachineOrder) => Promise<string | null>;
+  /** Typically currentMs. */
+  nowMs: () => number;
+  /** Typically `pause` of clock.ts. */
+  pause: (ms: number) => Promise<void>;
+}
+
+function bulkSurroundings(
+  storage: DurableObjectStorage,
+  { NODES }: Pick<Environment, "NODES">,
+): BulkSurroundings {
+  return {
+    sql: storage.sql,
+    atomically: (act) => storage.transactionSync(act),
+    order: (name, order) => orderMachine(NODES.getByName(name), name, order),
+    nowMs: currentMs,
+    pause,
+  };
+}
+
+export interface OrderedObject {
+  act: (name: string, order: MachineOrder) => Promise<string | null>;
+  forget: () => Promise<unknown>;
+}
+
+/** Asks a machine's object to act. Throws if it does not answer in time. */
+export async function orderMachine(
+  object: OrderedObject,
+  name: string,
+  order: MachineOrder,
+  withinMs: number = BULK_PACE.withinMs,
+): Promise<string | null> {
+  const reason = await inTime(withinMs, () => object.act(name, order));
+  // The call always ends with an error. The object's alarm deletes the rest of its storage.
+  const forget = () => object.forget().catch(() => undefined);
+  if (reason === null && order.act === "forget") await withDeadline(withinMs, forget, undefined);
+  return reason;
+}
+
+/** Runs one turn. Returns when the next one is due, in milliseconds since 1970; null if no action runs. */
+export async function bulkTurn(surroundings: BulkSurroundings): Promise<number | null> {
+  const { sql, nowMs, pause } = surroundings;
+  const bulk = runningBulk(sql);
+  if (!bulk) return null;
+  const { aTurn, turnMs, aSecond, atOnce } = BULK_PACE;
+  const untilMs = nowMs() + turnMs;
+  const underWay = new Set<Promise<void>>();
+  for (const machine of waitingMachines(sql, bulk.id, aTurn)) {
+    // An operator may have stopped the action.
+    if (nowMs() >= untilMs || runningBulk(sql)?.id !== bulk.id) break;
+    const done = act(surroundings, bulk, machine).finally(() => underWay.delete(done));
+    underWay.add(done);
+    await pause(1000 / aSecond);
+    if (underWay.size >= atOnce) await Promise.race(underWay);
+  }
+  await Promise.all(underWay);
+  const [next] = waitingMachines(sql, bulk.id, 1);
+  if (!next) endBulk(sql, bulk.id, nowMs());
+  return nowMs() + (next && next.tries > 0 ? BULK_PACE.againMs : 0);
+}
+
+/** Runs a turn of the registry's alarm. A turn that throws is due again. */
+export async function bulkTurnOf(
+  storage: DurableObjectStorage,
+  env: Pick<Environment, "NODES">,
+): Promise<number | null> {
+  try {
+    return await bulkTurn(bulkSurroundings(storage, env));
+  } catch (error) {
+    logFailure({ message: "a turn of a bulk failed", error: String(error) });
+    return currentMs() + BULK_PACE.againMs;
+  }
+}
+
+async function act(
+  { sql, atomically, order, nowMs }: BulkSurroundings,
+  bulk: RunningBulk,
+  machine: WaitingMachine,
+): Promise<void> {
+  const { id } = bulk;
+  const { name } = machine;
+  const begun: Result<MachineOrder> = atomically(() => beginMachine(sql, bulk, machine, nowMs()));
+  if (!begun.ok) return endMachine(sql, id, name, begun.error);
+  try {
+    endMachine(sql, id, name, await order(name, begun.value));
+  } catch (error) {
+    postponeMachine(sql, id, name, `its object does not answer: ${String(error).slice(0, 200)}`);
+  }
+  return undefined;
 }

@@ -1,16 +1,14 @@
-// Which machine has which gateway, by number, from 1: each is filled before the next one begins, so that a fleet grows
-// without a tier to choose. A machine has one from its first report on, with whatever key, until it leaves or is revoked.
-// A machine's number is in its pin, and each gateway has a row with how many machines it has: one row is written when a
-// machine comes or goes. An index of the pins would write as many, and counting by it would read one for each machine.
+// Assigns gateways to machines, by number from 1: each is filled before the next one. A machine keeps its number, which is
+// in its pin, until it leaves or is revoked. A row counts each gateway's machines, so that a change writes one row.
 
-/** The number that a machine is to have, where it has `held`; null: there are no gateways. `size`: of GATEWAY_SIZE. */
+/** Returns the number for a machine that has `held`; null without gateways. `size`: GATEWAY_SIZE. */
 export function gatewayFor(sql: SqlStorage, held: number | null, size: number): number | null {
   if (size === 0) leaveGateway(sql, held);
-  // One that has too many for a smaller size keeps them, until it refuses one itself.
+  // After GATEWAY_SIZE was lowered, a gateway keeps its machines, unless it refuses one itself.
   return size === 0 ? null : (held ?? joinGateway(sql, size));
 }
 
-/** The machine with this number needs none any more. */
+/** Releases a machine's place in its gateway. */
 export function leaveGateway(sql: SqlStorage, held: number | null): void {
   if (held === null) return;
   sql.exec("UPDATE gateways SET members = MAX(members - 1, 0), is_full = 0 WHERE number = ?", held);
@@ -28,18 +26,18 @@ function joinGateway(sql: SqlStorage, size: number): number {
     .one().number;
 }
 
-/** A machine that its gateway has refused for want of room. */
+/** A machine that its gateway has refused since it is full. */
 export interface RefusedByGateway {
   name: string;
-  /** Of its key. */
+  /** Thumbprint of its key. */
   thumbprint: string;
   /** The number of that gateway. */
   from: number;
 }
 
 /**
- * Another number for this machine, whose old gateway gets nobody more until somebody leaves it. Asked again, it answers
- * with the same. null: the name is not this key's, or there are no gateways.
+ * Assigns another gateway to this machine. The full one gets no machine until one leaves it. Safe to repeat. Returns null
+ * if the key does not have the name, or without gateways.
  */
 export function reassignGateway(
   sql: SqlStorage,
@@ -56,7 +54,7 @@ export function reassignGateway(
   return other;
 }
 
-/** The numbers that machines have. */
+/** Returns the numbers of the gateways that machines have. */
 export function gatewaysInUse(sql: SqlStorage): number[] {
   const query = "SELECT number FROM gateways WHERE members > 0 ORDER BY number";
   return [...sql.exec<{ number: number }>(query)].map(({ number }) => number);

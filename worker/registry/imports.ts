@@ -1,13 +1,18 @@
-// An import of a backup: its pages wait in a table of their own, and count all at once with the last one. Only into a
-// registry without machines. The pages' MACs are verified before they come here.
-import type { BackupPage, BackupRows, ImportState } from "../../shared/protocol/backup.ts";
+// The import of a backup, into a registry without machines. Pages are stored until the last one; then all are applied in
+// one transaction. http/ has verified their MACs. Also the registry's tables in a backup.
+import type {
+  BackupCell,
+  BackupPage,
+  BackupRows,
+  BackupTable,
+  ImportState,
+} from "../../shared/protocol/backup.ts";
 import { BACKUP_LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
+import { currentMs } from "../clock.ts";
 import { type Environment, fleetIndex } from "../env.ts";
 import { audit } from "./audit.ts";
-import { REGISTRY_TABLES, type RegistryTable } from "./backup-tables.ts";
 import { countPinned } from "./pins.ts";
-import { currentMs } from "../clock.ts";
 
 export const IMPORTS_MIGRATION = `
   CREATE TABLE import_pages (page INTEGER PRIMARY KEY, body TEXT NOT NULL);
@@ -29,7 +34,7 @@ export class Imports {
     this.#env = env;
   }
 
-  /** A machine is back once it has reported by an origin, which no backup has. */
+  /** A machine is back once it has reported to an origin. A backup contains no origins. */
   state(): ImportState {
     const row = this.#row();
     if (!row) return { import: null };
@@ -52,7 +57,7 @@ export class Imports {
     };
   }
 
-  /** Takes the next page; one that is there already changes nothing. The error says what to do. */
+  /** Stores the next page. A repeated page changes nothing. The error tells an operator what to do. */
   async take(page: BackupPage, who: string): Promise<Result<ImportState>> {
     const row = this.#row();
     const isSame = row?.id === page.id;
@@ -60,12 +65,12 @@ export class Imports {
     const fault = this.#faultOf(page, isSame ? row : undefined) ?? (isSame ? null : otherUnderWay(row));
     if (fault !== null) return failure(fault);
     if (page.isLast) {
-      // Another object keeps them. It may be asked twice.
+      // The fleet index stores them. It may receive them twice.
       const taken = await fleetIndex(this.#env).takeBackupRows([...this.#kept(["receivers", "mutes"])]);
       if (!taken.ok) return taken;
     }
     return this.#storage.transactionSync(() => {
-      // Others may have been faster meanwhile.
+      // Another request may have changed the import meanwhile.
       const again = this.#row();
       const expected = again?.id === page.id ? again.next_page : 1;
       if (page.page !== expected || countPinned(this.#sql) > 0) return failure("this has changed meanwhile");
@@ -78,7 +83,7 @@ export class Imports {
     });
   }
 
-  /** What was imported stays. The error: no import is under way. */
+  /** Ends an unfinished import. Fails if there is none. */
   abandon(who: string): Result<null> {
     const row = this.#row();
     if (!row || row.is_done) return failure("no import is under way");
@@ -117,7 +122,7 @@ export class Imports {
     }));
     for (const { log } of own) this.#sql.exec(`DELETE FROM ${log}`);
     for (const page of this.#kept(Object.keys(REGISTRY_TABLES))) this.#insert(page);
-    // What this deployment has logged itself follows what it has taken over.
+    // This deployment's own entries follow the imported ones.
     for (const { log, entries } of own) {
       const insert = `INSERT INTO ${log} (at_ms, who, what, target, detail) VALUES (?, ?, ?, ?, ?)`;
       for (const entry of entries) this.#sql.exec(insert, ...entry);
@@ -141,7 +146,7 @@ export class Imports {
     this.#sql.exec(insert, JSON.stringify(rows));
   }
 
-  /** A key may have been refused after its pin was read: by a rotation, or by whoever took the name over. */
+  /** Applies burials to pins: a key may have been refused after the backup had read its pin. */
   #followBurials(nowMs: number): void {
     const isBuried = (key: string) => `${key} IN (SELECT thumbprint FROM tombstones)`;
     this.#sql.exec(
@@ -155,7 +160,7 @@ export class Imports {
 
   *#kept(tables: readonly string[]): Generator<BackupRows> {
     const pages = this.#sql.exec<{ page: number }>("SELECT page FROM import_pages ORDER BY page").toArray();
-    // One at a time: all of them together may be more than an object has memory for.
+    // One at a time, since all pages together may exceed the object's memory.
     for (const { page } of pages) {
       const query = "SELECT body FROM import_pages WHERE page = ?";
       const parsed = JSON.parse(this.#sql.exec<{ body: string }>(query, page).one().body) as BackupRows;
@@ -177,4 +182,104 @@ const OWN_LOGS = ["audit", "machine_log"] as const;
 function otherUnderWay(row: ImportRow | undefined): string | null {
   if (!row || row.is_done) return null;
   return `the import of the backup ${row.id} is under way: go on with its file, or end it with rollcall import --abandon`;
+}
+
+export type RegistryTable = Exclude<BackupTable, "deployment" | "receivers" | "mutes">;
+
+interface KeptTable {
+  columns: readonly string[];
+  /** Unique columns by which the rows are ordered. */
+  key: readonly string[];
+}
+
+const LOG: KeptTable = { columns: ["id", "at_ms", "who", "what", "target", "detail"], key: ["id"] };
+
+const REGISTRY_TABLES: Record<RegistryTable, KeptTable> = {
+  pins: {
+    columns: [
+      "name",
+      "thumbprint",
+      "next_thumbprint",
+      "next_key",
+      "generation",
+      "token",
+      "machine",
+      "pinned_at_ms",
+      "reported_at_ms",
+      "revoked_at_ms",
+    ],
+    key: ["name"],
+  },
+  enrolments: {
+    columns: ["token", "name", "thumbprint", "admitted_at_ms"],
+    key: ["token", "name", "thumbprint"],
+  },
+  tokens: {
+    columns: [
+      "id",
+      "key",
+      "names",
+      "rejoin",
+      "uses",
+      "used",
+      "allowed",
+      "created_at_ms",
+      "created_by",
+      "expires_at_ms",
+      "revoked_at_ms",
+    ],
+    key: ["id"],
+  },
+  operators: {
+    columns: [
+      "name",
+      "role",
+      "sha256",
+      "created_at_ms",
+      "created_by",
+      "expires_at_ms",
+      "used_at_ms",
+      "revoked_at_ms",
+    ],
+    key: ["name"],
+  },
+  audit: LOG,
+  machine_log: LOG,
+  tombstones: { columns: ["thumbprint", "name", "left_at_ms", "why"], key: ["thumbprint", "name"] },
+  generation: { columns: ["only", "value"], key: ["only"] },
+};
+
+/** A page of a table, and the key where the next one begins; null on the last page. */
+export interface TablePage {
+  rows: BackupRows;
+  next: BackupCell[] | null;
+}
+
+/** Returns a page. `after`: the key of the last row before; null for the first page. */
+export function readTable(sql: SqlStorage, table: RegistryTable, after: BackupCell[] | null): TablePage {
+  const { columns, key } = REGISTRY_TABLES[table];
+  const from = after ?? firstOf(sql, table);
+  const behind = from ? `WHERE (${key.join(", ")}) > (${key.map(() => "?").join(", ")})` : "";
+  const query = `SELECT ${columns.join(", ")} FROM ${table} ${behind} ORDER BY ${key.join(", ")} LIMIT ?`;
+  const rows: BackupCell[][] = [];
+  let bytes = 0;
+  let isWhole = true;
+  for (const row of sql.exec(query, ...(from ?? []), BACKUP_LIMITS.rowsOfPage + 1).raw()) {
+    const cells = row.map((cell) => (cell instanceof ArrayBuffer ? null : cell));
+    bytes += JSON.stringify(cells).length;
+    isWhole =
+      rows.length === 0 || (rows.length < BACKUP_LIMITS.rowsOfPage && bytes < BACKUP_LIMITS.pageBytes);
+    if (!isWhole) break;
+    rows.push(cells);
+  }
+  const last = rows.at(-1);
+  const next = isWhole || !last ? null : key.map((name) => last[columns.indexOf(name)] ?? null);
+  return { rows: { table, columns: [...columns], rows }, next };
+}
+
+/** Only the newest entries of the machine log are in a backup. */
+function firstOf(sql: SqlStorage, table: RegistryTable): BackupCell[] | null {
+  if (table !== "machine_log") return null;
+  const { last } = sql.exec<{ last: number | null }>("SELECT MAX(id) AS last FROM machine_log").one();
+  return [(last ?? 0) - BACKUP_LIMITS.machineEntries];
 }

@@ -1,11 +1,11 @@
-// Operators with names: of each secret its SHA-256 alone, what its owner may do, and until when. Makes no secret.
+// Operators with names: the SHA-256 of their secret, their role, and when it expires.
 import type { ListedOperator } from "../../shared/protocol/administration-answers.ts";
 import type { NewOperator, OperatorRole } from "../../shared/protocol/administration-api.ts";
 import { OPERATOR_LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { AUDIT_KEPT_MS } from "./audit.ts";
 
-/** When an operator was there last is right to within this time: it is a row. */
+/** The stored time of an operator's last use may be this old, since each update writes a row. */
 const USE_NOTED_EVERY_MS = 3600_000;
 
 type OperatorRow = {
@@ -19,7 +19,7 @@ type OperatorRow = {
   revoked_at_ms: number | null;
 };
 
-/** An operator whose secret is good until then. */
+/** An operator whose secret is valid until `expiresAtMs`. */
 export interface NamedOperator {
   name: string;
   role: OperatorRole;
@@ -28,12 +28,12 @@ export interface NamedOperator {
 
 export interface OperatorToCreate {
   request: NewOperator;
-  /** Of the secret, in base64url. */
+  /** SHA-256 of the secret, in base64url. */
   sha256: string;
   createdBy: string;
 }
 
-/** A name can be given again once its operator is revoked or has expired; until a year after that it counts. */
+/** Creates an operator. A name can be used again once its operator is revoked or has expired, and counts for a year. */
 export function createOperator(
   sql: SqlStorage,
   { request, sha256, createdBy }: OperatorToCreate,
@@ -55,7 +55,7 @@ export function createOperator(
   return success(listed(row, nowMs));
 }
 
-/** By name. */
+/** Returns operators by name. */
 export function listOperators(sql: SqlStorage, nowMs: number): ListedOperator[] {
   const rows = sql.exec<OperatorRow>("SELECT * FROM operators ORDER BY name").toArray();
   return rows.map((row) => listed(row, nowMs));
@@ -69,7 +69,7 @@ export function revokeOperator(sql: SqlStorage, name: string, nowMs: number): Re
     : failure("no operator has this name");
 }
 
-/** The operator whose secret has this SHA-256; null: nobody has it, or not any more. Notes that it was used. */
+/** Returns the operator with this secret and records its use; null if there is none, or not any more. */
 export function useOperator(sql: SqlStorage, sha256: string, nowMs: number): NamedOperator | null {
   const row = operatorRow(sql, sha256, nowMs);
   if (!row) return null;
@@ -80,7 +80,7 @@ export function useOperator(sql: SqlStorage, sha256: string, nowMs: number): Nam
   return named(row);
 }
 
-/** The same, and notes nothing. */
+/** Returns the same without recording a use. */
 export function findOperator(sql: SqlStorage, sha256: string, nowMs: number): NamedOperator | null {
   const row = operatorRow(sql, sha256, nowMs);
   return row ? named(row) : null;

@@ -1,23 +1,22 @@
-// Records by which origin each machine reports, to within a day, so that operators see who still uses a domain that
-// they want to give up.
+// Records which origin each machine reports to, at most once a day. Operators see which machines still use a domain.
 import type { OriginMachine, OriginUse } from "../../shared/protocol/operator-answers.ts";
 import type { OriginMachinesQuery } from "../../shared/protocol/operator-api.ts";
 
 export type OriginMachinesRequest = Omit<OriginMachinesQuery, "format" | "limit"> & { limit: number };
 
-/** The origin that each machine used last: SQLite takes the other columns from the row that has the maximum. */
+/** The origin that each machine used last. SQLite takes the other columns from the row with the maximum. */
 const LATEST = "SELECT name, origin, MAX(at_ms) AS at_ms FROM origin_uses GROUP BY name";
 
 export function noteOrigin(sql: SqlStorage, name: string, origin: string, nowMs: number): void {
   sql.exec("INSERT OR REPLACE INTO origin_uses VALUES (?, ?, ?)", name, origin, nowMs);
 }
 
-/** For a name that no machine has any more. */
+/** Deletes the origins of a machine that is gone. */
 export function forgetOrigins(sql: SqlStorage, name: string): void {
   sql.exec("DELETE FROM origin_uses WHERE name = ?", name);
 }
 
-/** The configured ones first, then what machines have used before. */
+/** Returns the configured origins, then all others that machines have used. */
 export function listOrigins(sql: SqlStorage, configured: readonly string[]): OriginUse[] {
   const rows = sql.exec<{ origin: string; last: number; machines: number }>(
     `SELECT origin, MAX(at_ms) AS last, (SELECT COUNT(*) FROM (${LATEST}) WHERE origin = uses.origin) AS machines
@@ -31,7 +30,7 @@ export function listOrigins(sql: SqlStorage, configured: readonly string[]): Ori
   });
 }
 
-/** Those that used this origin last, by name. */
+/** Returns the machines that used this origin last, by name. */
 export function listOriginMachines(
   sql: SqlStorage,
   { origin, after, limit }: OriginMachinesRequest,

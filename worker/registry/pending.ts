@@ -1,5 +1,6 @@
-// Machines that ask for a name that another key has. They are kept for a day, for an operator to approve or reject by
-// key.
+// Machines that ask for a name that another key has. They wait for a day for an operator, who approves or rejects them by
+// their key.
+import { FEED_LIMITS } from "../../shared/protocol/limits.ts";
 import type { PendingMachine, ShownMachine } from "../../shared/protocol/operator-answers.ts";
 import { type Failure, failure, type Result, success } from "../../shared/result.ts";
 import { logMachine, mayChange } from "./audit.ts";
@@ -7,17 +8,14 @@ import { type Asking, type AskingMachine, bury, findPin } from "./pins.ts";
 import type { RefusalCause } from "./refusals.ts";
 import { PENDING_MS, type TokenState } from "./tokens.ts";
 
-/** How many machines can wait for one name. */
+/** Machines that can wait for one name. */
 export const MAX_PENDING = 5;
 
-/** Why a machine does not have the name. */
+/** Why a machine does not get the name. */
 export interface NotPinned {
-  /**
-   * `pending`: an operator decides. `full`: nobody else can wait for the name now, or with this token. `too often`: the
-   * name has changed often enough for one day.
-   */
+  /** `pending`: an operator decides. `full`: too many wait, for the name or with this token. `too often`: CHANGES_A_DAY. */
   reason: "pending" | "full" | "refused" | "too often";
-  /** Of a refusal: for the log. */
+  /** For the log of refusals. */
   cause?: RefusalCause;
 }
 const PENDING = failure<NotPinned>({ reason: "pending" });
@@ -27,10 +25,10 @@ export const TOO_OFTEN = failure<NotPinned>({
   cause: "the name has changed too often today",
 });
 
-/** A machine without a token must learn nothing about a name: the cause stays here. */
+/** Refuses a machine. The cause is for the log only: a machine without a token must learn nothing about a name. */
 export const refused = (cause: RefusalCause) => failure<NotPinned>({ reason: "refused", cause });
 
-/** Why a token that cannot be used is refused. */
+/** Returns why a token in this state is refused. */
 export function causeOf(state: TokenState): RefusalCause {
   if (state === "revoked") return "the token is revoked";
   return state === "expired" ? "the token has expired" : "the token is used up";
@@ -38,7 +36,7 @@ export function causeOf(state: TokenState): RefusalCause {
 
 type PendingRow = { token: string; name: string; thumbprint: string; machine: string; asked_at_ms: number };
 
-/** `state`: of the token; `mayAsk`: it has a use for this machine. */
+/** Adds a machine to those that wait. `state`: of its token. `mayAsk`: the token has a use for this machine. */
 export function askPending(
   sql: SqlStorage,
   asking: Asking,
@@ -63,7 +61,7 @@ export function askPending(
   return PENDING;
 }
 
-/** Oldest first. `limit`: of how many; -1: of all. */
+/** Returns the waiting machines, oldest first: at most `limit`, or all for -1. */
 export function listPending(sql: SqlStorage, nowMs: number, limit = -1): PendingMachine[] {
   const rows = sql.exec<PendingRow>(
     "SELECT * FROM pending WHERE asked_at_ms > ? ORDER BY asked_at_ms, name, token LIMIT ?",
@@ -73,13 +71,12 @@ export function listPending(sql: SqlStorage, nowMs: number, limit = -1): Pending
   return rows.toArray().map((row) => shown(sql, row));
 }
 
-/** How many machines wait. */
 export function countPending(sql: SqlStorage, nowMs: number): number {
   const query = "SELECT COUNT(*) AS count FROM pending WHERE asked_at_ms > ?";
   return sql.exec<{ count: number }>(query, nowMs - PENDING_MS).one().count;
 }
 
-/** The machine that waits for this name with this key; undefined: none does (any more). */
+/** Returns the machine that waits for this name with this key; undefined if none does. */
 export function findPending(
   sql: SqlStorage,
   name: string,
@@ -94,7 +91,7 @@ export function withdrawPending(sql: SqlStorage, name: string, thumbprint: strin
   sql.exec("DELETE FROM pending WHERE name = ? AND thumbprint = ?", name, thumbprint);
 }
 
-/** An operator rejects the machine: its key is refused for ever. */
+/** Rejects a machine: its key is refused for ever. */
 export function rejectPending(
   sql: SqlStorage,
   name: string,
@@ -134,4 +131,60 @@ function shown(sql: SqlStorage, row: PendingRow): PendingMachine {
 function shownMachine(thumbprint: string, machine: AskingMachine): ShownMachine {
   const { machineID, systemUUID, address } = machine;
   return { thumbprint, machineID, systemUUID, address };
+}
+
+interface PendingUpdatesDependencies {
+  sql: SqlStorage;
+  /** Typically currentMs. */
+  nowMs: () => number;
+  /** Typically the fleet index's setPending. */
+  send: (pending: PendingMachine[]) => Promise<unknown>;
+}
+
+/** The result of an enrolment request. */
+export interface AskedEnrolment {
+  name: string;
+  thumbprint: string;
+  token: string | undefined;
+  outcome: "admitted" | "waits" | "refused";
+}
+
+/**
+ * Updates the fleet index's list of waiting machines, for the feeds. Waiting machines repeat their enrolment often, so
+ * the list is read only if it may have changed.
+ */
+export class PendingUpdates {
+  readonly #in: PendingUpdatesDependencies;
+  /** The list that the index last received; null if not known. */
+  #sent: PendingMachine[] | null = null;
+
+  constructor(dependencies: PendingUpdatesDependencies) {
+    this.#in = dependencies;
+  }
+
+  /** Sends the list if it has changed. */
+  async send(): Promise<void> {
+    const { sql, nowMs, send } = this.#in;
+    const pending = listPending(sql, nowMs(), FEED_LIMITS.pending);
+    if (JSON.stringify(pending) === JSON.stringify(this.#sent)) return;
+    this.#sent = pending;
+    await send(pending).catch(() => {
+      this.#sent = null;
+    });
+  }
+
+  /** Sends the list if the enrolment may have changed it. */
+  async enrolled(enrolment: AskedEnrolment): Promise<void> {
+    if (this.#mayChange(enrolment)) await this.send();
+  }
+
+  #mayChange({ name, thumbprint, token, outcome }: AskedEnrolment): boolean {
+    if (outcome === "refused") return false;
+    if (!this.#sent) return true;
+    const own = this.#sent.filter((each) => each.name === name && each.thumbprint === thumbprint);
+    if (outcome === "admitted") return own.length > 0;
+    const [oldest] = this.#sent;
+    if (oldest && this.#in.nowMs() >= Date.parse(oldest.expiresAt)) return true;
+    return this.#sent.length < FEED_LIMITS.pending && !own.some((each) => each.token === token);
+  }
 }

@@ -1,18 +1,20 @@
-// Which key has which name, and the keys that are refused for ever. The registry decides; a machine's object follows
-// the pin of the highest generation that it has seen.
+// Pins: which key has which name, and which keys are refused for ever. A machine's object follows the pin with the highest
+// generation that it has received.
+import type { RevocationsAnswer } from "../../shared/protocol/administration-answers.ts";
+import type { RevocationsQuery } from "../../shared/protocol/administration-api.ts";
 import type { Grant } from "../../shared/protocol/join-tokens.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { logMachine, mayChange } from "./audit.ts";
 import { gatewayFor, leaveGateway } from "./gateways.ts";
 import { forgetOrigins } from "./origins.ts";
 
-/** What is known about a machine that asked for a name. */
+/** What a machine reported about itself when it asked for a name. */
 export interface AskingMachine {
   /** `x` of its public JWK. */
   key: string;
   machineID: string;
   systemUUID: string;
-  /** The address that it asked from; "" where the platform does not provide it. */
+  /** The address that the request came from; "" if the platform does not provide it. */
   address: string;
 }
 
@@ -25,36 +27,36 @@ export interface Asking {
   machine: AskingMachine;
 }
 
-/** The same, with the time of the challenge that both keys signed. */
+/** An enrolment with the time of the challenge that both keys signed. */
 export interface FreshlyAsking extends Asking {
   challengedAtMs: number;
 }
 
-export interface Pin {
+interface Pin {
   name: string;
   thumbprint: string;
-  /** The key that takes over with its first report. */
+  /** The key that replaces `thumbprint` with its first report. */
   nextThumbprint: string | null;
   generation: number;
   /** ID of the join token. */
   token: string;
   machine: AskingMachine;
   pinnedAtMs: number;
-  /** null: it has not reported since. */
+  /** null if the machine has not reported since. */
   reportedAtMs: number | null;
-  /** Its keys are refused since then; the machine's object remains until an operator forgets it. */
+  /** When its keys were revoked. The machine's object remains until an operator forgets it. */
   revokedAtMs: number | null;
 }
 
-/** A pin as the registry keeps it. */
+/** A pin as the registry stores it. */
 export interface HeldPin extends Pin {
-  /** `x` of the public JWK of the next key; null: there is none, or an earlier version did not keep it. */
+  /** `x` of the public JWK of the next key; null if there is none, or an earlier version did not store it. */
   nextKey: string | null;
-  /** The number of its gateway; null: it has none. */
+  /** The number of its gateway; null if it has none. */
   gateway: number | null;
 }
 
-/** A pin with what its token allows: what a machine's object keeps. */
+/** A pin with what its token allows, as a machine's object stores it. */
 export interface GrantedPin extends Pin {
   grant: Grant;
 }
@@ -73,10 +75,10 @@ type PinRow = {
   next_key: string | null;
 };
 
-/** A machine that does not report for this long after it was pinned loses the name to the next one that asks. */
+/** A pinned machine that has not reported for this time loses the name to the next machine that asks for it. */
 const UNREPORTED_MS = 24 * 3600 * 1000;
 
-/** Does a machine have this name, so that another one could only take it over? */
+/** Reports whether a machine has this name, so that another one could only take it over. */
 export function isHeld(pin: Pin | undefined, nowMs: number): pin is Pin {
   return pin !== undefined && pin.revokedAtMs === null && !isExpired(pin, nowMs);
 }
@@ -89,19 +91,19 @@ export function isPinned(pin: Pin, thumbprint: string): boolean {
   return pin.thumbprint === thumbprint || pin.nextThumbprint === thumbprint;
 }
 
-/** Those of the names that a machine has. */
+/** Returns those names that a machine has. */
 export function pinnedAmong(sql: SqlStorage, names: readonly string[]): string[] {
   const query = "SELECT name FROM pins WHERE name IN (SELECT value FROM json_each(?))";
   return [...sql.exec<{ name: string }>(query, JSON.stringify(names))].map(({ name }) => name);
 }
 
-/** A page of all names, in their order. */
+/** Returns a page of all names, in order. */
 export function pinnedNames(sql: SqlStorage, after: string, limit: number): string[] {
   const query = "SELECT name FROM pins WHERE name > ? ORDER BY name LIMIT ?";
   return [...sql.exec<{ name: string }>(query, after, limit)].map(({ name }) => name);
 }
 
-/** Any of them. */
+/** Returns a random sample of the names. */
 export function samplePinned(sql: SqlStorage, limit: number): string[] {
   const query = "SELECT name FROM pins ORDER BY RANDOM() LIMIT ?";
   return [...sql.exec<{ name: string }>(query, limit)].map(({ name }) => name);
@@ -129,7 +131,7 @@ export function findPin(sql: SqlStorage, name: string): HeldPin | undefined {
   };
 }
 
-/** When a key last got or lost this name: what was signed before that counts no more. 0: never. */
+/** Returns when a key last got or lost this name, or 0. Requests signed before that are not accepted. */
 export function changedAtMs(sql: SqlStorage, name: string): number {
   const pinned = "SELECT pinned_at_ms AS at_ms FROM pins WHERE name = ?1";
   const buried = "SELECT MAX(left_at_ms) AS at_ms FROM tombstones WHERE name = ?1";
@@ -141,14 +143,12 @@ function generation(sql: SqlStorage): number {
   return sql.exec<{ value: number }>("SELECT value FROM generation").one().value;
 }
 
-/**
- * A number above all earlier ones: a pin that reaches a machine's object later, and has a lower one, is out of date.
- */
+/** Returns a number above all earlier ones. A pin with a lower generation than another one is out of date. */
 function nextGeneration(sql: SqlStorage): number {
   return sql.exec<{ value: number }>("UPDATE generation SET value = value + 1 RETURNING value").one().value;
 }
 
-/** Gives the name to this key, no matter which key had it. The name keeps its gateway. */
+/** Gives the name to this key, whichever key had it. The name keeps its gateway. */
 export function pin(sql: SqlStorage, { name, thumbprint, token, machine }: Asking, nowMs: number): void {
   sql.exec(
     `INSERT OR REPLACE INTO pins VALUES (?1, ?2, NULL, ?3, ?4, ?5, ?6, NULL, NULL,
@@ -165,22 +165,22 @@ export function pin(sql: SqlStorage, { name, thumbprint, token, machine }: Askin
 /** A machine's key, as its object knows it. */
 export interface PinnedKey {
   name: string;
-  /** Of the pin that the object follows. */
+  /** Generation of the pin that the object follows. */
   generation: number;
   thumbprint: string;
-  /** `x` of its public JWK; absent: the object is of an earlier version, which does not say. */
+  /** `x` of its public JWK; absent if the object runs an earlier version. */
   key?: string | undefined;
 }
 
-/** The name is this key's. */
+/** The answer for a key that has its name. */
 export interface ConfirmedPin {
-  /** The number of the machine's gateway; null: there are none. */
+  /** The number of the machine's gateway; null without gateways. */
   gateway: number | null;
 }
 
 /**
- * Call it when the machine reports with this key: a next key takes over, and the old key is refused for ever. Returns
- * null, and changes nothing, where the name is no longer this key's. `gatewaySize`: GATEWAY_SIZE.
+ * Records a report with this key. A next key replaces the present one, which is refused for ever. Returns null and
+ * changes nothing if the key does not have the name. `gatewaySize`: GATEWAY_SIZE.
  */
 export function confirmPin(
   sql: SqlStorage,
@@ -211,12 +211,12 @@ export function confirmPin(
   return { gateway };
 }
 
-/** Why a next key is not pinned. `too often`: the machine has rotated often enough for one day. */
+/** Why a next key is not stored. `too often`: the name had CHANGES_A_DAY rotations today. */
 export interface RotationRefused {
   reason: "no key for this machine" | "too often";
 }
 
-/** This key takes over with its first report. It is logged once. */
+/** Stores the key that replaces the present one with its first report. It is logged once. */
 export function setNextKey(
   sql: SqlStorage,
   { name, generation, thumbprint, key }: PinnedKey,
@@ -235,8 +235,8 @@ export function setNextKey(
 }
 
 /**
- * All keys of this name are refused for ever; one that is forgotten also loses its pin. It can be repeated. Returns a
- * generation, before which all pins that the machine's object has are out of date.
+ * Refuses all keys of this name for ever; a forgotten machine also loses its pin. Safe to repeat. Returns a generation:
+ * pins of the machine's object with a lower one are out of date.
  */
 export function unpin(
   sql: SqlStorage,
@@ -245,14 +245,14 @@ export function unpin(
   nowMs: number,
 ): Result<number> {
   if (!wasPinned(sql, name)) return failure("no machine ever had this name");
-  // A repeated leave makes nothing else out of date, and must write no row: a machine may repeat it for ever.
+  // A repeated leave must write no row, since a machine may repeat it without limit.
   if (what === "machine.forget" && !findPin(sql, name)) return success(generation(sql));
   if (what === "machine.revoke") revokePin(sql, name, nowMs);
   else forgetPin(sql, name, nowMs);
   return success(nextGeneration(sql));
 }
 
-/** The same for the machine itself. One whose name another key has by now takes nothing from it. */
+/** Forgets a machine that leaves. Fails if another key has the name. */
 export function leavePin(
   sql: SqlStorage,
   { name, generation, thumbprint }: PinnedKey,
@@ -265,7 +265,7 @@ export function leavePin(
   return unpin(sql, name, "machine.forget", nowMs);
 }
 
-/** The keys of this name are refused for ever, and the next machine that asks gets the name. */
+/** Refuses the keys of this name for ever. The next machine that asks gets the name. */
 function revokePin(sql: SqlStorage, name: string, nowMs: number): void {
   const held = findPin(sql, name);
   buryPin(sql, held, nowMs, { why: "revoked" });
@@ -274,7 +274,7 @@ function revokePin(sql: SqlStorage, name: string, nowMs: number): void {
   sql.exec(`UPDATE pins SET ${revoked} WHERE name = ?`, nowMs, name);
 }
 
-/** Forgets the machine; only that its keys are refused for ever remains. */
+/** Deletes the pin. The tombstones of its keys remain. */
 function forgetPin(sql: SqlStorage, name: string, nowMs: number): void {
   const held = findPin(sql, name);
   buryPin(sql, held, nowMs, { why: "forgotten" });
@@ -282,7 +282,7 @@ function forgetPin(sql: SqlStorage, name: string, nowMs: number): void {
   sql.exec("DELETE FROM pins WHERE name = ?", name);
 }
 
-/** The keys of this pin are refused for ever, except the `heir`, which has the name from now on. */
+/** Refuses the keys of this pin for ever, except the `heir`, which has the name from now on. */
 export function buryPin(
   sql: SqlStorage,
   held: Pin | undefined,
@@ -295,10 +295,10 @@ export function buryPin(
   }
 }
 
-/** Why a key is refused for ever. `forgotten`: its machine left as well. */
-export type Burial = "revoked" | "forgotten" | "rejected" | "rotated" | "taken over";
+/** Why a key is refused for ever. `forgotten` includes a machine that left. */
+type Burial = "revoked" | "forgotten" | "rejected" | "rotated" | "taken over";
 
-/** This key is refused for ever, under every name. */
+/** Refuses this key for ever, under every name. */
 export function bury(sql: SqlStorage, name: string, thumbprint: string, nowMs: number, why: Burial): void {
   sql.exec("INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?)", thumbprint, name, nowMs, why);
   sql.exec("DELETE FROM enrolments WHERE name = ? AND thumbprint = ?", name, thumbprint);
@@ -308,10 +308,31 @@ export function isBuried(sql: SqlStorage, thumbprint: string): boolean {
   return sql.exec("SELECT 1 FROM tombstones WHERE thumbprint = ? LIMIT 1", thumbprint).toArray().length > 0;
 }
 
-/** Has a machine ever had this name, also one that has left? */
+/** Reports whether a machine has or had this name. */
 export function wasPinned(sql: SqlStorage, name: string): boolean {
   return (
     findPin(sql, name) !== undefined ||
     sql.exec("SELECT 1 FROM tombstones WHERE name = ? LIMIT 1", name).toArray().length > 0
   );
+}
+
+type Row = { thumbprint: string; name: string; left_at_ms: number; why: string };
+
+/** Returns a page of the keys that are refused for ever, newest first. */
+export function listRevocations(sql: SqlStorage, { after, limit }: RevocationsQuery): RevocationsAnswer {
+  const [atMs, thumbprint] = after?.split(".") ?? [];
+  const rows = sql
+    .exec<Row>(
+      `SELECT * FROM tombstones WHERE (left_at_ms, thumbprint) < (?, ?)
+       ORDER BY left_at_ms DESC, thumbprint DESC LIMIT ?`,
+      atMs === undefined ? Number.MAX_SAFE_INTEGER : Number(atMs),
+      thumbprint ?? "",
+      limit,
+    )
+    .toArray();
+  const last = rows.length === limit ? rows.at(-1) : undefined;
+  return {
+    revocations: rows.map(({ left_at_ms, ...row }) => ({ ...row, at: new Date(left_at_ms).toISOString() })),
+    next: last ? `${last.left_at_ms}.${last.thumbprint}` : null,
+  };
 }

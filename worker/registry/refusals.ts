@@ -1,11 +1,11 @@
-// Records enrolments that were refused, in a log of their own: whoever has no token must not displace what others caused.
-// One entry for each address, reason and minute; the next one counts those that were left out.
+// Records refused enrolments in their own log: one entry for each network, cause and minute, with the number of those that
+// were left out before.
 import { network, parseIp } from "../../shared/kubernetes/ip.ts";
 import type { Sample } from "../metrics/metrics.ts";
 import { machineLog } from "../log.ts";
 import { logRefusal } from "./audit.ts";
 
-/** Why an enrolment is refused: for operators alone, a machine without a token learns nothing. */
+/** Why an enrolment is refused. Only operators see it. */
 export const REFUSAL_CAUSES = [
   "there is no such token",
   "the token is for other names",
@@ -21,18 +21,18 @@ export type RefusalCause = (typeof REFUSAL_CAUSES)[number];
 
 export const REFUSAL_LIMITS = {
   everyMs: 60_000,
-  /** Entries in a minute, of all addresses and reasons together. */
+  /** Entries in a minute, of all addresses and causes together. */
   aMinute: 20,
-  /** Addresses, each with a reason, that are remembered. */
+  /** Pairs of network and cause that are remembered. */
   remembered: 1000,
 } as const;
 
 export interface RefusedEnrolment {
-  /** ID of the token, as whoever asked has named it; undefined: it named none. */
+  /** ID of the token in the request, not verified; undefined if it has none. */
   token: string | undefined;
   name: string;
   thumbprint: string;
-  /** "" where the platform does not provide it. */
+  /** "" if the platform does not provide it. */
   address: string;
   cause: RefusalCause;
 }
@@ -44,26 +44,26 @@ interface Seen {
   leftOut: number;
 }
 
-/** In memory, since what an eviction loses is a count: of those that were left out since the last entry, or scrape. */
+/** Counts are in memory between entries. An eviction loses those since the last entry or scrape. */
 export class Refusals {
   readonly #sql: SqlStorage;
   readonly #seen = new Map<string, Seen>();
   #minute = { sinceMs: Number.NEGATIVE_INFINITY, entries: 0 };
-  /** Not in the table of counts yet. */
+  /** Counts that are not stored yet. */
   readonly #uncounted = new Map<RefusalCause, number>();
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
   }
 
-  /** The same for whatever an admission answered; one that has an entry is a line of the Worker's log as well. */
+  /** Notes a refusal with a cause. One that gets an entry is also a line of the Worker's log. */
   noteRefused(asked: Omit<RefusedEnrolment, "cause">, why: object, nowMs: number): void {
     const cause = "cause" in why ? REFUSAL_CAUSES.find((each) => each === why.cause) : undefined;
     if (cause === undefined || !this.note({ ...asked, cause }, nowMs)) return;
     machineLog(asked.name)(`enrolment refused: ${cause}, token ${asked.token ?? "unknown"}`);
   }
 
-  /** Returns whether it has an entry. */
+  /** Returns whether the refusal gets an entry. */
   note(refusal: RefusedEnrolment, nowMs: number): boolean {
     this.#uncounted.set(refusal.cause, (this.#uncounted.get(refusal.cause) ?? 0) + 1);
     const ip = parseIp(refusal.address);
@@ -78,10 +78,7 @@ export class Refusals {
     return true;
   }
 
-  /**
-   * How many there were of each cause. What was said once is stored before, so that no count ever falls; that writes a row
-   * for each cause, if there was one since the last time.
-   */
+  /** Returns the refusals by cause. They are stored first, so that a reported count never falls. */
   counts(nowMs: number): Sample[] {
     for (const cause of this.#uncounted.keys()) this.#storeCount(cause, nowMs);
     const rows = this.#sql.exec<Counted>("SELECT * FROM refusal_counts").toArray();
@@ -98,7 +95,7 @@ export class Refusals {
     this.#uncounted.delete(cause);
   }
 
-  /** Of too many the oldest is forgotten. */
+  /** Remembers the pair in place of the oldest one. */
   #remember(key: string, seen: Seen): void {
     this.#seen.delete(key);
     if (this.#seen.size >= REFUSAL_LIMITS.remembered) this.#seen.delete(this.#seen.keys().next().value ?? "");
@@ -111,7 +108,7 @@ export class Refusals {
   }
 }
 
-/** A clock that was put back ends the minute. */
+/** false if the clock was set back. */
 function isWithin(sinceMs: number, nowMs: number): boolean {
   return nowMs >= sinceMs && nowMs - sinceMs < REFUSAL_LIMITS.everyMs;
 }

@@ -1,5 +1,5 @@
-// The registry: join tokens, which key has which name, pending machines, and the audit log. One object, a thin shell
-// around the functions of worker/registry. It stores public keys alone.
+// The registry: join tokens, pins of names to keys, machines that wait for approval, operators, and the logs of changes.
+// One Durable Object; it stores no private key and no secret.
 import type { BulkQuery, NewOperator, RevocationsQuery } from "../../shared/protocol/administration-api.ts";
 import type { BackupCell, BackupPage } from "../../shared/protocol/backup.ts";
 import type { TokenRequest } from "../../shared/protocol/join-tokens.ts";
@@ -12,12 +12,27 @@ import { ApiserverProbe, askForNode, type Probed } from "../kube/probe.ts";
 import type { Measured } from "../metrics/metrics.ts";
 import { LazyAlarm } from "../storage/lazy-alarm.ts";
 import { migrate, StoredObject } from "../storage/migrations.ts";
-import { approvePending, type NotFresh, pinnedTo } from "./admission.ts";
-import { type AdmissionRequest, admitRequest, claimedTokenId } from "./admission-request.ts";
-import { audit, type AuditRecord, type AuditRequest, readAudit } from "./audit.ts";
-import { readTable, type RegistryTable } from "./backup-tables.ts";
 import {
+  type AdmissionRequest,
+  admitRequest,
+  approvePending,
+  claimedTokenId,
+  type NotFresh,
+  pinnedTo,
+} from "./admission.ts";
+import {
+  audit,
+  type AuditRecord,
+  type AuditRequest,
+  noteRefusedChange,
+  readAudit,
+  type RefusedChange,
+} from "./audit.ts";
+import { Imports, readTable, type RegistryTable } from "./imports.ts";
+import {
+  BULK_PACE,
   type BulkToPlan,
+  bulkTurnOf,
   type ConfirmedBulk,
   listBulks,
   planBulk,
@@ -26,7 +41,6 @@ import {
   startRemovals,
   stopBulk,
 } from "./bulk.ts";
-import { BULK_PACE, bulkTurnOf } from "./bulk-runner.ts";
 import { gatewaysInUse, reassignGateway, type RefusedByGateway } from "./gateways.ts";
 import {
   createOperator,
@@ -35,10 +49,8 @@ import {
   revokeOperator,
   useOperator,
 } from "./operators.ts";
-import { Imports } from "./imports.ts";
 import { listOriginMachines, listOrigins, noteOrigin, type OriginMachinesRequest } from "./origins.ts";
-import { countPending, listPending, type NotPinned, rejectPending } from "./pending.ts";
-import { PendingTeller } from "./pending-teller.ts";
+import { countPending, listPending, type NotPinned, PendingUpdates, rejectPending } from "./pending.ts";
 import {
   type ConfirmedPin,
   confirmPin,
@@ -46,6 +58,7 @@ import {
   findPin,
   type GrantedPin,
   leavePin,
+  listRevocations,
   pinnedAmong,
   pinnedNames,
   type RotationRefused,
@@ -54,9 +67,7 @@ import {
   unpin,
   wasPinned,
 } from "./pins.ts";
-import { type RefusedChange, noteRefusedChange } from "./refused-changes.ts";
 import { Refusals } from "./refusals.ts";
-import { listRevocations } from "./revocations.ts";
 import { REGISTRY_MIGRATIONS } from "./schema.ts";
 import { fromText, type SessionHolder, Sessions, type SignInRequest } from "./sessions.ts";
 import { findToken, insertToken, listedToken, listTokens, revokeToken } from "./tokens.ts";
@@ -66,7 +77,7 @@ export class RegistryObject extends StoredObject {
   readonly #sql: SqlStorage;
   readonly #refusals: Refusals;
   readonly #apiserver: ApiserverProbe;
-  readonly #pending: PendingTeller;
+  readonly #pending: PendingUpdates;
   readonly #alarm: LazyAlarm;
   readonly #sessions: Sessions;
   readonly #imports: Imports;
@@ -80,14 +91,14 @@ export class RegistryObject extends StoredObject {
     this.#refusals = new Refusals(this.#sql);
     this.#sessions = new Sessions(this.#sql, env);
     this.#imports = new Imports(ctx.storage, env);
-    this.#pending = new PendingTeller({
+    this.#pending = new PendingUpdates({
       sql: this.#sql,
       nowMs: currentMs,
       send: (pending) => fleetIndex(env).setPending(pending),
     });
   }
 
-  /** Mints a join token and returns it, once: only its public key is kept. `who`: the operator. */
+  /** Creates a join token and returns it, once: only its public key is stored. `who`: the operator. */
   async mintToken(request: TokenRequest, who: string) {
     const { id, key, token } = await mintJoinToken();
     const nowMs = currentMs();
@@ -98,12 +109,12 @@ export class RegistryObject extends StoredObject {
     });
   }
 
-  /** All join tokens, newest first. */
+  /** Returns all join tokens, newest first. */
   listTokens() {
     return listTokens(this.#sql, currentMs()).map(listedToken);
   }
 
-  /** No machine can enrol with this token any more. The error: there is no such token. */
+  /** Revokes a join token. Fails if it does not exist. */
   revokeToken(id: string, who: string): Result<null> {
     return this.#changing({ who, what: "token.revoke", target: id }, () =>
       revokeToken(this.#sql, id, currentMs()),
@@ -111,9 +122,8 @@ export class RegistryObject extends StoredObject {
   }
 
   /**
-   * Decides about a machine that has a token for this name; returns the pin that its object is to follow. A machine
-   * without a token learns nothing, not even why. The same (token, name, key) is admitted again while the key has the
-   * name, and counts once.
+   * Admits a machine that has a token for this name, and returns its pin. A machine without a token does not learn the
+   * reason of its refusal. A repeated admission of the same token, name and key counts once.
    */
   async admit(request: AdmissionRequest): Promise<Result<GrantedPin, NotPinned | NotFresh>> {
     const tokenId = claimedTokenId(request.binding);
@@ -127,27 +137,27 @@ export class RegistryObject extends StoredObject {
     return admitted;
   }
 
-  /** The pin of this name, for a machine's object that was lost; null: it is not this key's. */
+  /** Returns the pin of this name, for a machine's object that was lost; null if the key does not have the name. */
   pinnedTo(name: string, thumbprint: string) {
     return pinnedTo(this.#sql, name, thumbprint, currentMs());
   }
 
-  /** Has a machine this name, also one that was revoked? */
+  /** Reports whether a machine has this name. A revoked machine counts. */
   knows(name: string): boolean {
     return findPin(this.#sql, name) !== undefined;
   }
 
-  /** Of these names, those that a machine has. */
+  /** Returns those names that a machine has. */
   known(names: string[]): string[] {
     return pinnedAmong(this.#sql, names);
   }
 
-  /** A page of the names that a machine has, in their order. */
+  /** Returns a page of the names that machines have, in order. */
   names(after: string, limit: number): string[] {
     return pinnedNames(this.#sql, after, limit);
   }
 
-  /** Some of them. */
+  /** Returns a random sample of these names. */
   sampleNames(limit: number): string[] {
     return samplePinned(this.#sql, limit);
   }
@@ -156,26 +166,26 @@ export class RegistryObject extends StoredObject {
     return countPinned(this.#sql);
   }
 
-  /** Has a machine ever had this name, also one that has left? */
+  /** Reports whether a machine has or had this name. */
   knew(name: string): boolean {
     return wasPinned(this.#sql, name);
   }
 
-  /** Records an operator's action on a machine's object in the audit log. The error: no machine has the name. */
+  /** Records an operator's action on a machine in the audit log. Fails if no machine has the name. */
   noteAbout(record: AuditRecord): Result<null> {
     return this.#changing(record, () =>
       this.knows(record.target) ? success(null) : failure("no machine has this name"),
     );
   }
 
-  /** Records what an operator does in another object in the audit log. */
+  /** Records an operator's action on another object in the audit log. */
   noteChange(record: AuditRecord): void {
     this.#atomically(() => audit(this.#sql, record, currentMs()));
   }
 
   /**
-   * Call it when the machine reports with this key by this origin: for the first time since it was pinned or rotated,
-   * or for the first time in a day. null: the key has lost the name.
+   * Records that a machine reports with this key and origin: for the first time since it was pinned or rotated, or in a
+   * day. Returns null if the key has lost the name.
    */
   confirm(name: string, generation: number, thumbprint: string, origin: string, key?: string) {
     const pinned = { name, generation, thumbprint, key };
@@ -186,73 +196,72 @@ export class RegistryObject extends StoredObject {
     });
   }
 
-  /** Another gateway for a machine that its own has no room for. null: there is none, or the key has lost the name. */
+  /** Assigns another gateway to a machine whose own is full. Returns null without gateways, or if the key lost the name. */
   reassign(refused: RefusedByGateway): number | null {
     return this.#atomically(() => reassignGateway(this.#sql, refused, gatewaySize(this.env)));
   }
 
-  /** The numbers of the gateways that machines have. */
+  /** Returns the numbers of the gateways that machines have. */
   gatewaysInUse(): number[] {
     return gatewaysInUse(this.#sql);
   }
 
-  /** Notes the next key, which takes over with its first report. */
+  /** Stores the next key, which replaces the present one with its first report. */
   rotate(name: string, generation: number, thumbprint: string, key?: string): Result<null, RotationRefused> {
     const next = { name, generation, thumbprint, key };
     return this.#atomically(() => setNextKey(this.#sql, next, currentMs()));
   }
 
   /**
-   * All keys of this name are refused for ever; a machine that leaves is also forgotten. It can be repeated. Returns a
-   * generation, before which all pins that the machine's object has are out of date. The error: no machine ever had the
-   * name.
+   * Revokes or forgets a machine: all its keys are refused for ever. Safe to repeat. Returns a generation: pins of the
+   * machine's object with a lower one are out of date. Fails if no machine ever had the name.
    */
   unpin(name: string, what: "machine.revoke" | "machine.forget", who: string): Result<number> {
     return this.#changing({ who, what, target: name }, () => unpin(this.#sql, name, what, currentMs()));
   }
 
-  /** The same for a machine that leaves. The error also: another key has the name by now. */
+  /** Forgets a machine that leaves, as `unpin` does. Fails also if another key has the name. */
   leave(name: string, generation: number, thumbprint: string): Result<number> {
     return this.#atomically(() => leavePin(this.#sql, { name, generation, thumbprint }, currentMs()));
   }
 
-  /** The machines that wait for a name, oldest first. */
+  /** Returns the machines that wait for approval, oldest first. */
   listPending() {
     return listPending(this.#sql, currentMs());
   }
 
-  /** Tells the fleet index who waits, for the feeds, where that has changed. Whoever opens a feed asks for it as well. */
-  tellPending(): void {
-    this.ctx.waitUntil(this.#pending.tell());
+  /** Updates the fleet index's list of waiting machines, if it has changed. Also called when a feed opens. */
+  updatePending(): void {
+    this.ctx.waitUntil(this.#pending.send());
   }
 
-  /** Gives the name to the machine that waits with this key; returns its pin. The error: none waits with it. */
+  /** Gives the name to the machine that waits with this key. Fails if none waits with it. */
   approve(name: string, thumbprint: string, who: string): Result<GrantedPin> {
     const record = { who, what: "machine.approve", target: name, detail: `key ${thumbprint}` } as const;
     const approved = this.#changing(record, () => approvePending(this.#sql, name, thumbprint, currentMs()));
-    this.tellPending();
+    this.updatePending();
     return approved;
   }
 
-  /** The machine that waits with this key never gets a name. The error: none waits with it. */
+  /** Rejects the machine that waits with this key: the key is refused for ever. Fails if none waits with it. */
   reject(name: string, thumbprint: string, who: string): Result<null> {
     const record = { who, what: "machine.reject", target: name, detail: `key ${thumbprint}` } as const;
     const rejected = this.#changing(record, () => rejectPending(this.#sql, name, thumbprint, currentMs()));
-    this.tellPending();
+    this.updatePending();
     return rejected;
   }
 
-  /** Which origins machines report by: the configured ones first. */
+  /** Returns the origins that machines report to, configured ones first. */
   listOrigins() {
     return listOrigins(this.#sql, origins(this.env));
   }
 
-  /** A page of the machines that used this origin last, by name. */
+  /** Returns a page of the machines whose last origin is this one, by name. */
   listOriginMachines(query: OriginMachinesRequest) {
     return listOriginMachines(this.#sql, query);
   }
 
-  /** Makes an operator, and returns the secret, once. The error: why not. */
+  /** Creates an operator and returns the secret, once. */
   async createOperator(request: NewOperator, createdBy: string) {
     const { secret, sha256 } = await mintOperatorSecret();
     const detail = `${request.role}, ${request.expiresInSeconds} s`;
@@ -267,39 +276,39 @@ export class RegistryObject extends StoredObject {
     return listOperators(this.#sql, currentMs());
   }
 
-  /** The error: there is no such operator. */
+  /** Fails if no operator has the name. */
   revokeOperator(name: string, who: string): Result<null> {
     return this.#changing({ who, what: "operator.revoke", target: name }, () =>
       revokeOperator(this.#sql, name, currentMs()),
     );
   }
 
-  /** The operator whose secret has this SHA-256; null: nobody has it (any more). */
+  /** Returns the operator whose secret has this SHA-256; null if there is none, or it was revoked or has expired. */
   useOperator(sha256: string): NamedOperator | null {
     return useOperator(this.#sql, sha256, currentMs());
   }
 
-  /** An operator has signed in. The error: why there is no session. */
+  /** Starts a session of an operator who signs in. */
   startSession(request: SignInRequest) {
     return this.#atomically(() => this.#sessions.start(request, currentMs()));
   }
 
-  /** null: there is none with this ID (any more). Writes nothing. */
+  /** Returns null if the session does not exist or has ended. Writes nothing. */
   session(id: string) {
     return this.#sessions.find(id, currentMs());
   }
 
-  /** Newest first. */
+  /** Returns sessions, newest first. */
   listSessions() {
     return this.#sessions.list(currentMs());
   }
 
-  /** The error: there is no such session. */
+  /** Fails if there is no such session. */
   endSession(id: string, who: string, what: "session.end" | "session.revoke"): Result<null> {
     return this.#changing({ who, what, target: id }, () => this.#sessions.end(id));
   }
 
-  /** Keeps a code, by its SHA-256; returns when it ends. The error: too many are out. */
+  /** Stores a sign-in code by its SHA-256 and returns when it expires. Fails if too many codes are unused. */
   addSessionCode(code: string, by: SessionHolder, address: string): Result<number> {
     const record = { who: by.who, what: "session.code", target: by.who, detail: fromText(address) } as const;
     return this.#changing(record, () => this.#sessions.addCode(code, by, currentMs()));
@@ -313,36 +322,36 @@ export class RegistryObject extends StoredObject {
     return listRevocations(this.#sql, query);
   }
 
-  /** Changes nothing but what a confirmation is good for. */
+  /** Stores the result of a dry run for a confirmation. */
   planBulk(plan: BulkToPlan) {
     return this.#atomically(() => planBulk(this.#sql, plan, randomNonce() + randomNonce(), currentMs()));
   }
 
-  /** The error: why it does not begin. */
+  /** Starts a confirmed action. */
   async startBulk(confirmed: ConfirmedBulk) {
     const started = this.#atomically(() => startPlanned(this.#sql, confirmed, currentMs()));
     if (started.ok) await this.#alarm.atLatest(currentMs());
     return started;
   }
 
-  /** Newest first. */
+  /** Returns actions, newest first. */
   listBulks(limit: number) {
     return listBulks(this.#sql, limit);
   }
 
-  /** null: there is none. One that runs has its alarm set, should that be lost. */
+  /** Returns null if there is no such action. Sets the alarm if the action runs, in case the alarm was lost. */
   async showBulk(id: number, query: BulkQuery) {
     const bulk = showBulk(this.#sql, id, query);
     if (bulk?.state === "running") await this.#alarm.atLatest(currentMs() + BULK_PACE.againMs);
     return bulk ?? null;
   }
 
-  /** The error: there is none. */
+  /** Fails if there is no such action. */
   stopBulk(id: number, who: string): Result<null> {
     return this.#atomically(() => stopBulk(this.#sql, id, who, currentMs()));
   }
 
-  /** Once a day: the Nodes of machines that are silent for as long as the deployment says. */
+  /** Removes the Nodes of machines that are silent for REMOVE_SILENT_NODES_DAYS. Runs once a day. */
   async removeSilentNodes(): Promise<void> {
     const days = removeSilentNodesDays(this.env);
     if (days === null) return;
@@ -358,12 +367,12 @@ export class RegistryObject extends StoredObject {
     if (nextMs !== null) await this.#alarm.atLatest(nextMs);
   }
 
-  /** A page of the audit log, of what machines caused, or of what was refused; newest first. */
+  /** Returns a page of one of the three logs, newest first. */
   audit(query: AuditRequest) {
     return readAudit(this.#sql, query);
   }
 
-  /** A page of a table, for a backup. `after`: the key of the last row before. */
+  /** Returns a page of a table for a backup. `after`: the key of the page's last row before. */
   backupRows(table: RegistryTable, after: BackupCell[] | null) {
     return readTable(this.#sql, table, after);
   }
@@ -372,7 +381,7 @@ export class RegistryObject extends StoredObject {
     return this.#imports.state();
   }
 
-  /** The error: why the page is not taken, and what to do. */
+  /** Imports a page of a backup. The error tells an operator what to do. */
   importPage(page: BackupPage, who: string) {
     return this.#imports.take(page, who);
   }
@@ -381,7 +390,7 @@ export class RegistryObject extends StoredObject {
     return this.#imports.abandon(who);
   }
 
-  /** For GET /metrics. */
+  /** Returns the samples for GET /metrics. */
   metrics(): Measured {
     const nowMs = currentMs();
     return {
@@ -390,18 +399,17 @@ export class RegistryObject extends StoredObject {
     };
   }
 
-  /** That it answers, its clock, and whether the apiserver answers: it asks for all isolates together. */
+  /** Reports the object's clock and the last probe of the apiserver, which all isolates share. */
   async readiness(): Promise<{ apiserver: Probed; nowMs: number }> {
     const apiserver = await this.#apiserver.probe();
     return { apiserver, nowMs: currentMs() };
   }
 
-  /** All of it or nothing. */
   #atomically<T>(act: () => T): T {
     return this.ctx.storage.transactionSync(act);
   }
 
-  /** Makes a change and its entry in the audit log, both or neither. A change that fails gets no entry. */
+  /** Makes a change and its entry in the audit log in one transaction. A change that fails gets no entry. */
   #changing<T>(record: AuditRecord, change: () => Result<T>): Result<T> {
     return this.#atomically(() => {
       const result = change();

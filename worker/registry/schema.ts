@@ -1,9 +1,9 @@
-// The registry's tables, and the migrations of older ones, which storage/migrations.ts runs.
+// The registry's tables and migrations, which storage/migrations.ts runs.
 import type { Migration } from "../storage/migrations.ts";
 
 import { IMPORTS_MIGRATION } from "./imports.ts";
 
-/** Add to them, and never change one: existing registries have run them. */
+/** Append only: existing registries have run these migrations. */
 export const REGISTRY_MIGRATIONS: readonly Migration[] = [
   `CREATE TABLE IF NOT EXISTS tokens (
      id TEXT PRIMARY KEY, key TEXT NOT NULL, names TEXT NOT NULL, expires_at_ms INTEGER NOT NULL,
@@ -16,7 +16,7 @@ export const REGISTRY_MIGRATIONS: readonly Migration[] = [
    CREATE TABLE IF NOT EXISTS tombstones (
      thumbprint TEXT NOT NULL, name TEXT NOT NULL, left_at_ms INTEGER NOT NULL, PRIMARY KEY (thumbprint, name)
    ) WITHOUT ROWID;`,
-  // Pins move here from the machines' objects: of several keys that were admitted under a name, the first has it.
+  // Pins move here from the machines' objects. If several keys were admitted under a name, the first one has it.
   `CREATE TABLE generation (only INTEGER PRIMARY KEY CHECK (only = 1), value INTEGER NOT NULL);
    INSERT INTO generation VALUES (1, 0);
    CREATE TABLE tokens_2 (
@@ -50,7 +50,7 @@ export const REGISTRY_MIGRATIONS: readonly Migration[] = [
   `CREATE TABLE origin_uses (
      name TEXT NOT NULL, origin TEXT NOT NULL, at_ms INTEGER NOT NULL, PRIMARY KEY (name, origin)
    ) WITHOUT ROWID;`,
-  // What machines cause moves out of the audit log.
+  // Entries about machines move out of the audit log.
   `CREATE TABLE machine_log (
      id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL, target TEXT NOT NULL,
      detail TEXT NOT NULL
@@ -58,7 +58,7 @@ export const REGISTRY_MIGRATIONS: readonly Migration[] = [
    CREATE INDEX machine_log_by_target ON machine_log (target);
    INSERT INTO machine_log SELECT * FROM audit WHERE who LIKE 'token %' OR who LIKE 'machine %';
    DELETE FROM audit WHERE who LIKE 'token %' OR who LIKE 'machine %';`,
-  // Each admission looks up when its name last changed. Keys that lost one by lapse are refused from now on, as others are.
+  // The index serves changedAtMs. Keys that lost a name because they never reported are refused from now on.
   `DROP INDEX tombstones_by_name;
    CREATE INDEX tombstones_by_name_and_time ON tombstones (name, left_at_ms);
    INSERT OR IGNORE INTO tombstones SELECT thumbprint, name, MAX(admitted_at_ms) FROM enrolments
@@ -73,7 +73,7 @@ export const REGISTRY_MIGRATIONS: readonly Migration[] = [
   `CREATE TABLE refusal_counts (
      cause TEXT PRIMARY KEY, count INTEGER NOT NULL, since_ms INTEGER NOT NULL
    ) WITHOUT ROWID;`,
-  // Operators with names, why a key is refused for ever, and actions on many machines.
+  // Operators, the reason why a key is refused, and actions on many machines.
   `CREATE TABLE operators (
      name TEXT PRIMARY KEY, role TEXT NOT NULL, sha256 TEXT NOT NULL UNIQUE, created_at_ms INTEGER NOT NULL,
      created_by TEXT NOT NULL, expires_at_ms INTEGER NOT NULL, used_at_ms INTEGER, revoked_at_ms INTEGER
@@ -93,7 +93,7 @@ export const REGISTRY_MIGRATIONS: readonly Migration[] = [
      bulk INTEGER NOT NULL, name TEXT NOT NULL, generation INTEGER NOT NULL, tries INTEGER NOT NULL,
      unpinned INTEGER, failure TEXT, PRIMARY KEY (bulk, name)
    ) WITHOUT ROWID;`,
-  // Operators who have signed in from a browser. A secret is known by its SHA-256, and a code is.
+  // Operators' sessions. Secrets and codes are stored as their SHA-256.
   `CREATE TABLE sessions (
      id TEXT PRIMARY KEY, who TEXT NOT NULL, role TEXT NOT NULL, secret TEXT NOT NULL, created_at_ms INTEGER NOT NULL,
      expires_at_ms INTEGER NOT NULL, address TEXT NOT NULL, browser TEXT NOT NULL
@@ -101,10 +101,10 @@ export const REGISTRY_MIGRATIONS: readonly Migration[] = [
    CREATE TABLE session_codes (
      code TEXT PRIMARY KEY, who TEXT NOT NULL, role TEXT NOT NULL, secret TEXT NOT NULL, expires_at_ms INTEGER NOT NULL
    ) WITHOUT ROWID;`,
-  // Which gateway each machine has. `is_full`: it has refused one.
+  // The gateway of each machine. `is_full`: it has refused a machine.
   `ALTER TABLE pins ADD COLUMN gateway INTEGER;
    CREATE TABLE gateways (number INTEGER PRIMARY KEY, members INTEGER NOT NULL, is_full INTEGER NOT NULL);`,
-  // The public key behind next_thumbprint, so that a machine whose object is lost can go on by its next key as well.
+  // The public key of next_thumbprint, so that a machine whose object was lost can continue with its next key.
   `ALTER TABLE pins ADD COLUMN next_key TEXT;`,
   IMPORTS_MIGRATION,
 ];

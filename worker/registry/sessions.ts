@@ -1,18 +1,17 @@
-// Operators who have signed in from a browser, and the codes that sign one in. A session lasts no longer than the secret
-// that it was begun with, and may no more than that may now. Knows no secret and no code: their SHA-256 alone.
+// Operators' sessions in a browser, and the codes that start one. A session ends with the secret that started it, and its
+// role is at most that secret's present role. Secrets and codes are stored as SHA-256.
 import { SESSION_LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import type { Environment } from "../env.ts";
 import { configuredRole } from "../identity/operator.ts";
 import { shortened } from "../storage/shortened.ts";
-import { audit } from "./audit.ts";
-import { countToday } from "./count-today.ts";
+import { audit, countToday } from "./audit.ts";
 import { findOperator } from "./operators.ts";
 
-/** A role that has sessions. */
+/** A role that may have sessions. */
 type SessionRole = "view" | "admin";
 
-/** Whose session it is, and by what. */
+/** The operator of a session, and the secret that started it. */
 export interface SessionHolder {
   who: string;
   role: SessionRole;
@@ -21,19 +20,19 @@ export interface SessionHolder {
 }
 
 export interface SignInRequest {
-  /** Of the new session. */
+  /** ID of the new session. */
   id: string;
   by: SessionHolder | { code: string };
-  /** From where; "": the platform does not say. */
+  /** The operator's address; "" if the platform does not provide it. */
   address: string;
-  /** What it says it is. */
+  /** The User-Agent. */
   browser: string;
 }
 
 export interface KeptSession {
   id: string;
   who: string;
-  /** As of now. */
+  /** The present role. */
   role: SessionRole;
   createdAtMs: number;
   expiresAtMs: number;
@@ -41,7 +40,7 @@ export interface KeptSession {
   browser: string;
 }
 
-/** `refused`: the code or secret is not good (any more). `too many`: sessions, or of this operator sign-ins today. */
+/** `refused`: the code or secret is not valid. The others: too many, of all operators or of this one today. */
 export type NoSession = "refused" | "too many sessions" | "too many sign-ins";
 
 type HolderRow = { who: string; role: SessionRole; secret: string; expires_at_ms: number };
@@ -56,7 +55,7 @@ export class Sessions {
     this.#env = env;
   }
 
-  /** Call it in a transaction. A code is good once: for a session, and not for one that finds no room. */
+  /** Starts a session. A code is used up, unless there is no room for the session. Call it in a transaction. */
   start({ id, by, address, browser }: SignInRequest, nowMs: number): Result<KeptSession, NoSession> {
     const holder = "code" in by ? this.#holderOf(by.code, nowMs) : by;
     const now = holder && this.#now(holder, nowMs);
@@ -78,7 +77,7 @@ export class Sessions {
     return success(kept(row, now.role));
   }
 
-  /** null: there is none, or not any more. */
+  /** Returns null if the session does not exist or has ended. */
   find(id: string, nowMs: number): KeptSession | null {
     const query = "SELECT * FROM sessions WHERE id = ? AND expires_at_ms > ?";
     const [row] = this.#sql.exec<SessionRow>(query, id, nowMs);
@@ -86,7 +85,7 @@ export class Sessions {
     return now ? kept(row, now.role) : null;
   }
 
-  /** Those that are good, newest first. */
+  /** Returns the valid sessions, newest first. */
   list(nowMs: number): KeptSession[] {
     const query = "SELECT * FROM sessions WHERE expires_at_ms > ? ORDER BY created_at_ms DESC, id";
     const rows = this.#sql.exec<SessionRow>(query, nowMs).toArray();
@@ -101,7 +100,7 @@ export class Sessions {
     return ended.length > 0 ? success(null) : failure("no session has this ID");
   }
 
-  /** Returns when it ends. */
+  /** Stores a code and returns when it expires. */
   addCode(code: string, { who, role, secret }: SessionHolder, nowMs: number): Result<number> {
     this.#sql.exec("DELETE FROM session_codes WHERE expires_at_ms <= ?", nowMs);
     if (this.#count("session_codes") >= SESSION_LIMITS.codes) return failure("too many codes are out");
@@ -115,7 +114,7 @@ export class Sessions {
     return this.#sql.exec<HolderRow>(query, code, nowMs).toArray()[0] ?? null;
   }
 
-  /** What the secret is good for now: no more than it was then. null: for nothing. */
+  /** Returns the secret's present role, at most the holder's; null if the secret is not valid. */
   #now({ role, secret }: SessionHolder, nowMs: number): { role: SessionRole; expiresAtMs: number } | null {
     const configured = configuredRole(secret, this.#env);
     const found = configured
@@ -125,7 +124,7 @@ export class Sessions {
     return { role: role === "admin" ? found.role : role, expiresAtMs: found.expiresAtMs };
   }
 
-  /** What has ended goes first, then the oldest of the same secret. False: others have all the room. */
+  /** Deletes ended sessions, then the oldest of the same secret. Returns false if all places are taken by others. */
   #makeRoom(secret: string, nowMs: number): boolean {
     this.#sql.exec("DELETE FROM sessions WHERE expires_at_ms <= ?", nowMs);
     if (this.#count("sessions") >= SESSION_LIMITS.sessions) this.#forgetRefused(nowMs);
@@ -141,7 +140,7 @@ export class Sessions {
     return count > 0;
   }
 
-  /** Sessions by secrets that are good for nothing any more. */
+  /** Deletes sessions whose secret is not valid any more. */
   #forgetRefused(nowMs: number): void {
     const holders = this.#sql.exec<HolderRow>(
       "SELECT DISTINCT secret, who, role, 0 AS expires_at_ms FROM sessions",
@@ -155,7 +154,7 @@ export class Sessions {
   }
 }
 
-/** For the audit log. */
+/** Formats an address for the audit log. */
 export const fromText = (address: string) => (address === "" ? "from an unknown address" : `from ${address}`);
 
 function kept(row: SessionRow, role: SessionRole): KeptSession {

@@ -1,9 +1,9 @@
-// Join tokens in the registry: public keys, what they allow, how often they were used. Verifies no signature.
+// Join tokens in the registry: public keys, what they allow, and how often they were used.
 import type { Grant, TokenRequest } from "../../shared/protocol/join-tokens.ts";
 import type { ListedToken } from "../../shared/protocol/operator-answers.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 
-/** How long a machine waits for an operator. Asking again after that begins a new wait. */
+/** How long a machine waits for an operator. A later request starts a new wait. */
 export const PENDING_MS = 24 * 3600 * 1000;
 
 export type TokenState = "valid" | "used up" | "expired" | "revoked";
@@ -68,13 +68,13 @@ export function findToken(sql: SqlStorage, id: string, nowMs: number): Token | u
   return row && tokenOf(row, nowMs);
 }
 
-/** Newest first. */
+/** Returns tokens, newest first. */
 export function listTokens(sql: SqlStorage, nowMs: number): Token[] {
   const rows = sql.exec<TokenRow>(`${SELECT} ORDER BY created_at_ms DESC, id`, nowMs - PENDING_MS);
   return rows.toArray().map((row) => tokenOf(row, nowMs));
 }
 
-/** No machine can enrol with it any more, and machines that wait with it stop waiting. */
+/** Revokes a token. Machines that wait with it stop waiting. */
 export function revokeToken(sql: SqlStorage, id: string, nowMs: number): Result<null> {
   if (!findToken(sql, id, nowMs)) return failure("no such token");
   sql.exec("UPDATE tokens SET revoked_at_ms = ? WHERE id = ? AND revoked_at_ms IS NULL", nowMs, id);

@@ -17,7 +17,7 @@ import type { AuditAnswer } from "../../../shared/protocol/operator-answers.ts";
 import { registry } from "../../../worker/env.ts";
 import { OPERATOR_KEPT_MS } from "../../../worker/http/operator-access.ts";
 import { createOperator, listOperators, useOperator } from "../../../worker/registry/operators.ts";
-import { REFUSED_CHANGES_A_DAY } from "../../../worker/registry/refused-changes.ts";
+import { REFUSED_CHANGES_A_DAY } from "../../../worker/registry/audit.ts";
 import { withinRegistry } from "../support/registry-storage.ts";
 import { enrolled, operator, send } from "../support/machine.ts";
 import { setClock } from "../support/clock.ts";

@@ -7,21 +7,19 @@ import type { MachineStanding } from "../../../worker/fleet/machine-search.ts";
 import { readAudit } from "../../../worker/registry/audit.ts";
 import {
   BULK_KEPT_MS,
+  BULK_PACE,
   type BulkToPlan,
+  bulkTurn,
   listBulks,
   type MachineOrder,
+  type OrderedObject,
+  orderMachine,
   planBulk,
   showBulk,
   startPlanned,
   startRemovals,
   stopBulk,
 } from "../../../worker/registry/bulk.ts";
-import {
-  BULK_PACE,
-  bulkTurn,
-  type OrderedObject,
-  orderMachine,
-} from "../../../worker/registry/bulk-runner.ts";
 import { pin, unpin } from "../../../worker/registry/pins.ts";
 import { asking, withinRegistry } from "../support/registry-storage.ts";
 import { outlasting } from "../support/clock.ts";

@@ -12,8 +12,7 @@ import {
   mayChange,
   readAudit,
 } from "../../../worker/registry/audit.ts";
-import { changedAtMs, findPin, isBuried } from "../../../worker/registry/pins.ts";
-import { listRevocations } from "../../../worker/registry/revocations.ts";
+import { changedAtMs, findPin, isBuried, listRevocations } from "../../../worker/registry/pins.ts";
 import { REGISTRY_MIGRATIONS } from "../../../worker/registry/schema.ts";
 import { findToken } from "../../../worker/registry/tokens.ts";
 import { migrate } from "../../../worker/storage/migrations.ts";

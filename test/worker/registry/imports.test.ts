@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import type { BackupCell } from "../../../shared/protocol/backup.ts";
 import { BACKUP_LIMITS } from "../../../shared/protocol/limits.ts";
-import { readTable } from "../../../worker/registry/backup-tables.ts";
+import { readTable } from "../../../worker/registry/imports.ts";
 import { withinRegistry } from "../support/registry-storage.ts";
 
 const { pageBytes, rowsOfPage } = BACKUP_LIMITS;

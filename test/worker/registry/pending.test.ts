@@ -1,8 +1,7 @@
 // Which enrolments have the fleet index told who waits: each that changes it, and no other.
 import { describe, expect, it } from "vitest";
 import { FEED_LIMITS } from "../../../shared/protocol/limits.ts";
-import { withdrawPending } from "../../../worker/registry/pending.ts";
-import { type AskedEnrolment, PendingTeller } from "../../../worker/registry/pending-teller.ts";
+import { type AskedEnrolment, PendingUpdates, withdrawPending } from "../../../worker/registry/pending.ts";
 import { PENDING_MS } from "../../../worker/registry/tokens.ts";
 import { withinRegistry } from "../support/registry-storage.ts";
 
@@ -13,14 +12,14 @@ const MACHINE = '{"key":"","machineID":"","systemUUID":"","address":""}';
 class Waiting {
   readonly sql: SqlStorage;
   readonly sent: string[][] = [];
-  readonly teller: PendingTeller;
+  readonly updates: PendingUpdates;
   nowMs = START_MS;
   isDown = false;
 
   constructor(sql: SqlStorage, machines: number) {
     this.sql = sql;
     for (let each = 1; each <= machines; each++) this.asks(each);
-    this.teller = new PendingTeller({
+    this.updates = new PendingUpdates({
       sql,
       nowMs: () => this.nowMs,
       send: async (pending) => {
@@ -38,7 +37,7 @@ class Waiting {
   async enrols(machine: number, outcome: AskedEnrolment["outcome"], token = "t"): Promise<void> {
     const [name, thumbprint] = [nameOf(machine), `key-${machine}`];
     if (outcome === "admitted") withdrawPending(this.sql, name, thumbprint);
-    await this.teller.enrolled({ name, thumbprint, token, outcome });
+    await this.updates.enrolled({ name, thumbprint, token, outcome });
   }
 }
 
@@ -89,7 +88,7 @@ describe("with two machines that wait, of which the index knows", () => {
   ])("%s", async (situation, act, expected) => {
     const sent = await withinRegistry(`teller ${situation}`, async (sql) => {
       const waiting = new Waiting(sql, 2);
-      await waiting.teller.tell();
+      await waiting.updates.send();
       waiting.sent.length = 0;
       await act(waiting);
       return waiting.sent;
@@ -115,7 +114,7 @@ describe("with more machines that wait than are told", () => {
   ])("%s", async (situation, machine, sent) => {
     const found = await withinRegistry(`teller-many ${situation}`, async (sql) => {
       const waiting = new Waiting(sql, ALL + 1);
-      await waiting.teller.tell();
+      await waiting.updates.send();
       const first = waiting.sent.pop();
       await waiting.enrols(machine, sent > 0 ? "admitted" : "waits");
       return [first?.length, waiting.sent];
