@@ -4,17 +4,17 @@ import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
 import type { Timer } from "../clock.ts";
 import { inTime } from "../kube/deadline.ts";
 import type { Log } from "../log.ts";
-import type { LendingMachine, ReturnedOrder } from "../machine/lease-loan.ts";
+import type { LeaseLender, ReturnedLoan } from "../machine/lease-loan.ts";
 import type { LazyAlarm } from "../storage/lazy-alarm.ts";
 import type { GatewayCounters } from "./counters.ts";
-import { type PutLease, returnedOrder } from "./lease.ts";
+import { type PutLease, returnedLoan } from "./lease.ts";
 import type { Member, Members } from "./members.ts";
 import type { HeldSocket, HeldSockets, ServerSocket } from "./sockets.ts";
 
 /** What the platform has, and tests make up. */
 export interface GatewaySurroundings {
   /** A machine's object. */
-  node: (name: string) => LendingMachine;
+  node: (name: string) => LeaseLender;
   putLease: PutLease;
   /** Those that are open or closing: of one machine, or all. */
   sockets: (name?: string) => ServerSocket[];
@@ -117,16 +117,16 @@ export class Endings {
   }
 
   /**
-   * Ends the order, and gives it back once no PUT is under way; null: there is none, or somebody else took it meanwhile.
+   * Ends the loan, and gives it back once no PUT is under way; null: there is none, or somebody else took it meanwhile.
    * `floor`: one of a later epoch stays.
    */
-  async takeBack(member: Member, floor = Infinity): Promise<ReturnedOrder | null> {
-    const held = member.held && member.held.order.epoch <= floor ? member.held : null;
+  async takeBack(member: Member, floor = Infinity): Promise<ReturnedLoan | null> {
+    const held = member.held && member.held.loan.epoch <= floor ? member.held : null;
     if (held) held.isEnded = true;
     await member.renewing;
     if (!held || member.held !== held) return null;
     member.held = null;
-    return returnedOrder(held, this.#in.nowMs());
+    return returnedLoan(held, this.#in.nowMs());
   }
 
   tidy(): void {
@@ -137,7 +137,7 @@ export class Endings {
   }
 
   /** Its last words go once: where it is not known whether they arrived, the object reads the lease. */
-  async #tell(name: string, gateway: number, returned: ReturnedOrder | null): Promise<boolean> {
+  async #tell(name: string, gateway: number, returned: ReturnedLoan | null): Promise<boolean> {
     const { node, log, timer } = this.#in;
     try {
       const tell = () => node(name).socketEnded(gateway, returned);

@@ -3,7 +3,7 @@
 import { type Environment, gatewaySize } from "../env.ts";
 import { randomNonce } from "../identity/mac-keys.ts";
 import { heldToken } from "../kube/connect.ts";
-import type { LeaseHolder, ReturnedOrder } from "../machine/lease-loan.ts";
+import type { LeaseHolder, ReturnedLoan } from "../machine/lease-loan.ts";
 import { Durations, type Measured } from "../metrics/metrics.ts";
 import { LazyAlarm } from "../storage/lazy-alarm.ts";
 import { migrate, StoredObject } from "../storage/migrations.ts";
@@ -87,12 +87,12 @@ export class GatewayObject extends StoredObject implements LeaseHolder {
     return this.#gateway.noteMember(name, gateway);
   }
 
-  recall(name: string, floor: number): Promise<ReturnedOrder | null> {
-    return this.#gateway.recall(name, floor);
+  withdraw(name: string, floor: number): Promise<ReturnedLoan | null> {
+    return this.#gateway.withdraw(name, floor);
   }
 
-  look(name: string): Promise<ReturnedOrder | null> {
-    return this.#gateway.look(name);
+  heldLoan(name: string): Promise<ReturnedLoan | null> {
+    return this.#gateway.heldLoan(name);
   }
 
   reportNow(name: string): Promise<boolean> {

@@ -1,12 +1,12 @@
 // A gateway, without the platform's part of it: what comes by its machines' sockets, and what their objects ask of it. While
 // heartbeats are quiet it renews leases, and wakes no machine's object.
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
-import type { LeaseHolder, ReturnedOrder } from "../machine/lease-loan.ts";
+import type { LeaseHolder, ReturnedLoan } from "../machine/lease-loan.ts";
 import { type Allowance, allowanceAt } from "../storage/allowance.ts";
 import type { GatewayStanding } from "./counters.ts";
 import { Endings, type GatewayParts, type GatewaySurroundings } from "./endings.ts";
 import { Heartbeats } from "./heartbeats.ts";
-import { returnedOrder } from "./lease.ts";
+import { returnedLoan } from "./lease.ts";
 import { Members } from "./members.ts";
 import { dueMs, Reports } from "./reports.ts";
 import { type HeldSocket, HeldSockets, type OpenedSocket, readFrame, type ServerSocket } from "./sockets.ts";
@@ -91,7 +91,7 @@ export class Gateway implements LeaseHolder {
     return true;
   }
 
-  async recall(name: string, floor: number): Promise<ReturnedOrder | null> {
+  async withdraw(name: string, floor: number): Promise<ReturnedLoan | null> {
     const { held, members } = this.#in;
     const member = members.known(name);
     if (member) member.floor = Math.max(member.floor, floor);
@@ -101,16 +101,16 @@ export class Gateway implements LeaseHolder {
     return returned;
   }
 
-  look(name: string): Promise<ReturnedOrder | null> {
-    const order = this.#in.members.known(name)?.held;
-    return Promise.resolve(order ? returnedOrder(order, this.#in.nowMs()) : null);
+  heldLoan(name: string): Promise<ReturnedLoan | null> {
+    const loan = this.#in.members.known(name)?.held;
+    return Promise.resolve(loan ? returnedLoan(loan, this.#in.nowMs()) : null);
   }
 
   reportNow(name: string): Promise<boolean> {
     const { held, members } = this.#in;
-    const order = members.known(name)?.held;
+    const loan = members.known(name)?.held;
     // It waits for the report, which a heartbeat is told to be as well.
-    if (order) order.isEnded = true;
+    if (loan) loan.isEnded = true;
     const socket = held.accepted(name);
     if (socket) held.send(socket, { type: "report-now" });
     return Promise.resolve(socket !== undefined);

@@ -14,7 +14,7 @@ import { isQuiet } from "../../shared/quiet/quiet.ts";
 import { inTime } from "../kube/deadline.ts";
 import { type Missed, nextBeatInMs, soonerBeatInMs } from "../machine/report-interval.ts";
 import { type Endings, type GatewayParts, TELL_WITHIN_MS } from "./endings.ts";
-import { type HeldOrder, isOver, noteBeat, Suspension } from "./lease.ts";
+import { type HeldLoan, isOver, noteBeat, Suspension } from "./lease.ts";
 import type { BeatSession, HeldSocket, SignedHeartbeat } from "./sockets.ts";
 
 /** However often a machine sends heartbeats: twelve of a minute's requests are for its lease (tick/budgets.ts). */
@@ -45,14 +45,14 @@ export function decideBeat(heartbeat: HeartbeatFrame, situation: BeatSituation):
   if (!session) return again("no session");
   const { held } = session;
   const sinceAnswerMs = nowMs - session.answeredMs;
-  const isLate = sinceAnswerMs > held.order.leaseMs;
+  const isLate = sinceAnswerMs > held.loan.leaseMs;
   if (!situation.isAuthentic || heartbeat.n !== session.n + 1 || isLate) return again("not fresh");
   if (situation.isReporting) return again("over");
   if (isOver(held, nowMs)) return again("over");
-  const vitals = expanded(heartbeat, held.order.vitals);
+  const vitals = expanded(heartbeat, held.loan.vitals);
   const skewMs = heartbeat.at - nowMs;
   // A value that flips is said early, and must not be swallowed.
-  if (!isQuiet(held.order.quiet, vitals, skewMs)) return again("not quiet");
+  if (!isQuiet(held.loan.quiet, vitals, skewMs)) return again("not quiet");
   if (sinceAnswerMs >= 0 && sinceAnswerMs < session.nextInMs / 2) return { kind: "early" };
   const isTooSoon = held.askedMs !== null && nowMs - held.askedMs < LEAST_RENEWAL_MS;
   return { kind: "take", vitals, skewMs, renewal: isTooSoon ? "recent" : mayAsk ? "due" : "suspended" };
@@ -174,19 +174,19 @@ export class Heartbeats {
     if (socket.session !== session) return;
     session.nonce = nonce();
     session.answeredMs = nowMs();
-    const { order, heardMs } = session.held;
+    const { loan, heardMs } = session.held;
     session.nextInMs =
       missed && heardMs !== null
-        ? soonerBeatInMs(order.intervalMs, missed, session.answeredMs - heardMs, random)
-        : nextBeatInMs(order.intervalMs, random);
+        ? soonerBeatInMs(loan.intervalMs, missed, session.answeredMs - heardMs, random)
+        : nextBeatInMs(loan.intervalMs, random);
     const { n, nextInMs } = session;
     held.send(socket, { type: "answer", n, nonce: session.nonce, nextInMs });
   }
 
-  /** False: the lease is not this order's any more. Whoever takes the order back waits for `renewing`. */
-  async #renew({ attachment: { name } }: HeldSocket, order: HeldOrder): Promise<boolean> {
+  /** False: the lease is not this loan's any more. Whoever takes the loan back waits for `renewing`. */
+  async #renew({ attachment: { name } }: HeldSocket, loan: HeldLoan): Promise<boolean> {
     const member = this.#in.members.of(name);
-    const putting = this.#put(order);
+    const putting = this.#put(loan);
     const renewing = putting.then(() => undefined);
     member.renewing = renewing;
     const isRenewed = await putting;
@@ -194,31 +194,31 @@ export class Heartbeats {
     return isRenewed;
   }
 
-  async #put(order: HeldOrder): Promise<boolean> {
+  async #put(loan: HeldLoan): Promise<boolean> {
     const { putLease, counters, nowMs } = this.#in;
-    const { lease } = order;
+    const { lease } = loan;
     const beganMs = nowMs();
     const renewed = { ...lease, spec: { ...lease.spec, renewTime: nextRenewTime(beganMs * 1000, lease) } };
-    order.askedMs = beganMs;
+    loan.askedMs = beganMs;
     const asked = this.#suspension.begin();
-    const put = await putLease(renewed, () => order.requests++).catch(() => NO_ANSWER);
+    const put = await putLease(renewed, () => loan.requests++).catch(() => NO_ANSWER);
     counters.renewal(put.kind);
     if (put.kind === "failed") {
       // One that fails again, while others' have succeeded since, fails alone: nobody is to wait for it.
-      if (asked.isProbe || !order.isFailing || put.retryAfterMs > 0)
+      if (asked.isProbe || !loan.isFailing || put.retryAfterMs > 0)
         this.#suspension.failed(asked, nowMs(), put.retryAfterMs);
-      order.isFailing = true;
+      loan.isFailing = true;
       // A later PUT over the same version shows what became of this one.
-      order.isLeaseInDoubt ||= !put.isAnswered;
+      loan.isLeaseInDoubt ||= !put.isAnswered;
       return true;
     }
     this.#suspension.succeeded(asked);
     if (put.kind === "renewed") {
-      order.lease = put.lease;
-      order.isLeaseInDoubt = false;
-      order.isFailing = false;
-      order.renewedMs = beganMs;
-    } else order.isLeaseInDoubt = true;
+      loan.lease = put.lease;
+      loan.isLeaseInDoubt = false;
+      loan.isFailing = false;
+      loan.renewedMs = beganMs;
+    } else loan.isLeaseInDoubt = true;
     return put.kind === "renewed";
   }
 
@@ -232,7 +232,7 @@ export class Heartbeats {
     const nowMs = this.#in.nowMs();
     const { held, answeredMs } = session;
     const isInTime =
-      nowMs - answeredMs <= held.order.leaseMs && nowMs - closedMs <= 1000 * GATEWAY_LIMITS.replacedSeconds;
+      nowMs - answeredMs <= held.loan.leaseMs && nowMs - closedMs <= 1000 * GATEWAY_LIMITS.replacedSeconds;
     const isSentSince = held.skewMs !== null && beat.heartbeat.at - held.skewMs > closedMs;
     if (!isInTime || !isSentSince || beat.heartbeat.n !== session.n + 1) return;
     if (!(await isHeartbeatMac(session.key, session.nonce, beat)) || replaced.isNoted) return;

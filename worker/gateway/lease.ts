@@ -1,4 +1,4 @@
-// A standing order as a gateway has it in memory: what has become of it since its receipt, whether it is over, and what is
+// A lease loan as a gateway has it in memory: what has become of it since its receipt, whether it is over, and what is
 // given back of it. Asks nobody.
 import {
   capacityOfSignals,
@@ -15,12 +15,12 @@ import type { Environment } from "../env.ts";
 import { kubeConnector, pathTo } from "../kube/connect.ts";
 import type { HeldToken } from "../kube/token.ts";
 import { retryAfterMsOf } from "../kube/not-the-apiserver.ts";
-import type { ReturnedOrder, StandingOrder } from "../machine/lease-loan.ts";
+import type { ReturnedLoan, LeaseLoan } from "../machine/lease-loan.ts";
 import type { Durations } from "../metrics/metrics.ts";
 
 /** Times are milliseconds since 1970. */
-export interface HeldOrder {
-  readonly order: StandingOrder;
+export interface HeldLoan {
+  readonly loan: LeaseLoan;
   readonly receivedMs: number;
   /** As it was written last. */
   lease: Lease;
@@ -43,17 +43,17 @@ export interface HeldOrder {
   isEnded: boolean;
 }
 
-export function holdOrder(order: StandingOrder, nowMs: number): HeldOrder {
+export function holdLoan(loan: LeaseLoan, nowMs: number): HeldLoan {
   return {
-    order,
+    loan,
     receivedMs: nowMs,
-    lease: order.lease,
+    lease: loan.lease,
     isLeaseInDoubt: false,
     isFailing: false,
     askedMs: null,
     renewedMs: null,
     heardMs: null,
-    vitals: order.vitals,
+    vitals: loan.vitals,
     skewMs: null,
     samples: NO_SAMPLES,
     requests: 0,
@@ -62,15 +62,15 @@ export function holdOrder(order: StandingOrder, nowMs: number): HeldOrder {
 }
 
 /** May nothing be renewed under it any more? A clock that was put back shows no durations. */
-export function isOver(held: HeldOrder, nowMs: number): boolean {
-  const { order, receivedMs, askedMs, renewedMs, heardMs } = held;
+export function isOver(held: HeldLoan, nowMs: number): boolean {
+  const { loan, receivedMs, askedMs, renewedMs, heardMs } = held;
   if (held.isEnded || nowMs < Math.max(receivedMs, askedMs ?? 0, heardMs ?? 0)) return true;
-  return nowMs - receivedMs >= order.quietForMs || nowMs - (renewedMs ?? receivedMs) >= order.leaseMs;
+  return nowMs - receivedMs >= loan.quietForMs || nowMs - (renewedMs ?? receivedMs) >= loan.leaseMs;
 }
 
 /** A heartbeat was accepted. */
 export function noteBeat(
-  held: HeldOrder,
+  held: HeldLoan,
   { vitals, skewMs }: { vitals: Vitals; skewMs: number },
   nowMs: number,
 ): void {
@@ -80,17 +80,17 @@ export function noteBeat(
   held.vitals = vitals;
   held.skewMs = skewMs;
   held.samples = {
-    // Under one order it stays the same.
+    // Under one loan it stays the same.
     capacity: capacity ?? capacityOfSignals(vitals.signals),
     samples: [...samples.slice(0, -1), ...thinned([...samples.slice(-1), sample], sample.atS)],
   };
 }
 
-export function returnedOrder(held: HeldOrder, nowMs: number): ReturnedOrder {
-  const { order, vitals, skewMs, samples, requests } = held;
+export function returnedLoan(held: HeldLoan, nowMs: number): ReturnedLoan {
+  const { loan, vitals, skewMs, samples, requests } = held;
   const agoMs = (atMs: number | null) => (atMs === null ? null : Math.max(0, nowMs - atMs));
   return {
-    epoch: order.epoch,
+    epoch: loan.epoch,
     lease: held.isLeaseInDoubt ? null : held.lease,
     renewedAgoMs: agoMs(held.renewedMs),
     heardAgoMs: agoMs(held.heardMs),
@@ -98,7 +98,7 @@ export function returnedOrder(held: HeldOrder, nowMs: number): ReturnedOrder {
     skewMs,
     samples,
     requests,
-    baton: order.baton,
+    handoff: loan.handoff,
   };
 }
 

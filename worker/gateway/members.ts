@@ -1,14 +1,14 @@
 // The machines of a gateway: a row for each that has a socket here, so that an eviction forgets nobody, and in memory what
-// belongs to a name: its order, and whose turn it is. Asks nobody.
+// belongs to a name: its loan, and whose turn it is. Asks nobody.
 import type { Migration } from "../storage/migrations.ts";
-import type { HeldOrder } from "./lease.ts";
+import type { HeldLoan } from "./lease.ts";
 
 /** As its gateway has it in memory: not each has a row, and not each row has one of these. */
 export interface Member {
   readonly name: string;
-  /** Orders up to this epoch are dropped. */
+  /** Loans up to this epoch are dropped. */
   floor: number;
-  held: HeldOrder | null;
+  held: HeldLoan | null;
   /** Resolves once no PUT of its lease is under way; it never rejects. null: none is. */
   renewing: Promise<void> | null;
   /** What waits for its turn, or has it. */
@@ -100,7 +100,7 @@ export class Members {
     if (member) this.#tidy(member);
   }
 
-  /** An order comes in a turn alone, so that nobody needs the floor where there is none. */
+  /** A loan comes in a turn alone, so that nobody needs the floor where there is none. */
   #tidy({ name, turns, held, renewing }: Member): void {
     if (turns === 0 && !held && !renewing && !this.has(name)) this.#inMemory.delete(name);
   }

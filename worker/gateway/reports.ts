@@ -1,4 +1,4 @@
-// Passes a machine's reports on to its object, with what that had lent, and its answers back. With an order in the answer
+// Passes a machine's reports on to its object, with what that had lent, and its answers back. With a loan in the answer
 // heartbeats may follow. Reads nothing of a report: the object verifies it.
 import type { Problem, ReportAnswer } from "../../shared/protocol/answers.ts";
 import type { ReportFrame } from "../../shared/protocol/frames.ts";
@@ -10,14 +10,14 @@ import { problem, problemOf } from "../problems.ts";
 import { allowanceAt } from "../storage/allowance.ts";
 import type { Endings, GatewayParts } from "./endings.ts";
 import { importHeartbeatKey } from "./heartbeats.ts";
-import { holdOrder } from "./lease.ts";
+import { holdLoan } from "./lease.ts";
 import type { Member } from "./members.ts";
 import type { HeldSocket } from "./sockets.ts";
 
 /** A machine waits for nine seconds; what is late is not sent any more. */
 export const REPORT_WITHIN_MS = 8800;
 const REPORTS = { atOnce: GATEWAY_LIMITS.reportsAtOnce, everyMs: 60_000 / GATEWAY_LIMITS.reportsAMinute };
-/** A machine without an order names the time of its next report, which may be sooner than it is then held to. */
+/** A machine without a loan names the time of its next report, which may be sooner than it is then held to. */
 const LEAST_BEAT_MS = 10_000;
 
 type Lent = NonNullable<SocketAnswer["lent"]>;
@@ -58,8 +58,8 @@ export class Reports {
     if (!answered) return this.#send(socket, INTERNAL, null);
     const { answer, lent } = answered;
     const started = lent && (await this.#start(lent, answer));
-    // From here on nothing is awaited until the answer is sent. A recall may have overtaken the order.
-    const begun = started && started.session.held.order.epoch > member.floor ? started : null;
+    // From here on nothing is awaited until the answer is sent. A recall may have overtaken the loan.
+    const begun = started && started.session.held.loan.epoch > member.floor ? started : null;
     if (begun) member.held = begun.session.held;
     if (socket.closedMs === null) return this.#finish(socket, answer, begun);
     // It may have been dismissed meanwhile.
@@ -77,11 +77,11 @@ export class Reports {
     }
   }
 
-  async #start({ order, key }: Lent, answer: MachineAnswer): Promise<Begun> {
+  async #start({ loan, key }: Lent, answer: MachineAnswer): Promise<Begun> {
     const nowMs = this.#in.nowMs();
-    const mac = await importHeartbeatKey(order.sessionKey);
-    const nextInMs = reportInMs(answer) ?? order.intervalMs;
-    const held = holdOrder(order, nowMs);
+    const mac = await importHeartbeatKey(loan.sessionKey);
+    const nextInMs = reportInMs(answer) ?? loan.intervalMs;
+    const held = holdLoan(loan, nowMs);
     return { key, session: { key: mac, n: 0, nonce: this.#in.nonce(), answeredMs: nowMs, nextInMs, held } };
   }
 
@@ -91,7 +91,7 @@ export class Reports {
       // Else what a machine has on its account would add up over weeks.
       socket.earlyBeats = 0;
       socket.refusedFrames = 0;
-      const beatMs = begun?.session.held.order.intervalMs;
+      const beatMs = begun?.session.held.loan.intervalMs;
       this.#accept(socket, beatMs ?? Math.max(LEAST_BEAT_MS, reportInMs(answer) ?? 0));
     }
     if (begun) socket.session = begun.session;

@@ -13,7 +13,7 @@ import {
 import { GATEWAY_LIMITS, LIMITS } from "../../shared/protocol/limits.ts";
 import { SIGNALS } from "../../shared/protocol/report.ts";
 import type { Allowance } from "../storage/allowance.ts";
-import type { HeldOrder } from "./lease.ts";
+import type { HeldLoan } from "./lease.ts";
 
 /** A WebSocket, as far as a gateway needs it. */
 export type ServerSocket = Pick<
@@ -52,7 +52,7 @@ export interface BeatSession {
   answeredMs: number;
   /** When that answer wants the next heartbeat. */
   nextInMs: number;
-  held: HeldOrder;
+  held: HeldLoan;
 }
 
 /** Times are milliseconds since 1970. An eviction loses all but `attachment`. */

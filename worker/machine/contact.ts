@@ -1,5 +1,5 @@
-// Records what a report shows apart from the Node: that the machine reports, that its clock is off, that its shim could
-// not set up. Adds a line of history when that changes, and no row when it does not.
+// Records what a report shows apart from the Node: that the machine reports again, that its clock is off, that it had no
+// answer for a while, that its shim could not set up. Writes a row and a line of history only when that changes.
 import { type BootAndProcess, returnText } from "../../shared/fleet/return.ts";
 import { NO_ANSWER } from "../../shared/fleet/silence.ts";
 import type { Report } from "../../shared/protocol/report.ts";
@@ -12,7 +12,7 @@ import type { Stored } from "../storage/journal.ts";
 
 const UNKNOWN: BootAndProcess = { boot: undefined, process: undefined };
 
-/** Call it for each fresh report that is applied: it ends a silence. `before`: what ran until then. */
+/** Call it for each report that is applied: it ends a silence. `before`: the boot and process that ran until then. */
 export function recordContact(
   stored: Stored,
   { machineTime, startId, noAnswerSeconds }: Report,
@@ -35,7 +35,7 @@ function recordClock({ records, journal }: Stored, skewMs: number, nowMs: number
   journal.note("clock", `the machine's clock ${text}`, nowMs);
 }
 
-/** The machine is there, whatever becomes of its report: it ends a silence. No row where there is none. */
+/** Ends a silence, also for a report that is not applied. Writes no row if there is no silence. */
 export function recordReturn(
   { records, journal }: Stored,
   nowMs: number,
@@ -52,35 +52,32 @@ export function recordReturn(
   journal.note("silence", returnText({ ...ran, silentSinceMs, nowMs }), nowMs);
 }
 
-/** Which boot reported last, and which process of the shim. */
+/** Returns the boot and the process of the shim that reported last. */
 export function runningOf(records: NodeRecordStore): BootAndProcess {
   return { boot: records.get("facts")?.facts.machine?.bootID, process: records.get("process")?.startId };
 }
 
-/** Has the machine ever reported with the pin in use? The registry has confirmed its key then. */
+/** Has the machine reported with the pin in use? With the first such report the registry has confirmed its key. */
 export function hasReported(records: NodeRecordStore): boolean {
   const { generation = 0 } = records.get("enrolment") ?? {};
   return records.get("settled")?.key.split(" ")[0] === String(generation);
 }
 
 /**
- * The shim could not set up and ends. It is the kubelet's event (initializeModules failed), except where somebody else
- * has the Node.
+ * Records that the shim could not set up and ends: as the kubelet's event (initializeModules failed), or only in the history
+ * if another deployment has the Node.
  */
 export function recordSetupFailure({ records, journal }: Stored, setupError: string, nowMs: number): void {
   if (records.get("registration")?.phase === "name taken") journal.note("registration", setupError, nowMs);
   else journal.warn("KubeletSetupFailed", setupError, nowMs);
 }
 
-// Records that a machine had no answer for a while: the Worker was away, or the network in between. Only the machine can
-// tell, and it tells a duration alone: the times are by this clock, whatever the machine's says.
-
-/** Lines of history, whatever a machine says: six at once, then six an hour. */
+/** Limits the lines of history about outages: six at once, then six an hour. */
 export const OUTAGE_LINES = { atOnce: 6, everyMs: 600_000 } as const;
-/** The same outage is told again when the answer was lost; its begin is as exact as the network and whole seconds. */
+/** The machine reports an outage again if it got no answer. The two begins differ by network delays and rounding. */
 const SAME_WITHIN_MS = 5000;
 
-/** Call it for each fresh report that is applied. Two rows for an outage, none without. */
+/** Records that the machine had no answer from the Worker, which only the machine knows. Writes two rows for an outage. */
 export function recordOutage(
   { records, journal }: Stored,
   { noAnswerSeconds }: Pick<Report, "noAnswerSeconds">,

@@ -1,6 +1,5 @@
-// Decides whether a machine's lease may be lent, and for how long: only while nothing is waiting to be done, and nothing but
-// another report could change anything. Pure.
-import type { StandingOrder } from "./lease-loan.ts";
+// Decides whether a machine's object may lend the lease, and for how long: while no work waits, and only another report could
+// change anything. Pure.
 import { isDisputed } from "../../shared/node/duplicate-senders.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import { reportIntervalMs } from "../../shared/protocol/settings.ts";
@@ -8,32 +7,28 @@ import { quietForMs, quietOf } from "../../shared/quiet/quiet.ts";
 import { customSetters } from "../../shared/setters/custom.ts";
 import { lastPhase } from "../tick/phase.ts";
 import { dueInMs } from "../tick/status.ts";
+import type { LeaseLoan } from "./lease-loan.ts";
 import type { MachineState } from "./machine-state.ts";
 import type { Upkeep } from "./upkeep.ts";
 
 interface LendingSituation extends Pick<MachineState, "records" | "keys" | "facts" | "senders" | "outbox"> {
-  upkeep: Pick<Upkeep, "isIdle" | "lendable">;
+  upkeep: Pick<Upkeep, "isIdle" | "leaseToLend">;
   /** The last one. */
   report: Report;
   nowMs: number;
 }
 
-type Lendable = Pick<StandingOrder, "lease" | "leaseMs" | "intervalMs" | "quietForMs" | "quiet">;
+type DecidedLoan = Pick<LeaseLoan, "lease" | "leaseMs" | "intervalMs" | "quietForMs" | "quiet">;
 
-/** null: every report has to come here. */
-export function lendable(situation: LendingSituation): Lendable | null {
+/** Returns what the object decides of a loan; null if it lends nothing. */
+export function decideLoan(situation: LendingSituation): DecidedLoan | null {
   const { facts: known, upkeep, report, nowMs, records } = situation;
   const facts = known.current();
   if (!facts || !isSettled(situation)) return null;
-  const found = upkeep.lendable(facts);
-  if (
-    !found ||
-    found.memory.leaseBackOff ||
-    found.memory.statusBackOff ||
-    found.memory.withheld !== undefined
-  )
-    return null;
+  const found = upkeep.leaseToLend(facts);
+  if (!found) return null;
   const { memory, lease } = found;
+  if (memory.leaseBackOff || memory.statusBackOff || memory.withheld !== undefined) return null;
   const intervalMs = reportIntervalMs(known.timing());
   const turnInMs = formTurnInMs(records, facts.settings.nodeStatusReportFrequencyMs, nowMs);
   const statusDueInMs = Math.min(turnInMs, dueInMs({ memory, records, facts }, nowMs));
@@ -47,8 +42,8 @@ export function lendable(situation: LendingSituation): Lendable | null {
 }
 
 /**
- * Returns in how many milliseconds the Node changes its form, as if its status were due. A turn that is older than a whole
- * status was used: another writer keeps the labels as they are.
+ * Returns the milliseconds until the Node changes its form, which counts as a status that is due. A turn that is
+ * further back than a status report was used already: another writer keeps the labels as they are.
  */
 function formTurnInMs(
   records: LendingSituation["records"],
@@ -59,17 +54,9 @@ function formTurnInMs(
   return inMs < -nodeStatusReportFrequencyMs ? Infinity : Math.max(0, inMs);
 }
 
-/** Is all done, and is there one sender alone? */
-function isSettled({
-  records,
-  keys,
-  facts,
-  senders,
-  outbox,
-  upkeep,
-  report,
-  nowMs,
-}: LendingSituation): boolean {
+/** Is no work left, and is there exactly one sender? */
+function isSettled(situation: LendingSituation): boolean {
+  const { records, keys, facts, senders, outbox, upkeep, report, nowMs } = situation;
   return (
     upkeep.isIdle &&
     outbox.isEmpty() &&
@@ -78,7 +65,7 @@ function isSettled({
     records.get("registration")?.phase === "registered" &&
     records.get("registration")?.startId === report.startId &&
     records.get("node")?.readAgain === false &&
-    // What was put back is forgotten with time.
+    // The record of restored values expires.
     records.get("putBack") === undefined &&
     (records.get("silentSinceMs") ?? null) === null &&
     records.get("apiserverBackSinceMs") === undefined &&

@@ -1,5 +1,5 @@
-// Decides what becomes of a verified and parsed report: one step, which the machine's object executes. Pure: what the
-// object knows is an argument, so that every transport decides the same.
+// Decides the one step that the machine's object takes with a verified and parsed report (execute-report.ts). Pure: what
+// the object knows is an argument.
 import {
   currentSenders,
   type DuplicatePhase,
@@ -15,52 +15,52 @@ import type { MachineAnswer } from "./answers.ts";
 import { type Incumbent, waitsUntilMs } from "./known-facts.ts";
 import type { Freshness } from "./fresh-requests.ts";
 
-/** What the decision depends on, besides the report. */
+/** What the decision depends on, in addition to the report. */
 export interface ReportSituation {
   /** Is a machine enrolled, and may its keys still be used? */
   isEnrolled: boolean;
   /** The result of checking the report's ticket and n, and the machine's rate of requests. */
   freshness: Freshness;
-  /** Who has reported with this key. */
+  /** The senders that have reported with this key. */
   senders: SeenSenders;
-  /** Who sent this report; undefined where its facts, which have the IDs, are not known. */
+  /** The sender of this report; undefined if its facts, which contain the IDs, are unknown. */
   sender: Sender | undefined;
-  /** Are the report's facts stored, or known to be refused? */
+  /** Are the report's facts stored, or refused before? */
   areFactsKnown: boolean;
-  /** Is it known which sender has these facts? A suspended sender's are not stored. */
+  /** Are the sender's IDs known from these facts? The facts of a suspended sender are not stored. */
   areSendersFactsKnown: boolean;
-  /** Whose report was applied last; undefined after an eviction. */
+  /** The process whose report was applied last; undefined after an eviction. */
   incumbent: Incumbent | undefined;
   confirmationMs: number;
   nowMs: number;
   leaseMs: number;
 }
 
-/** `senders`: as they are after this report. */
+/** `senders`: after this report. */
 export type ReportStep =
   | { kind: "refuse"; reason: "unauthenticated" }
   | { kind: "refuse"; reason: "rate-limited"; senders: SeenSenders }
-  /** The same request again: it gets the same answer. */
+  /** The same request came before, and gets the same answer. */
   | { kind: "answer again"; answer: Promise<MachineAnswer> }
-  /** Nothing is applied; the machine repeats at once, under a new ticket. */
+  /** The machine repeats its report at once, under a new ticket. */
   | {
       kind: "challenge";
       reason: "ticket-stale" | "facts-unknown";
-      /** Nobody but a second holder of the key waits for this answer. */
+      /** Only a second holder of the key waits for this answer. */
       isLate: boolean;
       factsWanted: boolean;
       senders: SeenSenders;
     }
-  /** The sender is not trusted: nothing of the report is stored or acted on. */
+  /** The sender is not trusted. Nothing of the report is stored. */
   | { kind: "suspend"; phase: DuplicatePhase; senders: SeenSenders }
-  /** It is in doubt whose facts these are: nothing of the report is stored or acted on until then. */
+  /** It is in doubt which sender the facts belong to. Nothing of the report is stored before `untilMs`. */
   | { kind: "wait"; untilMs: number; senders: SeenSenders }
-  /** The shim could not set up and ends: an event and a line of history, no heartbeat. */
+  /** The shim could not set up and ends: records an event and a line of history, renews no lease. */
   | { kind: "record setup failure"; setupError: string; senders: SeenSenders }
-  /** The registry confirms the key, the report is stored, and a tick runs. */
+  /** Has the registry confirm the key, stores the report, and runs a tick. */
   | { kind: "apply"; senders: SeenSenders };
 
-/** First match wins, as in the table of docs/protocol.md. */
+/** Returns the first step that applies, in the order of the table in docs/protocol.md. */
 export function decideReport(report: Report, situation: ReportSituation): ReportStep {
   const { freshness } = situation;
   if (!situation.isEnrolled) return { kind: "refuse", reason: "unauthenticated" };
@@ -84,19 +84,19 @@ export function decideReport(report: Report, situation: ReportSituation): Report
   return { kind: "apply", senders: situation.areFactsKnown ? senders : notWaiting(senders) };
 }
 
-/** Only a fresh report is a turn, or shows a fork; a stale one shows nothing. */
+/** Returns the senders after this report. Only a fresh report counts as a turn of its sender, or shows a fork. */
 function sendersAfter({ freshness, senders, sender, nowMs, leaseMs }: ReportSituation): SeenSenders {
   const isFresh = sender !== undefined && freshness.kind === "fresh";
   const seen = isFresh ? noteSender(senders, sender, nowMs, leaseMs) : currentSenders(senders, nowMs);
   return "isFork" in freshness && freshness.isFork ? noteFork(seen, nowMs) : seen;
 }
 
-/** Why the reports of this process do not count; undefined: they do. */
+/** Returns the phase of duplicate senders if this process is not trusted; else undefined. */
 function suspendedPhase(senders: SeenSenders, startId: string): DuplicatePhase | undefined {
   return isTrusted(senders, startId) ? undefined : senders.double?.phase;
 }
 
-/** Until when the report has to wait; undefined: it has not. Who sent it has to be known, for the turns. */
+/** Returns until when the report must wait; undefined if it need not, or its sender is unknown. */
 function waitOf(report: Report, senders: SeenSenders, situation: ReportSituation): number | undefined {
   const { sender, areFactsKnown, incumbent, confirmationMs, nowMs } = situation;
   if (areFactsKnown || !sender) return undefined;
@@ -104,7 +104,7 @@ function waitOf(report: Report, senders: SeenSenders, situation: ReportSituation
   return waitsUntilMs({ startId, digest, senders, incumbent, confirmationMs, nowMs });
 }
 
-/** Stored where there is a sign of several senders, which costs a row anyway. */
+/** Notes since when facts wait, but only for disputed senders, which cost a row anyway. */
 function waiting(senders: SeenSenders, nowMs: number): SeenSenders {
   if (!isDisputed(senders, nowMs) || senders.waitingSinceMs !== undefined) return senders;
   return { ...senders, waitingSinceMs: nowMs };

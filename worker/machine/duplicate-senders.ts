@@ -1,5 +1,5 @@
-// Keeps who reports with this machine's key: in memory with each report, in SQLite when it changes. Records another
-// phase in history and as an event. Decides nothing itself (shared/node/duplicate-senders.ts, decide-report.ts).
+// Keeps the senders that report with this machine's key: in memory with each report, in SQLite when they change. Records a
+// changed phase as an event and in the history. shared/node/duplicate-senders.ts decides the phase.
 import type { WarningReason } from "../../shared/kubernetes/event-reasons.ts";
 import {
   currentSenders,
@@ -15,7 +15,7 @@ import { machineIDsSchema } from "../../shared/protocol/facts.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import type { Stored } from "../storage/journal.ts";
 
-/** For the machine's operator. */
+/** What the machine's operator reads. */
 export interface DuplicateNotice {
   phase: DuplicatePhase;
   message: string;
@@ -24,10 +24,10 @@ export interface DuplicateNotice {
 type IDs = Omit<Sender, "startId">;
 const UNKNOWN: IDs = { machineID: "", bootID: "" };
 
-/** Enough for several machines, each with facts that change. */
+/** Enough for several machines whose facts change. */
 const MAX_DIGESTS = 256;
 
-/** Enough to tell processes apart, and no key to anything. */
+/** Enough characters to distinguish processes. They open nothing. */
 const SHOWN_OF_DIGEST = 8;
 
 const EVENTS: Record<DuplicatePhase, WarningReason> = { cloned: "MachineCloned", "two shims": "TwoShims" };
@@ -46,7 +46,7 @@ export function duplicateNotice(phase: DuplicatePhase): DuplicateNotice {
 export class DuplicateSenders {
   readonly #stored: Stored;
   #seen: SeenSenders;
-  /** The IDs in facts, by their digest. After an eviction they are not known, and a challenge asks for the facts. */
+  /** The IDs in facts, by the digest of the facts. An eviction loses them, and a challenge requests the facts. */
   readonly #idsByDigest = new Map<string, IDs>();
 
   constructor(stored: Stored) {
@@ -59,7 +59,7 @@ export class DuplicateSenders {
     return this.#seen;
   }
 
-  /** Who sent a report; undefined where its facts, which have the IDs, are not known. */
+  /** Returns the sender of a report; undefined if its facts, which contain the IDs, are unknown. */
   senderOf({ facts, factsDigest, startId }: Report): Sender | undefined {
     const isStored = this.#stored.records.get("facts")?.digest === factsDigest;
     const known = isStored ? this.#lastIDs() : this.#idsByDigest.get(factsDigest);
@@ -76,7 +76,7 @@ export class DuplicateSenders {
       this.#idsByDigest.delete(this.#idsByDigest.keys().next().value ?? "");
   }
 
-  /** Facts whose IDs cannot be read count as those of the last sender. */
+  /** Returns the last sender's IDs if the facts have no valid ones. */
   #idsIn(facts: unknown): IDs {
     return machineIDsSchema.safeParse(facts).data?.machine ?? this.#lastIDs();
   }
@@ -85,18 +85,18 @@ export class DuplicateSenders {
     return this.#stored.records.get("facts")?.facts.machine ?? this.#seen.turns.at(-1) ?? UNKNOWN;
   }
 
-  /** Is it known which sender has these facts? */
+  /** Are the IDs in the facts with this digest known? */
   knowsFacts(digest: string): boolean {
     return this.#idsByDigest.has(digest) || this.#stored.records.get("facts")?.digest === digest;
   }
 
-  /** Takes over the senders that decideReport returned. Another phase is stored and recorded at once. */
+  /** Takes the senders that decideReport has returned. Stores and records a changed phase at once. */
   update(next: SeenSenders, nowMs: number, why = "nobody has taken turns for long"): void {
     const { double, forks, waitingSinceMs } = this.#seen;
     const before = double?.phase;
     this.#seen = next;
     const phase = next.double?.phase;
-    // Signs are stored by themselves, since nothing else of such a report may be.
+    // A sign of duplicates is stored here, because nothing else of such a report is.
     const isSign = next.forks !== forks || next.waitingSinceMs !== waitingSinceMs;
     if (phase !== before || isSign) this.keep(nowMs);
     if (phase === before) return;
@@ -105,26 +105,26 @@ export class DuplicateSenders {
     else journal.note("identity", `no longer ${before}: ${why}`, nowMs);
   }
 
-  /** Stores the senders where they are worth a row, in the transaction of what else a report changes. */
+  /** Stores the senders if they are worth a row, in the transaction of the report. */
   keep(nowMs: number): void {
     const { records } = this.#stored;
     if (isWorthStoring(records.get("sightings"), this.#seen, nowMs)) records.put("sightings", this.#seen);
   }
 
-  /** undefined: there is one sender, as far as is known. */
+  /** Returns the notice about duplicate senders; undefined if there is one sender. */
   notice(nowMs: number): DuplicateNotice | undefined {
     const current = currentSenders(this.#seen, nowMs);
     if (current !== this.#seen) this.update(current, nowMs);
     return this.#seen.double && duplicateNotice(this.#seen.double.phase);
   }
 
-  /** Why this process's reports do not count now; undefined: they do. */
+  /** Returns the notice if this process is not trusted; undefined if its reports count. */
   suspension(startId: string, nowMs: number): DuplicateNotice | undefined {
     const notice = this.notice(nowMs);
     return isTrusted(this.#seen, startId) ? undefined : notice;
   }
 
-  /** An operator ends the phase; false: there were no duplicates. */
+  /** Ends the phase for an operator; false if there were no duplicates. */
   end(nowMs: number): boolean {
     if (!currentSenders(this.#seen, nowMs).double) return false;
     this.update(NO_SENDERS, nowMs, "an operator has ended it");
@@ -146,7 +146,7 @@ export class DuplicateSenders {
 function description({ double, turns }: SeenSenders): string {
   if (double?.phase === "two shims") return MESSAGES["two shims"];
   const machines = [...new Set(turns.map(({ machineID, bootID }) => `machine ${machineID}, boot ${bootID}`))];
-  // Two of many machines are enough to show what the event is about.
+  // Two of many machines show enough.
   return `${machines.slice(-2).join("; ")}: several machines report with one key, and none is believed`;
 }
 

@@ -1,4 +1,4 @@
-// Executes the step that decideReport returned: stores, writes to the apiserver, and answers. Decides nothing.
+// Executes the step that decideReport has returned: stores the report, runs a tick, and answers the machine.
 import type { DuplicatePhase } from "../../shared/node/duplicate-senders.ts";
 import { isBehind } from "../../shared/fleet/versions.ts";
 import type { Report } from "../../shared/protocol/report.ts";
@@ -12,10 +12,10 @@ import { recordContact, recordOutage, recordReturn, recordSetupFailure, runningO
 import type { ReportStep } from "./decide-report.ts";
 import { duplicateNotice } from "./duplicate-senders.ts";
 import { type FreshRequests, RATE_LIMITED } from "./fresh-requests.ts";
-import type { IndexTeller } from "./index-updates.ts";
+import type { IndexUpdates } from "./index-updates.ts";
 import type { MachineState } from "./machine-state.ts";
 import type { ReportedFacts } from "./parse-body.ts";
-import type { RegistryStanding } from "./registry-status.ts";
+import type { RegistryStatus } from "./registry-status.ts";
 import { nextReportInMs } from "./report-interval.ts";
 import type { Upkeep } from "./upkeep.ts";
 import { currentMs } from "../clock.ts";
@@ -26,13 +26,13 @@ interface VerifiedReport {
   facts: ReportedFacts;
   /** The configured origin that it was signed for. */
   origin: string;
-  /** From which it came. */
+  /** The address that it came from. */
   address: string;
 }
 
-/** A report sooner than that would not tell more. */
-const MIN_WAIT_MS = 1000;
-const WAITS =
+/** The least time until the next report of a process that must wait. */
+const LEAST_WAIT_MS = 1000;
+const WAITING =
   "Another process of the shim has just reported: these facts count once it is certain that it is gone.";
 
 type Challenge = Extract<ReportStep, { kind: "challenge" }>;
@@ -40,25 +40,25 @@ type Challenge = Extract<ReportStep, { kind: "challenge" }>;
 export class ReportExecutor {
   readonly #state: MachineState;
   readonly #requests: FreshRequests;
-  readonly #standing: RegistryStanding;
+  readonly #registry: RegistryStatus;
   readonly #upkeep: Upkeep;
-  readonly #teller: Pick<IndexTeller, "look">;
+  readonly #index: Pick<IndexUpdates, "update">;
 
   constructor(
     state: MachineState,
     requests: FreshRequests,
-    standing: RegistryStanding,
+    registry: RegistryStatus,
     upkeep: Upkeep,
-    teller: Pick<IndexTeller, "look">,
+    index: Pick<IndexUpdates, "update">,
   ) {
     this.#state = state;
     this.#requests = requests;
-    this.#standing = standing;
+    this.#registry = registry;
     this.#upkeep = upkeep;
-    this.#teller = teller;
+    this.#index = index;
   }
 
-  /** Nothing is awaited before the step takes effect in memory: of two equal requests one is applied. */
+  /** Awaits nothing before the step takes effect in memory, so that one of two equal requests is applied. */
   execute(step: ReportStep, verified: VerifiedReport): Promise<MachineAnswer> {
     const nowMs = currentMs();
     if ("senders" in step) this.#state.senders.update(step.senders, nowMs);
@@ -86,10 +86,10 @@ export class ReportExecutor {
     return failure({ reason, ticket: this.#requests.offerTicket(isLate), factsWanted });
   }
 
-  /** What the report changes is stored in one write; only the registry's confirmation is awaited before. */
+  /** Stores the report in one transaction and runs a tick. Awaits only the registry's confirmation before. */
   async #apply({ report, facts, origin, address }: VerifiedReport): Promise<MachineAnswer> {
     const { senders, outbox, facts: known, records } = this.#state;
-    if (!(await this.#standing.confirm(origin, currentMs()))) return KEY_REVOKED;
+    if (!(await this.#registry.confirm(origin, currentMs()))) return KEY_REVOKED;
     const nowMs = currentMs();
     senders.keep(nowMs);
     const before = runningOf(records);
@@ -97,33 +97,31 @@ export class ReportExecutor {
     this.#state.samples.observe(report.vitals, nowMs);
     recordContact(this.#state, report, nowMs, before);
     recordOutage(this.#state, report, nowMs);
-    // Not awaited here, so that it is part of the same write.
+    // Not awaited here, so that it is part of the same transaction.
     const alarmed = this.#upkeep.setAlarm(nowMs);
     const outcome = await this.#upkeep.keepTrue(report, nowMs);
-    // The phase `two shims` is answered only where nothing is wrong with the Node itself.
+    // The answer has the phase `two shims` only if the Node is registered.
     const notice = outcome.phase === "registered" ? senders.notice(currentMs()) : undefined;
     const answered = { ...outcome, ...notice };
     recordPhase(this.#state, answered.phase, currentMs(), nowMs);
-    this.#teller.look(address);
+    this.#index.update(address);
     await alarmed;
     if (!outbox.isEmpty()) await this.#upkeep.setAlarm(nowMs);
-    const said = [answered.message, known.boundsMessage()].filter((each) => each !== undefined);
-    const message = said.length > 0 && { message: said.join("; ") };
+    const messages = [answered.message, known.boundsMessage()].filter((each) => each !== undefined);
+    const message = messages.length > 0 && { message: messages.join("; ") };
     return this.#reported({ ...answered, ...message, ...known.refusal(report.factsDigest) });
   }
 
-  /**
-   * Stores and applies nothing of the report. The trusted shim's reports set the phase; among clones none is trusted.
-   */
+  /** Applies nothing of the report. Records the phase only for clones: otherwise the trusted shim's reports record theirs. */
   #suspend(phase: DuplicatePhase): Promise<MachineAnswer> {
     const nowMs = this.#noteContact();
     const isCloned = phase === "cloned";
     if (isCloned) recordPhase(this.#state, phase, nowMs);
-    this.#teller.look();
+    this.#index.update();
     return this.#answerWithoutTick({ ...duplicateNotice(phase), ready: !isCloned && this.#upkeep.isReady() });
   }
 
-  /** The machine is there, whoever of those that have its key has reported. */
+  /** Ends a silence, because the machine reports, even if several processes have its key. */
   #noteContact(): number {
     const nowMs = currentMs();
     this.#upkeep.noteContact(nowMs);
@@ -135,19 +133,19 @@ export class ReportExecutor {
     const nowMs = this.#noteContact();
     recordSetupFailure(this.#state, setupError, nowMs);
     recordPhase(this.#state, "setup failed", nowMs);
-    this.#teller.look();
+    this.#index.update();
     return this.#answerWithoutTick({ phase: "setup failed", ready: this.#upkeep.isReady() });
   }
 
-  /** The machine, where it has restarted, reports again when nobody can be there beside it. */
+  /** Has the new process report again once the one before it must have ended. */
   #wait(untilMs: number): Promise<MachineAnswer> {
     const nowMs = this.#noteContact();
-    const reportInMs = Math.max(MIN_WAIT_MS, untilMs - nowMs);
+    const reportInMs = Math.max(LEAST_WAIT_MS, untilMs - nowMs);
     const ready = this.#upkeep.isReady();
-    return this.#answerWithoutTick({ phase: "registering", ready, message: WAITS, reportInMs });
+    return this.#answerWithoutTick({ phase: "registering", ready, message: WAITING, reportInMs });
   }
 
-  /** Sends waiting events, and neither renews the lease nor writes the status. */
+  /** Sends waiting events, but runs no tick. */
   async #answerWithoutTick(outcome: TickOutcome): Promise<MachineAnswer> {
     const { senders, records } = this.#state;
     senders.keep(currentMs());

@@ -1,5 +1,10 @@
-// Limits how often one machine's requests are handled. Counts only fresh requests that the machine signed, so that
-// nobody else can use up its share, not even with recorded requests.
+// Decides which requests of one machine are acted on: those with a fresh ticket, within the machine's rate. All of it is in
+// memory: after an eviction the object knows no ticket and challenges the machine.
+//
+// Each answer has a random ticket, and requests under one ticket count up. Tickets also show a second holder of the key. A
+// process sends one request at a time, under the ticket of the last answer that it read. Once it has used a ticket, it
+// waits for no request under an earlier one: such a request is late. The network may delay a late request, but then no
+// process uses the ticket in its answer. If one does, the process runs in two places (a fork).
 import { type TokenBucket, tryAccept } from "../../shared/events/token-bucket.ts";
 import { failure } from "../../shared/result.ts";
 import { currentMs } from "../clock.ts";
@@ -16,10 +21,10 @@ interface RequestLimit {
  * once a second at most, its flips apart.
  */
 export const REQUEST_LIMIT = { atOnce: 100, perSecond: 10 } as const;
-/** After this time some requests are allowed again. */
+/** After this time the machine may send some requests again. */
 const RETRY_AFTER_SECONDS = 1;
 
-/** Call it for each request; false: one too many. It is kept in memory: an object that was evicted had few requests. */
+/** Returns a function that takes one request from a token bucket; false if the bucket is empty. */
 export function requestRate({ atOnce, perSecond }: RequestLimit = REQUEST_LIMIT): (nowMs: number) => boolean {
   let bucket: TokenBucket | undefined;
   return (nowMs) => {
@@ -29,12 +34,9 @@ export function requestRate({ atOnce, perSecond }: RequestLimit = REQUEST_LIMIT)
   };
 }
 
-// Decides which requests of one machine are acted on: those with a fresh ticket, within the machine's rate. It is kept
-// in memory: an object that was evicted challenges, and had few requests.
-
 export type Freshness =
   | TicketCheck<Promise<MachineAnswer>>
-  /** Fresh, but one too many: the refusal is remembered under the ticket like any answer. */
+  /** Fresh, but the bucket is empty. The refusal is remembered under the ticket like any answer. */
   | { kind: "too often"; isFork: boolean; remember: (answer: Promise<MachineAnswer>) => void };
 
 export const RATE_LIMITED = failure({
@@ -52,14 +54,14 @@ export class FreshRequests {
     this.#leaseMs = leaseMs;
   }
 
-  /** Uses the request's ticket up, in one synchronous step. */
+  /** Uses the request's ticket and, if it is fresh, a token of the bucket. Only signed requests can use up the bucket. */
   use(use: TicketUse): Freshness {
     const checked = useTicket(this.#tickets, use, currentMs(), this.#leaseMs());
     if (checked.kind !== "fresh" || this.#mayAsk(currentMs())) return checked;
     return { ...checked, kind: "too often" };
   }
 
-  /** Acts on a fresh request, once; any other one gets the earlier answer, a challenge or a refusal. */
+  /** Acts once on a fresh request. Any other request gets the earlier answer, a challenge or a refusal. */
   answerOnce(use: TicketUse, act: () => Promise<MachineAnswer>): Promise<MachineAnswer> {
     const freshness = this.use(use);
     if (freshness.kind === "repeated") return freshness.answer;
@@ -75,12 +77,12 @@ export class FreshRequests {
     return offerTicket(this.#tickets, currentMs(), this.#leaseMs(), randomNonce, isLate);
   }
 
-  /** For the baton. Answers stay here: who has lost one is challenged. */
+  /** Returns the tickets for a loan, without answers: a repeated request is challenged afterwards. */
   handOver(): Tickets<never> {
     return withoutAnswers(this.#tickets);
   }
 
-  /** `heardMs`: when the machine's last heartbeat came, by which it had read the last answer; undefined: none came. */
+  /** Restores the tickets from a loan. `heardMs`: when the last heartbeat came, before which the machine read the answer. */
   takeBack(tickets: Tickets<never>, heardMs: number | undefined): void {
     this.#tickets = heardMs === undefined ? tickets : usedUntil(tickets, heardMs);
   }
@@ -91,33 +93,25 @@ export class FreshRequests {
   }
 }
 
-// Decides which requests are fresh: every answer has a random ticket, and requests count up under it. Kept in the node
-// object's memory: an object that was evicted knows no ticket and challenges. Clock and randomness are arguments.
-//
-// It also shows a second holder of the key. One process has one request under way, signed over the ticket of the last
-// answer that it read; so once a ticket of it was used, nobody waits for the answer to a request under one from before.
-// Such a request is late. A late one that the network has delayed is answered to nobody; where the ticket in that
-// answer is used, the process runs in two places.
-
 interface Ticket<Answer> {
   nonce: string;
   issuedAtMs: number;
-  /** The last request under it: 0 when unused. */
+  /** The number of the last request under it; 0 if unused. */
   n: number;
   body: string;
-  /** Digest of the process that uses it: nobody else may. */
+  /** Digest of the process that uses it. No other process may. */
   process?: string | undefined;
   answer?: Answer;
 }
 
 export interface Tickets<Answer> {
-  /** The one that was used last: valid until another one is, since its answer may be lost. */
+  /** The last used ticket. It stays valid until another one is used, since its answer may be lost. */
   used?: Ticket<Answer>;
-  /** Offered after it was issued, and unused; oldest first. */
+  /** Offered after `used`, and unused; oldest first. */
   offered?: Ticket<Answer>[];
-  /** Offered to nobody but the signers of late requests. */
+  /** The ticket that answers to late requests contain. */
   contested?: Ticket<Answer>;
-  /** The process that used one last. */
+  /** The process that used a ticket last. */
   process?: string;
 }
 
@@ -126,14 +120,14 @@ export interface TicketUse {
   n: number;
   /** Digest of the request's body. */
   body: string;
-  /** Digest of the startId; absent where another program than the shim's loop asks. */
+  /** Digest of the startId; absent if the request is not from the shim's loop. */
   process?: string;
 }
 
 type TicketCheck<Answer> =
-  /** `isLate`: the process has used a later ticket, so that nobody but its double waits for the answer. */
+  /** `isLate`: the process has used a later ticket, so that only a second holder of the key waits for the answer. */
   | { kind: "stale"; isLate: boolean }
-  /** The same request had this answer. */
+  /** The answer to the same request before. */
   | { kind: "repeated"; answer: Answer }
   /**
    * The ticket has advanced: no request that was signed before can follow. Call `remember` in the same turn. `isFork`:
@@ -141,7 +135,7 @@ type TicketCheck<Answer> =
    */
   | { kind: "fresh"; isFork: boolean; remember: (answer: Answer) => void };
 
-/** More unused ones than a lease duration brings: the oldest have expired. */
+/** More unused tickets than the answers of a lease duration contain, so that the oldest have expired. */
 const MAX_OFFERED = 4;
 
 /** Compares and advances in one synchronous step. A ticket is valid for `lifetimeMs` (one lease duration). */
@@ -166,7 +160,7 @@ export function useTicket<Answer>(
       remember: (answer) => void (ticket.answer = answer),
     };
   }
-  // One that has expired unused proves nothing: its machine was silent.
+  // A ticket that expired unused shows no second holder, since the machine was silent.
   const isSuperseded = ticket === undefined || ticket === contested || isSpent;
   const isOfLastProcess = use.process !== undefined && use.process === tickets.process;
   return { kind: "stale", isLate: isSuperseded && isOfLastProcess };
@@ -180,15 +174,15 @@ function advance<Answer>(tickets: Tickets<Answer>, ticket: Ticket<Answer>, use: 
   if (use.process !== undefined) tickets.process = use.process;
   if (ticket === tickets.used) return;
   const offered = tickets.offered ?? [];
-  // The tickets from before are of no use any more.
+  // Earlier tickets are of no use any more.
   tickets.offered = ticket === tickets.contested ? [] : offered.slice(offered.indexOf(ticket) + 1);
   if (ticket === tickets.contested) delete tickets.contested;
   tickets.used = ticket;
 }
 
 /**
- * The nonce for an answer. An unused one is offered again while it is young, so that replayed requests cannot replace
- * the machine's own ticket. `isLate`: for the answer to a late request.
+ * Returns the nonce for an answer. An unused ticket is offered again during half its lifetime, so that replayed requests
+ * cannot replace the machine's own ticket. `isLate`: for the answer to a late request.
  */
 export function offerTicket<Answer>(
   tickets: Tickets<Answer>,
@@ -209,13 +203,13 @@ function offer<Answer>(tickets: Tickets<Answer>, made: Ticket<Answer>): void {
   const offered = [...(tickets.offered ?? []), made];
   tickets.offered = offered;
   if (offered.length <= MAX_OFFERED) return;
-  // Nobody uses them. What is forgotten here must not look late afterwards.
+  // A client collects tickets and uses none. A request under a forgotten ticket must not count as late.
   tickets.offered = offered.slice(-2);
   delete tickets.used;
   delete tickets.process;
 }
 
-/** What can be stored: a request that is repeated counts as stale afterwards. */
+/** Returns plain values without answers. A repeated request counts as stale afterwards. */
 function withoutAnswers<Answer>({ used, offered, contested, process }: Tickets<Answer>): Tickets<never> {
   const bare = (whole: Ticket<Answer>): Ticket<never> => {
     const { answer: _, ...ticket } = whole;
@@ -229,7 +223,7 @@ function withoutAnswers<Answer>({ used, offered, contested, process }: Tickets<A
   };
 }
 
-/** The machine had the last offered one until then, as its heartbeats show: its lifetime counts from there. */
+/** Restarts the lifetime of the last offered ticket, since heartbeats show that the machine had it at `atMs`. */
 function usedUntil(tickets: Tickets<never>, atMs: number): Tickets<never> {
   const { offered = [] } = tickets;
   const last = offered.at(-1);

@@ -1,6 +1,5 @@
-// Tells the fleet index of this machine when something about it has changed: in the background, one telling at a time, and
-// again by the object's alarm where that failed. A steady heartbeat writes and builds nothing. Its state is in SQLite, but
-// for what an eviction may lose.
+// Sends the fleet index an update when something about this machine has changed: in the background, one update at a time.
+// The alarm repeats what failed. A steady report writes nothing and sends nothing.
 import { stateChangeText } from "../../shared/fleet/state.ts";
 import { type KnownMachine, stateOf, summarize } from "../../shared/fleet/summarize.ts";
 import type { MachineSummary, MachineTelling, ToldUntil } from "../../shared/fleet/summary.ts";
@@ -16,32 +15,32 @@ import { isRegisteredReady, lastPhase } from "../tick/phase.ts";
 import { hasReported } from "./contact.ts";
 import type { MachineState } from "./machine-state.ts";
 
-export const TELLING_LIMITS = {
+export const UPDATE_LIMITS = {
   withinMs: 2000,
-  /** Lines of history that one telling carries. */
+  /** Lines of history in one update. */
   lines: 200,
-  /** Those that an index gets that does not know the machine. */
-  linesAnew: 100,
+  /** Lines of history for an index that does not know the machine. */
+  linesOfAll: 100,
   firstWaitMs: 30_000,
   longestWaitMs: 600_000,
   addressEveryMs: 600_000,
-  /** Tellings of a machine that changes all the time: one index has to bear all of them. */
+  /** The token bucket of a machine that changes all the time, since one index receives the updates of all machines. */
   atOnce: 10,
   everyMs: 10_000,
 } as const;
 
 interface FleetIndex {
-  tell: (telling: MachineTelling) => Promise<ToldUntil>;
+  tell: (update: MachineTelling) => Promise<ToldUntil>;
   remove: (name: string, generation: number, text: string) => Promise<void>;
 }
 
-interface TellerDependencies {
+interface UpdateDependencies {
   state: {
     records: NodeRecordStore;
     history: Pick<History, "add" | "after" | "lastId">;
     tables: Pick<Tables, "writes">;
+    alarm: Pick<LazyAlarm, "atLatest">;
   };
-  alarm: Pick<LazyAlarm, "atLatest">;
   index: () => FleetIndex;
   /** Typically currentMs. */
   nowMs: () => number;
@@ -49,108 +48,108 @@ interface TellerDependencies {
   random: () => number;
 }
 
-type Known = Omit<Told, "again">;
-const NOTHING: Known = { generation: -1, version: 0, entryId: 0, text: "", address: "", addressAtMs: 0 };
+type Sent = Omit<Told, "again">;
+const NOTHING_SENT: Sent = { generation: -1, version: 0, entryId: 0, text: "", address: "", addressAtMs: 0 };
 
-export class IndexTeller {
-  readonly #with: TellerDependencies;
-  /** The writes as of which the index knows all. After an eviction of a machine that it was told of, that is looked at once. */
-  #toldAsOf: number;
+export class IndexUpdates {
+  readonly #with: UpdateDependencies;
+  /** The number of writes after which the last update was made. -1 after an eviction: `update` compares once. */
+  #sentAsOf: number;
   #address = "";
   #lastVersion = 0;
-  #isAnew = false;
-  /** The index itself has asked: whatever failed before, it answers now. */
-  #isUrgent = false;
-  #left: Allowance | undefined;
-  #isTelling = false;
-  #underWay: Promise<void> | undefined;
+  #isAllDue = false;
+  /** The index has requested an update, so that it is available although earlier ones may have failed. */
+  #isRequested = false;
+  #bucket: Allowance | undefined;
+  #isSending = false;
+  #sending: Promise<void> | undefined;
 
-  constructor(dependencies: TellerDependencies) {
+  constructor(dependencies: UpdateDependencies) {
     this.#with = dependencies;
-    this.#toldAsOf = this.#told ? -1 : 0;
+    this.#sentAsOf = this.#sent ? -1 : 0;
   }
 
   /**
-   * Call it after whatever may have changed something, before anything is awaited. Writes the line of history about another
-   * state, and tells in the background. `address`: from which the machine has just reported.
+   * Call it after each possible change, before anything is awaited. Adds a line of history if the machine's state is another
+   * one, and sends an update in the background. `address`: the machine's, if it has just reported.
    */
-  look(address?: string): void {
+  update(address?: string): void {
     if (address !== undefined) this.#address = address;
-    const isSame = this.#with.state.tables.writes() === this.#toldAsOf;
-    if ((isSame && !this.#isMoved()) || !this.#keepState() || this.#isTelling) return;
+    const isSame = this.#with.state.tables.writes() === this.#sentAsOf;
+    if ((isSame && !this.#hasMoved()) || !this.#noteState() || this.#isSending) return;
     this.#run();
   }
 
-  /** For an alarm: the same, also after an eviction. It waits for the end, and sees that the alarm rings for what is left. */
+  /** For the alarm: sends what is left, also after an eviction, and waits for it. Sets the alarm for the next attempt. */
   async finish(): Promise<void> {
-    if (this.#keepState() && !this.#isTelling) this.#run();
-    await this.#underWay;
-    const { again } = this.#told ?? {};
-    if (again) await this.#with.alarm.atLatest(again.atMs);
+    if (this.#noteState() && !this.#isSending) this.#run();
+    await this.#sending;
+    const { again } = this.#sent ?? {};
+    if (again) await this.#with.state.alarm.atLatest(again.atMs);
   }
 
-  /** For the index: tells all anew. False: that has failed. */
+  /** For the index: sends everything about the machine again; false if that failed. */
   async tellAnew(): Promise<boolean> {
-    this.#isAnew = true;
-    this.#isUrgent = true;
+    this.#isAllDue = true;
+    this.#isRequested = true;
     await this.finish();
-    // What was under way may have failed.
-    if (this.#isUrgent) await this.finish();
-    return !this.#isAnew;
+    // The update that was in progress may have failed.
+    if (this.#isRequested) await this.finish();
+    return !this.#isAllDue;
   }
 
-  /** The summary as it is now; null: it is not what the index was told, or there is none. */
+  /** Returns the machine's summary if it is the one that was sent; null if an update is left, or no machine is enrolled. */
   toldSummary(): MachineSummary | null {
     const { records, history } = this.#with.state;
-    const [enrolment, since, told] = [records.get("enrolment"), records.get("state"), this.#told];
-    if (!enrolment || !since || !told || told.again || records.get("isLeaving")) return null;
-    if (told.generation !== (enrolment.generation ?? 0) || told.entryId !== history.lastId()) return null;
-    const summary = summarize(this.#known(enrolment, told), since);
-    return told.text === JSON.stringify(summary) ? summary : null;
+    const [enrolment, since, sent] = [records.get("enrolment"), records.get("state"), this.#sent];
+    if (!enrolment || !since || !sent || sent.again || records.get("isLeaving")) return null;
+    if (sent.generation !== (enrolment.generation ?? 0) || sent.entryId !== history.lastId()) return null;
+    const summary = summarize(this.#known(enrolment, sent), since);
+    return sent.text === JSON.stringify(summary) ? summary : null;
   }
 
-  /** Before the object erases itself; false: it has to be repeated, by the alarm at the latest. */
+  /** Reports the removal of the machine, before the object erases itself; false if the alarm must repeat it. */
   async remove({ name, generation = 0 }: Enrolment, text: string): Promise<boolean> {
     const { records } = this.#with.state;
-    await this.#underWay;
+    await this.#sending;
     const removed = () =>
       this.#with
         .index()
         .remove(name, generation, text)
         .then(() => true);
     const isDone = await this.#inTime<boolean>(name, removed, false);
-    if (!isDone && records.get("isLeaving")) await this.#tryAgain();
+    if (!isDone && records.get("isLeaving")) await this.#retry();
     return isDone;
   }
 
-  get #told(): Told | undefined {
+  get #sent(): Told | undefined {
     return this.#with.state.records.get("told");
   }
 
-  #isMoved(): boolean {
-    const told = this.#told;
-    return told !== undefined && this.#addressOf(told) !== told.address;
+  #hasMoved(): boolean {
+    const sent = this.#sent;
+    return sent !== undefined && this.#addressOf(sent) !== sent.address;
   }
 
-  /** One that changes all the time is told now and then. That of the name's former machine counts for nothing. */
-  #addressOf(told: Known): string {
+  /** Returns the address to send. Ignores that of the name's former machine, and a change sooner than addressEveryMs. */
+  #addressOf(sent: Sent): string {
     const { records } = this.#with.state;
     if (!hasReported(records)) return "";
-    const address = told.generation === (records.get("enrolment")?.generation ?? 0) ? told.address : "";
-    const isRecent = Math.abs(this.#with.nowMs() - told.addressAtMs) < TELLING_LIMITS.addressEveryMs;
+    const address = sent.generation === (records.get("enrolment")?.generation ?? 0) ? sent.address : "";
+    const isRecent = Math.abs(this.#with.nowMs() - sent.addressAtMs) < UPDATE_LIMITS.addressEveryMs;
     return this.#address === "" || (isRecent && address !== "") ? address : this.#address;
   }
 
-  #known(enrolment: Enrolment, told: Known): KnownMachine {
-    return knownMachine(this.#with.state, enrolment, this.#addressOf(told));
+  #known(enrolment: Enrolment, sent: Sent): KnownMachine {
+    return knownMachine(this.#with.state, enrolment, this.#addressOf(sent));
   }
 
-  /** false: there is nothing to tell of. */
-  #keepState(): boolean {
+  /** Records the machine's state if it is another one; false if no machine is enrolled, or it leaves. */
+  #noteState(): boolean {
     const { records, history } = this.#with.state;
     const enrolment = records.get("enrolment");
     if (!enrolment || records.get("isLeaving")) return false;
-    const known = this.#known(enrolment, this.#told ?? NOTHING);
+    const known = this.#known(enrolment, this.#sent ?? NOTHING_SENT);
     const [state, before] = [stateOf(known), records.get("state")];
     if (state === before?.state) return true;
     const nowMs = this.#with.nowMs();
@@ -161,38 +160,38 @@ export class IndexTeller {
   }
 
   #run(): void {
-    this.#underWay = this.#tellAll();
+    this.#sending = this.#sendUpdates();
   }
 
-  /** Nothing is awaited after the last look, so that no change is left between two runs. */
-  async #tellAll(): Promise<void> {
-    this.#isTelling = true;
+  /** Awaits nothing after the last `#next`, so that no change is lost between two runs. */
+  async #sendUpdates(): Promise<void> {
+    this.#isSending = true;
     try {
-      for (let next = this.#next(); next; next = this.#next()) if (!(await this.#tell(next))) break;
+      for (let next = this.#next(); next; next = this.#next()) if (!(await this.#send(next))) break;
     } catch (error) {
       logFailure({ message: "the fleet index was not told", error: String(error) });
     } finally {
-      this.#isTelling = false;
+      this.#isSending = false;
     }
   }
 
-  /** null: the index knows all, or it is not time yet. */
+  /** Returns the next update; null if none is left, or the next attempt is later. */
   #next(): MachineTelling | null {
     const { state, nowMs } = this.#with;
     const { records, history, tables } = state;
-    const [enrolment, since, told] = [records.get("enrolment"), records.get("state"), this.#told];
+    const [enrolment, since, sent] = [records.get("enrolment"), records.get("state"), this.#sent];
     if (!enrolment || !since || records.get("isLeaving")) return null;
-    if (told?.again && nowMs() < told.again.atMs && !this.#isUrgent) return null;
+    if (sent?.again && nowMs() < sent.again.atMs && !this.#isRequested) return null;
     const asOf = tables.writes();
-    const known = told ?? NOTHING;
+    const known = sent ?? NOTHING_SENT;
     const { name, generation = 0 } = enrolment;
-    const isAnew = this.#isAnew || known.generation < 0;
-    const entryId = isAnew ? Math.max(0, history.lastId() - TELLING_LIMITS.linesAnew) : known.entryId;
-    const entries = history.after(entryId, TELLING_LIMITS.lines);
+    const isAll = this.#isAllDue || known.generation < 0;
+    const entryId = isAll ? Math.max(0, history.lastId() - UPDATE_LIMITS.linesOfAll) : known.entryId;
+    const entries = history.after(entryId, UPDATE_LIMITS.lines);
     const summary = summarize(this.#known(enrolment, known), since);
-    const isTold = known.generation === generation && known.text === JSON.stringify(summary);
-    if (!isAnew && isTold && entries.length === 0) {
-      this.#toldAsOf = asOf;
+    const isKnown = known.generation === generation && known.text === JSON.stringify(summary);
+    if (!isAll && isKnown && entries.length === 0) {
+      this.#sentAsOf = asOf;
       return null;
     }
     this.#lastVersion = Math.max(nowMs(), known.version + 1, this.#lastVersion + 1);
@@ -202,64 +201,64 @@ export class IndexTeller {
       version: this.#lastVersion,
       summary,
       entries,
-      ...(!isAnew && { isSequel: true }),
+      ...(!isAll && { isSequel: true }),
     };
   }
 
-  /** false: it has failed, and the alarm repeats it. */
-  async #tell(telling: MachineTelling): Promise<boolean> {
-    this.#isUrgent = false;
-    if (telling.isSequel && !this.#mayTell())
-      return this.#waitUntil(this.#told ?? NOTHING, this.#with.nowMs() + TELLING_LIMITS.everyMs, 0);
-    const until = await this.#inTime(telling.name, () => this.#with.index().tell(telling), null);
-    const told = this.#told ?? NOTHING;
+  /** false if the update failed, or must wait: the alarm repeats it. */
+  async #send(update: MachineTelling): Promise<boolean> {
+    this.#isRequested = false;
+    if (update.isSequel && !this.#maySend())
+      return this.#waitUntil(this.#sent ?? NOTHING_SENT, this.#with.nowMs() + UPDATE_LIMITS.everyMs, 0);
+    const until = await this.#inTime(update.name, () => this.#with.index().tell(update), null);
+    const sent = this.#sent ?? NOTHING_SENT;
     const { records } = this.#with.state;
-    // Another machine may have the name by now: what was told is of the time before.
-    if ((records.get("enrolment")?.generation ?? 0) !== telling.generation) return true;
-    if (until === null) return this.#tryAgain(telling.version);
-    // This index knows less than it was told: it was lost, or restored.
-    this.#isAnew = telling.isSequel === true && until.entryId < told.entryId;
-    if (this.#isAnew) return true;
-    const { generation, version, summary } = telling;
-    const isMoved = summary.address !== told.address;
+    // Another machine may have the name by now. The update was about the one before.
+    if ((records.get("enrolment")?.generation ?? 0) !== update.generation) return true;
+    if (until === null) return this.#retry(update.version);
+    // The index knows fewer lines than were sent: it was lost, or restored from a backup.
+    this.#isAllDue = update.isSequel === true && until.entryId < sent.entryId;
+    if (this.#isAllDue) return true;
+    const { generation, version, summary } = update;
+    const isMoved = summary.address !== sent.address;
     records.put("told", {
       generation,
       version,
       entryId: until.entryId,
       text: JSON.stringify(summary),
       address: summary.address,
-      addressAtMs: isMoved ? this.#with.nowMs() : told.addressAtMs,
+      addressAtMs: isMoved ? this.#with.nowMs() : sent.addressAtMs,
     });
     return true;
   }
 
-  #mayTell(): boolean {
+  #maySend(): boolean {
     const atMs = this.#with.nowMs();
-    const left = allowanceAt(this.#left, TELLING_LIMITS, atMs);
-    const mayTell = left >= 1;
-    this.#left = { left: mayTell ? left - 1 : left, atMs };
-    return mayTell;
+    const left = allowanceAt(this.#bucket, UPDATE_LIMITS, atMs);
+    const maySend = left >= 1;
+    this.#bucket = { left: maySend ? left - 1 : left, atMs };
+    return maySend;
   }
 
-  #tryAgain(version = 0): Promise<boolean> {
-    const told = this.#told ?? NOTHING;
-    const failures = (told as Told).again?.failures ?? 0;
-    const { firstWaitMs, longestWaitMs } = TELLING_LIMITS;
+  #retry(version = 0): Promise<boolean> {
+    const sent = this.#sent ?? NOTHING_SENT;
+    const failures = (sent as Told).again?.failures ?? 0;
+    const { firstWaitMs, longestWaitMs } = UPDATE_LIMITS;
     const waitMs = Math.min(firstWaitMs * 2 ** failures, longestWaitMs) * (0.5 + 0.5 * this.#with.random());
-    const known = { ...told, version: Math.max(version, told.version) };
+    const known = { ...sent, version: Math.max(version, sent.version) };
     return this.#waitUntil(known, this.#with.nowMs() + waitMs, failures + 1);
   }
 
-  /** In SQLite, so that whatever wakes the object next knows that something is left to tell. */
-  async #waitUntil(told: Known, atMs: number, failures: number): Promise<false> {
-    this.#with.state.records.put("told", { ...told, again: { failures, atMs: Math.round(atMs) } });
-    await this.#with.alarm.atLatest(Math.round(atMs));
+  /** Stores the time of the next attempt, which so outlives an eviction. */
+  async #waitUntil(sent: Sent, atMs: number, failures: number): Promise<false> {
+    this.#with.state.records.put("told", { ...sent, again: { failures, atMs: Math.round(atMs) } });
+    await this.#with.state.alarm.atLatest(Math.round(atMs));
     return false;
   }
 
   async #inTime<T>(name: string, work: () => Promise<T>, late: T): Promise<T> {
     try {
-      return await withDeadline(TELLING_LIMITS.withinMs, work, late);
+      return await withDeadline(UPDATE_LIMITS.withinMs, work, late);
     } catch (error) {
       logNote({ node: name, message: "the fleet index was not told", error: String(error) });
       return late;
@@ -267,9 +266,7 @@ export class IndexTeller {
   }
 }
 
-// What this object knows of its machine, for the fleet index: gathered from the records. Decides and writes nothing.
-
-/** `address`: from which it reports. Of a machine that has not reported with its pin, nothing older counts. */
+/** Gathers what the fleet index gets to know. Until the machine reports with its pin, what an earlier one left is ignored. */
 function knownMachine(
   { records }: Pick<MachineState, "records">,
   enrolment: Enrolment,

@@ -1,5 +1,5 @@
-// The facts that a machine's object decides by: the last good ones, in SQLite as the machine sent them, and read within
-// the deployment's bounds. Of refused ones the fault, in memory.
+// The facts that a machine's object decides by: the last valid ones, stored as the machine sent them and bounded when read.
+// Also decides how long changed facts must wait while it is in doubt which sender they belong to.
 import { factsChanges } from "../../shared/from-report/facts-changes.ts";
 import { runtimeSeen } from "../../shared/from-report/missing-runtime.ts";
 import {
@@ -18,15 +18,15 @@ import type { Stored } from "../storage/journal.ts";
 import type { BodyFault } from "./answers.ts";
 import type { ReportedFacts } from "./parse-body.ts";
 
-/** The kubelet's, until there are facts. */
+/** The kubelet's defaults, for a machine without facts. */
 const DEFAULT_TIMING: BoundedSettings = {
   nodeStatusUpdateFrequencyMs: 10_000,
   nodeStatusReportFrequencyMs: 300_000,
   nodeLeaseDurationSeconds: 40,
 };
 
-interface InForce {
-  /** As they are stored. */
+interface ActiveFacts {
+  /** As the machine sent them. */
   stored: Facts | undefined;
   facts: Facts | undefined;
   timing: BoundedSettings;
@@ -37,36 +37,36 @@ export class KnownFacts {
   readonly #stored: Stored;
   readonly #bounds: () => SettingsBounds;
   #refused: { digest: string; fault: BodyFault } | undefined;
-  #inForce: InForce | undefined;
+  #active: ActiveFacts | undefined;
   #incumbent: Incumbent | undefined;
 
-  /** `bounds`: typically settingsBounds, which throws where a variable is invalid. */
+  /** `bounds`: typically settingsBounds, which throws if a variable is invalid. */
   constructor(stored: Stored, bounds: () => SettingsBounds) {
     this.#stored = stored;
     this.#bounds = bounds;
   }
 
-  /** Are they stored, or refused? Else they have to be sent. */
+  /** Are the facts with this digest stored, or refused? Otherwise the machine must send them. */
   has(digest: string): boolean {
     return this.#stored.records.get("facts")?.digest === digest || this.#refused?.digest === digest;
   }
 
-  /** Whose report was applied last; undefined after an eviction. */
+  /** The process whose report was applied last; undefined after an eviction. */
   get incumbent(): Incumbent | undefined {
     return this.#incumbent;
   }
 
-  /** For the baton, and back. */
+  /** Restores it from a loan. */
   set incumbent(known: Incumbent | undefined) {
     this.#incumbent = known;
   }
 
-  /** How long facts that are in doubt wait for a contradiction. Where there are none yet, nothing is in doubt. */
+  /** Returns how long facts in doubt wait for a contradiction. A machine's first facts are not in doubt. */
   confirmationMs(): number {
     return this.current() ? confirmationMs(this.timing()) : 0;
   }
 
-  /** Takes the facts of a report that is applied; good ones are in SQLite before it returns. */
+  /** Takes the facts of a report that is applied. Valid ones are in SQLite before it returns. */
   take({ startId, factsDigest: digest }: Report, facts: ReportedFacts, nowMs: number): void {
     const before = this.#stored.records.get("facts")?.digest;
     const moment = { confirmationMs: this.confirmationMs(), nowMs };
@@ -76,17 +76,17 @@ export class KnownFacts {
     this.#recordBounds(nowMs);
   }
 
-  /** The first fault of the last facts, where these were refused; undefined after an eviction as well. */
+  /** The first fault of the last facts if they were refused; also undefined after an eviction. */
   get refused(): ReportAnswer["factsRefused"] {
     return this.#refused?.fault;
   }
 
-  /** For the answer to a report with these facts. */
+  /** Returns the part of the answer to a report with these facts. */
   refusal(digest: string): Pick<ReportAnswer, "factsRefused"> {
     return this.#refused?.digest === digest ? { factsRefused: this.#refused.fault } : {};
   }
 
-  /** undefined: there are none yet. */
+  /** undefined if there are no valid facts yet. */
   current(): Facts | undefined {
     return this.#withinBounds().facts;
   }
@@ -95,7 +95,7 @@ export class KnownFacts {
     return this.#withinBounds().timing;
   }
 
-  /** Which settings are bounded, for the machine's operator; undefined: none. */
+  /** Names the bounded settings for the machine's operator; undefined if there are none. */
   boundsMessage(): string | undefined {
     return this.#withinBounds().message;
   }
@@ -111,23 +111,23 @@ export class KnownFacts {
   }
 
   /**
-   * Bounded when they are read, so that other bounds count from the next deployment on. They stay the same object as long
-   * as the stored ones do: thresholds are parsed once for each.
+   * Bounds the stored facts when they are read, so that changed bounds apply from the next deployment on. Returns the same
+   * object until the stored facts change, so that thresholds are parsed once.
    */
-  #withinBounds(): InForce {
+  #withinBounds(): ActiveFacts {
     const stored = this.#stored.records.get("facts")?.facts;
-    if (this.#inForce && this.#inForce.stored === stored) return this.#inForce;
+    if (this.#active && this.#active.stored === stored) return this.#active;
     const bounds = this.#bounds();
     if (!stored) {
       const timing = withinBounds(DEFAULT_TIMING, bounds).settings;
-      return (this.#inForce = { stored, facts: undefined, timing, message: undefined });
+      return (this.#active = { stored, facts: undefined, timing, message: undefined });
     }
     const { settings, bounded } = withinBounds(stored.settings, bounds);
     const facts = settings === stored.settings ? stored : { ...stored, settings };
-    return (this.#inForce = { stored, facts, timing: settings, message: boundsMessage(bounded) });
+    return (this.#active = { stored, facts, timing: settings, message: boundsMessage(bounded) });
   }
 
-  /** A line of history for each change. */
+  /** Adds a line of history if other settings are bounded than before. */
   #recordBounds(nowMs: number): void {
     const { records, journal } = this.#stored;
     const message = this.boundsMessage();
@@ -141,8 +141,8 @@ export class KnownFacts {
 }
 
 /**
- * A missing group keeps its last good reading, as in the caches of the kubelet and its container manager: a failure to
- * read must change neither capacity nor reservations.
+ * Stores facts. A missing group keeps its last valid values, as in the caches of the kubelet and its container manager: a
+ * failure to read must change neither capacity nor reservations.
  */
 function storeFacts({ records, journal }: Stored, digest: string, sent: Facts, nowMs: number): void {
   const before = records.get("facts")?.facts;
@@ -150,7 +150,7 @@ function storeFacts({ records, journal }: Stored, digest: string, sent: Facts, n
   const storage = sent.storage ?? before?.storage;
   const inventory = sent.inventory === undefined ? before?.inventory : sent.inventory;
   const dropIns = sent.dropIns === undefined ? before?.dropIns : sent.dropIns;
-  // Drop-ins report the custom facts: until they ran, the last ones stay.
+  // Drop-ins report the custom facts. Until they have run, the last custom facts stay.
   const custom = sent.dropIns === undefined ? (sent.custom ?? before?.custom) : sent.custom;
   const facts = {
     ...sent,
@@ -161,16 +161,14 @@ function storeFacts({ records, journal }: Stored, digest: string, sent: Facts, n
     ...(custom && { custom }),
   };
   records.put("facts", { digest, facts });
-  // Facts that an earlier version stored count as well.
+  // `before` counts as well, because an earlier version may have stored it without this record.
   const known = records.get("runtime") ?? {};
   const runtime = runtimeSeen(known, before, facts);
   if (runtime !== known) records.put("runtime", runtime);
   for (const { kind, text } of factsChanges(before, facts)) journal.note(kind, text, nowMs);
 }
 
-// Keeps what an operator says of a machine's container runtime. Reports are decided by it from then on.
-
-/** A line of history where it changes something; false: no machine is enrolled. */
+/** Stores whether the operator counts a container runtime as needed; false if no machine is enrolled. */
 export function setNeededRuntime({ records, journal }: Stored, need: RuntimeNeed, nowMs: number): boolean {
   if (!records.get("enrolment")) return false;
   const { isWaived: wasWaived = false, ...known } = records.get("runtime") ?? {};
@@ -184,19 +182,16 @@ export function setNeededRuntime({ records, journal }: Stored, need: RuntimeNeed
   return true;
 }
 
-/** What holds now. */
+/** Returns what the operator has set. */
 export function neededRuntime(records: Stored["records"]): RuntimeNeed {
   return records.get("runtime")?.isWaived ? "none" : "auto";
 }
-
-// Decides how long facts that would change the Node have to wait, where it is in doubt whose they are: a thief's facts
-// must not be believed until its machine speaks again. Pure; what it remembers may be lost in an eviction.
 
 /** The process of the shim whose report was applied last. */
 export interface Incumbent {
   startId: string;
   lastMs: number;
-  /** The facts that stood before the last ones, or before all that came within a moment. */
+  /** The facts before the last ones, or before all that changed within a confirmation time. */
   replaced?: { digest: string; atMs: number };
 }
 
@@ -205,24 +200,25 @@ interface ChangedFacts {
   digest: string;
   senders: SeenSenders;
   incumbent: Incumbent | undefined;
-  /** See confirmationMs. */
+  /** The result of `confirmationMs`. */
   confirmationMs: number;
   nowMs: number;
 }
 
-/** A machine that is alone has reported within this time again, with a tenth for the network. */
+/** Returns the time within which an only sender reports again: an interval, and a tenth for the network. */
 export function confirmationMs(timing: Parameters<typeof reportIntervalMs>[0]): number {
   return 1.1 * reportIntervalMs(timing);
 }
 
 /**
- * When these facts may be applied, in milliseconds since 1970; undefined: now. Those of a new process wait until the one
- * before it is silent: a machine that has restarted is not there twice. Where the senders are disputed, changed facts
- * wait until nothing has contradicted them for a while.
+ * Returns when these facts may be applied, in milliseconds since 1970; undefined if now. Facts of a new process wait until
+ * the process before it is silent, since a machine that has restarted has only one. If the senders are disputed, changed
+ * facts wait until no sender has contradicted them for `confirmationMs`: a thief's facts must not count before the machine
+ * reports again.
  */
 export function waitsUntilMs(changed: ChangedFacts): number | undefined {
   const { startId, digest, senders, incumbent, nowMs } = changed;
-  // It was there before the newcomer whose facts these replace.
+  // This sender reported before the new one whose facts it replaces.
   if (hasReturned(senders, nowMs)) return undefined;
   const ofNewcomer = incumbent && incumbent.startId !== startId ? incumbent.lastMs : -Infinity;
   const isInDoubt = isDisputed(senders, nowMs) && !isRestoration(digest, changed);
@@ -231,13 +227,13 @@ export function waitsUntilMs(changed: ChangedFacts): number | undefined {
   return nowMs < untilMs ? untilMs : undefined;
 }
 
-/** The machine says again what stood before somebody else's facts. */
+/** Does the machine report again the facts that another sender has replaced? */
 function isRestoration(digest: string, { incumbent, confirmationMs: ms, nowMs }: ChangedFacts): boolean {
   const replaced = incumbent?.replaced;
   return replaced?.digest === digest && nowMs - replaced.atMs <= 2 * ms;
 }
 
-/** After a report was applied that had other facts than `before` (a digest), or the same. */
+/** Returns the incumbent after an applied report. `before`: the digest of the facts before it. */
 export function incumbentAfter(
   known: Incumbent | undefined,
   report: { startId: string; factsDigest: string },
@@ -245,7 +241,7 @@ export function incumbentAfter(
   { confirmationMs: ms, nowMs }: Pick<ChangedFacts, "confirmationMs" | "nowMs">,
 ): Incumbent {
   const { startId, factsDigest } = report;
-  // A newcomer with the machine's own facts counts at once, and does not take its place before it is silent.
+  // A new process with the same facts counts at once, but becomes the incumbent only once the one before it is silent.
   const isHeld = known !== undefined && known.startId !== startId && nowMs < known.lastMs + ms;
   const now = isHeld ? { startId: known.startId, lastMs: known.lastMs } : { startId, lastMs: nowMs };
   const replaced = known?.replaced;

@@ -1,5 +1,4 @@
-// What a machine's object and its gateway hand to each other: the order by which the gateway renews a lease, and what it
-// gives back. Types only.
+// The lease loan: what a machine's object and its gateway hand to each other, and what each calls on the other. Types only.
 import type { KeptSamples } from "../../shared/fleet/samples.ts";
 import type { Lease } from "../../shared/kubernetes/types.ts";
 import type { Report, Vitals } from "../../shared/protocol/report.ts";
@@ -14,108 +13,54 @@ import type { Tickets } from "./fresh-requests.ts";
 import type { Incumbent } from "./known-facts.ts";
 import type { SignedRequest } from "./pinned-keys.ts";
 
-/** Lends a lease: while heartbeats are quiet the gateway renews it, and wakes the machine's object for nothing. */
-export interface StandingOrder {
-  /** Rises with each order of this machine. */
+/**
+ * The permission to renew a machine's lease. While heartbeats are quiet, the gateway renews the lease without waking the
+ * machine's object.
+ */
+export interface LeaseLoan {
+  /** The number of the loan. It rises with each loan of this machine. */
   epoch: number;
-  /** The HMAC key of its heartbeats: 32 bytes. */
+  /** The HMAC key of the heartbeats: 32 bytes. */
   sessionKey: Uint8Array<ArrayBuffer>;
-  /** As it is to be written next, but for its renewTime; with uid and resourceVersion. */
+  /** The lease to write next, with uid and resourceVersion. The gateway sets its renewTime. */
   lease: Lease;
   leaseMs: number;
-  /** How often the machine is to send a heartbeat. */
+  /** The time between two heartbeats. */
   intervalMs: number;
-  /** From its receipt. */
+  /** How long the loan lasts at most after the gateway has received it. */
   quietForMs: number;
-  /** Of the report that it came with: what heartbeats are short for. */
+  /** The vitals of the report that the loan followed. A heartbeat contains only what differs from them. */
   vitals: Vitals;
   quiet: Quiet;
-  /** The object's memory, which it gets back. Opaque to the gateway. */
-  baton: Baton;
+  /** Opaque to the gateway. */
+  handoff: HandoffState;
 }
 
-/** What a gateway gives back. Times are durations until now, since two objects may have two clocks. */
-export interface ReturnedOrder {
+/** A loan that the gateway returns. Times are durations until now, because two objects may have two clocks. */
+export interface ReturnedLoan {
   epoch: number;
-  /** As it was written last; null: a PUT has no answer, and it has to be read. */
+  /** The lease as last written; null if a PUT got no answer, so that the object must read the lease. */
   lease: Lease | null;
-  /** Since the last renewal that succeeded under this order; null: none has. */
+  /** Since the last renewal that succeeded under this loan; null if none did. */
   renewedAgoMs: number | null;
-  /** Since the last accepted heartbeat; null: none came. */
+  /** Since the last accepted heartbeat; null if none came. */
   heardAgoMs: number | null;
-  /** Of that heartbeat, and its clock's skew. */
+  /** Of that heartbeat, with the skew of the machine's clock. */
   vitals: Vitals;
   skewMs: number | null;
   /** Of the heartbeats, thinned. */
   samples: KeptSamples;
-  /** PUTs that were made. */
+  /** The number of PUTs. */
   requests: number;
-  baton: Baton;
+  handoff: HandoffState;
 }
 
-/** A report that came over a socket. */
-export interface SocketReport {
-  request: SignedRequest;
-  gateway: number;
-  /** The socket's X25519 public key: the report has to be signed with it. */
-  session: string;
-  /** What the object had lent; null: nothing, or it is lost. */
-  returned: ReturnedOrder | null;
-  /** Orders up to this epoch are not taken any more. */
-  floor: number;
-}
-
-export interface SocketAnswer {
-  answer: MachineAnswer;
-  /** `key`: the object's X25519 public key for the session. */
-  lent: { order: StandingOrder; key: string } | null;
-}
-
-/** What a gateway asks of a machine's object. */
-export interface LendingMachine {
-  reportBySocket: (report: SocketReport) => Promise<SocketAnswer>;
-  /** The socket has ended, or nothing was heard of it; `returned` is null where this gateway knows no order. */
-  socketEnded: (gateway: number, returned: ReturnedOrder | null) => Promise<void>;
-  /** A valid heartbeat came by a socket that another one has replaced: two processes have this machine's session. */
-  noteReplacedBeat: () => Promise<void>;
-}
-
-/** What a machine's object asks of its gateway. */
-export interface LeaseHolder {
-  /** Call it before anything is lent for this machine: from now on its object is told that its socket is gone, come what may. */
-  noteMember: (name: string, gateway: number) => Promise<true>;
-  /**
-   * Ends this machine's order, and drops all up to this epoch, also those that come later. Resolves once no PUT is under
-   * way any more. null: there was none.
-   */
-  recall: (name: string, floor: number) => Promise<ReturnedOrder | null>;
-  /** What it would give back, for whoever looks. */
-  look: (name: string) => Promise<ReturnedOrder | null>;
-  /** The machine is asked to report now, and nothing is renewed until it does; false: it has no socket here. */
-  reportNow: (name: string) => Promise<boolean>;
-  /** Ends the machine's sockets, after an order is recalled. */
-  dismiss: (name: string, why: "left" | "moved" | "refused") => Promise<void>;
-}
-
-// What a machine's object has in memory, as it goes with a standing order and comes back with the next report: the object
-// sleeps meanwhile, and wakes as if it had not. Plain values; of no meaning to whoever carries it.
-
-/** Of its Upkeep. Times are milliseconds since 1970. */
-export interface UpkeepMemory {
-  /** Without the lease, which the order has. */
-  tick: TickMemory;
-  /** The last report, without its facts. */
-  latest?: Report;
-  latestMs: number;
-  lastReportMs?: number;
-  standing?: WatchStatus;
-  between?: Allowance;
-  /** To the apiserver, as the lease was lent. */
-  requests: RequestsLeft;
-}
-
-export interface Baton {
-  /** The enrolment that it is about. */
+/**
+ * What a machine's object had in memory when it lent the lease. The gateway returns it with the loan, so that the object may
+ * be evicted meanwhile. All of it is plain values.
+ */
+export interface HandoffState {
+  /** The ID of the enrolment that the state belongs to. */
   enrolment: string;
   upkeep: UpkeepMemory;
   tickets: Tickets<never>;
@@ -123,8 +68,60 @@ export interface Baton {
   samples: UnstoredSamples;
 }
 
-/** They are stored, and long. */
-export function withoutFacts(whole: Report): Report {
-  const { facts: _, ...report } = whole;
-  return report;
+/** The memory of an Upkeep. Times are milliseconds since 1970. */
+export interface UpkeepMemory {
+  /** Without the lease, which the loan has. */
+  tick: TickMemory;
+  /** The last report, without its facts, which are stored. */
+  latest?: Report;
+  latestMs: number;
+  lastReportMs?: number;
+  watch?: WatchStatus;
+  between?: Allowance;
+  /** The requests to the apiserver that were left when the lease was lent. */
+  requests: RequestsLeft;
+}
+
+/** A report that came over a socket. */
+export interface SocketReport {
+  request: SignedRequest;
+  gateway: number;
+  /** The socket's X25519 public key. The report must be signed for it. */
+  session: string;
+  /** The loan that ended with this report; null if there was none, or the gateway has lost it. */
+  returned: ReturnedLoan | null;
+  /** The gateway drops a loan whose epoch is not above this one. */
+  floor: number;
+}
+
+export interface SocketAnswer {
+  answer: MachineAnswer;
+  /** `key`: the object's X25519 public key for the session. */
+  lent: { loan: LeaseLoan; key: string } | null;
+}
+
+/** What a gateway calls on a machine's object. */
+export interface LeaseLender {
+  reportBySocket: (report: SocketReport) => Promise<SocketAnswer>;
+  /** The socket has closed, or has missed its heartbeats. `returned`: null if this gateway has no loan. */
+  socketEnded: (gateway: number, returned: ReturnedLoan | null) => Promise<void>;
+  /** A valid heartbeat came over a socket that a later one has replaced: two processes use this machine's session. */
+  noteReplacedBeat: () => Promise<void>;
+}
+
+/** What a machine's object calls on its gateway. */
+export interface LeaseHolder {
+  /** Call it before the first loan of this machine. From then on the gateway reports the end of the machine's socket. */
+  noteMember: (name: string, gateway: number) => Promise<true>;
+  /**
+   * Ends this machine's loan, and drops each loan up to the epoch `floor`, also one that arrives later. Resolves once no PUT
+   * is in progress; null if the gateway had no loan.
+   */
+  withdraw: (name: string, floor: number) => Promise<ReturnedLoan | null>;
+  /** Reads the loan without ending it, for operators; null if there is none. */
+  heldLoan: (name: string) => Promise<ReturnedLoan | null>;
+  /** Sends the machine a request to report now, and renews nothing until it does; false if the machine has no socket here. */
+  reportNow: (name: string) => Promise<boolean>;
+  /** Closes the machine's sockets, after its loan was withdrawn. */
+  dismiss: (name: string, why: "left" | "moved" | "refused") => Promise<void>;
 }

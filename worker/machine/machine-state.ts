@@ -1,4 +1,4 @@
-// Opens everything that an object keeps about its machine, once when the object wakes. Decides and sends nothing.
+// Opens all that an object stores about its machine, once when the object wakes.
 import { type Environment, settingsBounds } from "../env.ts";
 import { type History, machineHistory } from "../storage/history.ts";
 import { type Journal, journal } from "../storage/journal.ts";
@@ -25,7 +25,7 @@ export interface MachineState {
   tables: Tables;
 }
 
-/** Throws where the state is newer, as storage/migrations.ts does. */
+/** Throws if a newer version stored the state, as storage/migrations.ts does. */
 export function openMachineState(storage: DurableObjectStorage, env: Environment): MachineState {
   const { sql } = storage;
   const tables = nodeTables(storage);

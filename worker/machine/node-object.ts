@@ -1,19 +1,21 @@
-// The Durable Object of one machine: verifies what the machine sends, and executes the step that decide-report.ts
-// returns. It has no HTTP in it: every transport puts the answers on its own wire.
+// The Durable Object of one machine, and the way of its report: verify the signature and parse the body (here), decide one
+// step without side effects (decide-report.ts), execute the step (execute-report.ts). It returns tagged results without HTTP.
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
-import type { Node } from "../../shared/kubernetes/types.ts";
-import type { LeaveAnswer } from "../../shared/protocol/answers.ts";
-import type { Report } from "../../shared/protocol/report.ts";
-import { type Result, success } from "../../shared/result.ts";
-import { noteFork } from "../../shared/node/duplicate-senders.ts";
-import { type Environment, fleetIndex, gateway, gatewaySize, origins, registry } from "../env.ts";
-import { randomNonce } from "../identity/mac-keys.ts";
-import type { MachineOrder } from "../registry/bulk.ts";
-import type { GrantedPin } from "../registry/pins.ts";
 import type { TimelineRange } from "../../shared/fleet/timeline.ts";
-import type { TimelineAnswer } from "../../shared/protocol/timeline.ts";
+import type { Node } from "../../shared/kubernetes/types.ts";
+import { noteFork } from "../../shared/node/duplicate-senders.ts";
+import type { LeaveAnswer } from "../../shared/protocol/answers.ts";
 import type { HistoryEntry, ListedSenders } from "../../shared/protocol/operator-answers.ts";
 import type { RuntimeNeed } from "../../shared/protocol/operator-api.ts";
+import type { Report } from "../../shared/protocol/report.ts";
+import type { TimelineAnswer } from "../../shared/protocol/timeline.ts";
+import { type Result, success } from "../../shared/result.ts";
+import { currentMs } from "../clock.ts";
+import { type Environment, fleetIndex, gateway, gatewaySize, origins, registry } from "../env.ts";
+import { randomNonce } from "../identity/mac-keys.ts";
+import type { MachineAction } from "../identity/jwt.ts";
+import type { MachineOrder } from "../registry/bulk.ts";
+import type { GrantedPin } from "../registry/pins.ts";
 import type { HistoryRequest } from "../storage/history.ts";
 import { StoredObject } from "../storage/migrations.ts";
 import { registerAgain } from "../tick/registration.ts";
@@ -21,39 +23,36 @@ import { type MachineAnswer, type Refusal, UNAUTHENTICATED } from "./answers.ts"
 import { hasReported, recordReturn } from "./contact.ts";
 import { decideReport, type ReportSituation } from "./decide-report.ts";
 import { ReportExecutor } from "./execute-report.ts";
-import { executeOrder, Forgetting, Removal } from "./removal.ts";
 import { type Freshness, FreshRequests } from "./fresh-requests.ts";
-import { IndexTeller, TELLING_LIMITS } from "./index-updates.ts";
-import { type MachineState, openMachineState } from "./machine-state.ts";
-import { Lending } from "./lending.ts";
+import { IndexUpdates, UPDATE_LIMITS } from "./index-updates.ts";
 import { setNeededRuntime } from "./known-facts.ts";
+import type { ReturnedLoan, SocketAnswer, SocketReport } from "./lease-loan.ts";
+import { Lending } from "./lending.ts";
+import { type MachineState, openMachineState } from "./machine-state.ts";
 import { type ParsedReport, parseReport, parseRotation } from "./parse-body.ts";
 import type { Enrolled, SignedRequest, VerifiedRequest } from "./pinned-keys.ts";
-import { Recovery, RegistryStanding } from "./registry-status.ts";
-import { SILENCE_CHECK_MS } from "./silence.ts";
+import { RegistryStatus } from "./registry-status.ts";
+import { executeOrder, Removal } from "./removal.ts";
 import { type ShownByObject, shownNode, withLent } from "./shown-node.ts";
 import { shownTimeline, withLentSamples } from "./shown-timeline.ts";
-import type { ReturnedOrder, SocketAnswer, SocketReport } from "./lease-loan.ts";
+import { SILENCE_CHECK_MS } from "./silence.ts";
 import { UpgradeQuestions } from "./upgrade.ts";
 import { Upkeep } from "./upkeep.ts";
-import { currentMs } from "../clock.ts";
 
 type CheckedReport = VerifiedRequest & ParsedReport;
 
-/** Without an enrolled machine no ticket is used. */
+/** The freshness of a request if no machine is enrolled. */
 const NOT_USED: Freshness = { kind: "stale", isLate: false };
 
 export class NodeObject extends StoredObject {
   readonly #state: MachineState;
   readonly #requests: FreshRequests;
-  readonly #standing: RegistryStanding;
+  readonly #registry: RegistryStatus;
   readonly #upkeep: Upkeep;
-  readonly #steps: ReportExecutor;
+  readonly #executor: ReportExecutor;
   readonly #removal: Removal;
-  readonly #recovery: Recovery;
   readonly #lending: Lending;
-  readonly #teller: IndexTeller;
-  readonly #forgetting: Forgetting;
+  readonly #index: IndexUpdates;
   readonly #questions: UpgradeQuestions;
 
   constructor(ctx: DurableObjectState, env: Environment) {
@@ -61,7 +60,7 @@ export class NodeObject extends StoredObject {
     const state = openMachineState(ctx.storage, env);
     this.#state = state;
     this.#requests = new FreshRequests(() => state.facts.leaseMs());
-    this.#standing = new RegistryStanding(
+    this.#registry = new RegistryStatus(
       state,
       () => registry(env),
       currentMs,
@@ -70,126 +69,128 @@ export class NodeObject extends StoredObject {
     );
     this.#upkeep = new Upkeep(env, state);
     const index = () => fleetIndex(env);
-    const { alarm } = state;
-    this.#teller = new IndexTeller({ state, alarm, index, nowMs: currentMs, random: Math.random });
+    this.#index = new IndexUpdates({ state, index, nowMs: currentMs, random: Math.random });
     this.#questions = new UpgradeQuestions(index, currentMs);
-    this.#forgetting = new Forgetting(ctx, state, this.#teller);
-    this.#steps = new ReportExecutor(state, this.#requests, this.#standing, this.#upkeep, this.#teller);
+    this.#executor = new ReportExecutor(state, this.#requests, this.#registry, this.#upkeep, this.#index);
     this.#lending = new Lending({
       state,
       upkeep: this.#upkeep,
       requests: this.#requests,
       gateway: (number) => gateway(env, number),
-      assigned: () => this.#standing.gateway(),
+      assigned: () => this.#registry.gateway(),
       nowMs: currentMs,
     });
-    this.#recovery = new Recovery(env, state);
-    const offerTicket = () => this.#requests.offerTicket();
     this.#removal = new Removal({
+      ctx,
       env,
       state,
       upkeep: this.#upkeep,
       registry: () => registry(env),
-      offerTicket,
+      offerTicket: () => this.#requests.offerTicket(),
       lending: this.#lending,
+      index: this.#index,
     });
   }
 
   /**
-   * Follows the pin unless it is out of date; null: nobody is enrolled. The first report asks the registry to confirm
-   * the pin.
+   * Follows the pin unless it is out of date. Returns null if no machine is enrolled. The first report asks the registry to
+   * confirm the pin.
    */
   async enrol(pin: GrantedPin): Promise<(Enrolled & { ticket: string }) | null> {
     await this.#removal.finished();
-    // The machine that had the name keeps no socket: its end would be taken for the next one's.
+    // Closes the sockets of the name's former machine, whose end would count for the next machine.
     if (this.#state.keys.isOthers(pin)) await this.#lending.end("refused");
-    await this.#lending.recall();
+    await this.#lending.withdraw();
     const { keys, facts, senders, samples, alarm } = this.#state;
     const nowMs = currentMs();
     if (keys.follow(pin, randomNonce(), nowMs)) {
       for (const part of [this.#requests, this.#upkeep, facts, senders, samples]) part.forget();
       recordReturn(this.#state, nowMs);
-      this.#teller.look();
-      // Where it never reports, somebody has to notice.
+      this.#index.update();
+      // The alarm notices a machine that never reports.
       await alarm.unlessSet(nowMs + SILENCE_CHECK_MS);
     }
     const enrolled = keys.enrolled();
     return enrolled && { ...enrolled, ticket: this.#requests.offerTicket() };
   }
 
-  /** Handles a report whose kid a transport has checked: the table of docs/protocol.md. */
+  /** Handles a report over HTTP, as the table in docs/protocol.md says. The route has checked its kid. */
   async report(request: SignedRequest): Promise<MachineAnswer> {
     const checked = await this.#checked(request);
     if (!checked.ok) return checked;
-    await this.#lending.recall();
+    await this.#lending.withdraw();
     const answer = await this.#handle(request, checked.value);
     this.#lending.noteHttp();
-    const number = request.wantsSocket ? this.#standing.gateway() : null;
+    const number = request.wantsSocket ? this.#registry.gateway() : null;
     const mayConnect =
       number !== null && answer.ok && "phase" in answer.value && answer.value.phase === "registered";
     return mayConnect ? success({ ...answer.value, gateway: number }) : answer;
   }
 
-  /** The same over a socket, with what this object had lent; where nothing speaks against it, it lends again. */
+  /** Handles a report over a socket: ends the loan, and makes the next one if decideLoan allows it. */
   async reportBySocket(socket: SocketReport): Promise<SocketAnswer> {
     const { request, gateway: number, session, floor, returned } = socket;
-    const since = await this.#lending.takeBack(number, returned);
+    const endings = await this.#lending.takeBack(number, returned);
     const checked = await this.#checked(request, session);
     if (!checked.ok) return { answer: checked, lent: null };
     const answer = await this.#handle(request, checked.value);
     if (!answer.ok) return { answer, lent: null };
     const { by, report } = checked.value;
-    const lent = await this.#lending.lend({ gateway: number, session, floor, by, since }, report);
-    this.#teller.look();
+    const lent = await this.#lending.lend({ gateway: number, session, floor, by, endings }, report);
+    this.#index.update();
     return { answer, lent };
   }
 
-  /** The machine's socket has ended, or nothing was heard of it. */
-  async socketEnded(number: number, returned: ReturnedOrder | null): Promise<void> {
-    await this.#lending.ended(number, returned);
+  /** For the gateway: the machine's socket has closed, or has missed its heartbeats. */
+  async socketEnded(number: number, returned: ReturnedLoan | null): Promise<void> {
+    await this.#lending.socketEnded(number, returned);
     const { keys, records } = this.#state;
     const name = keys.enrolled() && records.get("enrolment")?.name;
-    // A machine that has not reported has none: it was one of the machine that had the name before.
+    // The socket of a machine that has not reported was one of the name's former machine.
     if (!name || !hasReported(records)) return;
     await this.#upkeep.watchForSilence(name);
-    this.#teller.look();
+    this.#index.update();
   }
 
-  /** A socket that another one has replaced sent a heartbeat of its session: its process runs in two places. */
+  /** For the gateway: a replaced socket sent a valid heartbeat, so that one process of the shim runs in two places. */
   async noteReplacedBeat(): Promise<void> {
     const { senders } = this.#state;
     const nowMs = currentMs();
     senders.update(noteFork(senders.seen, nowMs), nowMs);
-    this.#teller.look();
-    await this.#lending.recall();
+    this.#index.update();
+    await this.#lending.withdraw();
   }
 
-  /** `session`: of the socket that it came by; a report for one is none for another, nor for HTTP. */
+  /** Verifies and parses a report. `session`: the socket's key; the report must be signed for it, or for HTTP without one. */
   async #checked(request: SignedRequest, session?: string): Promise<Result<CheckedReport, Refusal>> {
-    const verified = await this.#recovery.verify(request, "report");
+    const verified = await this.#verify(request, "report");
     if (!verified.ok) return verified;
     if (verified.value.session !== session) return UNAUTHENTICATED;
     const parsed = await parseReport(request.body);
     return parsed.ok ? success({ ...verified.value, ...parsed.value }) : parsed;
   }
 
-  /** Until the answer is remembered nothing is awaited: of two equal requests one is applied. */
+  #verify(request: SignedRequest, action: MachineAction): Promise<Result<VerifiedRequest, Refusal>> {
+    return this.#registry.verify(request, action, origins(this.env));
+  }
+
+  /** Awaits nothing until the answer is remembered, so that one of two equal requests is applied. */
   async #handle({ address }: SignedRequest, checked: CheckedReport): Promise<MachineAnswer> {
     const { keys } = this.#state;
     const { by, origin, use, report, facts } = checked;
     const isEnrolled = keys.enrolled() !== null;
     const process = report.startId;
     const freshness = isEnrolled ? this.#requests.use({ ...use, process }) : NOT_USED;
-    // Facts have their sender's IDs. Only a fresh request shows that its sender is there now.
+    // Facts contain the IDs of their sender, and only a fresh request shows that the sender reports now.
     if (freshness.kind === "fresh") this.#state.senders.learnFrom(report);
     const step = decideReport(report, this.#situation(report, freshness, isEnrolled));
     if (freshness.kind === "fresh") keys.promote(by);
-    const answer = this.#steps.execute(step, { report, facts, origin, address });
+    const answer = this.#executor.execute(step, { report, facts, origin, address });
     if ("remember" in freshness) freshness.remember(answer);
     try {
       return await answer;
     } finally {
-      this.#teller.look();
+      this.#index.update();
     }
   }
 
@@ -210,138 +211,134 @@ export class NodeObject extends StoredObject {
     };
   }
 
-  /** Has the next key pinned beside the machine's, until it reports. Safe to repeat with the same next key. */
+  /** Pins the machine's next key, which takes over with its first report. Safe to repeat with the same next key. */
   async rotate(request: SignedRequest, path: string): Promise<MachineAnswer> {
     const { keys, records } = this.#state;
-    const verified = await this.#recovery.verify(request, "rotate");
+    const verified = await this.#verify(request, "rotate");
     if (!verified.ok) return verified;
     const { by, use } = verified.value;
     const next = await parseRotation(request, { path, previous: by, origins: origins(this.env) });
     if (!next) return UNAUTHENTICATED;
-    // A next key has to report before another one can follow it.
+    // A next key must report before it can be replaced.
     if (!keys.enrolled() || records.get("enrolment")?.thumbprint !== by) return UNAUTHENTICATED;
-    return this.#requests.answerOnce(use, () => this.#standing.pinNext(next, this.env.KID_MAC_KEYS));
+    return this.#requests.answerOnce(use, () => this.#registry.pinNext(next, this.env.KID_MAC_KEYS));
   }
 
-  /** May the machine's shim be upgraded, and to which version? Its service reports meanwhile. */
+  /** Answers the machine's question whether to upgrade its shim, and to which version. */
   async upgrade(request: SignedRequest): Promise<MachineAnswer> {
-    const verified = await this.#recovery.verify(request, "upgrade");
+    const verified = await this.#verify(request, "upgrade");
     if (!verified.ok) return verified;
     const { by, use } = verified.value;
     if (!this.#state.keys.enrolled()?.thumbprints.includes(by)) return UNAUTHENTICATED;
     return this.#requests.answerOnce(use, () => this.#questions.answer(request));
   }
 
-  /** The machine leaves. After a success the transport calls `forget`. */
+  /** Removes the machine at its own request. After a success the route calls `forget`. */
   async leave(request: SignedRequest): Promise<MachineAnswer> {
-    const verified = await this.#recovery.verify(request, "leave");
+    const verified = await this.#verify(request, "leave");
     if (!verified.ok) return verified;
     const { by, use } = verified.value;
     return this.#requests.answerOnce(use, () => this.#removal.remove(request.name, { thumbprint: by }));
   }
 
-  /** An operator removes the machine. After a success the transport calls `forget`. */
+  /** Removes the machine for an operator. After a success the route calls `forget`. */
   remove(name: string, operator: string): Promise<Result<LeaveAnswer, Refusal>> {
     return this.#removal.remove(name, { operator });
   }
 
-  /** Forgets the machine that has left, in storage and in memory. The call itself fails with the error FORGOTTEN. */
-  async forget(): Promise<void> {
-    const keptForMs = () => (this.#state.records.get("enrolment") ? this.#upkeep.keepRequests() : 0);
-    await this.#forgetting.forget(keptForMs);
+  /** Erases the object after the machine has left. The call itself rejects with the error FORGOTTEN. */
+  forget(): Promise<void> {
+    return this.#removal.forget();
   }
 
-  /** The registry refuses keys that were pinned before this generation; so does this object from now on. Safe to repeat. */
+  /** Refuses the keys that were pinned before this generation, as the registry does already. Safe to repeat. */
   async revoke(generation: number): Promise<void> {
     const { keys, records, journal, alarm } = this.#state;
     const nowMs = currentMs();
     if (keys.revoke(generation)) {
       journal.note("registration", "an operator revoked this machine's keys", nowMs);
-      // No report follows that could repeat what is told.
-      await alarm.atLatest(nowMs + TELLING_LIMITS.firstWaitMs);
+      // The alarm sends the update again if it fails now, since no report will.
+      await alarm.atLatest(nowMs + UPDATE_LIMITS.firstWaitMs);
     }
-    // Also where they were refused before: the request that did it may have come no further.
+    // Also if they were refused before, because that call may have been interrupted.
     if (records.get("enrolment")?.isRevoked) await this.#lending.end("refused");
-    this.#teller.look();
+    this.#index.update();
   }
 
   /**
-   * For the cluster's object: somebody else has changed this machine's Node. null: it is gone from the list, or came too
-   * late to be sent along. Resolves once that is acted on.
+   * For the cluster's object: another writer has changed this machine's Node, which is null if it must be read. Resolves once
+   * this object has acted on it.
    */
   async noticeNode(node: Node | null): Promise<void> {
     if (!this.#state.keys.enrolled()) return;
-    await this.#lending.recall();
+    await this.#lending.withdraw();
     await this.#upkeep.noticeNode(node);
-    this.#teller.look();
+    this.#index.update();
   }
 
-  /** Flushes the outbox, records silence, completes a removal. */
+  /** Sends waiting events, records silence, completes a removal. */
   override async alarm(): Promise<void> {
     const { records, alarm, keys } = this.#state;
     alarm.rang();
     const name = records.get("enrolment")?.name;
     if (name === undefined) return;
     await this.#lending.finish(name);
-    if (records.get("isLeaving")) return this.#removal.resume(name, () => this.#forgetting.forget());
+    if (records.get("isLeaving")) return this.#removal.resume(name);
     if (keys.enrolled()) {
       await this.#lending.learnContact();
       await this.#upkeep.betweenReports(name);
     }
-    return this.#teller.finish();
+    return this.#index.finish();
   }
 
-  /** For the fleet index, which was lost or is compared: tells it all. False: that has failed. */
+  /** For a fleet index that was lost: sends everything about the machine; false if that failed. */
   async tellAnew(): Promise<boolean> {
-    return !this.#state.records.get("enrolment") || this.#teller.tellAnew();
+    return !this.#state.records.get("enrolment") || this.#index.tellAnew();
   }
 
-  /** The summary, where the fleet index was told of it; null: it was not yet, or no machine is enrolled. */
+  /** For the fleet index, which compares: the summary that it was sent; null if an update is left, or no machine is enrolled. */
   toldSummary(): MachineSummary | null {
-    return this.#teller.toldSummary();
+    return this.#index.toldSummary();
   }
 
-  /** What is known of the machine now; null: none is enrolled. */
+  /** Returns all that this object knows of the machine; null if none is enrolled. */
   async show(): Promise<ShownByObject | null> {
-    const [alarmMs, lent] = await Promise.all([this.ctx.storage.getAlarm(), this.#lending.look()]);
+    const [alarmMs, lent] = await Promise.all([this.ctx.storage.getAlarm(), this.#lending.heldLoan()]);
     const latest = withLent(this.#upkeep.latest, lent, currentMs());
     return shownNode(this.#state, latest, alarmMs, this.env.DEPLOYMENT);
   }
 
-  /** What changed on this machine, newest first. */
+  /** Returns the machine's history, newest line first. */
   history(request: HistoryRequest): HistoryEntry[] {
     return this.#state.history.read(request);
   }
 
-  /** What was so on this machine from when to when; null: none is enrolled. Times are milliseconds since 1970. */
+  /** Returns the machine's timeline; null if none is enrolled. Times are milliseconds since 1970. */
   async timeline(range: TimelineRange): Promise<TimelineAnswer | null> {
-    const lent = await this.#lending.look();
+    const lent = await this.#lending.heldLoan();
     const { samples } = this.#state;
     const known = { ...this.#state, samples: lent ? withLentSamples(samples, lent) : samples };
     return shownTimeline(known, range, currentMs());
   }
 
-  /** For operators: the next report registers, also where the Node was deleted. */
+  /** For operators: the next report registers, even if the Node was deleted. */
   registerAgain(): boolean {
     return this.#atOnce(registerAgain(this.#state.records, this.#state.journal, currentMs()));
   }
 
-  /** For operators: does a container runtime that is gone keep the Node from being Ready? */
+  /** For operators: sets whether a missing container runtime keeps the Node from being Ready. */
   setNeededRuntime(need: RuntimeNeed): boolean {
     return this.#atOnce(setNeededRuntime(this.#state, need, currentMs()));
   }
 
-  /**
-   * For a transport: the registry has given the machine another gateway, since its own has no room. Once this resolves, the
-   * one that it had renews no more.
-   */
+  /** Stores the machine's new gateway, since the old one is full. Once it resolves, the old one renews the lease no more. */
   async assignGateway(number: number): Promise<void> {
-    const from = this.#standing.gateway();
-    this.#standing.assign(number);
+    const from = this.#registry.gateway();
+    this.#registry.assign(number);
     if (from !== number) await this.#lending.end("moved", from);
   }
 
-  /** For the registry: its part of an action on many machines. null: it is done; else why not. */
+  /** For the registry: executes this machine's part of an action on many. Returns null if it is done, else why not. */
   act(name: string, order: MachineOrder): Promise<string | null> {
     const acts = {
       revoke: (generation: number) => this.revoke(generation),
@@ -351,19 +348,19 @@ export class NodeObject extends StoredObject {
     return executeOrder({ env: this.env, state: this.#state, removal: this.#removal, acts }, name, order);
   }
 
-  /** Who reports with this machine's key. */
+  /** Returns the senders that report with this machine's key. */
   clones(): ListedSenders {
     return this.#state.senders.list(currentMs());
   }
 
-  /** For operators: only one machine has the key now; false: there were no duplicates. */
+  /** For operators: ends the phase of duplicate senders; false if there is none. */
   believe(): boolean {
     return this.#atOnce(this.#state.senders.end(currentMs()));
   }
 
-  /** A machine with a socket reports at once: who has asked for something sees it done. */
+  /** Has a machine with a socket report at once, so that the operator sees the effect. */
   #atOnce(isDone: boolean): boolean {
-    this.#teller.look();
+    this.#index.update();
     if (isDone) this.ctx.waitUntil(this.#lending.reportNow());
     return isDone;
   }

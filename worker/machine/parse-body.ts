@@ -1,4 +1,4 @@
-// Parses and validates the bytes of a verified request. Knows no schema.
+// Parses and validates the body of a verified request: a report, with its facts apart from the rest, or a rotation.
 import type * as z from "zod/mini";
 import { rotationSchema } from "../../shared/protocol/claims.ts";
 import { canonicalJson } from "../../shared/protocol/digest.ts";
@@ -27,19 +27,16 @@ export function parseBody<Schema extends z.ZodMiniType>(
     : failure({ reason: "invalid-body", fault: firstFault(parsed.error) });
 }
 
-// Parses and validates the bytes of a verified report, its facts apart from the rest. Nothing behind it sees the startId:
-// whoever knows it can report as that process.
-
 /** The facts that came with a report, or why they are refused; undefined: none came. */
 export type ReportedFacts = Result<Facts, BodyFault> | undefined;
 
 export interface ParsedReport {
-  /** Its `startId` is the digest of the one that was sent, which is a secret of the process of the shim. */
+  /** Its `startId` is a digest, because the one that was sent is a secret: a client that knows it can report as that process. */
   report: Report;
   facts: ReportedFacts;
 }
 
-/** A fault of the facts refuses the facts alone. */
+/** Parses a report. A fault in the facts refuses only the facts. */
 export async function parseReport(body: Uint8Array<ArrayBuffer>): Promise<Result<ParsedReport, Refusal>> {
   const parsed = parseBody(reportSchema, body);
   if (!parsed.ok) return parsed;
@@ -61,9 +58,7 @@ async function parseFacts({ facts, factsDigest }: Report): Promise<ReportedFacts
   return success(parsed.data);
 }
 
-// Parses a verified rotation, and verifies possession of the next key. Pins nothing.
-
-/** null for anything but a proof by another key that it replaces `previous` on this machine. */
+/** Returns the next key if the body has its proof that it replaces `previous` on this machine; else null. */
 export async function parseRotation(
   { name, body }: SignedRequest,
   { path, previous, origins }: { path: string; previous: string; origins: string[] },

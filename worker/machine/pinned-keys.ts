@@ -1,5 +1,4 @@
-// The keys of this machine, in its object's records: follows the registry's pins, and verifies what the keys signed.
-// Asks nobody: the registry's answers are arguments.
+// The machine's keys in the records of its object: follows the registry's pins, and verifies signed requests.
 import type { CryptoKey } from "jose";
 import { type Result, success } from "../../shared/result.ts";
 import type { Enrolment, NodeRecordStore, PublicKey } from "../storage/records.ts";
@@ -20,44 +19,44 @@ export interface SignedRequest {
   /** The JWT. */
   token: string;
   body: Uint8Array<ArrayBuffer>;
-  /** From which it came; "" where the platform does not provide it. */
+  /** The address that it came from; "" if the platform does not provide it. */
   address: string;
-  /** Its sender would go on over a socket. */
+  /** The sender would continue over a socket. */
   wantsSocket?: true;
 }
 
 export interface VerifiedRequest {
-  /** Thumbprint of the key. */
+  /** Thumbprint of the key that signed it. */
   by: string;
   /** The configured origin that it was signed for. */
   origin: string;
   use: TicketUse;
-  /** The X25519 public key of the socket that it was signed for; absent: for HTTP. */
+  /** The X25519 public key of the socket that it was signed for; absent if for HTTP. */
   session?: string;
 }
 
 export interface Enrolled {
   id: string;
-  /** Of the keys that may sign for it. */
+  /** Thumbprints of the keys that may sign for it. */
   thumbprints: string[];
 }
 
 export interface PinnedKeys {
-  /** Follows a pin that is newer than all known ones; true: it is, and the name has a new enrolment. */
+  /** Stores a pin as a new enrolment if it is newer than all known pins, and returns true; else returns false. */
   follow: (pin: GrantedPin, newId: string, nowMs: number) => boolean;
-  /** Would the name be another key's with this pin? */
+  /** Would this pin give the name to another key? */
   isOthers: (pin: Pick<GrantedPin, "generation" | "thumbprint">) => boolean;
-  /** Pins before this generation are out of date from now on; true: the enrolled machine's pin is one of them. */
+  /** Makes pins before this generation out of date; true if the enrolled machine's pin is one of them. */
   outdate: (generation: number) => boolean;
-  /** The same for an operator's revocation: the keys are refused from now on; true: they were not before. */
+  /** The same for an operator's revocation, which also refuses the keys; true if they were not refused before. */
   revoke: (generation: number) => boolean;
-  /** The enrolment, and the keys that may sign for it; null: nobody is enrolled, or no longer. */
+  /** Returns the enrolment and the keys that may sign for it; null if no machine is enrolled, or no longer. */
   enrolled: () => Enrolled | null;
-  /** Identifies the pin and key in use; null: nobody is enrolled. */
+  /** Identifies the pin and key in use; null if no machine is enrolled. */
   pinInUse: () => string | null;
-  /** This key takes over with its first report. */
+  /** Stores the next key, which takes over with its first report. */
   prepare: (next: PublicKey) => void;
-  /** Call it with the key of a fresh request: if it is the next key, it takes over. */
+  /** Call it with the key of a fresh request. If it is the next key, it takes over. */
   promote: (thumbprint: string) => void;
   /** Did one of this machine's keys sign exactly this? */
   verify: (
@@ -67,7 +66,7 @@ export interface PinnedKeys {
   ) => Promise<Result<VerifiedRequest, Refusal>>;
 }
 
-/** What must not count for the next machine of the name. */
+/** The records that must not count for the next machine of the name. */
 const OF_ONE_MACHINE = [
   "isLeaving",
   "facts",
@@ -85,7 +84,7 @@ const OF_ONE_MACHINE = [
   "formerKey",
 ] as const;
 
-/** The keys of one machine's object; imported ones are kept while it is awake. */
+/** Opens the keys in the records. Keeps imported keys in memory. */
 export function pinnedKeys(records: NodeRecordStore): PinnedKeys {
   const imported = new Map<string, Promise<CryptoKey>>();
   const importOnce = (key: string) => {
@@ -149,14 +148,14 @@ export function pinnedKeys(records: NodeRecordStore): PinnedKeys {
 
 const generationOf = (enrolment: Enrolment | undefined) => enrolment?.generation ?? 0;
 
-/** Does a pin of this generation come after all that are known? */
+/** Is a pin of this generation newer than all known ones? */
 function isNewest(records: NodeRecordStore, generation: number): boolean {
   const known = records.get("enrolment");
   if (generation <= (records.get("outdated") ?? -1)) return false;
   return !known || generation > generationOf(known);
 }
 
-/** What another machine reported, and what it has used up, must not count for this one. */
+/** Removes the records of the name's former machine. */
 function forgetMachine(records: NodeRecordStore): void {
   for (const record of OF_ONE_MACHINE) records.remove(record);
   const { startId } = records.get("process") ?? {};
@@ -168,7 +167,7 @@ interface Expected {
   origins: string[];
 }
 
-/** Did this key, whose thumbprint the kid has, sign exactly this? Whether it is this machine's is another question. */
+/** Did this key sign exactly this? The caller must check that the key, whose thumbprint the kid has, is the machine's. */
 export async function verifySigned(
   { name, kid, token, body }: SignedRequest,
   key: CryptoKey,
@@ -196,7 +195,7 @@ async function verify(
   if (!enrolment || !signer || enrolment.id !== enrolmentId) return UNAUTHENTICATED;
   const signed = await verifySigned(request, await importOnce(signer.key), expected);
   if (!signed.ok) return signed;
-  // Read again, since other requests may have run meanwhile.
+  // Read again, since other requests may have changed them meanwhile.
   const isFormer = records.get("formerKey")?.thumbprint === signer.thumbprint;
   if (isFormer || records.get("enrolment")?.isRevoked) return KEY_REVOKED;
   return signed;

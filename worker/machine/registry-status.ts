@@ -1,9 +1,7 @@
-// Has the registry confirm a machine's key and note the origin in use: once after each enrolment and rotation, and once
-// a day for each origin. Its answer also says which gateway the machine has.
+// What the registry knows about the machine: whether a key still has the name, the machine's gateway, and the pin for an
+// object that was lost. Asks the registry seldom, because there is one for all machines.
 import type { RotationAnswer } from "../../shared/protocol/answers.ts";
 import { type Result, success } from "../../shared/result.ts";
-import { currentMs } from "../clock.ts";
-import { type Environment, origins, registry } from "../env.ts";
 import { importPublicKey, type MachineAction } from "../identity/jwt.ts";
 import { newKid } from "../identity/issued.ts";
 import { parseMacKeys } from "../identity/mac-keys.ts";
@@ -17,35 +15,45 @@ import type { MachineState } from "./machine-state.ts";
 import { type SignedRequest, type VerifiedRequest, verifySigned } from "./pinned-keys.ts";
 import { SILENCE_CHECK_MS } from "./silence.ts";
 
-/** Operators see to within this time when an origin was used last. */
+/** How exactly operators see when an origin was last used. */
 const NOTED_EVERY_MS = 24 * 3600 * 1000;
-/** For an origin that a machine returns to: using two in turns must not cost a row with each report. */
+/** The same for an origin that a machine returns to. Two origins that alternate must not cost a row with each report. */
 const BACK_AGAIN_MS = 3600 * 1000;
-/** How long a registry that fails is left alone, so that not all machines ask it again with each report. */
+/** After the registry has failed, this object asks it again only after this time. */
 const ASK_AGAIN_MS = 3600 * 1000;
 /**
- * A machine that was confirmed before there were gateways asks for one with one of so many reports: a whole fleet may be
- * without, and must not ask the one registry within ten seconds.
+ * A confirmed machine without a gateway asks for one with one in REPORTS_WITHOUT_GATEWAY reports. Otherwise a whole fleet
+ * would ask the registry within ten seconds of an upgrade.
  */
 const REPORTS_WITHOUT_GATEWAY = 30;
+/** The machine's request waits for the registry's pin. */
+const PIN_WITHIN_MS = 3000;
+/** How long the registry's pin is kept, so that a client that repeats a kid without its key does not reach the registry. */
+const PIN_KEPT_MS = 10_000;
+const RECOVERED = "what was known of this machine was lost: it goes on by the registry's pin";
 
-export type Registry = Pick<DurableObjectStub<RegistryObject>, "confirm" | "rotate" | "unpin" | "leave">;
+export type Registry = Pick<
+  DurableObjectStub<RegistryObject>,
+  "confirm" | "rotate" | "unpin" | "leave" | "pinnedTo"
+>;
+type RecoverablePin = GrantedPin & Pick<HeldPin, "nextKey">;
 
-export class RegistryStanding {
-  readonly #state: Pick<MachineState, "records" | "keys">;
-  readonly #registry: () => Pick<Registry, "confirm" | "rotate">;
+export class RegistryStatus {
+  readonly #state: Pick<MachineState, "records" | "keys" | "journal" | "alarm">;
+  readonly #registry: () => Pick<Registry, "confirm" | "rotate" | "pinnedTo">;
   readonly #nowMs: () => number;
   readonly #gatewaySize: () => number;
   readonly #random: () => number;
   #askAgainAtMs = 0;
-  /** The registry has refused another rotation: it is not asked before this time. */
+  /** Until this time this object refuses rotations, because the registry has refused one. */
   #rotateAgainAtMs = 0;
   /** Reports that wait for the same answer continue in the order in which they came. */
   #asking: { key: string; answer: Promise<boolean> } | undefined;
+  #pin: { by: string; untilMs: number; answer: Promise<RecoverablePin | null> } | undefined;
 
   constructor(
-    state: Pick<MachineState, "records" | "keys">,
-    registry: () => Pick<Registry, "confirm" | "rotate">, // the registry's object
+    state: Pick<MachineState, "records" | "keys" | "journal" | "alarm">,
+    registry: () => Pick<Registry, "confirm" | "rotate" | "pinnedTo">, // the registry's object
     nowMs: () => number, // typically currentMs
     gatewaySize: () => number, // typically GATEWAY_SIZE
     random: () => number, // typically Math.random
@@ -58,17 +66,17 @@ export class RegistryStanding {
   }
 
   /**
-   * Is the name this key's? The first report with a key asks the registry, because the pin may be out of date by then.
-   * Where the name is not this key's, the machine's keys are revoked here as well. The registry is called again once a
-   * day for each origin; a failure of these calls changes nothing.
+   * Does the key in use still have the name? The first report with a key asks the registry, because the pin may be out of date
+   * by then. If another key has the name, this object revokes the machine's keys. It asks again once a day for each origin,
+   * and continues if that fails.
    */
   confirm(origin: string, nowMs: number): Promise<boolean> {
     const key = this.#state.keys.pinInUse();
     if (key === null) return Promise.resolve(false);
     if (this.#asking?.key === key) return this.#asking.answer;
     const settled = this.#settled();
-    const isToAsk = !settled || !isNoted(settled.toldAtMs, origin, nowMs) || this.#asksForGateway(settled);
-    if (settled && (!isToAsk || nowMs < this.#askAgainAtMs)) return Promise.resolve(true);
+    const mustAsk = !settled || !isNoted(settled.toldAtMs, origin, nowMs) || this.#asksForGateway(settled);
+    if (settled && (!mustAsk || nowMs < this.#askAgainAtMs)) return Promise.resolve(true);
     const asked = settled ? this.#askAgain(key, origin, nowMs) : this.#ask(key, origin, nowMs);
     const answer = asked.finally(() => {
       if (this.#asking?.answer === answer) this.#asking = undefined;
@@ -77,18 +85,18 @@ export class RegistryStanding {
     return answer;
   }
 
-  /** The number of the machine's gateway; null: it has none. Asks nobody. */
+  /** Returns the number of the machine's gateway from the records; null if it has none. */
   gateway(): number | null {
     return this.#gatewaySize() === 0 ? null : (this.#settled()?.gateway ?? null);
   }
 
-  /** The registry has given the machine this gateway in the other one's place. */
+  /** Stores the gateway that the registry has newly assigned. */
   assign(gateway: number): void {
     const settled = this.#settled();
     if (settled) this.#state.records.put("settled", { ...settled, gateway });
   }
 
-  /** Has the next key pinned, by the registry first. Returns its kid, or refuses what cannot be this machine's key. */
+  /** Pins the next key, in the registry first. Returns its kid, or a refusal if the key cannot be this machine's. */
   async pinNext(next: PublicKey, macKeys: string): Promise<Result<RotationAnswer, Refusal>> {
     const { records, keys } = this.#state;
     const enrolment = records.get("enrolment");
@@ -111,7 +119,7 @@ export class RegistryStanding {
     if (!enrolment) return false;
     const { name, key: publicKey, thumbprint, generation = 0 } = enrolment;
     const confirmed = await this.#registry().confirm(name, generation, thumbprint, origin, publicKey);
-    // Another machine may have been pinned meanwhile: this answer is not about that one.
+    // Another machine may have been pinned meanwhile, which this answer is not about.
     if (keys.pinInUse() !== key) return false;
     const toldAtMs = { ...this.#settled()?.toldAtMs, [origin]: nowMs };
     if (confirmed) records.put("settled", { key, toldAtMs, gateway: confirmed.gateway });
@@ -119,7 +127,7 @@ export class RegistryStanding {
     return Boolean(confirmed);
   }
 
-  /** Of the pin and key in use. */
+  /** Returns the registry's last answer if it is about the pin and key in use. */
   #settled(): NodeRecords["settled"] | undefined {
     const { records, keys } = this.#state;
     const settled = records.get("settled");
@@ -139,45 +147,21 @@ export class RegistryStanding {
       return true;
     }
   }
-}
 
-/** Has the registry noted recently enough that this origin is in use? */
-function isNoted(toldAtMs: Record<string, number>, origin: string, nowMs: number): boolean {
-  const { [origin]: atMs } = toldAtMs;
-  if (atMs === undefined) return false;
-  const isLatest = Object.values(toldAtMs).every((otherMs) => otherMs <= atMs);
-  // The absolute value, since a time that a fast clock stored must not delay the next call.
-  return Math.abs(nowMs - atMs) < (isLatest ? NOTED_EVERY_MS : BACK_AGAIN_MS);
-}
-
-// A machine whose object was lost: the registry still has its pin, and the machine its kid, so that it goes on without a
-// visit. Decides nothing about a machine whose object knows one.
-
-/** The machine's request waits for the registry meanwhile. */
-const ASK_WITHIN_MS = 3000;
-/** For so long the registry's answer counts, so that whoever repeats a kid without its key does not reach the registry. */
-const KEPT_MS = 10_000;
-
-type RecoverablePin = GrantedPin & Pick<HeldPin, "nextKey">;
-
-export class Recovery {
-  readonly #env: Environment;
-  readonly #state: Pick<MachineState, "records" | "keys" | "journal" | "alarm">;
-  #asked: { by: string; untilMs: number; pin: Promise<RecoverablePin | null> } | undefined;
-
-  constructor(env: Environment, state: Pick<MachineState, "records" | "keys" | "journal" | "alarm">) {
-    this.#env = env;
-    this.#state = state;
-  }
-
-  /** Did one of this machine's keys sign exactly this? An object that was lost follows the registry's pin first. */
-  async verify(request: SignedRequest, action: MachineAction): Promise<Result<VerifiedRequest, Refusal>> {
-    const configured = origins(this.#env);
+  /**
+   * Did one of this machine's keys sign exactly this? An object that was lost follows the registry's pin first, so that the
+   * machine continues without an operator.
+   */
+  async verify(
+    request: SignedRequest,
+    action: MachineAction,
+    origins: string[],
+  ): Promise<Result<VerifiedRequest, Refusal>> {
     if (this.#isLost()) {
-      const refused = await this.#recover(request, action, configured);
+      const refused = await this.#recover(request, action, origins);
       if (refused) return refused;
     }
-    return this.#state.keys.verify(request, action, configured);
+    return this.#state.keys.verify(request, action, origins);
   }
 
   #isLost(): boolean {
@@ -185,17 +169,17 @@ export class Recovery {
     return !records.get("enrolment") && !records.get("isLeaving");
   }
 
-  /** Returns the refusal, if there is one. A kid is no secret: nothing is stored for one whose key did not sign. */
-  async #recover(request: SignedRequest, action: MachineAction, configured: string[]) {
+  /** Returns the refusal, if there is one. A kid is no secret, so nothing is stored unless its key has signed. */
+  async #recover(request: SignedRequest, action: MachineAction, origins: string[]) {
     const { keys, journal, alarm } = this.#state;
     const [, thumbprint = "", enrolment = ""] = request.kid.split(".");
     const pin = await this.#pinOf(request.name, thumbprint);
     const key = pin && keyOf(pin, thumbprint);
     if (!pin || !key) return UNAUTHENTICATED;
-    const signed = await verifySigned(request, await importPublicKey(key), { action, origins: configured });
+    const signed = await verifySigned(request, await importPublicKey(key), { action, origins });
     if (!signed.ok) return signed;
-    // Two requests may have waited for the same answer.
-    const nowMs = currentMs();
+    const nowMs = this.#nowMs();
+    // Another request may have followed the pin meanwhile.
     if (!this.#isLost() || !keys.follow(pin, enrolment, nowMs)) return null;
     const { nextThumbprint, nextKey } = pin;
     if (nextThumbprint !== null && nextKey) keys.prepare({ key: nextKey, thumbprint: nextThumbprint });
@@ -205,25 +189,32 @@ export class Recovery {
   }
 
   #pinOf(name: string, thumbprint: string): Promise<RecoverablePin | null> {
-    const nowMs = currentMs();
-    if (this.#asked?.by === thumbprint && nowMs < this.#asked.untilMs) return this.#asked.pin;
-    const ask = () => registry(this.#env).pinnedTo(name, thumbprint);
-    const pin = inTime<RecoverablePin | null>(ASK_WITHIN_MS, ask);
-    const asked = { by: thumbprint, untilMs: nowMs + KEPT_MS, pin };
-    this.#asked = asked;
-    // No answer is none: the next request asks again.
-    pin.catch(() => {
-      if (this.#asked === asked) this.#asked = undefined;
+    const nowMs = this.#nowMs();
+    if (this.#pin?.by === thumbprint && nowMs < this.#pin.untilMs) return this.#pin.answer;
+    const ask = () => this.#registry().pinnedTo(name, thumbprint);
+    const answer = inTime<RecoverablePin | null>(PIN_WITHIN_MS, ask);
+    const pin = { by: thumbprint, untilMs: nowMs + PIN_KEPT_MS, answer };
+    this.#pin = pin;
+    // The next request asks again after a failure.
+    answer.catch(() => {
+      if (this.#pin === pin) this.#pin = undefined;
     });
-    return pin;
+    return answer;
   }
 }
 
-const RECOVERED = "what was known of this machine was lost: it goes on by the registry's pin";
+/** Has the registry noted the use of this origin recently enough? */
+function isNoted(toldAtMs: Record<string, number>, origin: string, nowMs: number): boolean {
+  const { [origin]: atMs } = toldAtMs;
+  if (atMs === undefined) return false;
+  const isLatest = Object.values(toldAtMs).every((otherMs) => otherMs <= atMs);
+  // The absolute value, so that a time from a fast clock does not delay the next call.
+  return Math.abs(nowMs - atMs) < (isLatest ? NOTED_EVERY_MS : BACK_AGAIN_MS);
+}
 
-/** undefined: the registry was never told it, as by versions before 0.2. */
+/** Returns the public key with this thumbprint; undefined if the registry lacks it, as after versions before 0.2. */
 function keyOf({ machine, nextKey, nextThumbprint }: RecoverablePin, thumbprint: string): string | undefined {
   const key = thumbprint === nextThumbprint ? nextKey : machine.key;
-  // The object has to know the machine's own key, whichever signs.
+  // The object also needs the machine's own key, even if the next one has signed.
   return (machine.key && key) || undefined;
 }

@@ -1,5 +1,5 @@
-// Removes a machine that leaves, or that an operator forgets: its keys are refused for ever, then its lease and Node
-// are deleted where they are this deployment's. Safe to repeat; an alarm completes a removal that was interrupted.
+// Removes a machine that leaves or that an operator forgets, and the Node of a machine that is silent for days. A removed
+// machine's keys are refused for ever; its lease and Node are deleted if this deployment owns them. Safe to repeat.
 import { type ApiError, type ApiResult, isNotFound } from "../../shared/kubernetes/api-error.ts";
 import { NODE_LEASE_NAMESPACE } from "../../shared/node/lease.ts";
 import { ownershipFault } from "../../shared/node/ownership.ts";
@@ -14,7 +14,7 @@ import type { NodeRecordStore } from "../storage/records.ts";
 import { foreignRenewer, isNodeMissing, registeredUid } from "../tick/own-node.ts";
 import { ASKED_TOO_OFTEN, FORGOTTEN, type Refusal } from "./answers.ts";
 import { recordPhase } from "../tick/phase.ts";
-import type { IndexTeller } from "./index-updates.ts";
+import type { IndexUpdates } from "./index-updates.ts";
 import type { Lending } from "./lending.ts";
 import type { MachineState } from "./machine-state.ts";
 import type { Registry } from "./registry-status.ts";
@@ -23,7 +23,7 @@ import type { Upkeep } from "./upkeep.ts";
 
 const LEFT = success<LeaveAnswer>({ left: true });
 
-/** Who removes the machine: an operator, the machine itself with this key, or the registry, which has unpinned it. */
+/** Who removes the machine: an operator, the machine itself with this key, or the registry, which has unpinned the name. */
 export type RemovedBy = { operator: string } | { thumbprint: string } | { unpinned: number };
 
 export interface RemovalDependencies {
@@ -31,10 +31,12 @@ export interface RemovalDependencies {
   state: MachineState;
   upkeep: Upkeep;
   registry: () => Pick<Registry, "unpin" | "leave">;
-  /** For a machine that has to repeat its request. */
+  /** The ticket for a machine that must repeat its request. */
   offerTicket: () => string;
-  /** Nobody else renews the lease after it; `end` closes the machine's sockets as well. */
-  lending: Pick<Lending, "recall" | "end">;
+  /** Afterwards no gateway renews the lease. `end` closes the machine's sockets as well. */
+  lending: Pick<Lending, "withdraw" | "end">;
+  ctx: Pick<DurableObjectState, "storage" | "abort">;
+  index: Pick<IndexUpdates, "remove">;
 }
 
 export class Removal {
@@ -45,22 +47,51 @@ export class Removal {
     this.#with = dependencies;
   }
 
-  /** An enrolment waits for it, so that a removal does not delete the next machine's Node. */
+  /** Resolves once no removal is in progress. An enrolment waits for that, so that its Node is not deleted. */
   async finished(): Promise<void> {
     await this.#underWay?.catch(() => undefined);
   }
 
   /**
-   * Also succeeds where nothing is left to remove. After a success the object may be forgotten. From here on reports
-   * are refused. `by`: for the log of operators, or of machines.
+   * Removes the machine from the registry and the cluster; reports are refused from now on. Also succeeds if nothing is left
+   * to remove. Call `forget` after a success.
    */
   remove(name: string, by: RemovedBy): Promise<Result<LeaveAnswer, Refusal>> {
     return this.#tracked(this.#remove(name, by));
   }
 
-  /** For an alarm: the machine may be gone, so that nobody repeats the request. */
-  resume(name: string, forget: () => Promise<void>): Promise<void> {
-    return this.#tracked(this.#resume(name, forget));
+  /** For the alarm: continues a removal and forgets the machine, which may be gone and repeat no request. */
+  resume(name: string): Promise<void> {
+    return this.#tracked(this.#resume(name));
+  }
+
+  /** Forgets the machine in storage and memory, unless it has enrolled again. Keeps the name's request budget while it counts. */
+  async forget(): Promise<void> {
+    const { state, upkeep } = this.#with;
+    if (!(await this.#isRemovalSent())) return;
+    // A machine that enrols at once must find the budget. The alarm forgets it.
+    const leftMs = state.records.get("enrolment") ? upkeep.keepRequests() : 0;
+    await (leftMs > 0 ? state.alarm.atLatest(currentMs() + leftMs) : this.#erase());
+  }
+
+  /** false if the alarm must repeat the message to the fleet index, or a machine is enrolled. */
+  async #isRemovalSent(): Promise<boolean> {
+    const { records } = this.#with.state;
+    const [enrolment, isLeaving] = [records.get("enrolment"), records.get("isLeaving")];
+    if (!enrolment) return true;
+    if (!isLeaving) return false;
+    const text = isLeaving === "forgotten" ? "forgotten by an operator" : "left";
+    const isSent = await this.#with.index.remove(enrolment, text);
+    return isSent && records.get("isLeaving") !== undefined;
+  }
+
+  async #erase(): Promise<void> {
+    const { ctx } = this.#with;
+    await ctx.storage.deleteAlarm();
+    await ctx.storage.deleteAll();
+    await ctx.storage.sync();
+    // No other call in this object may write any more.
+    ctx.abort(FORGOTTEN);
   }
 
   #tracked<T>(removal: Promise<T>): Promise<T> {
@@ -71,17 +102,17 @@ export class Removal {
   async #remove(name: string, by: RemovedBy): Promise<Result<LeaveAnswer, Refusal>> {
     const { state, upkeep, offerTicket } = this.#with;
     const { records, keys } = state;
-    // What is overdrawn comes back; an operator's word does not wait for it.
+    // The request budget refills. An operator does not wait for it.
     if ("thumbprint" in by && !upkeep.mayRemove()) return ASKED_TOO_OFTEN;
     const unpinned = await this.#unpin(name, by);
     if (!unpinned.ok) return LEFT;
     const isEnrolled = keys.outdate(unpinned.value);
-    // A machine that enrolled later stays.
+    // A machine that has enrolled later stays.
     if (!isEnrolled && records.get("enrolment")) return LEFT;
     records.put("isLeaving", "thumbprint" in by ? true : "forgotten");
     if (!isEnrolled) return LEFT;
     await this.#with.lending.end("left");
-    // A tick in progress would create again what is removed.
+    // A tick in progress would create the Node again.
     await upkeep.finish();
     await upkeep.flush(name);
     if (!(await this.#removeFromCluster(name))) {
@@ -99,40 +130,41 @@ export class Removal {
       : registry().leave(name, state.records.get("enrolment")?.generation ?? 0, by.thumbprint);
   }
 
-  /** Removes lease and Node alone: the machine stays. false: something may be left. */
+  /** Removes only the lease and the Node, and the machine stays enrolled; false if one of them may be left. */
   removeNode(name: string): Promise<boolean> {
     return this.#tracked(this.#removeNode(name));
   }
 
   async #removeNode(name: string): Promise<boolean> {
     const { upkeep, lending } = this.#with;
-    await lending.recall();
+    await lending.withdraw();
     await upkeep.finish();
     const isRemoved = await this.#removeFromCluster(name, [
       "its Node was removed: silent",
       "its Node is not removed yet",
     ]);
-    // A tick that began meanwhile does not undo it any more.
+    // A tick that began meanwhile must end before the removal is recorded.
     await upkeep.finish();
     return isRemoved;
   }
 
-  async #resume(name: string, forget: () => Promise<void>): Promise<void> {
+  async #resume(name: string): Promise<void> {
     const removed = this.#endAndRemove(name).catch((error: unknown) => {
-      // An alarm that fails is given up in minutes.
+      // The platform gives up an alarm that fails for minutes.
       logFailure({ node: name, message: "removal failed", error: String(error) });
       return false;
     });
-    return (await removed) ? forget() : this.#tryAgain();
+    if (!(await removed)) return this.#tryAgain();
+    if (await this.#isRemovalSent()) await this.#erase();
   }
 
-  /** What was interrupted may have come no further than that the keys are refused. */
+  /** Repeats all steps, since the interrupted removal may only have refused the keys. */
   async #endAndRemove(name: string): Promise<boolean> {
     await this.#with.lending.end("left");
     return this.#removeFromCluster(name);
   }
 
-  /** false: something may be left. */
+  /** false if a lease or Node of ours may be left. */
   async #removeFromCluster(
     name: string,
     words?: readonly [done: LogMessage, not: LogMessage],
@@ -158,7 +190,7 @@ export class Removal {
   }
 }
 
-/** Two GETs and two DELETEs. */
+/** The time limit of two GETs and two DELETEs. */
 const WITHIN_MS = 4000;
 
 interface Cluster {
@@ -170,8 +202,8 @@ interface Cluster {
 }
 
 /**
- * Succeeds once nothing of ours is left; else the error is the apiserver's. Looks twice: a write that had no answer in time
- * may take effect after the first look.
+ * Succeeds once nothing of ours is left; otherwise returns the apiserver's error. Checks twice, because a write that got no
+ * answer in time may take effect after the first check.
  */
 async function removeFromCluster(cluster: Cluster, name: string): Promise<Result<null, ApiError>> {
   const removed = await removeWhatIsThere(cluster, name);
@@ -184,14 +216,14 @@ async function removeWhatIsThere(
 ): Promise<Result<null, ApiError>> {
   const { DEPLOYMENT: deployment } = env;
   const knownUid = registeredUid(records);
-  // Without an apiserver there is nothing to remove, unless there once was one.
+  // Without an apiserver there is nothing to remove, unless there was one before.
   if (!env.KUBE_URL && knownUid === undefined) return success(null);
   const client = connect(WITHIN_MS);
   const node = await client.getNode(name);
   if (!node.ok && !isNodeMissing(node.error, name)) return node;
   const lease = await client.getLease(NODE_LEASE_NAMESPACE, name);
   if (!lease.ok && !isNotFound(lease.error)) return lease;
-  // Somebody else renews the lease: the Node is theirs by now.
+  // Another writer renews the lease, and so owns the Node.
   if (lease.ok && foreignRenewer(lease.value, deployment, nowMs()) !== null) return success(null);
 
   const ourUid =
@@ -209,60 +241,11 @@ function deletion(answer: ApiResult<unknown>): Result<null, ApiError> {
   return answer.ok || isNotFound(answer.error) ? success(null) : answer;
 }
 
-// Forgets a machine that has left, in storage and in memory, once the fleet index knows. Removes nothing from the cluster.
-
-export class Forgetting {
-  readonly #ctx: DurableObjectState;
-  readonly #state: Pick<MachineState, "records" | "alarm">;
-  readonly #teller: Pick<IndexTeller, "remove">;
-
-  constructor(
-    ctx: DurableObjectState,
-    state: Pick<MachineState, "records" | "alarm">,
-    teller: Pick<IndexTeller, "remove">,
-  ) {
-    this.#ctx = ctx;
-    this.#state = state;
-    this.#teller = teller;
-  }
-
-  /** A machine that has enrolled again meanwhile stays. `keptForMs`: what it has used up is kept for so long. */
-  async forget(keptForMs: () => number = () => 0): Promise<void> {
-    if (!(await this.#isRemovalTold())) return;
-    // One that enrols again at once finds what it has used up; the alarm forgets it.
-    const leftMs = keptForMs();
-    await (leftMs > 0 ? this.#state.alarm.atLatest(currentMs() + leftMs) : this.#erase());
-  }
-
-  /** False: the alarm tells the fleet index; or a machine is enrolled. */
-  async #isRemovalTold(): Promise<boolean> {
-    const { records } = this.#state;
-    const [enrolment, isLeaving] = [records.get("enrolment"), records.get("isLeaving")];
-    if (!enrolment) return true;
-    if (!isLeaving) return false;
-    const text = isLeaving === "forgotten" ? "forgotten by an operator" : "left";
-    const isTold = await this.#teller.remove(enrolment, text);
-    return isTold && records.get("isLeaving") !== undefined;
-  }
-
-  async #erase(): Promise<void> {
-    const { storage } = this.#ctx;
-    await storage.deleteAlarm();
-    await storage.deleteAll();
-    await storage.sync();
-    // Nothing else that runs in this object may write any more.
-    this.#ctx.abort(FORGOTTEN);
-  }
-}
-
-// Executes what the registry orders for many machines at once: this machine's part of it. Never acts on a machine that
-// enrolled after the order was made.
-
 export interface OrderDependencies {
   env: Environment;
   state: MachineState;
   removal: Pick<Removal, "remove" | "removeNode">;
-  /** What an operator may also have it do alone. */
+  /** The actions that an operator can also start for one machine. */
   acts: {
     revoke: (generation: number) => void | Promise<void>;
     registerAgain: () => boolean;
@@ -271,10 +254,13 @@ export interface OrderDependencies {
 }
 
 const DAY_MS = 24 * 3600 * 1000;
-/** By then the registry has asked the object to forget the machine. */
+/** By then the registry has called `forget`. */
 const FORGOTTEN_WITHIN_MS = 60_000;
 
-/** null: it is done; else why not. Safe to repeat. Throws where it may be tried again. */
+/**
+ * Executes this machine's part of an action on many machines, unless the machine has enrolled later. Returns null if it is
+ * done, else the reason why not. Safe to repeat. Throws if the registry should try again.
+ */
 export async function executeOrder(
   dependencies: OrderDependencies,
   name: string,
@@ -299,7 +285,7 @@ export async function executeOrder(
   return removeSilentNode(dependencies, name);
 }
 
-/** The machine stays enrolled, and its next report registers, whatever REGISTER_AGAIN says: nobody else deleted it. */
+/** Removes the Node. The machine stays enrolled, and its next report registers regardless of REGISTER_AGAIN. */
 async function removeSilentNode(
   { env, state, removal }: OrderDependencies,
   name: string,
@@ -314,10 +300,10 @@ async function removeSilentNode(
   const isOurs = records.get("deletion")?.silentDays !== undefined;
   const phase = records.get("registration")?.phase;
   if (phase !== "registered" && !(phase === "node deleted" && isOurs)) return "it has no Node";
-  // Stored before: the watch of the Nodes may notice it first, and must not take it for somebody's deletion.
+  // Stored before the deletion, so that the watch of the Nodes does not take it for another writer's.
   noteRemoved(state, days);
   if (!(await removal.removeNode(name))) throw new Error("the Node could not be removed");
-  // A report that came meanwhile may have registered what was just removed: the next one does it again.
+  // A report may have registered meanwhile. The next report must register again.
   noteRemoved(state, days);
   const nowMs = currentMs();
   journal.note("registration", `the Node was removed after ${days} days of silence`, nowMs);

@@ -1,28 +1,28 @@
-// Decides when a machine is to report next.
+// Decides when a machine sends its next report or heartbeat.
 import { reportIntervalMs } from "../../shared/protocol/settings.ts";
 
-/** Even after a PUT that took longer than the time until the next. */
+/** The least time until the next heartbeat, also after a slow PUT. */
 const LEAST_BEAT_MS = 1000;
 
 type Timing = Parameters<typeof reportIntervalMs>[0];
 
-/** Two to six per cent before the interval ends, because an object is evicted 10 s after its last request. */
+/** Returns 94 to 98 % of the interval, because an object is evicted 10 s after its last request. */
 export function nextReportInMs(timing: Timing, random: () => number): number {
   return nextBeatInMs(reportIntervalMs(timing), random);
 }
 
-/** The same for a heartbeat: the lease is renewed as often by either. */
+/** The same for a heartbeat, which renews the lease as often as a report. */
 export function nextBeatInMs(intervalMs: number, random: () => number): number {
   return Math.round(intervalMs * (0.94 + 0.04 * random()));
 }
 
-/** Parts of the interval until the next heartbeat, after one whose PUT has failed, and after one for which none was made. */
+/** The share of the interval until the next heartbeat, after a PUT that failed, and after a heartbeat without a PUT. */
 const SOONER = { failed: 1 / 2, notAsked: 1 / 4 } as const;
 export type Missed = keyof typeof SOONER;
 
 /**
- * After a heartbeat that renewed nothing, within the same two to six per cent. `sinceMs`: from that heartbeat until now, of
- * which the wait is shorter; less than 0 where the clock was put back, and taken for 0.
+ * Returns the time until the heartbeat after one that renewed nothing. `sinceMs`: the time since that heartbeat, which is
+ * subtracted; less than 0, which counts as 0, if the clock was put back.
  */
 export function soonerBeatInMs(
   intervalMs: number,
@@ -33,7 +33,7 @@ export function soonerBeatInMs(
   return Math.max(LEAST_BEAT_MS, nextBeatInMs(intervalMs * SOONER[missed], random) - Math.max(0, sinceMs));
 }
 
-/** After a registration: spread over half an interval, for fleets that start together. */
+/** Returns the time until the first report after a registration, spread for fleets that start together. */
 export function firstReportInMs(timing: Timing, random: () => number): number {
   return Math.round(nextReportInMs(timing, random) * (0.4 + 0.6 * random()));
 }

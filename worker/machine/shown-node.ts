@@ -1,4 +1,5 @@
-// All that a machine's object knows of its machine, as an operator is shown it. Asks and changes nothing.
+// What a machine's object shows an operator of its machine: the Node, its events, and the writers of its labels and taints.
+// Sends no request to the apiserver.
 import { type EventCorrelator, recordedEvents } from "../../shared/events/correlator.ts";
 import { kubeletsAllocatable } from "../../shared/from-report/reported-node.ts";
 import { effectiveEvictionHard } from "../../shared/resources/eviction.ts";
@@ -14,33 +15,29 @@ import { fieldManagerOf } from "../kube/connect.ts";
 import type { Outbox } from "../storage/outbox.ts";
 import { isRegisteredReady, lastPhase } from "../tick/phase.ts";
 import { neededRuntime } from "./known-facts.ts";
-import type { ReturnedOrder } from "./lease-loan.ts";
+import type { ReturnedLoan } from "./lease-loan.ts";
 import type { MachineState } from "./machine-state.ts";
 
-/** What an eviction loses. Times are milliseconds since 1970; undefined: not known (any more). */
+/** What an eviction loses. Times are milliseconds since 1970; undefined if unknown. */
 export interface LatestOfMachine {
   report: Report | undefined;
-  /** When that came. */
+  /** When that report came. */
   reportMs: number;
-  /** When any came, counted or not. */
+  /** When any report came, also one that was not applied. */
   contactMs: number | undefined;
   renewedMs: number | undefined;
   statusMs: number | null | undefined;
 }
 
-/** All but what the fleet index has. */
+/** All but the summary, which the fleet index has. */
 export type ShownByObject = Omit<WholeNode, "summary">;
 
 const at = (ms: number | null | undefined) => (ms ? new Date(ms).toISOString() : null);
 
-/** With what came since the lease was lent; null: it is not. */
-export function withLent(
-  latest: LatestOfMachine,
-  lent: ReturnedOrder | null,
-  nowMs: number,
-): LatestOfMachine {
+/** Adds what the gateway has received under a loan; null if there is no loan. */
+export function withLent(latest: LatestOfMachine, lent: ReturnedLoan | null, nowMs: number): LatestOfMachine {
   if (!lent) return latest;
-  const { upkeep } = lent.baton;
+  const { upkeep } = lent.handoff;
   const report = upkeep.latest && { ...upkeep.latest, vitals: lent.vitals };
   const heardMs = lent.heardAgoMs === null ? upkeep.latestMs : nowMs - lent.heardAgoMs;
   const machineMs = lent.skewMs === null ? undefined : heardMs + lent.skewMs;
@@ -70,7 +67,7 @@ function allocatableOf(records: MachineState["records"], { report, reportMs }: L
   return kubeletsAllocatable(reported, known.node);
 }
 
-/** null: no machine is enrolled. `alarmMs`: when the object's alarm rings. */
+/** Returns null if no machine is enrolled. `alarmMs`: when the object's alarm rings. */
 export function shownNode(
   { records, facts, outbox, keys }: MachineState,
   latest: LatestOfMachine,
@@ -132,14 +129,11 @@ export function shownNode(
   };
 }
 
-// The events that a machine's object sent lately or has to send, as an operator is shown them. Asks the apiserver nothing: of
-// those that were sent it has what their correlation remembers.
-
 const isoOf = (ms: number) => new Date(ms).toISOString();
-/** What the apiserver has returned may lack its time. */
+/** An event as the apiserver returned it may lack its time. */
 const msOf = (time: string) => Date.parse(time) || 0;
 
-/** Newest first. `sent`: absent where nothing is remembered. */
+/** Returns the waiting events and those that the correlator remembers, newest first. */
 export function shownEvents(outbox: Pick<Outbox, "latest">, sent: EventCorrelator | undefined): ShownEvent[] {
   const waiting = outbox.latest(SHOWN_LIMITS.events).map(({ atMs, ...event }): ShownEvent => {
     const time = isoOf(atMs);
@@ -158,9 +152,7 @@ export function shownEvents(outbox: Pick<Outbox, "latest">, sent: EventCorrelato
   return [...waiting, ...known].toSorted(isLater).slice(0, SHOWN_LIMITS.events);
 }
 
-// Who has set the labels and taints of a machine's Node, as far as the Node that is known says. Asks nobody.
-
-/** `said`: the taints that machine and token have said. What the apiserver does not record is absent. */
+/** Returns the writers of the Node's labels and taints, as managedFields has them. `said`: the taints of machine and token. */
 export function shownManagers(
   node: Node | undefined,
   deployment: string,
@@ -171,7 +163,7 @@ export function shownManagers(
   const ownersOf = (...path: string[]) => fieldOwners(metadata, path);
   const labels = Object.keys(metadata?.labels ?? {}).flatMap((key): [string, string][] => {
     const owners = ownersOf("f:metadata", "f:labels", `f:${key}`);
-    // Where somebody else has set the same value, it stays theirs: leaveOthers.
+    // If another writer has set the same value too, the label stays that writer's.
     const manager = owners.find((owner) => owner !== ours) ?? owners[0];
     return manager === undefined ? [] : [[key, manager]];
   });
@@ -186,8 +178,8 @@ export function shownManagers(
 }
 
 /**
- * The apiserver records who changed the list of taints last, and not who set each: controllers set those of conditions, and
- * everybody else all others.
+ * Returns the writer of a taint that is not ours. The apiserver records only the last writer of the whole list: controllers
+ * set the taints of conditions, other writers all others.
  */
 function managerOf(taint: Taint, last: string | undefined): string | undefined {
   const isController = last?.endsWith("controller-manager") ?? false;

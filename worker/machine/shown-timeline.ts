@@ -1,5 +1,5 @@
-// What a machine's object knows of a range of time, as an operator is shown it: its history as bands and marks, its samples,
-// and what eviction compares those with. Asks and changes nothing.
+// The timeline that a machine's object shows an operator: history as bands and marks, samples of the signals, and the
+// thresholds that eviction compares them with.
 import {
   decodeSamples,
   joinSamples,
@@ -14,7 +14,7 @@ import { valueOf } from "../../shared/kubernetes/quantity/quantity.ts";
 import { TIMELINE_LIMITS } from "../../shared/protocol/limits.ts";
 import type { TimelineAnswer } from "../../shared/protocol/timeline.ts";
 import { type Threshold, thresholdQuantity } from "../../shared/resources/eviction.ts";
-import type { ReturnedOrder } from "./lease-loan.ts";
+import type { ReturnedLoan } from "./lease-loan.ts";
 import type { Samples } from "../storage/samples.ts";
 import type { MachineState } from "./machine-state.ts";
 
@@ -29,10 +29,10 @@ const bySignal = <T>(of: (signal: SampledSignal, at: number) => T) =>
     T
   >;
 
-/** With those that a gateway has meanwhile. */
+/** Adds the samples that the gateway has received under a loan. */
 export function withLentSamples(
   samples: Pick<Samples, "read">,
-  { baton: { samples: lent }, samples: latest }: ReturnedOrder,
+  { handoff: { samples: lent }, samples: latest }: ReturnedLoan,
 ): Pick<Samples, "read"> {
   return {
     read(sinceMs, nowMs) {
@@ -45,7 +45,7 @@ export function withLentSamples(
   };
 }
 
-/** null: no machine is enrolled. */
+/** Returns null if no machine is enrolled. */
 export function shownTimeline(
   {
     records,

@@ -1,6 +1,5 @@
-// Decides whether a machine is silent: by the time of its last report; after an eviction, by the last renewal of its lease;
-// and where that tells nothing, by whether a report comes while a lease would last. An alarm asks every few minutes. Writes
-// nothing to the apiserver.
+// Decides whether a machine is silent: by its last report, or after an eviction by the last renewal of its lease. If neither
+// is known, it waits one lease duration for a report. The object's alarm checks every few minutes.
 import { isNotFound } from "../../shared/kubernetes/api-error.ts";
 import { silenceText } from "../../shared/fleet/silence.ts";
 import type { DecidedCondition } from "../../shared/node/decided.ts";
@@ -12,37 +11,37 @@ import type { Stored } from "../storage/journal.ts";
 import type { NodeRecordStore } from "../storage/records.ts";
 import { lastPhase } from "../tick/phase.ts";
 
-/** A silence is noticed within this time. Each check costs a row. */
+/** The time between two checks. Each check costs a row. */
 export const SILENCE_CHECK_MS = 5 * 60_000;
-/** The same where the cluster's object sees the Nodes that the node controller gives up. */
+/** The same if the gateway, or the cluster's object with its watch of the Nodes, reports a silence. */
 export const WATCHED_SILENCE_CHECK_MS = 3600_000;
-/** The same where neither reports nor a lease tell: a check takes four rows. */
+/** The same if no lease is renewed and reports are rare: such a check costs four rows. */
 export const UNSEEN_SILENCE_CHECK_MS = 20 * 60_000;
 
 type LastContact =
   | { kind: "in contact"; lastMs: number }
   | { kind: "silent"; sinceMs: number }
   /**
-   * The apiserver was away, or still is, so that an old lease proves nothing; or there is no lease to ask for. Check again at
-   * `askAgainMs`; `isWaiting`: nothing but a report is waited for.
+   * There is no lease, or it is old because the apiserver was away. Check again at `askAgainMs`. `isWaiting`: only a report
+   * can show that the machine is not silent.
    */
   | { kind: "unknown"; askAgainMs: number; isWaiting: boolean };
 
 export interface SilenceCheck {
   name: string;
   leaseDurationMs: number;
-  /** In memory; undefined after an eviction. */
+  /** Undefined after an eviction. */
   lastReportMs: number | undefined;
-  /** When a machine that has never reported enrolled; null: it has. */
+  /** When the machine enrolled; null if it has reported since. */
   unusedSinceMs: number | null;
-  /** When a machine that is in contact is checked again; null: when it would be silent. */
+  /** The time until the next check of a machine in contact; null to check when it would be silent. */
   everyMs: number | null;
-  /** null: no apiserver is configured. */
+  /** null if no apiserver is configured. */
   client: KubeClient | null;
   nowMs: number;
 }
 
-/** In these phases the machine reports, and its lease is not renewed. */
+/** In these phases the machine reports, but its lease is not renewed. */
 const UNRENEWED = new Set<Phase | undefined>(["cloned", "setup failed"]);
 const AWAY = new Set<Phase | undefined>([
   "apiserver unreachable",
@@ -50,12 +49,12 @@ const AWAY = new Set<Phase | undefined>([
   "apiserver not configured",
 ]);
 
-/** Is the machine's lease renewed with each report, so that it has the time of the last one? */
+/** Does each report renew the machine's lease, so that the lease has the time of the last report? */
 export function isLeaseRenewed(records: NodeRecordStore): boolean {
   return records.get("registration")?.phase === "registered" && !UNRENEWED.has(lastPhase(records));
 }
 
-/** Records silence. Returns when to check again, in milliseconds since 1970; null: no check is needed. */
+/** Records a silence. Returns when to check again, in milliseconds since 1970; null if no check is needed. */
 export async function checkSilence(
   { records, journal }: Stored,
   check: SilenceCheck,
@@ -81,7 +80,7 @@ export async function checkSilence(
   return null;
 }
 
-/** While the apiserver is away nobody is silent: only a report could tell, and it would not say that it is back. */
+/** Determines the last contact. While the apiserver is away, no machine counts as silent. */
 async function lastContact(
   records: NodeRecordStore,
   check: SilenceCheck,
@@ -108,8 +107,8 @@ async function lastContact(
 }
 
 /**
- * The lease has gone with the Node, and with it the time of the last report; or it is not renewed. Where no report comes for
- * the duration of one, the machine is silent, and not only its Node deleted.
+ * Determines the last contact if the lease is not renewed, or was deleted with the Node. The machine is silent if no report
+ * comes for one lease duration.
  */
 function contactWithoutLease(
   { nowMs, leaseDurationMs, lastReportMs }: SilenceCheck,
@@ -130,7 +129,7 @@ function contactSince(
     : { kind: "silent", sinceMs: lastMs };
 }
 
-/** What was decided last, quoted when the machine is silent: `Ready False: node is shutting down`. */
+/** Returns the last conditions for the history, as in `Ready False: node is shutting down`. */
 function lastConditions(decided: readonly DecidedCondition[]): string {
   const notable = decided.filter(({ type, status }) => type === "Ready" || status !== "False");
   if (notable.length === 0) return "it never said anything";

@@ -1,4 +1,4 @@
-// A machine's questions whether to upgrade its shim: parsed here, decided by the fleet index, which knows the rollout.
+// Answers a machine's question whether to upgrade its shim. The fleet index decides, because it has the rollout.
 import { upgradeSchema } from "../../shared/protocol/claims.ts";
 import type { UpgradeAnswer } from "../../shared/protocol/answers.ts";
 import { ROLLOUT_LIMITS } from "../../shared/protocol/limits.ts";
@@ -11,9 +11,9 @@ import { requestRate } from "./fresh-requests.ts";
 import { logFailure } from "../log.ts";
 
 const ASK_WITHIN_MS = 3000;
-/** One more a minute: the timer asks once in an hour or two, and there is one index for all machines. */
+/** One more a minute: the machine's timer asks once in one or two hours, and there is one index for all machines. */
 const LIMIT = { atOnce: ROLLOUT_LIMITS.questionsAtOnce, perSecond: 1 / 60 };
-/** The machine asks again in an hour or two. */
+/** The answer of an index that fails. The machine asks again in one or two hours. */
 const NOT_KNOWN = { version: null, why: "not known" } as const;
 
 export class UpgradeQuestions {
@@ -29,7 +29,7 @@ export class UpgradeQuestions {
     this.#nowMs = nowMs;
   }
 
-  /** An index that fails or does not answer gives nobody anything. */
+  /** Without an answer of the index there is no upgrade. */
   async answer({ name, body }: Pick<SignedRequest, "name" | "body">): Promise<MachineAnswer> {
     const asked = parseBody(upgradeSchema, body);
     if (!asked.ok) return asked;

@@ -1,5 +1,5 @@
-// Keeps the machine's Node true by its latest report: runs one tick at a time, sends the events that wait, and checks
-// for silence. Its own state may be lost in an eviction.
+// Keeps the machine's Node as its latest report says: runs one tick at a time, sends the waiting events, and checks for
+// silence. An eviction may lose the memory of this class.
 import type { Lease, Node } from "../../shared/kubernetes/types.ts";
 import type { NodeMarks } from "../../shared/node/own-labels.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
@@ -21,7 +21,7 @@ import { isReady, lastPhase, recordPhase } from "../tick/phase.ts";
 import { REMOVAL_REQUESTS, RequestBudget } from "../tick/budgets.ts";
 import { tick, type TickInput, tickOnNotice, type TickOutcome } from "../tick/tick.ts";
 import { hasReported } from "./contact.ts";
-import { type UpkeepMemory, withoutFacts } from "./lease-loan.ts";
+import type { UpkeepMemory } from "./lease-loan.ts";
 import type { MachineState } from "./machine-state.ts";
 import { firstReportInMs } from "./report-interval.ts";
 import type { LatestOfMachine } from "./shown-node.ts";
@@ -33,14 +33,14 @@ import {
   WATCHED_SILENCE_CHECK_MS,
 } from "./silence.ts";
 
-/** The time limit of sending events, and of an alarm's calls. */
+/** The time limit for sending events, and for an alarm's requests. */
 const ALARM_WITHIN_MS = 2000;
-const STANDING_WITHIN_MS = 1000;
-/** Writes that others' changes cause between reports: a fight over a value takes no more than reports would. */
+const WATCH_WITHIN_MS = 1000;
+/** Limits the status writes between reports. Two writers that fight over a value cause no more than reports would. */
 export const BETWEEN_REPORTS = { atOnce: 3, everyMs: 10_000 } as const;
-/** Reports that come as often keep their object awake. */
+/** Reports at this interval or a shorter one keep their object awake. */
 const AWAKE_MS = 10_000;
-/** In these phases the apiserver answers, so that events can be sent. */
+/** In these phases the apiserver answers, so that it can receive events. */
 const FLUSHING_PHASES = new Set<TickOutcome["phase"]>(["registered", "name taken", "node deleted"]);
 
 export class Upkeep {
@@ -53,15 +53,15 @@ export class Upkeep {
   #budget: RequestBudget | undefined;
   #memory: TickMemory = {};
   #latest: Report | undefined;
-  /** When that came. */
+  /** When the latest report came. */
   #latestMs = 0;
   /** The report of the last tick. */
   #applied: Report | undefined;
   #seen: { node: Node | null } | undefined;
-  #standing: WatchStatus | undefined;
+  #watch: WatchStatus | undefined;
   #between: Allowance | undefined;
   #lastReportMs: number | undefined;
-  /** What follows a registration, under way while its answer is given. */
+  /** The work that continues after a registration was answered. */
   #following: Promise<void> | undefined;
 
   constructor(env: Environment, state: MachineState) {
@@ -70,14 +70,14 @@ export class Upkeep {
     this.#token = heldToken(env);
   }
 
-  /** A variable that cannot be read must not keep the object from waking: its alarm would be given up in minutes. */
+  /** Created at the first use: an invalid variable must not make the constructor throw, and with it each alarm. */
   get #requests(): RequestBudget {
     return (this.#budget ??= new RequestBudget(this.#state.records, machineRequests(this.#env), () =>
       currentMs(),
     ));
   }
 
-  /** Is no tick under way, so that nobody here is about to write? */
+  /** Is no tick in progress, which could write to the apiserver? */
   get isIdle(): boolean {
     return this.#ticks === 0;
   }
@@ -91,47 +91,49 @@ export class Upkeep {
     }
   }
 
-  /** Runs a tick with this report; a tick in progress is followed by another one with the newest report. */
+  /** Runs a tick with this report. If a tick is in progress, one more follows it, with the newest report. */
   keepTrue(report: Report, nowMs: number): Promise<TickOutcome> {
-    this.#latest = report;
+    // The facts are stored already.
+    const { facts: _, ...latest } = report;
+    this.#latest = latest;
     this.#latestMs = nowMs;
     this.#lastReportMs = nowMs;
     return this.#singleTick();
   }
 
-  /** The machine reported, although its report is not applied. undefined: nobody knows when; the lease tells. */
+  /** Call it when the machine reported, even if its report is not applied; undefined if only the lease has the time. */
   noteContact(atMs: number | undefined): void {
     this.#lastReportMs = atMs;
   }
 
-  /** Once it resolves, no tick is left that could write for a machine that is not enrolled any more. */
+  /** Resolves once no tick is in progress that could write for a machine that is no longer enrolled. */
   async finish(): Promise<void> {
     await this.#singleTick().catch(() => undefined);
     await this.#following;
   }
 
-  /** Makes clients with the token at hand. */
+  /** Makes clients that use the current token. */
   connector(mayAsk: (what: RequestKind) => boolean): (withinMs: number) => KubeClient {
     return kubeConnector(this.#env, this.#token, currentMs, mayAsk);
   }
 
-  /** For requests that have to be made: they count, and later ones wait. */
+  /** Counts a request that must be made now. Later ones wait for it. */
   spend(asked: RequestKind): void {
     this.#requests.spend(asked);
   }
 
-  /** A machine that leaves may overdraw what it has left. */
+  /** May the machine remove its Node? It may overdraw its request budget for that. */
   mayRemove(): boolean {
     return this.#requests.allowsAnyway(REMOVAL_REQUESTS);
   }
 
-  /** Stores how much of its requests the name has left. Returns for how long that is worth its row, in milliseconds. */
+  /** Stores the request budget of the name. Returns how many milliseconds the row must be kept. */
   keepRequests(): number {
     this.#requests.keep();
     return this.#requests.keptForMs();
   }
 
-  /** Call it when another machine has the name. What is left of the requests to the apiserver is the name's. */
+  /** Call it when another machine has the name. The request budget stays, because it belongs to the name. */
   forget(): void {
     this.#memory = {};
     this.#latest = undefined;
@@ -139,55 +141,55 @@ export class Upkeep {
     this.#lastReportMs = undefined;
   }
 
-  /** For the baton. */
+  /** Returns the memory for a loan. */
   handOver(): UpkeepMemory {
     const { lease: _, ...tick } = this.#memory;
     return {
       tick,
       latestMs: this.#latestMs,
       requests: this.#requests.left,
-      ...(this.#latest && { latest: withoutFacts(this.#latest) }),
+      ...(this.#latest && { latest: this.#latest }),
       ...(this.#lastReportMs !== undefined && { lastReportMs: this.#lastReportMs }),
-      ...(this.#standing && { standing: this.#standing }),
+      ...(this.#watch && { watch: this.#watch }),
       ...(this.#between && { between: this.#between }),
     };
   }
 
-  /** The same back, with the lease as it is by now; null: it has to be read. */
+  /** Restores the memory from a loan. `lease`: as last written; null if it must be read. */
   takeBack(
-    { tick, latest, latestMs, lastReportMs, standing, between }: UpkeepMemory,
+    { tick, latest, latestMs, lastReportMs, watch, between }: UpkeepMemory,
     lease: Lease | null,
   ): void {
     this.#memory = { ...tick, lease };
     this.#latest = latest;
-    // Nothing of it is left to be written.
+    // The gateway passes on each report that changes anything, so this one needs no tick.
     this.#applied = latest;
     this.#latestMs = latestMs;
     this.#lastReportMs = lastReportMs;
-    this.#standing = standing;
+    this.#watch = watch;
     this.#between = between;
   }
 
-  /** What the lease and the machine have been since it was lent, nobody remembers: the lease tells, as after an eviction. */
+  /** Forgets what the loan would have returned. The lease must be read, as after an eviction. */
   forgetLent(): void {
     this.#memory.lease = null;
     delete this.#memory.renewedAtMs;
     this.#lastReportMs = undefined;
   }
 
-  /** What an order depends on, and what the lease is to be; null: the lease would have to be read first. */
-  lendable(facts: Facts): { memory: TickMemory; lease: Lease; standing: WatchStatus | undefined } | null {
+  /** Returns the lease for a loan, and the memory that a loan depends on; null if the lease must be read first. */
+  leaseToLend(facts: Facts): { memory: TickMemory; lease: Lease } | null {
     const { records } = this.#state;
     const lease = lentLease({ memory: this.#memory, records, facts, nowMs: currentMs });
-    return lease && { memory: this.#memory, lease, standing: this.#standing };
+    return lease && { memory: this.#memory, lease };
   }
 
-  /** Renewals that a gateway has made since so much was left. */
+  /** Counts the renewals of a gateway. `before`: the request budget when the lease was lent. */
   spendMeanwhile(renewals: number, before: RequestsLeft): void {
     this.#requests.spendMeanwhile(renewals, before);
   }
 
-  /** For whoever looks: what an eviction would lose. */
+  /** For operators: what an eviction would lose. */
   get latest(): LatestOfMachine {
     return {
       report: this.#latest,
@@ -203,7 +205,7 @@ export class Upkeep {
     return isReady(this.#state.records.get("node")?.node);
   }
 
-  /** Sends the events that wait; those that cannot be sent now keep waiting. */
+  /** Sends the waiting events. Those that fail keep waiting. */
   async flush(name: string): Promise<void> {
     const { outbox } = this.#state;
     if (outbox.isEmpty() || !this.#env.KUBE_URL || !this.#requests.allows("event")) return;
@@ -213,23 +215,23 @@ export class Upkeep {
   }
 
   /**
-   * Sends the events of a registration while its answer is given, and asks whether the Node is watched: the machine's Node
-   * is Ready sooner, and no report has to come for them. What fails waits for the next report or alarm.
+   * Sends the events of a registration and asks whether the Node is watched, while the registration is answered. So the Node
+   * is Ready sooner. Events that fail wait for the next report or alarm.
    */
   #follow(name: string): void {
     const sent = this.flush(name).catch((error: unknown) =>
       logFailure({ node: name, message: "events failed", error: String(error) }),
     );
-    this.#following = Promise.all([sent, this.#askStanding(name)]).then(() => undefined);
+    this.#following = Promise.all([sent, this.#askWatch(name)]).then(() => undefined);
   }
 
-  /** Between reports: flushes events and records silence. Never renews a lease, writes a status or registers. */
+  /** For the alarm: sends events and records silence. Must not renew the lease, write the status or register. */
   async betweenReports(name: string): Promise<void> {
     const { alarm, outbox } = this.#state;
     const inAWhile = () => currentMs() + SILENCE_CHECK_MS;
     try {
       await this.flush(name);
-      await this.#askStanding(name);
+      await this.#askWatch(name);
       const next = await this.#checkSilence(name);
       const again = next ?? (outbox.isEmpty() ? null : inAWhile());
       if (again !== null) await alarm.atLatest(outbox.isEmpty() ? again : Math.min(again, inAWhile()));
@@ -239,20 +241,20 @@ export class Upkeep {
     }
   }
 
-  /** With a report: has the alarm ring when the machine's silence has to be noticed by then, or its events sent. */
+  /** Call it with a report: sets the alarm for the next check for silence, or for the waiting events. */
   setAlarm(nowMs: number): Promise<void> {
     const { alarm, outbox } = this.#state;
-    if (this.#standing === undefined && outbox.isEmpty()) return alarm.unlessSet(nowMs + SILENCE_CHECK_MS);
+    if (this.#watch === undefined && outbox.isEmpty()) return alarm.unlessSet(nowMs + SILENCE_CHECK_MS);
     return alarm.atLatest(nowMs + (outbox.isEmpty() ? this.#checkEveryMs() : SILENCE_CHECK_MS));
   }
 
-  /** Somebody else has changed the Node; null: look. */
+  /** Another writer has changed the Node; null if it must be read. */
   async noticeNode(node: Node | null): Promise<void> {
     this.#seen = { node };
     await this.#singleTick();
   }
 
-  /** Clones are silent when none of them reports. */
+  /** Returns when to check again. Clones are silent once none of them reports. */
   async #checkSilence(name: string, isAtOnce = false): Promise<number | null> {
     const { senders, facts, records } = this.#state;
     const enrolment = records.get("enrolment");
@@ -270,24 +272,24 @@ export class Upkeep {
     });
   }
 
-  /** An object that reports do not keep awake writes some rows to find out whether they come, where no lease tells. */
+  /** Without a lease, an object that reports do not keep awake must write rows for a check: it checks less often. */
   #checkEveryMs(): number {
     const { records, facts } = this.#state;
     if (isLeaseRenewed(records)) {
-      // The gateway tells at once when it hears nothing.
-      const isSeen = this.#standing?.isSilenceSeen || records.get("lent") !== undefined;
+      // The gateway reports a silence at once.
+      const isSeen = this.#watch?.isSilenceSeen || records.get("lent") !== undefined;
       return isSeen ? WATCHED_SILENCE_CHECK_MS : SILENCE_CHECK_MS;
     }
     return reportIntervalMs(facts.timing()) > AWAKE_MS ? UNSEEN_SILENCE_CHECK_MS : SILENCE_CHECK_MS;
   }
 
-  /** Is every change of the Node by others known here? */
-  async #askStanding(name: string): Promise<boolean> {
+  /** Does this object learn of each change of the Node by other writers? */
+  async #askWatch(name: string): Promise<boolean> {
     if (!isNodeWatchOn(this.#env) || !this.#env.KUBE_URL) return false;
     const ask = () => clusterObject(this.#env).watchStatus(name);
-    const asked = withDeadline<WatchStatus>(STANDING_WITHIN_MS, ask, NOT_WATCHED);
-    this.#standing = await asked.catch(() => NOT_WATCHED);
-    return this.#standing.isWatched;
+    const asked = withDeadline<WatchStatus>(WATCH_WITHIN_MS, ask, NOT_WATCHED);
+    this.#watch = await asked.catch(() => NOT_WATCHED);
+    return this.#watch.isWatched;
   }
 
   async #tick(): Promise<TickOutcome> {
@@ -297,17 +299,17 @@ export class Upkeep {
     if (!enrolment) throw new Error("a tick without an enrolment");
     const [report, seen] = [this.#latest, this.#seen];
     this.#seen = undefined;
-    // The tick of a report that is new writes by itself what the notice asks for.
+    // A tick with a new report writes what the notice requires.
     if (seen) await this.#actOn(seen.node, enrolment, report === this.#applied ? report : undefined);
     if (report === this.#applied)
       return { phase: lastPhase(records) ?? "registering", ready: this.isReady() };
     this.#applied = report;
     if (!report) throw new Error("a tick without a report");
-    // Duplicates may have been detected since the report was decided about.
+    // Duplicate senders may have been detected after decideReport.
     const suspension = senders.suspension(report.startId, currentMs());
     if (suspension) return { ...suspension, ready: false };
     const wasRegistered = records.get("registration")?.startId === report.startId;
-    // The token at hand serves meanwhile: the tick does not wait.
+    // The tick uses the current token and does not wait for the next one.
     const refreshed = this.#env.KUBE_URL ? this.#token.refresh(!wasRegistered) : undefined;
     const outcome = await tick({ ...this.#surroundings(enrolment), report });
     await refreshed;
@@ -320,7 +322,7 @@ export class Upkeep {
     return outcome;
   }
 
-  /** Between reports the status is written by the last one, where that is recent, and not more often than they come. */
+  /** Acts on a change by another writer. Writes the status with the last report if that is recent and BETWEEN_REPORTS allows. */
   async #actOn(node: Node | null, enrolment: Enrolment, last: Report | undefined): Promise<void> {
     const { facts, senders } = this.#state;
     const nowMs = currentMs();
@@ -338,7 +340,7 @@ export class Upkeep {
     await this.flush(enrolment.name);
   }
 
-  /** The machine may have fallen silent: it is so known a lease duration after its last contact. */
+  /** Sets the alarm for a lease duration after the last contact, or checks now if that has passed. */
   async watchForSilence(name: string): Promise<void> {
     const { facts, alarm } = this.#state;
     const silentFromMs = (this.#lastReportMs ?? 0) + facts.leaseMs() + 1;
@@ -358,7 +360,7 @@ export class Upkeep {
       journal,
       memory: this.#memory,
       requests: this.#requests,
-      isWatched: () => this.#askStanding(enrolment.name),
+      isWatched: () => this.#askWatch(enrolment.name),
       nowMs: currentMs,
       random: Math.random,
     };
@@ -369,9 +371,10 @@ export class Upkeep {
   }
 }
 
-// Runs work one at a time: a call during a run joins the next run, which sees everything that was set before the call.
-
-/** A function that runs `work`; at most one run is in progress and at most one waits for it. */
+/**
+ * Returns a function that runs `work`, one run at a time. All calls during a run share the next run, which sees what they
+ * have set before.
+ */
 export function singleFlight<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let running: Promise<Result> | undefined;
   let next: Promise<Result> | undefined;

@@ -1,4 +1,4 @@
-// The Worker's clock is put while a lease is lent: no renewal says an earlier time than the one before, and no order
+// The Worker's clock is put while a lease is lent: no renewal says an earlier time than the one before, and no loan
 // outlives what its clock cannot tell.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { writesAbout } from "../../worker/support/machine.ts";
@@ -28,7 +28,7 @@ describe.each([
   ["put forward by a lease duration", LEASE_MS + 1000],
   ["put forward by an hour", HOUR_MS],
 ])("a clock that is %s", (_, byMs) => {
-  it("between two heartbeats → the order is over or goes on, and each report or heartbeat renews", async () => {
+  it("between two heartbeats → the loan is over or goes on, and each report or heartbeat renews", async () => {
     const clock = standingClock();
     const machine = await lentMachine(`clock-between-${byMs}`, clock);
     await live([machine], clock, 2 * BEAT_MS);
@@ -38,7 +38,7 @@ describe.each([
     const said = [await machine.say()];
     expect((await renewed(machine)).count).toBe(before.count + 1);
     await live([machine], clock, 6 * BEAT_MS + 1000, (each) => said.push(each));
-    // What is said comes with the right time again once there is a new order.
+    // What is said comes with the right time again once there is a new loan.
     expect(said.slice(2)).toEqual(said.slice(2).map(() => "answer"));
     await expectSound(machine);
   });
@@ -61,14 +61,14 @@ describe.each([
   });
 });
 
-it("a heartbeat whose clock went back since the order → again, and nothing is renewed by it", async () => {
+it("a heartbeat whose clock went back since the loan → again, and nothing is renewed by it", async () => {
   const clock = standingClock();
   const machine = await lentMachine("clock-order", clock);
   clock.shift(-1);
   expect(await machine.beat({ at: Date.now() })).toEqual({ type: "again", reason: "over" });
   expect(await machine.asked()).toEqual([]);
   clock.shift(BEAT_MS);
-  // An order that is over stays over.
+  // A loan that is over stays over.
   expect(await machine.beat({ n: 2 })).toEqual({ type: "again", reason: "over" });
   expect(await machine.asked()).toEqual([]);
 });
@@ -77,7 +77,7 @@ it.each([
   ["awake", false],
   ["evicted", true],
 ])(
-  "an object whose clock was behind its order as it recalled that, %s → it renews nothing",
+  "an object whose clock was behind its loan as it withdrew that, %s → it renews nothing",
   async (state, isEvicted) => {
     const clock = standingClock();
     const machine = await lentMachine(`clock-recall-${state}`, clock);

@@ -33,7 +33,7 @@ describe("a gateway that is evicted", () => {
     await expectInTime(name);
   });
 
-  it("between an order and its first beat → the same", async () => {
+  it("between a loan and its first beat → the same", async () => {
     const { name, socket, gateway } = await onSocket("evicted-before-first-beat");
     const before = await nodeOf(name);
     await evictGateway(gateway);

@@ -1,4 +1,4 @@
-// A machine's object that is evicted while its lease is lent: its memory comes back with the order, and it goes on as if it
+// A machine's object that is evicted while its lease is lent: its memory comes back with the loan, and it goes on as if it
 // had not slept.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";

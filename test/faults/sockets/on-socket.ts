@@ -128,8 +128,8 @@ export async function halfOpen(gateway: number, name: string): Promise<(frame: s
 /** Gateways take their time with recalls from now on. */
 export function slowRecall(): { begun: () => Promise<void>; goesOn: () => void } {
   const answered = Promise.withResolvers<void>();
-  const recall = Reflect.get(GatewayObject.prototype, "recall");
-  const recalls = vi.spyOn(GatewayObject.prototype, "recall");
+  const recall = Reflect.get(GatewayObject.prototype, "withdraw");
+  const recalls = vi.spyOn(GatewayObject.prototype, "withdraw");
   recalls.mockImplementation(async function slowly(this: GatewayObject, ...how) {
     await answered.promise;
     return recall.apply(this, how);

@@ -150,7 +150,7 @@ describe.each(states)(
       expect(await shown(name)).toMatchObject({ skewMs: 20_000, isSkewed: false });
     });
 
-    it("its timeline has what the beats have told, and keeps it once the order has come back", async () => {
+    it("its timeline has what the beats have told, and keeps it once the loan has come back", async () => {
       const { name, socket } = await onSocket(slug("timeline-lent", state));
       const beganMs = Date.now();
       for (let beats = 1; beats <= 10; beats++)

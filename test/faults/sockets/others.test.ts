@@ -212,7 +212,7 @@ describe("a Node of a machine whose heartbeats are quiet, and which is watched",
     await whileWatched(async () =>
       expect((await clusterObject(env).watchStatus(machine.name)).isWatched).toBe(true),
     );
-    // What the watch begins with may have ended the order.
+    // What the watch begins with may have ended the loan.
     await live([machine], clock, 2 * BEAT_MS + 1000);
     await change(machine);
     await whileWatched(() => expectNoticed(machine, what, phase));

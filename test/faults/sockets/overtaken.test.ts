@@ -1,4 +1,4 @@
-// A recall that overtakes the order that it is about: while the report runs that would bring one, or while the order is on
+// A withdrawal that overtakes the loan that it is about: while the report runs that would bring one, or while the loan is on
 // its way to the gateway. It is dropped when it arrives.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
@@ -31,11 +31,11 @@ afterEach(() => {
 const revoke = async ({ name }: OnSocket) =>
   expect((await operator("POST", `/v1/nodes/${name}/revoke`)).status).toBe(204);
 
-/** The next order stays on its way to the gateway, until it may arrive. */
+/** The next loan stays on its way to the gateway, until it may arrive. */
 function orderOnItsWay(): { sent: Promise<void>; arrives: () => void } {
   const [sent, arrival] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const importKey = crypto.subtle.importKey.bind(crypto.subtle);
-  // The first thing that a gateway does with an order is to import the key of its session.
+  // The first thing that a gateway does with a loan is to import the key of its session.
   const held = async (...how: Parameters<typeof importKey>) => {
     const { name } = how[2] as { name?: string };
     if (name !== "HMAC") return importKey(...how);
@@ -47,7 +47,7 @@ function orderOnItsWay(): { sent: Promise<void>; arrives: () => void } {
   return { sent: sent.promise, arrives: () => void (vi.restoreAllMocks(), arrival.resolve()) };
 }
 
-describe("while an order is on its way", () => {
+describe("while a loan is on its way", () => {
   it("an operator revokes the machine's keys → it is dropped, and its session renews nothing", async () => {
     const known = await onSocket("overtaken-revoked");
     const { name, socket } = known;
@@ -93,8 +93,8 @@ describe("while an order is on its way", () => {
   });
 });
 
-describe("while a recall is under way", () => {
-  it("a report of the socket ends → it brings no order, which the recall would not be about", async () => {
+describe("while a withdrawal is under way", () => {
+  it("a report of the socket ends → it brings no loan, which the withdrawal would not be about", async () => {
     const { name, socket } = await onSocket("recall-under-way");
     shift(BEAT_MS);
     await setFault(name, { kind: "answers late", of: PUT_LEASE, times: 1 });
@@ -146,7 +146,7 @@ describe("while a report of the socket runs", () => {
     expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
   }
 
-  it("its gateway says that the socket has ended → it brings no order, and the next one does", async () => {
+  it("its gateway says that the socket has ended → it brings no loan, and the next one does", async () => {
     const known = await reporting("ended-in-a-tick");
     await objectOf(known.name).socketEnded(known.gateway, null);
     await expectNothingLent(known);
@@ -169,12 +169,12 @@ describe("while a report of the socket runs", () => {
     return { ...known, socket };
   }
 
-  it("somebody else changes the Node → it brings no order, though nothing was out", async () => {
+  it("somebody else changes the Node → it brings no loan, though nothing was out", async () => {
     const notice = ({ name }: { name: string }) => objectOf(name).noticeNode(null);
     await expectNothingLent(await beforeLending("noticed-in-a-tick", notice));
   });
 
-  it("another gateway is assigned to the machine → the one before gets no order", async () => {
+  it("another gateway is assigned to the machine → the one before gets no loan", async () => {
     const move = ({ name, gateway }: { name: string; gateway: number }) =>
       objectOf(name).assignGateway(gateway + 500_000);
     const { socket } = await beforeLending("assigned-in-a-tick", move);

@@ -135,7 +135,7 @@ describe.each([
   );
 });
 
-describe("a machine's object that dies while it recalls the order", () => {
+describe("a machine's object that dies while it withdraws the loan", () => {
   it.each<[situation: string, begin: typeof revokes, goOn: (of: OnSocket) => Promise<unknown>, told: object]>(
     [
       [

@@ -45,7 +45,7 @@ describe("a second socket of a machine", () => {
     expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
   });
 
-  it("whose report is accepted → the first one is closed, and the order has come with it: the lease is not read", async () => {
+  it("whose report is accepted → the first one is closed, and the loan has come with it: the lease is not read", async () => {
     const { name, socket, second } = await onTwoSockets("second-is-accepted");
     expect(await socket.beat()).toMatchObject(ANSWER);
     await requestsAbout(name);

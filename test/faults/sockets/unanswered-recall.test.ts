@@ -1,4 +1,4 @@
-// A gateway that does not answer the recall of an order: it finds another version of the lease with its next PUT, whatever
+// A gateway that does not answer the withdrawal of a loan: it finds another version of the lease with its next PUT, whatever
 // the apiserver does meanwhile; and what has failed is repeated by the alarm.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
@@ -45,7 +45,7 @@ const recalledAt = async (of: OnSocket) => (await leaseOf(of)).metadata?.annotat
 async function unanswering(name: string): Promise<OnSocket> {
   const known = await onSocket(name);
   const unanswered = () => Promise.reject(new Error("reset"));
-  vi.spyOn(GatewayObject.prototype, "recall").mockImplementation(unanswered);
+  vi.spyOn(GatewayObject.prototype, "withdraw").mockImplementation(unanswered);
   vi.spyOn(GatewayObject.prototype, "dismiss").mockImplementation(unanswered);
   shift(BEAT_MS / 2);
   await requestsAbout(name);
@@ -71,8 +71,8 @@ async function expectLost(of: OnSocket): Promise<void> {
 describe.each([
   ["its Node is changed by somebody else", isNoticed],
   ["its keys are revoked", isRevoked],
-])("%s, and its gateway does not answer the recall", (why, recalls) => {
-  it("→ the lease is written at once, and not renewed; the order's PUT conflicts", async () => {
+])("%s, and its gateway does not answer the withdrawal", (why, recalls) => {
+  it("→ the lease is written at once, and not renewed; the loan's PUT conflicts", async () => {
     const known = await unanswering(slug("unanswered", why));
     const { renewTime } = (await leaseOf(known)).spec ?? {};
     await recalls(known);

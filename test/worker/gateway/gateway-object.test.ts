@@ -7,10 +7,10 @@ import { GATEWAY_LIMITS } from "../../../shared/protocol/limits.ts";
 import type { Lease } from "../../../shared/kubernetes/types.ts";
 import { GATEWAY_OPENING, type GatewayObject } from "../../../worker/gateway/gateway-object.ts";
 import { WATCH_LIMITS } from "../../../worker/gateway/gateway.ts";
-import type { LendingMachine, ReturnedOrder } from "../../../worker/machine/lease-loan.ts";
+import type { LeaseLender, ReturnedLoan } from "../../../worker/machine/lease-loan.ts";
 import { eventually, shift } from "../support/clock.ts";
 import { KUBE_TOKEN, KUBE_URL } from "../support/constants.ts";
-import { leaseOf, MachineSocket, openedBy, orderOf } from "../support/made-up-gateway.ts";
+import { leaseOf, MachineSocket, openedBy, loanOf } from "../support/made-up-gateway.ts";
 
 // wrangler.toml does not know of it. Each file has one of its own (set-up.ts).
 const bound = env as unknown as { KUBE: Fetcher };
@@ -31,16 +31,16 @@ let gateways = 0;
 /** A gateway whose machines' objects are of the test. */
 class RealGateway {
   readonly stub = env.GATEWAYS.getByName(`real-${gateways++}`);
-  readonly woken: { what: string; returned?: ReturnedOrder | null }[] = [];
+  readonly woken: { what: string; returned?: ReturnedLoan | null }[] = [];
   #lease: Lease | undefined;
 
-  readonly #node: LendingMachine = {
+  readonly #node: LeaseLender = {
     reportBySocket: async ({ request: { name }, returned }) => {
       this.woken.push({ what: "report", returned });
       this.#lease = await apiserver("GET", `${LEASES}/${name}`);
-      const order = orderOf(name, { epoch: this.woken.length, lease: this.#lease });
+      const loan = loanOf(name, { epoch: this.woken.length, lease: this.#lease });
       const value = { phase: "registered", ready: true, ticket: "t", reportInMs: 0 } as const;
-      return { answer: { ok: true, value }, lent: { order, key: "worker-key" } };
+      return { answer: { ok: true, value }, lent: { loan, key: "worker-key" } };
     },
     socketEnded: async (_, returned) => void this.woken.push({ what: "ended", returned }),
     noteReplacedBeat: async () => void this.woken.push({ what: "replaced beat" }),
@@ -138,13 +138,13 @@ describe("a machine's socket", () => {
     expect(await renewTime("gw-beats")).not.toBe(before);
     expect(await socket.beat()).toMatchObject({ type: "answer", n: 2 });
     expect(gateway.woken.length).toBe(1);
-    expect(await gateway.stub.look("gw-beats")).toMatchObject({ epoch: 1, requests: 1 });
+    expect(await gateway.stub.heldLoan("gw-beats")).toMatchObject({ epoch: 1, requests: 1 });
   });
 
-  it("the order is recalled through the platform, and the machine is dismissed", async () => {
+  it("the loan is recalled through the platform, and the machine is dismissed", async () => {
     const gateway = new RealGateway();
     const socket = await gateway.connected("gw-recall");
-    expect(await gateway.stub.recall("gw-recall", 1)).toMatchObject({ epoch: 1, requests: 0 });
+    expect(await gateway.stub.withdraw("gw-recall", 1)).toMatchObject({ epoch: 1, requests: 0 });
     expect(await socket.beat()).toEqual({ type: "again", reason: "over" });
     expect(await gateway.stub.reportNow("gw-recall")).toBe(true);
     await gateway.stub.dismiss("gw-recall", "left");
@@ -222,8 +222,8 @@ describe("a gateway without machines", () => {
     expect(await stub.metrics()).toEqual({});
     await stub.care();
     expect(await runDurableObjectAlarm(stub)).toBe(false);
-    expect(await stub.look("gw-nobody")).toBeNull();
-    expect(await stub.recall("gw-nobody", 1)).toBeNull();
+    expect(await stub.heldLoan("gw-nobody")).toBeNull();
+    expect(await stub.withdraw("gw-nobody", 1)).toBeNull();
     expect(await stub.reportNow("gw-nobody")).toBe(false);
     for (const why of ["left", "moved", "refused"] as const) await stub.dismiss("gw-nobody", why);
     expect(await stub.metrics()).toEqual({});

@@ -12,7 +12,7 @@ const AWAY_MS = 1000 * GATEWAY_LIMITS.awaySeconds;
 const FAILED: LeasePut = { kind: "failed", isAnswered: true, retryAfterMs: 0 };
 const NO_ANSWER: LeasePut = { kind: "failed", isAnswered: false, retryAfterMs: 0 };
 
-describe("heartbeats under an order", () => {
+describe("heartbeats under a loan", () => {
   it("each renews the lease, by one PUT, and wakes no machine's object", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
@@ -30,7 +30,7 @@ describe("heartbeats under an order", () => {
       expect(socket.nonce).not.toBe(before);
     }));
 
-  it("the order is given back with the next report, with what was done under it", () =>
+  it("the loan is given back with the next report, with what was done under it", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       await made.beat(socket);
@@ -48,13 +48,13 @@ describe("heartbeats under an order", () => {
           skewMs: 0,
           vitals: { signals: { "memory.available": [7e9, 16e9] } },
           requests: 2,
-          baton: { of: "edge-1" },
+          handoff: { of: "edge-1" },
         },
       });
       expect(await made.beat(socket)).toBe("answer");
     }));
 
-  it("an unquiet one → again, and nothing is renewed until there is another order", () =>
+  it("an unquiet one → again, and nothing is renewed until there is another loan", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       expect(await made.beat(socket, { available: QUIET_FROM })).toBe("answer");
@@ -65,15 +65,15 @@ describe("heartbeats under an order", () => {
       expect(await made.beat(socket)).toBe("answer");
     }));
 
-  it("the order's time is over → again", () =>
+  it("the loan's time is over → again", () =>
     inGateway(async (made) => {
-      made.order = { quietForMs: 2 * INTERVAL_MS };
+      made.loan = { quietForMs: 2 * INTERVAL_MS };
       const socket = await made.connected("edge-1");
       expect(await made.beat(socket)).toBe("answer");
       expect(await made.beat(socket)).toBe("again over");
     }));
 
-  it("without an order → again no session, and the report is passed on without one", () =>
+  it("without a loan → again no session, and the report is passed on without one", () =>
     inGateway(async (made) => {
       made.onReport = async (report) => ({ ...made.lent(report.request.name), lent: null });
       const socket = await made.connected("edge-1");
@@ -241,7 +241,7 @@ describe("a machine that beats too often", () => {
     ["at", LEAST_RENEWAL_MS, 2],
   ])("whatever its interval is: %s the least time between two renewals", (_, afterMs, puts) =>
     inGateway(async (made) => {
-      made.order = { intervalMs: 1000 };
+      made.loan = { intervalMs: 1000 };
       const socket = await made.connected("edge-1");
       await made.beat(socket);
       expect(await made.beat(socket, { afterMs })).toBe("answer");
@@ -321,7 +321,7 @@ describe("reports", () => {
       expect(socket.last).not.toHaveProperty("body.gateway");
     }));
 
-  it("the machine's object fails → 500, and the order counts as lost", () =>
+  it("the machine's object fails → 500, and the loan counts as lost", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       made.onReport = () => Promise.reject(new Error("reset"));
@@ -387,7 +387,7 @@ describe("reports", () => {
 });
 
 describe("the lease is somebody else's", () => {
-  it("409, or 404 → again lease; the order goes back without it, and the conflict is not repeated", () =>
+  it("409, or 404 → again lease; the loan goes back without it, and the conflict is not repeated", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       made.leases.delete("edge-1");
@@ -451,7 +451,7 @@ describe("the apiserver fails", () => {
       expect(made.gateway.standing()?.isSuspended).toBe(true);
     }));
 
-  it("a PUT without an answer that took effect: the next one shows it, and the order goes back without the lease", () =>
+  it("a PUT without an answer that took effect: the next one shows it, and the loan goes back without the lease", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       made.onPut = (lease) => {
@@ -459,12 +459,12 @@ describe("the apiserver fails", () => {
         return Promise.resolve(NO_ANSWER);
       };
       expect(await made.beat(socket)).toBe("answer");
-      expect((await made.gateway.look("edge-1"))?.lease).toBeNull();
+      expect((await made.gateway.heldLoan("edge-1"))?.lease).toBeNull();
       made.onPut = undefined;
       expect(await made.beat(socket)).toBe("again lease");
     }));
 
-  it("each order ends a lease duration after its last renewal, in its machine's own time", () =>
+  it("each loan ends a lease duration after its last renewal, in its machine's own time", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       await made.beat(socket);
@@ -485,7 +485,7 @@ describe("the apiserver fails", () => {
 });
 
 describe("the clock is put back", () => {
-  it("the order is over", () =>
+  it("the loan is over", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       await made.beat(socket);
@@ -507,14 +507,14 @@ describe("an eviction", () => {
       expect(await made.beat(socket)).toBe("answer");
     }));
 
-  it("between an order and its first heartbeat → again no session", () =>
+  it("between a loan and its first heartbeat → again no session", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       made.evict();
       expect(await made.beat(socket)).toBe("again no session");
     }));
 
-  it("during a PUT that takes effect: nothing else is renewed under that order", () =>
+  it("during a PUT that takes effect: nothing else is renewed under that loan", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       made.onPut = () => new Promise(() => undefined);
@@ -523,7 +523,7 @@ describe("an eviction", () => {
       made.evict();
       made.onPut = undefined;
       expect(await made.beat(socket)).toBe("again no session");
-      expect(await made.gateway.recall("edge-1", 9)).toBeNull();
+      expect(await made.gateway.withdraw("edge-1", 9)).toBeNull();
       expect(made.puts.length).toBe(1);
     }));
 
@@ -554,12 +554,12 @@ describe("an eviction", () => {
 });
 
 describe("a recall", () => {
-  it("takes the order: the next heartbeat renews nothing", () =>
+  it("takes the loan: the next heartbeat renews nothing", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       await made.beat(socket);
-      expect(await made.gateway.recall("edge-1", 1)).toMatchObject({ epoch: 1, requests: 1 });
-      expect(await made.gateway.recall("edge-1", 1)).toBeNull();
+      expect(await made.gateway.withdraw("edge-1", 1)).toMatchObject({ epoch: 1, requests: 1 });
+      expect(await made.gateway.withdraw("edge-1", 1)).toBeNull();
       expect(await made.beat(socket)).toBe("again over");
       expect(made.puts.length).toBe(1);
     }));
@@ -572,7 +572,7 @@ describe("a recall", () => {
       const beaten = made.beat(socket);
       await made.untilPut(1);
       let isRecalled = false;
-      const recalled = made.gateway.recall("edge-1", 1).finally(() => (isRecalled = true));
+      const recalled = made.gateway.withdraw("edge-1", 1).finally(() => (isRecalled = true));
       await Promise.resolve();
       expect(isRecalled).toBe(false);
       put.resolve();
@@ -580,29 +580,29 @@ describe("a recall", () => {
       await beaten;
     }));
 
-  it("that overtakes its order: the order is dropped when it comes", () =>
+  it("that overtakes its loan: the loan is dropped when it comes", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       made.onReport = async ({ request: { name } }) => {
         const lent = made.lent(name);
-        expect(await made.gateway.recall(name, lent.lent!.order.epoch)).toBeNull();
+        expect(await made.gateway.withdraw(name, lent.lent!.loan.epoch)).toBeNull();
         return lent;
       };
       await made.report(socket);
       expect(socket.last).toMatchObject({ type: "report-answer", status: 200 });
       expect(socket.last).not.toHaveProperty("session");
       await made.beat(socket);
-      expect([made.puts, await made.gateway.look("edge-1")]).toEqual([[], null]);
+      expect([made.puts, await made.gateway.heldLoan("edge-1")]).toEqual([[], null]);
       made.onReport = undefined;
       await made.report(socket);
       expect(made.asked.at(-1)).toMatchObject({ returned: null });
     }));
 
-  it("that comes too late leaves the order that was given since", () =>
+  it("that comes too late leaves the loan that was given since", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       await made.report(socket);
-      expect(await made.gateway.recall("edge-1", 1)).toBeNull();
+      expect(await made.gateway.withdraw("edge-1", 1)).toBeNull();
       expect(await made.beat(socket)).toBe("answer");
     }));
 
@@ -612,7 +612,7 @@ describe("a recall", () => {
       made.evict();
       made.sockets.splice(made.sockets.indexOf(socket), 1);
       expect(made.members).toEqual(["edge-1"]);
-      expect(await made.gateway.recall("edge-1", 5)).toBeNull();
+      expect(await made.gateway.withdraw("edge-1", 5)).toBeNull();
       expect(made.members).toEqual([]);
     }));
 });
@@ -622,9 +622,9 @@ describe("who looks", () => {
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       await made.beat(socket);
-      expect(await made.gateway.look("edge-1")).toMatchObject({ epoch: 1, requests: 1, heardAgoMs: 0 });
+      expect(await made.gateway.heldLoan("edge-1")).toMatchObject({ epoch: 1, requests: 1, heardAgoMs: 0 });
       expect(await made.beat(socket)).toBe("answer");
-      expect(await made.gateway.look("edge-2")).toBeNull();
+      expect(await made.gateway.heldLoan("edge-2")).toBeNull();
     }));
 });
 
@@ -672,7 +672,7 @@ describe("reportNow", () => {
 });
 
 describe("reportNow while a PUT is under way", () => {
-  it("reaches the socket at once; nothing more is renewed, and the order is given back with the report", () =>
+  it("reaches the socket at once; nothing more is renewed, and the loan is given back with the report", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       const put = Promise.withResolvers<void>();
@@ -790,7 +790,7 @@ describe("frames", () => {
 });
 
 describe("a socket closes", () => {
-  it("the machine's object is told at once, with its order", () =>
+  it("the machine's object is told at once, with its loan", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       await made.beat(socket);
@@ -800,7 +800,7 @@ describe("a socket closes", () => {
       expect(made.members).toEqual([]);
     }));
 
-  it("while its report is under way: the order that comes goes back", () =>
+  it("while its report is under way: the loan that comes goes back", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       const { promise, resolve } = Promise.withResolvers<void>();

@@ -64,7 +64,7 @@ describe("the next heartbeat after one", () => {
 
   it("that did not ask, since its own PUT was just now: after a quarter where that has failed, else after an interval", () =>
     inGateway(async (made) => {
-      made.order = { intervalMs: 4000 };
+      made.loan = { intervalMs: 4000 };
       const socket = await made.connected("edge-1");
       await made.beat(socket);
       await made.beat(socket, { afterMs: 4000 });
@@ -100,7 +100,7 @@ interface Story {
 /** Outages a minute apart, each at another moment of the machines' intervals. Milliseconds. */
 async function longestBetween(made: MadeUpGateway, story: Story): Promise<number> {
   const startMs = made.nowMs;
-  made.order = { quietForMs: 2 * story.outages * 60_000 };
+  made.loan = { quietForMs: 2 * story.outages * 60_000 };
   const isAway = () => {
     const minute = Math.floor((made.nowMs - startMs) / 60_000);
     const inMinute = (made.nowMs - startMs) % 60_000;

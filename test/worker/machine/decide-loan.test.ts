@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { NOTHING_REMEMBERED } from "../../../shared/from-report/reported-status.ts";
 import { NO_SENDERS } from "../../../shared/node/duplicate-senders.ts";
-import { lendable } from "../../../worker/machine/decide-loan.ts";
+import { decideLoan } from "../../../worker/machine/decide-loan.ts";
 import { facts, HEALTHY } from "../support/facts.ts";
 import { countingRecords } from "../support/kube-in-between.ts";
 
@@ -34,7 +34,7 @@ function quietForMs(formTurn: { atMs: number } | undefined): number | undefined 
     outbox: { isEmpty: () => true },
     upkeep: {
       isIdle: true,
-      lendable: () => ({
+      leaseToLend: () => ({
         memory: { status: state, setters: structuredClone(NOTHING_REMEMBERED) },
         lease: {},
       }),
@@ -42,7 +42,7 @@ function quietForMs(formTurn: { atMs: number } | undefined): number | undefined 
     report: { startId: "start-1", vitals: HEALTHY, factsDigest: "d" },
     nowMs: NOW_MS,
   };
-  return lendable(situation as never)?.quietForMs;
+  return decideLoan(situation as never)?.quietForMs;
 }
 
 test.each<[situation: string, formTurn: { atMs: number } | undefined, quiet: number | undefined]>([

@@ -87,7 +87,7 @@ function executorIn(situation: Situation = {}) {
     flush: (name: string) => Promise.resolve(note(`events of ${name || "no name"}`)),
   };
   const requests = { offerTicket: (isLate?: boolean) => (isLate ? "late ticket" : "ticket") };
-  const index = { look: (address?: string) => note(`index ${address ?? "without an address"}`) };
+  const index = { update: (address?: string) => note(`index ${address ?? "without an address"}`) };
   const parts = [state, requests, { confirm }, upkeep, index] as unknown[];
   const executor = new ReportExecutor(...(parts as ConstructorParameters<typeof ReportExecutor>));
   const report = {

@@ -2,7 +2,7 @@
 // history once and in order, one telling at a time, and the last summary in the end.
 import { describe, expect, it, vi } from "vitest";
 import type { MachineTelling, ToldEntry, ToldUntil } from "../../../shared/fleet/summary.ts";
-import { IndexTeller, TELLING_LIMITS } from "../../../worker/machine/index-updates.ts";
+import { IndexUpdates, UPDATE_LIMITS } from "../../../worker/machine/index-updates.ts";
 import { randomOf } from "../../lab/hostile/random.ts";
 
 const START_MS = Date.UTC(2026, 0, 1);
@@ -58,12 +58,12 @@ function machineOf(index: ReturnType<typeof oneRow>, random: () => number = () =
     alarmMs: null as number | null,
     lines,
     store,
-    teller: undefined as unknown as IndexTeller,
+    updates: undefined as unknown as IndexUpdates,
     evict() {
       life++;
       writes = 0;
       index.underWay = 0;
-      machine.teller = open();
+      machine.updates = open();
     },
     /** The machine is silent, or is back. */
     turn(isSilent: boolean) {
@@ -72,9 +72,9 @@ function machineOf(index: ReturnType<typeof oneRow>, random: () => number = () =
     async ring() {
       machine.nowMs = Math.max(machine.nowMs, machine.alarmMs ?? 0);
       machine.alarmMs = null;
-      await machine.teller.finish();
+      await machine.updates.finish();
     },
-    summary: () => JSON.stringify(machine.teller.toldSummary()),
+    summary: () => JSON.stringify(machine.updates.toldSummary()),
   };
   const history = {
     add: (kind: ToldEntry["kind"], texts: readonly string[], atMs: number) => {
@@ -89,13 +89,17 @@ function machineOf(index: ReturnType<typeof oneRow>, random: () => number = () =
     const own = life;
     const isAlive = () => own === life;
     const records = { ...store, put: (key: string, value: unknown) => isAlive() && store.put(key, value) };
-    return new IndexTeller({
-      state: { records: records as never, history, tables: { writes: () => writes } },
-      alarm: {
-        atLatest: (atMs) => {
-          if (!isAlive()) return Promise.resolve();
-          machine.alarmMs = Math.min(atMs, machine.alarmMs ?? Infinity);
-          return Promise.resolve();
+    return new IndexUpdates({
+      state: {
+        records: records as never,
+        history,
+        tables: { writes: () => writes },
+        alarm: {
+          atLatest: (atMs) => {
+            if (!isAlive()) return Promise.resolve();
+            machine.alarmMs = Math.min(atMs, machine.alarmMs ?? Infinity);
+            return Promise.resolve();
+          },
         },
       },
       index: () => ({
@@ -118,7 +122,7 @@ function machineOf(index: ReturnType<typeof oneRow>, random: () => number = () =
   records.set("settled", JSON.stringify({ key: "3 t", toldAtMs: {} }));
   records.set("registration", JSON.stringify({ phase: "registered" }));
   records.set("phase", JSON.stringify("registered"));
-  machine.teller = open();
+  machine.updates = open();
   return machine;
 }
 
@@ -128,23 +132,23 @@ describe("a machine's object", () => {
   it("tells a change once; a look without one asks nothing and writes nothing, also after an eviction", async () => {
     const index = oneRow();
     const machine = machineOf(index);
-    await machine.teller.finish();
+    await machine.updates.finish();
     machine.turn(true);
-    await machine.teller.finish();
+    await machine.updates.finish();
     expect(index.lines).toEqual(["1: not-ready", "2: not-ready → silent"]);
     const [asked, rows] = [index.asked, machine.rows];
     for (let looks = 0; looks < 3; looks++) {
-      machine.teller.look("");
+      machine.updates.update("");
       machine.evict();
     }
-    await machine.teller.finish();
+    await machine.updates.finish();
     expect([index.asked, machine.rows, machine.alarmMs]).toEqual([asked, rows, null]);
   });
 
   it("of which an earlier version told less → tells all of it once, after whatever wakes it", async () => {
     const index = oneRow();
     const machine = machineOf(index);
-    await machine.teller.finish();
+    await machine.updates.finish();
     const told = machine.store.get("told") as { text: string };
     const { createdMs, ...earlier } = JSON.parse(told.text) as Record<string, unknown>;
     expect(createdMs).toBe(0);
@@ -153,8 +157,8 @@ describe("a machine's object", () => {
     expect(machine.summary()).toBe("null");
     const [asked, rows] = [index.asked, machine.rows];
     for (let wakes = 0; wakes < 3; wakes++) {
-      machine.teller.look("");
-      await machine.teller.finish();
+      machine.updates.update("");
+      await machine.updates.finish();
       machine.evict();
     }
     expect([index.asked, machine.rows]).toEqual([asked + 1, rows + 1]);
@@ -166,14 +170,14 @@ describe("a machine's object", () => {
     const index = oneRow();
     const machine = machineOf(index);
     index.next = overloaded;
-    await machine.teller.finish();
+    await machine.updates.finish();
     const waits: number[] = [];
     for (let failures = 0; failures < 6; failures++) {
       waits.push(((machine.alarmMs ?? 0) - machine.nowMs) / 1000);
       // A report in between asks nothing.
-      machine.teller.look("");
+      machine.updates.update("");
       machine.evict();
-      machine.teller.look("");
+      machine.updates.update("");
       expect(index.asked).toBe(failures + 1);
       await machine.ring();
     }
@@ -189,25 +193,25 @@ describe("a machine's object", () => {
     const index = oneRow();
     const machine = machineOf(index);
     index.next = overloaded;
-    await machine.teller.finish();
+    await machine.updates.finish();
     const { alarmMs } = machine;
     machine.alarmMs = null;
-    await machine.teller.finish();
+    await machine.updates.finish();
     expect(machine.alarmMs).toBe(alarmMs);
   });
 
   it("that changes all the time → ten tellings at once, then one every ten seconds", async () => {
     const index = oneRow();
     const machine = machineOf(index);
-    await machine.teller.finish();
+    await machine.updates.finish();
     for (let second = 1; second <= 60; second++) {
       machine.nowMs += 1000;
       machine.turn(second % 2 === 0);
-      machine.teller.look("");
-      await machine.teller.finish();
+      machine.updates.update("");
+      await machine.updates.finish();
     }
-    expect(index.asked).toBeLessThanOrEqual(1 + TELLING_LIMITS.atOnce + 6);
-    machine.nowMs += TELLING_LIMITS.everyMs;
+    expect(index.asked).toBeLessThanOrEqual(1 + UPDATE_LIMITS.atOnce + 6);
+    machine.nowMs += UPDATE_LIMITS.everyMs;
     await machine.ring();
     expect(index.lines).toEqual(machine.lines.map(({ text }) => text));
   });
@@ -215,16 +219,16 @@ describe("a machine's object", () => {
   it("with more lines than one telling takes → in several, in order; of an unknown machine the last hundred", async () => {
     const index = oneRow();
     const machine = machineOf(index);
-    await machine.teller.finish();
+    await machine.updates.finish();
     for (let line = 0; line < 450; line++)
       machine.lines.push({ id: line + 2, atMs: 0, kind: "phase", text: `${line}` });
     machine.turn(true);
-    await machine.teller.finish();
+    await machine.updates.finish();
     expect(index.lines).toEqual(machine.lines.map(({ text }) => text));
     expect(index.asked).toBe(4);
     index.lose();
-    expect(await machine.teller.tellAnew()).toBe(true);
-    expect(index.lines).toEqual(machine.lines.slice(-TELLING_LIMITS.linesAnew).map(({ text }) => text));
+    expect(await machine.updates.tellAnew()).toBe(true);
+    expect(index.lines).toEqual(machine.lines.slice(-UPDATE_LIMITS.linesOfAll).map(({ text }) => text));
   });
 
   it("whose index was lost → tells all with the next change, without being asked", async () => {
@@ -232,11 +236,11 @@ describe("a machine's object", () => {
     const machine = machineOf(index);
     for (const isSilent of [false, true]) {
       machine.turn(isSilent);
-      await machine.teller.finish();
+      await machine.updates.finish();
     }
     index.lose();
     machine.turn(false);
-    await machine.teller.finish();
+    await machine.updates.finish();
     expect(index.lines).toEqual(machine.lines.map(({ text }) => text));
     expect(index.known?.text).toBe(machine.summary());
   });
@@ -245,13 +249,13 @@ describe("a machine's object", () => {
     vi.spyOn(console, "log").mockReturnValue(undefined);
     const index = oneRow();
     const machine = machineOf(index);
-    await machine.teller.finish();
+    await machine.updates.finish();
     const underWay = Promise.withResolvers<ToldUntil>();
     index.next = () => underWay.promise;
     machine.turn(true);
-    machine.teller.look("");
+    machine.updates.update("");
     index.lose();
-    const anew = machine.teller.tellAnew();
+    const anew = machine.updates.tellAnew();
     index.next = (telling) => Promise.resolve(index.take(telling));
     underWay.reject(new Error("overloaded"));
     expect(await anew).toBe(true);
@@ -261,11 +265,11 @@ describe("a machine's object", () => {
   it("that leaves → tells nothing any more", async () => {
     const index = oneRow();
     const machine = machineOf(index);
-    await machine.teller.finish();
+    await machine.updates.finish();
     machine.store.put("isLeaving", true);
     machine.turn(true);
-    machine.teller.look("");
-    await machine.teller.finish();
+    machine.updates.update("");
+    await machine.updates.finish();
     expect(index.asked).toBe(1);
   });
 });
@@ -282,7 +286,7 @@ describe("the removal of a machine's row", () => {
     const machine = machineOf(index);
     machine.store.put("isLeaving", isLeaving);
     if (fails) index.remove = overloaded;
-    expect(await machine.teller.remove({ name: "edge-1" } as never, "left")).toBe(isDone);
+    expect(await machine.updates.remove({ name: "edge-1" } as never, "left")).toBe(isDone);
     expect(machine.alarmMs).toBe(againMs);
   });
 });
@@ -293,26 +297,29 @@ describe("the address from which a machine reports", () => {
     store.put("enrolment", { ...(store.get("enrolment") as object), generation: 4 });
   const report = (machine: ReturnType<typeof machineOf>, address: string) => {
     machine.store.put("settled", { key: "4 t", toldAtMs: {} });
-    machine.teller.look(address);
-    return machine.teller.finish();
+    machine.updates.update(address);
+    return machine.updates.finish();
   };
   type Act = (machine: ReturnType<typeof machineOf>) => void | Promise<void>;
   it.each<[situation: string, address: string, acts: Act[]]>([
     ["as it was told first", FORMER, []],
-    ["that changes at once → told in a while", FORMER, [({ teller }) => teller.look(NEXT)]],
+    ["that changes at once → told in a while", FORMER, [({ updates }) => updates.update(NEXT)]],
     [
       "that has changed in the meantime → told",
       NEXT,
-      [(machine) => void (machine.nowMs += TELLING_LIMITS.addressEveryMs), ({ teller }) => teller.look(NEXT)],
+      [
+        (machine) => void (machine.nowMs += UPDATE_LIMITS.addressEveryMs),
+        ({ updates }) => updates.update(NEXT),
+      ],
     ],
     ["of which nothing is known after an eviction → as told", FORMER, [(machine) => machine.evict()]],
-    ["of a new machine that has not reported → none", "", [enrol, ({ teller }) => teller.look()]],
+    ["of a new machine that has not reported → none", "", [enrol, ({ updates }) => updates.update()]],
     ["of one, after an eviction → none", "", [enrol, (machine) => machine.evict()]],
     ["of a new machine → its own at once", NEXT, [enrol, (machine) => report(machine, NEXT)]],
     [
       "of one whose enrolment was told → its own at once",
       NEXT,
-      [enrol, ({ teller }) => teller.finish(), (machine) => report(machine, NEXT)],
+      [enrol, ({ updates }) => updates.finish(), (machine) => report(machine, NEXT)],
     ],
     [
       "of one, where the platform does not provide it → none",
@@ -322,14 +329,14 @@ describe("the address from which a machine reports", () => {
   ])("%s", async (_, address, acts) => {
     const index = oneRow();
     const machine = machineOf(index);
-    machine.teller.look(FORMER);
-    await machine.teller.finish();
+    machine.updates.update(FORMER);
+    await machine.updates.finish();
     for (const act of acts) await act(machine);
-    await machine.teller.finish();
+    await machine.updates.finish();
     expect(JSON.parse(index.known?.text ?? "")).toMatchObject({ address });
     const { asked } = index;
-    machine.teller.look();
-    await machine.teller.finish();
+    machine.updates.update();
+    await machine.updates.finish();
     expect(index.asked).toBe(asked);
   });
 });
@@ -362,7 +369,7 @@ describe("whatever fails, and whenever the object is evicted", () => {
       for (let step = 0; step < 60; step++) {
         machine.nowMs += 1 + 1000 * random.int(20);
         if (random.int(3) === 0) machine.turn((isSilent = !isSilent));
-        machine.teller.look("");
+        machine.updates.update("");
         if (random.int(4) === 0) machine.evict();
         if (machine.alarmMs !== null && machine.alarmMs <= machine.nowMs) await machine.ring();
         const came = late.splice(0, random.int(2));

@@ -4,19 +4,19 @@ import { describe, expect, it } from "vitest";
 import { GATEWAY_LIMITS } from "../../../shared/protocol/limits.ts";
 import type { Report } from "../../../shared/protocol/report.ts";
 import { Lending, type LendingDependencies } from "../../../worker/machine/lending.ts";
-import type { ReturnedOrder } from "../../../worker/machine/lease-loan.ts";
+import type { ReturnedLoan } from "../../../worker/machine/lease-loan.ts";
 import { keptRecords } from "../support/kept-records.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 31);
 const MINUTE_MS = 60_000;
-/** From a recall without an answer until its order has ended by itself. */
-const ORDER_LASTS_MS = 1000 * GATEWAY_LIMITS.quietSeconds + 15_000;
+/** From a withdrawal without an answer until its loan has ended by itself. */
+const LOAN_LASTS_MS = 1000 * GATEWAY_LIMITS.quietSeconds + 15_000;
 const GATEWAY = 3;
 const ENROLMENT = { id: "enrolment-1", name: "edge-1" };
 const LENT = { gateway: GATEWAY, epochsTo: NOW_MS + 1000 };
 const LEASE = { metadata: { name: "edge-1", resourceVersion: "7" } };
 
-const returnedOrder = (more: object = {}) =>
+const returnedLoan = (more: object = {}) =>
   ({
     epoch: NOW_MS,
     lease: LEASE,
@@ -26,22 +26,22 @@ const returnedOrder = (more: object = {}) =>
     skewMs: 0,
     samples: {},
     requests: 5,
-    baton: {
+    handoff: {
       enrolment: ENROLMENT.id,
       upkeep: { tick: {}, latestMs: 1, lastReportMs: 1, requests: {} },
       tickets: {},
       samples: {},
     },
     ...more,
-  }) as unknown as ReturnedOrder;
+  }) as unknown as ReturnedLoan;
 
 interface Situation {
   kept?: Record<string, unknown>;
   /** The number that the registry has assigned. */
   assigned?: number | null;
   /** An error: the gateway fails. */
-  recalled?: ReturnedOrder | null | Error;
-  looked?: ReturnedOrder | null | Error;
+  withdrawn?: ReturnedLoan | null | Error;
+  looked?: ReturnedLoan | null | Error;
   reports?: boolean | Error;
 }
 
@@ -56,7 +56,7 @@ function lendingIn({ kept = {}, assigned = GATEWAY, ...gateway }: Situation = {}
   const done: string[] = [];
   const note = (text: string) => void done.push(text);
   const time = { nowMs: NOW_MS };
-  const { recalled = returnedOrder(), looked = null, reports = true } = gateway;
+  const { withdrawn = returnedLoan(), looked = null, reports = true } = gateway;
   const noApiserver = new Proxy({}, { get: () => () => Promise.reject(new Error("no apiserver")) });
   const dependencies = {
     state: {
@@ -79,12 +79,12 @@ function lendingIn({ kept = {}, assigned = GATEWAY, ...gateway }: Situation = {}
     },
     requests: { takeBack: () => undefined },
     gateway: (number: number) => ({
-      recall(name: string, floor: number) {
-        note(`${number}: recall ${name} up to ${floor - NOW_MS}`);
-        return answer(recalled);
+      withdraw(name: string, floor: number) {
+        note(`${number}: withdraw ${name} up to ${floor - NOW_MS}`);
+        return answer(withdrawn);
       },
-      look() {
-        note(`${number}: look`);
+      heldLoan() {
+        note(`${number}: held loan`);
         return answer(looked);
       },
       reportNow() {
@@ -101,73 +101,73 @@ function lendingIn({ kept = {}, assigned = GATEWAY, ...gateway }: Situation = {}
 }
 
 const TAKEN_BACK = ["take back: lease, renewed -4000, heard -2000", "spend 5"];
-/** The object has slept meanwhile, so that its clock may be behind the order's epoch. */
-const RECALLED = `${GATEWAY}: recall edge-1 up to 1001`;
+/** The object has slept meanwhile, so that its clock may be behind the loan's epoch. */
+const WITHDRAWN = `${GATEWAY}: withdraw edge-1 up to 1001`;
 
-describe("a recall", () => {
+describe("a withdrawal", () => {
   it.each<[situation: string, Situation, done: string[]]>([
     ["nothing is lent → nothing is asked", {}, []],
     [
       "→ what the gateway has is this object's again",
       { kept: { lent: LENT } },
-      [RECALLED, ...TAKEN_BACK, "alarm +300000"],
+      [WITHDRAWN, ...TAKEN_BACK, "alarm +300000"],
     ],
     [
-      "the gateway has lost the order → it is forgotten, and what was lent is read again",
-      { kept: { lent: LENT }, recalled: null },
-      [RECALLED, "forget what was lent", "alarm +300000"],
+      "the gateway has lost the loan → it is forgotten, and what was lent is read again",
+      { kept: { lent: LENT }, withdrawn: null },
+      [WITHDRAWN, "forget what was lent", "alarm +300000"],
     ],
     [
       "of an earlier enrolment → it is forgotten",
       { kept: { lent: LENT, enrolment: { ...ENROLMENT, id: "enrolment-2" } } },
-      [RECALLED, "forget what was lent", "alarm +300000"],
+      [WITHDRAWN, "forget what was lent", "alarm +300000"],
     ],
     [
       "the gateway fails → the lease is to be written here, until it is",
-      { kept: { lent: LENT }, recalled: FAILS },
-      [RECALLED, "forget what was lent", "alarm +10000", "alarm +10000"],
+      { kept: { lent: LENT }, withdrawn: FAILS },
+      [WITHDRAWN, "forget what was lent", "alarm +10000", "alarm +10000"],
     ],
   ])("%s", async (_, situation, done) => {
-    const recalled = lendingIn(situation);
-    await recalled.lending.recall();
-    expect(recalled.done).toEqual(done);
-    expect(recalled.kept.has("lent")).toBe(false);
-    const untouched = situation.recalled === FAILS ? { untilMs: NOW_MS + ORDER_LASTS_MS } : undefined;
-    expect(recalled.kept.get("untouched")).toEqual(untouched);
+    const withdrawn = lendingIn(situation);
+    await withdrawn.lending.withdraw();
+    expect(withdrawn.done).toEqual(done);
+    expect(withdrawn.kept.has("lent")).toBe(false);
+    const untouched = situation.withdrawn === FAILS ? { untilMs: NOW_MS + LOAN_LASTS_MS } : undefined;
+    expect(withdrawn.kept.get("untouched")).toEqual(untouched);
   });
 
-  it("of the next order, by a clock that is behind → above the one before", async () => {
+  it("of the next loan, by a clock that is behind → above the one before", async () => {
     const { lending, done, records } = lendingIn({ kept: { lent: LENT } });
-    await lending.recall();
+    await lending.withdraw();
     records.put("lent", LENT);
-    await lending.recall();
-    expect(done.filter((each) => each.includes("recall"))).toEqual([
-      RECALLED,
-      `${GATEWAY}: recall edge-1 up to 1002`,
+    await lending.withdraw();
+    expect(done.filter((each) => each.includes("withdraw"))).toEqual([
+      WITHDRAWN,
+      `${GATEWAY}: withdraw edge-1 up to 1002`,
     ]);
   });
 
   it("twice → the gateway is asked once", async () => {
     const { lending, done } = lendingIn({ kept: { lent: LENT } });
-    await lending.recall();
+    await lending.withdraw();
     const { length } = done;
-    await lending.recall();
+    await lending.withdraw();
     expect(done).toHaveLength(length);
   });
 });
 
-describe("the alarm after a recall", () => {
+describe("the alarm after a withdrawal", () => {
   const untouched = (untilMs: number) => ({ kept: { untouched: { untilMs } } });
 
   it.each<[situation: string, Situation, done: string[], isLeft: boolean]>([
     ["the gateway has answered → nothing is done", {}, [], false],
     [
-      "the order may be renewed still, and the apiserver fails → it rings again",
+      "the loan may be renewed still, and the apiserver fails → it rings again",
       untouched(NOW_MS + 1),
       ["alarm +10000"],
       true,
     ],
-    ["the order has ended by itself → nothing is asked any more", untouched(NOW_MS), [], false],
+    ["the loan has ended by itself → nothing is asked any more", untouched(NOW_MS), [], false],
   ])("%s", async (_, situation, done, isLeft) => {
     const rung = lendingIn(situation);
     await rung.lending.finish("edge-1");
@@ -176,13 +176,13 @@ describe("the alarm after a recall", () => {
 });
 
 describe("a report over a socket, which brings back what is lent", () => {
-  it.each<[situation: string, Situation, gateway: number, returned: ReturnedOrder | null, done: string[]]>([
+  it.each<[situation: string, Situation, gateway: number, returned: ReturnedLoan | null, done: string[]]>([
     ["nothing is lent → nothing", {}, GATEWAY, null, []],
     [
       "by the gateway that has it → taken back, without a question",
       { kept: { lent: LENT } },
       GATEWAY,
-      returnedOrder(),
+      returnedLoan(),
       TAKEN_BACK,
     ],
     [
@@ -193,11 +193,11 @@ describe("a report over a socket, which brings back what is lent", () => {
       ["forget what was lent"],
     ],
     [
-      "by another gateway → recalled from the one that has it",
+      "by another gateway → withdrawn from the one that has it",
       { kept: { lent: LENT } },
       GATEWAY + 1,
       null,
-      [RECALLED, ...TAKEN_BACK, "alarm +300000"],
+      [WITHDRAWN, ...TAKEN_BACK, "alarm +300000"],
     ],
   ])("%s", async (_, situation, gateway, returned, done) => {
     const taken = lendingIn(situation);
@@ -205,22 +205,22 @@ describe("a report over a socket, which brings back what is lent", () => {
     expect(taken.done).toEqual(done);
   });
 
-  it("no PUT and no heartbeat under the order → the times from before stay", async () => {
+  it("no PUT and no heartbeat under the loan → the times from before stay", async () => {
     const { lending, done } = lendingIn({ kept: { lent: LENT } });
-    await lending.takeBack(GATEWAY, returnedOrder({ renewedAgoMs: null, heardAgoMs: null, lease: null }));
+    await lending.takeBack(GATEWAY, returnedLoan({ renewedAgoMs: null, heardAgoMs: null, lease: null }));
     expect(done).toEqual([`take back: no lease, renewed NaN, heard ${1 - NOW_MS}`, "spend 5"]);
   });
 
   it("each one → another count, so that a report that ran meanwhile is lent nothing", async () => {
     const { lending } = lendingIn();
     const first = await lending.takeBack(GATEWAY, null);
-    await lending.recall();
+    await lending.withdraw();
     expect(await lending.takeBack(GATEWAY, null)).toBe(first + 2);
   });
 
   it.each<[situation: string, act: (lending: Lending) => Promise<unknown>]>([
     ["the machine was to report now", (lending) => lending.reportNow()],
-    ["a socket has ended", (lending) => lending.ended(GATEWAY, null)],
+    ["a socket has ended", (lending) => lending.socketEnded(GATEWAY, null)],
   ])("%s since the last one → a count of its own as well", async (_, act) => {
     const { lending } = lendingIn({ kept: { transport: "socket" } });
     const first = await lending.takeBack(GATEWAY, null);
@@ -231,14 +231,14 @@ describe("a report over a socket, which brings back what is lent", () => {
 
 describe("the end of a socket", () => {
   it.each<
-    [situation: string, gateway: number, returned: ReturnedOrder | null, done: string[], isLent: boolean]
+    [situation: string, gateway: number, returned: ReturnedLoan | null, done: string[], isLent: boolean]
   >([
-    ["of the gateway that has the lease → taken back", GATEWAY, returnedOrder(), TAKEN_BACK, false],
-    ["of that gateway, which has lost the order → forgotten", GATEWAY, null, ["forget what was lent"], false],
-    ["of another gateway → nothing", GATEWAY + 1, returnedOrder(), [], true],
+    ["of the gateway that has the lease → taken back", GATEWAY, returnedLoan(), TAKEN_BACK, false],
+    ["of that gateway, which has lost the loan → forgotten", GATEWAY, null, ["forget what was lent"], false],
+    ["of another gateway → nothing", GATEWAY + 1, returnedLoan(), [], true],
   ])("%s", async (_, gateway, returned, done, isLent) => {
     const ended = lendingIn({ kept: { lent: LENT } });
-    await ended.lending.ended(gateway, returned);
+    await ended.lending.socketEnded(gateway, returned);
     expect(ended.done).toEqual(done);
     expect(ended.kept.has("lent")).toBe(isLent);
   });
@@ -259,9 +259,9 @@ describe("a machine that is to report now", () => {
       [],
     ],
     [
-      "whose gateway fails → recalled",
+      "whose gateway fails → withdrawn",
       { kept: { transport: "socket", lent: LENT }, reports: FAILS },
-      [`${GATEWAY}: report now`, RECALLED, ...TAKEN_BACK, "alarm +300000"],
+      [`${GATEWAY}: report now`, WITHDRAWN, ...TAKEN_BACK, "alarm +300000"],
     ],
   ])("%s", async (_, situation, done) => {
     const asked = lendingIn(situation);
@@ -275,9 +275,9 @@ describe("a machine that leaves", () => {
     ["never had a socket → nothing is asked", {}, []],
     ["with a socket → it is closed", { kept: { transport: "socket" } }, [`${GATEWAY}: dismiss, left`]],
     [
-      "with a lease that is lent → recalled first",
+      "with a lease that is lent → withdrawn first",
       { kept: { lent: LENT } },
-      [RECALLED, ...TAKEN_BACK, "alarm +300000", `${GATEWAY}: dismiss, left`],
+      [WITHDRAWN, ...TAKEN_BACK, "alarm +300000", `${GATEWAY}: dismiss, left`],
     ],
   ])("%s", async (_, situation, done) => {
     const ended = lendingIn(situation);
@@ -291,18 +291,18 @@ describe("the last contact, before silence is decided", () => {
     ["nothing is lent → known here", {}, []],
     [
       "a heartbeat came → that time",
-      { kept: { lent: LENT }, looked: returnedOrder() },
-      [`${GATEWAY}: look`, "contact -2000"],
+      { kept: { lent: LENT }, looked: returnedLoan() },
+      [`${GATEWAY}: held loan`, "contact -2000"],
     ],
     [
       "no heartbeat came yet → the last report's",
-      { kept: { lent: LENT }, looked: returnedOrder({ heardAgoMs: null }) },
-      [`${GATEWAY}: look`, `contact ${1 - NOW_MS}`],
+      { kept: { lent: LENT }, looked: returnedLoan({ heardAgoMs: null }) },
+      [`${GATEWAY}: held loan`, `contact ${1 - NOW_MS}`],
     ],
     [
       "the gateway fails → not known",
       { kept: { lent: LENT }, looked: FAILS },
-      [`${GATEWAY}: look`, "contact unknown"],
+      [`${GATEWAY}: held loan`, "contact unknown"],
     ],
   ])("%s", async (_, situation, done) => {
     const learnt = lendingIn(situation);
@@ -326,7 +326,7 @@ describe("a report over HTTP, of a machine that had a socket", () => {
 });
 
 describe("after a report, nothing is lent", () => {
-  const connection = { gateway: GATEWAY, session: "s", floor: 0, by: "key-1", since: 0 };
+  const connection = { gateway: GATEWAY, session: "s", floor: 0, by: "key-1", endings: 0 };
 
   it.each<[situation: string, by: string]>([
     ["where more reports have to come here", "key-1"],

@@ -2,7 +2,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { failure, success } from "../../../shared/result.ts";
 import { CHANGED_TOO_OFTEN, UNAUTHENTICATED } from "../../../worker/machine/answers.ts";
-import { RegistryStanding } from "../../../worker/machine/registry-status.ts";
+import { RegistryStatus } from "../../../worker/machine/registry-status.ts";
 import type { ConfirmedPin } from "../../../worker/registry/pins.ts";
 
 const MAC_KEYS = `a:${"A".repeat(43)}=`;
@@ -19,15 +19,15 @@ it("a registry that says `too often` is asked again only after an hour", async (
     .mockResolvedValueOnce(failure({ reason: "too often" }))
     .mockResolvedValue(success(null));
   let nowMs = 1000;
-  const registry = () => ({ rotate, confirm: vi.fn() });
-  const standing = new RegistryStanding(
+  const registry = () => ({ rotate, confirm: vi.fn(), pinnedTo: vi.fn() });
+  const status = new RegistryStatus(
     state as never,
     registry,
     () => nowMs,
     () => 0,
     () => 0,
   );
-  const pinNext = () => standing.pinNext({ key: "x", thumbprint: "next" }, MAC_KEYS);
+  const pinNext = () => status.pinNext({ key: "x", thumbprint: "next" }, MAC_KEYS);
   expect(await pinNext()).toEqual(CHANGED_TOO_OFTEN);
   nowMs += 3_599_999;
   expect(await pinNext()).toEqual(CHANGED_TOO_OFTEN);
@@ -42,7 +42,7 @@ const DAY_MS = 24 * 3600 * 1000;
 const HOUR_MS = 3600 * 1000;
 const NOW_MS = 1_000_000_000;
 
-interface StandingWish {
+interface StatusWish {
   settledFor?: string;
   /** What is kept of it; "unknown": nothing, as before there were any. */
   gateway?: number | null | "unknown";
@@ -52,9 +52,9 @@ interface StandingWish {
 }
 
 /** The key a of edge-1, by its pin of the generation 1, and what its object keeps about the registry's answer. */
-function standingOf(
+function statusOf(
   toldAtMs: Record<string, number> | undefined,
-  { settledFor = "1 a", gateway = 7, size = 500, random = 0 }: StandingWish = {},
+  { settledFor = "1 a", gateway = 7, size = 500, random = 0 }: StatusWish = {},
 ) {
   const enrolment = { id: "id", name: "edge-1", generation: 1, thumbprint: "a", key: "x of a" };
   const kept = new Map<string, unknown>([["enrolment", enrolment]]);
@@ -73,14 +73,14 @@ function standingOf(
     },
     keys: { pinInUse: () => inUse.key, prepare },
   };
-  const standing = new RegistryStanding(
+  const status = new RegistryStatus(
     state as never,
     () => ({ confirm, rotate }) as never,
     () => NOW_MS,
     () => size,
     () => random,
   );
-  return { standing, kept, inUse, confirm, rotate, prepare };
+  return { status, kept, inUse, confirm, rotate, prepare };
 }
 
 describe("a report", () => {
@@ -96,73 +96,73 @@ describe("a report", () => {
     ["by the one it has left, after an hour", { here: NOW_MS - HOUR_MS, there: NOW_MS - 1 }, true],
     ["by two that were noted at once", { here: NOW_MS - HOUR_MS, there: NOW_MS - HOUR_MS }, false],
   ])("%s", async (_, toldAtMs, asks) => {
-    const { standing, confirm, kept } = standingOf(toldAtMs);
-    expect(await standing.confirm("here", NOW_MS)).toBe(true);
+    const { status, confirm, kept } = statusOf(toldAtMs);
+    expect(await status.confirm("here", NOW_MS)).toBe(true);
     expect(confirm.mock.calls).toEqual(asks ? [["edge-1", 1, "a", "here", "x of a"]] : []);
     const told = asks ? { ...toldAtMs, here: NOW_MS } : toldAtMs;
     expect(kept.get("settled")).toEqual({ key: "1 a", toldAtMs: told, gateway: 7 });
   });
 
   it("with a key that another one was confirmed before → asked, and what is known of the other is forgotten", async () => {
-    const { standing, confirm, kept } = standingOf({ there: NOW_MS }, { settledFor: "0 b" });
-    expect(await standing.confirm("here", NOW_MS)).toBe(true);
+    const { status, confirm, kept } = statusOf({ there: NOW_MS }, { settledFor: "0 b" });
+    expect(await status.confirm("here", NOW_MS)).toBe(true);
     expect(confirm).toHaveBeenCalledTimes(1);
     expect(kept.get("settled")).toEqual({ key: "1 a", toldAtMs: { here: NOW_MS }, gateway: 7 });
   });
 
   it("where nobody is enrolled → not the name's, and nobody is asked", async () => {
-    const { standing, inUse, confirm } = standingOf(undefined);
+    const { status, inUse, confirm } = statusOf(undefined);
     inUse.key = null;
-    expect(await standing.confirm("here", NOW_MS)).toBe(false);
+    expect(await status.confirm("here", NOW_MS)).toBe(false);
     expect(confirm).not.toHaveBeenCalled();
   });
 
   it("with a key that has lost the name → refused from now on", async () => {
-    const { standing, confirm, kept } = standingOf(undefined);
+    const { status, confirm, kept } = statusOf(undefined);
     confirm.mockResolvedValue(null);
-    expect(await standing.confirm("here", NOW_MS)).toBe(false);
+    expect(await status.confirm("here", NOW_MS)).toBe(false);
     expect(kept.get("enrolment")).toMatchObject({ thumbprint: "a", isRevoked: true });
     expect(kept.has("settled")).toBe(false);
   });
 
   it("while another machine is pinned → refused, and the answer is not about that one", async () => {
-    const { standing, inUse, confirm, kept } = standingOf(undefined);
+    const { status, inUse, confirm, kept } = statusOf(undefined);
     confirm.mockImplementation(() => {
       inUse.key = "2 b";
       return Promise.resolve(null);
     });
-    expect(await standing.confirm("here", NOW_MS)).toBe(false);
+    expect(await status.confirm("here", NOW_MS)).toBe(false);
     expect(kept.get("enrolment")).not.toHaveProperty("isRevoked");
   });
 
   it("beside another one with the same key → one question for both; of another key → one of its own", async () => {
-    const { standing, inUse, confirm } = standingOf(undefined);
+    const { status, inUse, confirm } = statusOf(undefined);
     const { promise: answered, resolve: answer } = Promise.withResolvers<ConfirmedPin>();
     confirm.mockReturnValue(answered);
-    const both = [standing.confirm("here", NOW_MS), standing.confirm("here", NOW_MS)];
+    const both = [status.confirm("here", NOW_MS), status.confirm("here", NOW_MS)];
     expect(confirm).toHaveBeenCalledTimes(1);
     inUse.key = "2 b";
-    both.push(standing.confirm("here", NOW_MS));
+    both.push(status.confirm("here", NOW_MS));
     expect(confirm).toHaveBeenCalledTimes(2);
     answer({ gateway: 7 });
     expect(await Promise.all(both)).toEqual([false, false, true]);
   });
 
   it("after an answer → is asked about anew where it has to be", async () => {
-    const { standing, confirm } = standingOf(undefined);
-    await standing.confirm("here", NOW_MS);
-    await standing.confirm("here", NOW_MS + DAY_MS);
+    const { status, confirm } = statusOf(undefined);
+    await status.confirm("here", NOW_MS);
+    await status.confirm("here", NOW_MS + DAY_MS);
     expect(confirm).toHaveBeenCalledTimes(2);
   });
 
   it("to which the registry fails → fails before the key was confirmed; later it is left alone for an hour", async () => {
-    const first = standingOf(undefined);
+    const first = statusOf(undefined);
     first.confirm.mockRejectedValue(new Error("overloaded"));
-    await expect(first.standing.confirm("here", NOW_MS)).rejects.toThrow("overloaded");
+    await expect(first.status.confirm("here", NOW_MS)).rejects.toThrow("overloaded");
 
-    const { standing, confirm } = standingOf({ here: NOW_MS - DAY_MS });
+    const { status, confirm } = statusOf({ here: NOW_MS - DAY_MS });
     confirm.mockRejectedValue(new Error("overloaded"));
-    const at = (ms: number) => standing.confirm("here", NOW_MS + ms);
+    const at = (ms: number) => status.confirm("here", NOW_MS + ms);
     expect([await at(0), await at(HOUR_MS - 1)]).toEqual([true, true]);
     expect(confirm).toHaveBeenCalledTimes(1);
     expect(await at(HOUR_MS)).toBe(true);
@@ -173,23 +173,23 @@ describe("a report", () => {
 describe("the machine's gateway", () => {
   const SETTLED = { here: NOW_MS - 1 };
 
-  it.each<[situation: string, wish: StandingWish, expected: number | null]>([
+  it.each<[situation: string, wish: StatusWish, expected: number | null]>([
     ["of the pin in use", {}, 7],
     ["none was given", { gateway: null }, null],
     ["none was known yet", { gateway: "unknown" }, null],
     ["of another pin", { settledFor: "0 b" }, null],
     ["where there are none any more", { size: 0 }, null],
   ])("%s (%j) → %j", (_, wish, expected) => {
-    expect(standingOf(SETTLED, wish).standing.gateway()).toBe(expected);
+    expect(statusOf(SETTLED, wish).status.gateway()).toBe(expected);
   });
 
   it("of nobody → none", () => {
-    const { standing, inUse } = standingOf(undefined);
+    const { status, inUse } = statusOf(undefined);
     inUse.key = null;
-    expect(standing.gateway()).toBeNull();
+    expect(status.gateway()).toBeNull();
   });
 
-  it.each<[situation: string, wish: StandingWish, asks: boolean]>([
+  it.each<[situation: string, wish: StatusWish, asks: boolean]>([
     ["who has one, in whatever case → not asked for", { random: 0 }, false],
     ["none was given, in the first of 30 cases → asked for", { gateway: null, random: 0.0333 }, true],
     ["none was given, in the others → not", { gateway: null, random: 0.0334 }, false],
@@ -201,36 +201,36 @@ describe("the machine's gateway", () => {
     ["none was known yet, in the others → not", { gateway: "unknown", random: 0.0334 }, false],
     ["none was known yet, and there are none → not", { gateway: "unknown", size: 0 }, false],
   ])("%s", async (_, wish, asks) => {
-    const { standing, confirm } = standingOf(SETTLED, wish);
-    expect(await standing.confirm("here", NOW_MS)).toBe(true);
+    const { status, confirm } = statusOf(SETTLED, wish);
+    expect(await status.confirm("here", NOW_MS)).toBe(true);
     expect(confirm).toHaveBeenCalledTimes(asks ? 1 : 0);
-    if (asks) expect(standing.gateway()).toBe(7);
+    if (asks) expect(status.gateway()).toBe(7);
   });
 
   it("that was asked for in vain → is asked for again after an hour", async () => {
-    const { standing, confirm } = standingOf(SETTLED, { gateway: "unknown" });
+    const { status, confirm } = statusOf(SETTLED, { gateway: "unknown" });
     confirm.mockRejectedValue(new Error("overloaded"));
     expect([
-      await standing.confirm("here", NOW_MS),
-      await standing.confirm("here", NOW_MS + HOUR_MS - 1),
+      await status.confirm("here", NOW_MS),
+      await status.confirm("here", NOW_MS + HOUR_MS - 1),
     ]).toEqual([true, true]);
     expect(confirm).toHaveBeenCalledTimes(1);
-    await standing.confirm("here", NOW_MS + HOUR_MS);
+    await status.confirm("here", NOW_MS + HOUR_MS);
     expect(confirm).toHaveBeenCalledTimes(2);
   });
 
   it("after another one was assigned → that one, and nothing else is changed", () => {
-    const { standing, kept } = standingOf(SETTLED);
-    standing.assign(8);
-    expect(standing.gateway()).toBe(8);
+    const { status, kept } = statusOf(SETTLED);
+    status.assign(8);
+    expect(status.gateway()).toBe(8);
     expect(kept.get("settled")).toEqual({ key: "1 a", toldAtMs: SETTLED, gateway: 8 });
   });
 
   it("assigned where this pin was not confirmed → not kept", () => {
-    for (const standing of [standingOf(undefined), standingOf(SETTLED, { settledFor: "0 b" })]) {
-      const before = standing.kept.get("settled");
-      standing.standing.assign(8);
-      expect(standing.kept.get("settled")).toBe(before);
+    for (const status of [statusOf(undefined), statusOf(SETTLED, { settledFor: "0 b" })]) {
+      const before = status.kept.get("settled");
+      status.status.assign(8);
+      expect(status.kept.get("settled")).toBe(before);
     }
   });
 });
@@ -239,8 +239,8 @@ describe("a rotation", () => {
   const NEXT = { key: "x", thumbprint: "next" };
 
   it("that the registry notes → the next key is pinned by this pin's generation, and has a kid", async () => {
-    const { standing, rotate, prepare } = standingOf(undefined);
-    const answer = await standing.pinNext(NEXT, MAC_KEYS);
+    const { status, rotate, prepare } = statusOf(undefined);
+    const answer = await status.pinNext(NEXT, MAC_KEYS);
     expect(rotate).toHaveBeenCalledExactlyOnceWith("edge-1", 1, "next", "x");
     expect(prepare).toHaveBeenCalledExactlyOnceWith(NEXT);
     expect(answer).toMatchObject({
@@ -253,19 +253,19 @@ describe("a rotation", () => {
     ["that the registry refuses", failure({ reason: "no key for this machine" }), "id"],
     ["during which another machine was pinned", success(null), "other"],
   ])("%s → refused, no key is pinned", async (_, noted, idAfter) => {
-    const { standing, rotate, prepare, kept } = standingOf(undefined);
+    const { status, rotate, prepare, kept } = statusOf(undefined);
     rotate.mockImplementation(() => {
       kept.set("enrolment", { id: idAfter, name: "edge-1", generation: 1 });
       return Promise.resolve(noted);
     });
-    expect(await standing.pinNext(NEXT, MAC_KEYS)).toEqual(UNAUTHENTICATED);
+    expect(await status.pinNext(NEXT, MAC_KEYS)).toEqual(UNAUTHENTICATED);
     expect(prepare).not.toHaveBeenCalled();
   });
 
   it("where nobody is enrolled → refused without a question", async () => {
-    const { standing, rotate, kept } = standingOf(undefined);
+    const { status, rotate, kept } = statusOf(undefined);
     kept.delete("enrolment");
-    expect(await standing.pinNext(NEXT, MAC_KEYS)).toEqual(UNAUTHENTICATED);
+    expect(await status.pinNext(NEXT, MAC_KEYS)).toEqual(UNAUTHENTICATED);
     expect(rotate).not.toHaveBeenCalled();
   });
 });

@@ -66,6 +66,9 @@ interface Machine {
   /** Is the enrolled machine the one that leaves? */
   isOutdated?: boolean;
   isEnrolled?: boolean;
+  isLeaving?: boolean;
+  /** Erases the object's storage. */
+  erase?: () => Promise<void>;
   /** Is MACHINE_REQUESTS a number that can be read? */
   isConfigured?: boolean;
   unpinned?: { ok: true; value: number } | { ok: false; error: string };
@@ -78,6 +81,8 @@ function removalIn(cluster: Cluster, machine: Machine = {}) {
     isOutdated = true,
     isEnrolled = true,
     isConfigured = true,
+    isLeaving = false,
+    erase,
   } = machine;
   const { unpinned = success(7) } = machine;
   const asked: string[] = [];
@@ -99,6 +104,7 @@ function removalIn(cluster: Cluster, machine: Machine = {}) {
   };
   const kept = new Map<string, unknown>([
     ...(isEnrolled ? [["enrolment", { generation: 3 }] as const] : []),
+    ...(isLeaving ? [["isLeaving", true] as const] : []),
     ...(knownUid === null ? [] : [["node", { node: { metadata: { uid: knownUid } } }] as const]),
   ]);
   const done: string[] = [];
@@ -132,8 +138,13 @@ function removalIn(cluster: Cluster, machine: Machine = {}) {
     registry: () => registry,
     offerTicket: () => "a ticket",
     lending: {
-      recall: vi.fn(),
+      withdraw: vi.fn(),
       end: (why: string) => Promise.resolve(void done.push(`sockets ended: ${why}`)),
+    },
+    index: { remove: () => Promise.resolve(done.push("the index is told") > 0) },
+    ctx: {
+      storage: { deleteAlarm: vi.fn(), deleteAll: erase ?? vi.fn(), sync: vi.fn() },
+      abort: () => void done.push("erased"),
     },
   } as unknown as RemovalDependencies);
   return {
@@ -325,11 +336,9 @@ describe("an alarm that completes a removal", () => {
   ])("%s", async (_, cluster, machine, forgets) => {
     setClock(NOW_MS);
     vi.spyOn(console, "error").mockReturnValue(undefined);
-    const { removal, atLatest, done } = removalIn(cluster, machine);
-    const forget = vi.fn(() => Promise.resolve());
-    await removal.resume("edge-1", forget);
-    expect(done).toEqual(["sockets ended: left"]);
-    expect(forget).toHaveBeenCalledTimes(forgets ? 1 : 0);
+    const { removal, atLatest, done } = removalIn(cluster, { ...machine, isLeaving: true });
+    await removal.resume("edge-1");
+    expect(done).toEqual(["sockets ended: left", ...(forgets ? ["the index is told", "erased"] : [])]);
     expect(atLatest.mock.calls).toEqual(forgets ? [] : [[NOW_MS + 5 * 60_000]]);
   });
 });
@@ -337,14 +346,15 @@ describe("an alarm that completes a removal", () => {
 describe("an enrolment", () => {
   it("waits for a removal that is under way, also for one that fails", async () => {
     for (const end of [() => Promise.resolve(), () => Promise.reject(new Error("evicted"))]) {
-      const { removal } = removalIn({});
       const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
       const order: string[] = [];
-      const under = removal.resume("edge-1", async () => {
+      const erase = async () => {
         await begun;
         order.push("removed");
         await end();
-      });
+      };
+      const { removal } = removalIn({}, { isLeaving: true, erase });
+      const under = removal.resume("edge-1");
       const waits = removal.finished().then(() => order.push("enrolled"));
       begin();
       await Promise.all([under.catch(() => undefined), waits]);
@@ -385,7 +395,9 @@ it.each<[string, RemovedBy, boolean, Result<unknown, unknown>, number]>([
     upkeep: { finish: vi.fn(), flush: vi.fn(), mayRemove: () => mayRemove, spend, connector } as never,
     registry: () => ({ leave: async () => success(1), unpin: async () => success(1) }) as never,
     offerTicket: () => "t",
-    lending: { recall: vi.fn(), end: vi.fn() },
+    lending: { withdraw: vi.fn(), end: vi.fn() },
+    ctx: {} as never,
+    index: {} as never,
   });
   expect(await removal.remove("edge-1", by)).toEqual(outcome);
   expect([fetch.mock.calls.length, spend.mock.calls.length]).toEqual([requests, requests]);

@@ -13,12 +13,12 @@ import type { LeasePut } from "../../../worker/gateway/lease.ts";
 import type { ServerSocket, OpenedSocket } from "../../../worker/gateway/sockets.ts";
 import { after } from "../../../worker/clock.ts";
 import type {
-  Baton,
-  LendingMachine,
-  ReturnedOrder,
+  HandoffState,
+  LeaseLender,
+  ReturnedLoan,
   SocketAnswer,
   SocketReport,
-  StandingOrder,
+  LeaseLoan,
 } from "../../../worker/machine/lease-loan.ts";
 
 export const START_MS = Date.UTC(2026, 0, 1);
@@ -51,7 +51,7 @@ export function leaseOf(name: string, resourceVersion = "1"): Lease {
   };
 }
 
-export function orderOf(name: string, more: Partial<StandingOrder> = {}): StandingOrder {
+export function loanOf(name: string, more: Partial<LeaseLoan> = {}): LeaseLoan {
   return {
     epoch: 1,
     sessionKey: SESSION_KEY,
@@ -62,7 +62,7 @@ export function orderOf(name: string, more: Partial<StandingOrder> = {}): Standi
     vitals: VITALS,
     quiet: QUIET,
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a gateway does not read it
-    baton: { of: name } as unknown as Baton,
+    handoff: { of: name } as unknown as HandoffState,
     ...more,
   };
 }
@@ -71,8 +71,8 @@ const APPLIED = { phase: "registered", ready: true, ticket: "t", reportInMs: INT
 
 /** What a machine's object was asked. */
 export type Asked =
-  | { name: string; what: "report"; returned: ReturnedOrder | null; floor: number }
-  | { name: string; what: "ended"; returned: ReturnedOrder | null }
+  | { name: string; what: "report"; returned: ReturnedLoan | null; floor: number }
+  | { name: string; what: "ended"; returned: ReturnedLoan | null }
   | { name: string; what: "replaced beat" };
 
 /** A machine, and its end of a socket. */
@@ -147,8 +147,8 @@ export class MadeUpGateway {
   readonly puts: string[] = [];
   readonly leases = new Map<string, Lease>();
   readonly log: object[] = [];
-  /** Of the orders that machines' objects give. */
-  order: Partial<StandingOrder> = {};
+  /** Of the loans that machines' objects give. */
+  loan: Partial<LeaseLoan> = {};
   /** What a machine's object does in place of lending. */
   onReport: ((report: SocketReport) => Promise<SocketAnswer>) | undefined;
   onEnded: ((name: string) => Promise<void>) | undefined;
@@ -192,7 +192,7 @@ export class MadeUpGateway {
     });
   }
 
-  #node(name: string): LendingMachine {
+  #node(name: string): LeaseLender {
     return {
       reportBySocket: (report) => {
         this.asked.push({ name, what: "report", returned: report.returned, floor: report.floor });
@@ -207,11 +207,11 @@ export class MadeUpGateway {
   }
 
   /** What a machine's object answers that lends. */
-  lent(name: string, more: Partial<StandingOrder> = {}): SocketAnswer {
+  lent(name: string, more: Partial<LeaseLoan> = {}): SocketAnswer {
     const lease = this.leases.get(name) ?? leaseOf(name);
     this.leases.set(name, lease);
-    const order = orderOf(name, { epoch: ++this.#epochs, lease, ...this.order, ...more });
-    return { answer: { ok: true, value: { ...APPLIED } }, lent: { order, key: "worker-key" } };
+    const loan = loanOf(name, { epoch: ++this.#epochs, lease, ...this.loan, ...more });
+    return { answer: { ok: true, value: { ...APPLIED } }, lent: { loan, key: "worker-key" } };
   }
 
   /** As an apiserver does. */

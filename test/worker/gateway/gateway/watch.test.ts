@@ -47,9 +47,9 @@ describe("a machine that is not heard of", () => {
 
   it("each by its own interval", () =>
     inGateway(async (made) => {
-      made.order = { intervalMs: 60_000, leaseMs: 240_000 };
+      made.loan = { intervalMs: 60_000, leaseMs: 240_000 };
       await made.connected("slow");
-      made.order = {};
+      made.loan = {};
       await made.connected("quick");
       await made.pass(SILENT_MS);
       expect(made.woken.slice(2)).toEqual(["quick ended"]);
@@ -57,7 +57,7 @@ describe("a machine that is not heard of", () => {
       expect(made.woken.slice(3)).toEqual(["slow ended"]);
     }));
 
-  it("without an order by the time of its next report, and by ten seconds where that is sooner", () =>
+  it("without a loan by the time of its next report, and by ten seconds where that is sooner", () =>
     inGateway(async (made) => {
       made.onReport = ({ request: { name } }) =>
         Promise.resolve({
@@ -185,7 +185,7 @@ describe("after an eviction", () => {
 
   it("of those with longer intervals by those, and who reports again stays", () =>
     inGateway(async (made) => {
-      made.order = { intervalMs: 60_000, leaseMs: 240_000 };
+      made.loan = { intervalMs: 60_000, leaseMs: 240_000 };
       const [stays, goes] = [await made.connected("stays"), await made.connected("goes")];
       made.evict();
       await made.pass(100_000);

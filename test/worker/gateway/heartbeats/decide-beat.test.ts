@@ -2,15 +2,15 @@
 import { describe, expect, it, test } from "vitest";
 import type { HeartbeatFrame } from "../../../../shared/protocol/frames.ts";
 import { type BeatSituation, decideBeat, LEAST_RENEWAL_MS } from "../../../../worker/gateway/heartbeats.ts";
-import { type HeldOrder, holdOrder } from "../../../../worker/gateway/lease.ts";
+import { type HeldLoan, holdLoan } from "../../../../worker/gateway/lease.ts";
 import type { BeatSession } from "../../../../worker/gateway/sockets.ts";
-import { LEASE_MS, orderOf, QUIET_FROM, START_MS, VITALS } from "../../support/made-up-gateway.ts";
+import { LEASE_MS, loanOf, QUIET_FROM, START_MS, VITALS } from "../../support/made-up-gateway.ts";
 
 const NOW = START_MS + 10_000;
 const BEAT: HeartbeatFrame = { type: "heartbeat", n: 5, at: NOW, available: [8e9, 8e9, 8e9, 8e9, 8e9, 8e9] };
 
-const heldWith = (more: Partial<HeldOrder> = {}, order: Parameters<typeof orderOf>[1] = {}): HeldOrder => ({
-  ...holdOrder(orderOf("edge-1", order), START_MS),
+const heldWith = (more: Partial<HeldLoan> = {}, loan: Parameters<typeof loanOf>[1] = {}): HeldLoan => ({
+  ...holdLoan(loanOf("edge-1", loan), START_MS),
   ...more,
 });
 const session = (more: Partial<BeatSession> = {}): BeatSession => ({
@@ -33,7 +33,7 @@ const again = (reason: string) => ({ kind: "again", reason });
 
 test.each<[situation: string, outcome: object, more: Partial<BeatSituation>, beat?: Partial<HeartbeatFrame>]>(
   [
-    ["quiet, under an order", RENEW, {}],
+    ["quiet, under a loan", RENEW, {}],
     ["no session", again("no session"), { session: null }],
     ["another MAC", again("not fresh"), { isAuthentic: false }],
     ["the n before", again("not fresh"), {}, { n: 4 }],
@@ -55,7 +55,7 @@ test.each<[situation: string, outcome: object, more: Partial<BeatSituation>, bea
       { available: [0, 0, 0, 0, 0, 0] },
     ],
     [
-      "before that, under an order that is ended",
+      "before that, under a loan that is ended",
       again("over"),
       { session: session({ answeredMs: NOW - 1, held: heldWith({ isEnded: true }) }) },
     ],
@@ -64,7 +64,7 @@ test.each<[situation: string, outcome: object, more: Partial<BeatSituation>, bea
       again("over"),
       { session: session({ answeredMs: NOW + 1, held: heldWith({ heardMs: NOW + 1 }) }) },
     ],
-    ["an order that is ended", again("over"), { session: session({ held: heldWith({ isEnded: true }) }) }],
+    ["a loan that is ended", again("over"), { session: session({ held: heldWith({ isEnded: true }) }) }],
     [
       "just quiet",
       { kind: "take", renewal: "due" },
@@ -112,14 +112,14 @@ test.each<[situation: string, outcome: object, more: Partial<BeatSituation>, bea
   expect(decideBeat({ ...BEAT, ...beat }, { ...SITUATION, ...more })).toMatchObject(outcome);
 });
 
-describe("how long an order lasts", () => {
-  const at = (atMs: number, held: HeldOrder) =>
+describe("how long a loan lasts", () => {
+  const at = (atMs: number, held: HeldLoan) =>
     decideBeat(
       { ...BEAT, at: atMs },
       { ...SITUATION, session: session({ answeredMs: atMs - 9600, held }), nowMs: atMs },
     ).kind;
 
-  it.each<[string, HeldOrder, number]>([
+  it.each<[string, HeldLoan, number]>([
     ["as it says", heldWith({}, { quietForMs: 25_000 }), START_MS + 25_000],
     ["a lease duration from its receipt, where nothing is renewed", heldWith(), START_MS + LEASE_MS],
     [

@@ -1,15 +1,15 @@
-// What a gateway remembers of an order, and gives back.
+// What a gateway remembers of a loan, and gives back.
 import { expect, it, test } from "vitest";
 import type { Vitals } from "../../../../shared/protocol/report.ts";
-import { type HeldOrder, holdOrder, noteBeat, returnedOrder } from "../../../../worker/gateway/lease.ts";
-import { leaseOf, orderOf, START_MS, VITALS } from "../../support/made-up-gateway.ts";
+import { type HeldLoan, holdLoan, noteBeat, returnedLoan } from "../../../../worker/gateway/lease.ts";
+import { leaseOf, loanOf, START_MS, VITALS } from "../../support/made-up-gateway.ts";
 
-const held = (more: Partial<HeldOrder> = {}): HeldOrder => ({
-  ...holdOrder(orderOf("edge-1"), START_MS),
+const held = (more: Partial<HeldLoan> = {}): HeldLoan => ({
+  ...holdLoan(loanOf("edge-1"), START_MS),
   ...more,
 });
 
-test.each<[string, Partial<HeldOrder>, object]>([
+test.each<[string, Partial<HeldLoan>, object]>([
   ["nothing came", {}, { renewedAgoMs: null, heardAgoMs: null, skewMs: null, vitals: VITALS, requests: 0 }],
   [
     "times are durations until now",
@@ -24,19 +24,19 @@ test.each<[string, Partial<HeldOrder>, object]>([
   ],
   ["none, where that is not known", { lease: leaseOf("edge-1", "9"), isLeaseInDoubt: true }, { lease: null }],
 ])("%s", (_, more, returned) => {
-  expect(returnedOrder(held(more), START_MS + 10_000)).toMatchObject(returned);
+  expect(returnedLoan(held(more), START_MS + 10_000)).toMatchObject(returned);
 });
 
 it("samples are the least of each minute, with the capacities", () => {
-  const order = held();
+  const loan = held();
   for (let beat = 0; beat < 30; beat++) {
     const available = 8e9 - (beat % 5);
     const vitals: Vitals = { signals: { "memory.available": [available, 16e9] } };
-    noteBeat(order, { vitals, skewMs: 5 }, START_MS + 10_000 * beat);
+    noteBeat(loan, { vitals, skewMs: 5 }, START_MS + 10_000 * beat);
   }
-  const { samples, capacity } = returnedOrder(order, START_MS + 300_000).samples;
+  const { samples, capacity } = returnedLoan(loan, START_MS + 300_000).samples;
   expect(samples.map(({ atS }) => atS - START_MS / 1000)).toEqual([50, 110, 170, 230, 290]);
   expect([...new Set(samples.map(({ available }) => available[0]))]).toEqual([Math.fround(8e9 - 4)]);
   expect(capacity?.slice(0, 2)).toEqual([16e9, Number.NaN]);
-  expect(order).toMatchObject({ skewMs: 5, heardMs: START_MS + 290_000 });
+  expect(loan).toMatchObject({ skewMs: 5, heardMs: START_MS + 290_000 });
 });
