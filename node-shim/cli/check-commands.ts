@@ -1,8 +1,9 @@
 // The commands that look at this machine's shim and its way to the Worker, and change nothing: status, doctor.
 import type { Command } from "commander";
-import { type StatusFlags, statusCommand } from "../commands/status.ts";
+import { wallMs } from "../base/clock.ts";
 import { doctor, type DoctorFlags } from "../doctor/doctor.ts";
-import { screenOf } from "../status/screen.ts";
+import { type Screen, screenOf, statusScreen } from "../status/screen.ts";
+import { statusOf } from "../status/status.ts";
 import { machineFlags, withSet } from "./machine-flags.ts";
 import { likeService, stateOfService } from "./service-flags.ts";
 import { stateFlag, TOKEN_FILE, TOKEN_HELP, workerFlags } from "./worker-flags.ts";
@@ -54,3 +55,21 @@ Examples:
   node-shim doctor --json | jq '.findings[] | select(.level != "ok")'
 
 Each finding is ok, warn (the shim works, but see to it) or fail (it cannot work: exit code 1).`;
+
+// node-shim status: what the running shim last did, and what it comes to. Offline: asks nobody, changes nothing.
+
+interface StatusFlags {
+  state: string;
+  json?: boolean;
+}
+
+/** What is printed, and the exit code. Throws as statusOf does. */
+function statusCommand({ state, json }: StatusFlags, screen: Screen): { text: string; exitCode: number } {
+  const nowMs = wallMs();
+  const { seen, diagnosis } = statusOf(state, nowMs);
+  const { exitCode } = diagnosis;
+  if (!json) return { text: statusScreen(diagnosis, seen, nowMs, screen), exitCode };
+  const { kind, text, cure } = diagnosis;
+  const whole = { kind, text, cure, exitCode, isRunning: seen?.isRunning ?? false, status: seen?.file };
+  return { text: `${JSON.stringify(whole, null, 2)}\n`, exitCode };
+}

@@ -1,11 +1,13 @@
 // The commands that only read this machine: preview, config, facts, version. They send and store nothing.
 import type { Command } from "commander";
+import { stringify } from "yaml";
 import { KUBELET_VERSION } from "../../shared/from-report/reported-status.ts";
-import { preview } from "../commands/preview.ts";
-import { printConfig } from "../commands/print-config.ts";
-import { requireOwnReservations } from "../machine/reservations.ts";
-import { printFacts } from "../commands/print-facts.ts";
 import { VERSION } from "../../shared/version.ts";
+import { printConfig } from "../commands/print-config.ts";
+import { printFacts } from "../commands/print-facts.ts";
+import { previewNode } from "../machine/preview-node.ts";
+import { requireOwnReservations } from "../machine/reservations.ts";
+import type { MachineFlags } from "../machine/settings.ts";
 import { machineFlags, withSet } from "./machine-flags.ts";
 import { likeService } from "./service-flags.ts";
 
@@ -44,4 +46,14 @@ export function addOfflineCommands(program: Command): void {
         `node-shim ${VERSION}\nkubelet ${KUBELET_VERSION}\nnode v${node} ${process.platform}/${process.arch}\n`,
       );
     });
+}
+
+// node-shim preview: prints the Node that this machine would be. Offline.
+
+/** YAML, as `kubectl get node -o yaml` shows a Node right after its registration; what the apiserver adds is absent. */
+export async function preview(flags: MachineFlags): Promise<string> {
+  const say = (message: string) => console.error(`node-shim: ${message}`);
+  const { node, errors } = await previewNode(flags, (source, message) => say(`${source}: ${message}`));
+  for (const error of errors) say(error);
+  return stringify({ apiVersion: "v1", kind: "Node", ...node });
 }

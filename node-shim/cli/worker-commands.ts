@@ -1,21 +1,22 @@
 // The commands that send requests to the Worker as this machine: join, run, rotate, upgrade, leave.
 import { type Command, Option } from "commander";
-import { join, type JoinFlags } from "../commands/join.ts";
-import type { EnrolledFlags } from "../commands/as-enrolled.ts";
-import { leaveWorker } from "../commands/leave.ts";
 import { LOG_FORMATS } from "../base/log.ts";
-import { rotateKey } from "../commands/rotate.ts";
+import { asEnrolled, type EnrolledFlags } from "../commands/as-enrolled.ts";
+import { firstAnswer } from "../commands/first-answer.ts";
+import { join, type JoinFlags } from "../commands/join.ts";
+import { leaveWorker } from "../commands/leave.ts";
 import { run, type RunFlags } from "../commands/run.ts";
 import { thisUpgradeHost, type UpgradeFlags, upgradeShim } from "../commands/upgrade.ts";
-import { EXIT, UNIT } from "../status/diagnoses.ts";
-import { STATUS_CODES } from "./check-commands.ts";
-import { progressLine } from "./progress.ts";
-import { firstAnswer } from "../commands/first-answer.ts";
+import { loadNextKey, makeNextKey, storeNextEnrolment } from "../identity/next-key.ts";
 import { hasPackageUnit } from "../service/service.ts";
+import { EXIT, UNIT } from "../status/diagnoses.ts";
+import { requestFaultText } from "../worker-link/exchange.ts";
+import { rotate } from "../worker-link/requests.ts";
+import { STATUS_CODES } from "./check-commands.ts";
 import { flagOption, machineFlags, withSet } from "./machine-flags.ts";
-import { TOKEN_FILE, TOKEN_HELP, workerFlags } from "./worker-flags.ts";
 import { installFrom } from "./service-commands.ts";
 import { likeService, likeServiceThatStays } from "./service-flags.ts";
+import { TOKEN_FILE, TOKEN_HELP, workerFlags } from "./worker-flags.ts";
 
 const NAME_HELP = "the Node's name, where it is not to be that of the enrolment";
 
@@ -146,3 +147,55 @@ Example, of a machine with the service:
   systemctl stop ${UNIT} && node-shim leave && node-shim uninstall-service
 
 In this order: leave sees the URL, the proxy and the authorities of the service while that is installed.`;
+
+// One line on a terminal that says what is waited for, and goes away. Elsewhere nothing is written.
+
+interface ProgressStream {
+  isTTY?: boolean;
+  columns?: number;
+  write: (text: string) => unknown;
+}
+
+const CLEAR = "\r\u{1B}[K";
+
+/** `stream` is typically process.stderr. */
+export function progressLine(
+  stream: ProgressStream,
+  before: string,
+): { show: (text: string) => void; clear: () => void } {
+  let shown = "";
+  const put = (line: string) => {
+    if (stream.isTTY !== true || line === shown) return;
+    shown = line;
+    stream.write(CLEAR + line);
+  };
+  return {
+    // A line that wraps could not be cleared.
+    show: (text) => put((before + text).slice(0, (stream.columns ?? 80) - 1)),
+    clear: () => put(""),
+  };
+}
+
+// node-shim rotate: has a next key pinned for this machine. The shim signs with it from its next start on, and its
+// first report ends the old key.
+
+const DEADLINE_MS = 10_000;
+
+/** Returns what was done, in one line. Throws with what to do; it can be tried again, with the same next key. */
+function rotateKey(flags: EnrolledFlags): Promise<string> {
+  return asEnrolled(flags, DEADLINE_MS, "join first", async (machine, { send }) => {
+    const { name, origin } = machine;
+    const next = (await loadNextKey(flags.state)) ?? (await makeNextKey(flags.state));
+    const { thumbprint } = next.key;
+    if (!next.enrolment) {
+      const outcome = await rotate(send, machine, next.key);
+      if (!outcome.ok) {
+        throw new Error(
+          `not rotated: ${requestFaultText(outcome.error)}; the key is the one before, try again`,
+        );
+      }
+      storeNextEnrolment(flags.state, next.key, { name, thumbprint, kid: outcome.value.kid, origin });
+    }
+    return `${name} has the next key ${thumbprint}: start the shim again, its first report ends the key before`;
+  });
+}

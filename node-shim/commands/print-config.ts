@@ -2,7 +2,7 @@
 import { stringify } from "yaml";
 import { defaultLabels } from "../../shared/node/initial-node.ts";
 import type { Settings } from "../../shared/protocol/settings.ts";
-import { architecture } from "../sources/kernel/platform.ts";
+import { architecture } from "../sources/kernel/machine.ts";
 import { API_VERSION, type Field, KIND } from "../config/schema.ts";
 import { MACHINE_FLAGS, type MachineFlag } from "../machine/flag-table.ts";
 import { environmentProxy, exceptions } from "../worker-link/proxy.ts";

@@ -10,7 +10,7 @@ import type { Warn } from "../base/warn.ts";
 import { type StatusBoard, statusBoard } from "../status/board.ts";
 import type { StatusFile } from "../status/status-file.ts";
 import { loadEnrolment, loadOrMakeKey } from "../identity/identity.ts";
-import { bootID } from "../sources/kernel/ids.ts";
+import { bootID } from "../sources/kernel/names.ts";
 import { lockFolder } from "../identity/lock.ts";
 import { type Log, type LogFormat, stderrLog } from "../base/log.ts";
 import { reportUntilAsked } from "../loop/until-asked.ts";

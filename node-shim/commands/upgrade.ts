@@ -2,13 +2,18 @@
 // then, the former one is installed again: nobody visits these machines. Once apt has begun, nothing is read of the
 // package's own files, which are replaced under this process.
 import { realpathSync } from "node:fs";
+import { join } from "node:path";
+import * as z from "zod/mini";
 import { isBehind } from "../../shared/fleet/versions.ts";
 import { packageVersion } from "../../shared/package-version.ts";
-import type { UpgradeAnswer, ReasonToStay } from "../../shared/protocol/answers.ts";
+import type { ReasonToStay, UpgradeAnswer } from "../../shared/protocol/answers.ts";
 import { printable } from "../../shared/protocol/printable.ts";
+import { valueOr } from "../../shared/result.ts";
 import { VERSION } from "../../shared/version.ts";
 import { type Clock, pause, systemClock, wallMs } from "../base/clock.ts";
-import { failedUpgradePath, noteFailedUpgrade, triedAgainAt } from "../service/failed-upgrade.ts";
+import { cgroupsOf } from "../base/process-id.ts";
+import { parseJson, readIfThere, writeDurably } from "../base/state-file.ts";
+import { isOfService } from "../identity/lock.ts";
 import {
   installedVersion,
   installFormer,
@@ -18,7 +23,8 @@ import {
   packageManager,
   updateLists,
 } from "../service/package.ts";
-import { type ServiceShim, serviceShim } from "../status/service-shim.ts";
+import { bootID } from "../sources/kernel/names.ts";
+import { type LastingStatus, readLastingStatus, type SeenStatus, thisReader } from "../status/status-file.ts";
 import { type RequestFault, requestFaultText } from "../worker-link/exchange.ts";
 import { askForUpgrade } from "../worker-link/requests.ts";
 import { besideShim, type EnrolledFlags } from "./as-enrolled.ts";
@@ -184,4 +190,59 @@ function noteIfPossible(state: string, version: string, nowMs: number): void {
   } catch {
     // Then it is tried again in an hour. What has become of the machine matters more.
   }
+}
+
+// Which version was installed on this machine and did not report: a note in the state folder, so that the same is not tried
+// again each hour, with minutes of silence each time.
+
+const failedUpgradeFile = z.object({ version: z.string(), at: z.string() });
+
+/** A network that was down, or a Worker, is back by then. */
+const AGAIN_MS = 86_400_000;
+
+export const failedUpgradePath = (stateFolder: string): string => join(stateFolder, "failed-upgrade.json");
+
+/** When `version` may be tried again, in milliseconds since 1970; null: now. */
+export function triedAgainAt(stateFolder: string, version: string, nowMs: number): number | null {
+  const text = readIfThere(failedUpgradePath(stateFolder));
+  const failed = text === null ? undefined : failedUpgradeFile.safeParse(parseJson(text)).data;
+  const againMs = Date.parse(failed?.at ?? "") + AGAIN_MS;
+  // Of a clock that was put back since, the note is of no use.
+  const isLater = againMs > nowMs && againMs <= nowMs + AGAIN_MS;
+  return failed?.version === version && isLater ? againMs : null;
+}
+
+/** Throws where it cannot be written. */
+export function noteFailedUpgrade(stateFolder: string, version: string, nowMs: number): void {
+  const at = new Date(nowMs).toISOString();
+  writeDurably(failedUpgradePath(stateFolder), JSON.stringify({ version, at }));
+}
+
+// The shim that the service runs: which version it is, and whether the Worker answers it. Asks nobody.
+
+export interface ServiceShim {
+  version: string;
+  /** Has the Worker taken a report of this very process? */
+  hasAnswer: boolean;
+}
+
+/** null: the service does not run, or has not said anything yet. One that somebody started otherwise is not it. */
+function serviceShim(state: string): ServiceShim | null {
+  try {
+    return shimOfService(readLastingStatus(state, thisReader(valueOr(bootID("/"), ""))), cgroupsOf);
+  } catch {
+    // Between two processes of the service, what is read of one may be gone.
+    return null;
+  }
+}
+
+/** `cgroups`: see cgroupsOf. */
+export function shimOfService(
+  seen: SeenStatus<LastingStatus> | null,
+  cgroups: (pid: string) => string,
+): ServiceShim | null {
+  if (!seen?.isRunning) return null;
+  const { shim, process, answer } = seen.file;
+  const [pid = ""] = process.split(" ");
+  return isOfService(cgroups(pid)) ? { version: shim, hasAnswer: answer !== undefined } : null;
 }

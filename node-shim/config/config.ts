@@ -1,18 +1,21 @@
 // The shim's configuration: a file of KubeletConfiguration and the kubelet's flags, with the kubelet's defaults. It
 // keeps where each value came from. An unknown field is an error.
 import { readFileSync } from "node:fs";
+import { parseDocument, type ScalarTag, type Tags } from "yaml";
 import * as z from "zod/mini";
 import { parseDuration } from "../../shared/go/duration.ts";
+import { parseInteger } from "../../shared/go/integer.ts";
+import { parseQuantity } from "../../shared/kubernetes/quantity/parse.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
-import { type Settings, settingsSchema } from "../../shared/protocol/settings.ts";
-import { withDefaults } from "./defaults.ts";
-import { type FlagTexts, readFlags } from "./flags.ts";
+import { DEFAULT_SETTINGS, type Settings, settingsSchema } from "../../shared/protocol/settings.ts";
+import { effectiveEvictionHard } from "../../shared/resources/eviction.ts";
+import { failure, type Result, success, valueOr } from "../../shared/result.ts";
+import { codeOf } from "../base/fault.ts";
 import { featureGates } from "./feature-gates.ts";
-import { IGNORED_FIELDS, type IgnoredField, type IgnoredValues } from "./ignored-fields.ts";
+import { type FlagTexts, readFlags } from "./flags.ts";
+import { IGNORED_FIELDS, type IgnoredField, type IgnoredType, type IgnoredValues } from "./ignored-fields.ts";
 import { ignoredFault } from "./ignored-rules.ts";
-import { typeFault } from "./field-types.ts";
 import { nearestName } from "./nearest-name.ts";
-import { parseYaml } from "./yaml.ts";
 import {
   API_VERSION,
   type Field,
@@ -22,8 +25,6 @@ import {
   kubeletConfigurationFields,
 } from "./schema.ts";
 import { configurationFault } from "./validation.ts";
-import { codeOf } from "../base/fault.ts";
-import { valueOr } from "../../shared/result.ts";
 
 /** The part of it that is in the facts. An optional setting is present only where it was set. */
 export type Configuration = Omit<Settings, "hostname">;
@@ -189,4 +190,190 @@ function settingsOf(inForce: KubeletConfiguration, sources: Record<Field, string
 
 function milliseconds(duration: string): number {
   return Math.round(valueOr(parseDuration(duration), 0));
+}
+
+// The defaults of a KubeletConfiguration (SetDefaults_KubeletConfiguration, DefaultEvictionHard). Validates nothing.
+
+const {
+  podsPerCore,
+  nodeStatusMaxImages,
+  reservedSystemCPUs,
+  registerNode,
+  providerID,
+  enableControllerAttachDetach,
+  localStorageCapacityIsolation,
+} = DEFAULT_SETTINGS;
+
+/** The values of a configuration that sets nothing. */
+const DEFAULTS: KubeletConfiguration = {
+  nodeStatusUpdateFrequency: "10s",
+  nodeStatusReportFrequency: "5m",
+  nodeLeaseDurationSeconds: 40,
+  registerNode,
+  registerWithTaints: null,
+  providerID,
+  maxPods: 110,
+  podsPerCore,
+  nodeStatusMaxImages,
+  evictionHard: effectiveEvictionHard(null, false),
+  evictionSoft: {},
+  evictionSoftGracePeriod: {},
+  evictionMinimumReclaim: {},
+  evictionPressureTransitionPeriod: `${DEFAULT_SETTINGS.evictionPressureTransitionPeriodMs / 60_000}m`,
+  mergeDefaultEvictionSettings: false,
+  systemReserved: {},
+  kubeReserved: {},
+  reservedSystemCPUs,
+  enforceNodeAllocatable: ["pods"],
+  systemReservedCgroup: "",
+  kubeReservedCgroup: "",
+  cgroupsPerQOS: true,
+  enableControllerAttachDetach,
+  localStorageCapacityIsolation,
+  shutdownGracePeriod: "0s",
+  shutdownGracePeriodCriticalPods: "0s",
+  containerRuntimeEndpoint: null,
+  imageServiceEndpoint: "",
+  runtimeRequestTimeout: "2m",
+};
+
+/** In these fields 0 means "not set". In all others 0 is a value, or the default. */
+const ZERO_IS_UNSET: ReadonlySet<Field> = new Set<Field>([
+  "nodeStatusUpdateFrequency",
+  "nodeStatusReportFrequency",
+  "nodeLeaseDurationSeconds",
+  "maxPods",
+  "evictionPressureTransitionPeriod",
+  "runtimeRequestTimeout",
+]);
+
+/** The values of a file with its defaults, and which fields it has set. */
+export function withDefaults(given: GivenFields): { values: KubeletConfiguration; set: ReadonlySet<Field> } {
+  const entries = Object.entries(given) as [Field, unknown][];
+  const own = entries.filter(([field, value]) => value !== undefined && !isUnset(field, value));
+  const set = new Set(own.map(([field]) => field));
+  const values: KubeletConfiguration = { ...DEFAULTS, ...(Object.fromEntries(own) as GivenFields as object) };
+  // An update frequency that is set is the report frequency's default as well.
+  if (set.has("nodeStatusUpdateFrequency") && !set.has("nodeStatusReportFrequency"))
+    values.nodeStatusReportFrequency = values.nodeStatusUpdateFrequency;
+  if (set.has("evictionHard"))
+    values.evictionHard = effectiveEvictionHard(values.evictionHard, values.mergeDefaultEvictionSettings);
+  return { values, set };
+}
+
+function isUnset(field: Field, value: unknown): boolean {
+  if (!ZERO_IS_UNSET.has(field)) return false;
+  return typeof value === "string" ? valueOr(parseDuration(value), null) === 0 : value === 0;
+}
+
+// Is a value of a file of its field's Go type? What a kubelet cannot decode, it refuses; null is "not set" everywhere.
+
+interface TypeFault {
+  /** Dotted: authentication.anonymous.enabled. */
+  path: string;
+  message: string;
+}
+
+type Scalar = Extract<IgnoredType, string>;
+
+const isText = (value: unknown): value is string => typeof value === "string";
+const isWithin = (value: unknown, least: number, most: number) =>
+  Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
+const isDuration = (value: unknown) => isText(value) && parseDuration(value).ok;
+
+const SCALARS: Readonly<Record<Scalar, { holds: (value: unknown) => boolean; is: string }>> = {
+  string: { holds: isText, is: "a text" },
+  bool: { holds: (value) => typeof value === "boolean", is: "true or false" },
+  int32: { holds: (value) => isWithin(value, -(2 ** 31), 2 ** 31 - 1), is: "a whole number of 32 bits" },
+  int64: { holds: (value) => isWithin(value, -(2 ** 63), 2 ** 63 - 1024), is: "a whole number of 64 bits" },
+  uint32: { holds: (value) => isWithin(value, 0, 2 ** 32 - 1), is: "a whole number from 0 on, of 32 bits" },
+  float: { holds: Number.isFinite, is: "a number" },
+  duration: { holds: isDuration, is: "a duration such as 10s or 5m" },
+  durationOrNumber: {
+    holds: (value) => isDuration(value) || isWithin(value, -(2 ** 63), 2 ** 63 - 1024),
+    is: "a duration such as 10s or 5m",
+  },
+  quantity: {
+    holds: (value) => (isText(value) || Number.isFinite(value)) && parseQuantity(String(value)).ok,
+    is: "a quantity such as 100Mi",
+  },
+};
+
+/** The first value that is not of its type, in depth; null: all are. */
+function typeFault(value: unknown, type: IgnoredType, path: string): TypeFault | null {
+  if (value === null) return null;
+  if (isText(type))
+    return SCALARS[type].holds(value) ? null : { path, message: `must be ${SCALARS[type].is}` };
+  if (isList(type)) {
+    if (!Array.isArray(value)) return { path, message: "must be a list" };
+    return firstTypeFault(value.map((item, at) => () => typeFault(item, type[0], `${path}.${at}`)));
+  }
+  if (typeof value !== "object" || Array.isArray(value)) return { path, message: "must be a map" };
+  return firstTypeFault(
+    Object.entries(value).map(([name, content]) => () => {
+      const field = type["*"] ?? (Object.hasOwn(type, name) ? type[name] : undefined);
+      if (field !== undefined) return typeFault(content, field, `${path}.${name}`);
+      return {
+        path,
+        message: `has no field ${name}; the nearest known name is ${nearestName(name, Object.keys(type))}`,
+      };
+    }),
+  );
+}
+
+function isList(type: IgnoredType): type is readonly [IgnoredType] {
+  return Array.isArray(type);
+}
+
+function firstTypeFault(looks: readonly (() => TypeFault | null)[]): TypeFault | null {
+  for (const look of looks) {
+    const fault = look();
+    if (fault !== null) return fault;
+  }
+  return null;
+}
+
+// Reads YAML as a kubelet does: by YAML 1.1, in which yes and on are true, and with the last of equal keys.
+
+interface ParsedYaml {
+  document: unknown;
+  /** Where a key stands again: "Map keys must be unique at line 4, column 1". */
+  repeated: string[];
+}
+
+/** Dates and numbers to the base of 60 are texts in Go. */
+const NO_TYPE_IN_GO = new Set(["tag:yaml.org,2002:timestamp", "TIME"]);
+
+function parseYaml(text: string): Result<ParsedYaml> {
+  const parsed = parseDocument(text, { version: "1.1", logLevel: "error", customTags: asInGo });
+  const isRepeated = ({ code }: { code: string }) => code === "DUPLICATE_KEY";
+  const fault = parsed.errors.find((error) => !isRepeated(error));
+  if (fault) return failure(firstLine(fault.message));
+  const repeated = parsed.errors.filter(isRepeated).map(({ message }) => firstLine(message));
+  try {
+    return success({ document: parsed.toJS(), repeated });
+  } catch (error) {
+    return failure(firstLine((error as Error).message));
+  }
+}
+
+/** `0o17`, which is of YAML 1.2, and which Go's reader of 1.1 knows as well. */
+const OCTAL: ScalarTag = {
+  tag: "tag:yaml.org,2002:int",
+  default: true,
+  test: /^[-+]?0o[0-7]+$/,
+  resolve: (text) => parseInteger(text) ?? text,
+};
+
+function asInGo(tags: Tags): Tags {
+  const known = tags.filter(
+    (tag) =>
+      typeof tag !== "object" ||
+      !(NO_TYPE_IN_GO.has(tag.tag) || ("format" in tag && NO_TYPE_IN_GO.has(tag.format ?? ""))),
+  );
+  return [OCTAL, ...known];
+}
+
+function firstLine(message: string): string {
+  return message.split("\n")[0]?.replace(/:$/, "") ?? message;
 }

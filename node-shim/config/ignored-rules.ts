@@ -1,12 +1,10 @@
 // The rules between fields that have no effect here, and for their contents: a kubelet with the same file refuses it
 // (ValidateKubeletConfiguration, and what the kubelet refuses when it starts). Reads nothing of the machine.
+import { parseBoolean } from "../../shared/go/boolean.ts";
 import { parseQuantity } from "../../shared/kubernetes/quantity/parse.ts";
 import type { FeatureGates } from "./feature-gates.ts";
 import { boundsFault, durationMs, type IgnoredFault } from "./ignored-bounds.ts";
 import type { IgnoredField, IgnoredValues } from "./ignored-fields.ts";
-import { parseBoolean } from "../../shared/go/boolean.ts";
-import { sysctlFault } from "./sysctl.ts";
-import { TLS_CIPHER_SUITES, TLS_CURVES } from "./tls-choices.ts";
 import type { KubeletConfiguration } from "./schema.ts";
 
 /** Says what is wrong; null: nothing is. */
@@ -286,3 +284,60 @@ function tracingFault({
   const scheme = /^([^/]*):\/\//.exec(endpoint)?.[1];
   return scheme === undefined ? null : oneOf("endpoint's scheme", scheme, ["dns", "unix", "unix-abstract"]);
 }
+
+// Which sysctls a kubelet lets its pods set: those that the kernel keeps apart for each of them (upstream NewAllowlist).
+
+const MAX_LENGTH = 253;
+const PATTERN = /^(?:[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9*][-_a-z0-9*]*$/;
+const NAMESPACED = new Set([
+  "kernel.sem",
+  ...["all", "max", "mni", "_rmid_forced", ""].map((name) => `kernel.shm${name}`),
+  ...["max", "mnb", "mni", ""].map((name) => `kernel.msg${name}`),
+]);
+const NAMESPACED_FOLDERS = ["net.", "fs.mqueue."];
+
+/** `pattern`: a sysctl, or the beginning of some and an asterisk. null: allowed. */
+function sysctlFault(pattern: string): string | null {
+  if (pattern.length > MAX_LENGTH || !PATTERN.test(pattern) || !/^[^*]*\*?$/.test(pattern))
+    return `"${pattern}" is no sysctl, and no pattern of some`;
+  const beginning = pattern.replaceAll("/", ".").replace("*", "");
+  const isNamespaced =
+    NAMESPACED.has(beginning) || NAMESPACED_FOLDERS.some((folder) => beginning.startsWith(folder));
+  return isNamespaced ? null : `the sysctls "${pattern}" are not known to be namespaced`;
+}
+
+// The cipher suites and curves that a kubelet of Kubernetes v1.36.3 accepts in its configuration. Data only.
+// Source: component-base/cli/flag TLSCipherPossibleValues, and crypto/tls CurveID of Go 1.26.
+
+const TLS_CIPHER_SUITES: ReadonlySet<string> = new Set([
+  "TLS_AES_128_GCM_SHA256",
+  "TLS_AES_256_GCM_SHA384",
+  "TLS_CHACHA20_POLY1305_SHA256",
+  "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA",
+  "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256",
+  "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+  "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA",
+  "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+  "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305",
+  "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
+  "TLS_ECDHE_ECDSA_WITH_RC4_128_SHA",
+  "TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA",
+  "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA",
+  "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256",
+  "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+  "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA",
+  "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
+  "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305",
+  "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
+  "TLS_ECDHE_RSA_WITH_RC4_128_SHA",
+  "TLS_RSA_WITH_3DES_EDE_CBC_SHA",
+  "TLS_RSA_WITH_AES_128_CBC_SHA",
+  "TLS_RSA_WITH_AES_128_CBC_SHA256",
+  "TLS_RSA_WITH_AES_128_GCM_SHA256",
+  "TLS_RSA_WITH_AES_256_CBC_SHA",
+  "TLS_RSA_WITH_AES_256_GCM_SHA384",
+  "TLS_RSA_WITH_RC4_128_SHA",
+]);
+
+/** P-256, P-384, P-521, X25519, and the three hybrids with ML-KEM. */
+const TLS_CURVES: ReadonlySet<number> = new Set([23, 24, 25, 29, 4587, 4588, 4589]);

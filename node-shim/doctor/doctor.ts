@@ -1,13 +1,16 @@
 // node-shim doctor: checks everything that a shim needs, and says what to do. Changes nothing, enrols nobody.
+import type { InitialNode } from "../../shared/node/initial-node.ts";
 import { wallMs } from "../base/clock.ts";
 import { faultOf } from "../base/fault.ts";
+import { previewNode } from "../machine/preview-node.ts";
 import { type MachineFlags, nodeName } from "../machine/settings.ts";
+import type { Kind } from "../status/diagnoses.ts";
+import type { StatusFile } from "../status/status-file.ts";
+import { statusOf } from "../status/status.ts";
 import { findOrigin, type FoundOrigin } from "../worker-link/origin.ts";
-import { fail, type Finding, findingsText, ok } from "./finding.ts";
+import { fail, type Finding, findingsText, ok, warn } from "./finding.ts";
 import { checkIdentity } from "./identity-checks.ts";
-import { checkNode } from "./node-checks.ts";
-import { findOutbound } from "./proxy-checks.ts";
-import { checkShim } from "./shim-checks.ts";
+import { findOutbound, transportFindings } from "./proxy-checks.ts";
 import { checkWorker } from "./worker-checks.ts";
 import { type WorkerProbes, workerProbes } from "./worker-probes.ts";
 
@@ -61,4 +64,86 @@ export async function doctor(flags: DoctorFlags): Promise<{ text: string; exitCo
   const exitCode = findings.some(({ level }) => level === "fail") ? 1 : 0;
   const text = flags.json ? `${JSON.stringify({ findings }, null, 2)}\n` : findingsText(findings);
   return { text, exitCode };
+}
+
+// Checks what this machine's shim does, by the status that it leaves: whether it runs, and what the cluster says. Asks
+// nobody.
+
+/** The Worker takes nothing from this machine any more, or its Node is gone; all else may end without anybody's doing. */
+const NEEDS_SOMEBODY: ReadonlySet<Kind> = new Set(["refused", "wrong origin", "node deleted"]);
+
+/** No finding where the machine is not enrolled, or its state folder cannot be read: other checks say that. */
+function checkShim(state: string, nowMs: number): Finding[] {
+  let found: ReturnType<typeof statusOf>;
+  try {
+    found = statusOf(state, nowMs);
+  } catch {
+    return [];
+  }
+  const { kind, text, cure } = found.diagnosis;
+  if (kind === "not enrolled") return [];
+  const pid = found.seen?.file.process.split(" ")[0];
+  const message = found.seen?.isRunning ? `process ${pid}: ${text}` : text;
+  const isShown = found.seen?.isRunning === true && kind !== "no socket";
+  const transport = isShown && found.seen ? transportFindings(found.seen.file) : [];
+  const others = [...transport, ...(found.seen?.isRunning ? versionFindings(found.seen.file) : [])];
+  if (cure === undefined) return [ok("shim", message), ...others];
+  const level = NEEDS_SOMEBODY.has(kind) ? "fail" : "warn";
+  return [{ check: "shim", level, message, todo: cure }, ...others];
+}
+
+const UPGRADE =
+  "upgrade it as it was installed: from an apt repository by `node-shim upgrade`, once a rollout gives it the version, or by " +
+  "apt-get install --only-upgrade rollcall-node-shim; else by install.sh again";
+
+/** Nothing where the shim is as new as the Worker, or newer. */
+function versionFindings({ shim, answer }: StatusFile): Finding[] {
+  const { workerVersion } = answer ?? {};
+  if (workerVersion === undefined) return [];
+  return [warn("version", `this shim is ${shim}, and the Worker ${workerVersion}`, UPGRADE)];
+}
+
+// Checks the Node that this machine would have: configuration, sources, conditions. Sends nothing.
+
+const TODO: Record<string, string> = {
+  MemoryPressure: "free memory, or lower evictionHard and evictionSoft of memory.available",
+  DiskPressure: "free disk space or inodes, or lower evictionHard and evictionSoft of nodefs and imagefs",
+  PIDPressure: "end processes, or lower evictionHard and evictionSoft of pid.available",
+  NetworkUnavailable:
+    "nothing takes pods until a route controller sets it False: leave it off where none runs",
+  Ready: "see what the message names",
+};
+
+async function checkNode(flags: MachineFlags): Promise<Finding[]> {
+  const unread: Finding[] = [];
+  const note = (source: string, message: string) => {
+    const todo = source === "configuration" ? "remove them, or keep them for a kubelet" : SOURCE;
+    unread.push({ ...warn("<source>", message, todo), check: source });
+  };
+  let previewed: InitialNode;
+  try {
+    previewed = await previewNode(flags, note);
+  } catch (error) {
+    return [fail("configuration", faultOf(error), "`node-shim config` shows where each value came from")];
+  }
+  const version = process.versions.node;
+  return [
+    ok("node", `Node.js ${version}`),
+    ...(unread.some(({ check }) => check === "configuration") ? [] : [ok("configuration", "valid")]),
+    ...unread,
+    ...nodeFindings(previewed),
+  ];
+}
+
+const SOURCE = "the Node lacks what depends on it; `node-shim facts` shows what there is";
+
+/** Findings from the conditions of a Node, for people who set up a machine. */
+export function nodeFindings({ node, errors }: InitialNode): Finding[] {
+  const findings = errors.map((error) => warn("Node", error, SOURCE));
+  for (const { type, status, message = "" } of node.status?.conditions ?? []) {
+    const isGood = (status === "True") === (type === "Ready");
+    if (isGood) findings.push({ ...ok("<condition>", message), check: type });
+    else findings.push({ ...warn("<condition>", message, TODO[type] ?? "see who sets it"), check: type });
+  }
+  return findings;
 }

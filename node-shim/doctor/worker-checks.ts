@@ -4,8 +4,7 @@ import { codeOf, faultOf } from "../base/fault.ts";
 import { fail, type Finding, ok, warn } from "./finding.ts";
 import { hostOf } from "../worker-link/origin.ts";
 import { DIRECTLY, type Outbound } from "../worker-link/outbound.ts";
-import { checkProxy } from "./proxy-checks.ts";
-import { checkSocket } from "./socket-checks.ts";
+import { checkProxy, checkSocket } from "./proxy-checks.ts";
 import type { Livez, SeenCertificate, WorkerProbes } from "./worker-probes.ts";
 
 /** A certificate that ends sooner should have been renewed. */

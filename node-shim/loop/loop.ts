@@ -1,16 +1,18 @@
 // The shim's loop: gather, post, wait until the Worker wants the next report or a condition flips. Never more than one
 // request at a time. Clock and randomness are arguments.
+import { type TokenBucket, tryAccept } from "../../shared/events/token-bucket.ts";
+import type { ReportAnswer } from "../../shared/protocol/answers.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { reportIntervalMs, type Settings } from "../../shared/protocol/settings.ts";
+import type { PressureCondition } from "../../shared/resources/eviction.ts";
+import { type Clock, wakeableWait } from "../base/clock.ts";
+import type { LogMessage } from "../base/log-table.ts";
 import type { Log } from "../base/log.ts";
-import type { Clock } from "../base/clock.ts";
 import type { Seen } from "../machine/probe.ts";
-import { conditionFlips, type Flips } from "./flips.ts";
-import { type Rest, resting } from "./rest.ts";
-import { logChanges, logPressures } from "./log-lines.ts";
 import type { RequestFault } from "../worker-link/exchange.ts";
 import type { ReportOutcome } from "../worker-link/reporter.ts";
+import { conditionFlips, type Flips, ofConditions, type ReportDraft } from "./flips.ts";
 
 /** One report and its outcome. */
 export interface Reported {
@@ -143,4 +145,96 @@ function waitAfterError(
   }
   const most = Math.min(intervalMs, FIRST_BACKOFF_MS * 2 ** Math.min(failures - 1, 16));
   return Math.max(fault.retryAfterMs ?? 0, random() * most);
+}
+
+// The shim's log lines about its reports and the machine: one line when something has changed.
+
+function logChanges(log: Log): (outcome: ReportOutcome) => void {
+  let last = "";
+  return (outcome) => {
+    const text = describe(outcome);
+    if (text === last) return;
+    last = text;
+    log(outcome.ok && healthy(outcome.value) ? "info" : "warn", text);
+  };
+}
+
+/** One line when a pressure begins, with what is left, and one when it is over. */
+function logPressures(log: Log): (draft: ReportDraft) => void {
+  let before: ReportDraft["inputs"]["pressures"] = [];
+  return ({ vitals, inputs: { pressures } }) => {
+    const begun = pressures.filter((condition) => !before.includes(condition));
+    for (const condition of begun) log("warn", `${condition}: ${leftOf(condition, vitals.signals)}`);
+    const over = before.filter((condition) => !pressures.includes(condition));
+    for (const condition of over) log("info", `${condition} is over`);
+    before = pressures;
+  };
+}
+
+function leftOf(condition: PressureCondition, signals: Vitals["signals"]): string {
+  const entries = Object.entries(ofConditions(signals, (other) => other === condition));
+  return entries.map(([name, [available, capacity]]) => `${name} ${available} of ${capacity}`).join(", ");
+}
+
+const healthy = (answer: ReportAnswer) => answer.phase === "registered" && !answer.factsRefused;
+
+function describe(outcome: ReportOutcome): LogMessage {
+  if (!outcome.ok) {
+    const fault = outcome.error;
+    if (fault.reason === "failed") return `report failed: ${fault.message}`;
+    const { title, detail, reason, pointer } = fault.problem;
+    return `report refused: ${title} (${reason}${pointer ? ` at ${pointer}` : ""}). ${detail}`;
+  }
+  const { phase, ready, message, factsRefused } = outcome.value;
+  const refused = factsRefused ? `; facts refused at ${factsRefused.path}: ${factsRefused.message}` : "";
+  return `phase: ${phase}, node ${ready ? "Ready" : "not Ready"}${message ? `; ${message}` : ""}${refused}`;
+}
+
+// Waits between two reports, and ends the wait early. The caller decides how long it is, and what is urgent.
+
+/** Flips besides the periodic reports: five at once, then five a minute. Faster ones wait for the next report. */
+const FLIPS_AT_ONCE = 5;
+const FLIPS_PER_SECOND = 5 / 60;
+
+interface Rest {
+  /** Waits `ms`; something urgent ends the wait after `leastMs`, a flip (where it may) at once. */
+  rest: (ms: number, leastMs: number, mayFlipEnd: boolean) => Promise<void>;
+  /** Call it when a report begins: it includes what was urgent until now. */
+  begin: () => void;
+  /** Call it for something urgent: ends this wait or, during a request, the wait that follows. */
+  hurry: () => void;
+  /** Call it when there may be a flip. */
+  wake: () => void;
+}
+
+function resting(clock: Clock, stop: AbortSignal, isFlipped: () => boolean): Rest {
+  const waits = wakeableWait(clock, stop);
+  let isUrgent = false;
+  let bucket: TokenBucket | undefined;
+
+  /** A token is taken for each flip that is reported on its own. */
+  function mayReportFlip(): boolean {
+    if (!isFlipped()) return false;
+    const taken = tryAccept(bucket, clock.nowMs() * 1000, FLIPS_AT_ONCE, FLIPS_PER_SECOND);
+    bucket = taken ?? bucket;
+    return taken !== null;
+  }
+
+  return {
+    async rest(ms, leastMs, mayFlipEnd) {
+      const beganMs = clock.nowMs();
+      for (;;) {
+        const restedMs = clock.nowMs() - beganMs;
+        if (stop.aborted || restedMs >= ms || (isUrgent && restedMs >= leastMs)) return;
+        if (mayFlipEnd && mayReportFlip()) return;
+        await waits.wait((isUrgent ? leastMs : ms) - restedMs);
+      }
+    },
+    begin: () => void (isUrgent = false),
+    hurry() {
+      isUrgent = true;
+      waits.wake();
+    },
+    wake: waits.wake,
+  };
 }

@@ -1,12 +1,12 @@
 // Runs the loop, the probes and the shutdown watch until the shim is asked to end. Waits a moment for the last report
 // of a machine that shuts down.
 import type { Vitals } from "../../shared/protocol/report.ts";
-import { type LoopDependencies, startLoop } from "./loop.ts";
+import { type Clock, systemClock, wakeableWait } from "../base/clock.ts";
 import type { Machine } from "../machine/machine.ts";
+import type { Probe, Seen } from "../machine/probe.ts";
 import { inhibitShutdown } from "../shutdown/inhibitor.ts";
 import { type ShutdownWatch, watchShutdown } from "../shutdown/shutdown.ts";
-import { systemClock } from "../base/clock.ts";
-import { watchProbe, watchSuspend } from "./watch.ts";
+import { type LoopDependencies, startLoop } from "./loop.ts";
 
 /** How much a last report may take of the second in which a stopped shim ends. */
 const LAST_REPORT_MS = 600;
@@ -72,4 +72,48 @@ function withShutdown(
       return outcome;
     },
   };
+}
+
+// Runs probes between two reports, and passes on what they saw. Decides nothing.
+
+interface Watching {
+  clock: Clock;
+  stop: AbortSignal;
+  see: (seen: Seen) => void;
+  isStarting: () => boolean;
+}
+
+/** Upstream fastStatusUpdateOnce. */
+const STARTING_EVERY_MS = 100;
+/** How soon the end of a suspend is noticed. */
+const SUSPEND_CHECK_MS = 1000;
+/** A check that is later than this was delayed by a suspend (or by SIGSTOP), not by a busy machine. */
+const SUSPENDED_MS = 5000;
+
+/** Probes until stopped. Waits first, since the first report has just looked. Ends after a look that is under way. */
+export async function watchProbe(probe: Probe, { clock, stop, see, isStarting }: Watching): Promise<void> {
+  const { wait } = wakeableWait(clock, stop);
+  const isOver = () => probe.everyMs === null && !isStarting();
+  while (!isOver()) {
+    await wait(probe.everyMs ?? STARTING_EVERY_MS);
+    if (stop.aborted) return;
+    const seen = await probe.look();
+    if (stop.aborted) return;
+    see(seen);
+  }
+}
+
+/** Detects a suspend by a late timer: timers stop while a machine is suspended, its clock does not. */
+export async function watchSuspend(
+  clock: Clock,
+  stop: AbortSignal,
+  resumed: (sleptMs: number) => void,
+): Promise<void> {
+  const { wait } = wakeableWait(clock, stop);
+  while (!stop.aborted) {
+    const beforeMs = clock.nowMs();
+    await wait(SUSPEND_CHECK_MS);
+    const lateMs = clock.nowMs() - beforeMs - SUSPEND_CHECK_MS;
+    if (!stop.aborted && lateMs > SUSPENDED_MS) resumed(lateMs);
+  }
 }

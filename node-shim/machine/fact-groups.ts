@@ -4,9 +4,9 @@ import type { Facts } from "../../shared/protocol/facts.ts";
 import { orWarn, type Warn } from "../base/warn.ts";
 import type { RuntimeReader } from "../sources/cri/runtime-reader.ts";
 import { addresses, type AddressSources } from "../sources/kernel/addresses.ts";
-import { osImage } from "../sources/kernel/os-image.ts";
+import { osImage } from "../sources/kernel/names.ts";
 import { VERSION } from "../../shared/version.ts";
-import { architecture } from "../sources/kernel/platform.ts";
+import { architecture } from "../sources/kernel/machine.ts";
 import type { FileSystemReader } from "../sources/kernel/storage.ts";
 import { gatherMachine, type Note, noted } from "./machine-facts.ts";
 

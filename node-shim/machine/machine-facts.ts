@@ -2,10 +2,8 @@
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Reading } from "../base/reading.ts";
 import { orWarn, type Warn } from "../base/warn.ts";
-import { logicalCores } from "../sources/kernel/cores.ts";
-import { hugePages } from "../sources/kernel/huge-pages.ts";
-import { bootID, machineID, systemUUID } from "../sources/kernel/ids.ts";
-import { memory } from "../sources/kernel/memory.ts";
+import { hugePages, logicalCores, memory } from "../sources/kernel/machine.ts";
+import { bootID, machineID, systemUUID } from "../sources/kernel/names.ts";
 
 /** Called where a fact has several possible places: with the fact's JSON Pointer, and the place where it was read. */
 export type Note = (pointer: string, source: string) => void;

@@ -1,25 +1,28 @@
 // All facts and vitals of this machine, gathered by its settings. Decides nothing, and sends nothing.
-import { monotonicMs, pause } from "../base/clock.ts";
 import { parseDuration } from "../../shared/go/duration.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
-import type { Vitals } from "../../shared/protocol/report.ts";
+import { printableTexts } from "../../shared/protocol/printable.ts";
+import type { SIGNALS, Vitals } from "../../shared/protocol/report.ts";
 import type { Settings } from "../../shared/protocol/settings.ts";
+import { valueOr } from "../../shared/result.ts";
+import { monotonicMs, pause } from "../base/clock.ts";
+import type { Reading } from "../base/reading.ts";
+import { orWarn, sayOnce, type Warn, withoutEcho } from "../base/warn.ts";
 import type { Configuration, LoadedConfiguration } from "../config/config.ts";
+import { runtimeErrors, type RuntimeReader } from "../sources/cri/runtime-reader.ts";
 import { attachLimits } from "../sources/csi/attach-limits.ts";
+import { memoryAvailable, oomKills, pidAvailable } from "../sources/kernel/signals.ts";
+import type { FileSystem, FileSystemReader } from "../sources/kernel/storage.ts";
+import { volumeScanner } from "../sources/kernel/volumes.ts";
 import { type ContainerRuntime, watchContainerRuntime } from "./container-runtime.ts";
 import { machineExtras } from "./extras.ts";
-import type { FactsOptions } from "./fact-groups.ts";
-import { gatherFacts } from "./facts.ts";
+import { FACT_GROUPS, type FactsOptions } from "./fact-groups.ts";
 import type { Note } from "./machine-facts.ts";
-import { systemSources } from "./system-sources.ts";
-import { gatherVitals } from "./vitals.ts";
-import { volumeScanner } from "../sources/kernel/volumes.ts";
+import type { Probe, Seen } from "./probe.ts";
 import { requireReservations } from "./reservations.ts";
 import { configurationNotes, type MachineFlags, machineSettings } from "./settings.ts";
+import { systemSources } from "./system-sources.ts";
 import type { TransportChoice } from "./transport.ts";
-import { sayOnce, type Warn, withoutEcho } from "../base/warn.ts";
-import type { Probe, Seen } from "./probe.ts";
-import { valueOr } from "../../shared/result.ts";
 
 /** Upstream evictionMonitoringPeriod. */
 const SIGNALS_EVERY_MS = 10_000;
@@ -127,4 +130,69 @@ function runtimeOnDemand(
     listen: (see) => void (onFlip = see),
     close: () => watched?.close(),
   };
+}
+
+// Gathers every fact group. A group that cannot be read is left out, with a warning. Decides nothing.
+
+/**
+ * Never rejects; takes no longer than its slowest source. Replaces control characters, since the Worker would refuse
+ * facts with one: a text of firmware, programs or runtimes must not prevent the Node.
+ */
+export async function gatherFacts(options: FactsOptions): Promise<Facts> {
+  const groups = Object.entries(FACT_GROUPS).map(
+    async ([name, { read }]) => [name, await read?.(options)] as const,
+  );
+  const known = (await Promise.all(groups)).filter(([, fact]) => fact !== undefined);
+  return printableTexts(Object.fromEntries(known) as Facts);
+}
+
+// Gathers the vitals: the eviction signals, the kernel's OOM kills, and the errors of the container runtime. Decides
+// nothing.
+
+type SignalName = (typeof SIGNALS)[number];
+type Observation = Reading<[available: number, capacity: number]>;
+
+interface VitalsOptions {
+  root: string;
+  /** The folder whose file system is nodefs; it need not exist. */
+  nodefsPath: string;
+  readFileSystem: FileSystemReader;
+  containerRuntime: RuntimeReader;
+  warn: Warn;
+}
+
+/** The container runtime reports where imagefs is; without a runtime there is none. Never rejects. */
+export async function gatherVitals({
+  root,
+  nodefsPath,
+  readFileSystem,
+  containerRuntime,
+  warn,
+}: VitalsOptions): Promise<Vitals> {
+  const runtime = containerRuntime();
+  const nodefs = await readFileSystem(nodefsPath);
+  const imagefs = runtime?.imageFsPath === undefined ? null : await readFileSystem(runtime.imageFsPath);
+  const observations: [SignalName, Observation][] = [
+    ["memory.available", memoryAvailable(root)],
+    ...fileSystemSignals("nodefs", nodefs),
+    ...(imagefs ? fileSystemSignals("imagefs", imagefs) : []),
+    ["pid.available", pidAvailable(root)],
+  ];
+  const signals: Vitals["signals"] = {};
+  for (const [name, observation] of observations) {
+    const signal = orWarn(observation, name, warn);
+    if (signal !== undefined) signals[name] = signal;
+  }
+  const kills = orWarn(oomKills(root), "OOM kills", warn);
+  return { signals, ...(kills !== undefined && { oomKills: kills }), ...runtimeErrors(runtime) };
+}
+
+function fileSystemSignals(
+  name: "nodefs" | "imagefs",
+  fileSystem: Reading<FileSystem>,
+): [SignalName, Observation][] {
+  return [
+    [`${name}.available`, fileSystem.ok ? fileSystem.value.bytes : fileSystem],
+    [`${name}.inodesFree`, fileSystem.ok ? fileSystem.value.inodes : fileSystem],
+  ];
 }

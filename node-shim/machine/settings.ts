@@ -10,7 +10,7 @@ import { validateNodeName } from "../../shared/node/node-name.ts";
 import { type LoadedConfiguration, readConfiguration } from "../config/config.ts";
 import { type FlagTexts, readBoolean } from "../config/flags.ts";
 import { cloudProviderOf } from "../sources/cloud/provider.ts";
-import { hostname } from "../sources/kernel/hostname.ts";
+import { hostname } from "../sources/kernel/names.ts";
 import { CRI_ENDPOINT, dockerSocket, type RuntimeFlags } from "./container-runtime.ts";
 import type { ExtraFlags } from "./extras.ts";
 import { type TransportChoice, transportOf } from "./transport.ts";

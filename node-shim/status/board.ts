@@ -3,8 +3,13 @@
 import { constants } from "node:fs";
 import { open, rename } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { reportedInitialNode } from "../../shared/from-report/reported-node.ts";
+import { NOTHING_REMEMBERED } from "../../shared/from-report/reported-status.ts";
+import { readyConditionOf } from "../../shared/node/heartbeat.ts";
+import type { Facts } from "../../shared/protocol/facts.ts";
 import { LIMITS } from "../../shared/protocol/limits.ts";
 import { printableTexts } from "../../shared/protocol/printable.ts";
+import type { Vitals } from "../../shared/protocol/report.ts";
 import { VERSION } from "../../shared/version.ts";
 import { codeOf, faultOf } from "../base/fault.ts";
 import type { Log } from "../base/log.ts";
@@ -12,7 +17,7 @@ import { thisProcess } from "../base/process-id.ts";
 import { requireTrusted } from "../base/state-file.ts";
 import type { Reported } from "../loop/loop.ts";
 import type { TransportInUse } from "../worker-link/link.ts";
-import { notReadyOf } from "./not-ready.ts";
+import type { ReportOutcome } from "../worker-link/reporter.ts";
 import { type StatusFile, statusPath } from "./status-file.ts";
 
 /** Readable for everybody who may enter the folder, whatever the umask is: it holds no secret. */
@@ -33,7 +38,7 @@ export interface StatusBoard {
   written: () => Promise<void>;
 }
 
-export interface BoardOptions {
+interface BoardOptions {
   name: string;
   origin: string;
   /** The state folder. */
@@ -187,4 +192,35 @@ function distrustOf(folder: string): string | null {
   } catch (error) {
     return faultOf(error);
   }
+}
+
+// Why this machine's Node is not Ready, by its own facts: the Ready condition that the Worker's setters make of them.
+
+/** undefined: it is Ready, or nobody has said that it is not. Costs a run of the setters where it is not. */
+function notReadyOf(
+  name: string,
+  facts: Facts,
+  vitals: Vitals,
+  nowMs: number,
+  outcome: ReportOutcome,
+): StatusFile["notReady"] {
+  if (!outcome.ok || outcome.value.ready) return undefined;
+  const reported = {
+    name,
+    facts,
+    vitals,
+    nowMs,
+    memory: structuredClone(NOTHING_REMEMBERED),
+    recordEvent: () => undefined,
+  };
+  const initial = reportedInitialNode(reported, { withoutFactsOnlyTaint: false });
+  if (!initial.ok) return { source: "facts", message: initial.error };
+  const ready = readyConditionOf(initial.value.node);
+  if (ready === undefined || ready.status === "True") return undefined;
+  return { source: sourceOf(vitals), message: ready.message ?? "" };
+}
+
+function sourceOf({ errors = {}, shuttingDown }: Vitals): string {
+  if (shuttingDown) return "shutdown";
+  return (["runtime", "network", "storage"] as const).find((source) => errors[source]?.length) ?? "facts";
 }

@@ -1,6 +1,6 @@
 // What is known of this machine's shim without asking anybody: its status, and what that comes to.
 import { storedEnrolment } from "../identity/identity.ts";
-import { bootID } from "../sources/kernel/ids.ts";
+import { bootID } from "../sources/kernel/names.ts";
 import { valueOr } from "../../shared/result.ts";
 import { type Diagnosis, diagnose } from "./diagnosis.ts";
 import { readStatus, type SeenStatus, thisReader } from "./status-file.ts";

@@ -1,8 +1,10 @@
 // Finds the Worker's origin: by flag, by environment, or that of the Worker that enrolled this machine.
 import { isIP } from "node:net";
+import { failure, type Result } from "../../shared/result.ts";
 import { storedEnrolment } from "../identity/identity.ts";
+import type { RequestFault } from "./exchange.ts";
 
-export interface OriginFlags {
+interface OriginFlags {
   /** --url */
   url?: string;
   /** The state folder. */
@@ -47,3 +49,17 @@ export const hostOf = ({ hostname }: URL) => hostname.replaceAll(/[[\]]/g, "");
 
 /** As a certificate names it (SNI): none for an address. */
 export const servernameOf = (url: URL) => (isIP(hostOf(url)) === 0 ? hostOf(url) : "");
+
+// Says for which origin this machine signs, where the Worker refuses that: the Worker names none of its own.
+
+/** The outcome; of a refused origin with a sentence more. `origin`: that of --url. */
+export function namingOrigin<Answer>(
+  outcome: Result<Answer, RequestFault>,
+  origin: string,
+): Result<Answer, RequestFault> {
+  if (outcome.ok || outcome.error.reason !== "refused") return outcome;
+  const { problem } = outcome.error;
+  if (problem.reason !== "wrong-origin") return outcome;
+  const detail = `${problem.detail} It signs for ${origin}.`;
+  return failure({ ...outcome.error, problem: { ...problem, detail } });
+}

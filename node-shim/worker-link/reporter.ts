@@ -15,7 +15,7 @@ import {
   retryAfterMs,
   type Transport,
 } from "./exchange.ts";
-import { namingOrigin } from "./named-origin.ts";
+import { namingOrigin } from "./origin.ts";
 import type { EnrolledMachine } from "./requests.ts";
 import { sha256Base64url, signReport } from "./sign.ts";
 

@@ -13,7 +13,7 @@ import { RELEASE } from "../../shared/protocol/rollout-api.ts";
 import type { Result } from "../../shared/result.ts";
 import type { MachineKey } from "../identity/machine-key.ts";
 import { exchange, type IsAnswer, MAX_CHALLENGES, type RequestFault, type Transport } from "./exchange.ts";
-import { namingOrigin } from "./named-origin.ts";
+import { namingOrigin } from "./origin.ts";
 import { sha256Base64url, signEnrolment, signNextKey, signReport } from "./sign.ts";
 
 export interface Enrolling {

@@ -1,15 +1,22 @@
 // One socket to this machine's gateway: reports and heartbeats on it, one at a time, each within a deadline. When there is
 // to be a socket is link.ts's to say.
-import type { Clock } from "../base/clock.ts";
-import type { GatewayFrame, ReportFrame } from "../../shared/protocol/frames.ts";
+import * as z from "zod/mini";
+import {
+  AGAIN_REASONS,
+  CLOSING_REASONS,
+  type ClosingReason,
+  type GatewayFrame,
+  type ReportFrame,
+} from "../../shared/protocol/frames.ts";
 import { LIMITS } from "../../shared/protocol/limits.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { shortened } from "../../shared/quiet/heartbeat-vitals.ts";
-import type { WebSocketConnection } from "./websocket.ts";
+import { failure, type Result, success } from "../../shared/result.ts";
+import type { Clock } from "../base/clock.ts";
 import { lateText } from "./agent.ts";
-import { CLOSING_TEXTS, gatewayFrame } from "./gateway-frames.ts";
 import type { SignedReport } from "./reporter.ts";
 import { type SessionKeys, type SocketSession, startSession } from "./session.ts";
+import type { WebSocketConnection } from "./websocket.ts";
 
 /** The end of a socket that this side did not close. */
 export interface SocketEnd {
@@ -31,7 +38,7 @@ export interface SocketListener {
   ended: (end: SocketEnd) => void;
 }
 
-export interface SocketParts {
+interface SocketParts {
   /** The machine's. */
   name: string;
   /** Made for this socket. */
@@ -188,3 +195,48 @@ export class GatewaySocket {
     });
   }
 }
+
+// What a gateway says on a socket: its frames (shared/protocol/frames.ts), checked. Sends nothing.
+
+/** The longest wait that a frame may ask for: a machine must come back without being restarted. */
+const wait = z.number().check(z.minimum(0), z.maximum(3_600_000));
+
+const SCHEMAS: Readonly<Record<GatewayFrame["type"], z.ZodMiniType>> = {
+  "report-answer": z.object({
+    status: z.int(),
+    body: z.unknown(),
+    session: z.optional(z.object({ key: z.string(), nonce: z.string() })),
+    comeBackWithinMs: wait,
+  }),
+  answer: z.object({ n: z.int(), nonce: z.string(), nextInMs: wait }),
+  again: z.object({ reason: z.enum(AGAIN_REASONS) }),
+  "report-now": z.object({}),
+  closing: z.object({ reason: z.enum(CLOSING_REASONS), comeBackInMs: wait }),
+  left: z.object({}),
+};
+
+/** null: a kind of frame that a later Worker may send, and this shim passes over. */
+function gatewayFrame(text: string): Result<GatewayFrame | null> {
+  let frame: Partial<GatewayFrame> | null;
+  try {
+    frame = JSON.parse(text) as Partial<GatewayFrame> | null;
+  } catch {
+    return failure("a frame without JSON");
+  }
+  const type = frame?.type;
+  if (typeof type !== "string") return failure("a frame without a type");
+  if (!Object.hasOwn(SCHEMAS, type)) return success(null);
+  const isFrame = SCHEMAS[type].safeParse(frame).success;
+  return isFrame ? success(frame as GatewayFrame) : failure(`a frame (${type}) of another form`);
+}
+
+/** Behind "the gateway has closed it: ". */
+const CLOSING_TEXTS: Readonly<Record<ClosingReason, string>> = {
+  "bad frame": "it could not read a frame",
+  "too often": "frames came too often",
+  "no report": "no report was accepted in time",
+  replaced: "this machine has opened another one",
+  silent: "nothing was heard of this machine",
+  moved: "another gateway is this machine's now",
+  refused: "this machine's key is not accepted any more",
+};

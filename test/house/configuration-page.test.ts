@@ -1,7 +1,7 @@
 // "What it decides" in docs/configuration.md has each field of the configuration, and no other. The table of flags and
 // defaults is generated.
 import { expect, it } from "vitest";
-import { withDefaults } from "../../node-shim/config/defaults.ts";
+import { withDefaults } from "../../node-shim/config/config.ts";
 import { pages, tableRows } from "./markdown.ts";
 
 const page = pages().find(({ path }) => path === "docs/configuration.md")!;

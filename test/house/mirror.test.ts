@@ -8,13 +8,9 @@ import { root } from "./markdown.ts";
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   "test/infra/local/apiserver/contract.test.ts": "what an apiserver promises; a real one has to pass it too",
   "test/node-shim/config/kubelet-verdicts.test.ts": "which configurations the shim and a kubelet both accept",
-  "test/node-shim/sources/kernel/machine.test.ts": "several small sources over the same fixtures",
-  "test/node-shim/sources/kernel/names.test.ts": "several small sources over the same fixtures",
-  "test/node-shim/sources/kernel/signals.test.ts": "several small sources over the same fixtures",
   "test/worker/tick/changing-node.test.ts": "whole ticks: the budgets of several files together",
   "test/worker/tick/deleted.test.ts": "whole ticks: registration and register-again together",
   "test/worker/kube/empty-fields.test.ts": "all that the client sends, beside a recording of Go's JSON",
-  "test/node-shim/wire/grpc/protobuf.test.ts": "encode and decode together, beside protobufjs",
 };
 
 describe("each test stands at the path of what it tests", () => {

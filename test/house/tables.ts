@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { format, resolveConfig } from "prettier";
 import { parse } from "yaml";
 import { LOG_LINES, WARNING_SOURCES } from "../../node-shim/base/log-table.ts";
-import { withDefaults } from "../../node-shim/config/defaults.ts";
+import { withDefaults } from "../../node-shim/config/config.ts";
 import { CONFIGURATION_FLAGS } from "../../node-shim/config/flags.ts";
 import { CHECKS } from "../../node-shim/doctor/finding.ts";
 import { FACT_GROUPS } from "../../node-shim/machine/fact-groups.ts";

@@ -1,7 +1,6 @@
 // EC2's instance metadata, version 2 (a token first). Uses neither AWS's API nor credentials.
 import type { CloudMetadata } from "../../../shared/protocol/facts.ts";
-import { addressesOf, type CloudAddress } from "./addresses.ts";
-import type { CloudSource } from "./metadata.ts";
+import { addressesOf, type CloudAddress, type CloudSource } from "./metadata.ts";
 import { bodyOf, metadataServer, optionalBodyOf, required, asResult } from "./metadata-server.ts";
 
 const TOKEN_PATH = "/latest/api/token";

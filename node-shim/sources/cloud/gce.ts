@@ -2,9 +2,7 @@
 import { failure } from "../../../shared/result.ts";
 import * as z from "zod/mini";
 import type { CloudMetadata } from "../../../shared/protocol/facts.ts";
-import { addressesOf, type CloudAddress } from "./addresses.ts";
-import { parsedJson } from "./json.ts";
-import type { CloudSource } from "./metadata.ts";
+import { addressesOf, type CloudAddress, type CloudSource, parsedJson } from "./metadata.ts";
 import { bodyOf, metadataServer, optionalBodyOf, required, asResult } from "./metadata-server.ts";
 
 const METADATA = "/computeMetadata/v1/";

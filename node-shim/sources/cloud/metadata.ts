@@ -1,15 +1,16 @@
 // Keeps the last good metadata of the cloud that the machine runs in, and refreshes it in the background. A source that
 // hangs or fails costs a line in the log.
-import { after } from "../../base/clock.ts";
-import { failure, type Result, success } from "../../../shared/result.ts";
+import type * as z from "zod/mini";
 import { type CloudMetadata, cloudSchema } from "../../../shared/protocol/facts.ts";
 import { firstFault } from "../../../shared/protocol/schema.ts";
+import { failure, type Result, success } from "../../../shared/result.ts";
+import { after } from "../../base/clock.ts";
 import type { Warn } from "../../base/warn.ts";
 
 /** Reads the metadata once; what is under way ends with `signal`. Never rejects. */
 export type CloudSource = (signal: AbortSignal) => Promise<Result<unknown>>;
 
-export interface CloudMetadataOptions {
+interface CloudMetadataOptions {
   source: CloudSource;
   /** For people: `http://169.254.169.254 (aws)`. */
   where: string;
@@ -92,4 +93,28 @@ function withoutRepetition(found: unknown): unknown {
   const addresses = found.addresses as unknown[];
   const texts = addresses.map((address) => JSON.stringify(address));
   return { ...found, addresses: addresses.filter((_, at) => texts.indexOf(texts[at] ?? "") === at) };
+}
+
+// Addresses of a machine as its cloud names them. Decides nothing.
+
+export type CloudAddress = NonNullable<CloudMetadata["addresses"]>[number];
+
+/** Skips texts that are empty. */
+export function addressesOf(type: CloudAddress["type"], texts: readonly string[]): CloudAddress[] {
+  return texts.flatMap((address) => (address === "" ? [] : [{ type, address }]));
+}
+
+// Parses a metadata server's JSON by a schema. Decides nothing.
+
+export function parsedJson<T>(text: string, schema: z.ZodMiniType<T>, path: string): Result<T> {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    return failure(`GET ${path}: the answer is not JSON`);
+  }
+  const parsed = schema.safeParse(json);
+  if (parsed.success) return success(parsed.data);
+  const fault = firstFault(parsed.error);
+  return failure(`GET ${path}: ${fault.path}: ${fault.message}`);
 }

@@ -1,16 +1,19 @@
 // Watches a container runtime that nobody configured, from when one is found until it is gone. Looks again now and then.
 // Decides nothing: where none is, it says so.
+import { statSync } from "node:fs";
 import type { Warn } from "../../base/warn.ts";
+import { grpcClient } from "../../wire/grpc/client.ts";
+import { type Fault, faultText } from "../../wire/grpc/status.ts";
+import { CRI } from "./methods.ts";
 import type { RuntimeMonitor } from "./monitor.ts";
 import type { RuntimeReader } from "./runtime-reader.ts";
-import { runtimeSearch } from "./runtime-search.ts";
 
 /** How often one is looked for. */
 const LOOK_EVERY_MS = 10_000;
 /** While the first Ready is waited for, the caller asks every 100 ms. */
 const LEAST_PAUSE_MS = 1000;
 
-export interface RuntimeFinderOptions {
+interface RuntimeFinderOptions {
   /** Where a runtime may listen, the preferred one first; typically RUNTIME_SOCKETS. */
   sockets: readonly string[];
   /** Makes the watch of a runtime; typically runtimeMonitor. */
@@ -94,4 +97,102 @@ export function runtimeFinder(options: RuntimeFinderOptions): RuntimeFinder {
       found?.monitor.close();
     },
   };
+}
+
+// Searches for a container runtime that nobody configured: the first socket that is there and whose owner speaks CRI.
+// Says which one it chose where there are several, and what does not count.
+
+/** In the order in which they are tried: containerd, CRI-O, and Docker by cri-dockerd. */
+export const RUNTIME_SOCKETS: readonly string[] = [
+  "/run/containerd/containerd.sock",
+  "/run/crio/crio.sock",
+  "/run/cri-dockerd.sock",
+  "/var/run/cri-dockerd.sock",
+];
+
+/** A runtime that works answers in a few milliseconds. One that does not is asked again with the next search. */
+const ANSWER_WITHIN_MS = 2000;
+
+interface RuntimeSearch {
+  /** The path of the socket; null: there is no runtime. Without sockets it costs a `stat` for each. Never rejects. */
+  search: () => Promise<string | null>;
+  /** Says nothing from now on. */
+  close: () => void;
+}
+
+interface Socket {
+  path: string;
+  /** Another socket under the same path, after a restart, has another identity. */
+  identity: string;
+}
+
+/** `sockets`: where a runtime may listen, the preferred one first. `nowMs`: monotonic; typically monotonicMs. */
+function runtimeSearch(sockets: readonly string[], nowMs: () => number, warn: Warn): RuntimeSearch {
+  /** Of those without CRI, by path: they are not asked again, until another one listens there. */
+  const without = new Map<string, string>();
+  /** What does not count is said once. */
+  const said = new Set<string>();
+  let isFirst = true;
+  let isClosed = false;
+
+  function say(message: string): void {
+    if (!isClosed) warn("container runtime", message);
+  }
+
+  async function isRuntime({ path, identity }: Socket): Promise<boolean> {
+    const fault = await criFault(path, nowMs);
+    if (fault === null) return true;
+    const isOther = fault.code === "Unimplemented";
+    if (isOther) without.set(path, identity);
+    const counts = `counts as no container runtime${isOther ? "" : " until it answers"}`;
+    const line = `${path} ${fault.code}`;
+    if (!said.has(line)) say(`${path} ${counts}: ${faultText(fault)}`);
+    said.add(line);
+    return false;
+  }
+
+  async function search(): Promise<string | null> {
+    const wasFirst = isFirst;
+    isFirst = false;
+    const there = socketsThere(sockets).filter(({ path, identity }) => without.get(path) !== identity);
+    for (const [at, socket] of there.entries()) {
+      if (!(await isRuntime(socket))) continue;
+      const { path } = socket;
+      const others = there.slice(at + 1).map((other) => other.path);
+      if (others.length > 0)
+        say(`${path} is used, not ${others.join(", ")}: set containerRuntimeEndpoint to choose`);
+      else if (!wasFirst) say(`${path} is there now, and used`);
+      return path;
+    }
+    return null;
+  }
+
+  return { search, close: () => void (isClosed = true) };
+}
+
+/** Two paths to the same socket are one. */
+function socketsThere(paths: readonly string[]): Socket[] {
+  const there = paths.flatMap((path) => {
+    const identity = identityOf(path);
+    return identity === null ? [] : { path, identity };
+  });
+  return there.filter(({ identity }, at) => there.findIndex((other) => other.identity === identity) === at);
+}
+
+/** With the time, since a socket that is made anew often gets the inode of the one before. */
+function identityOf(path: string): string | null {
+  try {
+    const stat = statSync(path);
+    return stat.isSocket() ? `${stat.dev} ${stat.ino} ${stat.ctimeMs}` : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Why whoever listens there is no runtime; null: it is one. */
+async function criFault(socketPath: string, nowMs: () => number): Promise<Fault | null> {
+  const client = grpcClient({ socketPath, nowMs });
+  const answer = await client.unary(CRI.version, {}, ANSWER_WITHIN_MS);
+  client.close();
+  return answer.ok ? null : answer.error;
 }

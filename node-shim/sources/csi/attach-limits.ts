@@ -1,12 +1,15 @@
 // Asks each CSI driver that registers on this machine, once, how many volumes it can attach here. Decides nothing.
 import { lstat, readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
+import { labelValueErrors } from "../../../shared/kubernetes/validation.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import { FACTS_LIMITS } from "../../../shared/protocol/limits.ts";
-import type { Result } from "../../../shared/result.ts";
+import { failure, type Result, success } from "../../../shared/result.ts";
 import { codeOf } from "../../base/fault.ts";
 import type { Warn } from "../../base/warn.ts";
-import { askDriver, type Driver } from "./driver.ts";
+import { grpcClient, type GrpcClient, type Method } from "../../wire/grpc/client.ts";
+import type { Schema } from "../../wire/grpc/schema.ts";
+import { faultText } from "../../wire/grpc/status.ts";
 
 /** How long a driver that did not answer is left alone. */
 export const ASK_AGAIN_MS = 60_000;
@@ -20,7 +23,7 @@ interface Registered {
   askedMs: number;
 }
 
-export interface AttachLimitsOptions {
+interface AttachLimitsOptions {
   /** Typically /var/lib/kubelet. */
   rootDir: string;
   nowMs: () => number; // monotonic: typically monotonicMs
@@ -28,7 +31,7 @@ export interface AttachLimitsOptions {
   warn: Warn; // warns once about each source
 }
 
-export interface AttachLimits {
+interface AttachLimits {
   read: () => Promise<Facts["attachLimits"]>;
   /** Ends calls that are under way. */
   close: () => void;
@@ -103,3 +106,87 @@ async function socketsIn(folder: string, warn: Warn): Promise<Map<string, string
   }
   return sockets;
 }
+
+// Asks one CSI driver, through the socket it registers with, for its name and how many volumes it can attach here. Does
+// not register it, as a kubelet would.
+
+/** As GenerateRegisterPluginFunc. */
+const GET_INFO_DEADLINE_MS = 1000;
+/** The kubelet waits two minutes; a driver that asks its cloud first takes seconds. */
+const NODE_GET_INFO_DEADLINE_MS = 10_000;
+
+interface Driver {
+  name: string;
+  /** 0: no limit. */
+  maxVolumes: number;
+}
+
+/** null: no CSI driver registers there. Never rejects. */
+async function askDriver(
+  socketPath: string,
+  nowMs: () => number, // monotonic: typically monotonicMs
+  stop: AbortSignal,
+): Promise<Result<Driver | null>> {
+  const withClient = clientOf(nowMs, stop);
+  const info = await withClient(socketPath, (client) => client.unary(GET_INFO, {}, GET_INFO_DEADLINE_MS));
+  if (!info.ok) return failure(`GetInfo: ${faultText(info.error)}`);
+  const { type, name, endpoint } = info.value;
+  if (type !== CSI_PLUGIN) return success(null);
+  if (name === "" || labelValueErrors(name).length > 0)
+    return failure(`${JSON.stringify(name.slice(0, 100))} is not a driver's name`);
+  if (endpoint !== "" && !isAbsolute(endpoint))
+    return failure(`its endpoint ${JSON.stringify(endpoint.slice(0, 200))} is not an absolute path`);
+  const node = await withClient(endpoint || socketPath, (client) =>
+    client.unary(NODE_GET_INFO, {}, NODE_GET_INFO_DEADLINE_MS),
+  );
+  if (!node.ok) return failure(`NodeGetInfo of ${name}: ${faultText(node.error)}`);
+  // As nodeinfomanager.updateCSINode: none when not positive, and an int32.
+  const maxVolumes = Math.min(Math.max(node.value.maxVolumesPerNode, 0), FACTS_LIMITS.attachLimit);
+  return success({ name, maxVolumes });
+}
+
+/** A client for one call, which ends early when `stop` is aborted. */
+function clientOf(nowMs: () => number, stop: AbortSignal) {
+  return async <T>(socketPath: string, call: (client: GrpcClient) => Promise<T>): Promise<T> => {
+    const client = grpcClient({ socketPath, nowMs });
+    stop.addEventListener("abort", client.close);
+    if (stop.aborted) client.close();
+    try {
+      return await call(client);
+    } finally {
+      stop.removeEventListener("abort", client.close);
+      client.close();
+    }
+  };
+}
+
+// The two calls to a CSI driver that attach limits depend on, with the fields that they need. Sources: k8s.io/kubelet
+// pluginregistration/v1/api.proto (whose package lacks the v1), container-storage-interface csi.proto.
+
+const CSI_PLUGIN = "CSIPlugin";
+
+const empty = {} as const satisfies Schema;
+
+const pluginInfo = {
+  type: [1, "string"],
+  name: [2, "string"],
+  /** The driver's own socket; empty: the one that answers. */
+  endpoint: [3, "string"],
+} as const satisfies Schema;
+
+const nodeGetInfoResponse = {
+  /** 0: no limit. */
+  maxVolumesPerNode: [2, "int64"],
+} as const satisfies Schema;
+
+const GET_INFO = {
+  path: "/pluginregistration.Registration/GetInfo",
+  request: empty,
+  answer: pluginInfo,
+} as const satisfies Method<typeof empty, typeof pluginInfo>;
+
+const NODE_GET_INFO = {
+  path: "/csi.v1.Node/NodeGetInfo",
+  request: empty,
+  answer: nodeGetInfoResponse,
+} as const satisfies Method<typeof empty, typeof nodeGetInfoResponse>;

@@ -1,19 +1,19 @@
 // Runs the drop-ins once a minute, one after the other and in the background, and keeps the last output of each. None
 // of them can prevent a report.
-import { failure, type Result, success } from "../../../shared/result.ts";
-import { readdir, stat } from "node:fs/promises";
-import { resolve } from "node:path";
+import { lstat, readdir, readFile, stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
 import type { CustomFacts } from "../../../shared/protocol/custom.ts";
-import type { DropIns } from "../../../shared/protocol/drop-ins.ts";
+import { type DropIn, type DropIns, dropInSchema } from "../../../shared/protocol/drop-ins.ts";
+import { CUSTOM_LIMITS, DROP_IN_LIMITS } from "../../../shared/protocol/limits.ts";
+import { printableTexts } from "../../../shared/protocol/printable.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
-import { DROP_IN_LIMITS } from "../../../shared/protocol/limits.ts";
+import { firstFault } from "../../../shared/protocol/schema.ts";
+import { failure, type Result, success } from "../../../shared/result.ts";
 import type { RunProgram } from "../../base/child.ts";
-import { codeOf } from "../../base/fault.ts";
+import { codeOf, faultOf } from "../../base/fault.ts";
 import { ownershipFault } from "../../base/ownership.ts";
-import { mergeDropIns } from "./merge.ts";
-import { readDropIn, type Said } from "./read-one.ts";
 
-export interface DropInsOptions {
+interface DropInsOptions {
   /** --facts-dir */
   folder: string;
   run: RunProgram; // typically runChild
@@ -123,4 +123,129 @@ function lookedAt(known: ReadonlyMap<string, Remembered> | undefined, nowMs: num
     ...(Object.keys(custom).length > 0 && { custom }),
     remainingSeconds: Object.fromEntries(reported),
   };
+}
+
+// Merges the output of all drop-ins. Where two set the same thing, the first by name counts, and the other one fails.
+
+/** What is known about one drop-in: its last output, if there was one, and its error, if it fails now. */
+interface Known {
+  name: string;
+  dropIn?: DropIn | undefined;
+  error?: string | undefined;
+}
+
+interface MergedDropIns extends DropIns {
+  custom: CustomFacts;
+}
+
+/** What is limited over all drop-ins, and its name in a fault. */
+const KINDS = [
+  ["resources", DROP_IN_LIMITS.resources, "resources"],
+  ["labels", DROP_IN_LIMITS.labels, "labels"],
+  ["conditions", DROP_IN_LIMITS.conditions, "conditions"],
+  ["custom", CUSTOM_LIMITS.entries, "custom facts"],
+] as const;
+
+/** In the order in which they are given. */
+export function mergeDropIns(known: readonly Known[]): MergedDropIns {
+  const merged: MergedDropIns = {
+    resources: {},
+    labels: {},
+    conditions: [],
+    custom: {},
+    working: 0,
+    failures: [],
+  };
+  for (const { name, dropIn, error } of known) {
+    const fault = (dropIn && add(merged, dropIn)) ?? error;
+    if (fault === undefined) merged.working++;
+    else merged.failures.push({ name: bounded(name, "nameLength"), error: bounded(fault, "messageLength") });
+  }
+  return merged;
+}
+
+/** Adds all of it; or nothing, and returns why. */
+function add(merged: MergedDropIns, { resources, labels, conditions, custom }: DropIn): string | undefined {
+  const taken =
+    Object.keys(resources).find((name) => Object.hasOwn(merged.resources, name)) ??
+    Object.keys(labels).find((key) => Object.hasOwn(merged.labels, key)) ??
+    conditions.find(({ type }) => merged.conditions.some((other) => other.type === type))?.type ??
+    Object.keys(custom).find((name) => Object.hasOwn(merged.custom, name));
+  if (taken !== undefined) return `${taken} is another drop-in's already`;
+  const sum = {
+    resources: { ...merged.resources, ...resources },
+    labels: { ...merged.labels, ...labels },
+    conditions: [...merged.conditions, ...conditions],
+    custom: { ...merged.custom, ...custom },
+  };
+  for (const [kind, most, name] of KINDS) {
+    if (Object.keys(sum[kind]).length > most) return `more than ${most} ${name} of all drop-ins together`;
+  }
+  Object.assign(merged, sum);
+  return undefined;
+}
+
+function bounded(text: string, limit: "nameLength" | "messageLength"): string {
+  return text.slice(0, DROP_IN_LIMITS[limit]).toWellFormed();
+}
+
+// Reads or runs one drop-in, and validates its output. Trusts no file that others than root or this user can change.
+
+/** The output, and its age. */
+interface Said {
+  dropIn: DropIn;
+  agedMs: number;
+}
+
+interface ReadDropInOptions {
+  folder: string;
+  run: RunProgram; // typically runChild
+  deadlineMs: number;
+  uid: number; // typically process.getuid()
+  /** Milliseconds since 1970, for a file's age alone. */
+  nowMs: () => number; // typically wallMs
+}
+
+/** Of a file, and of a program's output. */
+const MAX_BYTES = 64 * 1024;
+
+/** A file that ends in .json is read, anything else is run. Never rejects. */
+async function readDropIn(name: string, options: ReadDropInOptions): Promise<Result<Said>> {
+  const { deadlineMs } = options;
+  const path = join(options.folder, name);
+  try {
+    const stat = await lstat(path);
+    if (!stat.isFile()) return failure("is not a file (links are not followed)");
+    const fault = ownershipFault(stat, options.uid);
+    if (fault !== null) return failure(fault);
+    if (!name.endsWith(".json")) {
+      if ((stat.mode & 0o111) === 0) return failure("neither ends in .json nor is executable");
+      return outputOf(await options.run({ program: path, args: [], deadlineMs, maxBytes: MAX_BYTES }));
+    }
+    if (stat.size > MAX_BYTES) return failure(`is larger than ${MAX_BYTES} bytes`);
+    const dropIn = parsed(await readFile(path, "utf8"));
+    if (!dropIn.ok) return dropIn;
+    return success({ dropIn: dropIn.value, agedMs: Math.max(0, options.nowMs() - stat.mtimeMs) });
+  } catch (error) {
+    return failure(`cannot be read (${codeOf(error)})`);
+  }
+}
+
+function outputOf(output: Result<string>): Result<Said> {
+  if (!output.ok) return output;
+  const dropIn = parsed(output.value);
+  return !dropIn.ok ? dropIn : success({ dropIn: dropIn.value, agedMs: 0 });
+}
+
+function parsed(text: string): Result<DropIn> {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    return failure(`is not JSON: ${faultOf(error)}`.slice(0, DROP_IN_LIMITS.messageLength));
+  }
+  const dropIn = dropInSchema.safeParse(printableTexts(json));
+  if (dropIn.success) return success(dropIn.data);
+  const { path, message } = firstFault(dropIn.error);
+  return failure(`${path === "" ? "" : `${path}: `}${message}`);
 }

@@ -1,12 +1,11 @@
 // A connection to a message bus: calls with texts for arguments, and signals. By itself it calls the bus alone.
-import { after } from "../../base/clock.ts";
-import { failure, type Result, success } from "../../../shared/result.ts";
 import { createConnection, type Socket } from "node:net";
+import { failure, type Result, success } from "../../../shared/result.ts";
+import { after } from "../../base/clock.ts";
 import { faultOf } from "../../base/fault.ts";
-import { messageReader } from "./message-reader.ts";
-import { encodeMessage, MESSAGE, type BusMessage, type Value } from "./wire.ts";
+import { type BusMessage, decodeMessage, encodeMessage, MESSAGE, type Value } from "./wire.ts";
 
-export interface BusCall {
+interface BusCall {
   destination: string;
   path: string;
   interface: string;
@@ -137,4 +136,42 @@ function resolvable<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
   let resolve: (value: T) => void = () => undefined;
   const promise = new Promise<T>((done) => (resolve = done));
   return { promise, resolve };
+}
+
+// Reads what a bus sends, piece by piece: one line that accepts the authentication, then messages. Sends nothing.
+
+/** Of what comes before the first message. */
+const MAX_LINE_BYTES = 1024;
+
+/** The function takes bytes as they arrive. It throws where they are no bus's, or refuse the authentication. */
+export function messageReader(
+  letIn: () => void,
+  received: (message: BusMessage) => void,
+): (bytes: Buffer) => void {
+  let waiting: Buffer = Buffer.alloc(0);
+  let isIn = false;
+
+  /** False: the line has not ended yet. */
+  function readLine(): boolean {
+    const end = waiting.indexOf("\r\n");
+    if (end < 0 && waiting.length > MAX_LINE_BYTES) throw new Error("this is no message bus");
+    if (end < 0) return false;
+    const line = waiting.toString("latin1", 0, end);
+    if (!line.startsWith("OK ")) throw new Error(`not let in: ${line}`);
+    waiting = waiting.subarray(end + 2);
+    return true;
+  }
+
+  return (bytes) => {
+    waiting = waiting.length === 0 ? bytes : Buffer.concat([waiting, bytes]);
+    if (!isIn) {
+      if (!readLine()) return;
+      isIn = true;
+      letIn();
+    }
+    for (let next = decodeMessage(waiting); next; next = decodeMessage(waiting)) {
+      waiting = next.rest;
+      received(next.message);
+    }
+  };
 }

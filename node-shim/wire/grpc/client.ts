@@ -1,14 +1,20 @@
 // A gRPC client on a unix socket, over node:http2: calls with one answer, and calls with a stream of them. Small on
 // purpose: a whole gRPC library costs ten times its memory. Every expected failure is a result.
-import { nextTurn } from "../../base/clock.ts";
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  constants,
+  type IncomingHttpHeaders,
+} from "node:http2";
+import { connect as connectSocket } from "node:net";
 import { failure, type Result, success } from "../../../shared/result.ts";
-import { startCall } from "./call.ts";
-import { connection } from "./connection.ts";
-import { decode } from "./decode.ts";
-import { encode } from "./encode.ts";
-import { MAX_MESSAGE_BYTES } from "./frames.ts";
+import { after, nextTurn } from "../../base/clock.ts";
+import { faultOf } from "../../base/fault.ts";
+import { deframer, frame, MAX_MESSAGE_BYTES } from "./frames.ts";
+import { decode, encode } from "./protobuf.ts";
 import type { ProtoInput, ProtoMessage, Schema } from "./schema.ts";
-import { type Fault, fault } from "./status.ts";
+import { type Fault, fault, faultOfHttpStatus, faultOfReset, statusOf, timeoutHeader } from "./status.ts";
 import { WireError } from "./wire.ts";
 
 export interface Method<Q extends Schema, A extends Schema> {
@@ -113,4 +119,175 @@ function decoded<S extends Schema>(schema: S, bytes: Buffer): Result<ProtoMessag
     if (!(error instanceof WireError)) throw error;
     return fault("Internal", `grpc: failed to unmarshal the received message: ${error.message}`);
   }
+}
+
+// One gRPC call on a session: it sends the request, receives messages, and ends exactly once. Messages are bytes here.
+
+interface GrpcCall {
+  /** "/package.Service/Method" */
+  path: string;
+  request: Buffer;
+  /** null: the call lasts until one side ends it. */
+  deadlineMs: number | null;
+  limitBytes: number;
+  onMessage: (message: Buffer) => void;
+  /** Once, and last; null: OK. */
+  onEnd: (fault: Fault | null) => void;
+  /** Why the session was lost, where that is what ended the call. */
+  sessionLoss: () => Fault | undefined;
+}
+
+const CONNECTION_CLOSED: Fault = { code: "Unavailable", message: "connection closed" };
+
+/** Starts the call. The returned function ends it early, as Canceled unless it gets another fault. */
+function startCall(session: ClientHttp2Session, call: GrpcCall): (why?: Fault) => void {
+  let ended = false;
+  let status: Fault | null | undefined;
+  let loss: Fault | undefined;
+  let stream: ClientHttp2Stream | null = null;
+  const late = () => finish({ code: "DeadlineExceeded", message: "context deadline exceeded" });
+  const cancelTimer = call.deadlineMs === null ? () => undefined : after(call.deadlineMs, late);
+
+  /** Resets a stream that is still open, so that the server stops sending. */
+  function finish(fault: Fault | null): void {
+    if (ended) return;
+    ended = true;
+    cancelTimer();
+    if (stream && !stream.closed) stream.close(constants.NGHTTP2_CANCEL);
+    call.onEnd(fault);
+  }
+
+  const messages = deframer((message) => {
+    if (!ended) call.onMessage(message);
+  }, call.limitBytes);
+
+  try {
+    stream = session.request(requestHeaders(call));
+  } catch (error) {
+    finish({ code: "Unavailable", message: faultOf(error) });
+    return () => undefined;
+  }
+  stream.on("response", (headers) => {
+    status = statusOf(headers);
+    const refused = status === undefined ? answerFault(headers) : null;
+    if (refused) finish(refused);
+  });
+  stream.on("data", (chunk: Buffer) => {
+    const wrong = ended ? null : messages.push(chunk);
+    if (wrong) finish(wrong);
+  });
+  stream.on("trailers", (headers) => {
+    status = statusOf(headers);
+  });
+  stream.on("error", (error) => {
+    // Node wraps the error of the connection.
+    if (session.destroyed) loss ??= { code: "Unavailable", message: faultOf(error.cause ?? error) };
+  });
+  stream.on("close", () => {
+    if (status !== undefined) finish(status ?? messages.end());
+    else if (session.destroyed) finish(call.sessionLoss() ?? loss ?? CONNECTION_CLOSED);
+    else finish(endWithoutStatus(stream?.rstCode ?? 0));
+  });
+  stream.end(frame(call.request));
+  return (why = { code: "Canceled", message: "context canceled" }) => finish(why);
+}
+
+function requestHeaders({ path, deadlineMs }: GrpcCall): Record<string, string> {
+  return {
+    ":method": "POST",
+    ":path": path,
+    te: "trailers",
+    "content-type": "application/grpc",
+    "user-agent": "rollcall",
+    ...(deadlineMs !== null && { "grpc-timeout": timeoutHeader(deadlineMs) }),
+  };
+}
+
+/** The fault of headers without a status: the answer may come from something that is no gRPC server. */
+function answerFault(headers: IncomingHttpHeaders & { ":status"?: number | undefined }): Fault | null {
+  if (headers[":status"] !== 200) return faultOfHttpStatus(headers[":status"]);
+  const type = headers["content-type"] ?? "";
+  if (/^application\/grpc($|[+;])/.test(type)) return null;
+  return { code: "Unknown", message: `unexpected content-type ${JSON.stringify(type.slice(0, 100))}` };
+}
+
+function endWithoutStatus(resetCode: number): Fault {
+  if (resetCode !== constants.NGHTTP2_NO_ERROR) return faultOfReset(resetCode);
+  return { code: "Internal", message: "server closed the stream without sending trailers" };
+}
+
+// One HTTP/2 connection to a unix socket, made when it is needed, and again when it was lost. Makes no calls.
+
+/** As the kubelet's connections to the runtime (cri-client baseBackoffDelay, maxBackoffDelay), doubling. */
+const FIRST_BACKOFF_MS = 100;
+const MAX_BACKOFF_MS = 3000;
+
+interface Connection {
+  /** A session on which streams can be opened, or why there is none. After a failure the next is not made at once. */
+  session: () => Result<ClientHttp2Session, Fault>;
+  lossOf: (session: ClientHttp2Session) => Fault | undefined;
+  /** Drops the session and all that is on it, for good. */
+  close: () => void;
+}
+
+/** `nowMs` is a monotonic clock: typically monotonicMs. `onConnect` is called when the server has greeted. */
+function connection(socketPath: string, nowMs: () => number, onConnect: () => void): Connection {
+  let current: ClientHttp2Session | null = null;
+  let closed = false;
+  let failures = 0;
+  let notBeforeMs = -Infinity;
+  let lastFault = unavailable("not connected");
+  const losses = new WeakMap<ClientHttp2Session, Fault>();
+
+  function lost(session: ClientHttp2Session, error: unknown): void {
+    if (!losses.has(session)) losses.set(session, unavailable(faultOf(error)));
+    if (current === session) current = null;
+  }
+
+  function open(): ClientHttp2Session {
+    let greeted = false;
+    const session = connect("http://localhost", {
+      createConnection: () => connectSocket(socketPath),
+      settings: { enablePush: false },
+    });
+    session.on("remoteSettings", () => {
+      if (!greeted) onConnect();
+      greeted = true;
+      failures = 0;
+    });
+    session.on("error", (error) => lost(session, error));
+    // Calls that are under way may still be answered; new calls need a new session.
+    session.on("goaway", (code: number) => {
+      lost(session, new Error(`the server sent GOAWAY with error code: ${code}`));
+    });
+    session.on("close", () => {
+      lost(session, new Error("connection closed"));
+      if (greeted) return;
+      // As in grpc-go, a server that closes the connection before it greets counts as absent.
+      lastFault = losses.get(session) ?? lastFault;
+      notBeforeMs = nowMs() + Math.min(FIRST_BACKOFF_MS * 2 ** failures, MAX_BACKOFF_MS);
+      failures++;
+    });
+    return session;
+  }
+
+  return {
+    session: () => {
+      if (closed) return fault("Canceled", "grpc: the client connection is closing");
+      if (current && !current.closed && !current.destroyed) return success(current);
+      if (nowMs() < notBeforeMs) return failure(lastFault);
+      current = open();
+      return success(current);
+    },
+    lossOf: (session) => losses.get(session),
+    close: () => {
+      closed = true;
+      current?.destroy();
+      current = null;
+    },
+  };
+}
+
+function unavailable(message: string): Fault {
+  return { code: "Unavailable", message };
 }

@@ -8,8 +8,7 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
-import { decode } from "./decode.ts";
-import { encode } from "./encode.ts";
+import { decode, encode } from "./protobuf.ts";
 import type { Method } from "./client.ts";
 import { deframer, frame } from "./frames.ts";
 import type { ProtoInput, ProtoMessage, Schema } from "./schema.ts";

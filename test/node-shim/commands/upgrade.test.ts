@@ -6,13 +6,13 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import {
   REPORT_MS,
+  type ServiceShim,
   type UpgradeFlags,
   type UpgradeHost,
   upgradeShim,
 } from "../../../node-shim/commands/upgrade.ts";
 import { loadOrMakeKey, storeEnrolment } from "../../../node-shim/identity/identity.ts";
 import { lockFolder } from "../../../node-shim/identity/lock.ts";
-import type { ServiceShim } from "../../../node-shim/status/service-shim.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { VERSION } from "../../../shared/version.ts";
 import { temporaryFolder } from "../base/temporary-folder.ts";

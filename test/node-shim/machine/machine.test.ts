@@ -8,7 +8,7 @@ import { thisMachine } from "../../../node-shim/machine/machine.ts";
 import { type MachineFlags, machineSettings } from "../../../node-shim/machine/settings.ts";
 import { printConfig } from "../../../node-shim/commands/print-config.ts";
 import { printFacts } from "../../../node-shim/commands/print-facts.ts";
-import { preview } from "../../../node-shim/commands/preview.ts";
+import { preview } from "../../../node-shim/cli/offline-commands.ts";
 import { factsSchema } from "../../../shared/protocol/facts.ts";
 import { temporaryFolder } from "../base/temporary-folder.ts";
 import { DOCKER } from "../sources/docker/place.ts";

@@ -3,8 +3,7 @@ import { chmodSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } 
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import type { RunProgram } from "../../../../node-shim/base/child.ts";
-import { dropInFolder } from "../../../../node-shim/sources/drop-ins/drop-ins.ts";
-import { mergeDropIns } from "../../../../node-shim/sources/drop-ins/merge.ts";
+import { dropInFolder, mergeDropIns } from "../../../../node-shim/sources/drop-ins/drop-ins.ts";
 import { failure, type Result, success } from "../../../../shared/result.ts";
 import { customSchema } from "../../../../shared/protocol/custom.ts";
 import { dropInSchema, dropInsSchema } from "../../../../shared/protocol/drop-ins.ts";

@@ -1,10 +1,12 @@
 import { success } from "../../../../shared/result.ts";
 import { unreadable } from "../../../../node-shim/base/reading.ts";
 import { expect, test } from "vitest";
-import { logicalCores } from "../../../../node-shim/sources/kernel/cores.ts";
-import { hugePages } from "../../../../node-shim/sources/kernel/huge-pages.ts";
-import { memory } from "../../../../node-shim/sources/kernel/memory.ts";
-import { architecture } from "../../../../node-shim/sources/kernel/platform.ts";
+import {
+  architecture,
+  hugePages,
+  logicalCores,
+  memory,
+} from "../../../../node-shim/sources/kernel/machine.ts";
 import { rootOf, rootWith, type Machine } from "./tree.ts";
 
 const error = unreadable(expect.any(String) as string);

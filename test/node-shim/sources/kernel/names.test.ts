@@ -1,9 +1,13 @@
 import { failure, success } from "../../../../shared/result.ts";
 import { unreadable } from "../../../../node-shim/base/reading.ts";
 import { expect, test } from "vitest";
-import { hostname } from "../../../../node-shim/sources/kernel/hostname.ts";
-import { bootID, machineID, systemUUID } from "../../../../node-shim/sources/kernel/ids.ts";
-import { osImage } from "../../../../node-shim/sources/kernel/os-image.ts";
+import {
+  bootID,
+  hostname,
+  machineID,
+  osImage,
+  systemUUID,
+} from "../../../../node-shim/sources/kernel/names.ts";
 import { rootWith, type Machine } from "./tree.ts";
 
 const missing = unreadable(expect.any(String) as string, "missing");

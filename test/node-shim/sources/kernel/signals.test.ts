@@ -1,8 +1,7 @@
 import { success } from "../../../../shared/result.ts";
 import { unreadable } from "../../../../node-shim/base/reading.ts";
 import { expect, test } from "vitest";
-import { memoryAvailable } from "../../../../node-shim/sources/kernel/memory-signal.ts";
-import { pidAvailable } from "../../../../node-shim/sources/kernel/pid-signal.ts";
+import { memoryAvailable, pidAvailable } from "../../../../node-shim/sources/kernel/signals.ts";
 import { rootWith, type Machine } from "./tree.ts";
 
 const error = unreadable(expect.any(String) as string);

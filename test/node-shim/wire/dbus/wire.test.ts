@@ -1,7 +1,6 @@
 // D-Bus messages, byte for byte where the specification leaves no choice.
 import { describe, expect, it, test } from "vitest";
-import { socketPath } from "../../../../node-shim/wire/dbus/bus.ts";
-import { messageReader } from "../../../../node-shim/wire/dbus/message-reader.ts";
+import { messageReader, socketPath } from "../../../../node-shim/wire/dbus/bus.ts";
 import {
   decodeMessage,
   encodeMessage,

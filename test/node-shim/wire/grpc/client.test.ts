@@ -10,8 +10,7 @@ import {
   grpcClient,
   type Method,
 } from "../../../../node-shim/wire/grpc/client.ts";
-import { decode } from "../../../../node-shim/wire/grpc/decode.ts";
-import { encode } from "../../../../node-shim/wire/grpc/encode.ts";
+import { decode, encode } from "../../../../node-shim/wire/grpc/protobuf.ts";
 import { frame } from "../../../../node-shim/wire/grpc/frames.ts";
 import { type Fault, faultText } from "../../../../node-shim/wire/grpc/status.ts";
 import { place, type Place } from "./socket.ts";

@@ -2,8 +2,7 @@
 import * as fc from "fast-check";
 import protobuf from "protobufjs";
 import { expect, test } from "vitest";
-import { decode } from "../../../../node-shim/wire/grpc/decode.ts";
-import { encode } from "../../../../node-shim/wire/grpc/encode.ts";
+import { decode, encode } from "../../../../node-shim/wire/grpc/protobuf.ts";
 import type { Schema } from "../../../../node-shim/wire/grpc/schema.ts";
 
 const INNER = { name: [1, "string"], weights: [2, "int64[]"] } as const satisfies Schema;

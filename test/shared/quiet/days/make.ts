@@ -1,7 +1,7 @@
 // Writes the days beside it, once: node test/shared/quiet/days/make.ts. Each is a machine with 8 GiB of memory, a disk of
 // 252 GiB and one of 100 GiB for images. Its memory goes back to where it belongs, with random steps for what programs
 // allocate and free; logs are written to its disk, files and processes come and go. The random numbers are of a seed, so that
-// the days stay the same. recorded.txt is none of them: node-shim/machine/vitals.ts has gathered it, every 9.6 s.
+// the days stay the same. recorded.txt is none of them: node-shim/machine/machine.ts has gathered it, every 9.6 s.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Day, dayText } from "./day.ts";

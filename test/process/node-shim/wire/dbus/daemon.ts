@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { createConnection, type Socket } from "node:net";
 import { join } from "node:path";
-import { messageReader } from "../../../../../node-shim/wire/dbus/message-reader.ts";
+import { messageReader } from "../../../../../node-shim/wire/dbus/bus.ts";
 import {
   encodeMessage,
   type BusMessage,

@@ -1,0 +1,143 @@
+// Counts logical CPUs as cAdvisor does: those that are online, even if this process may not run on them.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Facts } from "../../../shared/protocol/facts.ts";
+import { success } from "../../../shared/result.ts";
+import { listKernelFolder, type Reading, readKernelFile, unreadable } from "../../base/reading.ts";
+
+const NODES = "/sys/devices/system/node";
+const CPUS = "/sys/devices/system/cpu";
+
+/**
+ * Logical cores from the NUMA nodes, or from the CPU folder where the kernel knows no nodes. Only the former
+ * leaves out CPUs that are offline (cAdvisor sysinfo.GetNodesInfo, getCPUTopology).
+ */
+export function logicalCores(root: string): Reading<number> {
+  const nodes = numbered(root, NODES, /^node\d+$/);
+  const source = nodes.length === 0 ? CPUS : NODES;
+  const cores = nodes.length === 0 ? success(numbered(root, CPUS, CPU).length) : coresOfNodes(root, nodes);
+  if (!cores.ok) return cores;
+  return cores.value > 0 ? { ...cores, source } : unreadable("no CPU is online");
+}
+
+const CPU = /^cpu\d+$/;
+
+/** Paths in a folder that match; none where it cannot be read, like Go's filepath.Glob. */
+function numbered(root: string, folder: string, pattern: RegExp): string[] {
+  const names = listKernelFolder(root, folder);
+  if (!names.ok) return [];
+  return names.value.filter((name) => pattern.test(name)).map((name) => `${folder}/${name}`);
+}
+
+function coresOfNodes(root: string, nodes: string[]): Reading<number> {
+  const online = onlineCPUs(root);
+  if (online !== null && !online.ok) return online;
+  let cores = 0;
+  for (const cpu of nodes.flatMap((node) => numbered(root, node, CPU))) {
+    const id = Number(cpu.slice(cpu.lastIndexOf("/cpu") + 4));
+    if (online !== null && !online.value.some(([first, last]) => first <= id && id <= last)) continue;
+    if (hasTopology(root, cpu)) cores++;
+  }
+  return success(cores);
+}
+
+/** A CPU without these is not counted (cAdvisor sysinfo.getCoresInfo). */
+function hasTopology(root: string, cpu: string): boolean {
+  const topology = join(root, cpu, "topology");
+  return existsSync(join(topology, "core_id")) && existsSync(join(topology, "physical_package_id"));
+}
+
+/** The ranges of `cpu/online`, such as `0-3,5`; null where CPUs cannot be taken offline (cAdvisor IsCPUOnline). */
+function onlineCPUs(root: string): Reading<[first: number, last: number][]> | null {
+  const file = readKernelFile(root, `${CPUS}/online`);
+  if (!file.ok) return file.error.reason === "missing" ? null : file;
+  const ranges: [number, number][] = [];
+  for (const part of file.value.trim().split(",")) {
+    const range = /^(\d+)(?:-(\d+))?$/.exec(part);
+    if (range === null)
+      return unreadable(`${CPUS}/online is not a list of CPUs: ${JSON.stringify(file.value)}`);
+    ranges.push([Number(range[1]), Number(range[2] ?? range[1])]);
+  }
+  return success(ranges);
+}
+
+// Reads how many huge pages of each size the kernel has reserved. Sizes without pages are listed as well.
+
+const FOLDER = "/sys/kernel/mm/hugepages";
+
+interface HugePages {
+  pageSizeKiB: number;
+  pages: number;
+}
+
+/** By size, in the order of cAdvisor's GetHugePagesInfo. A kernel without huge pages has none, which is no error. */
+export function hugePages(root: string): Reading<HugePages[]> {
+  const sizes = listKernelFolder(root, FOLDER);
+  if (!sizes.ok) return success([]);
+  const result: HugePages[] = [];
+  for (const name of sizes.value) {
+    const size = /^hugepages-(\d+)kB$/.exec(name);
+    if (size === null) continue;
+    const file = readKernelFile(root, `${FOLDER}/${name}/nr_hugepages`);
+    if (!file.ok) return file;
+    const pages = /^\s*(\d+)/.exec(file.value);
+    if (pages === null) return unreadable(`${FOLDER}/${name}/nr_hugepages is not a number`);
+    result.push({ pageSizeKiB: Number(size[1]), pages: Number(pages[1]) });
+  }
+  return success(result);
+}
+
+// Reads how much memory and swap the machine has, from /proc/meminfo. memory-signal.ts reads how much is in use.
+
+interface Memory {
+  memoryBytes: number;
+  swapBytes: number;
+}
+
+/** MemTotal and SwapTotal; without either there is no reading (cAdvisor GetMachineMemoryCapacity, …SwapCapacity). */
+export function memory(root: string): Reading<Memory> {
+  const file = readKernelFile(root, "/proc/meminfo");
+  if (!file.ok) return file;
+  const total = /MemTotal:\s*(\d+) kB/.exec(file.value);
+  const swap = /SwapTotal:\s*(\d+) kB/.exec(file.value);
+  if (total === null || swap === null) return unreadable("/proc/meminfo has no MemTotal or no SwapTotal");
+  return success({ memoryBytes: Number(total[1]) * 1024, swapBytes: Number(swap[1]) * 1024 });
+}
+
+// The name that Go has for a processor.
+
+/** GOARCH where it differs from process.arch. Node has ppc64 for both byte orders; Linux machines are little-endian. */
+const ARCHITECTURES: Record<string, string> = {
+  x64: "amd64",
+  ia32: "386",
+  ppc64: "ppc64le",
+  mipsel: "mipsle",
+};
+
+/** `process.arch` in Go's words, as the label kubernetes.io/arch has it. */
+export function architecture(nodeArch: string): string {
+  return ARCHITECTURES[nodeArch] ?? nodeArch;
+}
+
+// Reads which version of control groups the kernel runs, and whether it can cap the CPU of a group of processes (CFS
+// quota), as the kubelet's validateSystemRequirements does. Decides nothing.
+
+/** undefined: not known, since no cgroup file system with the CPU controller is mounted. */
+export function cgroups(root: string): Facts["cgroups"] {
+  const mounts = readKernelFile(root, "proc/mounts");
+  if (!mounts.ok) return undefined;
+  for (const line of mounts.value.split("\n")) {
+    const [, folder = "", type, options = ""] = line.split(" ");
+    // Upstream: the unified hierarchy always can.
+    if (type === "cgroup2" && folder === "/sys/fs/cgroup") return { cpuHardcapping: true, version: 2 };
+    if (type === "cgroup" && options.split(",").includes("cpu"))
+      return { cpuHardcapping: hasQuotaFiles(root, folder), version: 1 };
+  }
+  return undefined;
+}
+
+function hasQuotaFiles(root: string, folder: string): boolean {
+  return ["cpu.cfs_period_us", "cpu.cfs_quota_us"].every(
+    (file) => readKernelFile(root, `${folder.slice(1)}/${file}`).ok,
+  );
+}

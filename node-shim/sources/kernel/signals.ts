@@ -1,0 +1,82 @@
+// Reads the eviction signal memory.available. Decides nothing.
+import { success } from "../../../shared/result.ts";
+import { type Reading, readKernelFile, unreadable } from "../../base/reading.ts";
+import { memory } from "./machine.ts";
+
+const CGROUPS = "/sys/fs/cgroup";
+
+/**
+ * [MemTotal − working set, MemTotal] in bytes: what the kubelet makes of cAdvisor's stats of the root cgroup
+ * (setMemoryStats, cadvisorInfoToCPUandMemoryStats). Not MemAvailable of /proc/meminfo.
+ */
+export function memoryAvailable(root: string): Reading<[available: number, capacity: number]> {
+  const total = memory(root);
+  if (!total.ok) return total;
+  const working = workingSetBytes(root);
+  if (!working.ok) return working;
+  const { memoryBytes } = total.value;
+  return success([Math.max(0, memoryBytes - working.value), memoryBytes]);
+}
+
+/** The memory in use, without the inactive page cache. */
+function workingSetBytes(root: string): Reading<number> {
+  const isUnified = readKernelFile(root, `${CGROUPS}/cgroup.controllers`).ok;
+  return isUnified ? workingSetOfV2(root) : workingSetOfV1(root);
+}
+
+/** The root has no memory.current in cgroup v2: runc's rootStatsFromMeminfo adds up its parts instead. */
+function workingSetOfV2(root: string): Reading<number> {
+  const stat = readKernelFile(root, `${CGROUPS}/memory.stat`);
+  if (!stat.ok) return stat;
+  const anon = field(stat.value, "anon");
+  const file = field(stat.value, "file");
+  if (anon === undefined || file === undefined)
+    return unreadable(`${CGROUPS}/memory.stat has no anon or no file`);
+  return success(Math.max(0, anon + file - (field(stat.value, "inactive_file") ?? 0)));
+}
+
+function workingSetOfV1(root: string): Reading<number> {
+  const usage = readKernelFile(root, `${CGROUPS}/memory/memory.usage_in_bytes`);
+  if (!usage.ok) return usage;
+  const stat = readKernelFile(root, `${CGROUPS}/memory/memory.stat`);
+  if (!stat.ok) return stat;
+  if (!/^\d+\n?$/.test(usage.value))
+    return unreadable(`${CGROUPS}/memory/memory.usage_in_bytes is not a number`);
+  return success(Math.max(0, Number(usage.value) - (field(stat.value, "total_inactive_file") ?? 0)));
+}
+
+/** The number after a name in a file of lines `name number`. */
+function field(text: string, name: string): number | undefined {
+  const start = `\n${text}`.indexOf(`\n${name} `);
+  if (start < 0) return undefined;
+  const value = Number.parseInt(text.slice(start + name.length + 1), 10);
+  return Number.isNaN(value) ? undefined : value;
+}
+
+// The eviction signal pid.available. It counts threads, as the kernel's limits do, and not processes.
+
+/** [limit − running, limit] (kubelet pidlimit.Stats). A limit that cannot be read does not count. */
+export function pidAvailable(root: string): Reading<[available: number, capacity: number]> {
+  const limits = ["/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"]
+    .map((path) => readKernelFile(root, path))
+    .flatMap((file) => (file.ok && /^\d+\n?$/.test(file.value) ? [Number(file.value)] : []));
+  if (limits.length === 0) return unreadable("neither pid_max nor threads-max could be read");
+  const loadavg = readKernelFile(root, "/proc/loadavg");
+  if (!loadavg.ok) return loadavg;
+  // 1.36 3.49 4.53 2/3518 3715089: the fourth is runnable/all
+  const running = /^(?:\S+\s+){3}\d+\/(\d+)\s+\d+/.exec(loadavg.value);
+  if (running === null)
+    return unreadable(`/proc/loadavg has no number of threads: ${JSON.stringify(loadavg.value)}`);
+  const limit = Math.min(...limits);
+  return success([Math.max(0, limit - Number(running[1])), limit]);
+}
+
+// Reads how many processes the kernel has ended for want of memory since it started. Decides nothing.
+
+/** Of the whole machine. The kernel's log, in which a kubelet looks, would say which; the service may not read that. */
+export function oomKills(root: string): Reading<number> {
+  const stat = readKernelFile(root, "/proc/vmstat");
+  if (!stat.ok) return stat;
+  const count = /^oom_kill (\d+)$/m.exec(stat.value)?.[1];
+  return count === undefined ? unreadable("/proc/vmstat has no oom_kill", "missing") : success(Number(count));
+}

@@ -1,0 +1,149 @@
+// Encodes a message to protobuf bytes. Leaves out what is zero or empty, as proto3 does.
+import {
+  type FieldType,
+  MAP_ENTRY,
+  type ProtoInput,
+  type ProtoMessage,
+  type ScalarName,
+  type Schema,
+  shapeOf,
+} from "./schema.ts";
+import { type Cursor, readSlice, readTag, readVarint, skip, tag, varint, WIRE } from "./wire.ts";
+
+export function encode<S extends Schema>(schema: S, message: ProtoInput<S>): Buffer {
+  const parts = Object.entries(schema).flatMap(([name, [number, type]]) => {
+    const value: unknown = message[name];
+    return value === undefined ? [] : fieldParts(number, type, value);
+  });
+  return Buffer.concat(parts);
+}
+
+function fieldParts(number: number, type: FieldType, value: unknown): Buffer[] {
+  const shape = shapeOf(type);
+  if (shape.kind === "map") {
+    const entries = [...(value as ReadonlyMap<string, string>)];
+    return entries.flatMap(([key, value]) => delimited(number, encode(MAP_ENTRY, { key, value })));
+  }
+  if (shape.kind === "message") {
+    const messages = (shape.repeated ? value : [value]) as ProtoInput<Schema>[];
+    return messages.flatMap((message) => delimited(number, encode(shape.schema, message)));
+  }
+  const { scalar, repeated } = shape;
+  if (!repeated) return isZero(value) ? [] : scalarParts(number, scalar, value);
+  const values = value as unknown[];
+  if (scalar === "string" || scalar === "bytes")
+    return values.flatMap((value) => scalarParts(number, scalar, value));
+  if (values.length === 0) return [];
+  return delimited(number, Buffer.concat(values.map((value) => varint(Number(value)))));
+}
+
+function scalarParts(number: number, scalar: ScalarName, value: unknown): Buffer[] {
+  if (scalar === "string") return delimited(number, Buffer.from(value as string));
+  if (scalar === "bytes") return delimited(number, value as Uint8Array);
+  return [tag(number, WIRE.varint), varint(Number(value))];
+}
+
+function delimited(number: number, content: Uint8Array): Buffer[] {
+  return [tag(number, WIRE.bytes), varint(content.length), Buffer.from(content)];
+}
+
+function isZero(value: unknown): boolean {
+  return (
+    value === 0 || value === "" || value === false || (value instanceof Uint8Array && value.length === 0)
+  );
+}
+
+// Decodes protobuf bytes to a message. Skips unknown fields; the message has no reference to the bytes.
+
+type Target = Record<string, unknown>;
+
+/** Throws WireError when the bytes are no such message. */
+export function decode<S extends Schema>(schema: S, bytes: Buffer): ProtoMessage<S> {
+  const message = emptyMessage(schema);
+  decodeInto(message, schema, { bytes, at: 0, end: bytes.length });
+  return message as ProtoMessage<S>;
+}
+
+const ZERO = { string: "", bool: false, int32: 0, uint32: 0, int64: 0, uint64: 0 } as const;
+
+function emptyMessage(schema: Schema): Target {
+  const entries = Object.entries(schema).map(([name, [, type]]): [string, unknown] => {
+    const shape = shapeOf(type);
+    if (shape.kind === "map") return [name, new Map<string, string>()];
+    if (shape.repeated) return [name, []];
+    if (shape.kind === "message") return [name, undefined];
+    return [name, shape.scalar === "bytes" ? new Uint8Array() : ZERO[shape.scalar]];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** Depth is bounded by the table, since tables do not refer to themselves. */
+function decodeInto(target: Target, schema: Schema, cursor: Cursor): void {
+  const fields = Object.entries(schema);
+  while (cursor.at < cursor.end) {
+    const { number, wireType } = readTag(cursor);
+    const field = fields.find(([, [own]]) => own === number);
+    // Another wire type than the table's is an unknown field as well.
+    if (!field || !readField(target, field, wireType, cursor)) skip(cursor, wireType);
+  }
+}
+
+/** False when a field of this wire type is none of the table's. */
+function readField(
+  target: Target,
+  [name, [, type]]: [string, Schema[string]],
+  wireType: number,
+  cursor: Cursor,
+): boolean {
+  const shape = shapeOf(type);
+  if (shape.kind === "scalar") {
+    const { scalar, repeated } = shape;
+    if (wireType === wireTypeOf(scalar)) {
+      const value = readScalar(scalar, cursor);
+      if (repeated) (target[name] as unknown[]).push(value);
+      else target[name] = value;
+      return true;
+    }
+    if (!repeated || wireType !== WIRE.bytes) return false;
+    const packed = readSlice(cursor);
+    while (packed.at < packed.end) (target[name] as unknown[]).push(readScalar(scalar, packed));
+    return true;
+  }
+  if (wireType !== WIRE.bytes) return false;
+  const slice = readSlice(cursor);
+  if (shape.kind === "map") {
+    const entry = emptyMessage(MAP_ENTRY) as ProtoMessage<typeof MAP_ENTRY>;
+    decodeInto(entry, MAP_ENTRY, slice);
+    (target[name] as Map<string, string>).set(entry.key, entry.value);
+    return true;
+  }
+  // A single message that comes in parts is merged.
+  const known = shape.repeated ? undefined : (target[name] as Target | undefined);
+  const message = known ?? emptyMessage(shape.schema);
+  decodeInto(message, shape.schema, slice);
+  if (shape.repeated) (target[name] as unknown[]).push(message);
+  else target[name] = message;
+  return true;
+}
+
+function wireTypeOf(scalar: ScalarName): number {
+  return scalar === "string" || scalar === "bytes" ? WIRE.bytes : WIRE.varint;
+}
+
+function readScalar(scalar: ScalarName, cursor: Cursor): unknown {
+  if (scalar === "string" || scalar === "bytes") {
+    const { bytes, at, end } = readSlice(cursor);
+    return scalar === "string" ? bytes.toString("utf8", at, end) : Uint8Array.from(bytes.subarray(at, end));
+  }
+  const [low, high] = readVarint(cursor);
+  return NUMBERS[scalar](low, high);
+}
+
+/** From the low and the high half of a varint. */
+const NUMBERS: Record<Exclude<ScalarName, "string" | "bytes">, (low: number, high: number) => unknown> = {
+  bool: (low, high) => low !== 0 || high !== 0,
+  int32: (low) => low | 0,
+  uint32: (low) => low,
+  int64: (low, high) => (high | 0) * 2 ** 32 + low,
+  uint64: (low, high) => high * 2 ** 32 + low,
+};

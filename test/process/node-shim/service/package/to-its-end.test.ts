@@ -1,0 +1,111 @@
+// Programs that must not be interrupted: how they end, what is quoted of them, and what holds their ends up.
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest";
+import { failure, success } from "../../../../../shared/result.ts";
+import { runToItsEnd } from "../../../../../node-shim/service/package.ts";
+import { eventually } from "../../../../node-shim/base/eventually.ts";
+import { ROOT, temporaryFolder } from "../../../../node-shim/base/temporary-folder.ts";
+
+let folder: { path: string; remove: () => void };
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+afterEach(() => folder.remove());
+
+const LONG_MS = 60_000;
+const environment = { PATH: "/usr/bin:/bin", GIVEN: "yes" };
+const shell = (script: string, deadlineMs = LONG_MS, graceMs = LONG_MS) =>
+  runToItsEnd({ program: "/bin/sh", args: ["-c", script], environment, deadlineMs, graceMs });
+
+test.each([
+  ["ends well", "echo out; echo err >&2", success(null)],
+  [
+    "fails and says why",
+    "echo 'E: first' >&2; echo 'E: why' >&2; exit 100",
+    failure("ended with 100: E: first; E: why"),
+  ],
+  ["says it to its standard output", "echo why; exit 1", failure("ended with 1: why")],
+  ["says much", "seq 2000; exit 1", failure("ended with 1: 1996; 1997; 1998; 1999; 2000")],
+  ["fails without a word", "exit 1", failure("ended with 1")],
+  [
+    "colours what it says",
+    String.raw`printf '\033[31mred\n'; exit 1`,
+    failure("ended with 1: \u{FFFD}[31mred"),
+  ],
+  ["is killed by somebody", "kill -KILL $$", failure("was ended by SIGKILL")],
+  ["reads its standard input", "cat", success(null)],
+])("a program that %s", async (_, script, outcome) => {
+  expect(await shell(script)).toEqual(outcome);
+});
+
+it("a program that is not there → an error", async () => {
+  const outcome = await runToItsEnd({
+    program: "/no/such",
+    args: [],
+    environment,
+    deadlineMs: LONG_MS,
+    graceMs: 1,
+  });
+  expect(outcome).toEqual(failure("spawn /no/such ENOENT"));
+});
+
+it("gets what it is given, and nothing else of this process's environment", async () => {
+  process.env["ROLLCALL_JOIN_TOKEN"] = "rcj1_secret";
+  const outcome = await shell("env; exit 1");
+  delete process.env["ROLLCALL_JOIN_TOKEN"];
+  expect(outcome).toEqual(failure(expect.stringContaining("GIVEN=yes") as string));
+  expect(outcome).toEqual(failure(expect.not.stringContaining("secret") as string));
+});
+
+describe("time", () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it("late → asked to end; what it has started goes on to its own end, and is waited for", async () => {
+    const [begun, open, done] = ["begun", "open", "done"].map((name) => join(folder.path, name));
+    // What it starts waits for a pipe that is opened once the program itself is asked to end.
+    const script = `mkfifo ${open}; (read line < ${open}; touch ${done}) & trap 'echo x > ${open}; exit 9' TERM; touch ${begun}; wait`;
+    const outcome = shell(script, 2000);
+    await eventually(() => existsSync(begun!)).toBe(true);
+    vi.advanceTimersByTime(2000);
+    expect(await outcome).toEqual(failure("did not end within 2 s"));
+    expect(existsSync(done!)).toBe(true);
+  });
+
+  it("what it has started never ends → given up after the grace, with the program's own outcome", async () => {
+    const ending = shell("sleep 600 & echo $! >&2; exit 3", LONG_MS, 200);
+    // The deadline, and from the program's end on the grace.
+    await eventually(() => vi.getTimerCount()).toBe(2);
+    vi.advanceTimersByTime(200);
+    const outcome = await ending;
+    expect(outcome).toEqual(failure(expect.stringMatching(/^ended with 3: \d+$/) as string));
+    if (!outcome.ok) process.kill(Number(outcome.error.split(" ").at(-1)));
+  });
+});
+
+it.each(["SIGTERM", "SIGHUP"] as const)(
+  "%s meanwhile → this process ends by it, but only then",
+  async (signal) => {
+    const module = pathToFileURL(join(ROOT, "node-shim/service/package.ts")).href;
+    const [begun, open, done] = ["begun", "open", "done"].map((name) => join(folder.path, name));
+    const script = `mkfifo ${open}; touch ${begun}; read line < ${open}; touch ${done}`;
+    const run = { program: "/bin/sh", args: ["-c", script], environment, deadlineMs: LONG_MS, graceMs: 1 };
+    const code = `import { runToItsEnd } from "${module}";
+await runToItsEnd(${JSON.stringify(run)});
+setTimeout(() => process.exit(7), 60_000);`;
+    const child = spawn(process.execPath, ["--input-type=module", "-e", code], { stdio: "inherit" });
+    const ended = new Promise((resolve) => child.once("exit", (_, by) => resolve(by)));
+    await eventually(() => existsSync(begun!)).toBe(true);
+    child.kill(signal);
+    spawn("/bin/sh", ["-c", `echo x > ${open}`]);
+    expect(await ended).toBe(signal);
+    expect(existsSync(done!)).toBe(true);
+  },
+);
