@@ -157,6 +157,6 @@ function checkAccessTeam(team: string, configured: Configured): DeploymentFault 
     ? null
     : failed(
         `it is ${JSON.stringify(team)}, which is no team's name`,
-        "set it to what stands before .cloudflareaccess.com",
+        "set it to the part before .cloudflareaccess.com",
       );
 }
