@@ -8,7 +8,7 @@ import {
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../shared/protocol/settings.ts";
 import type { Seen } from "../machine/probe.ts";
-import { settingsInForce } from "../../shared/from-report/settings-in-force.ts";
+import { parsedSettings } from "../../shared/from-report/parsed-settings.ts";
 
 /** The part of the vitals that conditions depend on. */
 interface ConditionInputs {
@@ -43,7 +43,7 @@ export interface Flips {
  * crossed a threshold is sent as it was then, since it may have crossed back before the report.
  */
 export function conditionFlips(settings: Settings, nowMs: () => number): Flips {
-  const { thresholds } = settingsInForce(settings);
+  const { thresholds } = parsedSettings(settings);
   const periodMs =
     settings.evictionPressureTransitionPeriodMs ?? DEFAULT_SETTINGS.evictionPressureTransitionPeriodMs;
   let eviction = NO_PRESSURE;

@@ -1,7 +1,7 @@
 // Checks once, before the first report, that this machine has what its configuration reserves.
 import { machineInfoOf } from "../../shared/from-report/reported-status.ts";
-import { reservationFault } from "../../shared/from-report/settings-in-force.ts";
 import { pidAvailable } from "../sources/kernel/signals.ts";
+import { reservationFault } from "../../shared/from-report/parsed-settings.ts";
 import type { FactsOptions } from "./fact-groups.ts";
 import { gatherMachine } from "./machine-facts.ts";
 import { type MachineFlags, machineSettings } from "./settings.ts";

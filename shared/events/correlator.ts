@@ -1,12 +1,12 @@
-// Turns the events of a machine into few writes: counts repetitions, combines similar events, drops spam.
-// Writes nothing itself. Mirrors EventCorrelator of client-go/tools/record.
+// Reduces the events of a machine to few writes: counts repetitions, combines similar events, drops spam. Mirrors
+// EventCorrelator of client-go/tools/record.
 import type { JsonObject } from "../kubernetes/json.ts";
 import { formatSeconds } from "../kubernetes/micro-time.ts";
 import type { Event } from "../kubernetes/types.ts";
 import { type TokenBucket, tryAccept } from "./token-bucket.ts";
 
 /**
- * The 10th different message with one reason and all later ones are combined, while they are at most 10 minutes apart.
+ * Messages with one reason are combined from the 10th different one on, while they are at most 10 minutes apart.
  */
 const MAX_SIMILAR_EVENTS = 10;
 const SIMILAR_WITHIN_MICROS = 600_000_000;
@@ -14,12 +14,12 @@ const SIMILAR_WITHIN_MICROS = 600_000_000;
 const SPAM_BURST = 25;
 const SPAM_PER_SECOND = Math.fround(1 / 300);
 /**
- * Upstream remembers 4096 of each, for all objects of a machine. Here they are the events of one Node, and all of them
- * have to fit into one row of SQLite.
+ * Upstream remembers 4096 of each for all objects of a machine. A Node has fewer events, and all of them have to fit into
+ * one row of SQLite.
  */
 const MAX_REMEMBERED = 256;
 
-/** What is remembered, oldest first. It is plain JSON, so that it can be stored. The functions below change it. */
+/** Plain JSON, oldest first, so that it can be stored. The functions below change it. */
 export interface EventCorrelator {
   aggregates: Record<string, Aggregate>;
   observations: Record<string, Observation>;
@@ -31,29 +31,29 @@ interface Aggregate {
   lastMicros: number;
 }
 
-/** The event as it was last sent, or as the apiserver last returned it. */
+/** An event as it was last sent or returned. */
 interface Observation {
   name: string;
   count: number;
   firstTimestamp: string;
-  /** Upstream's cache has none. Absent: an earlier version stored it. */
+  /** Upstream's cache has none. Absent if an earlier version stored the event. */
   lastTimestamp?: string;
-  /** "": the apiserver has not returned it. */
+  /** "" until the apiserver has returned the event. */
   resourceVersion: string;
 }
 
-/** An event that the apiserver has; times are RFC 3339. */
+/** An event that the apiserver has. Times are RFC 3339. */
 export interface RecordedEvent {
   type: string;
   reason: string;
   message: string;
   count: number;
   firstTimestamp: string;
-  /** Of one that an earlier version stored, the first. */
+  /** The first one, if an earlier version stored the event. */
   lastTimestamp: string;
 }
 
-/** An event to create or, where `patch` is not null (the count is above 1), to patch. */
+/** An event to create, or to patch if `patch` is not null (the count is above 1). */
 export interface CorrelatedEvent {
   event: Event;
   patch: JsonObject | null;
@@ -64,8 +64,8 @@ export function newEventCorrelator(): EventCorrelator {
 }
 
 /**
- * Upstream EventCorrelate. Returns null when the spam filter drops the event; a dropped event still counts. An event that
- * may not be dropped takes of the filter's budget what is there.
+ * Upstream EventCorrelate. Returns null if the spam filter drops the event; a dropped event still counts. An event that
+ * must not be dropped still takes a token, if there is one.
  */
 export function correlateEvent(
   correlator: EventCorrelator,
@@ -125,12 +125,12 @@ function combinedEvent(event: Event, nowMicros: number): Event {
   };
 }
 
-/** The name is unique as long as no two events of an object have the same microsecond. */
+/** Returns a name that is unique if no two events of an object have the same microsecond. */
 export function eventName(objectName: string | undefined, nowMicros: number): string {
   return `${objectName ?? ""}.${(BigInt(Math.floor(nowMicros)) * 1000n).toString(16)}`;
 }
 
-/** Upstream eventObserve: an event that was seen before becomes a patch of the first one. */
+/** Upstream eventObserve: returns a patch of the first event if it is a repetition. */
 function observeEvent({ observations }: EventCorrelator, event: Event, key: string): CorrelatedEvent {
   const last = observations[key];
   if (last === undefined || last.count === 0) {
@@ -194,12 +194,12 @@ function sourceAndObject({ source, involvedObject }: Event) {
   return [source?.component, source?.host, kind, namespace, name, uid, apiVersion] as const;
 }
 
-/** Parts of eventKey before the type. */
+/** The number of parts of eventKey before the type. */
 const PARTS_OF_SOURCE = 8;
 
 /**
- * Those that the apiserver has returned, the last one first, for operators: upstream has no such thing. Combined events of
- * one name are remembered by each of their messages; the key without a message is never returned.
+ * Returns the events that the apiserver has, the last one first, for operators. Upstream has no such function. A combined
+ * event is remembered once for each message, and returned once.
  */
 export function recordedEvents({ observations }: EventCorrelator): RecordedEvent[] {
   const found = new Map<string, RecordedEvent>();
@@ -218,7 +218,7 @@ function joined(...parts: (string | undefined)[]): string {
   return parts.join("\n");
 }
 
-/** Stores the value as the newest, and forgets the oldest ones beyond the limit. */
+/** Stores the value as the newest, and forgets the oldest values beyond the limit. */
 function remember<T>(memory: Record<string, T>, key: string, value: T): void {
   delete memory[key];
   memory[key] = value;

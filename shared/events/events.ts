@@ -1,5 +1,5 @@
-// Makes the Kubernetes events that decisions cause, and sends one. It neither waits nor tries again.
-// Mirrors the recorder and the sink of client-go/tools/record.
+// Makes the Kubernetes events that decisions cause, and sends one, once. Mirrors the recorder and the sink of
+// client-go/tools/record.
 import type { ApiError, ApiResult } from "../kubernetes/api-error.ts";
 import type { EventClient } from "../kubernetes/client.ts";
 import type { EventReason } from "../kubernetes/event-reasons.ts";
@@ -15,8 +15,8 @@ interface EventSource {
 }
 
 /**
- * Upstream makeEvent; null for a type other than Normal and Warning. No two events of an object may have the
- * same `nowMicros` (microseconds since 1970): their names depend on it.
+ * Upstream makeEvent; null for a type other than Normal and Warning. The name depends on `nowMicros` (microseconds since
+ * 1970), which no other event of the object may have.
  */
 export function makeEvent(
   involvedObject: ObjectReference,
@@ -25,7 +25,7 @@ export function makeEvent(
   reason: string,
   message: string,
   nowMicros: number,
-  uuid: () => string, // names the event where the object's name cannot be part of an event's name
+  uuid: () => string, // names the event if the object's name cannot be part of an event's name
 ): Event | null {
   if (type !== "Normal" && type !== "Warning") return null;
   const name = eventName(involvedObject.name, nowMicros);
@@ -49,8 +49,8 @@ export function makeEvent(
 }
 
 /**
- * Upstream recordEvent, one attempt: patches or creates the event. An event that is to be patched but no longer exists
- * is created. Upstream repeats a request that got no answer, and never one that the apiserver refused.
+ * Upstream recordEvent, one attempt: patches or creates the event, and creates one that no longer exists. Upstream retries
+ * a request without an answer, and never a refused one.
  */
 export async function recordEvent(
   client: EventClient,
@@ -66,12 +66,10 @@ export async function recordEvent(
   return answer;
 }
 
-/** Upstream IsKeyNotFoundError, which looks at the code alone. */
+/** Upstream IsKeyNotFoundError, which compares the code alone. */
 function isGone(error: ApiError): boolean {
   return error.kind === "status" && error.status.code === 404;
 }
-
-// The events of a start that follow from no change: that the shim has started, and what it runs on. Records nothing.
 
 interface StartEvent {
   type: string;
@@ -79,11 +77,11 @@ interface StartEvent {
   message: string;
 }
 
-/** Upstream CgroupV1DeprecatedWarning: what tools compare. */
+/** Upstream CgroupV1DeprecatedWarning, word for word: tools compare it. */
 const CGROUP_V1 =
   "cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. Please migrate to cgroup v2. More information at https://git.k8s.io/enhancements/keps/sig-node/5573-remove-cgroup-v1";
 
-/** In a kubelet's order: BirthCry, then cgroupVersionCheck. What the Node's first conditions cause comes after them. */
+/** Returns the events of a shim's start in a kubelet's order: BirthCry, then cgroupVersionCheck. */
 export function startEvents({ cgroups }: Pick<Facts, "cgroups">): StartEvent[] {
   const starting: StartEvent = { type: "Normal", reason: "Starting", message: "Starting node-shim." };
   const onCgroupV1: StartEvent = { type: "Warning", reason: "CgroupV1", message: CGROUP_V1 };

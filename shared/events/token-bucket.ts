@@ -1,12 +1,12 @@
-// A token bucket: lets `burst` events pass at once, then `perSecond`. Has no clock.
-// Mirrors golang.org/x/time/rate.Limiter.AllowN, down to its rounding.
+// A token bucket: accepts `burst` events at once, then `perSecond`. Mirrors golang.org/x/time/rate.Limiter.AllowN, down to
+// its rounding.
 
 export interface TokenBucket {
   tokens: number;
   lastMicros: number;
 }
 
-/** The bucket after one token is taken, or null when there is none. An absent bucket is full. */
+/** Returns the bucket without one token; null if it has none. An absent bucket is full. */
 export function tryAccept(
   bucket: TokenBucket | undefined,
   nowMicros: number,

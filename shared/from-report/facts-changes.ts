@@ -1,4 +1,4 @@
-// Describes what a machine's new facts change, in words for its history. Decides nothing.
+// Describes the changes of a machine's new facts, in words for its history.
 import type { Facts } from "../protocol/facts.ts";
 import { INVENTORY_WORDS } from "../protocol/inventory.ts";
 
@@ -9,7 +9,7 @@ export interface FactsChange {
 
 type Read = (facts: Facts) => string | number | undefined;
 
-/** The facts whose changes are recorded. A change from or to an unknown value is not. */
+/** The facts whose changes are recorded, except changes from or to an unknown value. */
 type WatchedFact = [kind: FactsChange["kind"], name: string, read: Read];
 const WATCHED: WatchedFact[] = [
   ["reboot", "boot ID", ({ machine }) => machine?.bootID],
@@ -42,7 +42,7 @@ const WATCHED: WatchedFact[] = [
 const hugePages = ({ pageSizeKiB, pages }: { pageSizeKiB: number; pages: number }) =>
   `${pages} of ${pageSizeKiB} KiB`;
 
-/** Empty where there were no facts before: a machine's first facts are no change. */
+/** Returns no changes for a machine's first facts. */
 export function factsChanges(before: Facts | undefined, after: Facts): FactsChange[] {
   if (!before) return [];
   return WATCHED.flatMap(([kind, name, read]) => {

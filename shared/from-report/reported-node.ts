@@ -1,4 +1,4 @@
-// Makes a report into setters, events and the initial Node: those of the kubelet, and what rollcall adds to them.
+// Turns a report into setters, events and the initial Node: those of the kubelet, and those that rollcall adds.
 import { formatSeconds } from "../kubernetes/micro-time.ts";
 import type { Node, ResourceList, Taint } from "../kubernetes/types.ts";
 import {
@@ -42,9 +42,9 @@ import {
   type ReportedStatus,
   timestamp,
 } from "./reported-status.ts";
-import { settingsInForce } from "./settings-in-force.ts";
+import { parsedSettings } from "./parsed-settings.ts";
 
-/** All setters in their order, with a report as their source. */
+/** Returns all setters in their order, with a report as their source. */
 export function reportedSetters(reported: ReportedStatus): Setter[] {
   const setters = nodeStatusSetters(reportedSources(reported), customSetters);
   setters.push(machineWords, ...factSetters(reported));
@@ -52,8 +52,8 @@ export function reportedSetters(reported: ReportedStatus): Setter[] {
 }
 
 /**
- * Returns what a kubelet of this machine would let pods have of the Node's capacity; null if its facts do not have it. A
- * bystander's Node has 0 of each.
+ * Returns the allocatable resources that a kubelet of this machine would set; null if its facts lack them. A bystander's
+ * Node has 0 of each.
  */
 export function kubeletsAllocatable(
   reported: Omit<ReportedStatus, "memory" | "recordEvent">,
@@ -71,12 +71,12 @@ export function kubeletsAllocatable(
 }
 
 /**
- * The events that a registered kubelet records apart from its status. They run before the setters, so that a shutdown
- * is recorded before the NotReady that it causes, and a threshold before its condition.
+ * Returns setters that record the events of a registered kubelet. They run first, so that a shutdown is recorded before the
+ * NotReady that it causes, and a threshold before its condition.
  */
 export function reportedEvents({ facts, vitals, memory, recordEvent }: ReportedStatus): Setter[] {
   const [, capacityBytes] = vitals.signals["imagefs.available"] ?? [];
-  const { thresholds } = settingsInForce(facts.settings);
+  const { thresholds } = parsedSettings(facts.settings);
   return [
     systemOomEvent(memory.oom, vitals.oomKills, facts.machine?.bootID, recordEvent),
     shutdownEvent(memory.shutdown, vitals.shuttingDown ?? false, recordEvent),
@@ -86,7 +86,7 @@ export function reportedEvents({ facts, vitals, memory, recordEvent }: ReportedS
 }
 
 /**
- * No kubelet runs without a runtime, so upstream has no value for it. kubectl shows an empty version as `<unknown>`.
+ * Upstream has no value for this, since no kubelet runs without a runtime. kubectl shows an empty version as `<unknown>`.
  */
 function withoutContainerRuntime(node: DraftNode): null {
   setNodeInfo(node, { containerRuntimeVersion: "" });
@@ -94,8 +94,8 @@ function withoutContainerRuntime(node: DraftNode): null {
 }
 
 /**
- * The Node that the machine registers with. Fails while its cloud's metadata are missing. `grant`: what the machine's
- * join token gives and allows.
+ * Returns the Node that the machine registers with. Fails while its cloud's metadata are missing. `grant`: what the
+ * machine's join token gives and allows.
  */
 export function reportedInitialNode(
   reported: ReportedStatus,
@@ -146,8 +146,10 @@ function taintsOf(
   return [FACTS_ONLY_TAINT, ...taints.filter(({ key }) => key !== FACTS_ONLY_TAINT.key)];
 }
 
-// Makes setters of what a report has beyond the setters of a kubelet: labels and annotations, which a kubelet writes at
-// registration alone, and what follows from hardware and drop-ins.
+/**
+ * The setters that rollcall adds to those of a kubelet: labels and annotations, which a kubelet writes at registration
+ * alone, and what hardware and drop-ins report.
+ */
 
 const NO_DROP_INS: DropIns = { resources: {}, labels: {}, conditions: [], working: 0, failures: [] };
 
@@ -158,13 +160,13 @@ function factSetters({ facts, vitals, nowMs }: ReportedStatus): Setter[] {
   const { resources } = dropIns ?? NO_DROP_INS;
   const announced = [...Object.keys(devices?.capacity ?? {}), ...(devices?.removed ?? [])];
   setters.push(factResources(resources, announced));
-  // A shim that has just started has not run its drop-ins yet: the Node keeps the conditions that it has.
+  // A shim that has just started has not run its drop-ins yet: the Node keeps its conditions.
   const remaining = dropIns === null ? {} : vitals.remainingSeconds;
   if (remaining) setters.push(factConditions(timestamp(nowMs), dropIns ?? NO_DROP_INS, remaining));
   return setters;
 }
 
-/** Every report needs them, and facts rarely change: they are kept by the facts object, which must therefore never change. */
+/** Every report needs these setters, and facts rarely change. The facts object is the key and so must never change. */
 const known = new WeakMap<Facts, readonly Setter[]>();
 
 function metadataSetters(facts: Facts): readonly Setter[] {
@@ -183,7 +185,7 @@ function metadataSetters(facts: Facts): readonly Setter[] {
   return setters;
 }
 
-/** As at registration, the configuration may say otherwise. Without those that updateNode sets. */
+/** The configuration overrides them, as at registration. updateNode sets the others. */
 function defaultLabelsOf({ settings, platform }: Facts): Record<string, string> {
   const { hostname, nodeLabels = {} } = settings;
   const { os: goos, architecture: goarch } = platform;
@@ -205,15 +207,15 @@ interface NodeLabels {
   isUndecided: (key: string) => boolean;
 }
 
-/** Of the configuration and the cloud, whose word counts as at registration; without `others`. */
+/** Returns the labels of configuration and cloud, which override each other as at registration; without `others`. */
 function nodeLabelsOf(facts: Facts, others: Readonly<Record<string, string>>): NodeLabels {
   const ofCloud = cloudLabelsOf(facts);
   const isUndecided = (key: string) =>
     ofCloud === null && CLOUD_LABELS.includes(key) && others[key] === undefined;
-  const isOthersToSay = (key: string) =>
+  const hasOtherSetter = (key: string) =>
     others[key] !== undefined || REQUIRED_LABELS.includes(key) || key === NO_LOAD_BALANCER_LABEL;
-  const said = Object.entries({ ...facts.settings.nodeLabels, ...ofCloud });
-  const wanted = said.filter(([key]) => !isOthersToSay(key) && !isUndecided(key));
+  const configured = Object.entries({ ...facts.settings.nodeLabels, ...ofCloud });
+  const wanted = configured.filter(([key]) => !hasOtherSetter(key) && !isUndecided(key));
   return { wanted: Object.fromEntries(wanted), isUndecided };
 }
 

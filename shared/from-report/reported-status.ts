@@ -1,5 +1,5 @@
-// Makes the setters' sources out of a report and of what the setters remember from their last run.
-// An absent fact group counts as the error that the kubelet's callback would return.
+// Derives the sources of the setters from a report and from what the setters remember of their last run. An absent group
+// of facts counts as the error that the kubelet's callback would return.
 import { sha1 } from "@noble/hashes/legacy.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { isIpv4, parseIpSloppy } from "../kubernetes/ip.ts";
@@ -31,12 +31,12 @@ import { validateNodeIP } from "../setters/validate-node-ip.ts";
 import type { VolumeLimits } from "../setters/volume-limits.ts";
 import { VERSION } from "../version.ts";
 import { missingRuntime, type RuntimeMemory } from "./missing-runtime.ts";
-import { capacityOf, settingsInForce } from "./settings-in-force.ts";
+import { capacityOf, parsedSettings } from "./parsed-settings.ts";
 
-/** The version that the Node shows as its kubelet's. It has the form of a semantic version, which clients parse. */
+/** The kubelet version of the Node. It has the form of a semantic version, which clients parse. */
 export const KUBELET_VERSION = `v1.36.0-rollcall-v${VERSION}`;
 
-/** What the setters remember from run to run. It is plain JSON, because it is stored. */
+/** What the setters remember from run to run. Plain JSON, since it is stored. */
 export interface ReportedMemory {
   rebootEvent: RebootEvent;
   schedulable: SchedulableState;
@@ -61,10 +61,10 @@ export interface ReportedStatus {
   name: string;
   facts: Facts;
   vitals: Vitals;
-  /** Milliseconds since 1970, by the clock of the program that decides, not the machine's. */
+  /** Milliseconds since 1970, by the Worker's clock. */
   nowMs: number;
   memory: ReportedMemory;
-  /** What whoever decides remembers of the machine's container runtime; absent: nothing. */
+  /** Absent: nothing is known of the machine's container runtime. */
   runtimeMemory?: RuntimeMemory;
   recordEvent: RecordAnyEvent;
 }
@@ -95,7 +95,7 @@ export function reportedSources(reported: ReportedStatus): StatusSources {
         removed: devices?.removed ?? [],
       }),
       allocatableReservation: () =>
-        nodeAllocatableReservation(settingsInForce(settings).reservations, capacity),
+        nodeAllocatableReservation(parsedSettings(settings).reservations, capacity),
       localStorageCapacityIsolation,
     },
     versions: () =>
@@ -125,7 +125,7 @@ export function reportedSources(reported: ReportedStatus): StatusSources {
   };
 }
 
-/** What keeps the Node from being Ready, or adds a warning to it. */
+/** Errors that keep the Node from being Ready, or that add a warning to it. */
 function errorSources({ facts, vitals, runtimeMemory = {} }: ReportedStatus): StatusSources["errors"] {
   return {
     runtime: () => vitals.errors?.runtime ?? missingRuntime(facts, runtimeMemory),
@@ -145,7 +145,7 @@ export function timestamp(nowMs: number): string {
 function updatePressure({ facts, vitals, memory, nowMs }: ReportedStatus): readonly PressureCondition[] {
   const { settings } = facts;
   memory.eviction = synchronizeEviction(
-    settingsInForce(settings).thresholds,
+    parsedSettings(settings).thresholds,
     vitals.signals,
     memory.eviction,
     nowMs,
@@ -165,7 +165,7 @@ function volumeSources({
   };
 }
 
-/** A machine's facts as the kubelet has them from cAdvisor. */
+/** Returns a machine's facts in the form that a kubelet gets from cAdvisor. */
 export function machineInfoOf(machine: NonNullable<Facts["machine"]>): MachineInfo {
   return {
     machineID: machine.machineID,
@@ -186,7 +186,7 @@ function counts(resources: Record<string, number> = {}): Quantities {
   return Object.fromEntries(entries.map(([name, value]) => [name, newQuantity(value, "DecimalSI")]));
 }
 
-/** A machine without a container runtime has no images, and that is no error. */
+/** A machine without a container runtime has no images, which is no error. */
 function imagesOf({ images, runtime }: Facts): ReturnType<StatusSources["images"]> {
   if (images) return success(imagesWithinNode(images));
   return runtime === null ? success(null) : failure("images are missing");
@@ -206,7 +206,7 @@ function addressSources(facts: Facts): StatusSources["addresses"] {
   };
 }
 
-/** apimachinery ResolveBindAddress and ChooseHostInterface: prefers the node IP's family, without a node IP IPv4. */
+/** apimachinery ResolveBindAddress and ChooseHostInterface: prefers the node IP's family; without a node IP, IPv4. */
 function resolveAddress({
   ipv4,
   ipv6,
@@ -227,16 +227,16 @@ function runtimeVersion(runtime: Facts["runtime"]): Result<string> {
   return value === null ? failure(`could not parse "${runtime.version}" as version`) : success(value);
 }
 
-/** Bytes that the images of a Node may come to: most of what a Node may have (worker/tick/budgets.ts). */
+/** The bytes of a Node's images; worker/tick/budgets.ts limits the whole Node. */
 export const MAX_IMAGE_BYTES = 40 * 1024;
 
-/** The images that a Node has room for, in the kubelet's order: the largest ones. All of them are the same array. */
+/** Returns the largest images that a Node has room for, in the kubelet's order; the same array if all fit. */
 function imagesWithinNode(images: NonNullable<Facts["images"]>): NonNullable<Facts["images"]> {
   let bytes = 0;
-  // For each report, so it allocates nothing.
+  // Allocates nothing, since each report runs it.
   for (let index = 0; index < images.length; index++) {
     const { repoDigests, repoTags } = images[index]!;
-    // With quotes, commas and the size; names are ASCII, as good as always.
+    // Quotes, commas and the size; names are ASCII almost always.
     bytes += 48;
     for (let name = 0; name < 5; name++) {
       const text = repoDigests[name] ?? repoTags[name - repoDigests.length];
@@ -248,42 +248,39 @@ function imagesWithinNode(images: NonNullable<Facts["images"]>): NonNullable<Fac
   return images;
 }
 
-// The attach limits of CSI drivers as resources of the Node, where kubelets up to 1.16 had them. Since 1.17 they are in
-// CSINode.
+/** Kubelets up to 1.16 had the attach limits of CSI drivers in the Node. Since 1.17 CSINode has them. */
 
 const PREFIX = "attachable-volumes-csi-";
 /** Upstream ResourceNameLengthLimit. */
 const NAME_LENGTH = 63;
 
-/** The input of the setter volumeLimits: one entry for each driver that has a limit. */
+/** Returns the input of the setter volumeLimits: one entry for each driver with a limit. */
 function csiVolumeLimits(limits: Facts["attachLimits"]): Result<VolumeLimits>[] {
   return Object.entries(limits ?? {}).flatMap(([driver, limit]) =>
     limit > 0 ? success({ [attachLimitResource(driver)]: limit }) : [],
   );
 }
 
-/** Upstream GetCSIAttachLimitKey: a long name is cut, and a hash of it keeps the result unique. */
+/** Upstream GetCSIAttachLimitKey: shortens a long name, and adds its hash to keep the result unique. */
 export function attachLimitResource(driver: string): string {
   if (PREFIX.length + driver.length < NAME_LENGTH) return PREFIX + driver;
   const hash = bytesToHex(sha1(utf8ToBytes(driver)));
   return PREFIX + driver.slice(0, 23) + hash.slice(0, 16);
 }
 
-// Takes what setters and registration need of a cloud out of a machine's facts. Asks no cloud.
-
 const NOT_YET = "the cloud's metadata could not be read yet";
 
-/** True where a cloud controller manager, outside of the machine, initializes the Node. */
+/** Returns true if a cloud controller manager, outside of the machine, initializes the Node. */
 export function isExternalCloud({ settings }: Facts): boolean {
   return settings.cloudProvider === "external";
 }
 
-/** True where the shim reads the cloud's metadata, as the providers that were built into kubelets did. */
+/** Returns true if the shim reads the cloud's metadata, as the providers that were built into kubelets did. */
 function hasMetadata({ settings }: Facts): boolean {
   return settings.cloudProvider !== undefined && settings.cloudProvider !== "external";
 }
 
-/** The input of initialNode; null for a cloud without metadata. */
+/** Returns the input of initialNode; null for a cloud without metadata. */
 export function cloudFactsOf(facts: Facts): CloudFacts | null {
   if (!hasMetadata(facts)) return null;
   const { cloud } = facts;
@@ -296,7 +293,7 @@ export function cloudFactsOf(facts: Facts): CloudFacts | null {
   };
 }
 
-/** The labels that the cloud gives the machine; null: it has one, and what that says is not known yet. */
+/** Returns the labels that the cloud gives the machine; null while its metadata are not known. */
 export function cloudLabelsOf(facts: Facts): Record<string, string> | null {
   if (!hasMetadata(facts)) return {};
   const { cloud } = facts;
@@ -305,7 +302,7 @@ export function cloudLabelsOf(facts: Facts): Record<string, string> | null {
   return cloudLabels({ instanceType, zone, region });
 }
 
-/** The input of the setter nodeAddressCloud; undefined where the machine's own addresses count. */
+/** Returns the input of the setter nodeAddressCloud; undefined if the machine's own addresses count. */
 function cloudAddressesOf(facts: Facts): StatusSources["addresses"]["cloud"] {
   const { cloud, settings } = facts;
   if (!hasMetadata(facts) || (cloud && !cloud.addresses)) return undefined;

@@ -1,8 +1,8 @@
-// Bounds the settings that a machine reports: how often it reports and is written, and how many images its Node lists
-// cost the apiserver, which is not the machine's. Refuses nothing: what goes beyond a bound is brought to it.
+// Bounds the settings of a machine that cost the apiserver: how often it reports and is written, and how many images its
+// Node lists. A setting beyond a bound is set to the bound.
 import { DEFAULT_SETTINGS, type Settings } from "../protocol/settings.ts";
 
-/** What the deployment sets; no machine's settings undercut the minima or exceed the number of images. */
+/** Settings of the deployment. No machine's settings go below the minima or above the number of images. */
 export interface SettingsBounds {
   minReportIntervalMs: number;
   minStatusPeriodMs: number;
@@ -19,7 +19,7 @@ export type BoundedSettings = Pick<
 >;
 
 export interface WithinBounds<Bounded extends BoundedSettings> {
-  /** The same object where nothing is beyond a bound. */
+  /** The same object if nothing is beyond a bound. */
   settings: Bounded;
   /** `nodeLeaseDurationSeconds 20 instead of 1`, by the kubelet's names. */
   bounded: readonly string[];
@@ -42,7 +42,7 @@ export function withinBounds<Bounded extends BoundedSettings>(
   return { settings: bounded.length === 0 ? asked : { ...asked, ...inForce }, bounded };
 }
 
-/** For the machine's own operator and its history; undefined: nothing is bounded. */
+/** For the machine's operator and its history; undefined if nothing is bounded. */
 export function boundsMessage(bounded: readonly string[]): string | undefined {
   return bounded.length === 0 ? undefined : `bounded by its deployment: ${bounded.join(", ")}`;
 }

@@ -1,5 +1,6 @@
-// Keeps the Node that would be written within what the machine's join token allows, whatever way a value took: settings,
-// drop-ins, device plugins, a cloud, the host's name. Compared once, at the end. What a token or somebody else has set stays.
+// Keeps a Node within what the machine's join token allows. It compares the decided Node with the one before, so that it
+// covers each source of a value: settings, drop-ins, device plugins, a cloud, the host's name. Values of the token and of
+// other writers stay.
 import { contains, parseCidr } from "../kubernetes/cidr.ts";
 import {
   type Ip,
@@ -27,16 +28,16 @@ import { FACT_RESOURCES_ANNOTATION } from "../setters/fact-resources.ts";
 import { listedIn, unlist } from "../setters/listed.ts";
 import type { DraftNode } from "../setters/setter.ts";
 
-/** Whose Node it is, and what its join token gives and allows. */
+/** A machine, and what its join token gives and allows. */
 export interface GrantHolder {
   /** The Node's name. */
   name: string;
   grant: Grant;
-  /** Under which this deployment writes: what has another owner is somebody else's. */
+  /** Of this deployment. A field with another owner belongs to another writer. */
   fieldManager: string;
 }
 
-/** They follow from the platform, which decides about nothing else, and from rollcall itself. */
+/** Labels of the platform, and of rollcall itself. */
 const OWN_LABELS: ReadonlySet<string> = new Set([
   "kubernetes.io/os",
   "kubernetes.io/arch",
@@ -46,8 +47,8 @@ const OWN_LABELS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Takes out of `node` what goes beyond, and puts back what was there `before`; undefined: the Node is new. Returns what was
- * left out, for people: `label example.com/rack`.
+ * Removes from `node` what goes beyond the grant, and restores what was there `before`; undefined: the Node is new. Returns
+ * what was left out, for people: `label example.com/rack`.
  */
 export function withinGrant(
   before: Node | undefined,
@@ -64,7 +65,7 @@ export function withinGrant(
   ];
 }
 
-/** Is the key, type or ID one of these, or does it begin as one of them says? */
+/** Returns true if the key, type or ID is one of the patterns, which may end with `*`. */
 function isAllowed(patterns: readonly string[] | undefined, key: string): boolean {
   if (patterns === undefined) return true;
   return patterns.some((pattern) =>
@@ -72,7 +73,7 @@ function isAllowed(patterns: readonly string[] | undefined, key: string): boolea
   );
 }
 
-/** Who else has set this field last? An apiserver that does not say who owns a field knows of nobody else. */
+/** Returns the other writer that has set this field last. Without field managers in the answer, no other is known. */
 function otherOwner(
   before: Node | undefined,
   path: readonly string[],
@@ -82,7 +83,7 @@ function otherOwner(
   return owners.includes(fieldManager) ? undefined : owners[0];
 }
 
-/** For people; of somebody else's part: whose it is. */
+/** For people: names the part, and another writer that owns it. */
 function named(part: string, owner: string | undefined): string {
   return owner === undefined ? part : `${part} (as ${owner} has set it)`;
 }
@@ -100,12 +101,12 @@ function labelsWithin(before: Node | undefined, node: DraftNode, holder: GrantHo
     const kept = given ?? (key === HOSTNAME_LABEL ? name : undefined);
     if (is[key] === kept || mayChange(key, is[key])) continue;
     isBeyond = true;
-    // What the machine stops saying, and its token says by now, is not left out of anything.
+    // A label that the machine no longer reports, and that its token gives by now, is not left out.
     if (is[key] !== undefined || grant.labels?.[key] === undefined) left.push(`label ${key}`);
     if (kept === undefined) delete labels[key];
     else labels[key] = kept;
   }
-  // What the token gives a new Node is there, also where a fact took its place and went again.
+  // A new Node has the labels of its token, also if a fact had replaced one of them.
   const given = before ? {} : grant.labels;
   if (before && !isBeyond) return [];
   node.metadata.labels = { ...labels, ...given };
@@ -121,7 +122,7 @@ function labelsWithin(before: Node | undefined, node: DraftNode, holder: GrantHo
   }
 }
 
-/** Roles, and what is rollcall's own: a deployment and its tokens give them, no machine does. */
+/** Returns true for roles and rollcall's own labels, which only a deployment and its tokens give. */
 function isReserved(key: string): boolean {
   return isRoleLabel(key) || (isRollcallLabel(key) && !isInventoryLabel(key));
 }
@@ -130,7 +131,7 @@ function taintsWithin(node: DraftNode, { grant }: GrantHolder): string[] {
   const taints = node.spec.taints ?? [];
   const isGiven = (taint: (typeof taints)[number]) =>
     taint.key === FACTS_ONLY_TAINT.key ||
-    // It follows from the cordon, with which a machine takes nothing but itself out of use.
+    // It follows from the cordon, which a machine may set on its own Node.
     (node.spec.unschedulable === true && isSameTaint(taint, UNSCHEDULABLE_TAINT)) ||
     (grant.taints ?? []).some((given) => isSameTaint(given, taint));
   const left = taints.filter((taint) => !isGiven(taint) && !isAllowed(grant.mayTaint, taint.key));
@@ -145,7 +146,7 @@ function providerIDWithin(node: DraftNode, { grant }: GrantHolder): string[] {
   return [`provider ID ${providerID}`];
 }
 
-/** Only those of drop-ins: the others are the setters' own. */
+/** Compares the conditions of drop-ins alone: the setters decide about the others. */
 function conditionsWithin(
   before: Node | undefined,
   node: DraftNode,
@@ -157,7 +158,7 @@ function conditionsWithin(
   const was = before?.status?.conditions ?? [];
   const pathOf = (type: string) => ["f:status", "f:conditions", `k:{"type":${JSON.stringify(type)}}`];
   const ownerOf = (type: string) => otherOwner(before, pathOf(type), fieldManager);
-  // Somebody may have removed the list.
+  // Another writer may have removed the list.
   const isOurs = (type: string) =>
     listed.includes(type) || fieldOwners(before?.metadata, pathOf(type)).includes(fieldManager);
   const mayChange = (type: string) => {
@@ -171,18 +172,18 @@ function conditionsWithin(
   if (left.length === 0) return [];
   const conditions = (node.status.conditions ?? []).filter(({ type }) => !left.includes(type));
   const kept = was.filter(({ type }) => left.includes(type) && !isGone(type));
-  // Ready stays last, as everywhere.
+  // Ready stays the last condition.
   node.status.conditions = [...kept, ...conditions];
   unlist(node, FACT_CONDITIONS_ANNOTATION, left);
   return left.map((type) => named(`condition ${type}`, ownerOf(type)));
 
-  /** One of our own that the token no longer allows goes as any that nobody reports any more. */
+  /** A condition of rollcall that the token no longer allows is removed, like one that is no longer reported. */
   function isGone(type: string): boolean {
     return listed.includes(type) && !isAllowed(grant.mayCondition, type);
   }
 }
 
-/** Only extended resources: the others are how much the machine has. */
+/** Compares extended resources alone: the others are the machine's hardware. */
 function resourcesWithin(
   before: Node | undefined,
   node: DraftNode,
@@ -213,7 +214,7 @@ function resourcesWithin(
   return left.map((name) => named(`resource ${name}`, ownerOf(name)));
 }
 
-/** Those that a registration resets, besides what facts say about. */
+/** Returns the extended resources that a registration resets, in addition to those of the facts. */
 function changedResources(before: Node | undefined, node: DraftNode): string[] {
   const was = before?.status?.capacity ?? {};
   const changed = Object.keys(was).filter((name) => node.status.capacity?.[name] !== was[name]);
@@ -236,7 +237,7 @@ function addressesWithin(node: DraftNode, { grant, name }: GrantHolder): string[
   return [...left].map((address) => `address ${address}`);
 }
 
-/** Of a machine on a network: the apiserver's proxy must never be sent back to where it runs. */
+/** Returns true for the address of a machine on a network. The apiserver's proxy must not reach its own host through it. */
 function isOrdinary(ip: Ip): boolean {
   return !isLoopback(ip) && !isLinkLocalUnicast(ip) && !isMulticast(ip) && !isUnspecified(ip);
 }

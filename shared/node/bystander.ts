@@ -1,5 +1,6 @@
-// Setters of a bystander, a Node that runs no pods: no program that counts Nodes for pods may count it. The kubelet's
-// logic sees a kubelet's labels; the apiserver has them under keys that no scheduler or controller reads.
+// The setters that run after a machine's own: rollcall's labels, and those of a bystander. A bystander is a Node that runs
+// no pods, and that no program must count as one for pods. The kubelet's setters see a kubelet's labels; the apiserver
+// has them under keys that no scheduler or controller reads.
 import type { Grant } from "../protocol/join-tokens.ts";
 import { PASSED_OVER_ROLE } from "../kubernetes/roles.ts";
 import { permanentLabels } from "../setters/listed-labels.ts";
@@ -28,7 +29,7 @@ import { isSameMap } from "./update-node.ts";
 const [REGION_LABEL] = MOVED_LABELS["rollcall.dev/region"];
 
 /**
- * Which labels a Node has. `kubelet`: a kubelet's, as a Node for pods and each Node of an earlier Worker. `moved`: a
+ * Which labels a Node has. `kubelet`: a kubelet's, on Nodes for pods and on Nodes of an earlier Worker. `moved`: a
  * bystander's. `both`: for clusters whose selectors still use the kubelet's.
  */
 export type NodeForm = "kubelet" | "both" | "moved";
@@ -41,8 +42,8 @@ export function isBystander({ spec }: Pick<Node, "spec">, mayGoWithoutTaint: boo
 }
 
 /**
- * Returns the form that the apiserver's Node has; null: it lacks the labels of any. A kubelet's label that another writer
- * has set does not count, and one alone makes no form: a decision that waits for its turn would add the others.
+ * Returns the form of the Node in the apiserver; null if it has the labels of none. A kubelet's label that another writer
+ * has set does not count. One label alone does not count either: a decision that waits for its turn would add the others.
  */
 export function formOf(node: Node, fieldManager: string): NodeForm | null {
   const labels = node.metadata?.labels ?? {};
@@ -56,7 +57,7 @@ export function formOf(node: Node, fieldManager: string): NodeForm | null {
   return [HOSTNAME_LABEL, os].every(isOurs) ? "both" : "moved";
 }
 
-/** Setter: makes a bystander's labels a kubelet's. Runs before all setters that read or write labels. */
+/** Setter: gives a bystander a kubelet's labels. Runs before all setters that read or write labels. */
 export const asKubelets: Setter = (node) => {
   const { labels } = node.metadata;
   if (isMarked(labels)) node.metadata.labels = kubeletsLabels(node, labels);
@@ -72,7 +73,7 @@ export function kubeletsView(node: Node): Node {
 
 const isPlatform = (own: string) => PLATFORM_LABELS.some((each) => each === own);
 
-/** Another writer may have removed one of the two. */
+/** A bystander has one of the two labels even if another writer has removed the other. */
 function isMarked(labels: Labels | undefined): labels is Labels {
   return labels?.[OS_LABEL] !== undefined || labels?.[QUEUE_LABEL] === QUEUE_REGION;
 }
@@ -116,7 +117,7 @@ export function bystander(
   };
 }
 
-/** Makes a new bystander unschedulable, for programs that count schedulable Nodes. The taint is the node controller's. */
+/** Makes a new bystander unschedulable, for programs that count schedulable Nodes. The node controller adds the taint. */
 export function cordon(node: DraftNode): void {
   node.spec.unschedulable = true;
   node.metadata.annotations = { ...node.metadata.annotations, [CORDONED_ANNOTATION]: "true" };
@@ -125,7 +126,7 @@ export function cordon(node: DraftNode): void {
 function bystandersLabels(view: Labels, form: NodeForm): Record<string, string> {
   const labels = { ...view };
   if (form === "kubelet") return labels;
-  // A cloud's controller copies the region of our queue to the newer key, and no machine is there.
+  // A cloud's controller copies QUEUE_REGION to the newer key. It is no machine's region.
   const isCopied = (key: string) => key === REGION_LABEL && view[key] === QUEUE_REGION;
   for (const [own, keys] of Object.entries(MOVED_LABELS)) {
     const key = keys.find((each) => view[each] !== undefined && !isCopied(each));
@@ -149,17 +150,16 @@ function allocateNothing({ status }: DraftNode, form: NodeForm): void {
 }
 
 interface OwnSources {
-  /** What the machine's join token gives and allows. */
   enrolment: Grant;
   marks: NodeMarks;
 }
 
-/** `fieldManager`: of this deployment. `before`: the Node as the apiserver has it; undefined: the Node is new. */
+/** Call them after withinGrant, whose limits hold for machines alone. */
 export function ownSetters(
   { enrolment, marks }: OwnSources,
-  fieldManager: string,
+  fieldManager: string, // of this deployment
   form: NodeForm,
-  before?: Node,
+  before?: Node, // as the apiserver has it; undefined: the Node is new
 ): Setter[] {
   const mayGoWithoutTaint = enrolment.withoutFactsOnlyTaint;
   const roles = enrolment.roles ?? marks.roles;

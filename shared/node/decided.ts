@@ -1,5 +1,5 @@
-// Keeps what was decided about a Node's conditions apart from what the apiserver has. While an apiserver is down, no
-// transition may be lost, and none may be decided again with every report.
+// Keeps the decided conditions of a Node apart from those that the apiserver has. While the apiserver is down, each
+// transition is decided once and none is lost.
 import type { Node, NodeCondition } from "../kubernetes/types.ts";
 import type { Setter } from "../setters/setter.ts";
 
@@ -11,9 +11,9 @@ export function decidedConditions(node: Node): DecidedCondition[] {
 }
 
 /**
- * Makes `setters` start from the decisions that are not written yet: where the apiserver still has the last known
- * status of a condition, or that of `sent` (a patch that got no answer), the decision takes its place. A condition
- * that someone else has changed stays as it is.
+ * Makes `setters` start from the decisions that are not written yet. A decision replaces a condition that still has its
+ * last known status, or the status of `sent` (a patch that got no answer). A condition that another writer has changed
+ * stays as it is.
  */
 export function overDecisions(
   setters: readonly Setter[],
@@ -27,7 +27,7 @@ export function overDecisions(
     const pending = decided.filter((decision) => {
       const status = statusOf(conditions, decision.type);
       const sentStatus = statusOf(sent, decision.type);
-      // Since then it has changed and changed back: the apiserver may have what came between, and so the later time counts.
+      // The decision has changed and changed back. The apiserver may have the status in between, so the later time counts.
       if (decision.status === status) return sentStatus !== undefined && sentStatus !== status;
       return status === statusOf(lastKnown?.status?.conditions ?? [], decision.type) || status === sentStatus;
     });
@@ -39,7 +39,7 @@ export function overDecisions(
     node.status.conditions = [...kept, ...added];
     return null;
   };
-  /** Removes a condition that was added here and that no setter has set again: nobody decides about it any more. */
+  /** Removes a condition that was added here and that no setter sets any more. */
   const end: Setter = (node) => {
     if (added.length > 0)
       node.status.conditions = (node.status.conditions ?? []).filter((one) => !added.includes(one));

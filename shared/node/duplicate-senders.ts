@@ -1,11 +1,11 @@
-// Decides from the latest turns and forks whether several senders report with one key: copies of a machine's disk or
-// memory, or two shims on one machine. Acts on nothing.
+// Detects that several senders report with one key: copies of a machine's disk or memory, or two shims on one machine. A
+// turn is a report of another sender than the last one; a fork shows that one process runs in two places.
 
-/** Who sent a report, as the report itself says. */
+/** The sender of a report, as the report states it. */
 export interface Sender {
   machineID: string;
   bootID: string;
-  /** Digest of the startId: one for each process of the shim. */
+  /** Digest of the startId, which is unique for each process of the shim. */
   startId: string;
 }
 
@@ -20,9 +20,9 @@ export interface Duplicates {
   phase: DuplicatePhase;
   sinceMs: number;
   lastTurnMs: number;
-  /** How often the sender has changed or forked since. */
+  /** Turns and forks since then. */
   turns: number;
-  /** Of two shims: the startId of the trusted process, whose reports count, and the time of its last report. */
+  /** The startId of the trusted process, whose reports count, and the time of its last report. */
   believed: string;
   heardMs: number;
 }
@@ -30,9 +30,9 @@ export interface Duplicates {
 export interface SeenSenders {
   /** The turns of the last ten minutes and the one before them, oldest first. */
   turns: readonly Turn[];
-  /** When the latest forks were: one process ran in two places. */
+  /** Times of the latest forks. */
   forks?: readonly number[];
-  /** Since when facts that somebody disputes wait, without another sign since. */
+  /** Since when the facts of a disputed sender wait without a further sign of duplicates. */
   waitingSinceMs?: number;
   /** Absent while only one sender reports. */
   double?: Duplicates;
@@ -40,28 +40,28 @@ export interface SeenSenders {
 
 export const NO_SENDERS: SeenSenders = { turns: [] };
 
-/** Boot IDs and startIds are never reused, so a sender that comes back within this time was there all along. */
+/** Boot IDs and startIds are never reused: a sender that returns within this time was running all along. */
 const WINDOW_MS = 10 * 60_000;
-/** This many returns to an earlier sender mean duplicates: A B A B has two. */
+/** This many returns to an earlier sender prove duplicates: A B A B has two. */
 const RETURNS = 2;
 /**
- * This many senders in that time mean duplicates as well, so that nobody is pushed out of what is remembered. A machine
- * boots in more than ten seconds, and its service waits ten before it starts the shim again.
+ * More senders within WINDOW_MS prove duplicates as well, so that no sender is forgotten. One machine cannot have that
+ * many: a boot takes more than ten seconds, and its service restarts the shim after ten.
  */
 export const MAX_SENDERS = { machines: 64, processes: 128 } as const;
-/** Without a phase there are no more turns than that. */
+/** Without a phase there are never more turns. */
 const MAX_TURNS = MAX_SENDERS.processes + RETURNS;
-/** This many forks in this time mean a clone. A machine that is restored from a snapshot causes one by itself. */
+/** This many forks within this time prove a clone. A machine that is restored from a snapshot causes one. */
 const FORKS = 3;
 const FORKS_WITHIN_MS = 60 * 60_000;
-/** A phase ends this long after the last turn; `two shims` ends sooner, since one machine's Node is at no risk. */
+/** A phase ends this long after the last turn. `two shims` ends sooner, since both run on one machine. */
 const OVER_AFTER_MS: Record<DuplicatePhase, number> = { cloned: 60 * 60_000, "two shims": WINDOW_MS };
-/** Further turns and reports are stored this often at most, because each time costs a row. */
+/** Further turns and reports are stored this often at most, since each costs a row. */
 const NOTED_EVERY_MS = 60_000;
 
 /**
- * Call it after each fresh report. Returns `before` itself where nothing changes. A trusted process that has not
- * reported for `leaseMs`, and the minute that its stored time may lag, is gone: the next one is trusted.
+ * Call it after each fresh report. Returns `before` itself if nothing changes. If the trusted process has not reported for
+ * `leaseMs` and the minute that its stored time may lag, the next sender is trusted.
  */
 export function noteSender(before: SeenSenders, sender: Sender, nowMs: number, leaseMs: number): SeenSenders {
   const known = currentSenders(before, nowMs);
@@ -74,8 +74,8 @@ export function noteSender(before: SeenSenders, sender: Sender, nowMs: number, l
 }
 
 /**
- * Call it after a fork: a ticket was used that only a second holder of the key can have. Nothing else distinguishes a
- * machine that was copied while it ran from its copy.
+ * Call it after a fork: a report used a ticket that only a second holder of the key can have. Nothing else distinguishes a
+ * running machine from a copy of its memory.
  */
 export function noteFork(before: SeenSenders, nowMs: number): SeenSenders {
   const { waitingSinceMs: _, ...known } = currentSenders(before, nowMs);
@@ -85,31 +85,31 @@ export function noteFork(before: SeenSenders, nowMs: number): SeenSenders {
   return known.double?.phase === "cloned" ? withPhase(seen, "cloned", nowMs) : seen;
 }
 
-/** Without `double` where that phase has ended. */
+/** Returns the senders without `double` if that phase has ended. */
 export function currentSenders(known: SeenSenders, nowMs: number): SeenSenders {
   const { double, ...others } = known;
   if (!double || nowMs - double.lastTurnMs <= OVER_AFTER_MS[double.phase]) return known;
   return others;
 }
 
-/** Do the reports of this process count? No clone's do. */
+/** Returns true if the reports of this process count. No reports of clones do. */
 export function isTrusted({ double }: SeenSenders, startId: string): boolean {
   return !double || (double.phase === "two shims" && double.believed === startId);
 }
 
-/** Is there a first sign of several senders, too weak for a phase? */
+/** Returns true after a first sign of duplicates that is too weak for a phase. */
 export function isDisputed(seen: SeenSenders, nowMs: number): boolean {
   return forksOf(seen, nowMs).length > 0 || returns(recentTurns(seen.turns, nowMs).map(processOf)) > 0;
 }
 
-/** Is the sender one that was there before the last one? */
+/** Returns true if the last sender had already reported before the sender before it. */
 export function hasReturned({ turns }: SeenSenders, nowMs: number): boolean {
   const recent = recentTurns(turns, nowMs);
   const last = recent.at(-1);
   return last !== undefined && recent.slice(0, -1).some((turn) => isSame(turn, last));
 }
 
-/** Another phase or another trusted process is stored at once, a further turn after a minute. */
+/** Another phase or trusted process is stored at once, a further turn after a minute. */
 export function isWorthStoring(stored: SeenSenders | undefined, seen: SeenSenders, nowMs: number): boolean {
   const [was, is] = [stored?.double, seen.double];
   if (!was || !is || was.phase !== is.phase || was.believed !== is.believed) return true;
@@ -131,7 +131,7 @@ function recentTurns(turns: readonly Turn[], nowMs: number): readonly Turn[] {
 }
 
 function turned(before: SeenSenders, sender: Sender, nowMs: number): SeenSenders {
-  // Whoever waited is not alone.
+  // A turn answers the dispute that facts were waiting for.
   const { waitingSinceMs: _, ...known } = before;
   const turns = [...recentTurns(known.turns, nowMs), { ...sender, sinceMs: nowMs }].slice(-MAX_TURNS);
   const seen = { ...known, turns };
@@ -140,13 +140,13 @@ function turned(before: SeenSenders, sender: Sender, nowMs: number): SeenSenders
   return phase === undefined ? seen : withPhase(seen, phase, nowMs);
 }
 
-/** The phase begins, or it goes on with one more turn. */
+/** Starts the phase, or adds a turn to it. */
 function withPhase(seen: SeenSenders, phase: DuplicatePhase, nowMs: number): SeenSenders {
   const { turns, forks = [], double } = seen;
   if (phase === double?.phase)
     return { ...seen, double: { ...double, lastTurnMs: nowMs, turns: double.turns + 1 } };
   const first = turns.find((turn, index) => turns.slice(0, index).some((other) => isSame(turn, other)));
-  // Where none has come back, the one that was there before all the others.
+  // If no sender has returned, the first one is trusted.
   const believed = (first ?? turns[0])?.startId ?? "";
   const count = Math.max(0, turns.length - 1) + forks.length;
   return {

@@ -1,5 +1,5 @@
-// Keeps a Node's status true: decides when it has to be written, writes it, tries again.
-// Mirrors updateNodeStatus and what it calls in upstream's kubelet_node_status.go.
+// Writes a Node's status when it has changed or a periodic write is due, and retries. Mirrors updateNodeStatus and what it
+// calls in upstream's kubelet_node_status.go.
 import type { ApiResult } from "../kubernetes/api-error.ts";
 import type { NodeClient } from "../kubernetes/client.ts";
 import { createNodeStatusPatch } from "../kubernetes/patch/node-status-patch.ts";
@@ -10,28 +10,28 @@ import { failure, success } from "../result.ts";
 /** Upstream nodeStatusUpdateRetry. */
 export const NODE_STATUS_UPDATE_TRIES = 5;
 
-/** What has to outlive a heartbeat. These functions update it. */
+/** Outlives a heartbeat. The functions below update it. */
 export interface HeartbeatState {
-  /** When the status was last written, in milliseconds since 1970; null: not by this process. */
+  /** Milliseconds since 1970; null: this process has not written the status. */
   lastStatusReportTimeMs: number | null;
   /** Shifts the next periodic write, so that a fleet's writes do not coincide. Exact to a nanosecond. */
   delayAfterNodeStatusChangeMs: number;
 }
 
 export interface HeartbeatSteps {
-  /** The Node to start from. The first try, 0, may use the last known one; later tries have to ask the apiserver. */
+  /** Returns the Node to start from. Attempt 0 may use the last known Node; later attempts read it from the apiserver. */
   readNode(attempt: number): Promise<ApiResult<Node>>;
   /** Typically update-node's `updateNode` with the setters; called once per try. */
   updateNode(original: Node): NodeUpdate;
   patchNodeStatus: NodeClient["patchNodeStatus"];
-  /** Asked before a write that is due; false: it has to wait, and what changed comes with a later one. Upstream: true. */
+  /** Called before a write. False: it has to wait, and a later write has what changed. Upstream: true. */
   mayWrite?(original: Node, node: Node): boolean;
   /** Milliseconds since 1970. */
   now(): number;
   /** At least 0, less than 1. */
   random(): number;
   nodeStatusReportFrequencyMs: number;
-  /** How many in a row, at most; absent: upstream's 5. */
+  /** Tries in a row at most; absent: upstream's 5. */
   tries?: number;
   markVolumesAsReportedInUse(volumes: readonly string[]): void;
   onRepeatedHeartbeatFailure(): void;
@@ -39,7 +39,7 @@ export interface HeartbeatSteps {
 
 export interface Heartbeat {
   outcome: "unchanged" | "patched" | "withheld";
-  /** As the apiserver has it. */
+  /** As the apiserver returned it. */
   node: Node;
   /** The texts of the setters that failed. */
   errors: string[];
@@ -58,7 +58,7 @@ export async function updateNodeStatus(
   return tried;
 }
 
-/** One try: writes the status if it has changed or was not written for long enough. */
+/** One try: writes the status if it has changed or a periodic write is due. */
 export async function tryUpdateNodeStatus(
   steps: HeartbeatSteps,
   state: HeartbeatState,
@@ -82,7 +82,7 @@ export async function tryUpdateNodeStatus(
   return success({ outcome: "patched", node: patched.value, errors });
 }
 
-/** Whether the status has to be written although nothing changed. */
+/** Returns true if the status has to be written although nothing changed. */
 export function isUpdateStatusPeriodExpired(
   steps: Pick<HeartbeatSteps, "now" | "nodeStatusReportFrequencyMs">,
   { lastStatusReportTimeMs, delayAfterNodeStatusChangeMs }: HeartbeatState,
@@ -93,14 +93,14 @@ export function isUpdateStatusPeriodExpired(
   );
 }
 
-/** Up to half the period earlier or later, in whole nanoseconds: upstream calculateDelay. */
+/** Upstream calculateDelay: up to half the period earlier or later, in whole nanoseconds. */
 export function calculateDelayMs(
   steps: Pick<HeartbeatSteps, "random" | "nodeStatusReportFrequencyMs">,
 ): number {
   return Math.trunc(steps.nodeStatusReportFrequencyMs * 1e6 * (steps.random() - 0.5)) / 1e6;
 }
 
-/** Upstream patchNodeStatus, which also notes when the status was written. */
+/** Upstream patchNodeStatus; records when the status was written. */
 export async function patchNodeStatus(
   steps: HeartbeatSteps,
   state: HeartbeatState,

@@ -1,4 +1,4 @@
-// The Node that a machine registers with. Asks nobody and sends nothing.
+// Builds the Node that a machine registers with.
 import type { Taint } from "../kubernetes/types.ts";
 import { nodeInfoOf } from "../setters/node-info.ts";
 import type { DraftNode, Setter } from "../setters/setter.ts";
@@ -7,13 +7,13 @@ import { failure, type Result, success } from "../result.ts";
 
 export const ATTACH_DETACH_ANNOTATION = "volumes.kubernetes.io/controller-managed-attach-detach";
 export const KEEP_TERMINATED_POD_VOLUMES_ANNOTATION = "volumes.kubernetes.io/keep-terminated-pod-volumes";
-/** Added with `externalCloudProvider` even where `registerWithTaints` has it: upstream does not compare. */
+/** Added with `externalCloudProvider`, also if `registerWithTaints` has it: upstream does not compare. */
 export const EXTERNAL_CLOUD_TAINT: Taint = {
   key: "node.cloudprovider.kubernetes.io/uninitialized",
   value: "true",
   effect: "NoSchedule",
 };
-/** What the node controller gives a Node that is cordoned. */
+/** The node controller gives it to a cordoned Node. */
 export const UNSCHEDULABLE_TAINT: Taint = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
 
 export interface InitialNodeOptions {
@@ -25,12 +25,12 @@ export interface InitialNodeOptions {
   registerWithTaints: readonly Taint[];
   externalCloudProvider: boolean;
   enableControllerAttachDetach: boolean;
-  /** These win over the labels that every Node gets. */
+  /** They override the labels that every Node gets. */
   nodeLabels: Readonly<Record<string, string>>;
   /** "" for none. */
   providerID: string;
   declaredFeatures: readonly string[] | null;
-  /** What only kubelets up to 1.27 do. */
+  /** Only kubelets up to 1.27 do these. */
   older?: OlderOptions;
 }
 
@@ -41,11 +41,11 @@ export interface OlderOptions {
   networkUnavailable: boolean;
   now: string;
   keepTerminatedPodVolumes: boolean;
-  /** What a built-in cloud provider reports of the machine; null without one. */
+  /** The answers of a built-in cloud provider; null without one. */
   cloud: CloudFacts | null;
 }
 
-/** A group is null where the cloud has no such service. */
+/** A group is null if the cloud has no such service. */
 export interface CloudFacts {
   instances: { providerID: Result<string>; instanceType: Result<string> } | null;
   zone: Result<{ failureDomain: string; region: string }> | null;
@@ -58,7 +58,7 @@ export interface InitialNode {
   errors: string[];
 }
 
-/** Upstream Kubelet.initialNode. It fails only where the cloud provider does. */
+/** Upstream Kubelet.initialNode. Fails only if the cloud provider does. */
 export function initialNode(options: InitialNodeOptions, setters: readonly Setter[]): Result<InitialNode> {
   const { older, declaredFeatures } = options;
   const node: DraftNode = {
@@ -80,7 +80,7 @@ export function initialNode(options: InitialNodeOptions, setters: readonly Sette
   return success({ node, errors });
 }
 
-/** The labels that every Node gets, unless it brings its own. */
+/** Returns the labels of every Node. Its own labels override them. */
 export function defaultLabels({
   hostname,
   goos,
@@ -112,7 +112,7 @@ export function isSameTaint(
   return left.key === right.key && left.effect === right.effect;
 }
 
-/** On the wire an empty value is absent. */
+/** An empty value is absent on the wire. */
 function withoutEmptyValue({ value, ...taint }: Taint): Taint {
   return value ? { ...taint, value } : taint;
 }
@@ -162,7 +162,7 @@ const ZONE_LABELS = ["failure-domain.beta.kubernetes.io/zone", "topology.kuberne
 const REGION_LABELS = ["failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region"];
 export const CLOUD_LABELS: readonly string[] = [...INSTANCE_TYPE_LABELS, ...ZONE_LABELS, ...REGION_LABELS];
 
-/** The labels of a machine whose cloud says this. */
+/** Returns the labels for these cloud metadata. */
 export function cloudLabels({ instanceType = "", zone = "", region = "" }): Record<string, string> {
   const labels: Record<string, string> = {};
   setUnlessEmpty(labels, instanceType, INSTANCE_TYPE_LABELS);
@@ -176,7 +176,7 @@ function setUnlessEmpty(labels: Record<string, string>, value: string, names: re
   for (const name of names) labels[name] = value;
 }
 
-/** Upstream GetInstanceProviderID: two of the cloud provider's errors are passed on as they are. */
+/** Upstream GetInstanceProviderID returns two errors of the cloud provider unchanged. */
 function providerIDError(error: string): string {
   const isOfTheCloud = error === "instance not found" || error === "unimplemented";
   return isOfTheCloud ? error : `failed to get instance ID from cloud provider: ${error}`;

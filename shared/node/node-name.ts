@@ -1,11 +1,11 @@
-// Reads and validates a Node's name. The system's host name is an argument.
+// Derives a Node's name from a host name, and validates it.
 import { toLower, trimSpace } from "../go/strings.ts";
 import { dnsSubdomainErrors } from "../kubernetes/validation.ts";
 import { failure, type Result, success } from "../result.ts";
 
 /**
- * Upstream nodeutil.GetHostname, which is also the Node's name unless a cloud provider has another one. `name` is the
- * host name override or, without one, the system's host name.
+ * Upstream nodeutil.GetHostname: the Node's name, unless a cloud provider returns another one. `name` is the host name
+ * override or the system's host name.
  */
 export function getHostname(name: string): Result<string> {
   const trimmed = trimSpace(name);
@@ -13,7 +13,7 @@ export function getHostname(name: string): Result<string> {
   return success(toLower(trimmed));
 }
 
-/** Upstream ValidateNodeName: what is wrong with the name; empty when valid. */
+/** Upstream ValidateNodeName: returns the faults of the name, none if it is valid. */
 export function validateNodeName(name: string): string[] {
   return dnsSubdomainErrors(name);
 }

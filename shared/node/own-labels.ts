@@ -1,5 +1,5 @@
-// Setter: the labels that rollcall itself gives a Node: that no kubelet is there, whose it is, and its roles. No machine
-// decides about them.
+// Setters of the labels that a deployment and its join tokens give a Node: MACHINE_LABEL, the deployment, roles, and those
+// of the token. No machine decides about them.
 import { fieldOwners } from "../kubernetes/managed-fields.ts";
 import { isRoleLabel, PASSED_OVER_ROLE, roleFault, roleLabel } from "../kubernetes/roles.ts";
 import { isRollcallLabel } from "../protocol/drop-ins.ts";
@@ -9,13 +9,13 @@ import { listedIn, replaceListed } from "../setters/listed.ts";
 import type { DraftNode, Setter } from "../setters/setter.ts";
 import { DEPLOYMENT_LABEL, MACHINE_LABEL } from "./ownership.ts";
 
-/** Lists the roles that are ours, so that they go when the deployment or the token names others. */
+/** Lists rollcall's roles, so that they are removed when deployment and token no longer name them. */
 export const ROLES_ANNOTATION = "rollcall.dev/roles";
 
-/** What a deployment writes on all of its Nodes. */
+/** Settings of a deployment that change all of its Nodes. */
 export interface NodeMarks {
   deployment: string;
-  /** Of those whose join token names none. */
+  /** For Nodes whose join token names none. */
   roles: readonly string[];
   /** NODE_TOPOLOGY_LABELS=keep: bystanders keep a kubelet's labels as well. */
   keepsTopologyLabels?: boolean;
@@ -25,11 +25,11 @@ export interface NodeMarks {
   isUnschedulable?: boolean;
 }
 
-/** Puts back what is missing or other. A role that somebody else has given the Node is theirs, and stays. */
+/** Restores labels that are missing or have another value. A role that another writer has given the Node stays. */
 export function ownLabels(
-  deployment: string | null, // null: not known here
+  deployment: string | null, // null: not known on a machine
   roles: readonly string[], // of the control plane PASSED_OVER_ROLE alone
-  fieldManager?: string, // under which this deployment writes: a role that it wrote is ours, whoever removed the list
+  fieldManager?: string, // of this deployment: a role that it wrote is rollcall's even if the list was removed
 ): Setter {
   return (node) => {
     const before = node.metadata.labels ?? {};
@@ -45,7 +45,7 @@ export function ownLabels(
   };
 }
 
-/** Lists the roles that are ours from now on; returns those of ours that are no longer named. */
+/** Updates the list of rollcall's roles, and returns those that are no longer named. */
 function listRoles(node: DraftNode, roles: readonly string[], fieldManager: string | undefined): string[] {
   if (roles.length === 0 && node.metadata.annotations?.[ROLES_ANNOTATION] === undefined) return [];
   const { labels = {} } = node.metadata;
@@ -65,19 +65,16 @@ function listRoles(node: DraftNode, roles: readonly string[], fieldManager: stri
   );
 }
 
-// Setter: the labels that a machine's join token gives its Node, whatever the machine says. They go with the token: a
-// machine that comes with another one has that one's.
-
 export const TOKEN_LABELS_ANNOTATION = "rollcall.dev/token-labels";
 
-/** Runs after the setters of the machine's facts. */
+/** Sets the labels of the join token over those of the machine's facts. A machine with another token gets its labels. */
 export function tokenLabels(
   given: Readonly<Record<string, string>>, // the grant's
 ): Setter {
   return listedLabels({
     annotation: TOKEN_LABELS_ANNOTATION,
     wanted: given,
-    // What the machine says by now is the machine's.
+    // A label that the machine reports by now is the machine's.
     mayBeRemoved: (key, node) =>
       !isRollcallLabel(key) &&
       !isRoleLabel(key) &&

@@ -1,30 +1,30 @@
-// Which Nodes a deployment may write, and how they are marked. Writes nothing.
+// Which Nodes a deployment may write, how they are marked, and how a deployment adopts a Node that an operator offers.
 import type { JsonObject } from "../kubernetes/json.ts";
 import { HOSTNAME_LABEL, OWN_HOSTNAME_LABEL } from "../kubernetes/labels.ts";
 import type { Node, Taint } from "../kubernetes/types.ts";
 
-/** Its value is the deployment that created or adopted the Node. */
+/** The deployment that created or adopted the Node. */
 export const OWNER_ANNOTATION = "rollcall.dev/owner";
-/** Every Node of ours has it, with an empty value: selectors and affinities tell by it that no kubelet is there. */
+/** On every Node of rollcall, with an empty value: selectors and affinities recognize a Node without a kubelet by it. */
 export const MACHINE_LABEL = "rollcall.dev/machine";
-/** The owner once more, since selectors do not read annotations. Whose Node it is, the annotation decides. */
+/** A copy of the owner for selectors, which do not read annotations. The annotation decides about ownership. */
 export const DEPLOYMENT_LABEL = "rollcall.dev/deployment";
-/** A machine without a kubelet must not be given traffic that a load balancer spreads over Nodes. */
+/** Keeps a load balancer from sending traffic to a machine without a kubelet. */
 export const NO_LOAD_BALANCER_LABEL = "node.kubernetes.io/exclude-from-external-load-balancers";
-/** NODE_UNSCHEDULABLE had the Node created unschedulable. An operator may uncordon it for good. */
+/** The Node was created unschedulable because of NODE_UNSCHEDULABLE. An operator may uncordon it for good. */
 export const CORDONED_ANNOTATION = "rollcall.dev/unschedulable";
-/** A machine without a kubelet must not be given pods. */
+/** Keeps pods from a machine without a kubelet. */
 export const FACTS_ONLY_TAINT: Taint = { key: "rollcall.dev/facts-only", effect: "NoSchedule" };
-/** The node controller leaves such a Node out of the share of Nodes that are not Ready (nodelifecycle, DisruptionMode). */
+/** The node controller does not count such a Node among those that are not Ready (nodelifecycle, DisruptionMode). */
 export const EXCLUDE_DISRUPTION_LABEL = "node.kubernetes.io/exclude-disruption";
 /**
- * The node controller evicts at a rate per zone, and reads this label first (nodetopology.GetZoneKey). A region of our own
- * is a queue of our own, so that silent machines do not delay the eviction from other Nodes.
+ * The node controller evicts at a rate per zone, and reads this label first (nodetopology.GetZoneKey). Bystanders have a
+ * region and so a queue of their own: silent machines do not delay the eviction from other Nodes.
  */
 export const QUEUE_LABEL = "failure-domain.beta.kubernetes.io/region";
 export const QUEUE_REGION = "rollcall.dev";
 
-/** By a bystander's label: the kubelet's labels whose value it has, the preferred one first. */
+/** The kubelet's labels whose value a bystander's label has, by the bystander's label. The preferred one comes first. */
 export const OS_LABEL = "rollcall.dev/os";
 export const MOVED_LABELS = {
   [OWN_HOSTNAME_LABEL]: [HOSTNAME_LABEL],
@@ -33,7 +33,7 @@ export const MOVED_LABELS = {
   "rollcall.dev/zone": ["topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"],
   "rollcall.dev/region": ["topology.kubernetes.io/region", QUEUE_LABEL],
 } as const satisfies Record<string, readonly string[]>;
-/** Those of MOVED_LABELS that follow from the platform. */
+/** The keys of MOVED_LABELS that follow from the platform. */
 export const PLATFORM_LABELS = [OS_LABEL, "rollcall.dev/arch"] as const;
 
 /** Returns a bystander's key for a kubelet's label; undefined if the label keeps its key. */
@@ -44,7 +44,7 @@ export function movedTo(key: string): string | undefined {
 /** The field managers of kubelets, by the names of their programs. */
 export const isKubelet = (manager: string): boolean => ["kubelet", "k3s", "kubelite"].includes(manager);
 
-/** Why this deployment may not write the Node; null: it may. */
+/** Returns why this deployment may not write the Node; null if it may. */
 export function ownershipFault(existing: Node, deployment: string): string | null {
   const owner = existing.metadata?.annotations?.[OWNER_ANNOTATION];
   if (owner === deployment) return null;
@@ -53,9 +53,7 @@ export function ownershipFault(existing: Node, deployment: string): string | nul
     : `the Node belongs to ${owner}`;
 }
 
-// How an operator offers a Node to a deployment, and the patch by which the deployment adopts it. Sends nothing.
-
-/** An operator sets it to the deployment that shall own the Node; adoption removes it. */
+/** An operator sets it to the deployment that should own the Node; adoption removes it. */
 const ADOPT_ANNOTATION = "rollcall.dev/adopt";
 
 export function isOfferedTo(node: Node, deployment: string): boolean {
@@ -63,9 +61,8 @@ export function isOfferedTo(node: Node, deployment: string): boolean {
 }
 
 /**
- * The strategic merge patch that makes the Node this deployment's. It has uid and resourceVersion, so that it applies
- * to the Node as it was read alone: a patch replaces the list of taints as a whole. A bystander's labels go with it,
- * whichever writer has set them.
+ * Returns the strategic merge patch that makes the Node this deployment's. Its uid and resourceVersion make it fail for a
+ * changed Node, since it replaces the whole list of taints. It removes the kubelet's labels that a bystander goes without.
  */
 export function adoptionPatch(node: Node, deployment: string, withoutFactsOnlyTaint: boolean): JsonObject {
   const { uid = "", resourceVersion = "" } = node.metadata ?? {};

@@ -1,5 +1,12 @@
-// Takes back what setters have changed of labels and annotations that somebody else has set: a value that another field
-// manager wrote stays, until that one removes it. An apiserver that does not say who owns a field knows of nobody else.
+// Decides who wins when the setters want another label or annotation than the Node has:
+//
+//   part                                         who wins                     if another writer undoes rollcall's value
+//   ALWAYS_OURS                                  rollcall                     put back (PUT_BACK_LIMITS)
+//   a kubelet's label, removed from a bystander  another writer, no kubelet   put back
+//   any other one that another writer has set    that writer                  left until that writer removes it
+//   any other one                                rollcall                     put back
+//
+// Without field managers in the apiserver's answer, no other writer is known.
 import { HOSTNAME_LABEL } from "../kubernetes/labels.ts";
 import { fieldOwners } from "../kubernetes/managed-fields.ts";
 import type { Node } from "../kubernetes/types.ts";
@@ -22,14 +29,13 @@ import {
   QUEUE_REGION,
 } from "./ownership.ts";
 
-/** Parts of a Node that can have one value each. */
 const KEYED_PARTS = { label: "labels", annotation: "annotations" } as const;
 type KeyedPart = keyof typeof KEYED_PARTS;
 
-/** The annotations that list by their keys which labels are ours. */
+/** The annotations that list the keys of rollcall's labels. */
 export const LABEL_LISTS = [FACT_LABELS_ANNOTATION, NODE_LABELS_ANNOTATION, TOKEN_LABELS_ANNOTATION];
 
-/** Which of them another writer's value does not stay in, as docs/cluster.md lists them. */
+/** As docs/cluster.md lists them. */
 const ALWAYS_OURS: Readonly<Record<KeyedPart, ReadonlySet<string>>> = {
   label: new Set([
     MACHINE_LABEL,
@@ -48,11 +54,15 @@ const ALWAYS_OURS: Readonly<Record<KeyedPart, ReadonlySet<string>>> = {
   ]),
 };
 
-/** By part, `label example.com/rack`: the field manager whose value it has. */
+/** The field manager that wins a part, by part: `label example.com/rack`. */
 export type OthersParts = Record<string, string>;
 
-/** `original`: as the apiserver has it; `fieldManager`: this deployment's. Returns what stays as others have set it. */
-export function leaveOthers(original: Node, node: DraftNode, fieldManager: string): OthersParts {
+/** Restores in `node` the parts that other writers win, and returns them. */
+export function leaveOthers(
+  original: Node, // as the apiserver has it
+  node: DraftNode,
+  fieldManager: string, // of this deployment
+): OthersParts {
   const left: OthersParts = {};
   for (const part of ["label", "annotation"] as const) {
     const keys = othersKeys(original, node, part, fieldManager);
@@ -65,13 +75,13 @@ export function leaveOthers(original: Node, node: DraftNode, fieldManager: strin
       left[`${part} ${key}`] = manager;
     }
     node.metadata[field] = values;
-    // A list names what is rollcall's.
+    // The lists name rollcall's labels alone.
     if (part === "label") for (const list of LABEL_LISTS) unlist(node, list, [...keys.keys()]);
   }
   return left;
 }
 
-/** The keys that are changed although they are somebody else's, and whose. */
+/** Returns the keys that other writers win, with their field managers. */
 function othersKeys(
   original: Node,
   node: DraftNode,
@@ -84,86 +94,88 @@ function othersKeys(
   if (was === is) return found;
   for (const key of Object.keys(was)) {
     if (was[key] === is[key]) continue;
-    // A bystander goes without it, unless another writer wants it there. A kubelet that wrote it is gone.
-    const isAway = part === "label" && movedTo(key) !== undefined && isBystanders(key, is[key]);
-    if (!isAway && ALWAYS_OURS[part].has(key)) continue;
+    const wins = winnerOf(part, key, is[key]);
+    if (wins === "rollcall") continue;
     const owners = fieldOwners(original.metadata, ["f:metadata", `f:${field}`, `f:${key}`]);
-    const other = owners.find((owner) => owner !== fieldManager && !(isAway && isKubelet(owner)));
+    const other = owners.find((owner) => owner !== fieldManager && (wins === "any" || !isKubelet(owner)));
     if (other !== undefined) found.set(key, other);
   }
   return found;
 }
 
-/** Has a bystander this under a kubelet's key: nothing, or the region that is its queue? */
-function isBystanders(key: string, value: string | undefined): boolean {
-  return value === undefined || (key === QUEUE_LABEL && value === QUEUE_REGION);
+/** Returns whose value a part keeps if another writer has set it. */
+function winnerOf(
+  part: KeyedPart,
+  key: string,
+  wanted: string | undefined,
+): "rollcall" | "any" | "any but a kubelet" {
+  // A bystander has no value under a kubelet's key, or the region that is its queue.
+  const isRemoved = wanted === undefined || (key === QUEUE_LABEL && wanted === QUEUE_REGION);
+  if (part === "label" && isRemoved && movedTo(key) !== undefined) return "any but a kubelet";
+  return ALWAYS_OURS[part].has(key) ? "rollcall" : "any";
 }
 
-// Labels and annotations of ours that somebody undoes again and again: put back twice at once, from the third time within
-// ten minutes on once an hour. Nobody wins against an admission webhook, and a fleet must not try with every report. The
-// same holds for a kubelet's labels, which a bystander goes without, and which another writer sets again.
-
+/** An admission webhook undoes a part every time, and a fleet must not write it with every report. */
 const PUT_BACK_LIMITS = {
-  /** So often it is put back at once, */
+  /** A part is put back at once this often, */
   atOnce: 2,
-  /** within this time. A part that stands for so long is forgotten here. */
+  /** within this time. A part that stays unchanged for longer is forgotten. */
   withinMs: 600_000,
-  /** Then it is put back so often, as long as somebody undoes it. */
+  /** From then on it is put back this often while another writer undoes it. */
   everyMs: 3_600_000,
 } as const;
 
-/** What was written of one part, and how often that was to put it back. Times are in milliseconds since 1970. */
+/** The last write of one part. Times are in milliseconds since 1970. */
 interface Written {
   /** null: the part was removed. */
   value: string | null;
   atMs: number;
-  /** The last times when it was put back, `atOnce` of them at most. */
+  /** When it was last put back; `atOnce` times at most. */
   putBackMs: readonly number[];
-  /** The apiserver's answer to the last write had it undone already. */
+  /** The apiserver's answer to the last write already had another value. */
   isUndoneByAnswer?: true;
-  /** Present once it is put back hourly: who undoes it, in words. */
+  /** Present once it is put back hourly: which writer undoes it, in words. */
   by?: string;
 }
 
 /** By part: `label example.com/rack`. */
 export type WrittenParts = Readonly<Record<string, Written>>;
 
-/** A part that a decision wants written. */
 interface WantedPart {
   part: string;
   kind: KeyedPart;
   key: string;
   /** null: the part is to be removed. */
   value: string | null;
-  /** It was as it is wanted before. */
+  /** An earlier write had set this value. */
   isPutBack: boolean;
 }
 
 export interface HeldBack {
-  /** What is known of earlier writes, as far as it still counts: to be kept. */
+  /** The earlier writes that still count. Remember them. */
   written: WrittenParts;
-  /** What goes into the patch: for `afterWrite`, once that has succeeded. */
+  /** The parts of the patch, for `afterWrite` once it has succeeded. */
   wanted: readonly WantedPart[];
 }
 
 interface SeenNode {
   /** As the apiserver has it. */
   original: Node;
-  /** The Node as it was known before `original` was read; the same where somebody has sent that along. */
+  /** The Node as it was known before `original` was read. */
   lastKnown: Node;
-  /** Under which this deployment writes. */
+  /** Of this deployment. */
   fieldManager: string;
   nowMs: number;
 }
 
-/** Takes out of `node` what is not to be put back yet. With nothing to keep and nothing to write it costs nothing. */
+/** Removes from `node` the parts that must not be put back yet. */
 export function holdBack(node: DraftNode, before: WrittenParts, seen: SeenNode): HeldBack {
   const written: Record<string, Written> = {};
   const wanted: WantedPart[] = [];
   const all = changes(node, seen, before);
   if (all.length === 0 && Object.keys(before).length === 0) return { written: before, wanted };
   for (const [part, known] of Object.entries(before))
-    if (isStanding(part, known, node, seen)) written[part] = known;
+    if (isUnchanged(part, known, node, seen)) written[part] = known;
   for (const change of all) {
     const known = before[change.part];
     const isSame = known?.value === change.value;
@@ -182,7 +194,7 @@ export function holdBack(node: DraftNode, before: WrittenParts, seen: SeenNode):
   return { written, wanted };
 }
 
-/** What is known once `wanted` is written. `answer`: the Node as the apiserver has it after that. */
+/** Returns what to remember once `wanted` is written. `answer`: the Node that the apiserver returned. */
 export function afterWrite(
   before: WrittenParts,
   wanted: readonly WantedPart[],
@@ -206,7 +218,7 @@ export function afterWrite(
   return written;
 }
 
-/** What has to outlive an eviction: the parts that somebody has undone. */
+/** Returns the parts that another writer has undone, which must outlive an eviction. */
 export function putBackParts(written: WrittenParts): WrittenParts {
   return Object.fromEntries(
     Object.entries(written).filter(
@@ -215,21 +227,21 @@ export function putBackParts(written: WrittenParts): WrittenParts {
   );
 }
 
-/** For people: `label example.com/rack (undone by kubelet)`; empty: nothing is put back hourly only. */
+/** Returns the parts that are put back hourly, for people: `label example.com/rack (undone by kubelet)`. */
 export function hourlyParts(written: WrittenParts): string[] {
   return Object.entries(written).flatMap(([part, { by, value }]) =>
     by === undefined ? [] : `${value === null ? "no " : ""}${part} (${by})`,
   );
 }
 
-/** What the decision sets to another value than the apiserver has. */
+/** Returns the parts that the decision sets to another value than the apiserver has. */
 function changes(node: DraftNode, { original, lastKnown }: SeenNode, before: WrittenParts): WantedPart[] {
   return (["label", "annotation"] as const).flatMap((kind) => {
     const field = KEYED_PARTS[kind];
     const [was, is] = [original.metadata?.[field], node.metadata[field]];
     if (was === is) return [];
     const listed = kind === "label" ? LABEL_LISTS.flatMap((list) => listedIn(original, list)) : [];
-    // Of what is removed, a bystander goes without these for good. Other labels are removed once.
+    // A bystander never has these. Other labels are removed once.
     const gone = Object.keys(was ?? {}).filter(
       (key) => is?.[key] === undefined && movedTo(key) !== undefined,
     );
@@ -246,8 +258,8 @@ function changes(node: DraftNode, { original, lastKnown }: SeenNode, before: Wri
   });
 }
 
-/** Is it as it was written, and not for long enough to forget that somebody undid it? */
-function isStanding(part: string, known: Written, node: DraftNode, { original, nowMs }: SeenNode): boolean {
+/** Returns true if the part is as it was written, and the write is recent enough to count. */
+function isUnchanged(part: string, known: Written, node: DraftNode, { original, nowMs }: SeenNode): boolean {
   const kind = part.startsWith("label ") ? "label" : "annotation";
   const key = part.slice(kind.length + 1);
   const isThere = [node, original].every((each) => valueOf(each, kind, key) === known.value);
@@ -269,7 +281,10 @@ function isWithin(sinceMs: number, nowMs: number, withinMs: number): boolean {
   return nowMs >= sinceMs && nowMs - sinceMs <= withinMs;
 }
 
-/** Who has another value there is known. Who removes a key leaves no name, unless it is gone in the answer already. */
+/**
+ * Names the writer that undid a part. The apiserver keeps no name for a removed key; a webhook removes it before the
+ * answer.
+ */
 function undoneBy(
   { kind, key, value }: WantedPart,
   known: Written,
@@ -284,7 +299,7 @@ function undoneBy(
   const hint = writers.length > 0 ? `; besides rollcall, ${writers.join(", ")} write this Node` : "";
   return value === null
     ? `set by a writer whose name the apiserver does not keep${hint}`
-    : `removed by somebody whose name the apiserver does not keep${hint}`;
+    : `removed by a writer whose name the apiserver does not keep${hint}`;
 }
 
 function leaveAsItIs(node: DraftNode, { kind, key }: WantedPart, original: Node): void {

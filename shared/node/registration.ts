@@ -1,4 +1,5 @@
-// One attempt to register a Node, and when to make the next one. Waits for nothing but the apiserver.
+// One attempt to register a Node, and the delay before the next one. Mirrors tryRegisterWithAPIServer and the reconcile
+// helpers of upstream's kubelet_node_status.go, by name.
 import { type ApiError, isAlreadyExists, isForbidden } from "../kubernetes/api-error.ts";
 import type { NodeClient } from "../kubernetes/client.ts";
 import { createNodeStatusPatch } from "../kubernetes/patch/node-status-patch.ts";
@@ -14,7 +15,7 @@ import { draftOf } from "./update-node.ts";
 export const FIRST_REGISTRATION_DELAY_MS = 100;
 const MAX_REGISTRATION_DELAY_MS = 7_000;
 
-/** How long to wait after a failed attempt, given the wait before it: 200 ms, 400 ms, … at most 7 s. */
+/** Returns the delay after a failed attempt: 200 ms, 400 ms, … at most 7 s. */
 export function nextRegistrationDelayMs(previousDelayMs: number): number {
   return Math.min(previousDelayMs * 2, MAX_REGISTRATION_DELAY_MS);
 }
@@ -28,7 +29,7 @@ export type Registration = Result<RegisteredNode, RegistrationFailure>;
 
 export interface RegisteredNode {
   outcome: "created" | "found";
-  /** As the apiserver has it now. */
+  /** As the apiserver returned it. */
   node: Node;
 }
 
@@ -37,14 +38,14 @@ export type RegistrationFailure =
   | { reason: "request failed"; step: "create" | "get" | "reconcile"; error: ApiError };
 
 /**
- * Upstream tryRegisterWithAPIServer: creates the Node, or reconciles the one that exists. A client that may not create
- * Nodes may still find one.
+ * Upstream tryRegisterWithAPIServer: creates the Node, or reconciles the existing one, also if the client may not create
+ * Nodes.
  */
 export async function tryRegister(
   client: NodeClient,
   initial: Node,
   claim: Claim,
-  shouldResetExtendedResources: () => boolean, // asked for an existing Node only
+  shouldResetExtendedResources: () => boolean, // called for an existing Node only
   bound: Bound = () => undefined,
 ): Promise<Registration> {
   const creation = await client.createNode(initial);
@@ -55,7 +56,7 @@ export async function tryRegister(
   return registerExisting(client, initial, claim, shouldResetExtendedResources, bound);
 }
 
-/** The same without creating the Node: a missing one fails at the step `get`. */
+/** The same without creating the Node. A missing Node fails at the step `get`. */
 export async function registerExisting(
   client: NodeClient,
   initial: Node,
@@ -90,10 +91,7 @@ function failed(step: "create" | "get" | "reconcile", error: ApiError): Registra
   return failure({ reason: "request failed", step, error });
 }
 
-// Brings a Node that exists already in line with the one a machine would register with. Sends nothing.
-// Mirrors the reconcile helpers of upstream's kubelet_node_status.go, by name.
-
-/** The labels that registration keeps true (updateDefaultLabels). */
+/** The labels that a registration updates. */
 const DEFAULT_LABELS = [
   "kubernetes.io/hostname",
   "topology.kubernetes.io/zone",
@@ -110,13 +108,12 @@ const DEFAULT_LABELS = [
 ];
 
 /**
- * All steps in upstream's order (tryRegisterWithAPIServer). `existing` is left as it is; `node` is what it should be,
- * and `requiresUpdate` is true where upstream would send it.
+ * Runs all steps in upstream's order. Returns a changed copy of `existing`, and whether upstream would send it.
  */
 function reconcileExistingNode(
   initial: Node,
   existing: Node,
-  shouldResetExtendedResources: boolean, // typically: was the Node created anew since the device plugins registered?
+  shouldResetExtendedResources: boolean, // typically: the Node was created again after the device plugins registered
 ): { node: DraftNode; requiresUpdate: boolean } {
   const node = draftOf(existing);
   const steps = [
@@ -128,7 +125,7 @@ function reconcileExistingNode(
   return { node, requiresUpdate: steps.includes(true) };
 }
 
-/** Like all steps below, it changes `existing` and returns whether that has to be sent. */
+/** Like all steps below, it changes `existing` and returns true if the change has to be sent. */
 export function reconcileCMADAnnotation(initial: Node, existing: DraftNode): boolean {
   const wanted = initial.metadata?.annotations?.[ATTACH_DETACH_ANNOTATION];
   const { [ATTACH_DETACH_ANNOTATION]: found, ...others } = existing.metadata.annotations ?? {};
@@ -153,7 +150,7 @@ export function updateDefaultLabels(initial: Node, existing: DraftNode): boolean
   return needsUpdate;
 }
 
-/** With `shouldReset`, zeroes extended resources until their device plugins announce them again. */
+/** With `shouldReset`, sets extended resources to 0 until their device plugins announce them again. */
 export function reconcileExtendedResource(initial: Node, existing: DraftNode, shouldReset: boolean): boolean {
   const requiresUpdate = updateDefaultResources(initial, existing);
   const names = Object.keys(existing.status.capacity ?? {}).filter(isExtendedResourceName);
@@ -164,7 +161,7 @@ export function reconcileExtendedResource(initial: Node, existing: DraftNode, sh
   return true;
 }
 
-/** Huge pages come and go with the machine's page sizes. */
+/** The resources of huge pages follow the machine's page sizes. */
 export function reconcileHugePageResource(initial: Node, existing: DraftNode): boolean {
   let requiresUpdate = updateDefaultResources(initial, existing);
   const wanted = initial.status?.capacity ?? {};
@@ -186,7 +183,7 @@ export function reconcileHugePageResource(initial: Node, existing: DraftNode): b
   return requiresUpdate;
 }
 
-/** An absent quantity counts as 0; one that is equal stays as it was written. */
+/** An absent quantity counts as 0. An equal quantity keeps its notation. */
 function setUnlessEqual(
   list: ResourceList,
   name: string,
@@ -198,7 +195,7 @@ function setUnlessEqual(
   return true;
 }
 
-/** Copies a whole list where the existing Node has none. */
+/** Copies a whole list if the existing Node has none. */
 export function updateDefaultResources(initial: Node, existing: DraftNode): boolean {
   let requiresUpdate = false;
   for (const list of ["capacity", "allocatable"] as const) {

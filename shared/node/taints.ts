@@ -1,29 +1,29 @@
-// The taints that a machine and its join token say, beside those of a Node that exists: its spec is frozen, so that they
-// count for a new Node alone. Changes nothing.
+// Compares the taints that a machine and its join token ask for with those of its Node. A Node that exists keeps its
+// taints, so that changed ones count for a new Node alone. A Node that is created again keeps what other writers had set.
 import type { Node, Taint } from "../kubernetes/types.ts";
 import type { DraftNode } from "../setters/setter.ts";
 import { isSameTaint } from "./initial-node.ts";
 import { FACTS_ONLY_TAINT } from "./ownership.ts";
 
-export interface SaidTaints {
+export interface AskedTaints {
   /** At the last registration. */
   taints: readonly Taint[];
-  /** Said before that, and on the Node still. */
+  /** Asked for before that, and still on the Node. */
   formerTaints?: readonly Taint[];
 }
 
-/** `found`: the Node that was there already; null: it was created with them. `notice`: for people, where they differ. */
-export function saidTaints(
-  before: Partial<SaidTaints> | undefined,
-  said: readonly Taint[],
-  found: Node | null,
-): { taints: SaidTaints; notice: string | null } {
+/** Returns the taints to record, and a notice for people if the Node does not have them. */
+export function askedTaints(
+  before: Partial<AskedTaints> | undefined,
+  asked: readonly Taint[],
+  found: Node | null, // the Node that existed; null: it was created with these taints
+): { taints: AskedTaints; notice: string | null } {
   const { taints: known, formerTaints = [] } = before ?? {};
-  if (found === null || known === undefined) return { taints: { taints: said }, notice: null };
+  if (found === null || known === undefined) return { taints: { taints: asked }, notice: null };
   const ofNode = found.spec?.taints ?? [];
-  const added = without(without(said, known), ofNode);
+  const added = without(without(asked, known), ofNode);
   const former = [...formerTaints, ...known].filter(
-    (taint) => isAmong(taint, ofNode) && !said.some((each) => isSameTaint(each, taint)),
+    (taint) => isAmong(taint, ofNode) && !asked.some((each) => isSameTaint(each, taint)),
   );
   const removed = former.filter((taint) => isAmong(taint, known));
   const parts = [
@@ -31,13 +31,13 @@ export function saidTaints(
     ...(removed.length > 0 ? [`it keeps ${texts(removed)}`] : []),
   ];
   return {
-    taints: { taints: said, ...(former.length > 0 && { formerTaints: former }) },
+    taints: { taints: asked, ...(former.length > 0 && { formerTaints: former }) },
     notice: parts.length === 0 ? null : `the taints of the Node stay: ${parts.join(", ")}`,
   };
 }
 
-/** All that machine and token have said of a Node since it was created: what of it is not others'. */
-export function everSaid({ taints = [], formerTaints = [] }: Partial<SaidTaints> = {}): Taint[] {
+/** Returns all taints that machine and token have asked for since the Node was created. Other writers set the rest. */
+export function everAsked({ taints = [], formerTaints = [] }: Partial<AskedTaints> = {}): Taint[] {
   return [...taints, ...formerTaints];
 }
 
@@ -53,9 +53,7 @@ function texts(taints: readonly Taint[]): string {
   return taints.map(({ key, value, effect }) => `${key}${value ? `=${value}` : ""}:${effect}`).join(", ");
 }
 
-// What others have set on a Node that is created again: cordon and taints. Labels and annotations go with the Node.
-
-/** Controllers set and remove them as conditions are; of the node lifecycle controller and its admission. */
+/** The node lifecycle controller and its admission set and remove these taints with a condition. */
 const OF_CONDITIONS: ReadonlySet<string> = new Set([
   "node.kubernetes.io/not-ready",
   "node.kubernetes.io/unreachable",
@@ -66,16 +64,15 @@ const OF_CONDITIONS: ReadonlySet<string> = new Set([
   "node.cloudprovider.kubernetes.io/shutdown",
 ]);
 
-/** Do controllers set and remove it as a condition is? */
 export const isOfCondition = ({ key }: Taint): boolean => OF_CONDITIONS.has(key);
 
 /**
- * Adds to `node`, which is about to be created, what the Node before it had when it was last seen. `ours`: what machine and
- * token have said of that one.
+ * Adds the cordon and taints of the previous Node to `node`, which is about to be created. `ours`: what machine and token
+ * asked for. Labels and annotations of other writers are lost with the Node.
  */
 export function keepOthersMarks(node: DraftNode, { spec = {} }: Node, ours: readonly Taint[]): void {
   const own = node.spec.taints ?? [];
-  // Whether a new Node has this one, its machine and its join token say.
+  // Machine and join token decide about FACTS_ONLY_TAINT.
   const decided = [...own, ...ours, FACTS_ONLY_TAINT];
   const others = (spec.taints ?? []).filter(
     (taint) => !isOfCondition(taint) && !decided.some((each) => isSameTaint(each, taint)),

@@ -1,4 +1,4 @@
-// Makes the Node that a machine should have now out of the last known one. Sends nothing.
+// Runs setters over a Node, and compares whether its status has to be written.
 import { quantitiesEqual } from "../kubernetes/quantity/parse.ts";
 import { sameInstant } from "../kubernetes/time.ts";
 import type { Node, NodeCondition, NodeStatus, ResourceList } from "../kubernetes/types.ts";
@@ -8,24 +8,24 @@ import type { DraftNode, Setter } from "../setters/setter.ts";
 
 const LABEL_OS = "kubernetes.io/os";
 const LABEL_ARCH = "kubernetes.io/arch";
-/** What every update sets. */
+/** Every update sets them. */
 export const REQUIRED_LABELS: readonly string[] = [LABEL_OS, LABEL_ARCH];
 
 export interface NodeUpdate {
   node: DraftNode;
-  /** Does it have to be written? */
+  /** The Node has to be written. */
   changed: boolean;
-  /** The texts of the steps that failed; the other steps ran all the same. */
+  /** The texts of the steps that failed; the other steps have run. */
   errors: string[];
 }
 
 /**
- * Upstream Kubelet.updateNode. `original` is left as it is; `node` shares with it what did not change.
- * `goos` and `goarch` are Go's names of the machine's platform, which become labels.
+ * Upstream Kubelet.updateNode. Returns a changed copy of `original`, which shares all unchanged parts with it. `goos` and
+ * `goarch` are Go's names of the machine's platform, which become labels.
  */
 export function updateNode(
   original: Node,
-  updatePodCIDR: (podCIDRs: string) => Result<boolean>, // the Node's ranges, comma-separated; are they new?
+  updatePodCIDR: (podCIDRs: string) => Result<boolean>, // comma-separated; true: the ranges are new
   goos: string,
   goarch: string,
   setters: readonly Setter[],
@@ -48,12 +48,12 @@ export function updateNode(
   return { node, changed, errors };
 }
 
-/** A draft for setters: a copy as deep as `DraftNode` requires. */
+/** Returns a copy as deep as setters require. */
 export function draftOf(node: Node): DraftNode {
   return { ...node, metadata: { ...node.metadata }, spec: { ...node.spec }, status: { ...node.status } };
 }
 
-/** Upstream Kubelet.setNodeStatus: runs every setter, even where others fail. Returns the errors. */
+/** Upstream Kubelet.setNodeStatus: runs every setter, also after one has failed. Returns the errors. */
 export function setNodeStatus(node: DraftNode, setters: readonly Setter[]): string[] {
   const errors: string[] = [];
   for (const setter of setters) {
@@ -69,14 +69,11 @@ function setRequiredLabels(node: DraftNode, goos: string, goarch: string): void 
   node.metadata.labels = { ...labels, [LABEL_OS]: goos, [LABEL_ARCH]: goarch };
 }
 
-/** Do they have the same keys and values? */
 export function isSameMap(a: Record<string, string>, b: Record<string, string>): boolean {
   if (a === b) return true;
   const keys = Object.keys(a);
   return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
 }
-
-// Has a Node's status changed so that it has to be written? Compares; changes nothing.
 
 type Field<Key extends keyof NodeStatus> = NonNullable<NodeStatus[Key]>;
 type Image = Field<"images">[number];
@@ -84,13 +81,13 @@ type RuntimeHandler = Field<"runtimeHandlers">[number];
 type AttachedVolume = Field<"volumesAttached">[number];
 type ConfigSource = NonNullable<Field<"config">["assigned"]>;
 
-/** What an absent value is on the wire: undefined, or null. */
+/** An absent value on the wire is undefined or null. */
 type Maybe<T> = T | null | undefined;
 
 /**
- * Upstream nodeStatusHasChanged: heartbeat times and the order of conditions do not count, everything else is
- * compared with semantic equality (quantities by value, times by instant, absent and empty lists alike). Fields that
- * v1.NodeStatus does not have are ignored. Fields that rarely change and are long to compare come last.
+ * Upstream nodeStatusHasChanged. It ignores heartbeat times, the order of conditions and fields that v1.NodeStatus does not
+ * have. It compares quantities by value, times by instant, and absent lists like empty ones. Long fields that rarely change
+ * come last.
  */
 export function nodeStatusHasChanged(original: NodeStatus | null, current: NodeStatus | null): boolean {
   if (original === current) return false;
@@ -113,7 +110,7 @@ export function nodeStatusHasChanged(original: NodeStatus | null, current: NodeS
   );
 }
 
-/** Upstream nodeConditionsHaveChanged. Sorting by type only matters where the order differs. */
+/** Upstream nodeConditionsHaveChanged. It sorts by type only if the order differs. */
 function nodeConditionsHaveChanged(original: NodeCondition[], current: NodeCondition[]): boolean {
   if (original.length !== current.length) return true;
   if (original.every((condition, index) => condition.type === current[index]?.type)) {
@@ -227,7 +224,7 @@ function sameList<T>(a: Maybe<readonly T[]>, b: Maybe<readonly T[]>, same: (a: T
   return true;
 }
 
-/** Where upstream has a pointer, an absent value differs from an empty one. */
+/** For upstream's pointers: an absent value differs from an empty one. */
 function samePointer<T>(a: Maybe<T>, b: Maybe<T>, same: (a: T, b: T) => boolean = Object.is): boolean {
   if (a === b) return true;
   if (a === null || a === undefined || b === null || b === undefined) return (a ?? null) === (b ?? null);

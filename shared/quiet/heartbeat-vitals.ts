@@ -1,14 +1,14 @@
-// What a heartbeat carries of the vitals: only what differs from those of the last accepted report. The shim shortens, the
-// gateway expands.
+// Shortens the vitals of a heartbeat to what differs from the last accepted report, and expands them again. The shim
+// shortens, the gateway expands.
 import type { HeartbeatFrame } from "../protocol/frames.ts";
 import { SIGNALS, type Vitals } from "../protocol/report.ts";
 
 export type HeartbeatVitals = Pick<HeartbeatFrame, "available" | "remainingSeconds">;
 
-/** `base`: of the last accepted report. null: something else differs than amounts, so that a full report is needed. */
+/** Returns null if more than amounts differ, so that a full report is needed. `base`: of the last accepted report. */
 export function shortened(vitals: Vitals, base: Vitals): HeartbeatVitals | null {
   if (vitals.setupError !== undefined || base.setupError !== undefined) return null;
-  if (!isSameStanding(vitals, base)) return null;
+  if (!isSameLasting(vitals, base)) return null;
   const isSameSignal = (name: (typeof SIGNALS)[number]) =>
     vitals.signals[name]?.[1] === base.signals[name]?.[1];
   if (!SIGNALS.every(isSameSignal)) return null;
@@ -19,7 +19,7 @@ export function shortened(vitals: Vitals, base: Vitals): HeartbeatVitals | null 
   };
 }
 
-/** A signal that `base` lacks gets a capacity of 0, so that it is not quiet: a full report has to say more. */
+/** A signal that `base` lacks gets a capacity of 0, which is never quiet: it needs a full report. */
 export function expanded({ available, remainingSeconds }: HeartbeatVitals, base: Vitals): Vitals {
   const signals: Vitals["signals"] = {};
   SIGNALS.forEach((name, at) => {
@@ -30,12 +30,11 @@ export function expanded({ available, remainingSeconds }: HeartbeatVitals, base:
   return { ...others, signals, ...(remainingSeconds && { remainingSeconds }) };
 }
 
-// The vitals beside amounts: what a heartbeat does not carry, since it rarely changes. Compares, and decides nothing.
+/** The vitals that a heartbeat does not carry, since they rarely change. */
+export type LastingVitals = Pick<Vitals, "errors" | "shuttingDown" | "oomKills">;
 
-export type StandingVitals = Pick<Vitals, "errors" | "shuttingDown" | "oomKills">;
-
-/** Said in the same way: what is absent in one must be absent in the other. Allocates nothing. */
-export function isSameStanding(a: StandingVitals, b: StandingVitals): boolean {
+/** A value that is absent in one must be absent in the other. Allocates nothing. */
+export function isSameLasting(a: LastingVitals, b: LastingVitals): boolean {
   return a.shuttingDown === b.shuttingDown && a.oomKills === b.oomKills && areSameErrors(a.errors, b.errors);
 }
 

@@ -1,76 +1,64 @@
-// Which vitals are quiet: the machine's object need not see them, since its Node and all that it stores stay the same
-// without them. Pure; the gateway asks for each heartbeat.
+// Decides which vitals are quiet: the machine's object need not see them, since they change neither the Node nor what the
+// object stores. The gateway checks each heartbeat with isQuiet.
 import type { ReportedMemory } from "../from-report/reported-status.ts";
-import { settingsInForce } from "../from-report/settings-in-force.ts";
+import { parsedSettings } from "../from-report/parsed-settings.ts";
 import { compareQuantities } from "../kubernetes/quantity/arithmetic.ts";
 import { newQuantity, valueOf } from "../kubernetes/quantity/quantity.ts";
 import type { Facts } from "../protocol/facts.ts";
 import { GATEWAY_LIMITS } from "../protocol/limits.ts";
 import { SIGNALS, type Vitals } from "../protocol/report.ts";
-import { type EvictionState, type Threshold, thresholdQuantity } from "../resources/eviction.ts";
+import { isCalm, type Threshold, thresholdQuantity } from "../resources/eviction.ts";
 import type { CustomSetter } from "../setters/custom.ts";
-import { isSameStanding, type StandingVitals } from "./heartbeat-vitals.ts";
+import { isSameLasting, type LastingVitals } from "./heartbeat-vitals.ts";
 
 type SignalName = (typeof SIGNALS)[number];
 
-/** Of a signal: its capacity, and between which amounts no decision changes, both included. */
+/** No decision changes while the capacity stays and the amount is within `from` and `to`, both included. */
 interface QuietSignal {
   capacity: number;
   from: number;
   to: number;
 }
 
-/** What is quiet, as the machine's object has decided it after a report. Plain JSON. */
+/** The machine's object decides it after a report. Plain JSON. */
 export interface Quiet {
-  /** Of those that were observed. The others must stay absent. */
+  /** The observed signals. The others must stay absent. */
   signals: { readonly [Name in SignalName]?: QuietSignal };
-  /** As they were: errors, shutdown, OOM kills. */
-  same: StandingVitals;
-  /** The drop-ins' conditions that have not expired, and must not; null: no drop-in has run, and none must. */
+  /** Errors, shutdown and OOM kills must stay as they were. */
+  same: LastingVitals;
+  /** The conditions of drop-ins that must not expire; null: no drop-in has run, and none may. */
   remaining: readonly string[] | null;
-  /** Those that have expired, and must stay so. */
+  /** The conditions that must stay expired. */
   expired: readonly string[];
-  /** How far the machine's clock may be off, in milliseconds, both included. */
+  /** How far the machine's clock may be ahead, in milliseconds, both included. */
   skewMs: readonly [from: number, to: number];
 }
 
 /** What is known after a report was applied. */
 export interface QuietBasis {
-  /** That report's. */
   vitals: Vitals;
-  /** In force. */
   facts: Pick<Facts, "settings" | "machine" | "dropIns">;
-  /** What the setters remember after it. */
+  /** What the setters remember after the report. */
   memory: Pick<ReportedMemory, "eviction" | "imageFilesystem" | "shutdown" | "reclaim" | "oom">;
   clock: RecordedClock;
   /** Typically `customSetters`. */
   custom: readonly CustomSetter[];
 }
 
-/** null: each heartbeat may change something. */
+/** Returns null if each heartbeat may change something. */
 export function quietOf({ vitals, facts, memory, clock, custom }: QuietBasis): Quiet | null {
-  // A custom setter is given the time, and may decide by it.
+  // A custom setter may decide by the time.
   if (vitals.setupError !== undefined || custom.length > 0) return null;
   if (!isCalm(memory.eviction) || memory.reclaim.resource !== null) return null;
   if (!isRemembered(vitals, facts, memory)) return null;
-  const signals = quietSignals(vitals.signals, settingsInForce(facts.settings).thresholds);
+  const signals = quietSignals(vitals.signals, parsedSettings(facts.settings).thresholds);
   const skewMs = unrecordedSkewMs(clock);
   if (!signals || !skewMs) return null;
   const { errors, shuttingDown, oomKills } = vitals;
   return { signals, same: { errors, shuttingDown, oomKills }, ...quietConditions(vitals, facts), skewMs };
 }
 
-/** Else time alone may change something. */
-function isCalm({ conditions, lastMetAt, firstMetAt, metThresholds }: EvictionState): boolean {
-  return (
-    conditions.length === 0 &&
-    metThresholds.length === 0 &&
-    Object.keys(lastMetAt).length === 0 &&
-    Object.keys(firstMetAt).length === 0
-  );
-}
-
-/** Has the report's tick run the setters? What they remember then is what the same vitals would make them remember. */
+/** Returns true if the report's tick has run the setters: the same vitals then change nothing that they remember. */
 function isRemembered(
   { signals, oomKills, shuttingDown = false }: Vitals,
   { machine }: QuietBasis["facts"],
@@ -85,7 +73,7 @@ function isRemembered(
   );
 }
 
-/** null: a threshold is met. */
+/** Returns null if a threshold is met. */
 function quietSignals(signals: Vitals["signals"], thresholds: readonly Threshold[]): Quiet["signals"] | null {
   const quiet: { [Name in SignalName]?: QuietSignal } = {};
   for (const name of SIGNALS) {
@@ -94,7 +82,7 @@ function quietSignals(signals: Vitals["signals"], thresholds: readonly Threshold
     const [available, capacity] = observed;
     const from = leastUnmet(name, capacity, thresholds);
     if (available < from) return null;
-    // No threshold looks for too much.
+    // Thresholds have no upper limit.
     quiet[name] = { capacity, from, to: Number.MAX_SAFE_INTEGER };
   }
   return quiet;
@@ -102,20 +90,20 @@ function quietSignals(signals: Vitals["signals"], thresholds: readonly Threshold
 
 const MOST = newQuantity(Number.MAX_SAFE_INTEGER, "DecimalSI");
 
-/** The least whole amount with which none of the signal's thresholds is met; Infinity: no reported one is enough. */
+/** Returns the least whole amount that meets none of the signal's thresholds; Infinity if no reported amount is enough. */
 function leastUnmet(name: SignalName, capacity: number, thresholds: readonly Threshold[]): number {
   let least = 0;
   for (const { signal, value } of thresholds) {
     if (signal !== name) continue;
     const limit = thresholdQuantity(value, capacity);
     if (compareQuantities(limit, MOST) > 0) return Infinity;
-    // Rounded up, as a threshold of 0.5 is met with 0 available and not with 1.
+    // Rounded up: a threshold of 0.5 is met with 0 available and not with 1.
     least = Math.max(least, Number(valueOf(limit)));
   }
   return least;
 }
 
-/** As factConditions takes them. */
+/** A condition has expired in the sense of factConditions. */
 function quietConditions(
   { remainingSeconds }: Vitals,
   { dropIns }: QuietBasis["facts"],
@@ -129,14 +117,14 @@ function quietConditions(
 const isAhead = (remaining: NonNullable<Vitals["remainingSeconds"]>, type: string) =>
   (remaining[type] ?? 0) > 0;
 
-/** `skewMs`: how far the machine's clock is ahead. Each heartbeat of a gateway needs it, so it allocates nothing. */
+/** `skewMs`: how far the machine's clock is ahead. Allocates nothing, since a gateway calls it for each heartbeat. */
 export function isQuiet(quiet: Quiet, vitals: Vitals, skewMs: number): boolean {
   return (
     skewMs >= quiet.skewMs[0] &&
     skewMs <= quiet.skewMs[1] &&
     vitals.setupError === undefined &&
     areSignalsQuiet(quiet.signals, vitals.signals) &&
-    isSameStanding(quiet.same, vitals) &&
+    isSameLasting(quiet.same, vitals) &&
     areConditionsQuiet(quiet, vitals.remainingSeconds)
   );
 }
@@ -162,15 +150,15 @@ function areConditionsQuiet(quiet: Quiet, left: Vitals["remainingSeconds"]): boo
 }
 
 interface QuietTime {
-  /** Until the status is to be written. */
+  /** Until the next periodic write of the status. */
   statusDueInMs: number;
-  /** Of the machine's heartbeats. */
+  /** Between two heartbeats of the machine. */
   intervalMs: number;
 }
 
 /**
- * For how long, from the report with these vitals on, heartbeats may be quiet: whole milliseconds, and over once they have
- * passed. A drop-in's condition that is not said again would expire at the heartbeat after. 0: not at all.
+ * Returns for how many whole milliseconds after the report heartbeats may be quiet. A drop-in's condition that is not
+ * reported again must not expire before the next heartbeat.
  */
 export function quietForMs(
   { remaining }: Quiet,
@@ -183,26 +171,24 @@ export function quietForMs(
   return Math.max(0, Math.floor(forMs));
 }
 
-// When it is recorded that a machine's clock is off, and within which range that record stays as it is.
-
 /** A clock that is off by more than this is recorded. */
 export const MAX_SKEW_MS = 60_000;
 
-/** What is recorded of a machine's clock. */
+/** The stored record of a machine's clock. */
 interface RecordedClock {
   isSkewed: boolean;
-  /** By how much it was off when that was recorded; 0: it was not. */
+  /** The skew when it was recorded; 0 if there was none. */
   skewMs: number;
 }
 
-/** One that drifts is recorded anew when that is another matter, so that it costs a few rows at most. */
+/** Returns true if a skew has drifted so far that it is recorded again. A drifting clock costs a few rows at most. */
 export function isOtherSkew(skewMs: number, recordedMs: number): boolean {
   return Math.abs(skewMs - recordedMs) > sameWithinMs(recordedMs);
 }
 
 const sameWithinMs = (recordedMs: number) => Math.max(MAX_SKEW_MS, Math.abs(recordedMs) / 2);
 
-/** Between which whole milliseconds, both included, nothing more is recorded; null: whatever it is, something is. */
+/** Returns the range of skews, both included, that changes no record; null if any skew does. */
 export function unrecordedSkewMs({
   isSkewed,
   skewMs,

@@ -1,4 +1,4 @@
-// Parses, adds up and validates what a node reserves of its capacity (the kubelet's container manager).
+// Computes a machine's capacity, and parses and validates what it reserves of that (the kubelet's container manager).
 import { quote } from "../go/strings.ts";
 import { addQuantities, subtractQuantities } from "../kubernetes/quantity/arithmetic.ts";
 import { parseQuantity } from "../kubernetes/quantity/parse.ts";
@@ -17,17 +17,17 @@ import { hugePageResourceName } from "../kubernetes/resource-names.ts";
 import { failure, type Result, success } from "../result.ts";
 import { type Threshold, thresholdQuantity } from "./eviction.ts";
 
-/** What a node's configuration keeps from pods. */
+/** The amounts that a machine's configuration keeps from pods. */
 export interface Reservations {
   systemReserved: Quantities;
   kubeReserved: Quantities;
-  /** Only those of memory.available and nodefs.available count. */
+  /** Only the thresholds of memory.available and nodefs.available count. */
   hardEvictionThresholds: readonly Threshold[];
 }
 
 const RESERVABLE: ReadonlySet<string> = new Set(["cpu", "memory", "ephemeral-storage", "pid"]);
 
-/** Reads --kube-reserved or --system-reserved (upstream parseResourceList). Errors are upstream's texts. */
+/** Parses --kube-reserved or --system-reserved (upstream parseResourceList). Errors are upstream's texts. */
 export function parseReserved(texts: Record<string, string>): Result<Quantities> {
   const reserved: Quantities = {};
   for (const name of Object.keys(texts).sort()) {
@@ -46,8 +46,8 @@ export function parseReserved(texts: Record<string, string>): Result<Quantities>
 }
 
 /**
- * Upstream GetNodeAllocatableReservation: what is reserved of each resource in `capacity`. Resources without a
- * reservation are absent.
+ * Upstream GetNodeAllocatableReservation: returns the reservation of each resource in `capacity`. A resource without one is
+ * absent.
  */
 export function nodeAllocatableReservation(reservations: Reservations, capacity: Quantities): Quantities {
   const { systemReserved, kubeReserved, hardEvictionThresholds } = reservations;
@@ -79,7 +79,7 @@ function whole(quantity: Quantity = zeroQuantity): bigint {
   return valueOf(quantity);
 }
 
-/** Upstream validateNodeAllocatable: which resources have a reservation above their capacity; null: none. */
+/** Upstream validateNodeAllocatable: returns the resources whose reservation exceeds their capacity; null if none does. */
 export function validateNodeAllocatable(reservations: Reservations, capacity: Quantities): string | null {
   const kept = nodeAllocatableReservation(reservations, capacity);
   const faults = Object.entries(kept).flatMap(([name, amount]) => {
@@ -92,8 +92,6 @@ export function validateNodeAllocatable(reservations: Reservations, capacity: Qu
   });
   return faults.length > 0 ? `invalid Node Allocatable configuration. ${faults.join(" ")}` : null;
 }
-
-// Computes a Node's capacity from a machine's hardware facts. Reads no machine: the facts are an argument.
 
 /** A machine as cAdvisor describes it. The numbers are unsigned 64-bit ones. */
 export interface MachineInfo {
@@ -109,8 +107,8 @@ export interface MachineInfo {
 type Hardware = Pick<MachineInfo, "numCores" | "memoryCapacityBytes" | "hugePages">;
 
 /**
- * Upstream cadvisor.CapacityFromMachineInfo: cpu, memory, and huge pages by page size; where a size is given twice, the
- * last one counts. Returns quantities, since a text does not always show the notation of the resource ("1k" of memory).
+ * Upstream cadvisor.CapacityFromMachineInfo: returns cpu, memory, and huge pages by page size. If a size is listed twice,
+ * the last entry counts. Quantities keep the notation of a resource, which a text may not show ("1k" of memory).
  */
 export function capacityQuantities({ numCores, memoryCapacityBytes, hugePages }: Hardware): Quantities {
   const capacity: Quantities = {
@@ -124,22 +122,20 @@ export function capacityQuantities({ numCores, memoryCapacityBytes, hugePages }:
   return capacity;
 }
 
-/** Go converts to int64 without a check, so numbers above it wrap. */
+/** Go converts to int64 without a check, so larger numbers wrap. */
 function bytes(count: bigint): Quantity {
   return newQuantity(BigInt.asIntN(64, count), "BinarySI");
 }
 
-// The kubelet's --reserved-cpus, a list such as "0-3,8", and what it does to the reservations.
-
-/** The configured reservations, as texts by resource. */
+/** The configured reservations as texts, by resource. */
 interface ReservedTexts {
   systemReserved: Record<string, string>;
   kubeReserved: Record<string, string>;
 }
 
 /**
- * Upstream's rule for reservedSystemCPUs: the number of listed CPUs replaces both CPU reservations; an empty list
- * changes nothing. A CPU beyond `numCores` is an error.
+ * Upstream's rule for --reserved-cpus, a list such as "0-3,8": the number of listed CPUs replaces both CPU reservations. An
+ * empty list changes nothing. A CPU beyond `numCores` is an error.
  */
 export function withReservedCpus(
   reserved: ReservedTexts,
@@ -158,7 +154,7 @@ export function withReservedCpus(
   return success({ kubeReserved, systemReserved: { ...reserved.systemReserved, cpu: String(count) } });
 }
 
-/** Upstream cpuset.Parse, which accepts ranges that overlap; counts each CPU once. */
+/** Upstream cpuset.Parse, which accepts overlapping ranges. Counts each CPU once. */
 function countCpus(list: string): Result<{ count: number; highest: number }> {
   const ranges: [first: number, last: number][] = [];
   for (const range of list === "" ? [] : list.split(",")) {

@@ -1,4 +1,5 @@
-// Reads the eviction thresholds of a node's configuration (eviction.ParseThresholdConfig). Observes nothing.
+// Parses the eviction thresholds of a machine's configuration (eviction.ParseThresholdConfig), and derives pressure
+// conditions from eviction signals over time (eviction.Manager's synchronize). It evicts no pods.
 import { parseDuration } from "../go/duration.ts";
 import { parseFloat32 } from "../go/float.ts";
 import { addQuantities, compareQuantities } from "../kubernetes/quantity/arithmetic.ts";
@@ -8,7 +9,7 @@ import { isZero, newQuantity, type Quantity, signOf } from "../kubernetes/quanti
 import { quantityText } from "../kubernetes/quantity/text.ts";
 import { failure, type Result, success } from "../result.ts";
 
-/** Each signal, and the condition that it causes (upstream signalToNodeCondition). */
+/** The condition that each signal causes (upstream signalToNodeCondition). */
 export const CONDITION_OF_SIGNAL = {
   "memory.available": "MemoryPressure",
   "allocatableMemory.available": "MemoryPressure",
@@ -30,7 +31,7 @@ export type ThresholdValue =
 
 /** Met while less than `value` is available. */
 export interface Threshold {
-  /** Identifies the threshold in stored state. Upstream distinguishes thresholds by the addresses of their parts. */
+  /** Identifies the threshold in stored state. Upstream compares the addresses of its parts. */
   id: string;
   signal: Signal;
   value: ThresholdValue;
@@ -42,7 +43,7 @@ export interface Threshold {
 
 type Statements = Record<string, string> | null;
 
-/** As in KubeletConfiguration: texts by signal. */
+/** Texts by signal, as in KubeletConfiguration. */
 export interface EvictionSettings {
   /** With "pods" in it, a hard threshold of memory.available also applies to the pods' memory. */
   enforceNodeAllocatable?: readonly string[];
@@ -61,7 +62,7 @@ const DEFAULT_EVICTION_HARD = {
   "imagefs.inodesFree": "5%",
 };
 
-/** The thresholds that apply: the defaults where none are configured, or where they are to be merged. */
+/** Returns the configured thresholds, or the defaults if there are none. `mergeDefaults` adds the defaults. */
 export function effectiveEvictionHard(
   evictionHard: Statements,
   mergeDefaults: boolean,
@@ -71,8 +72,8 @@ export function effectiveEvictionHard(
 }
 
 /**
- * Upstream ParseThresholdConfig: hard thresholds, soft ones, then those of the pods' memory. Upstream takes the
- * signals in no order, here they are sorted. Errors are upstream's texts.
+ * Upstream ParseThresholdConfig: returns hard thresholds, soft ones, then those of the pods' memory. Signals are sorted,
+ * which upstream's are not. Errors are upstream's texts.
  */
 export function parseThresholds(settings: EvictionSettings): Result<Threshold[]> {
   const hard = readThresholds(settings.evictionHard);
@@ -106,7 +107,7 @@ function copies(thresholds: readonly Threshold[], from: Signal, to: Signal): Thr
     .map((original) => threshold("copied", { ...original, signal: to }));
 }
 
-/** The ID consists of everything by which upstream distinguishes thresholds. */
+/** Adds the ID, which has every part that upstream compares. */
 export function threshold(source: string, parts: Omit<Threshold, "id">): Threshold {
   const { signal, value, gracePeriodMs, minReclaim } = parts;
   const reclaim = minReclaim ? ` + ${valueText(minReclaim)}` : "";
@@ -188,13 +189,13 @@ function readValue(text: string): Result<ThresholdValue> {
   return quantity.ok ? success({ quantity: quantity.value, percentage: null }) : quantity;
 }
 
-/** Upstream GetThresholdQuantity: the amount that a value stands for, given a capacity in whole units. */
+/** Upstream GetThresholdQuantity: returns the amount of a value for a capacity in whole units. */
 export function thresholdQuantity(value: ThresholdValue, capacity: Integer): Quantity {
   if (value.quantity) return value.quantity;
   return newQuantity(int64(Number(capacity) * value.percentage), "BinarySI");
 }
 
-/** Go's conversion of a float64 to int64 (amd64): what does not fit becomes the smallest one. */
+/** Go's conversion of a float64 to int64 (amd64): a number that does not fit becomes the smallest int64. */
 function int64(value: number): Integer {
   const whole = Math.trunc(value) + 0;
   if (Number.isSafeInteger(whole)) return whole;
@@ -202,7 +203,7 @@ function int64(value: number): Integer {
   return fits ? BigInt(whole) : MIN_INT64;
 }
 
-/** Upstream compareThresholdValue and hasThreshold: whether two thresholds are the same apart from their reclaim. */
+/** Upstream compareThresholdValue and hasThreshold: returns true if only the reclaim of two thresholds may differ. */
 export function asksTheSame(a: Threshold, b: Threshold): boolean {
   if (a.signal !== b.signal || a.gracePeriodMs !== b.gracePeriodMs) return false;
   if (a.value.quantity && b.value.quantity)
@@ -210,20 +211,18 @@ export function asksTheSame(a: Threshold, b: Threshold): boolean {
   return a.value.percentage !== null && a.value.percentage === b.value.percentage;
 }
 
-// Derives pressure conditions from eviction signals over time (eviction.Manager's synchronize). Evicts nothing.
-
 /** Bytes, inodes or PIDs, as in a report's vitals. A signal that was not observed is absent. */
 export type Observations = {
   readonly [Name in Signal]?: readonly [available: Integer, capacity: Integer] | undefined;
 };
 
-/** What is kept from one call to the next. It is plain JSON; times are in milliseconds since 1970. */
+/** Kept from one call to the next. Plain JSON; times are in milliseconds since 1970. */
 export interface EvictionState {
-  /** The conditions that hold. */
+  /** The conditions that are true. */
   conditions: readonly PressureCondition[];
   /** When a threshold of the condition was last met, within the transition period. */
   lastMetAt: Readonly<Partial<Record<PressureCondition, number>>>;
-  /** Since when a threshold is met, by its ID. */
+  /** Since when a threshold is met, by the threshold's ID. */
   firstMetAt: Readonly<Record<string, number>>;
   /** IDs of the thresholds that are met and whose grace period is over. */
   metThresholds: readonly string[];
@@ -237,9 +236,9 @@ export const NO_PRESSURE: EvictionState = {
 };
 
 /**
- * Upstream synchronize, up to where it would start to evict. A signal that was not observed meets no threshold. A
- * condition holds from the moment a threshold is met, soft ones too, until `pressureTransitionPeriodMs` after none was.
- * Returns `state` itself when nothing is met and nothing counts any more.
+ * Upstream synchronize, up to the point where it would evict pods. A signal that was not observed meets no threshold. A
+ * condition is true from the moment a hard or soft threshold is met until `pressureTransitionPeriodMs` after the last one.
+ * Returns `state` itself if no threshold is met and no earlier one counts.
  */
 export function synchronizeEviction(
   thresholds: readonly Threshold[],
@@ -255,7 +254,7 @@ export function synchronizeEviction(
   const conditions: PressureCondition[] = [];
   for (const condition of CONDITIONS) {
     const at = metNow.has(condition) ? now : state.lastMetAt[condition];
-    // An older time never counts again. Without it, the state of a machine without pressure stays the same object.
+    // Drops an older time, which never counts again, so that the state of a machine without pressure stays one object.
     if (at === undefined || now - at >= pressureTransitionPeriodMs) continue;
     conditions.push(condition);
     lastMetAt[condition] = at;
@@ -265,15 +264,15 @@ export function synchronizeEviction(
   return { conditions, lastMetAt, firstMetAt, metThresholds: overdue.map(({ id }) => id) };
 }
 
-function isCalm({ conditions, lastMetAt, firstMetAt }: EvictionState): boolean {
-  return (
-    conditions.length === 0 && Object.keys(lastMetAt).length === 0 && Object.keys(firstMetAt).length === 0
-  );
+/** Returns false if time alone may change a condition. */
+export function isCalm({ conditions, lastMetAt, firstMetAt, metThresholds }: EvictionState): boolean {
+  const areEmpty = Object.keys(lastMetAt).length === 0 && Object.keys(firstMetAt).length === 0;
+  return conditions.length === 0 && metThresholds.length === 0 && areEmpty;
 }
 
 const CONDITIONS: readonly PressureCondition[] = ["MemoryPressure", "DiskPressure", "PIDPressure"];
 
-/** Upstream thresholdsMet and mergeThresholds: those met, and those met before and not yet reclaimed. */
+/** Upstream thresholdsMet and mergeThresholds: returns the thresholds that are met, and earlier ones not yet reclaimed. */
 function thresholdsMet(
   thresholds: readonly Threshold[],
   observations: Observations,

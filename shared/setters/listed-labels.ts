@@ -1,5 +1,5 @@
 // Setters of labels: those that a Node always has, and those that it has for as long as somebody says so, which an
-// annotation lists. What is set is what is said; whose value stays, leave-others.ts decides.
+// annotation lists. What is set is what is said; whose value stays, parts.ts decides.
 import { listedIn, replaceListed } from "./listed.ts";
 import type { DraftNode, Setter } from "./setter.ts";
 

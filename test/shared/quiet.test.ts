@@ -1,7 +1,7 @@
 // Quiet is not in vain: of whole days of machines' heartbeats, how many need no full report.
 import { describe, expect, it, test } from "vitest";
 import { NOTHING_REMEMBERED } from "../../shared/from-report/reported-status.ts";
-import { settingsInForce } from "../../shared/from-report/settings-in-force.ts";
+import { parsedSettings } from "../../shared/from-report/parsed-settings.ts";
 import { isQuiet, type Quiet, quietForMs, quietOf } from "../../shared/quiet/quiet.ts";
 import { NO_PRESSURE, synchronizeEviction } from "../../shared/resources/eviction.ts";
 import { dayText, readDay, vitalsOf } from "./quiet/days/day.ts";
@@ -15,7 +15,7 @@ import steady from "./quiet/days/steady.txt?raw";
 import { basis, SETTINGS } from "./quiet/machine.ts";
 
 const PERIOD_MS = 300_000;
-const { thresholds } = settingsInForce(SETTINGS);
+const { thresholds } = parsedSettings(SETTINGS);
 
 /** One heartbeat after the other; `isCalm`: no pressure holds or counts, before it or after it. */
 function lived(text: string) {

@@ -387,7 +387,7 @@ describe("registerWithTaints", () => {
     expect(await taintsOf(name)).toEqual(before);
     expect(machine.history.filter((text) => text.includes("taints"))).toEqual([
       "the taints of the Node stay: it does not get example.com/other=b:NoSchedule, it keeps example.com/a=b:NoSchedule; " +
-        `a new Node has what is said: kubectl delete node ${name}, then rollcall node register ${name}`,
+        `a new Node has the configured taints: kubectl delete node ${name}, then rollcall node register ${name}`,
     ]);
   });
 

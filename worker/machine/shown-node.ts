@@ -7,7 +7,7 @@ import type { ShownEvent, ShownManagers, WholeNode } from "../../shared/protocol
 import { fieldOwners } from "../../shared/kubernetes/managed-fields.ts";
 import type { Node, Taint } from "../../shared/kubernetes/types.ts";
 import { isSameTaint } from "../../shared/node/initial-node.ts";
-import { everSaid, isOfCondition, type SaidTaints } from "../../shared/node/taints.ts";
+import { everAsked, isOfCondition, type AskedTaints } from "../../shared/node/taints.ts";
 import { FACTS_ONLY_TAINT } from "../../shared/node/ownership.ts";
 import { SHOWN_LIMITS } from "../../shared/protocol/limits.ts";
 import type { Report } from "../../shared/protocol/report.ts";
@@ -156,7 +156,7 @@ export function shownEvents(outbox: Pick<Outbox, "latest">, sent: EventCorrelato
 export function shownManagers(
   node: Node | undefined,
   deployment: string,
-  said: Partial<SaidTaints> | undefined,
+  said: Partial<AskedTaints> | undefined,
 ): ShownManagers {
   const { metadata, spec } = node ?? {};
   const ours = fieldManagerOf(deployment);
@@ -167,7 +167,7 @@ export function shownManagers(
     const manager = owners.find((owner) => owner !== ours) ?? owners[0];
     return manager === undefined ? [] : [[key, manager]];
   });
-  const own = [...everSaid(said), FACTS_ONLY_TAINT];
+  const own = [...everAsked(said), FACTS_ONLY_TAINT];
   const [last, ...more] = ownersOf("f:spec", "f:taints");
   const taints = (spec?.taints ?? []).flatMap((taint): [string, string][] => {
     const isOwn = own.some((each) => isSameTaint(each, taint) && (each.value ?? "") === (taint.value ?? ""));

@@ -9,7 +9,7 @@ import {
   samplesAfter,
 } from "../../shared/fleet/samples.ts";
 import { timelineOf, type TimelineRange } from "../../shared/fleet/timeline.ts";
-import { settingsInForce } from "../../shared/from-report/settings-in-force.ts";
+import { parsedSettings } from "../../shared/from-report/parsed-settings.ts";
 import { valueOf } from "../../shared/kubernetes/quantity/quantity.ts";
 import { TIMELINE_LIMITS } from "../../shared/protocol/limits.ts";
 import type { TimelineAnswer } from "../../shared/protocol/timeline.ts";
@@ -81,7 +81,7 @@ export function shownTimeline(
       at: inRange.map(({ atS }) => atS * 1000),
       values: Object.fromEntries(signals.map((name) => [name, valuesOf(name)])),
     },
-    thresholds: thresholdsBy(settings ? settingsInForce(settings).thresholds : [], capacity),
+    thresholds: thresholdsBy(settings ? parsedSettings(settings).thresholds : [], capacity),
     capacity,
   };
 }

@@ -5,7 +5,7 @@ import type { DecidedCondition } from "../../shared/node/decided.ts";
 import type { EventCorrelator } from "../../shared/events/correlator.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import type { OthersParts, WrittenParts } from "../../shared/node/parts.ts";
-import type { SaidTaints } from "../../shared/node/taints.ts";
+import type { AskedTaints } from "../../shared/node/taints.ts";
 import type { HeartbeatState } from "../../shared/node/heartbeat.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Phase } from "../../shared/protocol/answers.ts";
@@ -59,7 +59,7 @@ export interface Deletion {
 }
 
 /** The outcome of the last registration, and the shim's process that it was for. */
-export interface LastRegistration extends Partial<SaidTaints> {
+export interface LastRegistration extends Partial<AskedTaints> {
   startId: string;
   phase: "registered" | LostPhase | "waiting for Node";
   /** When the Worker created the Node, in milliseconds since 1970; absent if it did not, or long ago. */

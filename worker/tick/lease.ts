@@ -66,7 +66,7 @@ export interface Renewal extends LastContact {
   error: ApiError | null;
   /** Present if the Node or the lease belongs to another writer. */
   lost?: Loss;
-  /** What has changed of it. */
+  /** The fields that have changed. */
   memory: LeaseMemory;
 }
 

@@ -74,7 +74,7 @@ function keepUndone(records: NodeRecordStore, written: WrittenParts): void {
   else records.put("putBack", undone);
 }
 
-/** For the machine's operator; undefined if no other writer has a part of ours. */
+/** For the machine's operator; undefined if no other writer has changed a part of rollcall's. */
 export function othersMessage(records: NodeRecordStore): string | undefined {
   const hourly = hourlyParts(records.get("putBack") ?? {});
   const theirs = Object.entries(records.get("others") ?? {}).map(([part, manager]) => `${part} (${manager})`);
@@ -102,11 +102,11 @@ export function imagesLeftOut({ images = [], settings }: Facts, listed: number):
   return listed < wanted ? [`images beyond ${MAX_IMAGE_BYTES} bytes`] : [];
 }
 
-/** Returns the labels that the machine or its join token asks for, and that a bystander has under a key of ours. */
+/** Returns the labels that the machine or its join token asks for, and that a bystander has under a key of rollcall's. */
 export function movedLabels(
   { settings, dropIns }: Facts,
   ofToken: Readonly<Record<string, string>>,
-  leftOut: readonly string[], // withinGrant's: of the machine's, these have no key at all
+  leftOut: readonly string[], // by withinGrant: the bystander has no key for these
 ): string[] {
   const ofMachine = Object.keys({ ...settings.nodeLabels, ...dropIns?.labels });
   const there = ofMachine.filter((key) => !leftOut.includes(`label ${key}`));

@@ -1,5 +1,5 @@
 // Decides whether a deleted Node is registered again, and when. A kubelet's Node stays deleted until the kubelet restarts.
-// People, clouds and autoscalers also delete the Nodes of silent machines, which nobody visits to restart a shim.
+// People, clouds and autoscalers also delete the Nodes of silent machines, whose shims no operator restarts.
 import type { RegisterAgain } from "../env.ts";
 import type { Deletion, NodeRecordStore } from "../storage/records.ts";
 import { isReady } from "./phase.ts";

@@ -28,7 +28,7 @@ import {
   tryRegister,
   updateDefaultLabels,
 } from "../../shared/node/registration.ts";
-import { everSaid, keepOthersMarks, saidTaints } from "../../shared/node/taints.ts";
+import { everAsked, keepOthersMarks, askedTaints } from "../../shared/node/taints.ts";
 import { setNodeStatus } from "../../shared/node/update-node.ts";
 import type { Phase } from "../../shared/protocol/answers.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
@@ -86,7 +86,7 @@ interface Registered {
   retryInMs?: number;
   /** The Node, if this attempt has created it. */
   created?: Node;
-  /** What has changed of it. */
+  /** The fields that have changed. */
   memory?: RegistrationMemory;
 }
 
@@ -143,7 +143,7 @@ async function attemptWith(
   // A cordon comes and goes with its taint.
   const taints = (node.spec.taints ?? []).filter((taint) => !isSameTaint(taint, UNSCHEDULABLE_TAINT));
   if (isDeleted || isKnownNotReady(machine))
-    keepOthersMarks(node, records.get("node")?.node ?? {}, everSaid(known));
+    keepOthersMarks(node, records.get("node")?.node ?? {}, everAsked(known));
   if (sizeOf(node) > MAX_NODE_BYTES) return waiting(machine, TOO_LARGE);
   node.metadata.annotations = { ...node.metadata.annotations, [OWNER_ANNOTATION]: deployment };
   const { attempt, lease } = await tryToRegister(machine, node, deadlineMs);
@@ -224,7 +224,7 @@ function recordRegistered(
       journal.tell({ type, reason, message }, nowMs);
     recordNodeStatusEvent(name, record)("Normal", "NodeReady");
   }
-  // From here on, events are about differences from the Node that exists.
+  // Later events report differences from the Node that exists.
   records.put("decided", decidedConditions(node));
   // A creation writes the whole status; the lease of a Node that was found still has what an earlier process wrote.
   const { nodeStatusReportFrequencyMs } = facts.settings;
@@ -239,7 +239,7 @@ function recordRegistered(
   records.put("node", { node, ...status, readAgain: false });
   const known = records.get("registration");
   const createdAtMs = isCreated ? nowMs : known?.createdAtMs;
-  const stated = saidTaints(known, taints, isCreated ? null : node);
+  const stated = askedTaints(known, taints, isCreated ? null : node);
   records.put("registration", {
     startId: report.startId,
     phase: "registered",
@@ -277,7 +277,7 @@ function isReadyAtFirst(
 }
 
 const newNode = (name: string) =>
-  `a new Node has what is said: kubectl delete node ${name}, then rollcall node register ${name}`;
+  `a new Node has the configured taints: kubectl delete node ${name}, then rollcall node register ${name}`;
 
 function retry({ random }: RegisteringMachine, before: RegistrationMemory) {
   const registrationDelayMs = nextRegistrationDelayMs(
@@ -316,7 +316,7 @@ async function tryToRegister(
 ): Promise<{ attempt: Registration; lease: Pick<TickMemory, "lease"> }> {
   const { name, records, facts } = machine;
   const client = machine.client(deadlineMs);
-  // The lease that was read saves the renewal its GET.
+  // With the lease that was read here, the renewal needs no GET.
   let lease: Pick<TickMemory, "lease"> = {};
   const claim = async (existing: Node) => {
     const claimed = await claimNode(machine, client, existing);

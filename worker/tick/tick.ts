@@ -54,7 +54,6 @@ export interface TickOutcome {
   reportInMs?: number;
 }
 
-/** The machine as the steps know it. */
 type TickingMachine = RegisteringMachine & RenewingMachine & WritingMachine;
 
 /** Registration and status share 8 s, less what the lease takes of them: the shim's own deadline is 9 s. */
@@ -67,7 +66,7 @@ const TURN_DEADLINE_MS = 500;
 const LEAST_REPORTS = 3;
 
 const runtimeIsMissing = (name: string) =>
-  `its container runtime is gone: start it, or have an operator say \`rollcall node set ${name} --runtime none\``;
+  `its container runtime is gone: start it, or have an operator run \`rollcall node set ${name} --runtime none\``;
 
 export async function tick(input: TickInput): Promise<TickOutcome> {
   const { env, records, facts, memory, report, nowMs } = input;

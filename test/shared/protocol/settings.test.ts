@@ -8,7 +8,7 @@ import { reportIntervalMs, type Settings } from "../../../shared/protocol/settin
 import { canonicalJson } from "../../../shared/protocol/digest.ts";
 import { firstFault } from "../../../shared/protocol/schema.ts";
 import { NOTHING_REMEMBERED } from "../../../shared/from-report/reported-status.ts";
-import { reservationFault } from "../../../shared/from-report/settings-in-force.ts";
+import { reservationFault } from "../../../shared/from-report/parsed-settings.ts";
 
 const GIB = 2 ** 30;
 const SIGNALS = {

@@ -3,7 +3,7 @@ import type { Facts } from "../../../shared/protocol/facts.ts";
 import { SIGNALS, type Vitals } from "../../../shared/protocol/report.ts";
 import type { Settings } from "../../../shared/protocol/settings.ts";
 import { NOTHING_REMEMBERED } from "../../../shared/from-report/reported-status.ts";
-import { settingsInForce } from "../../../shared/from-report/settings-in-force.ts";
+import { parsedSettings } from "../../../shared/from-report/parsed-settings.ts";
 import type { QuietBasis } from "../../../shared/quiet/quiet.ts";
 import { NO_PRESSURE, synchronizeEviction } from "../../../shared/resources/eviction.ts";
 
@@ -47,7 +47,7 @@ export const basis = (more: Partial<QuietBasis> = {}): QuietBasis => ({
 
 /** What decides about pressure is asked, amount by amount: the least with which no threshold of the signal is met. */
 export function leastCalm(settings: Settings, signal: (typeof SIGNALS)[number], capacity: number): number {
-  const { thresholds } = settingsInForce(settings);
+  const { thresholds } = parsedSettings(settings);
   const isCalm = (available: number) =>
     synchronizeEviction(thresholds, { [signal]: [available, capacity] }, NO_PRESSURE, 0, 1) === NO_PRESSURE;
   if (isCalm(0)) return 0;

@@ -222,7 +222,7 @@ describe("who undoes it", () => {
     machine.managedFields = [ownedBy(OURS, "x"), ownedBy("fleet-agent", "y"), ownedBy("fleet-agent", "z")];
     for (let times = 0; times < 3; times++) machine.undo(MINUTE);
     expect(machine.hourly()).toEqual([
-      "label tier (removed by somebody whose name the apiserver does not keep; besides rollcall, fleet-agent write this Node)",
+      "label tier (removed by a writer whose name the apiserver does not keep; besides rollcall, fleet-agent write this Node)",
     ]);
   });
 });

@@ -1,5 +1,4 @@
-// Parses a machine's settings into thresholds and reservations, once for all decisions. It does not repeat what the
-// schema validates.
+// Parses a machine's settings into thresholds and reservations, once for all decisions. The schema has validated them.
 import {
   capacityQuantities,
   type MachineInfo,
@@ -14,21 +13,21 @@ import { effectiveEvictionHard, parseThresholds, type Threshold } from "../resou
 import type { Quantities } from "../kubernetes/resource-list.ts";
 import type { Result } from "../result.ts";
 
-interface SettingsInForce {
-  /** Hard and soft ones. */
+interface ParsedSettings {
+  /** Hard and soft thresholds. */
   thresholds: readonly Threshold[];
-  /** What is kept from pods; its thresholds are the hard ones. */
+  /** Kept from pods; its thresholds are the hard ones. */
   reservations: Parameters<typeof nodeAllocatableReservation>[0];
 }
 
 /**
- * Parsing the texts takes as long as the rest of a decision, and every report needs them: the result is kept by the
- * settings object, which must therefore never change. A Durable Object keeps one from the moment the facts arrive.
+ * Parsing takes as long as the rest of a decision, and every report needs the result. The settings object is the key and so
+ * must never change. A Durable Object keeps one object from the moment the facts arrive.
  */
-const known = new WeakMap<Settings, SettingsInForce>();
+const known = new WeakMap<Settings, ParsedSettings>();
 
-/** Throws for settings that the schema does not accept. */
-export function settingsInForce(settings: Settings): SettingsInForce {
+/** Throws for settings that the schema would not accept. */
+export function parsedSettings(settings: Settings): ParsedSettings {
   const found = known.get(settings);
   if (found) return found;
   const read = readSettings(settings);
@@ -36,7 +35,7 @@ export function settingsInForce(settings: Settings): SettingsInForce {
   return read;
 }
 
-function readSettings(settings: Settings): SettingsInForce {
+function readSettings(settings: Settings): ParsedSettings {
   const { evictionSoft = {}, evictionSoftGracePeriod = {}, evictionMinimumReclaim = {} } = settings;
   const evictionHard = settings.evictionHard ?? effectiveEvictionHard(null, false);
   const texts = withReservedCpus(
@@ -51,7 +50,7 @@ function readSettings(settings: Settings): SettingsInForce {
     evictionSoftGracePeriod,
     evictionMinimumReclaim,
   });
-  // The kubelet gives its container manager the hard thresholds alone, without their minimum reclaim.
+  // The kubelet passes only the hard thresholds to its container manager, without their minimum reclaim.
   const hardEvictionThresholds = accepted(parseThresholds({ evictionHard }));
   const { systemReserved, kubeReserved } = accepted(texts);
   const reservations = {
@@ -80,7 +79,7 @@ export function capacityOf(
   return capacity;
 }
 
-/** What a kubelet checks before it starts: has the machine the CPUs and the amounts that are reserved? null: it has. */
+/** A kubelet's check before it starts: returns null if the machine has the reserved CPUs and amounts. */
 export function reservationFault(
   settings: Settings,
   machine: MachineInfo,
@@ -93,5 +92,5 @@ export function reservationFault(
   const { localStorageCapacityIsolation = DEFAULT_SETTINGS.localStorageCapacityIsolation } = settings;
   const capacity = capacityOf(machine, nodefsCapacityBytes, localStorageCapacityIsolation);
   if (maxPids !== undefined) capacity["pid"] = newQuantity(maxPids, "DecimalSI");
-  return validateNodeAllocatable(settingsInForce(settings).reservations, capacity);
+  return validateNodeAllocatable(parsedSettings(settings).reservations, capacity);
 }

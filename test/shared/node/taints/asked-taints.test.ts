@@ -1,7 +1,7 @@
 // Taints that are said otherwise than a Node has them, which has its own since it was created.
 import { describe, expect, test } from "vitest";
 import type { Taint } from "../../../../shared/kubernetes/types.ts";
-import { everSaid, type SaidTaints, saidTaints } from "../../../../shared/node/taints.ts";
+import { everAsked, type AskedTaints, askedTaints } from "../../../../shared/node/taints.ts";
 
 const taint = (key: string, value?: string): Taint => ({
   key,
@@ -14,11 +14,11 @@ const STAY = "the taints of the Node stay: ";
 
 interface Situation {
   name: string;
-  before?: SaidTaints;
+  before?: AskedTaints;
   said: Taint[];
   /** Of the Node that is there; absent: it was created. */
   found?: Taint[];
-  taints: SaidTaints;
+  taints: AskedTaints;
   notice?: string;
 }
 
@@ -103,11 +103,11 @@ const situations: Situation[] = [
 
 describe("the taints of a Node that is there", () => {
   test.each(situations)("$name", ({ before, said, found, taints, notice = null }) => {
-    expect(saidTaints(before, said, found ? nodeWith(...found) : null)).toEqual({ taints, notice });
+    expect(askedTaints(before, said, found ? nodeWith(...found) : null)).toEqual({ taints, notice });
   });
 });
 
 test("all that was said of a Node", () => {
-  expect(everSaid({ taints: [B], formerTaints: [A] })).toEqual([B, A]);
-  expect(everSaid(undefined)).toEqual([]);
+  expect(everAsked({ taints: [B], formerTaints: [A] })).toEqual([B, A]);
+  expect(everAsked(undefined)).toEqual([]);
 });
