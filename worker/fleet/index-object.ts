@@ -282,8 +282,8 @@ export class IndexObject extends StoredObject {
     return new IndexRepair({
       sql: ctx.storage.sql,
       registry: () => registry(env),
-      tellAnew: (name) => env.NODES.getByName(name).tellAnew(),
-      toldSummary: (name) => env.NODES.getByName(name).toldSummary(),
+      sendAll: (name) => env.NODES.getByName(name).sendAll(),
+      sentSummary: (name) => env.NODES.getByName(name).sentSummary(),
       summary: (name) => this.summary(name),
       countMachines: () => this.#rows.count(),
       remove: (...removed) => this.#remove(...removed),

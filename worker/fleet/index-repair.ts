@@ -39,9 +39,9 @@ export interface RepairDependencies {
   sql: SqlStorage;
   registry: () => KnownNames;
   /** Asks a machine's object to send everything. Resolves to false if it could not. */
-  tellAnew: (name: string) => Promise<boolean>;
+  sendAll: (name: string) => Promise<boolean>;
   /** Returns the last summary that a machine's object has sent; null if it has more to send, or no machine. */
-  toldSummary: (name: string) => Promise<MachineSummary | null>;
+  sentSummary: (name: string) => Promise<MachineSummary | null>;
   summary: (name: string) => MachineSummary | null;
   /** Must not count rows: the progress is read often during a repair. */
   countMachines: () => number;
@@ -182,7 +182,7 @@ export class IndexRepair {
     for (const name of names) {
       if (this.#with.nowMs() >= untilMs) break;
       asked.push(name);
-      const asking = this.#inTime(() => this.#with.tellAnew(name), false).then((isTold) => {
+      const asking = this.#inTime(() => this.#with.sendAll(name), false).then((isTold) => {
         underWay.delete(asking);
         if (!isTold) failed.push(name);
       });
@@ -222,7 +222,7 @@ export class IndexRepair {
   }
 
   async #differs(name: string): Promise<boolean> {
-    const told = await this.#inTime(() => this.#with.toldSummary(name), null);
+    const told = await this.#inTime(() => this.#with.sentSummary(name), null);
     return told !== null && JSON.stringify(told) !== JSON.stringify(this.#with.summary(name));
   }
 

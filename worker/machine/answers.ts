@@ -1,4 +1,4 @@
-// The answers of a machine's object to its machine: tagged results, which the routes and the gateway put on their wires.
+// The answers of a machine's object to its machine. They are tagged results; the routes and the gateway put them on wires.
 import type {
   LeaveAnswer,
   Reason,

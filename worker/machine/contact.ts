@@ -1,5 +1,5 @@
-// Records what a report shows apart from the Node: that the machine reports again, that its clock is off, that it had no
-// answer for a while, that its shim could not set up. Writes a row and a line of history only when that changes.
+// Records what a report shows apart from the Node: the end of a silence, a clock that is off, an outage, a failed set-up.
+// Writes a row and a line of history only when that changes.
 import { type BootAndProcess, returnText } from "../../shared/fleet/return.ts";
 import { NO_ANSWER } from "../../shared/fleet/silence.ts";
 import type { Report } from "../../shared/protocol/report.ts";
@@ -64,8 +64,8 @@ export function hasReported(records: NodeRecordStore): boolean {
 }
 
 /**
- * Records that the shim could not set up and ends: as the kubelet's event (initializeModules failed), or only in the history
- * if another deployment has the Node.
+ * Records that the shim could not set up and ends, as the kubelet's event (initializeModules failed). If another deployment
+ * has the Node, only the history has it.
  */
 export function recordSetupFailure({ records, journal }: Stored, setupError: string, nowMs: number): void {
   if (records.get("registration")?.phase === "name taken") journal.note("registration", setupError, nowMs);

@@ -1,5 +1,5 @@
-// Decides whether a machine's object may lend the lease, and for how long: while no work waits, and only another report could
-// change anything. Pure.
+// Decides whether a machine's object may lend the lease, and for how long. It may if no work waits, and only another report
+// could change anything. Pure.
 import { isDisputed } from "../../shared/node/duplicate-senders.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import { reportIntervalMs } from "../../shared/protocol/settings.ts";
@@ -42,8 +42,8 @@ export function decideLoan(situation: LendingSituation): DecidedLoan | null {
 }
 
 /**
- * Returns the milliseconds until the Node changes its form, which counts as a status that is due. A turn that is
- * further back than a status report was used already: another writer keeps the labels as they are.
+ * Returns the milliseconds until the Node changes its form, which counts as a status that is due. A turn from
+ * before the last status was used already: another writer keeps the labels.
  */
 function formTurnInMs(
   records: LendingSituation["records"],

@@ -125,7 +125,7 @@ export interface TicketUse {
 }
 
 type TicketCheck<Answer> =
-  /** `isLate`: the process has used a later ticket, so that only a second holder of the key waits for the answer. */
+  /** `isLate`: the process has used a later ticket. Only a second holder of the key waits for the answer. */
   | { kind: "stale"; isLate: boolean }
   /** The answer to the same request before. */
   | { kind: "repeated"; answer: Answer }

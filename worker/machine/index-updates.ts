@@ -1,4 +1,4 @@
-// Sends the fleet index an update when something about this machine has changed: in the background, one update at a time.
+// Sends the fleet index an update when this machine has changed, in the background and one update at a time.
 // The alarm repeats what failed. A steady report writes nothing and sends nothing.
 import { stateChangeText } from "../../shared/fleet/state.ts";
 import { type KnownMachine, stateOf, summarize } from "../../shared/fleet/summarize.ts";
@@ -57,7 +57,7 @@ export class IndexUpdates {
   #sentAsOf: number;
   #address = "";
   #lastVersion = 0;
-  #isAllDue = false;
+  #mustSendAll = false;
   /** The index has requested an update, so that it is available although earlier ones may have failed. */
   #isRequested = false;
   #bucket: Allowance | undefined;
@@ -89,17 +89,17 @@ export class IndexUpdates {
   }
 
   /** For the index: sends everything about the machine again; false if that failed. */
-  async tellAnew(): Promise<boolean> {
-    this.#isAllDue = true;
+  async sendAll(): Promise<boolean> {
+    this.#mustSendAll = true;
     this.#isRequested = true;
     await this.finish();
     // The update that was in progress may have failed.
     if (this.#isRequested) await this.finish();
-    return !this.#isAllDue;
+    return !this.#mustSendAll;
   }
 
   /** Returns the machine's summary if it is the one that was sent; null if an update is left, or no machine is enrolled. */
-  toldSummary(): MachineSummary | null {
+  sentSummary(): MachineSummary | null {
     const { records, history } = this.#with.state;
     const [enrolment, since, sent] = [records.get("enrolment"), records.get("state"), this.#sent];
     if (!enrolment || !since || !sent || sent.again || records.get("isLeaving")) return null;
@@ -185,7 +185,7 @@ export class IndexUpdates {
     const asOf = tables.writes();
     const known = sent ?? NOTHING_SENT;
     const { name, generation = 0 } = enrolment;
-    const isAll = this.#isAllDue || known.generation < 0;
+    const isAll = this.#mustSendAll || known.generation < 0;
     const entryId = isAll ? Math.max(0, history.lastId() - UPDATE_LIMITS.linesOfAll) : known.entryId;
     const entries = history.after(entryId, UPDATE_LIMITS.lines);
     const summary = summarize(this.#known(enrolment, known), since);
@@ -217,8 +217,8 @@ export class IndexUpdates {
     if ((records.get("enrolment")?.generation ?? 0) !== update.generation) return true;
     if (until === null) return this.#retry(update.version);
     // The index knows fewer lines than were sent: it was lost, or restored from a backup.
-    this.#isAllDue = update.isSequel === true && until.entryId < sent.entryId;
-    if (this.#isAllDue) return true;
+    this.#mustSendAll = update.isSequel === true && until.entryId < sent.entryId;
+    if (this.#mustSendAll) return true;
     const { generation, version, summary } = update;
     const isMoved = summary.address !== sent.address;
     records.put("told", {

@@ -1,4 +1,4 @@
-// The facts that a machine's object decides by: the last valid ones, stored as the machine sent them and bounded when read.
+// The facts that a machine's object decides by: the last valid ones. They are stored as sent, and bounded when read.
 // Also decides how long changed facts must wait while it is in doubt which sender they belong to.
 import { factsChanges } from "../../shared/from-report/facts-changes.ts";
 import { runtimeSeen } from "../../shared/from-report/missing-runtime.ts";
@@ -141,7 +141,7 @@ export class KnownFacts {
 }
 
 /**
- * Stores facts. A missing group keeps its last valid values, as in the caches of the kubelet and its container manager: a
+ * Stores facts. A missing group keeps its last valid values, as in the caches of the kubelet and its container manager. A
  * failure to read must change neither capacity nor reservations.
  */
 function storeFacts({ records, journal }: Stored, digest: string, sent: Facts, nowMs: number): void {
@@ -212,9 +212,8 @@ export function confirmationMs(timing: Parameters<typeof reportIntervalMs>[0]): 
 
 /**
  * Returns when these facts may be applied, in milliseconds since 1970; undefined if now. Facts of a new process wait until
- * the process before it is silent, since a machine that has restarted has only one. If the senders are disputed, changed
- * facts wait until no sender has contradicted them for `confirmationMs`: a thief's facts must not count before the machine
- * reports again.
+ * the process before it is silent. If the senders are disputed, changed facts wait until no sender has contradicted them for
+ * `confirmationMs`. A thief's facts must not count before the machine reports again.
  */
 export function waitsUntilMs(changed: ChangedFacts): number | undefined {
   const { startId, digest, senders, incumbent, nowMs } = changed;
@@ -241,7 +240,7 @@ export function incumbentAfter(
   { confirmationMs: ms, nowMs }: Pick<ChangedFacts, "confirmationMs" | "nowMs">,
 ): Incumbent {
   const { startId, factsDigest } = report;
-  // A new process with the same facts counts at once, but becomes the incumbent only once the one before it is silent.
+  // A new process with the same facts counts at once. It becomes the incumbent once the one before it is silent.
   const isHeld = known !== undefined && known.startId !== startId && nowMs < known.lastMs + ms;
   const now = isHeld ? { startId: known.startId, lastMs: known.lastMs } : { startId, lastMs: nowMs };
   const replaced = known?.replaced;

@@ -1,4 +1,4 @@
-// The lease loan: what a machine's object and its gateway hand to each other, and what each calls on the other. Types only.
+// The lease loan that a machine's object hands to its gateway, and the calls between the two. Types only.
 import type { KeptSamples } from "../../shared/fleet/samples.ts";
 import type { Lease } from "../../shared/kubernetes/types.ts";
 import type { Report, Vitals } from "../../shared/protocol/report.ts";

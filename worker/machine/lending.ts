@@ -37,7 +37,7 @@ const TRANSPORT_KEPT_MS = 120_000;
 const TOUCH_WITHIN_MS = 2000;
 /** The time between two attempts to touch the lease. */
 const TOUCH_AGAIN_MS = 10_000;
-/** After this time a loan has expired, even if it and the gateway's last PUT were each delayed by some seconds. */
+/** After this time a loan has expired, even if its arrival and the gateway's last PUT took some seconds each. */
 const LOAN_LASTS_MS = 1000 * GATEWAY_LIMITS.quietSeconds + 15_000;
 
 export interface LendingDependencies {

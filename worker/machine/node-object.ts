@@ -1,5 +1,5 @@
-// The Durable Object of one machine, and the way of its report: verify the signature and parse the body (here), decide one
-// step without side effects (decide-report.ts), execute the step (execute-report.ts). It returns tagged results without HTTP.
+// The Durable Object of one machine. A report takes three steps: this file verifies its signature and parses its body,
+// decide-report.ts decides one step without side effects, and execute-report.ts executes that step.
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { TimelineRange } from "../../shared/fleet/timeline.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
@@ -152,7 +152,7 @@ export class NodeObject extends StoredObject {
     this.#index.update();
   }
 
-  /** For the gateway: a replaced socket sent a valid heartbeat, so that one process of the shim runs in two places. */
+  /** For the gateway: a replaced socket sent a valid heartbeat. One process of the shim runs in two places. */
   async noteReplacedBeat(): Promise<void> {
     const { senders } = this.#state;
     const nowMs = currentMs();
@@ -292,13 +292,13 @@ export class NodeObject extends StoredObject {
   }
 
   /** For a fleet index that was lost: sends everything about the machine; false if that failed. */
-  async tellAnew(): Promise<boolean> {
-    return !this.#state.records.get("enrolment") || this.#index.tellAnew();
+  async sendAll(): Promise<boolean> {
+    return !this.#state.records.get("enrolment") || this.#index.sendAll();
   }
 
   /** For the fleet index, which compares: the summary that it was sent; null if an update is left, or no machine is enrolled. */
-  toldSummary(): MachineSummary | null {
-    return this.#index.toldSummary();
+  sentSummary(): MachineSummary | null {
+    return this.#index.sentSummary();
   }
 
   /** Returns all that this object knows of the machine; null if none is enrolled. */

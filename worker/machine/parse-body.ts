@@ -1,4 +1,4 @@
-// Parses and validates the body of a verified request: a report, with its facts apart from the rest, or a rotation.
+// Parses and validates the body of a verified request: a report or a rotation. Facts are validated apart from their report.
 import type * as z from "zod/mini";
 import { rotationSchema } from "../../shared/protocol/claims.ts";
 import { canonicalJson } from "../../shared/protocol/digest.ts";
@@ -31,7 +31,7 @@ export function parseBody<Schema extends z.ZodMiniType>(
 export type ReportedFacts = Result<Facts, BodyFault> | undefined;
 
 export interface ParsedReport {
-  /** Its `startId` is a digest, because the one that was sent is a secret: a client that knows it can report as that process. */
+  /** Its `startId` is a digest. The one that was sent is a secret: a client that knows it can report as that process. */
   report: Report;
   facts: ReportedFacts;
 }

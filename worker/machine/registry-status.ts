@@ -1,5 +1,5 @@
-// What the registry knows about the machine: whether a key still has the name, the machine's gateway, and the pin for an
-// object that was lost. Asks the registry seldom, because there is one for all machines.
+// What the registry knows about the machine: its key, its gateway, and the pin that an object follows after it was lost.
+// Asks the registry seldom, because there is one for all machines.
 import type { RotationAnswer } from "../../shared/protocol/answers.ts";
 import { type Result, success } from "../../shared/result.ts";
 import { importPublicKey, type MachineAction } from "../identity/jwt.ts";
@@ -28,7 +28,7 @@ const ASK_AGAIN_MS = 3600 * 1000;
 const REPORTS_WITHOUT_GATEWAY = 30;
 /** The machine's request waits for the registry's pin. */
 const PIN_WITHIN_MS = 3000;
-/** How long the registry's pin is kept, so that a client that repeats a kid without its key does not reach the registry. */
+/** How long the registry's pin is kept. A client that repeats a kid without its key must not reach the registry. */
 const PIN_KEPT_MS = 10_000;
 const RECOVERED = "what was known of this machine was lost: it goes on by the registry's pin";
 

@@ -1,5 +1,5 @@
-// Removes a machine that leaves or that an operator forgets, and the Node of a machine that is silent for days. A removed
-// machine's keys are refused for ever; its lease and Node are deleted if this deployment owns them. Safe to repeat.
+// Removes a machine that leaves or is forgotten by an operator, or only the Node of a machine that is silent for days. A
+// removed machine's keys are refused for ever. Its lease and Node are deleted if this deployment owns them. Safe to repeat.
 import { type ApiError, type ApiResult, isNotFound } from "../../shared/kubernetes/api-error.ts";
 import { NODE_LEASE_NAMESPACE } from "../../shared/node/lease.ts";
 import { ownershipFault } from "../../shared/node/ownership.ts";

@@ -16,7 +16,7 @@ export function nextBeatInMs(intervalMs: number, random: () => number): number {
   return Math.round(intervalMs * (0.94 + 0.04 * random()));
 }
 
-/** The share of the interval until the next heartbeat, after a PUT that failed, and after a heartbeat without a PUT. */
+/** The share of the interval until the next heartbeat, after a failed PUT or without a PUT. */
 const SOONER = { failed: 1 / 2, notAsked: 1 / 4 } as const;
 export type Missed = keyof typeof SOONER;
 

@@ -1,5 +1,5 @@
-// What a machine's object shows an operator of its machine: the Node, its events, and the writers of its labels and taints.
-// Sends no request to the apiserver.
+// What a machine's object shows an operator: the Node, its events, and the writers of its labels and taints. Sends no
+// request to the apiserver.
 import { type EventCorrelator, recordedEvents } from "../../shared/events/correlator.ts";
 import { kubeletsAllocatable } from "../../shared/from-report/reported-node.ts";
 import { effectiveEvictionHard } from "../../shared/resources/eviction.ts";
@@ -178,8 +178,8 @@ export function shownManagers(
 }
 
 /**
- * Returns the writer of a taint that is not ours. The apiserver records only the last writer of the whole list: controllers
- * set the taints of conditions, other writers all others.
+ * Returns the writer of a taint that is not ours. The apiserver records only the last writer of the whole list. Controllers
+ * set the taints of conditions, and other writers set all others.
  */
 function managerOf(taint: Taint, last: string | undefined): string | undefined {
   const isController = last?.endsWith("controller-manager") ?? false;

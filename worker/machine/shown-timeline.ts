@@ -1,5 +1,5 @@
-// The timeline that a machine's object shows an operator: history as bands and marks, samples of the signals, and the
-// thresholds that eviction compares them with.
+// The timeline that a machine's object shows an operator: history as bands and marks, samples of signals, and thresholds
+// for eviction.
 import {
   decodeSamples,
   joinSamples,

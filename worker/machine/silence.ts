@@ -1,5 +1,5 @@
-// Decides whether a machine is silent: by its last report, or after an eviction by the last renewal of its lease. If neither
-// is known, it waits one lease duration for a report. The object's alarm checks every few minutes.
+// Decides whether a machine is silent, by its last report or the last renewal of its lease. If an eviction has lost both, it
+// waits one lease duration for a report. The object's alarm checks every few minutes.
 import { isNotFound } from "../../shared/kubernetes/api-error.ts";
 import { silenceText } from "../../shared/fleet/silence.ts";
 import type { DecidedCondition } from "../../shared/node/decided.ts";

@@ -11,7 +11,7 @@ import { requestRate } from "./fresh-requests.ts";
 import { logFailure } from "../log.ts";
 
 const ASK_WITHIN_MS = 3000;
-/** One more a minute: the machine's timer asks once in one or two hours, and there is one index for all machines. */
+/** Few, because there is one index for all machines. The machine's timer asks once in one or two hours. */
 const LIMIT = { atOnce: ROLLOUT_LIMITS.questionsAtOnce, perSecond: 1 / 60 };
 /** The answer of an index that fails. The machine asks again in one or two hours. */
 const NOT_KNOWN = { version: null, why: "not known" } as const;

@@ -1,5 +1,5 @@
-// Keeps the machine's Node as its latest report says: runs one tick at a time, sends the waiting events, and checks for
-// silence. An eviction may lose the memory of this class.
+// Keeps the machine's Node as its latest report says. Runs one tick at a time, sends waiting events, and checks for silence.
+// An eviction may lose the memory of this class.
 import type { Lease, Node } from "../../shared/kubernetes/types.ts";
 import type { NodeMarks } from "../../shared/node/own-labels.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
@@ -272,7 +272,7 @@ export class Upkeep {
     });
   }
 
-  /** Without a lease, an object that reports do not keep awake must write rows for a check: it checks less often. */
+  /** Returns the time between two checks. Without a lease, an object that is often evicted must write rows for each. */
   #checkEveryMs(): number {
     const { records, facts } = this.#state;
     if (isLeaseRenewed(records)) {

@@ -125,17 +125,17 @@ export async function halfOpen(gateway: number, name: string): Promise<(frame: s
     runInDurableObject(object, (instance: GatewayObject) => instance.webSocketMessage(socket, frame));
 }
 
-/** Gateways take their time with recalls from now on. */
+/** Gateways take their time with withdrawals from now on. */
 export function slowRecall(): { begun: () => Promise<void>; goesOn: () => void } {
   const answered = Promise.withResolvers<void>();
-  const recall = Reflect.get(GatewayObject.prototype, "withdraw");
-  const recalls = vi.spyOn(GatewayObject.prototype, "withdraw");
-  recalls.mockImplementation(async function slowly(this: GatewayObject, ...how) {
+  const withdraw = Reflect.get(GatewayObject.prototype, "withdraw");
+  const withdrawals = vi.spyOn(GatewayObject.prototype, "withdraw");
+  withdrawals.mockImplementation(async function slowly(this: GatewayObject, ...how) {
     await answered.promise;
-    return recall.apply(this, how);
+    return withdraw.apply(this, how);
   });
   // What goes on after a promise of the gateway's is the gateway's, and may not use the test's socket.
-  const begun = () => eventually(() => expect(recalls).toHaveBeenCalled());
+  const begun = () => eventually(() => expect(withdrawals).toHaveBeenCalled());
   return { begun, goesOn: answered.resolve };
 }
 

@@ -71,11 +71,11 @@ async function expectLost(of: OnSocket): Promise<void> {
 describe.each([
   ["its Node is changed by somebody else", isNoticed],
   ["its keys are revoked", isRevoked],
-])("%s, and its gateway does not answer the withdrawal", (why, recalls) => {
+])("%s, and its gateway does not answer the withdrawal", (why, withdrawals) => {
   it("→ the lease is written at once, and not renewed; the loan's PUT conflicts", async () => {
     const known = await unanswering(slug("unanswered", why));
     const { renewTime } = (await leaseOf(known)).spec ?? {};
-    await recalls(known);
+    await withdrawals(known);
     expect(await leaseRequests(known)).toEqual(TOUCHED(known));
     expect(await recalledAt(known)).toBe(new Date().toISOString());
     expect((await leaseOf(known)).spec?.renewTime).toBe(renewTime);
@@ -91,7 +91,7 @@ describe.each([
     const known = await unanswering(slug("unanswered-conflict", why));
     const conflict = { kind: "status", code: 409, reason: "Conflict" } as const;
     await setFault(known.name, { ...conflict, of: PUT_LEASE, times: 1 });
-    await recalls(known);
+    await withdrawals(known);
     expect(await leaseRequests(known)).toEqual([...TOUCHED(known), ...TOUCHED(known)]);
     await expectLost(known);
   });
@@ -105,7 +105,7 @@ describe.each([
       const known = await unanswering(slug("unanswered-fails", state, why));
       const { name } = known;
       await setFault(name, REFUSES);
-      await recalls(known);
+      await withdrawals(known);
       if (isEvicted) await evictNode(name);
       shift(AGAIN_MS);
       expect(await ringNode(name)).toBe(true);

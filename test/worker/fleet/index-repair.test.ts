@@ -55,7 +55,7 @@ function worldOf({ sql }: DurableObjectStorage, indexed: number[], registered: s
                 countNames: () => Promise.resolve(registered.length),
                 known: (names) => Promise.resolve(names.filter((name) => registered.includes(name))),
               },
-        tellAnew: (name) => {
+        sendAll: (name) => {
           world.asked.push(name);
           world.nowMs += world.tellsInMs;
           const times = world.deaf.get(name) ?? 0;
@@ -64,7 +64,7 @@ function worldOf({ sql }: DurableObjectStorage, indexed: number[], registered: s
           rows.take({ ...tellingOf(0, world.nowMs), name });
           return Promise.resolve(true);
         },
-        toldSummary: (name) =>
+        sentSummary: (name) =>
           world.areObjectsSilent ? never() : Promise.resolve(world.told.get(name) ?? null),
         summary: (name) => rows.summary(name),
         countMachines: () => rows.count(),

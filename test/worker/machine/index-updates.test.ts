@@ -74,7 +74,7 @@ function machineOf(index: ReturnType<typeof oneRow>, random: () => number = () =
       machine.alarmMs = null;
       await machine.updates.finish();
     },
-    summary: () => JSON.stringify(machine.updates.toldSummary()),
+    summary: () => JSON.stringify(machine.updates.sentSummary()),
   };
   const history = {
     add: (kind: ToldEntry["kind"], texts: readonly string[], atMs: number) => {
@@ -227,7 +227,7 @@ describe("a machine's object", () => {
     expect(index.lines).toEqual(machine.lines.map(({ text }) => text));
     expect(index.asked).toBe(4);
     index.lose();
-    expect(await machine.updates.tellAnew()).toBe(true);
+    expect(await machine.updates.sendAll()).toBe(true);
     expect(index.lines).toEqual(machine.lines.slice(-UPDATE_LIMITS.linesOfAll).map(({ text }) => text));
   });
 
@@ -255,7 +255,7 @@ describe("a machine's object", () => {
     machine.turn(true);
     machine.updates.update("");
     index.lose();
-    const anew = machine.updates.tellAnew();
+    const anew = machine.updates.sendAll();
     index.next = (telling) => Promise.resolve(index.take(telling));
     underWay.reject(new Error("overloaded"));
     expect(await anew).toBe(true);
