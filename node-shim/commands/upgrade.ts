@@ -4,7 +4,7 @@
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod/mini";
-import { isBehind } from "../../shared/fleet/versions.ts";
+import { isBehind } from "../../shared/fleet/sort-keys.ts";
 import { packageVersion } from "../../shared/package-version.ts";
 import type { ReasonToStay, UpgradeAnswer } from "../../shared/protocol/answers.ts";
 import { printable } from "../../shared/protocol/printable.ts";

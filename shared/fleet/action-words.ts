@@ -1,13 +1,13 @@
-// What can be done to a machine, or to many, in words: one table for the command line and the page. Asks nobody.
+// The words for each action on machines, for the command line and the page.
 
 export const BULK_ACTIONS = ["register", "revoke", "forget", "believe"] as const;
 export type ActionName = (typeof BULK_ACTIONS)[number];
 
 export interface ActionWords {
   description: string;
-  /** What the operator is asked to agree to; "": it can be done again, or undone. */
+  /** What an operator confirms; "" if the action can be repeated or undone. */
   consequence: string;
-  /** What is said once it is done. */
+  /** The message once the action has succeeded. */
   outcome: string;
 }
 

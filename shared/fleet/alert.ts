@@ -1,52 +1,55 @@
-// What receivers are told of machines, before it has a format: alerts, and messages of them. Decides nothing.
+// Alerts about machines, and messages of them in the format that a receiver accepts: rollcall's JSON, Slack's, or
+// Alertmanager's. docs/notifications.md has examples of each.
+import type { MessageFormat } from "../protocol/receiver-api.ts";
+import { machineLink, outageLink } from "./page-links.ts";
 import type { FleetState } from "./state.ts";
 
-/** A state that receivers are told of. The registry lists the pending machines, and `ready` is what ends an alert. */
+/** A state that receivers are notified of. `ready` ends an alert; the registry lists pending machines. */
 export type AlertState = Exclude<FleetState, "ready" | "pending">;
 
-/** One thing that is told: a machine in a state, or all those that are in it for one cause. */
+/** A machine in a state, or all machines that are in it for one cause. */
 export interface SaidAlert {
-  /** The same when it is over, and each time that it is repeated. */
+  /** The same in the resolution and in each repetition. */
   id: string;
   status: "firing" | "resolved";
-  /** Was it told as firing before? */
+  /** The firing alert was sent before. */
   isRepeated: boolean;
-  /** `cluster`: machines report, and the apiserver cannot be written. */
+  /** `cluster`: machines report, and the Worker cannot write to the apiserver. */
   kind: "machine" | "outage" | "cluster";
-  /** The machine's name, the outage's ID, the deployment. */
+  /** The machine's name, the outage's ID, or the deployment. */
   name: string;
   state: AlertState;
   /** `cluster` and outages are critical. */
   severity: "critical" | "warning";
   sinceMs: number;
-  /** null: it is not over. */
+  /** null while the alert is firing. */
   untilMs: number | null;
-  /** How many machines it is about, as far as is known; when it is over, those that it was about in all. */
+  /** Number of machines, as far as is known. In a resolution: all machines that were in the alert. */
   machines: number;
-  /** Of the first ones of them. */
+  /** Names of the first machines. */
   names: string[];
-  /** From which they report; "": not known, or several. */
+  /** The address that the machines report from; "" if not known, or several. */
   address: string;
-  /** Of a machine: why, for operators; when it is over, the state that it is in now; "": nothing is known. */
+  /** For one machine: why it is in the state, or, in a resolution, its present state; "" if not known. */
   why: string;
 }
 
-/** What goes to a receiver at once. */
+/** One request to a receiver. */
 export interface AlertMessage {
   /** The same in each attempt. */
   id: string;
   deployment: string;
-  /** Where operators reach the Worker: https://rollcall.example.com; "": not configured. */
+  /** The Worker's URL for operators, as https://rollcall.example.com; "" if not configured. */
   origin: string;
   receiver: string;
   atMs: number;
-  /** Messages to this receiver that were given up so far, and are no longer kept. */
+  /** Messages to this receiver that were deleted without being delivered. */
   dropped: number;
-  /** In order; one that is over comes before what follows it. */
+  /** In order: a machine's resolution comes before its next alert. */
   alerts: SaidAlert[];
 }
 
-/** `nothing is wrong`: what a test message is about. */
+/** The alert of a test message. */
 export function testAlert(nowMs: number, id: string): SaidAlert {
   return {
     id,
@@ -63,4 +66,153 @@ export function testAlert(nowMs: number, id: string): SaidAlert {
     address: "",
     why: "This is a test of the receiver: nothing is wrong.",
   };
+}
+
+/** Returns the body of a request, of the type application/json. */
+export function messageText(format: MessageFormat, message: AlertMessage): string {
+  return JSON.stringify(FORMATS[format](message));
+}
+
+const FORMATS: Record<MessageFormat, (message: AlertMessage) => unknown> = {
+  json: ourJson,
+  slack,
+  alertmanager,
+};
+
+/** Version of rollcall's JSON. It rises when a field changes its meaning. */
+const VERSION = 1;
+
+function ourJson({ atMs, alerts, origin, ...message }: AlertMessage): unknown {
+  return {
+    version: VERSION,
+    ...message,
+    at: rfc3339(atMs),
+    alerts: alerts.map((alert) => {
+      const { sinceMs, untilMs, ...said } = alert;
+      const times = { since: rfc3339(sinceMs), until: untilMs === null ? null : rfc3339(untilMs) };
+      return {
+        ...said,
+        ...times,
+        text: textOf(alert),
+        url: urlOf(origin, alert),
+        page: pageOf(origin, alert),
+      };
+    }),
+  };
+}
+
+/** Slack's limits for sections and messages, which it refuses beyond them. */
+const SLACK_SECTION = 3000;
+const SLACK_TEXT = 4000;
+
+/** A section for each alert, at most 50 in a message: https://api.slack.com/reference/block-kit/blocks */
+function slack({ alerts, origin }: AlertMessage): unknown {
+  const lines = alerts.map((alert) => {
+    const sign = alert.status === "resolved" ? ":white_check_mark:" : ":red_circle:";
+    const text = textOf(alert).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+    const page = pageOf(origin, alert);
+    // A cut text keeps the whole link.
+    const link = page === "" ? "" : ` <${page}|page>`;
+    return cut(`${sign} ${text}`, SLACK_SECTION - link.length) + link;
+  });
+  const section = (text: string) => ({ type: "section", text: { type: "mrkdwn", text } });
+  return { text: wholeLines(lines, SLACK_TEXT), blocks: lines.map(section) };
+}
+
+/** Alertmanager treats an alert without an end as resolved after five minutes. */
+const UNTIL_RESOLVED_MS = 365 * 24 * 3600 * 1000;
+
+/** The body of POST /api/v2/alerts. An alert's labels are the same in its resolution. */
+function alertmanager({ alerts, deployment, origin, atMs }: AlertMessage): unknown {
+  return alerts.map((alert) => {
+    const { kind, name, state, severity, sinceMs, untilMs, why, names, address } = alert;
+    const alertname = { machine: "RollcallMachine", outage: "RollcallOutage", cluster: "RollcallCluster" }[
+      kind
+    ];
+    const subject = kind === "cluster" ? {} : { [kind]: name };
+    const page = pageOf(origin, alert);
+    return {
+      labels: { alertname, deployment, ...subject, state, severity },
+      annotations: {
+        summary: textOf(alert),
+        ...(why !== "" && { description: why }),
+        ...(names.length > 0 && kind !== "machine" && { machines: names.join(" ") }),
+        ...(address !== "" && { address }),
+        ...(page !== "" && { page }),
+      },
+      startsAt: rfc3339(sinceMs),
+      endsAt: rfc3339(untilMs ?? atMs + UNTIL_RESOLVED_MS),
+      generatorURL: urlOf(origin, alert),
+    };
+  });
+}
+
+/** Describes an alert in one line. */
+export function textOf(alert: SaidAlert): string {
+  const { kind, name, state, machines, names, address, why, sinceMs, untilMs } = alert;
+  const count = `${machines} ${machines === 1 ? "machine" : "machines"}`;
+  const listed = names.length === 0 ? "" : `: ${names.join(", ")}${machines > names.length ? ", …" : ""}`;
+  const was = untilMs !== null;
+  const what = {
+    machine: `${name} ${was ? "was" : "is"} ${state}`,
+    outage: `Outage: ${count}${address === "" ? "" : ` behind ${address}`} ${was ? "were" : "are"} silent`,
+    cluster: `The cluster ${was ? "could not" : "cannot"} be written, ${was ? "for" : "as far as is known for"} ${count}`,
+  }[kind];
+  const when = was
+    ? `, for ${durationText(untilMs - sinceMs)}, until ${rfc3339(untilMs)}`
+    : ` since ${rfc3339(sinceMs)}`;
+  const more = kind === "machine" ? (why === "" ? "" : was ? `; now it is ${why}` : `: ${why}`) : listed;
+  return `${was ? "Over: " : ""}${what}${when}${more}`;
+}
+
+function urlOf(origin: string, { kind, name }: SaidAlert): string {
+  if (origin === "") return "";
+  return {
+    machine: `${origin}/v1/nodes/${name}`,
+    outage: `${origin}/v1/outages`,
+    cluster: `${origin}/readyz`,
+  }[kind];
+}
+
+/** Returns the page's link for an alert; "" if the origin is not configured. */
+function pageOf(origin: string, { kind, name }: SaidAlert): string {
+  if (origin === "") return "";
+  return { machine: machineLink(origin, name), outage: outageLink(origin, name), cluster: `${origin}/` }[
+    kind
+  ];
+}
+
+/** Formats a duration with its two largest units: `2 h 5 min`, `5 min 3 s`. */
+function durationText(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  const parts = [
+    [Math.floor(seconds / 86_400), "d"],
+    [Math.floor(seconds / 3600) % 24, "h"],
+    [Math.floor(seconds / 60) % 60, "min"],
+    [seconds % 60, "s"],
+  ] as const;
+  const first = parts.findIndex(([number]) => number > 0);
+  if (first < 0) return "0 s";
+  return parts
+    .slice(first, first + 2)
+    .filter(([number]) => number > 0)
+    .map(([number, unit]) => `${number} ${unit}`)
+    .join(" ");
+}
+
+const rfc3339 = (ms: number) => new Date(ms).toISOString();
+
+const cut = (text: string, length: number) =>
+  text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`;
+
+/** Joins the lines that fit: a link that is cut does not work. */
+function wholeLines(lines: readonly string[], length: number): string {
+  let text = "";
+  for (const line of lines) {
+    const more = text === "" ? line : `${text}\n${line}`;
+    // Two characters for "…" on a line of its own.
+    if (more.length > length - 2) return `${text}\n…`;
+    text = more;
+  }
+  return text;
 }

@@ -1,14 +1,14 @@
-// Rows as columns: each column says what is equal once, so that ten thousand machines are a short text. Values are JSON.
-// Knows nothing of what the rows are about.
+// Encodes rows of JSON as columns: each column stores what its values have in common once, so that the text of ten
+// thousand machines is short.
 import type { Json } from "../kubernetes/json.ts";
 
-/** The values of one field, a value per row. */
+/** The values of one field, one for each row. */
 export type CodedColumn =
-  /** Of every row. */
+  /** The same value in every row. */
   | { all: Json }
-  /** The different values, and of each row which of them. */
+  /** The different values, and the index of each row's value. */
   | { of: Json[]; at: number[] }
-  /** Whole numbers: the least, and of each row by how much it is more. */
+  /** Whole numbers: the least one, and each row's difference from it. */
   | { from: number; plus: number[] }
   | { each: Json[] };
 
@@ -17,15 +17,15 @@ export type CodedColumns = Record<string, CodedColumn>;
 type Row = Record<string, Json>;
 
 interface Gathered {
-  /** By its JSON, its place in `values`. */
+  /** By a value's JSON: its index in `values`. */
   of: Map<string, number>;
   values: Json[];
   at: number[];
-  /** At most so many bytes will its text have, unless it has one value alone. */
+  /** Upper limit of the column's bytes, unless it has a single value. */
   bytes: number;
 }
 
-/** Gathers rows, and knows how long their text will be at most. */
+/** Gathers rows, and knows an upper limit of their text's length. */
 export class ColumnsBuilder {
   readonly #columns: [field: string, Gathered][];
   #rows = 0;
@@ -42,7 +42,7 @@ export class ColumnsBuilder {
     return this.#columns.reduce((sum, [, { values, bytes }]) => sum + (values.length > 1 ? bytes : 0), 0);
   }
 
-  /** `row`: a value for each field, in their order. */
+  /** `row`: a value for each field, in order. */
   add(row: readonly Json[]): void {
     this.#rows += 1;
     for (const [index, [, column]] of this.#columns.entries()) {
@@ -64,7 +64,7 @@ export class ColumnsBuilder {
   }
 }
 
-/** Of UTF-8, at most. */
+/** Upper limit of a text's bytes in UTF-8. */
 function bytesOf(text: string): number {
   // oxlint-disable-next-line no-control-regex -- the characters that take one byte
   return /^[\x00-\x7f]*$/.test(text) ? text.length : 3 * text.length;
@@ -80,7 +80,7 @@ function columnOf(values: Json[], at: number[]): CodedColumn {
   return plus.every(Number.isSafeInteger) ? { from, plus } : { each };
 }
 
-/** The rows of columns that a ColumnsBuilder made. Each object in them is shared by all rows that have it. */
+/** Decodes the columns of a ColumnsBuilder. Rows with equal objects share them. */
 export function rowsOf(columns: CodedColumns, rows: number): Row[] {
   const readers = Object.entries(columns).map(([field, column]) => [field, readerOf(column)] as const);
   return Array.from({ length: rows }, (_, row) =>

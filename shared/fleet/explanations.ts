@@ -1,12 +1,11 @@
-// What each state, phase and condition of a machine means, and what an operator does about it: one table for the command
-// line and its documentation. Decides nothing.
+// The meaning of each state, phase and condition, and what an operator does about it, for the command line and the docs.
 import type { Phase } from "../protocol/answers.ts";
 import type { FleetState } from "./state.ts";
 
 export interface Explanation {
-  /** What it is, in a sentence or two. */
+  /** The meaning, in a sentence or two. */
   means: string;
-  /** What to do; NAME stands for the machine's. "": nothing. */
+  /** What an operator does; NAME stands for the machine's name. "" if nothing. */
   todo: string;
 }
 
@@ -92,7 +91,7 @@ export const PHASE_EXPLANATIONS: Readonly<Record<Phase, Explanation>> = {
   },
 };
 
-/** The conditions that rollcall sets itself; a machine's drop-ins may add others. */
+/** The conditions that rollcall sets itself. A machine's drop-ins may add others. */
 export const CONDITION_EXPLANATIONS: Readonly<Record<string, Explanation>> = {
   Ready: {
     means:

@@ -1,53 +1,127 @@
-// The fleet as a client of the feed knows it, made of the feed's messages. Knows no socket; the Worker does not use it.
+// Machines in the feed: the Worker encodes the fields that lists, filters and counts need, and a client builds its view of
+// the fleet from the messages. Fields are added, and never change their meaning.
+import type { Json } from "../kubernetes/json.ts";
 import { HOSTNAME_LABEL, OWN_HOSTNAME_LABEL } from "../kubernetes/labels.ts";
 import type { FeedMessage } from "../protocol/feed.ts";
 import type { PendingMachine } from "../protocol/operator-answers.ts";
 import type { Outage } from "../protocol/outages.ts";
 import { type CodedColumns, rowsOf } from "./columns.ts";
+import type { MachineSummary } from "./summary.ts";
 
-/** What transitions change. Times are milliseconds since 1970. */
+const MINUTE_MS = 60_000;
+
+type Fields = Record<string, (summary: MachineSummary, name: string) => Json>;
+
+/** Fields that transitions change. Times are differences, most of which are equal and so take no space. */
+const MOVING: Fields = {
+  name: (_, name) => name,
+  state: ({ state }) => state,
+  since: ({ sinceMs }) => sinceMs,
+  silent: ({ silentSinceMs, sinceMs }) => (silentSinceMs === null ? null : silentSinceMs - sinceMs),
+  phase: ({ phase }) => phase,
+  why: ({ why }) => why,
+  conditions: ({ conditions }) => Object.fromEntries(conditions.map(({ type, status }) => [type, status])),
+  unschedulable: ({ isUnschedulable }) => isUnschedulable,
+  skew: ({ skewMs }) => skewMs,
+};
+
+/** Encodes a label that no two machines share. true: the label is the machine's name. null: the Node lacks it. */
+const hostname =
+  (key: string): Fields[string] =>
+  ({ labels }, name) =>
+    labels[key] === name ? true : (labels[key] ?? null);
+
+/** Fields that rarely change. The labels with the host's name are apart, so that many machines share `labels`. */
+const LASTING: Fields = {
+  labels: ({ labels }) => {
+    const { [HOSTNAME_LABEL]: _, [OWN_HOSTNAME_LABEL]: _own, ...others } = labels;
+    return others;
+  },
+  hostname: hostname(HOSTNAME_LABEL),
+  ownHostname: hostname(OWN_HOSTNAME_LABEL),
+  versions: ({ versions: { shim, kernel, os, runtime, architecture } }) => [
+    shim,
+    kernel,
+    os,
+    runtime,
+    architecture,
+  ],
+  addresses: ({ addresses }) =>
+    addresses.flatMap(({ type, address }) => (type === "Hostname" ? [] : `${type}=${address}`)),
+  address: ({ address }) => address,
+  capacity: ({ capacity }) => capacity,
+  withheld: ({ withheld }) => withheld,
+  token: ({ key }) => key.token,
+  used: ({ key }) => key.isUsed,
+  transport: ({ transport }) => transport,
+  // Rounded to the minute, so that Nodes that join together share the value.
+  created: ({ createdMs = 0 }) => (createdMs === 0 ? null : createdMs - (createdMs % MINUTE_MS)),
+};
+
+/** The columns of a change, and of whole machines. */
+export const MOVING_FIELDS: readonly string[] = Object.keys(MOVING);
+export const ALL_FIELDS: readonly string[] = [...MOVING_FIELDS, ...Object.keys(LASTING)];
+
+const valuesOf = (fields: Fields) => {
+  const readers = Object.values(fields);
+  return (name: string, summary: MachineSummary): Json[] => readers.map((read) => read(summary, name));
+};
+
+/** Returns the values of MOVING_FIELDS. */
+export const movingValues = valuesOf(MOVING);
+/** Returns the values of ALL_FIELDS. */
+export const allValues = valuesOf({ ...MOVING, ...LASTING });
+
+/** Reports whether a change concerns a field that is not one of MOVING_FIELDS. */
+export function hasLastingChange(before: MachineSummary, after: MachineSummary): boolean {
+  return Object.values(LASTING).some(
+    (read) => JSON.stringify(read(before, "")) !== JSON.stringify(read(after, "")),
+  );
+}
+
+/** Fields that transitions change. Times are milliseconds since 1970. */
 interface MovingMachine {
   name: string;
-  /** One of FLEET_STATES; a newer Worker may have more. */
+  /** One of FLEET_STATES, or a state that only a newer Worker knows. */
   state: string;
   sinceMs: number;
-  /** null: it is not silent. */
+  /** null if the machine is not silent. */
   silentSinceMs: number | null;
-  /** null: it has had no answer. */
+  /** null before the first answer to the machine. */
   phase: string | null;
-  /** Why it is not ready, in one line; "": nothing is known, or it is. */
+  /** Why the machine is not ready, in one line; "" if it is, or nothing is known. */
   why: string;
-  /** The status of each. */
+  /** Status by type. */
   conditions: Record<string, string>;
   isUnschedulable: boolean;
   skewMs: number;
 }
 
-/** A machine as the feed tells of it: what lists, filters and counts need. */
+/** A machine as a client of the feed knows it. */
 export interface FeedMachine extends MovingMachine {
   labels: Record<string, string>;
   versions: { shim: string; kernel: string; os: string; runtime: string; architecture: string };
-  /** The Node's: `InternalIP=10.0.0.1`. */
+  /** The Node's addresses: `InternalIP=10.0.0.1`. */
   addresses: string[];
-  /** From which it reports. */
+  /** The address it reports from. */
   address: string;
   capacity: Record<string, string>;
   withheld: string;
   /** ID of the join token. */
   token: string;
-  /** Has it ever reported with its key? */
+  /** Whether it has ever reported with its key. */
   isUsed: boolean;
-  /** How it reports. */
+  /** Whether it reports by HTTP or over a socket. */
   transport: string;
-  /** When its Node was created, rounded down to the minute; null: not known, or there is none. */
+  /** When its Node was created, rounded down to the minute; null if not known, or without a Node. */
   createdMs: number | null;
 }
 
 /** What a message has changed. */
 export interface FeedUpdate {
-  /** All was told anew. */
+  /** The message began a new snapshot. */
   isWhole: boolean;
-  /** Names of machines that are new or differ. */
+  /** Names of machines that are new or changed. */
   changed: string[];
   gone: string[];
 }
@@ -56,12 +130,12 @@ export class FeedView {
   machines = new Map<string, FeedMachine>();
   outages = new Map<number, Outage>();
   pending: PendingMachine[] = [];
-  /** By which the feed goes on; null: nothing is known. */
+  /** The cursor for resuming; null before the first message. */
   cursor: string | null = null;
-  /** Of a snapshot that is not complete. */
+  /** The machines of an incomplete snapshot. */
   #loading = new Map<string, FeedMachine>();
 
-  /** Throws where a message is none of this protocol. */
+  /** Applies a message. Throws if it does not follow the protocol. */
   take(message: FeedMessage): FeedUpdate {
     const update: FeedUpdate = { isWhole: false, changed: [], gone: [] };
     if (message.type === "hello") {
@@ -113,8 +187,8 @@ type Rows = { rows: number; columns: CodedColumns };
 /** A row of the feed's columns, by field. */
 type FeedRow = ReturnType<typeof rowsOf>[number];
 
-// Fields are checked by hand: a browser reads ten thousand rows before it shows any, and a schema library would be a fifth of
-// what it loads first.
+// The fields are checked by hand: a browser reads ten thousand rows before it shows any, and a schema library would be a
+// fifth of the page's first load.
 const isText = (value: unknown): value is string => typeof value === "string";
 const isNumber = (value: unknown): value is number => typeof value === "number";
 const isFlag = (value: unknown): value is boolean => typeof value === "boolean";
@@ -129,7 +203,7 @@ const orNull =
 const isHostname = (value: unknown): value is string | true | null =>
   value === true || value === null || isText(value);
 
-/** Throws where it is missing, or something else. */
+/** Throws if the field is missing or has another type. */
 function read<T>(row: FeedRow, field: string, is: (value: unknown) => value is T, byDefault?: T): T {
   const value = row[field] === undefined ? byDefault : row[field];
   if (is(value)) return value;
@@ -157,7 +231,7 @@ function lastingOf(row: FeedRow): Omit<FeedMachine, keyof MovingMachine> {
   const name = read(row, "name", isText);
   const hostnames = {
     [HOSTNAME_LABEL]: read(row, "hostname", isHostname),
-    // An earlier Worker does not have it.
+    // An earlier Worker does not send it.
     [OWN_HOSTNAME_LABEL]: read(row, "ownHostname", isHostname, null),
   };
   for (const [key, value] of Object.entries(hostnames))
@@ -172,7 +246,7 @@ function lastingOf(row: FeedRow): Omit<FeedMachine, keyof MovingMachine> {
     withheld: read(row, "withheld", isText),
     token: read(row, "token", isText),
     isUsed: read(row, "used", isFlag),
-    // An earlier Worker tells neither.
+    // An earlier Worker sends neither.
     transport: read(row, "transport", isText, "http"),
     createdMs: read(row, "created", orNull(isNumber), null),
   };

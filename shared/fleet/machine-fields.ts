@@ -1,10 +1,10 @@
-// What a list of machines can show of each, and by what it can be ordered: the words of the API. Reads no query.
+// The fields that a list of machines can show, and the orders it can have: the words of the API.
 
-/** `urgency`: what has to be looked at first, and of those what began last. */
+/** `urgency`: the most urgent state first, in each state the latest first. */
 export const MACHINE_SORTS = ["name", "state", "since", "version", "address", "urgency"] as const;
 export type MachineSort = (typeof MACHINE_SORTS)[number];
 
-/** What is shown of a machine, in this order. */
+/** The fields of a machine, in order. */
 export const MACHINE_FIELDS = [
   "name",
   "state",

@@ -1,4 +1,4 @@
-// Which machines are meant: a filter, and how each of its terms is written. Matches nothing: worker/fleet/machine-search.ts does.
+// A filter of machines, and how its terms are written. worker/fleet/machine-search.ts evaluates it.
 import type { LabelRequirement } from "../kubernetes/label-selector.ts";
 import { labelKeyErrors } from "../kubernetes/validation.ts";
 import type { Phase } from "../protocol/answers.ts";
@@ -11,7 +11,7 @@ import type { FleetState } from "./state.ts";
 export interface ConditionTerm {
   type: string;
   status: string;
-  /** Any other status, or none at all. */
+  /** Matches every other status, and the absence of the condition. */
   isNegated: boolean;
 }
 
@@ -22,23 +22,23 @@ export interface VersionTerm {
   version: string;
 }
 
-/** All that is there has to hold; {} is every machine. An RPC value. */
+/** All terms must match; {} matches every machine. An RPC value. */
 export interface MachineFilter {
   state?: FleetState[] | undefined;
   phase?: Phase[] | undefined;
   condition?: ConditionTerm[] | undefined;
   selector?: LabelRequirement[] | undefined;
-  /** Of the shim. One that is not known is neither less nor more than another. */
+  /** Version of the shim. An unknown version is neither less nor greater than another. */
   version?: VersionTerm[] | undefined;
-  /** From which it reports, as the Worker sees it. */
+  /** The address that the machine reports from, as the Worker sees it. */
   address?: AddressRange | undefined;
-  /** A machine: those at its address, itself included. */
+  /** A machine's name: matches the machines at its address, including itself. */
   beside?: string | undefined;
   /** ID of the join token. */
   token?: string | undefined;
-  /** Has it never reported with its key? */
+  /** Whether the machine has never reported with its key. */
   unused?: boolean | undefined;
-  /** Somewhere in name, addresses, labels' values or versions; capitals do not matter. */
+  /** A text in name, addresses, label values or versions, in upper or lower case. */
   text?: string | undefined;
   /** The state began after this time, in milliseconds since 1970. */
   since?: number | undefined;
@@ -48,7 +48,7 @@ export interface MachineFilter {
 
 const CONDITION = /^(!?)([^!=]+?)(?:(=|!=)(True|False|Unknown))?$/;
 
-/** `MemoryPressure`, `!Ready`, `Ready=False`, `Ready!=True`, several separated by commas. */
+/** Parses `MemoryPressure`, `!Ready`, `Ready=False`, `Ready!=True`, separated by commas. */
 export function parseConditions(text: string): Result<ConditionTerm[]> {
   const terms: ConditionTerm[] = [];
   for (const term of text.split(",")) {
@@ -62,7 +62,7 @@ export function parseConditions(text: string): Result<ConditionTerm[]> {
 
 const VERSION_TERM = /^(=|==|!=|<=|>=|<|>)?\s*([^\s=!<>]+)$/;
 
-/** `0.1.0`, `<0.2.0`, `>=0.1.0,!=0.1.3` */
+/** Parses `0.1.0`, `<0.2.0`, `>=0.1.0,!=0.1.3`. */
 export function parseVersions(text: string): Result<VersionTerm[]> {
   const terms: VersionTerm[] = [];
   for (const term of text.split(",")) {
@@ -79,7 +79,7 @@ function atMostTerms<T>(terms: T[]): Result<T[]> {
   return terms.length <= FILTER_LIMITS.terms ? success(terms) : failure(`more than ${FILTER_LIMITS.terms}`);
 }
 
-/** Words of a list, each one of `known`. */
+/** Parses a list of words, each one of `known`. */
 export function parseWords<Word extends string>(text: string, known: readonly Word[]): Result<Word[]> {
   const words = text.split(",").map((each) => known.find((word) => word === each.trim()));
   const found = words.filter((word) => word !== undefined);

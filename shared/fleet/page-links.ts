@@ -1,4 +1,4 @@
-// Where the page shows a thing: all of its state is in the query. Asks nobody. `origin`: the Worker's, as operators reach it.
+// Links to the page. `origin`: the Worker's URL for operators.
 
 const linkOf = (origin: string, [name, value]: readonly [name: string, value: string]): string =>
   `${origin}/?${name}=${encodeURIComponent(value)}`;

@@ -1,4 +1,4 @@
-// Which machines are given a new version of the shim, and when that stops by itself. Pure: the fleet index counts and keeps.
+// Decides which machines get a new version of the shim, and when the rollout stops by itself. The fleet index stores it.
 import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { matchesLabels } from "../kubernetes/label-match.ts";
@@ -7,32 +7,32 @@ import type { ReasonToStay, UpgradeAnswer } from "../protocol/answers.ts";
 import type { NewRollout } from "../protocol/rollout-api.ts";
 import { valueOr } from "../result.ts";
 import type { MachineSummary } from "./summary.ts";
-import { isBehind } from "./versions.ts";
+import { isBehind } from "./sort-keys.ts";
 
-/** What has become of a machine that was given the version. */
+/** The status of a machine that was given the version. */
 export const ROLLOUT_STANDINGS = ["underway", "upgraded", "silent", "accepted"] as const;
-/** `accepted`: silent, and an operator went on all the same. */
+/** `accepted`: silent, and an operator continued the rollout. */
 export type RolloutStanding = (typeof ROLLOUT_STANDINGS)[number];
 
 export type RolloutCounts = Record<RolloutStanding, number>;
 
 export interface UpgradeSituation {
-  /** null: there is none. */
+  /** null without a rollout. */
   rollout: NewRollout | null;
   isStopped: boolean;
-  /** Of the machine that asks. */
+  /** Name of the machine that asks. */
   name: string;
-  /** Of its shim, as it says itself. */
+  /** Version of its shim, by its own report. */
   version: string;
-  /** As the fleet index knows it; null: it does not. */
+  /** Returns its summary; null if the fleet index does not know the machine. */
   summary: () => Pick<MachineSummary, "labels"> | null;
-  /** Was it given this version before? */
+  /** Whether it was given this version before. */
   isGiven: () => boolean;
-  /** Machines that were given the version lately, and have neither reported with it nor fallen silent. */
+  /** Counts the machines that were given the version lately, and have neither reported with it nor fallen silent. */
   underway: () => number;
 }
 
-/** What is a function is looked up only where it matters: most machines ask while there is nothing for them. */
+/** Decides the answer to a machine. The functions are called only when needed: most machines ask without a rollout. */
 export function upgradeAnswer(situation: UpgradeSituation): UpgradeAnswer {
   const { rollout, isStopped, name, version, summary, isGiven, underway } = situation;
   if (!rollout) return stay("no rollout");
@@ -47,7 +47,7 @@ export function upgradeAnswer(situation: UpgradeSituation): UpgradeAnswer {
 
 const stay = (why: ReasonToStay): UpgradeAnswer => ({ version: null, why });
 
-/** A greater share contains the machines of a smaller one; another version begins with others. */
+/** A greater share contains a smaller one's machines. Another version begins with other machines. */
 function isChosen(
   { version, percent, selector }: NewRollout,
   name: string,
@@ -57,26 +57,26 @@ function isChosen(
   return matches && shareOf(name, version) < percent;
 }
 
-/** From 0 up to 100, evenly spread over names. */
+/** Returns a number from 0 up to 100, evenly spread over names. */
 export function shareOf(name: string, version: string): number {
   const digest = sha256(utf8ToBytes(`${version}\n${name}`));
   return (new DataView(digest.buffer).getUint32(0) / 2 ** 32) * 100;
 }
 
-/** What becomes of a machine that was given `version`, with what is known of it now; null: it has left. */
+/** Returns the new status of a machine that was given `version`; null if the machine has left. */
 export function standingOf(
   version: string,
   before: RolloutStanding,
   summary: Pick<MachineSummary, "state" | "versions"> | null,
 ): RolloutStanding | null {
   if (!summary) return null;
-  // Whatever the cause is: nobody could tell a site without power from a version that does not run.
+  // Any silence counts: the Worker cannot tell a site without power from a version that does not run.
   if (summary.state === "silent") return before === "accepted" ? "accepted" : "silent";
   const { shim } = summary.versions;
   return shim !== "" && !isBehind(shim, version) ? "upgraded" : "underway";
 }
 
-/** Why the rollout stops; null: it goes on. `names`: some of the silent ones. */
+/** Returns why the rollout stops; null if it continues. `names`: some of the silent machines. */
 export function reasonToStop(
   { version, mostSilentPercent }: NewRollout,
   counts: RolloutCounts,

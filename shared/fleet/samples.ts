@@ -1,8 +1,7 @@
-// What a machine had left of what eviction looks at, over time: thinned with age, and as the bytes that its object keeps.
-// Knows neither the clock nor storage.
+// Samples of a machine's eviction signals over time: thinned with age, and encoded as the bytes that the node object stores.
 import type { SIGNALS } from "../protocol/report.ts";
 
-/** In the order in which the bytes have them: stored rows have this very order. */
+/** The order in which rows store them. Stored rows have this order, so it must not change. */
 export const SAMPLED_SIGNALS = [
   "memory.available",
   "nodefs.available",
@@ -13,19 +12,19 @@ export const SAMPLED_SIGNALS = [
 ] as const satisfies readonly (typeof SIGNALS)[number][];
 export type SampledSignal = (typeof SAMPLED_SIGNALS)[number];
 
-/** Amounts in the order of SAMPLED_SIGNALS, as 32-bit floats; NaN: not known. */
+/** Amounts in the order of SAMPLED_SIGNALS, as 32-bit floats; NaN if not known. */
 export type Amounts = readonly number[];
 
 export interface VitalsSample {
   /** Whole seconds since 1970. */
   atS: number;
-  /** The least that was available. */
+  /** The least available amounts. */
   available: Amounts;
 }
 
-/** What one row has, and the machine's object in memory. */
+/** The content of one row. */
 export interface KeptSamples {
-  /** As they were reported last; null: never. */
+  /** The last reported capacities; null before the first. */
   capacity: Amounts | null;
   /** Newest last. */
   samples: readonly VitalsSample[];
@@ -33,12 +32,12 @@ export interface KeptSamples {
 
 export const NO_SAMPLES: KeptSamples = { capacity: null, samples: [] };
 
-/** Whatever the clock does: more than the ages below come to. */
+/** Most samples of a row, whatever the clock does: more than the ages below allow. */
 export const MAX_SAMPLES = 2000;
 
 const HOUR_S = 3600;
 const DAY_S = 24 * HOUR_S;
-/** One for each span of `everyS` while it is younger than `underS`; older ones go. */
+/** One sample is kept for each span of `everyS` while it is younger than `underS`. Older ones are deleted. */
 interface SampleAge {
   underS: number;
   everyS: number;
@@ -50,7 +49,7 @@ const SAMPLE_AGES: readonly SampleAge[] = [
   { underS: 90 * DAY_S, everyS: 7200 },
 ];
 
-/** Signals as a report has them, [available, capacity] each. */
+/** Reads a report's signals, [available, capacity] each. */
 type ReportedSignals = { readonly [Name in SampledSignal]?: readonly [number, number] | undefined };
 
 export function sampleOf(signals: ReportedSignals, nowMs: number): VitalsSample {
@@ -61,7 +60,7 @@ export function capacityOfSignals(signals: ReportedSignals): Amounts {
   return amounts(signals, 1);
 }
 
-/** Both, signal by signal; what `after` does not know `before` tells. */
+/** Merges both, signal by signal. `before` gives what `after` lacks. */
 export function capacityAfter(before: Amounts | null, after: Amounts | null): Amounts | null {
   if (!before || !after) return after ?? before;
   return after.map((amount, at) => (Number.isNaN(amount) ? (before[at] ?? Number.NaN) : amount));
@@ -72,8 +71,8 @@ function amounts(signals: ReportedSignals, part: 0 | 1): Amounts {
 }
 
 /**
- * Of each span the least of each signal, at the time of its newest sample. The order is that of time, whatever order they
- * come in; those of a clock that was ahead are as of now. Thinning twice changes nothing.
+ * Keeps the least of each signal in each span, at the time of its newest sample, sorted by time. Samples from a clock
+ * that was ahead get the present time. Thinning twice changes nothing.
  */
 export function thinned(samples: readonly VitalsSample[], nowS: number, ages = SAMPLE_AGES): VitalsSample[] {
   const inOrder = samples
@@ -101,7 +100,7 @@ function least(a: number, b: number): number {
   return Number.isNaN(b) ? a : Math.min(a, b);
 }
 
-/** Both rows' samples, and the newer one's capacity. */
+/** Merges the samples of both rows, with the newer one's capacity. */
 export function joinSamples(older: KeptSamples, newer: KeptSamples, nowS: number): KeptSamples {
   return {
     capacity: capacityAfter(older.capacity, newer.capacity),
@@ -109,16 +108,16 @@ export function joinSamples(older: KeptSamples, newer: KeptSamples, nowS: number
   };
 }
 
-/** Without what came until then: another machine had the name. Its capacity goes with the last of its samples. */
+/** Removes samples until then, which are of another machine with this name; with the last one, also the capacity. */
 export function samplesAfter({ capacity, samples }: KeptSamples, sinceMs: number): KeptSamples {
   const own = samples.filter(({ atS }) => atS * 1000 > sinceMs);
   return own.length === 0 ? NO_SAMPLES : { capacity, samples: own };
 }
 
-/** Bytes of one: u32 seconds, then a float32 for each signal, all little-endian. */
+/** Bytes of one sample: u32 seconds, then a float32 for each signal, all little-endian. */
 export const SAMPLE_BYTES = 4 * (1 + SAMPLED_SIGNALS.length);
 
-/** The capacities come first, as one of the time 0. */
+/** Encodes the capacities first, as a sample of the time 0. */
 export function encodeSamples({ capacity, samples }: KeptSamples): Uint8Array<ArrayBuffer> {
   const unknown = SAMPLED_SIGNALS.map(() => Number.NaN);
   const rows = [{ atS: 0, available: capacity ?? unknown }, ...samples];

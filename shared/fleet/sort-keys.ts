@@ -1,18 +1,17 @@
-// Texts by which versions and addresses are compared and sorted as texts, in SQL as well. Reads nothing.
-import { bytesOf, type Ip, isIpv4, parseIp } from "../kubernetes/ip.ts";
+// Keys of versions and addresses that compare as texts, in SQL as well, and the network of an address.
 import { parseCidr } from "../kubernetes/cidr.ts";
-import { networkOf } from "./network.ts";
+import { bytesOf, type Ip, isIpv4, network, parseIp } from "../kubernetes/ip.ts";
 
 const VERSION = /^v?(\d{1,6}(?:\.\d{1,6}){0,5})(?:-([0-9A-Za-z.-]{1,64}))?(?:\+.*)?$/;
 
-/** By SemVer's precedence; `0.1` is `0.1.0`. "": not a version. */
+/** Sorts by SemVer's precedence; `0.1` is `0.1.0`. "" if the text is not a version. */
 export function versionKey(text: string): string {
   const [, numbers, preRelease] = VERSION.exec(text) ?? [];
   if (numbers === undefined) return "";
   const padded = `${numbers}.0.0`.split(".").slice(0, Math.max(3, numbers.split(".").length));
   const core = padded.map((number) => number.padStart(6, "0")).join(".");
   if (preRelease === undefined) return `${core}-`;
-  // A number comes before a word, and "!" before whatever else can follow.
+  // A number comes before a word. "!" sorts before every other character that may follow.
   const parts = preRelease
     .split(".")
     .map((part) => (/^\d+$/.test(part) ? `0${part.padStart(16, "0")}` : `1${part}`));
@@ -21,7 +20,7 @@ export function versionKey(text: string): string {
 
 const hex = (byte: number) => byte.toString(16).padStart(2, "0");
 
-/** IPv4 before IPv6, each by its number. "": not an address. */
+/** Sorts IPv4 before IPv6, each by number. "" if the text is not an address. */
 export function addressKey(text: string): string {
   const ip = parseIp(text);
   return ip === null ? "" : keyOf(ip);
@@ -35,7 +34,7 @@ export interface AddressRange {
   to: string;
 }
 
-/** Of one address, or of a range in CIDR notation; null: neither. */
+/** Returns the range of one address, or of CIDR notation; null if the text is neither. */
 export function addressRange(text: string): AddressRange | null {
   const ip = parseIp(text);
   const range = ip === null ? parseCidr(text) : { address: ip, bits: isIpv4(ip) ? 32 : 128 };
@@ -51,7 +50,23 @@ export function addressRange(text: string): AddressRange | null {
   return { from: filled(0), to: filled(0xff) };
 }
 
-/** Whoever is behind the same address: of IPv6, the first 64 bits are one customer's. null: not an address. */
+/** Returns the range of an address's network: the address itself, or the first 64 bits of IPv6. null if it is no address. */
 export function neighbourRange(text: string): AddressRange | null {
   return addressRange(networkOf(text));
+}
+
+/** Compares by SemVer's precedence. A text that is not a version is never behind. */
+export function isBehind(version: string, other: string): boolean {
+  const [key, otherKey] = [versionKey(version), versionKey(other)];
+  return key !== "" && otherKey !== "" && key < otherKey;
+}
+
+/**
+ * Returns the network of an address: `203.0.113.7`, or the first 64 bits of IPv6, which a provider gives one customer:
+ * `2001:db8::/64`. "" if the text is not an address.
+ */
+export function networkOf(address: string): string {
+  const ip = parseIp(address);
+  if (!ip) return "";
+  return isIpv4(ip) ? ip : `${network(ip)}/64`;
 }

@@ -1,16 +1,16 @@
-// The one word that sums a machine up for operators: the same in API, command line, feed, metrics and page.
+// The state of a machine in one word, the same in API, command line, feed, metrics and page.
 import type { Phase } from "../protocol/answers.ts";
 
 export const FLEET_STATES = [
   /** Registered, the Node Ready, the lease renewed. */
   "ready",
-  /** Registered, or about to be, and Ready is False or Unknown while the machine reports. */
+  /** Registered, or about to be; the machine reports, and Ready is False or Unknown. */
   "not-ready",
-  /** Not heard of for a lease duration, path and apiserver being well. */
+  /** No report for a lease duration, while the Worker and the apiserver work. */
   "silent",
-  /** The machine reports, and the apiserver cannot be written. */
+  /** The machine reports, and the Worker cannot write to the apiserver. */
   "cluster-unreachable",
-  /** Nothing is written until somebody acts; the phase says why. */
+  /** The Worker writes nothing until an operator acts; the phase says why. */
   "blocked",
   /** It waits for an operator's approval. */
   "pending",
@@ -19,7 +19,7 @@ export const FLEET_STATES = [
 ] as const;
 export type FleetState = (typeof FLEET_STATES)[number];
 
-/** What has to be looked at first. */
+/** The states, the most urgent first. */
 export const URGENCY: readonly FleetState[] = [
   "cluster-unreachable",
   "silent",
@@ -30,16 +30,16 @@ export const URGENCY: readonly FleetState[] = [
   "ready",
 ];
 
-/** How many machines are in each state; those in none of them are left out. */
+/** The number of machines in each state; absent for none. */
 export type FleetCounts = Partial<Record<FleetState, number>>;
 
-/** What is known of an enrolled machine. Those that wait for an approval have no node object: the registry lists them. */
+/** What is known of an enrolled machine. The registry lists machines that wait for approval: they have no node object. */
 export interface StandingOfMachine {
   isRevoked: boolean;
   isSilent: boolean;
-  /** Of the last answer to it; null: it has had none. */
+  /** Phase of the last answer; null before the first. */
   phase: Phase | null;
-  /** Is the last known Node Ready? */
+  /** Whether the Node, as last known, is Ready. */
   isReady: boolean;
 }
 
@@ -57,7 +57,7 @@ const STATE_OF_PHASE: Record<Exclude<Phase, "registered">, FleetState> = {
   "apiserver not configured": "cluster-unreachable",
 };
 
-/** A machine that has just enrolled and has not reported yet is not ready. */
+/** A machine that has enrolled and has not reported yet is not ready. */
 export function fleetStateOf({ isRevoked, isSilent, phase, isReady }: StandingOfMachine): FleetState {
   if (isRevoked) return "revoked";
   if (isSilent) return "silent";
@@ -65,12 +65,12 @@ export function fleetStateOf({ isRevoked, isSilent, phase, isReady }: StandingOf
   return phase !== null && isReady ? "ready" : "not-ready";
 }
 
-/** The text of a line of history of the kind `state`. */
+/** Writes a line of history of the kind `state`. */
 export function stateChangeText(from: FleetState | null, to: FleetState): string {
   return from === null ? to : `${from} → ${to}`;
 }
 
-/** The state that such a line tells of; null: it is another line, or of a newer version. */
+/** Returns the state in such a line; null for another line, or one of a newer version. */
 export function parseStateChange(text: string): FleetState | null {
   const to = text.split(" → ").at(-1);
   return FLEET_STATES.find((state) => state === to) ?? null;

@@ -1,19 +1,18 @@
-// Sums up what a node object knows of its machine, for the fleet index. Pure: the same knowledge is the same summary, and
-// nothing of what changes with every report is in it.
+// Makes a machine's summary for the fleet index. It contains nothing that changes with every report, so that equal
+// knowledge makes an equal summary.
 import type { Node, NodeCondition } from "../kubernetes/types.ts";
 import type { Phase } from "../protocol/answers.ts";
 import type { Facts } from "../protocol/facts.ts";
-import { fleetStateOf, type FleetState } from "./state.ts";
+import { type FleetState, fleetStateOf } from "./state.ts";
 import type { MachineSummary, SummarizedCondition } from "./summary.ts";
-import { whyNotReady } from "./why.ts";
 
 type DecidedCondition = Omit<NodeCondition, "lastHeartbeatTime">;
 
-/** Of a machine that has not reported with its pin, `phase` is null, and there is neither a Node nor anything decided. */
+/** Before the first report with its pin, `phase` is null, and there is neither a Node nor a decision. */
 export interface KnownMachine {
   isRevoked: boolean;
   phase: Phase | null;
-  /** The Node is registered, and Ready as it was last known. */
+  /** The Node is registered, and was Ready as last known. */
   isReady: boolean;
   node: Node | undefined;
   decided: readonly DecidedCondition[];
@@ -22,13 +21,13 @@ export interface KnownMachine {
   silentSinceMs: number | null;
   withheld: string;
   address: string;
-  /** Of the startId. */
+  /** Digest of the startId. */
   process: string;
   transport: MachineSummary["transport"];
   key: MachineSummary["key"];
 }
 
-/** What a hostile machine, or somebody else, may put into the index. */
+/** Limits for what a hostile machine, or another writer, may put into the index. */
 export const SUMMARY_LIMITS = { messageLength: 512, conditions: 64, labels: 256, process: 16 } as const;
 
 export function stateOf({ isRevoked, silentSinceMs, phase, isReady }: KnownMachine): FleetState {
@@ -75,8 +74,8 @@ export function summarize(
 }
 
 /**
- * The Node's, as last known, and over them what was decided, which may not be written yet. What somebody else has made
- * Unknown stays so: the node controller, which gives a Node up.
+ * Returns the Node's conditions as last known, replaced by later decisions. A condition that another writer, as the node
+ * controller, set to Unknown stays Unknown.
  */
 function conditionsOf({ node, decided }: KnownMachine): SummarizedCondition[] {
   const known = node?.status?.conditions ?? [];
@@ -101,5 +100,47 @@ function conditionsOf({ node, decided }: KnownMachine): SummarizedCondition[] {
   }));
 }
 
-/** In milliseconds since 1970; 0: not known. */
+/** Milliseconds since 1970; 0 if not known. */
 const timeOf = (time: string | undefined): number => Date.parse(time ?? "") || 0;
+
+interface NotReady {
+  state: FleetState;
+  phase: Phase | null;
+  /** Whether it has ever reported with its pin. */
+  isUsed: boolean;
+  /** Text of the condition Ready, if that is not True. */
+  notReady: string | undefined;
+}
+
+const OF_PHASE: Partial<Record<Phase, string>> = {
+  registering: "its Node is not registered yet",
+  "setup failed": "its shim cannot start: its history says why",
+  "facts refused": "its facts are refused: `node-shim status` on it says which",
+  "waiting for Node": "it may not create its Node (registerNode is false): create the Node",
+  cloned:
+    "several machines report with its key: give each copy a state folder and a token of its own, then believe it",
+  "two shims": "two shims report from it: stop one of them",
+  "name taken":
+    "somebody else has or writes the Node of this name: remove that one, or give this machine another name",
+  "node deleted": "somebody has deleted its Node: register it again, or forget the machine",
+  "apiserver unreachable": "the apiserver does not answer the Worker: look at what is between them",
+  "apiserver refuses": "the apiserver refuses what the Worker asks: GET /readyz and the Worker's log say why",
+  "apiserver not configured": "the Worker has no KUBE_URL",
+};
+
+/** Returns why a machine is not ready, in one line for operators; "" if it is ready, or nothing is known. */
+function whyNotReady({ state, phase, isUsed, notReady }: NotReady): string {
+  switch (state) {
+    case "revoked":
+      return "its keys are revoked: forget it, or let it enrol with a new token";
+    case "silent":
+      if (!isUsed) return "it has enrolled and never reported: start its shim";
+      return `no report: look at its power, its network and its shim${notReady ? `; it said last: ${notReady}` : ""}`;
+    case "ready":
+    case "pending":
+      return "";
+    default:
+      if (!isUsed) return "it has enrolled and not reported yet";
+      return (phase && OF_PHASE[phase]) ?? notReady ?? "";
+  }
+}

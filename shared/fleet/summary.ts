@@ -1,5 +1,5 @@
-// What the fleet index holds of a machine, and how its node object tells it. Both are RPC values and stored JSON: fields
-// are added, and never change their meaning. Times are milliseconds since 1970.
+// What the fleet index stores of a machine, and the updates that its node object sends. Both are RPC values and stored
+// JSON: fields are added, and never change their meaning. Times are milliseconds since 1970.
 import type { Phase } from "../protocol/answers.ts";
 import type { HistoryKind } from "../protocol/operator-api.ts";
 import type { FleetState } from "./state.ts";
@@ -9,57 +9,57 @@ export interface SummarizedCondition {
   status: string;
   reason: string;
   message: string;
-  /** Of the last transition; 0: not known. */
+  /** Time of the last transition; 0 if not known. */
   sinceMs: number;
 }
 
-/** It changes on transitions only: nothing in it moves while a machine is steady. */
+/** A machine's summary. It changes on transitions only. */
 export interface MachineSummary {
   state: FleetState;
   /** When the state began. */
   sinceMs: number;
-  /** Of the last answer to the machine; null: it has had none. */
+  /** Phase of the last answer to the machine; null before the first. */
   phase: Phase | null;
-  /** Why it is not ready, in one line, for operators; "": nothing is known, or it is ready. */
+  /** Why it is not ready, in one line for operators; "" if it is ready, or nothing is known. */
   why: string;
-  /** The Node's, as last known or decided, in its order: Ready is the last. */
+  /** The Node's conditions as last known or decided, in order: Ready is the last. */
   conditions: SummarizedCondition[];
-  /** The Node's as last known, others' included; {} where there was none. */
+  /** The Node's labels as last known, those of other writers included; {} without a Node. */
   labels: Record<string, string>;
   isUnschedulable: boolean;
-  /** "": not known. */
+  /** "" if not known. */
   versions: { shim: string; kernel: string; os: string; runtime: string; architecture: string };
-  /** The Node's. */
+  /** The Node's addresses. */
   addresses: { type: string; address: string }[];
-  /** From which it reports, as the Worker sees it; "": the platform does not say. */
+  /** The address it reports from, as the Worker sees it; "" if the platform does not provide it. */
   address: string;
   /** The Node's capacity, as quantities. */
   capacity: Record<string, string>;
-  /** How far its clock is ahead, to a second; 0 unless that is more than a minute. */
+  /** How far its clock is ahead, to a second; 0 if at most a minute. */
   skewMs: number;
-  /** Since when it is silent; null: it is not. */
+  /** Start of the silence; null if it is not silent. */
   silentSinceMs: number | null;
-  /** The boot ID; "": not known. */
+  /** The boot ID; "" if not known. */
   boot: string;
-  /** A digest of the startId: equal ones are the same process. */
+  /** Digest of the startId: equal digests mean the same process of the shim. */
   process: string;
   transport: "http" | "socket";
-  /** What the deployment or the join token does not let it have, for operators; "": nothing. */
+  /** What the deployment or the join token withholds from it, for operators; "" if nothing. */
   withheld: string;
   key: {
-    /** RFC 7638. */
+    /** JWK thumbprint (RFC 7638). */
     thumbprint: string;
     /** ID of the join token. */
     token: string;
     pinnedAtMs: number;
-    /** Has it ever reported with this pin? */
+    /** Whether it has ever reported with this pin. */
     isUsed: boolean;
   };
-  /** When the Node, as last known, was created; 0, or absent in what an earlier version told: not known, or there is none. */
+  /** When the Node was created; 0 or absent if not known, or without a Node. */
   createdMs?: number;
 }
 
-/** A line of a machine's history; IDs rise within one generation. */
+/** A line of a machine's history. IDs rise within one generation. */
 export interface ToldEntry {
   id: number;
   atMs: number;
@@ -67,24 +67,24 @@ export interface ToldEntry {
   text: string;
 }
 
-/** What a node object tells of its machine: all of it, and the lines of history that were not told yet. */
+/** An update from a node object: the whole summary, and the lines of history that the index lacks. */
 export interface MachineTelling {
   name: string;
-  /** Of the registry's pin. A newer one is another machine, or the same anew: its history begins again. */
+  /** Generation of the registry's pin. A newer one is another enrolment: its history begins again. */
   generation: number;
-  /** Rises with each attempt to tell, so that one that comes late changes nothing. */
+  /** Rises with each attempt, so that an update that arrives late changes nothing. */
   version: number;
   summary: MachineSummary;
   /** Oldest first. */
   entries: ToldEntry[];
   /**
-   * There are lines before these, which were told. An index that does not know the machine takes nothing of it, and asks for
-   * all by its answer.
+   * Earlier lines were sent before. An index that does not know the machine stores nothing, and its answer asks for all
+   * lines.
    */
   isSequel?: true;
 }
 
-/** The answer: from which line of history on the next telling is to have. */
+/** The answer: the last line of history that the index has. */
 export interface ToldUntil {
   entryId: number;
 }

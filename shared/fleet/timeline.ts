@@ -1,20 +1,26 @@
-// A machine's lines of history as what was so from when to when (bands), and what happened when (marks). What no line tells
-// is absent. Pure: a text that it cannot read is a mark.
-import { GONE, parseTransition, type ReadTransition } from "./condition-lines.ts";
-import { parseReturn, type ReadReturn } from "./return.ts";
-import { type NoticedSilence, parseSilence } from "./silence.ts";
+// A machine's history as bands (a state or status from one time to another) and marks (an event). A line that cannot be
+// parsed is a mark; a time without lines is without bands.
+import {
+  GONE,
+  type NoticedSilence,
+  parseReturn,
+  parseSilence,
+  parseTransition,
+  type ReadReturn,
+  type ReadTransition,
+} from "./history-lines.ts";
 import { parseStateChange } from "./state.ts";
 
-/** A line of the kind `registration`: a new process decides about all conditions anew. */
+/** A line of the kind `registration`: a new process decides all conditions again. */
 export const SHIM_STARTED = "the shim started";
 /** The line in place of all that a full day has no room for. */
 export const FULL_DAY = "more changed today than is kept: the rest of this day is left out";
 
-/** Conditions that have a track: more than a Node's and its drop-ins' are; changes of further ones are marks. */
+/** Conditions with a track of their own: more than a Node and its drop-ins have. Changes of others are marks. */
 export const MAX_TRACKS = 64;
 
 export const STATE_TRACK = "state";
-/** The status of a condition while its machine is silent: nothing is known. */
+/** The status of a condition while its machine is silent. */
 export const SILENT = "silent";
 
 export interface TimelineLine {
@@ -47,8 +53,8 @@ interface Began {
 }
 
 /**
- * `lines` in the order in which they were written: those of the range, and before it those that tell how it was at its
- * begin. `enrolledMs`: what was decided before is another machine's.
+ * Builds the timeline. `lines`: in the order of writing, those of the range, and earlier ones that show the situation at
+ * its beginning. `enrolledMs`: earlier decisions are another machine's.
  */
 export function timelineOf(
   lines: readonly TimelineLine[],
@@ -82,18 +88,18 @@ class Tracks {
   /** When the last band of each track ended. */
   readonly #endedMs = new Map<string, number>();
   readonly #open = new Map<string, Began>();
-  /** What the machine's reports have decided last, by condition: it is so again after a silence. */
+  /** The last decision of the machine's reports, by condition. It holds again after a silence. */
   readonly #decided = new Map<string, Omit<Began, "fromMs">>();
   #isSilent = false;
-  /** When it was heard of again, until a line has its state. */
+  /** When the machine returned, until a line has its state. */
   #returnedMs: number | undefined;
   /** When a line last showed that it reported. */
   #contactMs = 0;
-  /** Conditions of the process before: those that the next one does not decide about are gone. */
+  /** Conditions of the process before. Those that the next process does not decide are gone. */
   #unconfirmed = new Set<string>();
   #confirmedMs: number | undefined;
 
-  /** False: the line is a mark. */
+  /** Returns false if the line is a mark. */
   take({ atMs, kind, text }: TimelineLine): boolean {
     if (this.#confirmedMs !== undefined && atMs !== this.#confirmedMs) this.#endUnconfirmed();
     if (text === FULL_DAY && kind !== "identity") this.#endAll(atMs);
@@ -115,7 +121,7 @@ class Tracks {
     return this.#bands.toSorted((a, b) => a.fromMs - b.fromMs);
   }
 
-  /** Nobody decides about them any more, or nobody knows what was decided. */
+  /** Ends the bands of conditions that are not decided any more, or whose decision is not known. */
   endConditions(atMs: number): void {
     for (const track of this.#open.keys()) if (track !== STATE_TRACK) this.#end(track, atMs);
     this.#decided.clear();
@@ -145,7 +151,7 @@ class Tracks {
       if (!this.#isSilent) this.#fallSilent({ sinceMs: atMs, said: "" }, atMs, "");
       return true;
     }
-    // Its line is lost, or it is revoked while it is silent.
+    // The line about the return is lost, or the machine was revoked while silent.
     if (this.#isSilent) this.#return({ how: "", isAnew: false }, atMs, "");
     this.#begin(STATE_TRACK, { fromMs: this.#returnedMs ?? atMs, status, text: "" });
     this.#returnedMs = undefined;
@@ -153,7 +159,7 @@ class Tracks {
     return true;
   }
 
-  /** A lease that was never renewed tells no time; what the machine has reported since then was no silence. */
+  /** A lease that was never renewed names no time. A report since then proves that there was no silence. */
   #fallSilent({ sinceMs }: NoticedSilence, atMs: number, text: string): void {
     const fromMs = sinceMs > 0 ? Math.min(atMs, Math.max(sinceMs, this.#contactMs)) : atMs;
     if (!this.#isSilent) this.#cutFrom(fromMs);
@@ -170,12 +176,12 @@ class Tracks {
     this.#isSilent = false;
     this.#returnedMs = atMs;
     this.#contactMs = Math.max(this.#contactMs, atMs);
-    // A new process says soon what is so now.
+    // The new process will report the present conditions soon.
     if (isAnew) this.endConditions(atMs);
     else for (const [track, before] of decided) this.#begin(track, { ...before, fromMs: atMs });
   }
 
-  /** What was noted before the silence was noticed is not known to have been so. */
+  /** Removes what was recorded during a silence before the silence was noticed. */
   #cutFrom(fromMs: number): void {
     this.#bands = this.#bands
       .filter((band) => band.fromMs < fromMs)
@@ -184,7 +190,7 @@ class Tracks {
     for (const [track, { fromMs: beganMs }] of this.#open) if (beganMs >= fromMs) this.#open.delete(track);
   }
 
-  /** What follows is lost, until a line tells of it. */
+  /** Ends all bands: the lines that follow are lost. */
   #endAll(atMs: number): void {
     this.#end(STATE_TRACK, this.#returnedMs ?? atMs);
     this.endConditions(atMs);
@@ -201,7 +207,7 @@ class Tracks {
     this.#confirmedMs = undefined;
   }
 
-  /** A clock that was put back does not begin anything before what it follows. */
+  /** A clock that was set back must not begin a band before the one that it follows. */
   #begin(track: string, began: Began): void {
     const before = this.#open.get(track);
     if (before && before.status === began.status && before.text === began.text) return;

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Page, Route } from "playwright-core";
 import { ColumnsBuilder } from "../../shared/fleet/columns.ts";
-import { ALL_FIELDS, allValues } from "../../shared/fleet/feed-machine.ts";
+import { ALL_FIELDS, allValues } from "../../shared/fleet/feed-view.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { FeedMessage } from "../../shared/protocol/feed.ts";
 import { summaryOf } from "../worker/support/made-up-fleet.ts";

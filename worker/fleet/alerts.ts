@@ -1,7 +1,6 @@
 // The alerts of each receiver. A row of `watched` has a machine that concerns the receiver, a row of `alerts` an alert that
 // it was notified of. Rows are written on transitions only; deliveries.ts sends the messages.
-import { type AlertMessage, type AlertState, type SaidAlert } from "../../shared/fleet/alert.ts";
-import { messageText } from "../../shared/fleet/message-text.ts";
+import { type AlertMessage, type AlertState, messageText, type SaidAlert } from "../../shared/fleet/alert.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import { NOTIFICATION_LIMITS as LIMIT } from "../../shared/protocol/limits.ts";
 import {

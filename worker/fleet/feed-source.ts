@@ -6,7 +6,7 @@ import {
   hasLastingChange,
   MOVING_FIELDS,
   movingValues,
-} from "../../shared/fleet/feed-machine.ts";
+} from "../../shared/fleet/feed-view.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { FeedChanges, FeedHello, FeedMessage, FeedSnapshot } from "../../shared/protocol/feed.ts";
 import { FEED_LIMITS } from "../../shared/protocol/limits.ts";

@@ -2,8 +2,7 @@
 // own transaction; the alarm sends it.
 import * as z from "zod/mini";
 import { entriesOf } from "../../shared/deployment/check-result.ts";
-import { testAlert } from "../../shared/fleet/alert.ts";
-import { messageText } from "../../shared/fleet/message-text.ts";
+import { messageText, testAlert } from "../../shared/fleet/alert.ts";
 import type { BackupCell, BackupRows } from "../../shared/protocol/backup.ts";
 import { NOTIFICATION_LIMITS } from "../../shared/protocol/limits.ts";
 import type {

@@ -8,9 +8,8 @@ import {
   standingOf,
   upgradeAnswer,
 } from "../../shared/fleet/rollout.ts";
-import { versionKey } from "../../shared/fleet/sort-keys.ts";
+import { isBehind, versionKey } from "../../shared/fleet/sort-keys.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
-import { isBehind } from "../../shared/fleet/versions.ts";
 import type { UpgradeAnswer } from "../../shared/protocol/answers.ts";
 import { ROLLOUT_LIMITS } from "../../shared/protocol/limits.ts";
 import type { ShownRollout } from "../../shared/protocol/rollout-answers.ts";

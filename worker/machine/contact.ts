@@ -1,7 +1,6 @@
 // Records what a report shows apart from the Node: the end of a silence, a clock that is off, an outage, a failed set-up.
 // Writes a row and a line of history only when that changes.
-import { type BootAndProcess, returnText } from "../../shared/fleet/return.ts";
-import { NO_ANSWER } from "../../shared/fleet/silence.ts";
+import { type BootAndProcess, NO_ANSWER, returnText } from "../../shared/fleet/history-lines.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import { isOtherSkew, MAX_SKEW_MS } from "../../shared/quiet/quiet.ts";
 import { noteLapse } from "../tick/own-node.ts";

@@ -1,6 +1,6 @@
 // Executes the step that decideReport has returned: stores the report, runs a tick, and answers the machine.
 import type { DuplicatePhase } from "../../shared/node/duplicate-senders.ts";
-import { isBehind } from "../../shared/fleet/versions.ts";
+import { isBehind } from "../../shared/fleet/sort-keys.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import type { ReportAnswer } from "../../shared/protocol/answers.ts";
 import { failure, success } from "../../shared/result.ts";

@@ -1,7 +1,7 @@
 // Decides whether a machine is silent, by its last report or the last renewal of its lease. If an eviction has lost both, it
 // waits one lease duration for a report. The object's alarm checks every few minutes.
 import { isNotFound } from "../../shared/kubernetes/api-error.ts";
-import { silenceText } from "../../shared/fleet/silence.ts";
+import { silenceText } from "../../shared/fleet/history-lines.ts";
 import type { DecidedCondition } from "../../shared/node/decided.ts";
 import { parseMicroTime } from "../../shared/kubernetes/micro-time.ts";
 import { NODE_LEASE_NAMESPACE } from "../../shared/node/lease.ts";

@@ -2,8 +2,7 @@
 // whole are limited.
 import type { HistoryEntry } from "../../shared/protocol/operator-answers.ts";
 import type { HistoryKind } from "../../shared/protocol/operator-api.ts";
-import { BY_OTHERS } from "../../shared/fleet/condition-lines.ts";
-import { NO_ANSWER } from "../../shared/fleet/silence.ts";
+import { BY_OTHERS, NO_ANSWER } from "../../shared/fleet/history-lines.ts";
 import {
   FULL_DAY,
   SHIM_STARTED,

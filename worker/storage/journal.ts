@@ -1,7 +1,7 @@
 // Stores a decision in one transaction: the conditions, the setters' memory, the events, and a line of history for each
 // change.
 import type { WarningReason } from "../../shared/kubernetes/event-reasons.ts";
-import { departures, transitions } from "../../shared/fleet/condition-lines.ts";
+import { departures, transitions } from "../../shared/fleet/history-lines.ts";
 import { decidedConditions } from "../../shared/node/decided.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import type { ReportedMemory } from "../../shared/from-report/reported-status.ts";

@@ -1,6 +1,6 @@
 // Reads this machine's Node and its lease, and detects that they belong to another writer now. A Node that is lost is
 // recorded, and no longer written.
-import { byOthers, transitions } from "../../shared/fleet/condition-lines.ts";
+import { byOthers, transitions } from "../../shared/fleet/history-lines.ts";
 import { type ApiError, type ApiResult, isNotFound } from "../../shared/kubernetes/api-error.ts";
 import type { NodeClient } from "../../shared/kubernetes/client.ts";
 import { fieldOwners } from "../../shared/kubernetes/managed-fields.ts";

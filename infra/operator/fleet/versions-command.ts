@@ -1,5 +1,5 @@
 // rollcall versions: how many machines have which version of the shim, and how those stand.
-import { isBehind } from "../../../shared/fleet/versions.ts";
+import { isBehind } from "../../../shared/fleet/sort-keys.ts";
 import {
   type ShimVersion,
   type VersionsAnswer,

@@ -1,6 +1,6 @@
 // What of the fleet is shown: as the URL has it, as the API is asked for it, and as a test of machines. Pure.
 import { OUTAGE_SPAN_MS } from "../../../shared/fleet/outages.ts";
-import { networkOf } from "../../../shared/fleet/network.ts";
+import { networkOf } from "../../../shared/fleet/sort-keys.ts";
 import { FLEET_STATES, type FleetState } from "../../../shared/fleet/state.ts";
 import type { Outage } from "../../../shared/protocol/outages.ts";
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";

@@ -1,6 +1,6 @@
 // What of the fleet needs somebody, most urgent first: which machines, in which groups, in which order. Pure; knows no words.
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
-import { networkOf } from "../../../shared/fleet/network.ts";
+import { networkOf } from "../../../shared/fleet/sort-keys.ts";
 import { OUTAGE_MACHINES, OUTAGE_SPAN_MS } from "../../../shared/fleet/outages.ts";
 import { hasWrongCondition } from "../../../shared/fleet/well-conditions.ts";
 import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";

@@ -6,7 +6,7 @@ import {
   STATE_EXPLANATIONS,
 } from "../../../shared/fleet/explanations.ts";
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
-import { networkOf } from "../../../shared/fleet/network.ts";
+import { networkOf } from "../../../shared/fleet/sort-keys.ts";
 import { fleetStateOf } from "../../../shared/fleet/state.ts";
 import type { Phase } from "../../../shared/protocol/answers.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";

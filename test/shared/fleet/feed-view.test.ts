@@ -1,9 +1,7 @@
 // The fleet as a client knows it, by the messages of Workers that are older or newer than it.
 import { expect, it } from "vitest";
-import { ColumnsBuilder } from "../../../shared/fleet/columns.ts";
-import { ALL_FIELDS, allValues } from "../../../shared/fleet/feed-machine.ts";
-import { type FeedMachine, FeedView } from "../../../shared/fleet/feed-view.ts";
-import type { CodedColumns } from "../../../shared/fleet/columns.ts";
+import { type CodedColumns, ColumnsBuilder } from "../../../shared/fleet/columns.ts";
+import { ALL_FIELDS, allValues, type FeedMachine, FeedView } from "../../../shared/fleet/feed-view.ts";
 import type { FeedMessage } from "../../../shared/protocol/feed.ts";
 import { FLEET_START_MS, summaryOf } from "../../worker/support/made-up-fleet.ts";
 

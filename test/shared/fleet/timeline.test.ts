@@ -1,9 +1,14 @@
 // A history as bands and marks: tables of what was noted when, and what holds for whatever is noted.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { byOthers, departures, transitions } from "../../../shared/fleet/condition-lines.ts";
-import { type Return, returnText } from "../../../shared/fleet/return.ts";
-import { silenceText } from "../../../shared/fleet/silence.ts";
+import {
+  byOthers,
+  departures,
+  type Return,
+  returnText,
+  silenceText,
+  transitions,
+} from "../../../shared/fleet/history-lines.ts";
 import { FLEET_STATES, stateChangeText } from "../../../shared/fleet/state.ts";
 import {
   FULL_DAY,

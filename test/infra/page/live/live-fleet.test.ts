@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import { afterEach, expect, it, vi } from "vitest";
 import { ColumnsBuilder } from "../../../../shared/fleet/columns.ts";
-import { ALL_FIELDS, allValues } from "../../../../shared/fleet/feed-machine.ts";
+import { ALL_FIELDS, allValues } from "../../../../shared/fleet/feed-view.ts";
 import type { FeedMessage } from "../../../../shared/protocol/feed.ts";
 import { success } from "../../../../shared/result.ts";
 import type { Ask } from "../../../../infra/page/base/api.ts";

@@ -1,7 +1,6 @@
 // A machine as the page has it: what the fleet index knows, by way of the feed.
 import { ColumnsBuilder } from "../../../../shared/fleet/columns.ts";
-import { ALL_FIELDS, allValues } from "../../../../shared/fleet/feed-machine.ts";
-import { type FeedMachine, FeedView } from "../../../../shared/fleet/feed-view.ts";
+import { ALL_FIELDS, allValues, type FeedMachine, FeedView } from "../../../../shared/fleet/feed-view.ts";
 import type { MachineSummary } from "../../../../shared/fleet/summary.ts";
 import { summaryOf } from "../../../worker/support/made-up-fleet.ts";
 

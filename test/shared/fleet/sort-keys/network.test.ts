@@ -1,6 +1,6 @@
 // Which addresses are one place.
 import { expect, it } from "vitest";
-import { networkOf } from "../../../shared/fleet/network.ts";
+import { networkOf } from "../../../../shared/fleet/sort-keys.ts";
 
 it.each([
   ["203.0.113.7", "203.0.113.7"],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isBehind } from "../../../shared/fleet/versions.ts";
+import { isBehind } from "../../../../shared/fleet/sort-keys.ts";
 
 describe("isBehind", () => {
   it.each([

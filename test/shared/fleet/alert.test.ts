@@ -1,7 +1,6 @@
 // What receivers get, format by format: docs/notifications.md has the same.
 import { describe, expect, it } from "vitest";
-import type { AlertMessage, SaidAlert } from "../../../shared/fleet/alert.ts";
-import { messageText, textOf } from "../../../shared/fleet/message-text.ts";
+import { type AlertMessage, messageText, type SaidAlert, textOf } from "../../../shared/fleet/alert.ts";
 import type { MessageFormat } from "../../../shared/protocol/receiver-api.ts";
 
 const START_MS = Date.UTC(2026, 0, 1);

@@ -1,8 +1,8 @@
 // A machine as the feed tells of it: what is told less exactly than it is known, and what of a change is told at all.
 import { expect, it } from "vitest";
-import { ALL_FIELDS, allValues, hasLastingChange } from "../../../shared/fleet/feed-machine.ts";
-import type { MachineSummary } from "../../../shared/fleet/summary.ts";
-import { summaryOf } from "../../worker/support/made-up-fleet.ts";
+import { ALL_FIELDS, allValues, hasLastingChange } from "../../../../shared/fleet/feed-view.ts";
+import type { MachineSummary } from "../../../../shared/fleet/summary.ts";
+import { summaryOf } from "../../../worker/support/made-up-fleet.ts";
 
 const MADE_MS = Date.UTC(2026, 0, 1, 12);
 const fieldOf = (field: string, summary: MachineSummary) =>

@@ -1,6 +1,6 @@
 // What a machine's return tells of the time when it was silent.
 import { describe, expect, it } from "vitest";
-import { parseReturn, returnText } from "../../../shared/fleet/return.ts";
+import { parseReturn, returnText } from "../../../../shared/fleet/history-lines.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 1, 12);
 const SILENT_MS = 12 * 60_000;

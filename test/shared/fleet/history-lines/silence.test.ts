@@ -1,6 +1,6 @@
 // The line about a silence is read as it was written.
 import { describe, expect, it } from "vitest";
-import { parseSilence, silenceText } from "../../../shared/fleet/silence.ts";
+import { parseSilence, silenceText } from "../../../../shared/fleet/history-lines.ts";
 
 const SINCE_MS = Date.UTC(2026, 0, 1, 12, 0, 0, 7);
 

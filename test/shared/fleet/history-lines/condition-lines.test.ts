@@ -7,7 +7,7 @@ import {
   GONE,
   parseTransition,
   transitions,
-} from "../../../shared/fleet/condition-lines.ts";
+} from "../../../../shared/fleet/history-lines.ts";
 
 const READY = { type: "Ready", status: "True", reason: "KubeletReady", message: "posting ready status" };
 const GONE_LINE = { type: "RaidDegraded", from: "True", to: GONE, text: "", isByOthers: false };
