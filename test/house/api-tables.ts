@@ -1,4 +1,4 @@
-// The tables of docs/api.md: every route of the Worker, out of the descriptions that openapi.json is made from.
+// Makes the tables of docs/api.md: every route of the Worker, from the descriptions behind openapi.json.
 import * as z from "zod/mini";
 import { REASON_STATUSES, refusalsOf } from "../../infra/openapi/refusals.ts";
 import type { Route } from "../../infra/openapi/route.ts";
@@ -7,7 +7,7 @@ import type { Reason } from "../../shared/protocol/answers.ts";
 
 const code = (text: string) => `\`${text}\``;
 const refusal = (reason: Reason) => code(`${REASON_STATUSES[reason]} ${reason}`);
-/** Where one cell has several things. */
+/** Separates several entries of one cell. */
 const lines = (texts: readonly string[]) => texts.join("<br>");
 
 /** One table for each group of routes, by the group's name. */
@@ -48,7 +48,7 @@ interface ObjectSchema {
   oneOf?: readonly ObjectSchema[];
 }
 
-/** The names on the highest level; one that may be absent has a question mark. */
+/** Lists the names on the highest level; an optional one has a question mark. */
 function members(schema: z.core.$ZodType): string[] {
   const made = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as ObjectSchema;
   const forms = made.anyOf ?? made.oneOf ?? [made];
@@ -57,7 +57,7 @@ function members(schema: z.core.$ZodType): string[] {
   return [...names].map((name) => code(isRequired(name) ? name : `${name}?`));
 }
 
-/** A schema's name is its name in openapi.json. */
+/** Returns a schema's name in openapi.json. */
 function answers({ answers: byStatus }: Route): string {
   return lines(
     Object.entries(byStatus).map(([status, { what, content = {} }]) => {
@@ -69,7 +69,7 @@ function answers({ answers: byStatus }: Route): string {
   );
 }
 
-/** A route that has nothing of its own to refuse. */
+/** A route without refusals of its own. */
 const PLAIN: Route = {
   method: "GET",
   path: "/",
@@ -80,7 +80,7 @@ const PLAIN: Route = {
   answers: {},
 };
 
-/** What is refused without each route's saying so. */
+/** Lists the refusals that all routes share. */
 function commonRefusals(): string[][] {
   const [machine, operator] = [
     refusalsOf({ ...PLAIN, who: "machine" }),

@@ -1,4 +1,4 @@
-// docs/architecture.md keeps up with the tree: each folder has its line, each answer names a function that is there.
+// Compares docs/architecture.md with the tree: each folder has its line, each answer names an existing function.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
@@ -22,13 +22,13 @@ describe("folders", () => {
   });
 });
 
-/** test/process/infra, as test/infra, has the tests of infra. */
+/** test/process/infra and test/infra have the tests of infra. */
 function isMirror(folder: string): boolean {
   const source = /^test\/(?:process\/|runtimes\/|cluster\/)?(.+)$/.exec(folder)?.[1];
   return source !== undefined && existsSync(join(root, source));
 }
 
-/** Folders so many levels below this one, from the root; not what npm and the build make. */
+/** Lists folders down to this number of levels below a folder, without those of npm and the build. */
 function foldersBelow(folder: string, levels: number): string[] {
   if (levels === 0) return [];
   const entries = readdirSync(join(root, folder), { withFileTypes: true });

@@ -1,5 +1,4 @@
-// Each block of commands of any page is run by a test, or says why not. So a page with a command that nobody has tried is
-// noticed.
+// Each block of commands in a page names the test that runs it, or the reason why no test does.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
@@ -7,10 +6,10 @@ import { type CodeBlock, type Page, pages, parsePage, root } from "./markdown.ts
 import { isCommands } from "./page-commands.ts";
 
 const MARK = /<!-- (?:(not run: .+)|run by (\S+)) -->/;
-/** Of all blocks of a page, anywhere in it. */
+/** All blocks of a page. */
 const OF_PAGE = /<!-- commands of this page: (?:(not run: .+)|run by (\S+)) -->/;
 
-/** The marks of the blocks of commands, and the lines of those without one. */
+/** Returns the marks of the blocks of commands, and the lines of unmarked blocks. */
 function marksOf({ text, blocks }: Page): { marks: RegExpExecArray[]; unmarked: CodeBlock[] } {
   const ofPage = OF_PAGE.exec(text);
   if (ofPage) return { marks: [ofPage], unmarked: [] };

@@ -1,4 +1,4 @@
-// The tables of both command lines: commands and flags, as their help has them.
+// Makes the tables of both command lines from their help: commands and flags.
 import type { Argument, Command, Option } from "commander";
 import { polledChanges } from "../../infra/operator/feed-client.ts";
 import { operatorProgram } from "../../infra/operator/program.ts";
@@ -13,7 +13,7 @@ interface LeafCommand {
   command: Command;
 }
 
-/** Those that do something, in the help's order. */
+/** Lists the executable commands, in the help's order. */
 function leavesOf(parent: Command, before: string): LeafCommand[] {
   return parent.commands.flatMap((command) => {
     const path = `${before} ${command.name()}`;
@@ -55,7 +55,7 @@ export function operatorFlags(): string[][] {
   return flagTable(all.map(({ option, of }) => ({ option, says: option.description, of })));
 }
 
-/** A line for each flag and what it says; commands that have the same share it. */
+/** Returns a line for each flag and its help; commands with the same flag share it. */
 function flagTable(all: { option: Option; says: string; of: string }[]): string[][] {
   const rows = new Map<string, string[]>();
   for (const { option, says, of } of all) {
@@ -66,12 +66,12 @@ function flagTable(all: { option: Option; says: string; of: string }[]): string[
   return [["flag", "what it says", "of"], ...lines];
 }
 
-/** docs/configuration.md has them. */
+/** The machine's flags, which docs/configuration.md lists. */
 const isOfMachine = (option: Option) =>
   option.name() in CONFIGURATION_FLAGS ||
   Object.values(MACHINE_FLAGS).some(({ name }) => name === option.name());
 
-/** A few commands take some of the machine's flags; the others all, or none. */
+/** A few commands take some of the machine's flags; the others take all or none. */
 function takesAllOfMachine({ options }: Command): boolean {
   const most = Object.keys(MACHINE_FLAGS).length + Object.keys(CONFIGURATION_FLAGS).length;
   return options.filter(isOfMachine).length === most;

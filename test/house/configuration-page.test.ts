@@ -1,5 +1,4 @@
-// "What it decides" in docs/configuration.md has each field of the configuration, and no other. The table of flags and
-// defaults is generated.
+// Compares "What it decides" in docs/configuration.md with the fields of the configuration.
 import { expect, it } from "vitest";
 import { withDefaults } from "../../node-shim/config/config.ts";
 import { pages, tableRows } from "./markdown.ts";

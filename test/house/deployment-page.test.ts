@@ -1,5 +1,5 @@
-// docs/deploy.md has each key of the settings file and each variable of the Worker, with what it may be and its default,
-// and no other; wrangler.toml has the same defaults.
+// Compares docs/deploy.md with the keys of the settings file and the Worker's variables, their values and defaults.
+// wrangler.toml must have the same defaults.
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import { experimental_readRawConfig as readRawConfig } from "wrangler";
@@ -18,7 +18,7 @@ it("each key of the settings file has its row, and each row its key", () => {
   expect(firstCells("key").sort()).toEqual([...SETTINGS_KEYS].sort());
 });
 
-/** Those that have no key of their own. */
+/** Variables without a key of their own. */
 const variables = Object.entries<Check>(VARIABLES).filter(([name]) => keyOf(name) === `variables.${name}`);
 const rows = new Map(
   tableRows(page, "variable").map(([name = "", , ...cells]) => [inCode(name), cells] as const),

@@ -1,4 +1,4 @@
-// What the pages name is there: files, headings, commands, flags; what they show as JSON or YAML parses.
+// Files, headings, commands and flags in the pages exist, and their blocks of JSON and YAML parse.
 import { existsSync, globSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -16,7 +16,7 @@ const byPath = new Map(all.map((page) => [page.path, page]));
 const faultsOf = (faults: (page: Page) => string[]) =>
   all.flatMap((page) => faults(page).map((fault) => `${page.path}: ${fault}`));
 
-/** A command line each: code within a line, and the lines of code blocks, of which `\` continues one. */
+/** Lists command lines: code within a line, and the lines of code blocks, joined at a trailing `\`. */
 function commandLines({ spans, blocks }: Page): string[] {
   return [...spans, ...blocks.flatMap(({ text }) => text.replaceAll(/\\\n\s*/g, "").split("\n"))];
 }
@@ -60,10 +60,10 @@ function linkFault(from: string, link: string, page = byPath.get(from)): string 
   return anchor === undefined || anchors?.has(anchor) ? undefined : `${link}: no such heading`;
 }
 
-/** Words that look like paths of this repository, wherever they stand. */
+/** Matches words that look like paths of this repository. */
 const PATH =
   /(?<![\w./@-])(?:(?:worker|node-shim|shared|infra|test|docs|examples|\.github|\.ci|\.vscode)\/[\w./-]*|(?:wrangler\.toml|package\.json|vitest\.config\.ts|knip\.json|\.oxlintrc\.json|README\.md|CONTRIBUTING\.md|CHANGELOG\.md|SECURITY\.md)(?![\w/]))/g;
-/** Made by a build. */
+/** A build makes these files. */
 const isMade = (path: string) => path.split("/").includes("dist");
 
 it("each path of the repository that a page names exists", () => {
@@ -164,7 +164,7 @@ describe("commands", () => {
     expect(operatorFaults(typed)).toEqual(faults);
   });
 
-  /** Where the tools that npm runs have their help from. */
+  /** The sources with the help of the tools that npm runs. */
   const sourcesOf = {
     start: "infra/local/*.ts",
     deploy: "infra/deploy/*.ts",
@@ -204,7 +204,7 @@ describe("commands", () => {
       operatorProgram({ process, terminal, now: Date.now, pause, changesOf: () => polledChanges(pause) }),
     ),
   ]);
-  /** Named where rollcall is compared with them. */
+  /** Commands of other programs, named in comparisons. */
   const FOREIGN = new Set(["--kubeconfig", "--silent", "--production", "--project"]);
 
   it("each flag that stands alone is one of ours", () => {
@@ -223,7 +223,7 @@ function flagsBelow({ options, commands }: Command): string[] {
   return [...options.flatMap(({ long }) => long ?? []), ...commands.flatMap(flagsBelow)];
 }
 
-/** What is wrong with this command line of the operator's: a word that is no command, flags that its command lacks. */
+/** Lists the faults of an operator's command line: unknown commands, and flags that the command lacks. */
 function operatorFaults(typed: string): string[] {
   let command: Command = operatorProgram({
     process,
@@ -266,7 +266,7 @@ describe("the workflows", () => {
     expect(faults.filter((fault) => fault !== undefined)).toEqual([]);
   });
 
-  /** By a tag, which may move, until somebody has compared its commit. */
+  /** A tag may move, so that only these actions may use one. */
   const BY_TAG = ["actions/attest-build-provenance@v3"];
 
   it("each action is pinned by its commit, with the version beside", () => {

@@ -1,4 +1,4 @@
-// The tables of exit codes, and what the commands' help says of them, have the codes of the code and no other.
+// Compares the tables of exit codes and the commands' help with the code.
 import { globSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ function codesIn(text: string): number[] {
   return [...listed.matchAll(/(?:^|[,;])\s*(\d)\s/g)].map(([, code]) => Number(code));
 }
 
-/** Nothing is looked up by its name; a removal waits for nothing. */
+/** Codes that these commands never return: they look up no name, and a removal waits for nothing. */
 const { "not-found": _, "not-yet": notYet, ...ofRemoval } = EXIT_CODES;
 const ofDeployment = { ...ofRemoval, "not-yet": notYet };
 

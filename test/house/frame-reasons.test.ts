@@ -1,4 +1,4 @@
-// docs/protocol.md has each reason of `again` and of `closing` in the tables of a socket's frames, and no other.
+// Compares the reasons of `again` and `closing` in docs/protocol.md with the code.
 import { expect, it } from "vitest";
 import { AGAIN_REASONS, CLOSING_REASONS } from "../../shared/protocol/frames.ts";
 import { pages, tableRows } from "./markdown.ts";

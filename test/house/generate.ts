@@ -1,5 +1,4 @@
-// npm run generate: writes the tables of docs/ that are made from the code, and package.json's version where it has to
-// stand as well.
+// npm run generate: writes the tables of docs/ from the code, and copies package.json's version into other files.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./markdown.ts";

@@ -1,4 +1,4 @@
-// docs/protocol.md has each limit of the protocol with its number.
+// Compares the limits in docs/protocol.md with shared/protocol/limits.ts.
 import { expect, it, test } from "vitest";
 import * as limits from "../../shared/protocol/limits.ts";
 import { pages, tableRows } from "./markdown.ts";

@@ -1,5 +1,4 @@
-// The project's Markdown, taken apart as far as the tests of documents need it. Knows what CommonMark is used here, not
-// all of CommonMark.
+// Parses the project's Markdown for the tests of documents: the parts of CommonMark that the project uses.
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { slug } from "../../docs/.vitepress/slug.ts";
@@ -7,10 +6,10 @@ import { slug } from "../../docs/.vitepress/slug.ts";
 export const root = fileURLToPath(new URL("../../", import.meta.url));
 
 export interface CodeBlock {
-  /** "" where the block names none, or is indented. */
+  /** "" if the block names none or is indented. */
   language: string;
   text: string;
-  /** Of its first line, from 1. */
+  /** Number of its first line, from 1. */
   line: number;
 }
 
@@ -23,13 +22,13 @@ export interface Page {
   spans: readonly string[];
   /** The text without any code. */
   prose: string;
-  /** What a link to a heading ends with, as GitHub makes them. */
+  /** The anchors of its headings, in GitHub's form. */
   anchors: ReadonlySet<string>;
 }
 
 const OTHERS = new Set(["node_modules", "dist", ".git", ".rollcall", ".wrangler"]);
 
-/** Every page of the project, also those of its folders. */
+/** Lists every Markdown page of the project. */
 export function pages(): Page[] {
   const exclude = (path: string) => OTHERS.has(path.split("/").at(-1) ?? "");
   const found = globSync(["*.md", "{docs,examples,infra,node-shim,shared,test,worker,.github}/**/*.md"], {
@@ -49,7 +48,7 @@ export function parsePage(path: string, text: string): Page {
   return { path, text, blocks, spans, prose, anchors: anchorsOf(rest) };
 }
 
-/** The rows of the tables whose first heading is this one: cells without white space around them. */
+/** Returns the rows of the tables with this first heading, with trimmed cells. */
 export function tableRows({ text }: Page, heading: string): string[][] {
   const lines = text.split("\n");
   const cells = (line: string) =>

@@ -1,10 +1,10 @@
-// test/ mirrors the source by name, and so does test/process/: the path of a file leads to its tests, and back.
+// test/ and test/process/ mirror the source by name: the path of a file leads to its tests, and back.
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import { root } from "./markdown.ts";
 
-/** Those that are of no single file or folder, and why they stand there all the same. */
+/** Tests of several files, each with its reason. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   "test/infra/local/apiserver/contract.test.ts": "what an apiserver promises; a real one has to pass it too",
   "test/node-shim/config/kubelet-verdicts.test.ts": "which configurations the shim and a kubelet both accept",
@@ -53,7 +53,7 @@ function isMirrored(path: string): boolean {
 }
 
 describe("each setter has its table of situations", () => {
-  /** Functions that make a setter, or all of them; and what decides without being one. */
+  /** Matches functions that make one or all setters, and one function that decides without being a setter. */
   const SETTER =
     /^export function \w+(<[^>]*>)?\([^]*?\): Setter(\[\])? \{$|^export function validateNodeIP\(/m;
   const files = globSync("shared/setters/*.ts", { cwd: root });
@@ -73,7 +73,7 @@ describe("each setter has its table of situations", () => {
   });
 });
 
-/** Each exported function up to its body, so that no match goes over several of them. */
+/** Returns each exported function up to its body, so that no match covers several functions. */
 function firstSignatures(file: string): string {
   const text = readFileSync(join(root, file), "utf8");
   return [...text.matchAll(/^export function [^]*?\{$/gm)].map(([signature]) => signature).join("\n\n");

@@ -1,5 +1,5 @@
-// The table of what of a Node is rollcall's, for docs/cluster.md: which source reports it, and what happens to it if another
-// writer removes or changes it, or if it is no longer reported. test/stories/owned-parts.test.ts asserts each row.
+// The table of what of a Node is rollcall's, for docs/cluster.md: its source, and the reaction if another writer
+// removes or changes it, or if no source sets it any more. test/stories/owned-parts.test.ts asserts each row.
 import { DROP_INS_CONDITION, isDropInLabel } from "../../shared/protocol/drop-ins.ts";
 import { isInventoryLabel } from "../../shared/protocol/inventory.ts";
 import { isRoleLabel } from "../../shared/kubernetes/roles.ts";
@@ -29,32 +29,32 @@ import {
 
 export type PartKind = "label" | "annotation" | "taint" | "condition";
 
-/** What becomes of a part that somebody else removes, that somebody else changes, and that is no longer said. */
+/** The reaction to another writer's removal or change of a part, and to the end of its sources. */
 interface Fate {
-  removed: "put back" | "stays away" | "the Node is written no more";
-  changed: "put back" | "stays theirs" | "the Node is written no more";
-  unsaid: "goes" | "stays" | "always said";
+  removed: "restored" | "stays removed" | "the Worker stops writing the Node";
+  changed: "restored" | "keeps the new value" | "the Worker stops writing the Node";
+  unset: "removed" | "stays" | "always set";
 }
 
 export interface OwnedPart extends Fate {
   kind: PartKind;
-  /** As the documents show it: a key or a type, with … for the rest of it. */
+  /** A key or a type, as the documents show it; … stands for the rest. */
   name: string;
-  /** Is it this one? */
+  /** Returns true if the key belongs to this row. */
   is: (key: string) => boolean;
   owner: "kubelet logic" | "machine" | "cloud" | "drop-in" | "token" | "operator" | "rollcall";
-  /** By which something says that it is there, and what its value is. */
-  saidBy: string;
+  /** The source of the part and its value. */
+  source: string;
 }
 
-const ALWAYS: Fate = { removed: "put back", changed: "put back", unsaid: "always said" };
-const WHILE_SAID: Fate = { removed: "put back", changed: "stays theirs", unsaid: "goes" };
-const LIST: Fate = { removed: "put back", changed: "put back", unsaid: "goes" };
-const AT_CREATION: Fate = { removed: "stays away", changed: "stays theirs", unsaid: "stays" };
+const ALWAYS: Fate = { removed: "restored", changed: "restored", unset: "always set" };
+const WHILE_SET: Fate = { removed: "restored", changed: "keeps the new value", unset: "removed" };
+const LIST: Fate = { removed: "restored", changed: "restored", unset: "removed" };
+const AT_CREATION: Fate = { removed: "stays removed", changed: "keeps the new value", unset: "stays" };
 const OWNERSHIP: Fate = {
-  removed: "the Node is written no more",
-  changed: "the Node is written no more",
-  unsaid: "always said",
+  removed: "the Worker stops writing the Node",
+  changed: "the Worker stops writing the Node",
+  unset: "always set",
 };
 
 const oneOf =
@@ -68,20 +68,20 @@ const HOST_LABELS = [
   "beta.kubernetes.io/os",
   "beta.kubernetes.io/arch",
 ];
-/** A bystander's labels for the same. */
+/** The same labels of a Node without pods. */
 const BYSTANDERS = ["rollcall.dev/hostname", "rollcall.dev/os", "rollcall.dev/arch"];
 const PLACES = ["rollcall.dev/zone", "rollcall.dev/region"];
 const KUBELETS_CONDITIONS = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
-/** A key is of the first row that it fits among those with a name of their own, else of any that takes every key. */
+/** Makes a row of this kind. A key belongs to the rows that name it, otherwise to rows for any other key. */
 const ofKind =
   (kind: PartKind) =>
-  (name: string, is: OwnedPart["is"], owner: OwnedPart["owner"], saidBy: string, fate: Fate): OwnedPart => ({
+  (name: string, is: OwnedPart["is"], owner: OwnedPart["owner"], source: string, fate: Fate): OwnedPart => ({
     kind,
     name,
     is,
     owner,
-    saidBy,
+    source,
     ...fate,
   });
 const [label, annotation] = [ofKind("label"), ofKind("annotation")];
@@ -96,16 +96,16 @@ export const OWNED_PARTS: readonly OwnedPart[] = [
     "host name and platform, on a Node for pods",
     ALWAYS,
   ),
-  label(`${QUEUE_LABEL}=${QUEUE_REGION}`, oneOf(QUEUE_LABEL), "rollcall", "each Node that runs no pods", {
-    ...WHILE_SAID,
-    unsaid: "always said",
+  label(`${QUEUE_LABEL}=${QUEUE_REGION}`, oneOf(QUEUE_LABEL), "rollcall", "each Node without pods", {
+    ...WHILE_SET,
+    unset: "always set",
   }),
   label(
     CLOUD_LABELS.join(", "),
     oneOf(...CLOUD_LABELS),
     "cloud",
     "the cloud's metadata, on a Node for pods",
-    WHILE_SAID,
+    WHILE_SET,
   ),
   label(BYSTANDERS.join(", "), oneOf(...BYSTANDERS), "kubelet logic", "host name and platform", ALWAYS),
   label(PLACES.join(", "), oneOf(...PLACES), "cloud", "the cloud's metadata, a token, the machine", LIST),
@@ -113,20 +113,20 @@ export const OWNED_PARTS: readonly OwnedPart[] = [
     EXCLUDE_DISRUPTION_LABEL,
     oneOf(EXCLUDE_DISRUPTION_LABEL),
     "rollcall",
-    "each Node that runs no pods",
+    "each Node without pods",
     ALWAYS,
   ),
-  label("rollcall.dev/cpu-model, …", isInventoryLabel, "machine", "`--inventory-labels`", WHILE_SAID),
-  label(others("label"), isDropInLabel, "machine", "`--node-labels`", WHILE_SAID),
-  label(others("label"), isDropInLabel, "drop-in", "`labels` of a drop-in", WHILE_SAID),
-  label(others("label"), isDropInLabel, "token", "`token create --label`", WHILE_SAID),
-  label("node-role.kubernetes.io/…", isRoleLabel, "operator", "`NODE_ROLE`", WHILE_SAID),
-  label("node-role.kubernetes.io/…", isRoleLabel, "token", "`token create --role`", WHILE_SAID),
-  label(MACHINE_LABEL, oneOf(MACHINE_LABEL), "rollcall", "each Node has it", ALWAYS),
+  label("rollcall.dev/cpu-model, …", isInventoryLabel, "machine", "`--inventory-labels`", WHILE_SET),
+  label(others("label"), isDropInLabel, "machine", "`--node-labels`", WHILE_SET),
+  label(others("label"), isDropInLabel, "drop-in", "`labels` of a drop-in", WHILE_SET),
+  label(others("label"), isDropInLabel, "token", "`token create --label`", WHILE_SET),
+  label("node-role.kubernetes.io/…", isRoleLabel, "operator", "`NODE_ROLE`", WHILE_SET),
+  label("node-role.kubernetes.io/…", isRoleLabel, "token", "`token create --role`", WHILE_SET),
+  label(MACHINE_LABEL, oneOf(MACHINE_LABEL), "rollcall", "each Node", ALWAYS),
   label(DEPLOYMENT_LABEL, oneOf(DEPLOYMENT_LABEL), "operator", "`DEPLOYMENT`", ALWAYS),
-  label(NO_LOAD_BALANCER_LABEL, oneOf(NO_LOAD_BALANCER_LABEL), "rollcall", "each Node has it", {
-    ...WHILE_SAID,
-    unsaid: "always said",
+  label(NO_LOAD_BALANCER_LABEL, oneOf(NO_LOAD_BALANCER_LABEL), "rollcall", "each Node", {
+    ...WHILE_SET,
+    unset: "always set",
   }),
   annotation(OWNER_ANNOTATION, oneOf(OWNER_ANNOTATION), "operator", "`DEPLOYMENT`", OWNERSHIP),
   ...[
@@ -136,27 +136,27 @@ export const OWNED_PARTS: readonly OwnedPart[] = [
     FACT_RESOURCES_ANNOTATION,
     TOKEN_LABELS_ANNOTATION,
     ROLES_ANNOTATION,
-  ].map((key) => annotation(key, oneOf(key), "rollcall", "what of the Node is listed there", LIST)),
+  ].map((key) => annotation(key, oneOf(key), "rollcall", "the parts of the Node in this list", LIST)),
   annotation(
     ATTACH_DETACH_ANNOTATION,
     oneOf(ATTACH_DETACH_ANNOTATION),
     "kubelet logic",
     "`enableControllerAttachDetach`",
-    WHILE_SAID,
+    WHILE_SET,
   ),
   annotation(
     KEEP_TERMINATED_POD_VOLUMES_ANNOTATION,
     oneOf(KEEP_TERMINATED_POD_VOLUMES_ANNOTATION),
     "kubelet logic",
     "`--keep-terminated-pod-volumes`",
-    WHILE_SAID,
+    WHILE_SET,
   ),
   annotation(
     PROVIDED_NODE_IP_ANNOTATION,
     oneOf(PROVIDED_NODE_IP_ANNOTATION),
     "kubelet logic",
     "`--node-ip`, with `--cloud-provider external`",
-    WHILE_SAID,
+    WHILE_SET,
   ),
   annotation(
     CORDONED_ANNOTATION,
@@ -169,7 +169,7 @@ export const OWNED_PARTS: readonly OwnedPart[] = [
     FACTS_ONLY_TAINT.key,
     oneOf(FACTS_ONLY_TAINT.key),
     "rollcall",
-    "the token does not allow to go without",
+    "every token without `--without-facts-only-taint`",
     AT_CREATION,
   ),
   taint(
@@ -202,11 +202,11 @@ export const OWNED_PARTS: readonly OwnedPart[] = [
     "`--network-unavailable`",
     AT_CREATION,
   ),
-  condition(DROP_INS_CONDITION, oneOf(DROP_INS_CONDITION), "drop-in", "how the drop-ins do", LIST),
-  condition(others("condition"), () => true, "drop-in", "`conditions` of a drop-in", WHILE_SAID),
+  condition(DROP_INS_CONDITION, oneOf(DROP_INS_CONDITION), "drop-in", "the state of the drop-ins", LIST),
+  condition(others("condition"), () => true, "drop-in", "`conditions` of a drop-in", WHILE_SET),
 ];
 
-/** The rows that a label, annotation, taint or condition may be of; none: it is never rollcall's. */
+/** Returns the rows of a label, annotation, taint or condition; none if it is never rollcall's. */
 export function rowsOf(kind: PartKind, key: string): OwnedPart[] {
   const rows = OWNED_PARTS.filter((part) => part.kind === kind && part.is(key));
   const named = rows.filter(({ name }) => name !== others(kind));

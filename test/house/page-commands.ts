@@ -1,23 +1,23 @@
-// The commands of a page as its reader runs them: read from the page, so that it and the test that runs them stay the same.
+// Runs the commands of a page as its reader would: reads them from the page, so that page and test stay the same.
 import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { type CodeBlock, parsePage, root } from "./markdown.ts";
 
 const SHELLS = new Set(["sh", "bash", "console"]);
-/** Programs that pages run. */
+/** Programs in the pages' commands. */
 const PROGRAMS =
   "apt|apt-get|cat|cloudflared|curl|dpkg|e2e.test|export|gh|git|gpg|install|journalctl|kubectl|node|node-shim|npm|npx|promtool|rollcall|sh|source|sudo|systemctl|terraform|wrangler";
-/** What a block of commands without a language begins with: a prompt, or variables and a program. */
+/** Matches the beginning of a block of commands without a language: a prompt, or variables and a program. */
 const COMMAND = new RegExp(`^(\\$ |([A-Z_]+=\\S+ )*(${PROGRAMS}) )`);
 
-/** Pictures begin with names of programs as well. */
+/** Drawings may also begin with a program's name. */
 const PICTURE = /[─═│║►▼]/;
 
 export const isCommands = ({ language, text }: CodeBlock): boolean =>
   SHELLS.has(language) || (language === "" && COMMAND.test(text.trimStart()) && !PICTURE.test(text));
 
-/** The blocks of commands between this heading and the next one. */
+/** Returns the blocks of commands between this heading and the next one. */
 export function commandsBelow(path: string, heading: string): string[] {
   const text = readFileSync(join(root, path), "utf8");
   const { blocks } = parsePage(path, text);
@@ -36,7 +36,7 @@ export function commandsBelow(path: string, heading: string): string[] {
     .map((block) => block.text);
 }
 
-/** The block with the test's own in place of what the page made up. What is not in the block is a fault of the test's. */
+/** Replaces the page's example values by the test's. Throws if the block lacks one of them. */
 export function withOwn(block: string, own: Readonly<Record<string, string>>): string {
   let text = block;
   for (const [madeUp, ours] of Object.entries(own)) {
@@ -47,14 +47,14 @@ export function withOwn(block: string, own: Readonly<Record<string, string>>): s
 }
 
 export interface Reader {
-  /** Where the reader is. */
+  /** The reader's working directory. */
   cwd: string;
   env?: Readonly<Record<string, string | undefined>>;
-  /** A folder of programs that come before those of this computer, as `programsOf` makes it. */
+  /** A folder of programs from `programsOf`, first in PATH. */
   programs?: string;
 }
 
-/** A folder with these programs, each of which is a line of sh that has the arguments in `"$@"`. */
+/** Makes a folder with these programs: each is a line of sh with the arguments in `"$@"`. */
 export function programsOf(folder: string, programs: Readonly<Record<string, string>>): string {
   mkdirSync(folder, { recursive: true });
   for (const [name, line] of Object.entries(programs)) {
@@ -64,13 +64,13 @@ export function programsOf(folder: string, programs: Readonly<Record<string, str
   return folder;
 }
 
-/** Programs of this tree by the names that they have where they are installed. */
+/** Programs of this tree by their installed names. */
 export const OWN_PROGRAMS = {
   rollcall: `exec '${process.execPath}' '${join(root, "infra/operator/dist/rollcall.cjs")}' "$@"`,
   "node-shim": `exec '${process.execPath}' '${join(root, "node-shim/bin/node-shim.cjs")}' "$@"`,
 };
 
-/** What the block prints, both streams apart; the first command that fails ends it, and the promise is rejected with all of it. */
+/** Runs the block and returns both output streams. Rejects with the output at the first failing command. */
 export function runCommands(
   block: string,
   { cwd, env = {}, programs }: Reader,

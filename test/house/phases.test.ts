@@ -1,4 +1,4 @@
-// docs/protocol.md has a row for each phase, and no other.
+// Compares the phases in docs/protocol.md with the code.
 import { expect, it } from "vitest";
 import { PHASES } from "../../shared/protocol/answers.ts";
 import { pages, tableRows } from "./markdown.ts";

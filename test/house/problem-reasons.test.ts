@@ -1,5 +1,5 @@
-// docs/protocol.md lists the reasons of problem documents with their statuses. That those are the Worker's is compared by
-// test/stories/api-description.test.ts.
+// Compares the reasons and statuses of problem documents in docs/protocol.md with the API's description.
+// test/stories/api-description.test.ts compares that with the Worker.
 import { expect, it } from "vitest";
 import { REASON_STATUSES } from "../../infra/openapi/refusals.ts";
 import { pages, tableRows } from "./markdown.ts";

@@ -1,4 +1,4 @@
-// docs/protocol.md shows one heartbeat with all that its MAC is made of: whoever writes another client compares with it.
+// Computes the example heartbeat of docs/protocol.md with its MAC, which authors of other clients compare with theirs.
 import { createHmac, createPrivateKey, createPublicKey, diffieHellman, hkdfSync } from "node:crypto";
 import { expect, it } from "vitest";
 import { HEARTBEAT_MAC_LENGTH, heartbeatText, sessionInfo } from "../../shared/protocol/frames.ts";

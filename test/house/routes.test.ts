@@ -1,18 +1,18 @@
-// docs/api.md is generated from the descriptions of the routes. What the other pages say of routes is by hand: each that
-// they name is there, with these parameters, and each of the Worker's is named by one of them.
+// Compares the routes in handwritten pages with the API's description: each named route exists with its parameters, and
+// a page names each route. docs/api.md is generated.
 import { expect, it, test } from "vitest";
 import * as z from "zod/mini";
 import { ROUTES } from "../../infra/openapi/routes.ts";
 import { type Page, pages } from "./markdown.ts";
 
-/** What docs/api.md says of it: a static file, which the Worker does not serve. */
+/** A static file, which the Worker does not serve. */
 const STATIC = new Set(["GET /openapi.json"]);
-/** Others' routes: an Alertmanager's, and in short form an apiserver's. */
+/** Routes of other programs: an Alertmanager's, and an apiserver's in short form. */
 const ELSEWHERE = new Set(["POST /api/v2/alerts", "PATCH /status"]);
 
 const REQUEST = /\b(GET|HEAD|POST|PUT|PATCH|DELETE) (\/[^\s`"'|)?]*)(?:\?([^\s`"'|)]*))?/g;
 
-/** A part of a path in braces, in capitals or a number stands for any. */
+/** A part of a path in braces, in capitals, or a number matches any text. */
 const shape = (path: string) =>
   path.replace(/[.,:;…]+$/, "").replaceAll(/\{\w+\}|(?<=\/)[A-Z]+(?=\/|$)|(?<=\/)\d+(?=\/|$)/g, "{}");
 
@@ -27,7 +27,7 @@ const parametersOf = new Map(
   ]),
 );
 
-/** The routes that a page names, and what is wrong with those that are none. */
+/** Lists the routes in a page, and the faults of unknown ones. */
 function named({ text }: Pick<Page, "text">): { route: string; fault?: string }[] {
   return [...text.matchAll(REQUEST)].flatMap(([whole, method = "", path = "", query = ""]) => {
     const route = `${method} ${shape(path)}`;

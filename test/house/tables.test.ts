@@ -1,4 +1,4 @@
-// The pages say what the tables of the code say.
+// Compares the generated tables in the pages with the code.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";

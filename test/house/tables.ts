@@ -1,4 +1,4 @@
-// The tables of docs/ that are made from tables of the code, as Markdown. Writes nothing: generate.ts does.
+// Makes the tables of docs/ as Markdown from tables of the code. generate.ts writes them.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { format, resolveConfig } from "prettier";
@@ -32,7 +32,7 @@ import { operatorCommands, operatorFlags, shimCommands, shimFlags } from "./comm
 import { root } from "./markdown.ts";
 import { OWNED_PARTS } from "./owned-parts.ts";
 
-/** By page and name: a table stands between `<!-- table: NAME -->` and `<!-- end of table -->`. */
+/** The tables by page and name; each is between `<!-- table: NAME -->` and `<!-- end of table -->`. */
 const TABLES: Readonly<Record<string, Readonly<Record<string, () => string[][]>>>> = {
   "docs/api.md": apiTables,
   "docs/cluster.md": { parts },
@@ -51,7 +51,7 @@ const configuration = resolveConfig(join(root, "README.md"));
 
 export const generatedPages: readonly string[] = Object.keys(TABLES);
 
-/** The page as it should be. Throws where it lacks a table's place. */
+/** Returns the page with its present tables. Throws if a table's place is missing. */
 export async function pageWithTables(page: string): Promise<string> {
   let text = readFileSync(join(root, page), "utf8");
   for (const [name, rows] of Object.entries(TABLES[page] ?? {})) {
@@ -64,14 +64,14 @@ export async function pageWithTables(page: string): Promise<string> {
   return text;
 }
 
-/** As prettier aligns it, with the end of its last line. */
+/** Formats the table by prettier. */
 async function markdown([head = [], ...rows]: string[][]): Promise<string> {
   const line = (cells: string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
   const table = [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
   return format(table, { ...(await configuration), parser: "markdown" });
 }
 
-/** Code that has a backtick itself has two around it. */
+/** Marks code in Markdown; code with a backtick gets two around it. */
 const code = (text: string) => (text.includes("`") ? `\`\`${text}\`\`` : `\`${text}\``);
 
 function fields(): string[][] {
@@ -116,7 +116,7 @@ function flags(): string[][] {
   return [["flag", "what it says", "of"], ...rows];
 }
 
-/** A line for each group, and one for each part of it that is read elsewhere. */
+/** Returns a line for each group of facts, and one for each part with another source. */
 function facts(): string[][] {
   const rows = Object.entries(FACT_GROUPS).flatMap(([group, { what, sources, dockerSources = {} }]) => {
     const { "": whole = "", ...parts } = withDocker(sources, dockerSources);
@@ -134,11 +134,11 @@ function withDocker(sources: Readonly<Record<string, string>>, docker: Readonly<
   return Object.fromEntries(entries) as Record<string, string>;
 }
 
-/** A line for each row; those that differ in nothing but their name share one. */
+/** Returns a line for each row; rows that differ only in their names share one. */
 function parts(): string[][] {
   const rows = new Map<string, { names: string[]; cells: string[] }>();
-  for (const { kind, name, owner, saidBy, removed, changed, unsaid } of OWNED_PARTS) {
-    const cells = [owner, saidBy, removed, changed, unsaid];
+  for (const { kind, name, owner, source, removed, changed, unset } of OWNED_PARTS) {
+    const cells = [owner, source, removed, changed, unset];
     const row = rows.get([kind, ...cells].join()) ?? { names: [], cells: [kind, ...cells] };
     row.names.push(...name.split(", ").map((each) => (each.startsWith("any other") ? each : code(each))));
     rows.set([kind, ...cells].join(), row);
@@ -148,11 +148,11 @@ function parts(): string[][] {
     names.join(", "),
     ...cells,
   ]);
-  const head = ["part", "key", "owner", "said by", "somebody removes it", "somebody sets another value"];
-  return [[...head, "no longer said"], ...lines];
+  const head = ["part", "key", "owner", "source", "another writer removes it", "another writer changes it"];
+  return [[...head, "no source sets it any more"], ...lines];
 }
 
-/** What was measured last (npm run costs), at the prices of today's table. */
+/** Computes the costs from the last record of `npm run costs`, with the present prices. */
 function dollars(): string[][] {
   return dollarRows(Object.entries(recordedCosts().counted));
 }
@@ -167,7 +167,7 @@ function controlPlanes(): string[][] {
     .flatMap((each) => controlPlaneRows(each));
 }
 
-/** A column for what each machine adds, and one for what there is once, of each way by which machines report. */
+/** Returns two columns for each transport: the part of each machine, and the fixed part. */
 function counted(): string[][] {
   const tables = Object.entries(recordedCosts().counted).map(([name, of]) => {
     const [[, ...head] = [], ...rows] = countRows(name, of);
@@ -188,7 +188,7 @@ function diagnoses(): string[][] {
     cure || "nothing",
     String(exitCode),
   ]);
-  return [["kind", "what it means", "what to do", "exit code"], ...rows];
+  return [["kind", "meaning", "remedy", "exit code"], ...rows];
 }
 
 function metrics(): string[][] {
@@ -201,7 +201,7 @@ function metrics(): string[][] {
   return [["metric", "type", "labels", "meaning"], ...rows];
 }
 
-/** What the suite `neighbours` asserts. */
+/** Returns the rows that the suite `neighbours` asserts. */
 function neighbours(): string[][] {
   const rows = Object.values<Row>(ROWS).map((row) => {
     const { program, situation, without, controls, remedy, limit } = row;
@@ -229,7 +229,7 @@ function neighbours(): string[][] {
 
 function read(): string[][] {
   const rows = READ.map(({ program, source, does, limit }) => [`[${program}](${source})`, does, limit]);
-  return [["program", "what its source does", "what to do"], ...rows];
+  return [["program", "behaviour in its source", "remedy"], ...rows];
 }
 
 interface AlertRule {
@@ -239,7 +239,7 @@ interface AlertRule {
   annotations: { summary: string; description: string };
 }
 
-/** Prometheus fills in labels and values: here they are words. */
+/** Replaces the labels and values of Prometheus' templates by words. */
 const inWords = (text: string) =>
   text
     .replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, label: string) => label.toUpperCase())
@@ -257,7 +257,7 @@ function alerts(): string[][] {
       inWords(annotations.summary),
       inWords(annotations.description),
     ]);
-  return [["alert", "severity", "fires after", "what it means", "what follows, what to do"], ...rows];
+  return [["alert", "severity", "fires after", "meaning", "consequence and remedy"], ...rows];
 }
 
 const keyed = (head: string[], rows: Readonly<Record<string, readonly string[]>>): string[][] => [

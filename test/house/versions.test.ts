@@ -1,4 +1,4 @@
-// The version stands in package.json; whatever else holds it is the same.
+// Compares the version in package.json with its copies.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

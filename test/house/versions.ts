@@ -1,5 +1,5 @@
-// package.json's version, in the files that need one of their own: npm wants it in node-shim/package.json, the programs
-// have it as a constant. Writes nothing: generate.ts does.
+// Makes the copies of package.json's version: npm needs one in node-shim/package.json, programs a constant. generate.ts
+// writes them.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import project from "../../package.json" with { type: "json" };
@@ -14,7 +14,7 @@ const VERSION_IN: Readonly<Record<string, RegExp>> = {
 
 export const versionedFiles: readonly string[] = Object.keys(VERSION_IN);
 
-/** The file as it should be. */
+/** Returns the file with the present version. */
 export function withVersion(path: string): string {
   return readFileSync(join(root, path), "utf8").replace(VERSION_IN[path] ?? /$^/, project.version);
 }

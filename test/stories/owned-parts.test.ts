@@ -118,7 +118,7 @@ describe("the table", () => {
           .map(([key, value]): [string, string] => [`${kind} ${key}`, value]),
       ),
     );
-  const fateOf = (part: string, event: "removed" | "changed" | "unsaid") => {
+  const fateOf = (part: string, event: "removed" | "changed" | "unset") => {
     const [kind = "", key = ""] = part.split(" ");
     return rowsOf(kind as PartKind, key)[0]![event];
   };
@@ -140,7 +140,7 @@ describe("the table", () => {
     const name = `owned-all-removed-${all.indexOf(what)}`;
     const machine = await withEverything(name, what);
     const before = keyedPartsOf(await getNode(name));
-    expect([...before.keys()].map((part) => fateOf(part, "removed"))).not.toContain("stays away");
+    expect([...before.keys()].map((part) => fateOf(part, "removed"))).not.toContain("stays removed");
     await write(name, "kubectl", () => ({}));
     await write(name, "kubectl", () => ({ "rollcall.dev/owner": "rollcall" }), "annotations");
     await machine.next();
@@ -169,7 +169,7 @@ describe("the table", () => {
     await machine.next();
     const expected = [...before].map(([part, value]) => [
       part,
-      fateOf(part, "changed") === "put back" ? value : "theirs",
+      fateOf(part, "changed") === "restored" ? value : "theirs",
     ]);
     const after = keyedPartsOf(await getNode(name));
     // What they list is no longer rollcall's.
@@ -180,14 +180,14 @@ describe("the table", () => {
   });
 
   it.each(all)("says what becomes of those that are no longer said: %s", async (what) => {
-    const name = `owned-all-unsaid-${all.indexOf(what)}`;
+    const name = `owned-all-unset-${all.indexOf(what)}`;
     const machine = await withEverything(name, what);
     const before = keyedPartsOf(await getNode(name));
     machine.roles = [];
     machine.grant = { withoutFactsOnlyTaint: what === FOR_PODS };
     machine.say({ enableControllerAttachDetach: false }, { dropIns: null, inventory: null });
     await machine.next("start-2");
-    const expected = [...before.keys()].filter((part) => fateOf(part, "unsaid") !== "goes");
+    const expected = [...before.keys()].filter((part) => fateOf(part, "unset") !== "removed");
     expect([...keyedPartsOf(await getNode(name)).keys()].toSorted()).toEqual(expected.toSorted());
   });
 });
@@ -326,7 +326,7 @@ describe("somebody sets another value", () => {
   });
 
   it("→ it stays when nobody says the label any more", async () => {
-    const name = "owned-unsaid";
+    const name = "owned-unset";
     const machine = machineNamed(name);
     machine.grant = { labels: { site: "oslo" } };
     machine.say({ nodeLabels: { tier: "front" } });
