@@ -11,7 +11,7 @@ import {
   parseIpSloppy,
 } from "../kubernetes/ip.ts";
 import { HOSTNAME_LABEL } from "../kubernetes/labels.ts";
-import { fieldOwners } from "../kubernetes/managed-fields.ts";
+import { fieldOwners, otherOwner } from "../kubernetes/managed-fields.ts";
 import { isExtendedResourceName } from "../kubernetes/resource-names.ts";
 import { isRoleLabel } from "../kubernetes/roles.ts";
 import type { Node, ResourceList } from "../kubernetes/types.ts";
@@ -73,19 +73,9 @@ function isAllowed(patterns: readonly string[] | undefined, key: string): boolea
   );
 }
 
-/** Returns the other writer that has set this field last. Without field managers in the answer, no other is known. */
-function otherOwner(
-  before: Node | undefined,
-  path: readonly string[],
-  fieldManager: string,
-): string | undefined {
-  const owners = fieldOwners(before?.metadata, path);
-  return owners.includes(fieldManager) ? undefined : owners[0];
-}
-
 /** For people: names the part, and another writer that owns it. */
-function named(part: string, owner: string | undefined): string {
-  return owner === undefined ? part : `${part} (as ${owner} has set it)`;
+function named(part: string, owner: string | null): string {
+  return owner === null ? part : `${part} (as ${owner} has set it)`;
 }
 
 function labelsWithin(before: Node | undefined, node: DraftNode, holder: GrantHolder): string[] {
@@ -157,7 +147,7 @@ function conditionsWithin(
   const types = [...(dropIns?.conditions ?? []).map(({ type }) => type), ...listed];
   const was = before?.status?.conditions ?? [];
   const pathOf = (type: string) => ["f:status", "f:conditions", `k:{"type":${JSON.stringify(type)}}`];
-  const ownerOf = (type: string) => otherOwner(before, pathOf(type), fieldManager);
+  const ownerOf = (type: string) => otherOwner(before?.metadata, pathOf(type), fieldManager);
   // Another writer may have removed the list.
   const isOurs = (type: string) =>
     listed.includes(type) || fieldOwners(before?.metadata, pathOf(type)).includes(fieldManager);
@@ -165,7 +155,7 @@ function conditionsWithin(
     if (type === DROP_INS_CONDITION) return true;
     const exists = was.some((condition) => condition.type === type);
     if (exists && !isOurs(type)) return false;
-    if (ownerOf(type) !== undefined) return false;
+    if (ownerOf(type) !== null) return false;
     return isAllowed(grant.mayCondition, type);
   };
   const left = [...new Set(types)].filter((type) => !mayChange(type));
@@ -195,10 +185,10 @@ function resourcesWithin(
   const fromDropIns = [...Object.keys(dropIns?.resources ?? {}), ...listed];
   const ownerOf = (name: string) =>
     fromPlugins.includes(name)
-      ? undefined
-      : otherOwner(before, ["f:status", "f:capacity", `f:${name}`], fieldManager);
+      ? null
+      : otherOwner(before?.metadata, ["f:status", "f:capacity", `f:${name}`], fieldManager);
   const left = [...new Set([...fromPlugins, ...fromDropIns, ...changedResources(before, node)])].filter(
-    (name) => ownerOf(name) !== undefined || (!isAllowed(grant.mayResource, name) && !listed.includes(name)),
+    (name) => ownerOf(name) !== null || (!isAllowed(grant.mayResource, name) && !listed.includes(name)),
   );
   if (left.length === 0) return [];
   for (const list of ["capacity", "allocatable"] as const) {

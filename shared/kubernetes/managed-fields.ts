@@ -1,15 +1,25 @@
-// Who wrote a field last, by metadata.managedFields. Reads only.
+// Finds the writers of a field, by metadata.managedFields.
 import { isJsonObject } from "./json.ts";
 import type { ObjectMeta } from "./types.ts";
 
 /**
- * The field managers that own a field, by its path in fieldsV1 (structured-merge-diff): `["f:spec", "f:renewTime"]`.
- * Empty where the apiserver does not record them.
+ * Returns the field managers that own a field, by its path in fieldsV1 (structured-merge-diff): `["f:spec",
+ * "f:renewTime"]`. None if the apiserver does not record them.
  */
 export function fieldOwners(metadata: ObjectMeta | undefined, path: readonly string[]): string[] {
   return (metadata?.managedFields ?? []).flatMap(({ manager, fieldsV1 }) =>
     manager !== undefined && holds(fieldsV1, path) ? manager : [],
   );
+}
+
+/** Returns the writer of a field that `fieldManager` does not own; null if there is none. */
+export function otherOwner(
+  metadata: ObjectMeta | undefined,
+  path: readonly string[],
+  fieldManager: string,
+): string | null {
+  const owners = fieldOwners(metadata, path);
+  return owners.includes(fieldManager) ? null : (owners[0] ?? null);
 }
 
 function holds(fields: unknown, path: readonly string[]): boolean {

@@ -4,6 +4,8 @@ import { NUMBER_RANGES } from "../../shared/deployment/numbers.ts";
 import type { ApiError } from "../../shared/kubernetes/api-error.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import { NODE_STATUS_UPDATE_TRIES, readyConditionOf } from "../../shared/node/heartbeat.ts";
+import type { Facts } from "../../shared/protocol/facts.ts";
+import { reportIntervalMs } from "../../shared/protocol/settings.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import type { RequestKind } from "../kube/kube-client.ts";
 import type { MachineLog } from "../log.ts";
@@ -334,13 +336,16 @@ export interface BackOff {
 export function backOffAfter(
   before: BackOff | undefined,
   error: ApiError | null,
-  reportIntervalMs: number,
-  nowMs: number,
-  random: () => number, // Math.random
+  {
+    facts,
+    random,
+    ...machine
+  }: { facts: Pick<Facts, "settings">; nowMs: () => number; random: () => number },
 ): BackOff | undefined {
   if (!error || !isFailing(error)) return undefined;
+  const nowMs = machine.nowMs();
   // Shorter than an interval, so that each periodic report may try; random, so that objects do not retry at one moment.
-  const everyMs = reportIntervalMs * (0.5 + 0.4 * random());
+  const everyMs = reportIntervalMs(facts.settings) * (0.5 + 0.4 * random());
   return { error, tries: Math.max(0, triesAt(before, nowMs) - 1), atMs: nowMs, everyMs };
 }
 

@@ -9,13 +9,11 @@ import { nextRenewTime, NODE_LEASE_NAMESPACE } from "../../shared/node/lease.ts"
 import { OWNER_ANNOTATION } from "../../shared/node/ownership.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Report } from "../../shared/protocol/report.ts";
-import { reportIntervalMs } from "../../shared/protocol/settings.ts";
 import { success } from "../../shared/result.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import type { MachineLog } from "../log.ts";
 import type { NodeRecordStore } from "../storage/records.ts";
 import {
-  type BackOff,
   backOffAfter,
   budgetText,
   emptyBudget,
@@ -127,7 +125,7 @@ export async function renewLease(
   const memory: LeaseMemory = {
     lease: latest,
     ...(renewed && { renewedAtMs: nowMs() }),
-    leaseBackOff: backOff(machine, before.leaseBackOff, renewed ? null : error),
+    leaseBackOff: backOffAfter(before.leaseBackOff, renewed ? null : error, machine),
     repeatedFailures,
     status,
     budget,
@@ -183,14 +181,6 @@ function firstAnswer(first: ApiResult<Lease> | null, read: () => Promise<ApiResu
     answer = null;
     return found ? Promise.resolve(found) : read();
   };
-}
-
-function backOff(
-  { facts, nowMs, random }: RenewingMachine,
-  before: BackOff | undefined,
-  error: ApiError | null,
-) {
-  return backOffAfter(before, error, reportIntervalMs(facts.settings), nowMs(), random);
 }
 
 /**

@@ -2,10 +2,9 @@
 // recorded, and no longer written.
 import { byOthers, transitions } from "../../shared/fleet/history-lines.ts";
 import { type ApiError, type ApiResult, isNotFound } from "../../shared/kubernetes/api-error.ts";
-import type { NodeClient } from "../../shared/kubernetes/client.ts";
-import { fieldOwners } from "../../shared/kubernetes/managed-fields.ts";
+import { fieldOwners, otherOwner } from "../../shared/kubernetes/managed-fields.ts";
 import { parseMicroTime } from "../../shared/kubernetes/micro-time.ts";
-import type { Lease, Node, NodeCondition, ObjectMeta } from "../../shared/kubernetes/types.ts";
+import type { Lease, Node, NodeCondition } from "../../shared/kubernetes/types.ts";
 import { readyConditionOf } from "../../shared/node/heartbeat.ts";
 import { NODE_LEASE_NAMESPACE } from "../../shared/node/lease.ts";
 import { adoptionPatch, isOfferedTo, ownershipFault } from "../../shared/node/ownership.ts";
@@ -25,79 +24,55 @@ export interface Loss {
   reason: string;
 }
 
-type ReadFailure = { reason: "lost"; lost: Loss } | { reason: "request failed"; error: ApiError };
-
 /** The machine whose Node is read. */
 interface NodeOwner {
   name: string;
   deployment: string;
   records: NodeRecordStore;
+  nowMs: () => number;
 }
 
-/** Returns the Node if it is the registered one and still belongs to this deployment. */
-async function readOwnNode(
-  owner: NodeOwner,
-  client: Pick<NodeClient, "getNode">,
-  fromCache = false,
-): Promise<Result<Node, ReadFailure>> {
-  const found = await client.getNode(owner.name, fromCache);
-  if (!found.ok) {
-    const isGone = isNodeMissing(found.error, owner.name);
-    return isGone
-      ? failure({ reason: "lost", lost: { phase: "node deleted", reason: "the Node is gone" } })
-      : failure({ reason: "request failed", error: found.error });
-  }
-  const lost = lossOf(found.value, owner);
-  return lost === null ? found : failure({ reason: "lost", lost });
-}
-
-/** Returns the lease. Fails with a loss if another writer renews it. */
-async function readOwnLease(
-  { name, deployment, nowMs }: Pick<NodeOwner, "name" | "deployment"> & { nowMs: () => number },
-  client: Pick<KubeClient, "getLease">,
-): Promise<Result<Lease, ReadFailure>> {
-  const found = await client.getLease(NODE_LEASE_NAMESPACE, name);
-  if (!found.ok) return failure({ reason: "request failed", error: found.error });
-  const other = foreignRenewer(found.value, deployment, nowMs());
-  if (other === null) return found;
-  return failure({ reason: "lost", lost: { phase: "name taken", reason: `${other} renews the lease` } });
-}
-
-/** Reads Node and lease for functions of shared/, which know errors of the apiserver alone. Keeps the loss aside. */
+/** Reads Node and lease for functions of shared/, which know errors of the apiserver alone: the loss is kept aside. */
 export class OwnReader {
-  readonly #owner: NodeOwner & { nowMs: () => number };
-  readonly #client: KubeClient;
-  /** Once it is set, the Node is read no more. */
+  readonly #owner: NodeOwner;
+  readonly #client: Pick<KubeClient, "getNode" | "getLease">;
+  /** Set once Node or lease belong to another writer. The Node is read no more. */
   lost: Loss | undefined;
 
-  constructor(owner: NodeOwner & { nowMs: () => number }, client: KubeClient) {
+  constructor(owner: NodeOwner, client: Pick<KubeClient, "getNode" | "getLease">) {
     this.#owner = owner;
     this.#client = client;
   }
 
+  /** Returns the Node if it is the registered one and still belongs to this deployment. */
   async readNode(fromCache = false): Promise<ApiResult<Node>> {
-    if (this.lost) return lostError(this.lost);
-    return this.#noted(await readOwnNode(this.#owner, this.#client, fromCache));
+    if (this.lost) return this.#lose(this.lost);
+    const { name } = this.#owner;
+    const found = await this.#client.getNode(name, fromCache);
+    if (found.ok) {
+      const lost = lossOf(found.value, this.#owner);
+      return lost === null ? found : this.#lose(lost);
+    }
+    const isGone = isNodeMissing(found.error, name);
+    return isGone ? this.#lose({ phase: "node deleted", reason: "the Node is gone" }) : found;
   }
 
+  /** Returns the lease unless another writer renews it. */
   async readLease(): Promise<ApiResult<Lease>> {
-    return this.#noted(await readOwnLease(this.#owner, this.#client));
+    const { name, deployment, nowMs } = this.#owner;
+    const found = await this.#client.getLease(NODE_LEASE_NAMESPACE, name);
+    const other = found.ok ? foreignRenewer(found.value, deployment, nowMs()) : null;
+    return other === null ? found : this.#lose({ phase: "name taken", reason: `${other} renews the lease` });
   }
 
-  #noted<T>(read: Result<T, ReadFailure>): ApiResult<T> {
-    if (read.ok) return read;
-    if (read.error.reason === "request failed") return failure(read.error.error);
-    this.lost = read.error.lost;
-    return lostError(this.lost);
+  #lose(lost: Loss): Failure<ApiError> {
+    this.lost = lost;
+    return failure({ kind: "unanswered", message: `${lost.phase}: ${lost.reason}` });
   }
-}
-
-function lostError({ phase, reason }: Loss): Failure<ApiError> {
-  return failure({ kind: "unanswered", message: `${phase}: ${reason}` });
 }
 
 /** Why a Node is not this machine's any more. A Node with another uid is another one, also if this deployment created it. */
-function lossOf(found: Node, { records, deployment }: Omit<NodeOwner, "name">): Loss | null {
+function lossOf(found: Node, { records, deployment }: NodeOwner): Loss | null {
   const known = records.get("node")?.node;
   if (found.metadata?.uid !== known?.metadata?.uid)
     return { phase: "node deleted", reason: "a Node of another uid has the name" };
@@ -181,7 +156,7 @@ const READY_HEARTBEAT = ["f:status", "f:conditions", 'k:{"type":"Ready"}', "f:la
 
 /** Returns the other writer that renews the lease; null if there is none, or if its last renewal has expired. */
 export function foreignRenewer(lease: Lease, deployment: string, nowMs: number): string | null {
-  const other = otherOwner(lease.metadata, RENEW_TIME, deployment);
+  const other = otherOwner(lease.metadata, RENEW_TIME, fieldManagerOf(deployment));
   const { renewTime, leaseDurationSeconds = 0 } = lease.spec ?? {};
   if (other === null || renewTime === undefined) return null;
   // A time ahead of this clock counts as recent as well.
@@ -191,26 +166,16 @@ export function foreignRenewer(lease: Lease, deployment: string, nowMs: number):
 /** Returns the other writer that has written a heartbeat since `known` was read; null if there is none. */
 function foreignHeartbeat(found: Node, known: Node, deployment: string): string | null {
   if (heartbeatMs(found) <= heartbeatMs(known)) return null;
-  return otherOwner(found.metadata, READY_HEARTBEAT, deployment);
+  return otherOwner(found.metadata, READY_HEARTBEAT, fieldManagerOf(deployment));
 }
 
 function heartbeatMs(node: Node): number {
   return Date.parse(readyConditionOf(node)?.lastHeartbeatTime ?? "") || 0;
 }
 
-function otherOwner(
-  metadata: ObjectMeta | undefined,
-  path: readonly string[],
-  deployment: string,
-): string | null {
-  const owners = fieldOwners(metadata, path);
-  return owners.includes(fieldManagerOf(deployment)) ? null : (owners[0] ?? null);
-}
-
-interface ClaimingMachine extends Pick<NodeOwner, "name" | "deployment">, Pick<Stored, "journal"> {
+interface ClaimingMachine extends NodeOwner, Stored {
   enrolment: Pick<Enrolment, "withoutFactsOnlyTaint">;
   client: (withinMs: number) => KubeClient;
-  nowMs: () => number;
 }
 
 /** A lease that cannot be read must not keep an owned Node from being registered. */
@@ -226,11 +191,12 @@ export async function claimNode(
   const fault = ownershipFault(existing, deployment);
   if (fault !== null && !isOfferedTo(existing, deployment))
     return failure({ reason: "not ours", message: fault });
-  const lease = await readOwnLease(machine, machine.client(LEASE_READ_MS));
-  const failed = lease.ok ? null : lease.error;
-  if (failed?.reason === "lost") return failure({ reason: "not ours", message: failed.lost.reason });
+  const own = new OwnReader(machine, machine.client(LEASE_READ_MS));
+  const lease = await own.readLease();
+  if (own.lost) return failure({ reason: "not ours", message: own.lost.reason });
   if (fault === null) return success({ node: existing, ...(lease.ok && { lease: lease.value }) });
-  if (failed && !isNotFound(failed.error)) return failure({ ...failed, step: "get" });
+  if (!lease.ok && !isNotFound(lease.error))
+    return failure({ reason: "request failed", step: "get", error: lease.error });
   // An operator who offers a Node deletes its lease. A lease that is there again shows that another writer renews it.
   if (lease.ok && !fieldOwners(lease.value.metadata, RENEW_TIME).includes(fieldManagerOf(deployment)))
     return failure({ reason: "not ours", message: "the Node is offered, but its lease is still there" });
@@ -258,17 +224,13 @@ export type Noticed =
   | { kind: "taken"; isGivenUp: boolean; nodeVersion: string | undefined }
   | { kind: "lost"; lost: Loss };
 
-export interface NoticingMachine extends NodeOwner, Stored {
-  nowMs: () => number;
-}
-
 /**
  * Stores a Node that another writer has changed, between two reports. It costs a request only if the notice came without
  * the Node.
  */
 export async function takeNotice(
-  machine: NoticingMachine,
-  client: () => Pick<NodeClient, "getNode">,
+  machine: NodeOwner & Stored,
+  client: () => KubeClient,
   seen: Node | null, // as the watch has it; null: no longer in the list, or to be read in any case
   knownVersion: string | undefined, // of the Node that was last read or written; undefined: as stored
 ): Promise<Noticed> {
@@ -281,14 +243,19 @@ export async function takeNotice(
     const lost = lossOf(seen, machine);
     return lost === null ? take(machine, known, seen) : { kind: "lost", lost };
   }
-  const read = await readOwnNode(machine, client());
+  const own = new OwnReader(machine, client());
+  const read = await own.readNode();
+  if (own.lost) return { kind: "lost", lost: own.lost };
   if (read.ok) return take(machine, known, read.value);
-  if (read.error.reason === "lost") return { kind: "lost", lost: read.error.lost };
   distrustKnownNode(records);
   return { kind: "unread" };
 }
 
-function take({ records, journal, nowMs }: NoticingMachine, known: NodeRecords["node"], node: Node): Noticed {
+function take(
+  { records, journal, nowMs }: NodeOwner & Stored,
+  known: NodeRecords["node"],
+  node: Node,
+): Noticed {
   // A patch without an answer may have been applied. History has its conditions already, as they were decided.
   const isOurs = ({ type, status }: NodeCondition) =>
     known.sent?.some((each) => each.type === type && each.status === status) ?? false;

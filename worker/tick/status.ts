@@ -12,7 +12,6 @@ import {
 } from "../../shared/node/heartbeat.ts";
 import type { NodeUpdate } from "../../shared/node/update-node.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
-import { reportIntervalMs } from "../../shared/protocol/settings.ts";
 import { success } from "../../shared/result.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import type { MachineLog } from "../log.ts";
@@ -133,9 +132,8 @@ class OneWrite {
       state,
     );
     const error = written.ok ? null : written.error;
-    const everyMs = reportIntervalMs(facts.settings);
     this.#memory.status = state;
-    this.#memory.statusBackOff = backOffAfter(statusBackOff, error, everyMs, this.#machine.nowMs(), random);
+    this.#memory.statusBackOff = backOffAfter(statusBackOff, error, this.#machine);
     if (written.ok) this.#recordHeartbeat(written.value, state);
     else this.#recordFailure(written.error);
     return { error, ...(this.#own.lost && { lost: this.#own.lost }), memory: this.#memory };

@@ -1,11 +1,11 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { correlateEvent, newEventCorrelator } from "../../../shared/events/correlator.ts";
-import { makeEvent, recordEvent } from "../../../shared/events/events.ts";
+import { makeEvent, recordEvent, startEvents } from "../../../shared/events/events.ts";
+import { tryAccept } from "../../../shared/events/token-bucket.ts";
 import { parseMicroTime } from "../../../shared/kubernetes/micro-time.ts";
 import type { Event } from "../../../shared/kubernetes/types.ts";
-import { tryAccept } from "../../../shared/events/token-bucket.ts";
-import { createFakeApiserver } from "../../vectors/fake-apiserver.ts";
 import { failure } from "../../../shared/result.ts";
+import { createFakeApiserver } from "../../vectors/fake-apiserver.ts";
 
 const NOW = parseMicroTime("2026-03-14T15:09:26Z");
 const SECOND = 1_000_000;
@@ -117,5 +117,22 @@ describe("tryAccept", () => {
 
   it("a clock that goes back refills nothing", () => {
     expect(tryAccept({ tokens: 0, lastMicros: 10 * SECOND }, 0, 2, 0.5)).toBeNull();
+  });
+});
+
+describe("the events of a start", () => {
+  test.each([
+    ["cgroup v2", { cpuHardcapping: true, version: 2 as const }, ["Normal Starting"]],
+    ["cgroup v1", { cpuHardcapping: true, version: 1 as const }, ["Normal Starting", "Warning CgroupV1"]],
+    ["an older shim, which does not say", { cpuHardcapping: true }, ["Normal Starting"]],
+    ["nobody knows", undefined, ["Normal Starting"]],
+  ])("a start on %s → %j", (_, cgroups, events) => {
+    expect(startEvents({ cgroups }).map(({ type, reason }) => `${type} ${reason}`)).toEqual(events);
+  });
+
+  test("the words are those that tools know, but for the kubelet's name", () => {
+    const [starting, onCgroupV1] = startEvents({ cgroups: { cpuHardcapping: true, version: 1 } });
+    expect(starting?.message).toBe("Starting node-shim.");
+    expect(onCgroupV1?.message).toMatch(/^cgroup v1 detected\. .*5573-remove-cgroup-v1$/);
   });
 });

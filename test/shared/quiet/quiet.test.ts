@@ -5,7 +5,16 @@ import { NOTHING_REMEMBERED } from "../../../shared/from-report/reported-status.
 import { GATEWAY_LIMITS } from "../../../shared/protocol/limits.ts";
 import { SIGNALS, type Vitals } from "../../../shared/protocol/report.ts";
 import { type Settings, settingsSchema } from "../../../shared/protocol/settings.ts";
-import { isQuiet, type Quiet, type QuietBasis, quietForMs, quietOf } from "../../../shared/quiet/quiet.ts";
+import {
+  isOtherSkew,
+  isQuiet,
+  MAX_SKEW_MS,
+  type Quiet,
+  type QuietBasis,
+  quietForMs,
+  quietOf,
+  unrecordedSkewMs,
+} from "../../../shared/quiet/quiet.ts";
 import { NO_PRESSURE } from "../../../shared/resources/eviction.ts";
 import { basis, CALM, GIB, leastCalm, MACHINE, SETTINGS } from "./machine.ts";
 
@@ -283,5 +292,28 @@ describe("whatever the thresholds, from the least amount with which none is met"
     );
     fc.assert(property, { numRuns: 500 });
     expect(edges).toBeGreaterThan(100);
+  });
+});
+
+describe("a machine's clock", () => {
+  describe("nothing is recorded", () => {
+    test.each<
+      [situation: string, isSkewed: boolean, recordedMs: number, range: readonly [number, number] | null]
+    >([
+      ["of a clock that is right", false, 0, [-60_000, 60_000]],
+      ["of one that is a little ahead", true, 60_000, [60_001, 120_000]],
+      ["of one that is far ahead", true, 3_600_000, [1_800_000, 5_400_000]],
+      ["of one that is an odd number of seconds ahead", true, 121_000, [60_500, 181_500]],
+      ["of one that is behind", true, -61_000, [-121_000, -60_001]],
+      ["of one that is far behind", true, -3_600_000, [-5_400_000, -1_800_000]],
+      ["never, where it is not known by how much it was off", true, 0, null],
+    ])("%s", (_, isSkewed, skewMs, range) => {
+      expect(unrecordedSkewMs({ isSkewed, skewMs })).toEqual(range);
+      if (!range) return;
+      const [from, to] = range;
+      const isRecorded = (nowMs: number) =>
+        Math.abs(nowMs) > MAX_SKEW_MS !== isSkewed || (isSkewed && isOtherSkew(nowMs, skewMs));
+      expect([from - 1, from, to, to + 1].map(isRecorded)).toEqual([true, false, false, true]);
+    });
   });
 });

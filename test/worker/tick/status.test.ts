@@ -4,7 +4,8 @@ import { beforeAll, describe, expect, it, test } from "vitest";
 import type { Vitals } from "../../../shared/protocol/report.ts";
 import { fieldManagerOf } from "../../../worker/kube/connect.ts";
 import { MAX_NODE_BYTES, STATUS_BUDGET } from "../../../worker/tick/budgets.ts";
-import { dueInMs, isStatusDue } from "../../../worker/tick/status.ts";
+import { dueInMs, isContestable, isStatusDue, ofVersion } from "../../../worker/tick/status.ts";
+import type { JsonObject } from "../../../shared/kubernetes/json.ts";
 import { HEALTHY } from "../support/facts.ts";
 import { statusResponse } from "../support/kube-in-between.ts";
 import {
@@ -385,5 +386,38 @@ describe("rows", () => {
     await written(machine);
     await written(machine);
     expect(machine.notes.filter((note) => note.includes("setters"))).toEqual(["log: setters: well"]);
+  });
+});
+
+describe("the precondition of a patch", () => {
+  const conditions = (...types: string[]) => ({ status: { conditions: types.map((type) => ({ type })) } });
+
+  test.each<[string, JsonObject, boolean]>([
+    ["nothing", {}, false],
+    [
+      "heartbeats of the kubelet's conditions",
+      conditions("MemoryPressure", "DiskPressure", "PIDPressure", "Ready"),
+      false,
+    ],
+    ["images", { status: { images: [] } }, false],
+    ["another condition", conditions("Ready", "ReadonlyFilesystem"), true],
+    ["labels", { metadata: { labels: { a: "b" } } }, true],
+    ["annotations", { metadata: { annotations: { a: "b" } } }, true],
+    ["capacity", { status: { capacity: { cpu: "2" } } }, true],
+    ["allocatable", { status: { allocatable: { cpu: "2" } } }, true],
+    ["addresses", { status: { addresses: [] } }, true],
+    ["its spec", { spec: { providerID: "x://y" } }, true],
+  ])("%s → %s", (_, patch, outcome) => {
+    expect(isContestable(patch)).toBe(outcome);
+  });
+
+  it("a version is the patch's precondition, beside what else its metadata say", () => {
+    const patch = { metadata: { labels: { a: "b" } }, status: {} };
+    expect(ofVersion(patch, "7")).toEqual({
+      metadata: { labels: { a: "b" }, resourceVersion: "7" },
+      status: {},
+    });
+    expect(ofVersion({ status: {} }, "7")).toEqual({ metadata: { resourceVersion: "7" }, status: {} });
+    expect(ofVersion(patch, undefined)).toBe(patch);
   });
 });
