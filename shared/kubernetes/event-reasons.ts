@@ -1,19 +1,23 @@
-// The reasons of the events that rollcall records: `npm run generate` writes docs/reporting.md. Custom setters may record
-// others. Records nothing.
+// The reasons of the events that rollcall records; `npm run generate` writes them into docs/reporting.md. Custom setters
+// may record others.
 
 export interface EventReasonRow {
   type: "Normal" | "Warning";
-  /** What has happened, for people. */
+  /** The occasion, for people. */
   when: string;
-  /** Does a kubelet record it as well? */
+  /** True if a kubelet records it as well. */
   isUpstream: boolean;
 }
 
 export const EVENT_REASONS = {
   Starting: { type: "Normal", when: "a process of the shim registers the machine", isUpstream: true },
   CgroupV1: { type: "Warning", when: "a process of the shim starts on cgroup v1", isUpstream: true },
-  NodeReady: { type: "Normal", when: "the Node becomes Ready, or is created so", isUpstream: true },
-  NodeNotReady: { type: "Normal", when: "the Node is Ready no longer", isUpstream: true },
+  NodeReady: {
+    type: "Normal",
+    when: "the Node becomes Ready, or is Ready at its creation",
+    isUpstream: true,
+  },
+  NodeNotReady: { type: "Normal", when: "the Node is no longer Ready", isUpstream: true },
   NodeHasSufficientMemory: { type: "Normal", when: "MemoryPressure becomes False", isUpstream: true },
   NodeHasInsufficientMemory: { type: "Normal", when: "MemoryPressure becomes True", isUpstream: true },
   NodeHasNoDiskPressure: { type: "Normal", when: "DiskPressure becomes False", isUpstream: true },
@@ -24,23 +28,31 @@ export const EVENT_REASONS = {
   NodeNotSchedulable: { type: "Normal", when: "the Node is cordoned", isUpstream: true },
   Shutdown: {
     type: "Normal",
-    when: "the machine begins to shut down, or does not after all",
+    when: "the machine begins to shut down, or cancels that",
     isUpstream: true,
   },
-  Rebooted: { type: "Warning", when: "the boot ID is another one", isUpstream: true },
+  Rebooted: { type: "Warning", when: "the boot ID has changed", isUpstream: true },
   InvalidDiskCapacity: { type: "Warning", when: "the image filesystem has no capacity", isUpstream: true },
   EvictionThresholdMet: {
     type: "Warning",
     when: "an eviction threshold is met, for its whole grace period",
     isUpstream: true,
   },
-  SystemOOM: { type: "Warning", when: "the kernel has ended processes for want of memory", isUpstream: true },
+  SystemOOM: {
+    type: "Warning",
+    when: "the kernel has killed processes for lack of memory",
+    isUpstream: true,
+  },
   KubeletSetupFailed: { type: "Warning", when: "the shim ends instead of reporting", isUpstream: true },
-  NodeNameTaken: { type: "Warning", when: "somebody else has the Node or keeps it alive", isUpstream: false },
+  NodeNameTaken: {
+    type: "Warning",
+    when: "another owner has the Node, or another writer keeps it alive",
+    isUpstream: false,
+  },
   MachineCloned: { type: "Warning", when: "several machines report with one key", isUpstream: false },
   TokenNotRenewed: {
     type: "Warning",
-    when: "the cluster token is not renewed; of the Worker's ServiceAccount",
+    when: "the renewal of the cluster token fails; the event is about the ServiceAccount",
     isUpstream: false,
   },
   TwoShims: { type: "Warning", when: "several shims report for one machine", isUpstream: false },

@@ -1,20 +1,20 @@
-// Where the shim's verdict about a configuration differs from a kubelet's, and why. docs/configuration.md has it as a table.
+// Configurations that the shim and a kubelet judge differently, with the reason; a table of docs/configuration.md.
 
 export interface Disagreement {
   what: string;
   kubelet: string;
   shim: string;
   why: string;
-  /** By their names in configurations.ts. */
+  /** Their names in configurations.ts. */
   configurations: readonly string[];
 }
 
 export const DISAGREEMENTS: readonly Disagreement[] = [
   {
-    what: "a field that no `KubeletConfiguration` has",
+    what: "an unknown field of `KubeletConfiguration`",
     kubelet: "a warning in its log",
-    shim: "refused, with the nearest name that exists",
-    why: "a mistyped name is a setting that does not take effect, on a machine that nobody visits",
+    shim: "refused, with the nearest valid name",
+    why: "a mistyped setting has no effect, on a machine that is rarely visited",
     configurations: [
       "maxPod: 20",
       "MaxPods: 20",
@@ -23,20 +23,20 @@ export const DISAGREEMENTS: readonly Disagreement[] = [
     ],
   },
   {
-    what: "a taint twice, or without an effect, in a file",
+    what: "a duplicate taint, or a taint without an effect, in a file",
     kubelet: "accepted; the apiserver then refuses its Node",
     shim: "refused",
-    why: "the fault is said where it can be mended",
+    why: "the machine's operator sees the fault and can correct it",
     configurations: [
       "registerWithTaints: [{ key: a }]",
       "registerWithTaints: [{ key: a, effect: NoSchedule }, { key: a, effect: NoSchedule }]",
     ],
   },
   {
-    what: "a host name that cannot be a Node's name",
+    what: "a host name that is not a valid Node name",
     kubelet: "accepted; the apiserver then refuses its Node",
     shim: "refused",
-    why: "the fault is said where it can be mended",
+    why: "the machine's operator sees the fault and can correct it",
     configurations: [
       "--hostname-override=edge_1",
       "--hostname-override=a..b",
@@ -44,17 +44,17 @@ export const DISAGREEMENTS: readonly Disagreement[] = [
     ],
   },
   {
-    what: "a `--node-ip` that is no address",
-    kubelet: "taken as if it was not given",
+    what: "a `--node-ip` that is not an address",
+    kubelet: "ignored",
     shim: "refused",
-    why: "the Node would have another address than was asked for",
+    why: "the Node would have another address than the configured one",
     configurations: ["--node-ip=nowhere", "--node-ip=192.0.2.7,nowhere", "--node-ip=fe80::1%eth0"],
   },
   {
     what: "durations and `nodeLeaseDurationSeconds` beyond [their bounds](#what-it-decides); `evictionPressureTransitionPeriod` below 0 or over 24h",
     kubelet: "accepted",
     shim: "refused",
-    why: "what a machine asks of the apiserver has limits here",
+    why: "rollcall limits the load of a machine on the apiserver",
     configurations: [
       "nodeStatusUpdateFrequency: -10s",
       "nodeStatusUpdateFrequency: 500ms",
@@ -70,7 +70,7 @@ export const DISAGREEMENTS: readonly Disagreement[] = [
     what: "more than 64 taints, a provider ID of more than 1024 characters",
     kubelet: "accepted",
     shim: "refused",
-    why: "what a machine says of itself has limits here",
+    why: "rollcall limits the size of a machine's facts",
     configurations: [
       `providerID: ${"p".repeat(1025)}`,
       `registerWithTaints: [${Array.from({ length: 65 }, (_, at) => `{ key: k${at}, effect: NoSchedule }`).join(", ")}]`,
@@ -78,9 +78,9 @@ export const DISAGREEMENTS: readonly Disagreement[] = [
   },
   {
     what: "more PIDs reserved than the machine can have",
-    kubelet: "accepted; of all that is reserved PIDs alone are not compared",
+    kubelet: "accepted; it does not compare PIDs, unlike other reservations",
     shim: "refused",
-    why: "the one rule for what is reserved holds for all of it",
+    why: "one rule applies to all reservations",
     configurations: ['systemReserved: { pid: "99999999999" }'],
   },
   {
@@ -99,7 +99,7 @@ export const DISAGREEMENTS: readonly Disagreement[] = [
   },
   {
     what: 'no `containerRuntimeEndpoint`, or `""`',
-    kubelet: "ends where no runtime answers at its default",
+    kubelet: "ends if no runtime answers at its default socket",
     shim: "accepted",
     why: "a machine needs [no container runtime](#the-container-runtime)",
     configurations: ['containerRuntimeEndpoint: ""', "containerRuntimeEndpoint: null"],
@@ -108,7 +108,7 @@ export const DISAGREEMENTS: readonly Disagreement[] = [
     what: "flags of older kubelets, and rollcall's own values",
     kubelet: "refused",
     shim: "accepted",
-    why: "they do here what they did there",
+    why: "they have the same effect as in older kubelets",
     configurations: [
       "--cloud-provider=aws",
       "--container-runtime=remote",
@@ -118,14 +118,14 @@ export const DISAGREEMENTS: readonly Disagreement[] = [
   },
   {
     what: "files that only a kubelet reads, such as `authentication.x509.clientCAFile`",
-    kubelet: "ends where they are missing",
+    kubelet: "ends if they are missing",
     shim: "accepted",
     why: "the shim has no server",
     configurations: ["authentication: { x509: { clientCAFile: /nowhere } }"],
   },
   {
-    what: "`memoryManagerPolicy: Static`, whose `reservedMemory` has to fit to the machine's NUMA nodes",
-    kubelet: "ends where it does not",
+    what: "`memoryManagerPolicy: Static`, whose `reservedMemory` must fit the machine's NUMA nodes",
+    kubelet: "ends if it does not fit",
     shim: "accepted",
     why: "the shim gives no memory to pods",
     configurations: ["memoryManagerPolicy: Static"],
