@@ -1,4 +1,4 @@
-// What a gateway counts, in memory: a row for each would cost more than it tells. GET /metrics has it, with since when.
+// Counts the events of a gateway for GET /metrics. The counts are in memory, since storing them is not worth the rows.
 import {
   AGAIN_REASONS,
   type AgainReason,
@@ -7,15 +7,15 @@ import {
 } from "../../shared/protocol/frames.ts";
 import type { Durations, Measured, Sample } from "../metrics/metrics.ts";
 
-/** Of a PUT of a lease. */
+/** Outcomes of a PUT of a lease. */
 const OUTCOMES = ["renewed", "lost", "failed"] as const;
 type RenewalOutcome = (typeof OUTCOMES)[number];
-/** Also what is no `closing`: a machine that has left. */
+/** A machine that leaves gets a `left` frame in place of `closing`. */
 const ENDS = [...CLOSING_REASONS, "left"] as const;
 type SocketEnd = ClosingReason | "left";
 
-/** Of gauges: what there is now. */
-export interface GatewayStanding {
+/** The values of the gauges. */
+export interface GatewayStatus {
   gateway: number;
   members: number;
   isSuspended: boolean;
@@ -53,10 +53,7 @@ export class GatewayCounters {
     this.#renewals[outcome]++;
   }
 
-  measure(
-    { gateway, members, isSuspended }: GatewayStanding,
-    durations: Pick<Durations, "samples">,
-  ): Measured {
+  measure({ gateway, members, isSuspended }: GatewayStatus, durations: Pick<Durations, "samples">): Measured {
     const labels = { gateway: String(gateway) };
     const count = (value: number): Sample[] => [{ labels, value, sinceMs: this.#sinceMs }];
     const each = (counted: Record<string, number>, label: string) =>

@@ -1,4 +1,5 @@
-// What a gateway has around it, as its parts are given it. Types alone.
+// Ends a machine's socket: closes it, returns the loan to the machine's object, and deletes the member's row. A machine that
+// was sent away must wait before its next socket. Also the surroundings of a gateway, which all its parts share.
 import type { ClosingReason } from "../../shared/protocol/frames.ts";
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
 import type { Timer } from "../clock.ts";
@@ -11,66 +12,63 @@ import { type PutLease, returnedLoan } from "./lease.ts";
 import type { Member, Members } from "./members.ts";
 import type { HeldSocket, HeldSockets, ServerSocket } from "./sockets.ts";
 
-/** What the platform has, and tests make up. */
+/** The platform and other objects. Tests replace them. */
 export interface GatewaySurroundings {
-  /** A machine's object. */
+  /** Returns a machine's object. */
   node: (name: string) => LeaseLender;
   putLease: PutLease;
-  /** Those that are open or closing: of one machine, or all. */
+  /** Returns the open and closing sockets of one machine, or of all. */
   sockets: (name?: string) => ServerSocket[];
   sql: SqlStorage;
   alarm: Pick<LazyAlarm, "atLatest" | "rang">;
   /** GATEWAY_SIZE */
   size: () => number;
   counters: GatewayCounters;
-  /** Typically sharedTimer: by it ends what is not answered in time. */
+  /** The timer of deadlines. Typically oneTimer. */
   timer: Timer;
   /** Typically currentMs. */
   nowMs: () => number;
   /** Typically Math.random. */
   random: () => number;
-  /** 128 random bits, base64url. */
+  /** Typically randomNonce. */
   nonce: () => string;
-  /** Typically writes a line of JSON to the console. */
+  /** Typically logFailure. */
   log: Log;
 }
 
-/** With what a gateway knows. */
+/** The surroundings, with the sockets and members of the gateway. */
 export interface GatewayParts extends GatewaySurroundings {
   held: HeldSockets;
   members: Members;
 }
 
-// How a machine's socket ends here: it is closed, what its object had lent is given back, and its row goes. A machine that
-// was sent away stays away for a while.
-
-/** How long a machine's object may take to note something. */
-export const TELL_WITHIN_MS = 5000;
-/** After a machine's object could not be told. */
-const TELL_AGAIN_MS = 10_000;
+/** Deadline for a machine's object. */
+export const NOTIFY_WITHIN_MS = 5000;
+/** Wait before a machine's object that did not answer is notified again. */
+const NOTIFY_AGAIN_MS = 10_000;
 const AWAY_MS = 1000 * GATEWAY_LIMITS.awaySeconds;
 
 export class Endings {
   readonly #in: GatewayParts;
-  /** By name: until when a machine is to stay away. An eviction may forget it. */
+  /** Until when each machine must stay away, by name. An eviction loses it. */
   readonly #awayUntilMs = new Map<string, number>();
-  /** By name: when its object is told again. */
+  /** When each machine's object is notified again, by name. */
   readonly #notBeforeMs = new Map<string, number>();
 
   constructor(parts: GatewayParts) {
     this.#in = parts;
   }
 
-  /** For so many milliseconds yet; 0: it is not away. */
+  /** Returns how long the machine must stay away, in milliseconds; 0 if it need not. */
   awayForMs(name: string): number {
     const leftMs = (this.#awayUntilMs.get(name) ?? 0) - this.#in.nowMs();
-    // A clock that was put back keeps nobody away for longer.
+    // A clock that was put back extends no wait.
     return leftMs > 0 && leftMs <= AWAY_MS ? leftMs : 0;
   }
 
   /**
-   * It is on HTTP for a while, and each of its sockets is closed: one that it has opened beside could be accepted meanwhile.
-   * Without an accepted report the socket alone is closed: who has but recorded an upgrade must not keep the machine away.
+   * Closes all sockets of the machine, which then reports by HTTP for a while. If the socket has no accepted report, only
+   * this socket is closed: an attacker who replays a recorded upgrade must not keep the machine away.
    */
   sendAway(socket: HeldSocket, reason: ClosingReason): Promise<void> {
     const { name, beatMs } = socket.attachment;
@@ -82,13 +80,13 @@ export class Endings {
     return this.end(name);
   }
 
-  /** Closes the socket alone. */
+  /** Closes only this socket. */
   hangUp(socket: HeldSocket, reason: ClosingReason, comeBackInMs: number): void {
     this.#in.counters.ended(reason);
     this.#in.held.close(socket, reason, comeBackInMs);
   }
 
-  /** A socket of this machine is gone. Where it has an accepted one, nothing has ended. */
+  /** Call it when a socket of this machine is gone. If the machine has an accepted socket, nothing ends. */
   async end(name: string): Promise<void> {
     const { members } = this.#in;
     if (members.has(name)) await members.inTurn(name, (member) => this.endInTurn(member));
@@ -101,24 +99,24 @@ export class Endings {
     const returned = await this.takeBack(member);
     const gateway = members.gatewayOf(name);
     if (gateway === undefined) return;
-    if (await this.#tell(name, gateway, returned)) {
+    if (await this.#notify(name, gateway, returned)) {
       this.#notBeforeMs.delete(name);
       members.delete(name);
       return;
     }
-    this.#notBeforeMs.set(name, nowMs() + TELL_AGAIN_MS);
-    await alarm.atLatest(nowMs() + TELL_AGAIN_MS);
+    this.#notBeforeMs.set(name, nowMs() + NOTIFY_AGAIN_MS);
+    await alarm.atLatest(nowMs() + NOTIFY_AGAIN_MS);
   }
 
-  /** May its object be told now? */
+  /** Returns whether the machine's object may be notified now. */
   isDue(name: string): boolean {
     const leftMs = (this.#notBeforeMs.get(name) ?? 0) - this.#in.nowMs();
-    return leftMs <= 0 || leftMs > TELL_AGAIN_MS;
+    return leftMs <= 0 || leftMs > NOTIFY_AGAIN_MS;
   }
 
   /**
-   * Ends the loan, and gives it back once no PUT is under way; null: there is none, or somebody else took it meanwhile.
-   * `floor`: one of a later epoch stays.
+   * Ends the loan, and returns it once no PUT is in progress; null if there is none, or another call has taken it. A loan
+   * with an epoch above `floor` stays.
    */
   async takeBack(member: Member, floor = Infinity): Promise<ReturnedLoan | null> {
     const held = member.held && member.held.loan.epoch <= floor ? member.held : null;
@@ -136,12 +134,12 @@ export class Endings {
       if (!this.#in.members.has(name)) this.#notBeforeMs.delete(name);
   }
 
-  /** Its last words go once: where it is not known whether they arrived, the object reads the lease. */
-  async #tell(name: string, gateway: number, returned: ReturnedLoan | null): Promise<boolean> {
+  /** Sends the returned loan only once: if it may not have arrived, the object reads the lease. */
+  async #notify(name: string, gateway: number, returned: ReturnedLoan | null): Promise<boolean> {
     const { node, log, timer } = this.#in;
     try {
-      const tell = () => node(name).socketEnded(gateway, returned);
-      await inTime(TELL_WITHIN_MS, tell, undefined, timer);
+      const notify = () => node(name).socketEnded(gateway, returned);
+      await inTime(NOTIFY_WITHIN_MS, notify, undefined, timer);
       return true;
     } catch (error) {
       log({ node: name, message: "not told that its socket ended", error: String(error) });

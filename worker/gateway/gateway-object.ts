@@ -1,5 +1,5 @@
-// The Durable Object of a gateway: the sockets of up to GATEWAY_SIZE machines. A thin shell around gateway.ts: sockets that
-// outlive an eviction, the alarm, and what machines' objects ask.
+// The Durable Object of a gateway, which holds the sockets of up to GATEWAY_SIZE machines. It passes socket events, the alarm
+// and RPC on to gateway.ts.
 import { type Environment, gatewaySize } from "../env.ts";
 import { randomNonce } from "../identity/mac-keys.ts";
 import { heldToken } from "../kube/connect.ts";
@@ -15,14 +15,14 @@ import type { OpenedSocket } from "./sockets.ts";
 import { logFailure } from "../log.ts";
 import { currentMs, oneTimer } from "../clock.ts";
 
-/** What a request to open a socket says, in the header of this name: the Worker has verified all of it. */
+/** The verified request to open a socket. The Worker sends it in the header GATEWAY_OPENING. */
 export interface GatewayOpening extends OpenedSocket {
-  /** Good for one socket. */
+  /** Valid for one socket. */
   ticket: string;
 }
 export const GATEWAY_OPENING = "x-rollcall-gateway";
 
-/** So late a deadline may be found out, and so long a gateway stays awake after its last request. */
+/** How late a deadline may be noticed, and how long a gateway stays awake after its last request. */
 const TICK_MS = 50;
 
 export class GatewayObject extends StoredObject implements LeaseHolder {
@@ -50,9 +50,9 @@ export class GatewayObject extends StoredObject implements LeaseHolder {
     });
   }
 
-  /** Opens a socket; the one thing that comes over HTTP. Else the answer is a GatewayRefusal. */
+  /** Opens a socket, or answers with a GatewayRefusal. */
   override async fetch(request: Request): Promise<Response> {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the Worker wrote
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the Worker wrote it
     const { ticket, ...opened } = JSON.parse(request.headers.get(GATEWAY_OPENING) ?? "") as GatewayOpening;
     const refusal = this.#gateway.refusal({ name: opened.name, ticket });
     if (refusal) return new Response(refusal);
@@ -78,7 +78,7 @@ export class GatewayObject extends StoredObject implements LeaseHolder {
     return this.#gateway.ring();
   }
 
-  /** At certain times: sees that the alarm is set. */
+  /** Called by the cron trigger: checks that the alarm is set. */
   care(): Promise<void> {
     return this.#gateway.care();
   }
@@ -103,9 +103,9 @@ export class GatewayObject extends StoredObject implements LeaseHolder {
     return this.#gateway.dismiss(name, why);
   }
 
-  /** For GET /metrics: nothing, where it has no machine. */
+  /** Returns the metrics; none if the gateway has no machine. */
   metrics(): Measured {
-    const standing = this.#gateway.standing();
-    return standing ? this.#counters.measure(standing, this.#durations) : {};
+    const status = this.#gateway.status();
+    return status ? this.#counters.measure(status, this.#durations) : {};
   }
 }

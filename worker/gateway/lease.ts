@@ -1,5 +1,5 @@
-// A lease loan as a gateway has it in memory: what has become of it since its receipt, whether it is over, and what is
-// given back of it. Asks nobody.
+// What a gateway does with a lease that a machine's object has lent to it: the loan in memory, the PUTs that renew the lease,
+// and their suspension while the apiserver fails.
 import {
   capacityOfSignals,
   type KeptSamples,
@@ -9,6 +9,7 @@ import {
 } from "../../shared/fleet/samples.ts";
 import { type ApiResult, isConflict, isNotFound } from "../../shared/kubernetes/api-error.ts";
 import type { Lease } from "../../shared/kubernetes/types.ts";
+import { nextRenewTime } from "../../shared/node/lease.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { currentMs, type Timer } from "../clock.ts";
 import type { Environment } from "../env.ts";
@@ -17,29 +18,30 @@ import type { HeldToken } from "../kube/token.ts";
 import { retryAfterMsOf } from "../kube/not-the-apiserver.ts";
 import type { ReturnedLoan, LeaseLoan } from "../machine/lease-loan.ts";
 import type { Durations } from "../metrics/metrics.ts";
+import type { GatewayCounters } from "./counters.ts";
 
-/** Times are milliseconds since 1970. */
+/** A loan in the gateway's memory. Times are milliseconds since 1970. */
 export interface HeldLoan {
   readonly loan: LeaseLoan;
   readonly receivedMs: number;
-  /** As it was written last. */
+  /** The lease as last written. */
   lease: Lease;
-  /** A PUT has no answer: nobody knows whether `lease` is the last version. The next PUT shows it. */
+  /** A PUT got no answer, so `lease` may not be the last version. The next PUT shows it. */
   isLeaseInDoubt: boolean;
   /** The last PUT has failed. */
   isFailing: boolean;
-  /** When the last PUT began; null: none has. */
+  /** When the last PUT began; null if there was none. */
   askedMs: number | null;
-  /** When the last PUT that succeeded began. */
+  /** When the last successful PUT began; null if there was none. */
   renewedMs: number | null;
-  /** When the last heartbeat came, and what it said. */
+  /** When the last heartbeat came; null if there was none. */
   heardMs: number | null;
   vitals: Vitals;
   skewMs: number | null;
   samples: KeptSamples;
-  /** PUTs. */
+  /** Number of PUTs. */
   requests: number;
-  /** Nothing is written under it any more: it waits to be given back. */
+  /** The gateway writes nothing more under this loan, and returns it soon. */
   isEnded: boolean;
 }
 
@@ -61,14 +63,14 @@ export function holdLoan(loan: LeaseLoan, nowMs: number): HeldLoan {
   };
 }
 
-/** May nothing be renewed under it any more? A clock that was put back shows no durations. */
+/** Returns whether the loan has ended. A clock that was put back ends it: no duration can be measured. */
 export function isOver(held: HeldLoan, nowMs: number): boolean {
   const { loan, receivedMs, askedMs, renewedMs, heardMs } = held;
   if (held.isEnded || nowMs < Math.max(receivedMs, askedMs ?? 0, heardMs ?? 0)) return true;
   return nowMs - receivedMs >= loan.quietForMs || nowMs - (renewedMs ?? receivedMs) >= loan.leaseMs;
 }
 
-/** A heartbeat was accepted. */
+/** Records an accepted heartbeat. */
 export function noteBeat(
   held: HeldLoan,
   { vitals, skewMs }: { vitals: Vitals; skewMs: number },
@@ -80,7 +82,7 @@ export function noteBeat(
   held.vitals = vitals;
   held.skewMs = skewMs;
   held.samples = {
-    // Under one loan it stays the same.
+    // The capacity stays the same during a loan.
     capacity: capacity ?? capacityOfSignals(vitals.signals),
     samples: [...samples.slice(0, -1), ...thinned([...samples.slice(-1), sample], sample.atS)],
   };
@@ -102,41 +104,40 @@ export function returnedLoan(held: HeldLoan, nowMs: number): ReturnedLoan {
   };
 }
 
-// Whether the apiserver is asked: where it fails, one request at a time finds out whether it still does. Makes none itself.
-
-/** From one request to the next while it fails: the first time, the longest, and the longest that it can ask for itself. */
+/** Wait between two probes while the apiserver fails: the first, the longest, and the longest Retry-After that counts. */
 export const SUSPENSION_MS = { first: 1000, longest: 10_000, longestAsked: 60_000 } as const;
 
-/** A request; what came of it is said with it. */
+/** A request that has begun. */
 interface AskedOnce {
-  /** Counted from 1, as they begin. */
+  /** Its number, counted from 1. */
   n: number;
-  /** Is it the one that finds out whether the apiserver answers again? */
+  /** The request probes whether the apiserver answers again. */
   isProbe: boolean;
 }
 
+/** Suspends requests while the apiserver fails: then only one request at a time probes it. */
 export class Suspension {
   #begun = 0;
-  /** The last to begin of those that have succeeded. */
+  /** Number of the latest request that has succeeded. */
   #succeeded = 0;
-  /** 0: the apiserver answers, as far as is known. */
+  /** 0 if nothing is suspended. */
   #waitMs = 0;
   #failedMs = 0;
   #probeFromMs = 0;
-  /** The one that finds out, while it is under way. */
+  /** Number of the probe that is in progress. */
   #probe: number | null = null;
 
   get isOn(): boolean {
     return this.#waitMs > 0;
   }
 
-  /** May a request begin now? A clock that was put back makes nobody wait for longer. */
+  /** Returns whether a request may begin. A clock that was put back extends no wait. */
   mayAsk(nowMs: number): boolean {
     if (this.#waitMs === 0) return true;
     return this.#probe === null && (nowMs >= this.#probeFromMs || nowMs < this.#failedMs);
   }
 
-  /** Call it as a request begins; with what it returns its outcome is said. */
+  /** Call it as a request begins. The result goes to `succeeded` or `failed`. */
   begin(): AskedOnce {
     const asked = { n: ++this.#begun, isProbe: this.#waitMs > 0 };
     if (asked.isProbe) this.#probe = asked.n;
@@ -150,8 +151,8 @@ export class Suspension {
   }
 
   /**
-   * `retryAfterMs`: what the apiserver has asked for. Of many that fail at once each after the first changes nothing; nor does
-   * one that was slow, while another that began later has had its answer.
+   * Of many requests that fail together only the first one counts. A slow failure does not count if a request that began
+   * later has succeeded. `retryAfterMs`: the apiserver's Retry-After.
    */
   failed({ n }: AskedOnce, nowMs: number, retryAfterMs = 0): void {
     const isProbe = n === this.#probe;
@@ -166,22 +167,20 @@ export class Suspension {
   }
 }
 
-// PUTs a lease once, and says what came of it. Never reads one, never creates one, and repeats nothing but a request that
-// was answered 401, with another token.
-
-/** A machine waits for the answer to its heartbeat meanwhile. */
+/** The machine waits this long for the answer to its heartbeat. */
 export const PUT_WITHIN_MS = 3000;
 
 export type LeasePut =
   | { kind: "renewed"; lease: Lease }
-  /** Somebody else has written it, or it is gone. */
+  /** Another writer has changed or deleted the lease. */
   | { kind: "lost" }
-  /** `isAnswered`: by the apiserver, so that nothing was written. */
+  /** `isAnswered`: the apiserver answered, so nothing was written. */
   | { kind: "failed"; isAnswered: boolean; retryAfterMs: number };
 
-/** `onRequest`: before each request. Never rejects. */
+/** Never rejects. `onRequest` is called before each request. */
 export type PutLease = (lease: Lease, onRequest: () => void) => Promise<LeasePut>;
 
+/** Makes the function that PUTs a lease once. Only a 401 is repeated, with another token. */
 export function leasePutter(
   env: Environment,
   token: HeldToken,
@@ -192,7 +191,7 @@ export function leasePutter(
   const { url, fetch } = pathTo(env);
   return async (lease, onRequest) => {
     let retryAfterMs = 0;
-    // The client would wait and repeat. That is for one machine at a time, and not for each of them.
+    // Without a Retry-After the client does not repeat the request: the suspension waits for all machines together.
     const once = async (to: string, init: RequestInit) => {
       const startedMs = currentMs();
       const response = await fetch(to, init).catch((error: unknown) => {
@@ -215,7 +214,7 @@ export function leasePutter(
       fetch: once,
       timer,
     });
-    // The token at hand serves meanwhile.
+    // The current token is used meanwhile.
     const refreshed = token.refresh(isStart);
     isStart = false;
     const result = await connect(PUT_WITHIN_MS).updateLease(lease);
@@ -229,4 +228,61 @@ function outcomeOf(result: ApiResult<Lease>, retryAfterMs: number): LeasePut {
   const { error } = result;
   if (isNotFound(error) || isConflict(error)) return { kind: "lost" };
   return { kind: "failed", isAnswered: error.kind === "status", retryAfterMs };
+}
+
+const NO_ANSWER = { kind: "failed", isAnswered: false, retryAfterMs: 0 } as const;
+
+interface RenewalDependencies {
+  putLease: PutLease;
+  counters: GatewayCounters;
+  /** Typically currentMs. */
+  nowMs: () => number;
+}
+
+/** Renews the leases of all machines of a gateway. */
+export class Renewals {
+  readonly suspension = new Suspension();
+  readonly #in: RenewalDependencies;
+
+  constructor(dependencies: RenewalDependencies) {
+    this.#in = dependencies;
+  }
+
+  /** Resolves to false if the lease no longer belongs to the loan. `member.renewing` resolves once the PUT has ended. */
+  async renew(member: { renewing: Promise<void> | null }, loan: HeldLoan): Promise<boolean> {
+    const putting = this.#put(loan);
+    const renewing = putting.then(() => undefined);
+    member.renewing = renewing;
+    const isRenewed = await putting;
+    if (member.renewing === renewing) member.renewing = null;
+    return isRenewed;
+  }
+
+  async #put(loan: HeldLoan): Promise<boolean> {
+    const { putLease, counters, nowMs } = this.#in;
+    const { lease } = loan;
+    const beganMs = nowMs();
+    const renewed = { ...lease, spec: { ...lease.spec, renewTime: nextRenewTime(beganMs * 1000, lease) } };
+    loan.askedMs = beganMs;
+    const asked = this.suspension.begin();
+    const put = await putLease(renewed, () => loan.requests++).catch(() => NO_ANSWER);
+    counters.renewal(put.kind);
+    if (put.kind === "failed") {
+      // A lease that fails repeatedly while others are renewed does not suspend them.
+      if (asked.isProbe || !loan.isFailing || put.retryAfterMs > 0)
+        this.suspension.failed(asked, nowMs(), put.retryAfterMs);
+      loan.isFailing = true;
+      // A later PUT over the same version shows whether this one was written.
+      loan.isLeaseInDoubt ||= !put.isAnswered;
+      return true;
+    }
+    this.suspension.succeeded(asked);
+    if (put.kind === "renewed") {
+      loan.lease = put.lease;
+      loan.isLeaseInDoubt = false;
+      loan.isFailing = false;
+      loan.renewedMs = beganMs;
+    } else loan.isLeaseInDoubt = true;
+    return put.kind === "renewed";
+  }
 }

@@ -1,22 +1,22 @@
-// The machines of a gateway: a row for each that has a socket here, so that an eviction forgets nobody, and in memory what
-// belongs to a name: its loan, and whose turn it is. Asks nobody.
+// The machines of a gateway. Each machine with a socket has a row, which outlives an eviction; its loan and the queue of its
+// turns are in memory.
 import type { Migration } from "../storage/migrations.ts";
 import type { HeldLoan } from "./lease.ts";
 
-/** As its gateway has it in memory: not each has a row, and not each row has one of these. */
+/** A machine in memory. It may lack a row, and a row may lack a machine in memory. */
 export interface Member {
   readonly name: string;
-  /** Loans up to this epoch are dropped. */
+  /** The gateway drops a loan up to this epoch. */
   floor: number;
   held: HeldLoan | null;
-  /** Resolves once no PUT of its lease is under way; it never rejects. null: none is. */
+  /** Resolves once the PUT of its lease has ended, and never rejects; null if no PUT is in progress. */
   renewing: Promise<void> | null;
-  /** What waits for its turn, or has it. */
+  /** Number of works that run or wait for their turn. */
   turns: number;
   lastTurn: Promise<unknown>;
 }
 
-/** Add to them, and never change one: existing objects have run them. */
+/** Append only: existing objects have run these migrations. */
 export const GATEWAY_MIGRATIONS: readonly Migration[] = [
   "CREATE TABLE members (name TEXT PRIMARY KEY, gateway INTEGER NOT NULL) WITHOUT ROWID",
 ];
@@ -25,7 +25,7 @@ type MemberRow = { name: string; gateway: number };
 
 export class Members {
   readonly #sql: SqlStorage;
-  /** The rows, as they were read with the first question: the gateway's number, by name. */
+  /** The gateway's number by name. Read from SQLite at the first use. */
   #rows: Map<string, number> | undefined;
   readonly #inMemory = new Map<string, Member>();
 
@@ -33,7 +33,7 @@ export class Members {
     this.#sql = sql;
   }
 
-  /** In memory from now on. */
+  /** Returns the machine, and keeps it in memory. */
   of(name: string): Member {
     const known = this.#inMemory.get(name);
     if (known) return known;
@@ -43,12 +43,12 @@ export class Members {
     return member;
   }
 
-  /** As far as there is something of it in memory. */
+  /** Returns the machine if it is in memory. */
   known(name: string): Member | undefined {
     return this.#inMemory.get(name);
   }
 
-  /** One after the other: what is told to a machine's object, and what follows from its answer. */
+  /** Runs works for one machine one after the other: each is a call to its object with what follows. */
   async inTurn<T>(name: string, work: (member: Member) => Promise<T>): Promise<T> {
     const member = this.of(name);
     const turn = member.lastTurn.then(() => work(member));
@@ -70,7 +70,7 @@ export class Members {
     return this.#known.has(name);
   }
 
-  /** The number of the gateway that it has a socket of. */
+  /** Returns the number of this gateway, if the machine is a member. */
   gatewayOf(name: string): number | undefined {
     return this.#known.get(name);
   }
@@ -83,7 +83,7 @@ export class Members {
     return this.#known.size;
   }
 
-  /** The gateway's number; null: it has no member. */
+  /** This gateway's number; null if it has no member. */
   get number(): number | null {
     return this.#known.values().next().value ?? null;
   }
@@ -100,7 +100,7 @@ export class Members {
     if (member) this.#tidy(member);
   }
 
-  /** A loan comes in a turn alone, so that nobody needs the floor where there is none. */
+  /** Loans arrive only in a turn: without a turn the floor is not needed. */
   #tidy({ name, turns, held, renewing }: Member): void {
     if (turns === 0 && !held && !renewing && !this.has(name)) this.#inMemory.delete(name);
   }

@@ -1,5 +1,5 @@
-// Passes a machine's reports on to its object, with what that had lent, and its answers back. With a loan in the answer
-// heartbeats may follow. Reads nothing of a report: the object verifies it.
+// Forwards a machine's reports to its object, with the loan that ends, and the answers back. If the answer lends the lease,
+// heartbeats may follow. The object verifies the report.
 import type { Problem, ReportAnswer } from "../../shared/protocol/answers.ts";
 import type { ReportFrame } from "../../shared/protocol/frames.ts";
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
@@ -14,10 +14,10 @@ import { holdLoan } from "./lease.ts";
 import type { Member } from "./members.ts";
 import type { HeldSocket } from "./sockets.ts";
 
-/** A machine waits for nine seconds; what is late is not sent any more. */
+/** The shim waits for nine seconds. A later answer is not sent. */
 export const REPORT_WITHIN_MS = 8800;
 const REPORTS = { atOnce: GATEWAY_LIMITS.reportsAtOnce, everyMs: 60_000 / GATEWAY_LIMITS.reportsAMinute };
-/** A machine without a loan names the time of its next report, which may be sooner than it is then held to. */
+/** Least interval for a machine without a loan: it may report later than its answer asks for. */
 const LEAST_BEAT_MS = 10_000;
 
 type Lent = NonNullable<SocketAnswer["lent"]>;
@@ -53,7 +53,7 @@ export class Reports {
     const request = { name, kid, token, body: new Uint8Array(this.#encoder.encode(body)), address };
     const asked = { request, gateway, session, returned, floor: member.floor };
     const answered = await this.#ask(name, () => this.#in.node(name).reportBySocket(asked));
-    // What was lent all the same is lost to both sides: the object reads the lease.
+    // If the object has lent the lease all the same, both sides have lost the loan: the object reads the lease.
     if (!answered && socket.closedMs !== null) return this.#endings.endInTurn(member);
     if (!answered) return this.#send(socket, INTERNAL, null);
     const { answer, lent } = answered;
@@ -62,12 +62,12 @@ export class Reports {
     const begun = started && started.session.held.loan.epoch > member.floor ? started : null;
     if (begun) member.held = begun.session.held;
     if (socket.closedMs === null) return this.#finish(socket, answer, begun);
-    // It may have been dismissed meanwhile.
+    // The machine may have been dismissed meanwhile.
     if (begun) this.#in.members.put(name, gateway);
     return this.#endings.endInTurn(member);
   }
 
-  /** null: there is no answer in time. */
+  /** Resolves to null if there is no answer in time. */
   async #ask(name: string, ask: () => Promise<SocketAnswer>): Promise<SocketAnswer | null> {
     try {
       return await inTime(REPORT_WITHIN_MS, ask, undefined, this.#in.timer);
@@ -86,9 +86,9 @@ export class Reports {
   }
 
   async #finish(socket: HeldSocket, answer: MachineAnswer, begun: Begun | null): Promise<void> {
-    socket.isToldAgain = false;
+    socket.isReportDue = false;
     if (answer.ok) {
-      // Else what a machine has on its account would add up over weeks.
+      // The counts must not add up over weeks.
       socket.earlyBeats = 0;
       socket.refusedFrames = 0;
       const beatMs = begun?.session.held.loan.intervalMs;
@@ -99,7 +99,7 @@ export class Reports {
     if (answer.ok) await this.#in.alarm.atLatest(dueMs(socket));
   }
 
-  /** The machine's other sockets are closed; one that it has opened since may be its next. */
+  /** Closes the machine's other sockets, except one that it has opened since, which may be its next. */
   #accept(socket: HeldSocket, beatMs: number): void {
     const { held, members } = this.#in;
     const { name, gateway, openedMs } = socket.attachment;
@@ -107,7 +107,7 @@ export class Reports {
       const { attachment } = other;
       if (other === socket || (attachment.beatMs === null && attachment.openedMs > openedMs)) continue;
       other.replaced = { isNoted: false };
-      // Whoever still uses it is another process: two must not take turns.
+      // A process that still uses the replaced socket is another one: the two must not take turns.
       this.#endings.hangUp(other, "replaced", 1000 * GATEWAY_LIMITS.awaySeconds);
     }
     held.hear(socket, beatMs);
@@ -126,14 +126,14 @@ export class Reports {
   }
 }
 
-/** When three heartbeats of this machine's are missing. */
+/** Returns when the machine has missed three heartbeats. */
 export function dueMs({ attachment: { heardMs, beatMs } }: HeldSocket): number {
   return heardMs + GATEWAY_LIMITS.missedBeats * (beatMs ?? LEAST_BEAT_MS);
 }
 
 const INTERNAL = { ok: false, error: { reason: "internal" } } as const;
 
-/** As over HTTP. */
+/** Returns the same status and body as over HTTP. */
 function wireOf(answer: MachineAnswer | typeof INTERNAL): { status: number; body: ReportAnswer | Problem } {
   if (answer.ok && "phase" in answer.value) {
     const { gateway: _, ...body } = answer.value;

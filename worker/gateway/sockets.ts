@@ -1,5 +1,5 @@
-// The sockets of a gateway: what is known of each, in its attachment, which outlives an eviction, and beside it in memory.
-// Sends and closes; decides nothing.
+// The sockets of a gateway: reads, sends and closes. Each socket has an attachment, which outlives an eviction, and more state
+// in memory.
 import type { CryptoKey } from "jose";
 import {
   type ClosingReason,
@@ -15,13 +15,13 @@ import { SIGNALS } from "../../shared/protocol/report.ts";
 import type { Allowance } from "../storage/allowance.ts";
 import type { HeldLoan } from "./lease.ts";
 
-/** A WebSocket, as far as a gateway needs it. */
+/** The part of WebSocket that a gateway uses. */
 export type ServerSocket = Pick<
   WebSocket,
   "send" | "close" | "readyState" | "serializeAttachment" | "deserializeAttachment"
 >;
 
-/** Who opened a socket. */
+/** The machine that opened a socket. */
 export interface OpenedSocket {
   /** The gateway's own number. */
   gateway: number;
@@ -29,7 +29,7 @@ export interface OpenedSocket {
   kid: string;
   /** The X25519 public key that the machine has made for this socket, base64url. */
   session: string;
-  /** From which it came; "" where the platform does not provide it. */
+  /** The client's IP address; "" if the platform does not provide it. */
   address: string;
 }
 
@@ -37,44 +37,44 @@ export interface OpenedSocket {
 interface SocketAttachment extends OpenedSocket {
   /** Milliseconds since 1970. */
   openedMs: number;
-  /** How often its machine is to be heard of; null: no report of this socket was accepted yet. */
+  /** The interval of heartbeats or reports; null until a report of this socket is accepted. */
   beatMs: number | null;
-  /** When a heartbeat or a report was accepted last. */
+  /** When the last heartbeat or report was accepted. */
   heardMs: number;
 }
 
-/** What was said last to a socket whose heartbeats are taken. Times are milliseconds since 1970. */
+/** The session of a socket that sends heartbeats. Times are milliseconds since 1970. */
 export interface BeatSession {
-  /** Of the last heartbeat that was fresh. */
+  /** Number of the last fresh heartbeat. */
   n: number;
-  /** Of the last answer: the next heartbeat's MAC is over it. */
+  /** Nonce of the last answer. The next heartbeat's MAC covers it. */
   nonce: string;
   answeredMs: number;
-  /** When that answer wants the next heartbeat. */
+  /** When the last answer expects the next heartbeat. */
   nextInMs: number;
   held: HeldLoan;
 }
 
-/** Times are milliseconds since 1970. An eviction loses all but `attachment`. */
+/** A socket in memory. An eviction loses all but `attachment`. Times are milliseconds since 1970. */
 export interface HeldSocket {
   readonly socket: ServerSocket;
   attachment: SocketAttachment;
   session: (BeatSession & { key: CryptoKey }) | null;
-  /** A heartbeat is under way. */
+  /** A heartbeat is in progress. */
   isBeating: boolean;
-  /** Reports under way. */
+  /** Number of reports in progress. */
   reporting: number;
   reports: Allowance | undefined;
   earlyBeats: number;
   refusedFrames: number;
-  /** It was told to report again, and has not since. */
-  isToldAgain: boolean;
+  /** The gateway has asked for a report, and none has come since. */
+  isReportDue: boolean;
   closedMs: number | null;
-  /** A later socket of its machine has taken its place; `isNoted`: a heartbeat came by it all the same. */
+  /** Not null if a later socket of the machine has replaced it. `isNoted`: a heartbeat came over it all the same. */
   replaced: { isNoted: boolean } | null;
 }
 
-/** Of a close frame: what there is to say was in the frame before. */
+/** Code of the close frame. The `closing` frame before it has the reason. */
 const CLOSED_NORMALLY = 1000;
 /** WebSocket.OPEN */
 const OPEN = 1;
@@ -85,14 +85,14 @@ export class HeldSockets {
   readonly #known = new Map<ServerSocket, HeldSocket>();
 
   constructor(
-    open: (name?: string) => ServerSocket[], // of one machine, or all: typically getWebSockets
+    open: (name?: string) => ServerSocket[], // the sockets of one machine, or all; typically getWebSockets
     nowMs: () => number, // typically currentMs
   ) {
     this.#open = open;
     this.#nowMs = nowMs;
   }
 
-  /** A new one, which is one of `open` by now. */
+  /** Adds a new socket that the platform has accepted. */
   add(socket: ServerSocket, opened: OpenedSocket): HeldSocket {
     const openedMs = this.#nowMs();
     const attachment = { ...opened, openedMs, beatMs: null, heardMs: openedMs };
@@ -118,7 +118,7 @@ export class HeldSockets {
       reports: undefined,
       earlyBeats: 0,
       refusedFrames: 0,
-      isToldAgain: false,
+      isReportDue: false,
       closedMs: null,
       replaced: null,
     };
@@ -126,7 +126,7 @@ export class HeldSockets {
     return held;
   }
 
-  /** Those that can be sent something: of one machine, or all. */
+  /** Returns the open sockets of one machine, or of all. */
   open(name?: string): HeldSocket[] {
     return this.#open(name)
       .filter(({ readyState }) => readyState === OPEN)
@@ -134,14 +134,14 @@ export class HeldSockets {
       .filter(({ closedMs }) => closedMs === null);
   }
 
-  /** The machine's own: whose report was accepted last. */
+  /** Returns the machine's socket with an accepted report. */
   accepted(name: string): HeldSocket | undefined {
     return this.open(name).find(({ attachment }) => attachment.beatMs !== null);
   }
 
   /**
-   * Its machine was heard of now. That outlives an eviction as well, which comes ten seconds after the last message: once all
-   * machines of a gateway are silent, each alarm finds it without a memory.
+   * Records that the machine was heard now. The attachment stores it: the platform evicts the object ten seconds after the
+   * last message, and the alarm must still find silent machines.
    */
   hear(held: HeldSocket, beatMs = held.attachment.beatMs): void {
     held.attachment = { ...held.attachment, beatMs, heardMs: this.#nowMs() };
@@ -153,11 +153,11 @@ export class HeldSockets {
     try {
       socket.send(JSON.stringify(frame));
     } catch {
-      // It is closed, as its handler is about to be told.
+      // The socket is closed, and its handler is called soon.
     }
   }
 
-  /** The last frame, and the end. What still comes by it is not taken. */
+  /** Sends the last frame and closes the socket. Later frames from it are ignored. */
   close(held: HeldSocket, reason: ClosingReason, comeBackInMs: number): void {
     this.end(held, { type: "closing", reason, comeBackInMs }, reason);
   }
@@ -168,21 +168,21 @@ export class HeldSockets {
     this.hangUp(held.socket, reason);
   }
 
-  /** Also for one that its machine has closed. */
+  /** Also closes a socket that its machine has closed. */
   hangUp(socket: ServerSocket, reason: string): void {
     try {
       socket.close(CLOSED_NORMALLY, reason);
     } catch {
-      // It is closed.
+      // The socket is closed already.
     }
   }
 
-  /** The platform has told that it is closed. */
+  /** Call it when the platform reports the end of the socket. */
   forget(socket: ServerSocket): void {
     this.#known.delete(socket);
   }
 
-  /** Of some the platform never tells: by those nothing comes any more. */
+  /** Forgets closed sockets whose end the platform never reports. */
   tidy(): void {
     const longAgoMs = this.#nowMs() - 1000 * GATEWAY_LIMITS.replacedSeconds;
     for (const [socket, { closedMs }] of this.#known)
@@ -190,9 +190,7 @@ export class HeldSockets {
   }
 }
 
-// Reads a frame that a machine has sent: its size first, then its form. Verifies nothing.
-
-/** `mac`: over `payload`, which is the heartbeat's text. */
+/** `payload`: the heartbeat's text, which the MAC covers. */
 export interface SignedHeartbeat {
   heartbeat: HeartbeatFrame;
   payload: string;
@@ -202,14 +200,15 @@ export interface SignedHeartbeat {
 type MachineFrame =
   | ({ kind: "heartbeat" } & SignedHeartbeat)
   | { kind: "report"; report: ReportFrame }
-  /** It is none of the protocol's, or too large. */
+  /** The frame is invalid or too large. */
   | { kind: "bad" };
 
 const BAD = { kind: "bad" } as const;
 
+/** Parses a machine's frame: checks its size, then its form. */
 export function readFrame(frame: string | ArrayBuffer): MachineFrame {
   if (typeof frame !== "string" || isTooLarge(frame)) return BAD;
-  // JSON.stringify writes no line break, so that only a heartbeat has one here.
+  // JSON.stringify writes no line break, so only a heartbeat has one here.
   const payloadLength = frame.length - HEARTBEAT_MAC_LENGTH - 1;
   if (frame[payloadLength] === "\n")
     return readHeartbeat(frame.slice(0, payloadLength), frame.slice(payloadLength + 1));
@@ -225,8 +224,8 @@ function readHeartbeat(payload: string, mac: string): MachineFrame {
 }
 
 /**
- * What the schema says of a heartbeat without conditions of drop-ins, which is nearly each of them: by the schema this would
- * be the dearest part of a heartbeat, beside its MAC and its PUT. What is none may still be one by the schema.
+ * Returns whether the value is a heartbeat without conditions of drop-ins, which nearly all are. The schema accepts the same
+ * values, but its check would be the most expensive part of a heartbeat, next to the MAC and the PUT.
  */
 export function isPlainHeartbeat(value: unknown): value is HeartbeatFrame {
   if (typeof value !== "object" || value === null) return false;
@@ -247,13 +246,13 @@ export function isPlainHeartbeat(value: unknown): value is HeartbeatFrame {
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 
-/** A character takes three bytes of UTF-8 at most. */
+/** Encodes the frame only if it may be too large: a character takes at most three bytes of UTF-8. */
 function isTooLarge(frame: string): boolean {
   if (3 * frame.length <= LIMITS.bodyBytes) return false;
   return frame.length > LIMITS.bodyBytes || new TextEncoder().encode(frame).length > LIMITS.bodyBytes;
 }
 
-/** undefined: it is no JSON, which no schema accepts. */
+/** Returns undefined for invalid JSON, which no schema accepts. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

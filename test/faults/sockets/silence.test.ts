@@ -77,7 +77,7 @@ const lostAlarm = (gateway: number) =>
 describe("a gateway's members that never come back", () => {
   it("more of them than are told at once, after an eviction → all are silent in time", async () => {
     const clock = standingClock();
-    const names = Array.from({ length: WATCH_LIMITS.toldAtOnce + 5 }, (_, at) => `gone-${at}`);
+    const names = Array.from({ length: WATCH_LIMITS.notifiedAtOnce + 5 }, (_, at) => `gone-${at}`);
     const gateway = ownGateway();
     const machines = await lentMachines(names, clock, { gateway });
     clock.shift(BEAT_MS);
@@ -103,7 +103,7 @@ describe("a gateway's members that never come back", () => {
     await expectHeardOf(machine);
     // As the cron trigger does each minute.
     await gatewayOf(gateway).care();
-    await passRinging(clock, WATCH_LIMITS.lookMs + 1000, stubsOf([machine]));
+    await passRinging(clock, WATCH_LIMITS.checkMs + 1000, stubsOf([machine]));
     await expectSilent(machine, heardMs);
   });
 

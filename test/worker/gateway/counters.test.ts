@@ -22,7 +22,7 @@ it("heartbeats, renewals and closed sockets, by cause, since when it counts", ()
     made.leases.delete("edge-1");
     await made.beat(socket);
     await made.receive(socket, "hello");
-    const standing = made.gateway.standing();
+    const standing = made.gateway.status();
     expect(standing).toEqual({ gateway: GATEWAY, members: 1, isSuspended: false });
     const measured = withKnownLabels(made.counters.measure(standing!, new Durations(() => 0)));
     expect(measured.rollcall_gateway_machines).toEqual([{ labels: { gateway: "7" }, value: 1 }]);
@@ -40,7 +40,7 @@ it("while the apiserver fails, that it does", () =>
     const socket = await made.connected("edge-1");
     made.onPut = () => Promise.resolve({ kind: "failed", isAnswered: true, retryAfterMs: 0 });
     await made.beat(socket, { afterMs: INTERVAL_MS });
-    const measured = made.counters.measure(made.gateway.standing()!, new Durations(() => 0));
+    const measured = made.counters.measure(made.gateway.status()!, new Durations(() => 0));
     expect(measured.rollcall_gateway_suspended).toMatchObject([{ value: 1 }]);
     expect(values(measured.rollcall_gateway_renewals_total, "outcome")).toEqual({ failed: 1 });
   }));
@@ -51,7 +51,7 @@ it("how long PUTs took, for this gateway", () =>
     const durations = new Durations(() => 0);
     durations.note("PUT", "200", 0);
     const { rollcall_gateway_request_duration_seconds: taken } = made.counters.measure(
-      made.gateway.standing()!,
+      made.gateway.status()!,
       durations,
     );
     expect(taken).toMatchObject([{ labels: { gateway: "7", verb: "PUT", code: "200" } }]);
@@ -59,6 +59,6 @@ it("how long PUTs took, for this gateway", () =>
 
 it("without a machine: nothing", () =>
   inGateway(async (made) => {
-    expect(made.gateway.standing()).toBeNull();
+    expect(made.gateway.status()).toBeNull();
     await Promise.resolve();
   }));

@@ -236,7 +236,7 @@ describe("a gateway without machines", () => {
       rollcall_gateway_machines: [{ labels: { gateway: "7" }, value: 1 }],
     });
     expect(await runInDurableObject(stub, (_, { storage }) => storage.getAlarm())).toBe(
-      Date.now() + WATCH_LIMITS.lookMs,
+      Date.now() + WATCH_LIMITS.checkMs,
     );
   });
 });

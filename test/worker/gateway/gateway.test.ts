@@ -445,10 +445,10 @@ describe("the apiserver fails", () => {
       made.onPut = undefined;
       await made.beat(neighbour, { afterMs: 0 });
       resolve(NO_ANSWER);
-      expect([await beaten, made.gateway.standing()?.isSuspended]).toEqual(["answer", false]);
+      expect([await beaten, made.gateway.status()?.isSuspended]).toEqual(["answer", false]);
       made.onPut = () => Promise.resolve({ ...FAILED, retryAfterMs: 30_000 });
       await made.beat(slow);
-      expect(made.gateway.standing()?.isSuspended).toBe(true);
+      expect(made.gateway.status()?.isSuspended).toBe(true);
     }));
 
   it("a PUT without an answer that took effect: the next one shows it, and the loan goes back without the lease", () =>

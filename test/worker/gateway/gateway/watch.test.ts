@@ -113,7 +113,7 @@ describe("a socket whose handler is not called", () => {
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       made.sockets.splice(made.sockets.indexOf(socket), 1);
-      await made.pass(WATCH_LIMITS.lookMs);
+      await made.pass(WATCH_LIMITS.checkMs);
       expect(made.asked[1]).toMatchObject({ what: "ended", returned: { epoch: 1 } });
     }));
 
@@ -142,7 +142,7 @@ describe("after an eviction", () => {
       made.evict();
       made.asked.length = 0;
       const ms = (made.alarmMs ?? Infinity) - made.nowMs;
-      expect(ms).toBeLessThanOrEqual(WATCH_LIMITS.lookMs);
+      expect(ms).toBeLessThanOrEqual(WATCH_LIMITS.checkMs);
       await made.pass(ms);
       expect(made.asked.length).toBe(50);
       await made.pass(WATCH_LIMITS.turnMs);
@@ -204,7 +204,7 @@ describe("after an eviction", () => {
       made.evict();
       made.alarmMs = null;
       await made.gateway.care();
-      await made.pass(WATCH_LIMITS.lookMs);
+      await made.pass(WATCH_LIMITS.checkMs);
       expect(made.woken.at(-1)).toBe("edge-0 ended");
     }));
 });
@@ -221,7 +221,7 @@ describe("objects that cannot be told", () => {
       await made.pass(WATCH_LIMITS.turnMs + 1);
       expect(made.members.length).toBe(50);
       made.onEnded = undefined;
-      await made.pass(WATCH_LIMITS.lookMs);
+      await made.pass(WATCH_LIMITS.checkMs);
       expect(made.members).toEqual([]);
     }));
 });
