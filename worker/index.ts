@@ -17,6 +17,7 @@ import { feedRoutes } from "./http/feed-routes.ts";
 import { machineRoutes } from "./http/machine-routes.ts";
 import { healthRoutes } from "./http/health-routes.ts";
 import { receiverRoutes } from "./http/receiver-routes.ts";
+import { register } from "./http/route.ts";
 import { sessionRoutes } from "./http/session-routes.ts";
 import { newIsolate } from "./isolate.ts";
 import * as machine from "./machine/node-object.ts";
@@ -55,7 +56,7 @@ app.onError((error, c) => {
   return refuseUnconfigured(c) ?? refuse("internal");
 });
 
-app.get("/livez", (c) => c.text("ok"));
+register(app, "GET /livez", (c) => c.text("ok"));
 
 app.use("/v1/*", async (c, next) => {
   await next();

@@ -1,114 +1,90 @@
-// Maps a reason to its HTTP status and to generic words, which reveal nothing about the cluster. worker/http answers with
-// them, and worker/gateway's frames have the same statuses.
+// Makes the problem document of a reason: its texts are for the machine's operator, and tell nothing of the cluster.
+// worker/http and worker/gateway answer with them.
 import { LIMITS } from "../shared/protocol/limits.ts";
-import type { Problem, Reason } from "../shared/protocol/answers.ts";
+import { type Problem, type Reason, REASON_STATUSES } from "../shared/protocol/answers.ts";
 import type { Refusal } from "./machine/answers.ts";
 
-const PROBLEMS: Record<Reason, [status: number, title: string, detail: string]> = {
-  "invalid-json": [400, "The body is not JSON", "Send the body as UTF-8 JSON."],
+const PROBLEMS: Record<Reason, [title: string, detail: string]> = {
+  "invalid-json": ["The body is not JSON", "Send the body as UTF-8 JSON."],
   "invalid-body": [
-    400,
     "The body does not follow the protocol",
     "See docs/protocol.md; `pointer` names the first fault.",
   ],
   "invalid-query": [
-    400,
     "The query is not one that this path takes",
     "See docs/protocol.md; `parameter` names the first fault.",
   ],
   "invalid-name": [
-    400,
     "This cannot be a Node's name",
     `Use lower case letters, digits, '-' and '.'; at most ${LIMITS.nameLength} characters.`,
   ],
   "shim-too-old": [
-    400,
     "This shim is too old to enrol here",
     "Upgrade it as it was installed, and enrol again: it signs over no challenge. A machine that is enrolled may go on with it.",
   ],
   unauthenticated: [
-    401,
     "The request's signature was not accepted",
     "Keep the key and try again once a minute, or enrol again with a new join token.",
   ],
   "wrong-origin": [
-    401,
     "The request is signed for another origin",
     "The operator has to add the origin by which this machine reaches the Worker to ORIGINS, or this machine has to use another one (--url).",
   ],
   "token-refused": [
-    401,
     "The join token was not accepted",
     "Ask for a new join token: this one is unknown, expired, used up, or for other names.",
   ],
   "key-revoked": [
-    403,
     "This machine's key is not valid any more",
     "An operator revoked it, or it was rotated out; to come back, leave the state folder empty and enrol with a new join token.",
   ],
   forbidden: [
-    403,
     "This needs the operator's credentials",
     "Send an operator's secret as a bearer token, sign in, or come through Cloudflare Access.",
   ],
-  "not-found": [404, "There is nothing here", "See docs/protocol.md for the paths."],
+  "not-found": ["There is nothing here", "See docs/protocol.md for the paths."],
   "one-sender": [
-    404,
     "There was nothing to end",
     "This machine is neither `cloned` nor `two shims`, so that nothing has changed.",
   ],
-  "method-not-allowed": [405, "This path does not take that method", "See docs/protocol.md for the methods."],
-  "ticket-stale": [
-    409,
-    "The ticket is not the current one",
-    "Repeat at once with the ticket of this answer.",
-  ],
+  "method-not-allowed": ["This path does not take that method", "See docs/protocol.md for the methods."],
+  "ticket-stale": ["The ticket is not the current one", "Repeat at once with the ticket of this answer."],
   "challenge-stale": [
-    409,
     "The enrolment is not signed over a challenge that is good now",
     "Repeat at once, with the challenge of this answer in both signatures.",
   ],
-  conflict: [409, "This cannot be done as things are", "Look again, and repeat it if it is still wanted."],
+  conflict: ["This cannot be done as things are", "Look again, and repeat it if it is still wanted."],
   "name-pinned": [
-    409,
     "Another machine's key has this name",
     "An operator has to approve this machine's key; it waits until then.",
   ],
   "facts-unknown": [
-    412,
     "These facts are not known here",
     "Repeat at once with the facts and the ticket of this answer.",
   ],
-  "body-too-large": [413, "The body is too large", `A body may have at most ${LIMITS.bodyBytes} bytes.`],
+  "body-too-large": ["The body is too large", `A body may have at most ${LIMITS.bodyBytes} bytes.`],
   "upgrade-required": [
-    426,
     "This path is a WebSocket",
     "Ask for it with `Upgrade: websocket`; see docs/feed.md, and docs/protocol.md for machines.",
   ],
-  "rate-limited": [429, "These are too many requests", "Wait as long as Retry-After says, then try again."],
-  "not-removed": [
-    503,
-    "The Node could not be removed from the cluster",
-    "Nothing is forgotten yet; try again.",
-  ],
-  "try-another": [503, "This gateway has no room", "Report over HTTP; the answer names another one."],
+  "rate-limited": ["These are too many requests", "Wait as long as Retry-After says, then try again."],
+  "not-removed": ["The Node could not be removed from the cluster", "Nothing is forgotten yet; try again."],
+  "try-another": ["This gateway has no room", "Report over HTTP; the answer names another one."],
   "not-configured": [
-    503,
     "The Worker is not configured",
     "Nothing is wrong with this machine. Ask the Worker's operator, to whom GET /readyz says what is missing.",
   ],
   "newer-state": [
-    503,
     "The Worker is older than what it has stored",
     "Nothing is wrong with this machine, and nothing is lost. The Worker's operator has to deploy the later version again.",
   ],
-  internal: [500, "Something went wrong here", "Try again; the Worker's log has more."],
+  internal: ["Something went wrong here", "Try again; the Worker's log has more."],
 };
 
 /** Returns the problem document of a reason. `more` overrides or adds members. */
 export function problem(reason: Reason, more: Partial<Problem> = {}): Problem {
-  const [status, title, detail] = PROBLEMS[reason];
-  return { type: "about:blank", status, title, detail, reason, ...more };
+  const [title, detail] = PROBLEMS[reason];
+  return { type: "about:blank", status: REASON_STATUSES[reason], title, detail, reason, ...more };
 }
 
 /** Returns the problem document of a machine object's refusal. */

@@ -1,10 +1,32 @@
 // The API's description in OpenAPI 3.1, out of the table of routes. The same table gives the same bytes.
 import * as z from "zod/mini";
+import { type Problem, type Reason, REASON_STATUSES } from "../../shared/protocol/answers.ts";
 import { LIMITS } from "../../shared/protocol/limits.ts";
+import { type RouteName, type RouteRules, ROUTES } from "../../shared/protocol/routes.ts";
 import { VERSION } from "../../shared/version.ts";
-import { PROBLEM, REASON_STATUSES, refusalsOf } from "./refusals.ts";
-import type { NamedSchema, Route, RouteAnswer, RouteGroup } from "./route.ts";
-import { ROUTES } from "./routes.ts";
+import type { Description, Descriptions, NamedSchema, RouteAnswer, RouteGroup } from "./description.ts";
+import { DEPLOYMENT_DESCRIPTIONS } from "./routes/deployment.ts";
+import { FLEET_DESCRIPTIONS } from "./routes/fleet.ts";
+import { MACHINES_DESCRIPTIONS } from "./routes/machines.ts";
+
+const DESCRIPTIONS: Descriptions = {
+  ...FLEET_DESCRIPTIONS,
+  ...MACHINES_DESCRIPTIONS,
+  ...DEPLOYMENT_DESCRIPTIONS,
+};
+
+/** A route's rules with its description. */
+export interface DescribedRoute extends RouteRules, Description {
+  method: string;
+  path: string;
+}
+
+/** All routes, in the order of the table. */
+export const DESCRIBED: readonly DescribedRoute[] = Object.keys(ROUTES).map((key) => {
+  const name = key as RouteName;
+  const [method = "", path = ""] = name.split(" ");
+  return { method, path, ...ROUTES[name], ...DESCRIPTIONS[name] };
+});
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -28,7 +50,7 @@ const TAGS: Record<RouteGroup, string> = {
   machines: "What machines themselves ask",
 };
 
-const SECURITY: Record<Route["who"], readonly Json[]> = {
+const SECURITY: Record<RouteRules["who"], readonly Json[]> = {
   anybody: [],
   machine: [{ machine: [] }],
   view: [{ secret: [] }, { session: [] }, { access: [] }],
@@ -61,13 +83,13 @@ const SECURITY_SCHEMES = {
 };
 
 /** The description of this version's routes, as it is served. */
-export const openapiText = () => `${JSON.stringify(openapiDocument(ROUTES, VERSION))}\n`;
+export const openapiText = () => `${JSON.stringify(openapiDocument(DESCRIBED, VERSION))}\n`;
 
 /** As Kubernetes has it (shared/node/node-name.ts). */
 const LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const NODE_NAME = { type: "string", maxLength: LIMITS.nameLength, pattern: `^${LABEL}(\\.${LABEL})*$` };
 
-export function openapiDocument(routes: readonly Route[], version: string): Json {
+export function openapiDocument(routes: readonly DescribedRoute[], version: string): Json {
   const paths: Record<string, Record<string, Json>> = {};
   for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route);
   return {
@@ -85,7 +107,7 @@ export function openapiDocument(routes: readonly Route[], version: string): Json
   };
 }
 
-function operation(route: Route): Json {
+function operation(route: DescribedRoute): Json {
   const { id, group, what, more, who, wakes, body } = route;
   return {
     operationId: id,
@@ -103,7 +125,7 @@ function operation(route: Route): Json {
   };
 }
 
-function parametersOf({ path, query }: Route): Json[] {
+function parametersOf({ path, query, about }: DescribedRoute): Json[] {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: "path",
@@ -111,11 +133,11 @@ function parametersOf({ path, query }: Route): Json[] {
     schema: name === "name" ? NODE_NAME : { type: "string" },
   }));
   if (!query) return inPath;
-  const { properties = {}, required = [] } = jsonSchema(query.schema, "input") as ObjectSchema;
+  const { properties = {}, required = [] } = jsonSchema(query, "input") as ObjectSchema;
   const inQuery = Object.entries(properties).map(([name, schema]) => ({
     name,
     in: "query",
-    description: query.about[name],
+    description: about?.[name],
     required: required.includes(name),
     schema,
   }));
@@ -127,7 +149,7 @@ interface ObjectSchema {
   required?: string[];
 }
 
-function answersOf({ answers }: Route): Json {
+function answersOf({ answers }: DescribedRoute): Json {
   return Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, response(answer)]));
 }
 
@@ -139,8 +161,38 @@ function response({ what, content }: RouteAnswer): Json {
   return { description: what, ...(content && { content: Object.fromEntries(bodies) }) };
 }
 
+const problemSchema: z.ZodMiniType<Problem> = z.strictObject({
+  type: z.literal("about:blank"),
+  status: z.int(),
+  title: z.string(),
+  detail: z.string(),
+  reason: z.enum(Object.keys(REASON_STATUSES) as Reason[]),
+  pointer: z.exactOptional(z.string()),
+  parameter: z.exactOptional(z.string()),
+  ticket: z.exactOptional(z.string()),
+  factsWanted: z.exactOptional(z.boolean()),
+  challenge: z.exactOptional(z.string()),
+  retryAfterSeconds: z.exactOptional(z.number()),
+});
+/** The body of every answer from 400 on (RFC 9457). */
+export const PROBLEM: NamedSchema = { name: "Problem", schema: problemSchema };
+
+/** All reasons for which a route refuses a request. */
+export function refusalsOf({ who, path, body, reasons: own = [] }: DescribedRoute): Reason[] {
+  const reasons: Reason[] = [...own];
+  if (who === "anybody") return reasons;
+  reasons.push("rate-limited", "not-configured", "newer-state", "internal");
+  if (path.includes("{name}")) reasons.push("invalid-name");
+  if (body !== undefined) reasons.push("invalid-body", "body-too-large");
+  reasons.push(...(who === "machine" ? MACHINE_REFUSALS : OPERATOR_REFUSALS));
+  return [...new Set(reasons)];
+}
+
+const MACHINE_REFUSALS: readonly Reason[] = ["unauthenticated", "wrong-origin"];
+const OPERATOR_REFUSALS: readonly Reason[] = ["forbidden", "invalid-query"];
+
 /** The refusals of a route; beside an answer of its own with the same status, either body may come. */
-function problemsOf(route: Route): Json {
+function problemsOf(route: DescribedRoute): Json {
   const byStatus = Map.groupBy(refusalsOf(route), (reason) => REASON_STATUSES[reason]);
   return Object.fromEntries(
     [...byStatus].map(([status, reasons]) => {
@@ -161,7 +213,7 @@ function problemsOf(route: Route): Json {
 
 const referenceTo = ({ name }: NamedSchema) => ({ $ref: `#/components/schemas/${name}` });
 
-function componentSchemas(routes: readonly Route[]): Json {
+function componentSchemas(routes: readonly DescribedRoute[]): Json {
   const named = routes
     .flatMap(({ answers }) => Object.values(answers))
     .flatMap(({ content = {} }) => Object.values(content))

@@ -68,34 +68,38 @@ export type ReasonToStay = (typeof REASONS_TO_STAY)[number];
 /** The body of a 200 to a machine that asks whether to upgrade its shim. */
 export type UpgradeAnswer = { version: string } | { version: null; why: ReasonToStay };
 
+/** The HTTP status of each reason for which a request is refused. */
+export const REASON_STATUSES = {
+  "invalid-json": 400,
+  "invalid-body": 400,
+  "invalid-query": 400,
+  "invalid-name": 400,
+  "shim-too-old": 400,
+  unauthenticated: 401,
+  "wrong-origin": 401,
+  "token-refused": 401,
+  forbidden: 403,
+  "key-revoked": 403,
+  "not-found": 404,
+  "one-sender": 404,
+  "method-not-allowed": 405,
+  "ticket-stale": 409,
+  "challenge-stale": 409,
+  conflict: 409,
+  "name-pinned": 409,
+  "facts-unknown": 412,
+  "body-too-large": 413,
+  "upgrade-required": 426,
+  "rate-limited": 429,
+  internal: 500,
+  "not-removed": 503,
+  "try-another": 503,
+  "not-configured": 503,
+  "newer-state": 503,
+} as const;
+
 /** The stable `reason` of a problem document (RFC 9457). */
-export type Reason =
-  | "invalid-json"
-  | "invalid-body"
-  | "invalid-query"
-  | "invalid-name"
-  | "unauthenticated"
-  | "wrong-origin"
-  | "token-refused"
-  | "forbidden"
-  | "key-revoked"
-  | "not-found"
-  | "one-sender"
-  | "conflict"
-  | "method-not-allowed"
-  | "upgrade-required"
-  | "ticket-stale"
-  | "challenge-stale"
-  | "shim-too-old"
-  | "name-pinned"
-  | "facts-unknown"
-  | "body-too-large"
-  | "rate-limited"
-  | "internal"
-  | "not-configured"
-  | "newer-state"
-  | "not-removed"
-  | "try-another";
+export type Reason = keyof typeof REASON_STATUSES;
 
 /** RFC 9457, served as application/problem+json. */
 export interface Problem {

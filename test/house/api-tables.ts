@@ -1,9 +1,7 @@
 // Makes the tables of docs/api.md: every route of the Worker, from the descriptions behind openapi.json.
 import * as z from "zod/mini";
-import { REASON_STATUSES, refusalsOf } from "../../infra/openapi/refusals.ts";
-import type { Route } from "../../infra/openapi/route.ts";
-import { ROUTES } from "../../infra/openapi/routes.ts";
-import type { Reason } from "../../shared/protocol/answers.ts";
+import { DESCRIBED, type DescribedRoute, refusalsOf } from "../../infra/openapi/document.ts";
+import { type Reason, REASON_STATUSES } from "../../shared/protocol/answers.ts";
 
 const code = (text: string) => `\`${text}\``;
 const refusal = (reason: Reason) => code(`${REASON_STATUSES[reason]} ${reason}`);
@@ -13,27 +11,27 @@ const lines = (texts: readonly string[]) => texts.join("<br>");
 /** One table for each group of routes, by the group's name. */
 export const apiTables: Readonly<Record<string, () => string[][]>> = {
   refusals: commonRefusals,
-  ...Object.fromEntries(ROUTES.map(({ group }) => [group, () => groupTable(group)])),
+  ...Object.fromEntries(DESCRIBED.map(({ group }) => [group, () => groupTable(group)])),
 };
 
-function groupTable(group: Route["group"]): string[][] {
-  const rows = ROUTES.filter((route) => route.group === group).map((route) => [
+function groupTable(group: DescribedRoute["group"]): string[][] {
+  const rows = DESCRIBED.filter((route) => route.group === group).map((route) => [
     code(`${route.method} ${route.path}`),
     route.who,
     whatItDoes(route),
     takes(route),
     answers(route),
-    lines((route.refusals ?? []).map(refusal)),
+    lines((route.reasons ?? []).map(refusal)),
   ]);
   return [["request", "who", "what it does", "takes", "answers", "refuses"], ...rows];
 }
 
-function whatItDoes({ what, more, wakes }: Route): string {
+function whatItDoes({ what, more, wakes }: DescribedRoute): string {
   return [`${what}.`, more, wakes && "Wakes the machine's object."].filter(Boolean).join(" ");
 }
 
-function takes({ query, body }: Route): string {
-  const ofQuery = query ? members(query.schema) : [];
+function takes({ query, body }: DescribedRoute): string {
+  const ofQuery = query ? members(query) : [];
   const ofBody = body ? members(body) : [];
   return lines([
     ...(ofQuery.length > 0 ? [`query: ${ofQuery.join(", ")}`] : []),
@@ -58,7 +56,7 @@ function members(schema: z.core.$ZodType): string[] {
 }
 
 /** Returns a schema's name in openapi.json. */
-function answers({ answers: byStatus }: Route): string {
+function answers({ answers: byStatus }: DescribedRoute): string {
   return lines(
     Object.entries(byStatus).map(([status, { what, content = {} }]) => {
       const names = Object.values(content).flatMap((schema) =>
@@ -70,7 +68,7 @@ function answers({ answers: byStatus }: Route): string {
 }
 
 /** A route without refusals of its own. */
-const PLAIN: Route = {
+const PLAIN: DescribedRoute = {
   method: "GET",
   path: "/",
   id: "plain",
@@ -86,7 +84,7 @@ function commonRefusals(): string[][] {
     refusalsOf({ ...PLAIN, who: "machine" }),
     refusalsOf({ ...PLAIN, who: "view" }),
   ];
-  const beyond = (route: Partial<Route>) =>
+  const beyond = (route: Partial<DescribedRoute>) =>
     refusalsOf({ ...PLAIN, who: "view", ...route }).filter((reason) => !operator.includes(reason));
   const rows: [string, readonly Reason[]][] = [
     ["machine", machine],

@@ -1,7 +1,7 @@
 // Compares the reasons and statuses of problem documents in docs/protocol.md with the API's description.
 // test/stories/api-description.test.ts compares that with the Worker.
 import { expect, it } from "vitest";
-import { REASON_STATUSES } from "../../infra/openapi/refusals.ts";
+import { REASON_STATUSES } from "../../shared/protocol/answers.ts";
 import { pages, tableRows } from "./markdown.ts";
 
 const page = pages().find(({ path }) => path === "docs/protocol.md")!;

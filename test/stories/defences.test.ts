@@ -13,6 +13,7 @@ import { registry } from "../../worker/env.ts";
 import { verifyBinding, verifyNextKey, verifyProof } from "../../worker/identity/jwt.ts";
 import { issueKid } from "../../worker/identity/issued.ts";
 import { parseMacKeys } from "../../worker/identity/mac-keys.ts";
+import { administrationRoutes } from "../../worker/http/administration-routes.ts";
 import { nodeRoutes } from "../../worker/http/node-routes.ts";
 import type { App } from "../../worker/http/responses.ts";
 import { newIsolate } from "../../worker/isolate.ts";
@@ -205,6 +206,7 @@ it("a viewer whom Access lets in may look, and change nothing", async () => {
       c.set("isolate", newIsolate(fetch));
       return next();
     })
+    .route("/", administrationRoutes)
     .route("/", nodeRoutes);
   const ask = (method: string, path: string) => {
     const headers = { "cf-access-jwt-assertion": assertion };

@@ -9,12 +9,6 @@ import type {
   SettingsAnswer,
   SilentNodesAnswer,
 } from "../../shared/protocol/administration-answers.ts";
-import {
-  newOperatorSchema,
-  revocationsQuerySchema,
-  silentNodesQuerySchema,
-} from "../../shared/protocol/administration-api.ts";
-import { tokenRequestSchema } from "../../shared/protocol/join-tokens.ts";
 import type {
   AuditAnswer,
   ClusterHistoryAnswer,
@@ -28,57 +22,48 @@ import type {
   PendingMachine,
   TokensAnswer,
 } from "../../shared/protocol/operator-answers.ts";
-import {
-  auditQuerySchema,
-  clusterHistoryQuerySchema,
-  originMachinesQuerySchema,
-} from "../../shared/protocol/operator-api.ts";
-import { wholeListSchema } from "../../shared/protocol/parameters.ts";
 import { clusterObject, fleetIndex, registry, removeSilentNodesDays } from "../env.ts";
 import { entryList, pagedList, type PageOfEntries, wholeList } from "./lists.ts";
-import { operator } from "./operator-access.ts";
-import { noQuery, queryOf } from "./queries.ts";
-import { type App, invalidBody, json, refuse } from "./responses.ts";
+import { serve } from "./route.ts";
+import { type App, refuse } from "./responses.ts";
 
 export const administrationRoutes = new Hono<App>();
 
-/** By no session: whoever has stolen one could make a secret that is good for a year. */
-administrationRoutes.post("/v1/operators", operator, noQuery, async (c) => {
-  if (c.var.operator.session) return refuse("forbidden", { detail: SECRET_NEEDED });
-  const request = newOperatorSchema.safeParse(await json(c.req.raw));
-  if (!request.success) return invalidBody(request.error);
-  const created = await registry(c.env).createOperator(request.data, c.var.operator.who);
-  return created.ok
-    ? c.json(created.value satisfies CreatedOperator, 201)
-    : refuse("conflict", { detail: created.error });
-});
+serve(
+  administrationRoutes,
+  "POST /v1/operators",
+  async (c, { body }) => {
+    const created = await registry(c.env).createOperator(body, c.var.operator.who);
+    return created.ok
+      ? c.json(created.value satisfies CreatedOperator, 201)
+      : refuse("conflict", { detail: created.error });
+  },
+  // The thief of a session could make a secret that is good for a year.
+  { before: (c) => (c.var.operator.session ? refuse("forbidden", { detail: SECRET_NEEDED }) : null) },
+);
 
 const SECRET_NEEDED =
   "A session makes no operator, lest somebody outlive it: send a secret as a bearer token, as rollcall operators does.";
 
-administrationRoutes.get("/v1/operators", operator, noQuery, async (c) =>
+serve(administrationRoutes, "GET /v1/operators", async (c) =>
   c.json({ operators: await registry(c.env).listOperators() } satisfies OperatorsAnswer),
 );
 
-administrationRoutes.delete("/v1/operators/:id", operator, noQuery, async (c) => {
+serve(administrationRoutes, "DELETE /v1/operators/{id}", async (c) => {
   const revoked = await registry(c.env).revokeOperator(c.req.param("id"), c.var.operator.who);
   c.get("isolate").operators.clear();
   return revoked.ok ? c.body(null, 204) : refuse("not-found");
 });
 
-administrationRoutes.get("/v1/revocations", operator, async (c) => {
-  const query = queryOf(c, revocationsQuerySchema);
-  if (query instanceof Response) return query;
+serve(administrationRoutes, "GET /v1/revocations", async (c, { query }) => {
   return c.json((await registry(c.env).listRevocations(query)) satisfies RevocationsAnswer);
 });
 
-administrationRoutes.get("/v1/settings", operator, noQuery, (c) =>
+serve(administrationRoutes, "GET /v1/settings", (c) =>
   c.json({ settings: settingsInForce({ ...c.env }, DEFAULTS) } satisfies SettingsAnswer),
 );
 
-administrationRoutes.get("/v1/silent-nodes", operator, async (c) => {
-  const query = queryOf(c, silentNodesQuerySchema);
-  if (query instanceof Response) return query;
+serve(administrationRoutes, "GET /v1/silent-nodes", async (c, { query }) => {
   const silent = await fleetIndex(c.env).silentFor(query.days);
   return c.json({
     nodes: silent.map(({ name, silentSinceMs }) => ({
@@ -113,37 +98,26 @@ const PENDING_COLUMNS = [
 ] as const;
 const ORIGIN_COLUMNS = ["origin", "isConfigured", "lastUsedAt", "machines"] as const;
 
-administrationRoutes.post("/v1/tokens", operator, noQuery, async (c) => {
-  const request = tokenRequestSchema.safeParse(await json(c.req.raw));
-  if (!request.success) return invalidBody(request.error);
-  return c.json(
-    (await registry(c.env).mintToken(request.data, c.var.operator.who)) satisfies MintedToken,
-    201,
-  );
+serve(administrationRoutes, "POST /v1/tokens", async (c, { body }) => {
+  return c.json((await registry(c.env).mintToken(body, c.var.operator.who)) satisfies MintedToken, 201);
 });
 
-administrationRoutes.get("/v1/tokens", operator, async (c) => {
-  const query = queryOf(c, wholeListSchema);
-  if (query instanceof Response) return query;
+serve(administrationRoutes, "GET /v1/tokens", async (c, { query }) => {
   const { tokens } = { tokens: await registry(c.env).listTokens() } satisfies TokensAnswer;
   return wholeList<ListedToken>(c, query.format, "tokens", tokens, TOKEN_COLUMNS);
 });
 
-administrationRoutes.delete("/v1/tokens/:id", operator, noQuery, async (c) => {
+serve(administrationRoutes, "DELETE /v1/tokens/{id}", async (c) => {
   const revoked = await registry(c.env).revokeToken(c.req.param("id"), c.var.operator.who);
   return revoked.ok ? c.body(null, 204) : refuse("not-found");
 });
 
-administrationRoutes.get("/v1/pending", operator, async (c) => {
-  const query = queryOf(c, wholeListSchema);
-  if (query instanceof Response) return query;
+serve(administrationRoutes, "GET /v1/pending", async (c, { query }) => {
   const { pending } = { pending: await registry(c.env).listPending() } satisfies PendingAnswer;
   return wholeList<PendingMachine>(c, query.format, "pending", pending, PENDING_COLUMNS);
 });
 
-administrationRoutes.get("/v1/audit", operator, async (c) => {
-  const query = queryOf(c, auditQuerySchema);
-  if (query instanceof Response) return query;
+serve(administrationRoutes, "GET /v1/audit", async (c, { query }) => {
   const read = (page: PageOfEntries) => registry(c.env).audit({ ...query, ...page });
   return entryList<AuditAnswer["entries"][number]>(
     c,
@@ -153,23 +127,17 @@ administrationRoutes.get("/v1/audit", operator, async (c) => {
   );
 });
 
-administrationRoutes.get("/v1/cluster/history", operator, async (c) => {
-  const query = queryOf(c, clusterHistoryQuerySchema);
-  if (query instanceof Response) return query;
+serve(administrationRoutes, "GET /v1/cluster/history", async (c, { query }) => {
   const read = (page: PageOfEntries) => clusterObject(c.env).history(page);
   return entryList<ClusterHistoryAnswer["entries"][number]>(c, query, ["id", "at", "text"], read);
 });
 
-administrationRoutes.get("/v1/origins", operator, async (c) => {
-  const query = queryOf(c, wholeListSchema);
-  if (query instanceof Response) return query;
+serve(administrationRoutes, "GET /v1/origins", async (c, { query }) => {
   const { origins } = { origins: await registry(c.env).listOrigins() } satisfies OriginsAnswer;
   return wholeList<OriginUse>(c, query.format, "origins", origins, ORIGIN_COLUMNS);
 });
 
-administrationRoutes.get("/v1/origins/machines", operator, async (c) => {
-  const query = queryOf(c, originMachinesQuerySchema);
-  if (query instanceof Response) return query;
+serve(administrationRoutes, "GET /v1/origins/machines", async (c, { query }) => {
   const columns = ["name", "lastUsedAt"] as const;
   return pagedList<OriginMachine, string>(c, query, columns, async (limit, after = query.after) => {
     const machines = await registry(c.env).listOriginMachines({ ...query, after, limit });

@@ -9,8 +9,6 @@ import {
   type BackupAnswer,
   type BackupCell,
   type BackupPage,
-  backupPageSchema,
-  backupQuerySchema,
   type BackupTable,
   type ImportState,
 } from "../../shared/protocol/backup.ts";
@@ -18,9 +16,8 @@ import { canonicalJson } from "../../shared/protocol/digest.ts";
 import { fleetIndex, origins, registry } from "../env.ts";
 import { isMacOf, type MacKey, macOf, randomNonce, signingKey } from "../identity/mac-keys.ts";
 import type { TablePage } from "../registry/imports.ts";
-import { type App, invalidBody, json, macKeysOf, refuse, refuseUnconfigured } from "./responses.ts";
-import { administrator, operator } from "./operator-access.ts";
-import { noQuery, queryOf } from "./queries.ts";
+import { type App, macKeysOf, refuse, refuseUnconfigured } from "./responses.ts";
+import { serve } from "./route.ts";
 import { currentMs } from "../clock.ts";
 
 export const backupRoutes = new Hono<App>();
@@ -33,9 +30,7 @@ interface Position {
   key: BackupCell[] | null;
 }
 
-backupRoutes.get("/v1/backup", administrator, async (c) => {
-  const query = queryOf(c, backupQuerySchema);
-  if (query instanceof Response) return query;
+serve(backupRoutes, "GET /v1/backup", async (c, { query }) => {
   const unconfigured = refuseUnconfigured(c);
   if (unconfigured) return unconfigured;
   const begin: Position = { id: randomNonce(), page: 1, table: BACKUP_TABLES[0], key: null };
@@ -107,23 +102,24 @@ function positionOf(cursor: string): Position | null {
   }
 }
 
-backupRoutes.get("/v1/imports", operator, noQuery, async (c) =>
+serve(backupRoutes, "GET /v1/imports", async (c) =>
   c.json((await registry(c.env).importState()) satisfies ImportState),
 );
 
 /** It can be repeated: a page that is there already changes nothing. */
-backupRoutes.post("/v1/imports", operator, noQuery, async (c) => {
-  const unconfigured = refuseUnconfigured(c);
-  if (unconfigured) return unconfigured;
-  const body = backupPageSchema.safeParse(await json(c.req.raw));
-  if (!body.success) return invalidBody(body.error);
-  const fault = await faultOf(c, body.data);
-  if (fault !== null) return refuse("conflict", { detail: fault });
-  const taken = await registry(c.env).importPage(body.data, c.var.operator.who);
-  return taken.ok ? c.json(taken.value satisfies ImportState) : refuse("conflict", { detail: taken.error });
-});
+serve(
+  backupRoutes,
+  "POST /v1/imports",
+  async (c, { body }) => {
+    const fault = await faultOf(c, body);
+    if (fault !== null) return refuse("conflict", { detail: fault });
+    const taken = await registry(c.env).importPage(body, c.var.operator.who);
+    return taken.ok ? c.json(taken.value satisfies ImportState) : refuse("conflict", { detail: taken.error });
+  },
+  { before: refuseUnconfigured },
+);
 
-backupRoutes.delete("/v1/imports", operator, noQuery, async (c) => {
+serve(backupRoutes, "DELETE /v1/imports", async (c) => {
   const abandoned = await registry(c.env).abandonImport(c.var.operator.who);
   return abandoned.ok ? c.body(null, 204) : refuse("not-found");
 });

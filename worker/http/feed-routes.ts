@@ -2,7 +2,7 @@
 import { type Context, Hono } from "hono";
 import { createMiddleware } from "hono/factory";
 import { FEED_PROTOCOL, TICKET_PROTOCOL } from "../../shared/protocol/feed-names.ts";
-import { feedQuerySchema, type FeedTicket } from "../../shared/protocol/feed.ts";
+import { type FeedTicket } from "../../shared/protocol/feed.ts";
 import { FEED_LIMITS } from "../../shared/protocol/limits.ts";
 import { fleetIndex, registry } from "../env.ts";
 import {
@@ -14,8 +14,8 @@ import {
 } from "../fleet/feed.ts";
 import { credentialOf } from "../identity/operator.ts";
 import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
-import { operator, viewer } from "./operator-access.ts";
-import { noQuery, queryOf } from "./queries.ts";
+import { viewer } from "./operator-access.ts";
+import { serve } from "./route.ts";
 import { type App, bearer, refuse } from "./responses.ts";
 
 export const feedRoutes = new Hono<App>();
@@ -23,7 +23,7 @@ export const feedRoutes = new Hono<App>();
 /** Of a ticket the index decides, which all share: an address above the limit of failures does not reach it. */
 const operatorOrTicket = createMiddleware<App>(async (c, next) => {
   const ticket = ticketOf(c);
-  if (ticket === null) return operator(c, next);
+  if (ticket === null) return viewer(c, next);
   const early = refuseEarly(c);
   if (early) return early;
   if (!isTicket(ticket)) return refuseUnproven(c, "forbidden");
@@ -31,7 +31,7 @@ const operatorOrTicket = createMiddleware<App>(async (c, next) => {
   return undefined;
 });
 
-feedRoutes.post("/v1/feed/tickets", viewer, noQuery, async (c) => {
+serve(feedRoutes, "POST /v1/feed/tickets", async (c) => {
   const minted = await fleetIndex(c.env).feedTicket(await holderOf(c));
   if (!minted) {
     const { tickets, ticketsOfOperator, ticketSeconds } = FEED_LIMITS;
@@ -42,29 +42,32 @@ feedRoutes.post("/v1/feed/tickets", viewer, noQuery, async (c) => {
   return c.json({ ticket, expiresAt: new Date(endsMs).toISOString() } satisfies FeedTicket, 201);
 });
 
-feedRoutes.get("/v1/feed", operatorOrTicket, async (c) => {
-  const query = queryOf(c, feedQuerySchema);
-  if (query instanceof Response) return query;
-  const isUpgrade = c.req.raw.method === "GET" && c.req.header("upgrade")?.toLowerCase() === "websocket";
-  if (!isUpgrade) return refuse("upgrade-required");
-  const ticket = ticketOf(c);
-  const opening: FeedOpening = {
-    by: ticket === null ? await holderOf(c) : { ticket },
-    cursor: query.cursor ?? null,
-  };
-  const headers = { upgrade: "websocket", [FEED_OPENING]: JSON.stringify(opening) };
-  const response = await fleetIndex(c.env).fetch(new Request(c.req.raw.url, { headers }));
-  const { webSocket } = response;
-  if (!webSocket) return refused(c, (await response.text()) as FeedRefusal);
-  // Who waits lapses with time, which nobody tells.
-  c.executionCtx.waitUntil(registry(c.env).updatePending());
-  const isNamed = protocolsOf(c).includes(FEED_PROTOCOL);
-  return new Response(null, {
-    status: 101,
-    webSocket,
-    headers: isNamed ? { "sec-websocket-protocol": FEED_PROTOCOL } : {},
-  });
-});
+serve(
+  feedRoutes,
+  "GET /v1/feed",
+  async (c, { query }) => {
+    const isUpgrade = c.req.raw.method === "GET" && c.req.header("upgrade")?.toLowerCase() === "websocket";
+    if (!isUpgrade) return refuse("upgrade-required");
+    const ticket = ticketOf(c);
+    const opening: FeedOpening = {
+      by: ticket === null ? await holderOf(c) : { ticket },
+      cursor: query.cursor ?? null,
+    };
+    const headers = { upgrade: "websocket", [FEED_OPENING]: JSON.stringify(opening) };
+    const response = await fleetIndex(c.env).fetch(new Request(c.req.raw.url, { headers }));
+    const { webSocket } = response;
+    if (!webSocket) return refused(c, (await response.text()) as FeedRefusal);
+    // Machines that wait for a name are dropped after a time, without a report to the index.
+    c.executionCtx.waitUntil(registry(c.env).updatePending());
+    const isNamed = protocolsOf(c).includes(FEED_PROTOCOL);
+    return new Response(null, {
+      status: 101,
+      webSocket,
+      headers: isNamed ? { "sec-websocket-protocol": FEED_PROTOCOL } : {},
+    });
+  },
+  { access: operatorOrTicket },
+);
 
 function refused(c: Context<App>, refusal: FeedRefusal): Response | Promise<Response> {
   if (refusal === "bad ticket") return refuseUnproven(c, "forbidden");

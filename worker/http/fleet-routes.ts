@@ -10,23 +10,16 @@ import type {
   FleetMachine,
   MachinesAnswer,
 } from "../../shared/protocol/fleet-answers.ts";
-import {
-  fleetHistoryQuerySchema,
-  type MachinesQuery,
-  machinesQuerySchema,
-} from "../../shared/protocol/fleet-api.ts";
+import { type MachinesQuery } from "../../shared/protocol/fleet-api.ts";
 import type { IndexState } from "../../shared/protocol/index-answers.ts";
 import { PAGE_LIMITS } from "../../shared/protocol/limits.ts";
 import {
   type Outage,
   type OutageAnswer,
   outageIdSchema,
-  outageQuerySchema,
   type OutagesAnswer,
-  outagesQuerySchema,
 } from "../../shared/protocol/outages.ts";
 import type { RolloutAnswer } from "../../shared/protocol/rollout-answers.ts";
-import { newRolloutSchema } from "../../shared/protocol/rollout-api.ts";
 import type { VersionsAnswer } from "../../shared/protocol/version-answers.ts";
 import type { Result } from "../../shared/result.ts";
 import { VERSION } from "../../shared/version.ts";
@@ -39,9 +32,8 @@ import type {
 } from "../fleet/machine-search.ts";
 import { chosenFields, machineColumns, pendingRow, shownMachine } from "../fleet/shown-machine.ts";
 import { entryList, formatOf, inLines, pagedList, type PageOfEntries, ROWS_AT_ONCE } from "./lists.ts";
-import { operator } from "./operator-access.ts";
-import { noQuery, queryOf } from "./queries.ts";
-import { type App, invalidBody, json, refuse } from "./responses.ts";
+import { serve } from "./route.ts";
+import { type App, refuse } from "./responses.ts";
 
 export const fleetRoutes = new Hono<App>();
 
@@ -57,9 +49,7 @@ function queryText(c: Context<App>, without: readonly string[]): string {
   return searchParams.toString();
 }
 
-fleetRoutes.get("/v1/machines", operator, async (c) => {
-  const query = queryOf(c, machinesQuerySchema);
-  if (query instanceof Response) return query;
+serve(fleetRoutes, "GET /v1/machines", async (c, { query }) => {
   const digest = await shortDigestOf(queryText(c, OF_ONE_PAGE));
   const after = query.cursor === undefined ? null : positionOf(query.cursor, digest);
   if (query.cursor !== undefined && after === null) return invalidParameter("cursor", OF_ANOTHER_QUERY);
@@ -117,15 +107,13 @@ async function* machinePages(env: Environment, query: MachinesQuery, others: Fou
   }
 }
 
-fleetRoutes.get("/v1/nodes/:name/summary", operator, noQuery, async (c) => {
+serve(fleetRoutes, "GET /v1/nodes/{name}/summary", async (c) => {
   const name = c.req.param("name");
   const summary = await fleetIndex(c.env).summary(name);
   return summary ? c.json(shownMachine({ id: name, summary }) satisfies FleetMachine) : refuse("not-found");
 });
 
-fleetRoutes.get("/v1/history", operator, async (c) => {
-  const query = queryOf(c, fleetHistoryQuerySchema);
-  if (query instanceof Response) return query;
+serve(fleetRoutes, "GET /v1/history", async (c, { query }) => {
   const read = (page: PageOfEntries) => fleetIndex(c.env).history({ ...query, ...page });
   return entryList<FleetHistoryAnswer["entries"][number]>(
     c,
@@ -181,9 +169,7 @@ const OUTAGE_COLUMNS = [
   "names",
 ] as const;
 
-fleetRoutes.get("/v1/outages", operator, async (c) => {
-  const query = queryOf(c, outagesQuerySchema);
-  if (query instanceof Response) return query;
+serve(fleetRoutes, "GET /v1/outages", async (c, { query }) => {
   const { format: _, limit: __, ...wanted } = query;
   return pagedList<Outage, string>(c, query, OUTAGE_COLUMNS, async (limit, before = wanted.before) => {
     const body = (await fleetIndex(c.env).outages({ ...wanted, before, limit })) satisfies OutagesAnswer;
@@ -191,45 +177,41 @@ fleetRoutes.get("/v1/outages", operator, async (c) => {
   });
 });
 
-fleetRoutes.get("/v1/outages/:id", operator, async (c) => {
-  const query = queryOf(c, outageQuerySchema);
-  if (query instanceof Response) return query;
+serve(fleetRoutes, "GET /v1/outages/{id}", async (c, { query }) => {
   const id = outageIdSchema.safeParse(c.req.param("id"));
   const outage = id.success ? await fleetIndex(c.env).outage(id.data, query) : null;
   return outage ? c.json(outage satisfies OutageAnswer) : refuse("not-found");
 });
 
-fleetRoutes.get("/v1/index", operator, noQuery, async (c) =>
+serve(fleetRoutes, "GET /v1/index", async (c) =>
   c.json((await fleetIndex(c.env).state()) satisfies IndexState),
 );
 
-fleetRoutes.get("/v1/versions", operator, noQuery, async (c) =>
+serve(fleetRoutes, "GET /v1/versions", async (c) =>
   c.json((await fleetIndex(c.env).versions()) satisfies VersionsAnswer),
 );
 
 /** It can be repeated: a repair that is under way goes on. */
-fleetRoutes.post("/v1/index/repair", operator, noQuery, async (c) => {
+serve(fleetRoutes, "POST /v1/index/repair", async (c) => {
   const { who } = c.var.operator;
   await registry(c.env).noteChange({ who, what: "index.repair", target: "index" });
   return c.json((await fleetIndex(c.env).repair(who)) satisfies IndexState, 202);
 });
 
-fleetRoutes.get("/v1/rollout", operator, noQuery, async (c) =>
+serve(fleetRoutes, "GET /v1/rollout", async (c) =>
   c.json({ rollout: await fleetIndex(c.env).rollout() } satisfies RolloutAnswer),
 );
 
-fleetRoutes.put("/v1/rollout", operator, noQuery, async (c) => {
-  const body = newRolloutSchema.safeParse(await json(c.req.raw));
-  if (!body.success) return invalidBody(body.error);
-  const rollout = await fleetIndex(c.env).putRollout(body.data, c.var.operator.who);
+serve(fleetRoutes, "PUT /v1/rollout", async (c, { body }) => {
+  const rollout = await fleetIndex(c.env).putRollout(body, c.var.operator.who);
   return c.json({ rollout } satisfies RolloutAnswer);
 });
 
-fleetRoutes.post("/v1/rollout/stop", operator, noQuery, async (c) => {
+serve(fleetRoutes, "POST /v1/rollout/stop", async (c) => {
   const rollout = await fleetIndex(c.env).stopRollout(c.var.operator.who);
   return rollout ? c.json({ rollout } satisfies RolloutAnswer) : refuse("not-found");
 });
 
-fleetRoutes.delete("/v1/rollout", operator, noQuery, async (c) =>
+serve(fleetRoutes, "DELETE /v1/rollout", async (c) =>
   (await fleetIndex(c.env).endRollout(c.var.operator.who)) ? c.body(null, 204) : refuse("not-found"),
 );

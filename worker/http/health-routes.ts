@@ -5,7 +5,6 @@ import { type CheckResult, failed, warning } from "../../shared/deployment/check
 import { checkToken, type KnownToken, knownToken } from "../../shared/deployment/token.ts";
 import { checkWatch } from "../../shared/deployment/watch.ts";
 import type { ReadinessAnswer } from "../../shared/protocol/operator-answers.ts";
-import { readinessQuerySchema } from "../../shared/protocol/operator-api.ts";
 import { VERSION } from "../../shared/version.ts";
 import { currentMs } from "../clock.ts";
 import type { TokenStatus } from "../cluster/token-chain.ts";
@@ -26,8 +25,8 @@ import type { Probed } from "../kube/probe.ts";
 import { payloadOf } from "../kube/token.ts";
 import { CONTENT_TYPES, exposition, formatFor, type Measured } from "../metrics/metrics.ts";
 import { isNewerState } from "../storage/migrations.ts";
-import { operator } from "./operator-access.ts";
-import { noQuery, queryOf } from "./queries.ts";
+import { viewer } from "./operator-access.ts";
+import { serve } from "./route.ts";
 import { type App, bearer } from "./responses.ts";
 
 export const healthRoutes = new Hono<App>();
@@ -124,9 +123,7 @@ export function judgeState(seen: readonly SeenVersion[]): CheckResult {
 /** Longer than the registry waits for the apiserver. */
 const OBJECTS_WITHIN_MS = 5000;
 
-healthRoutes.get("/readyz", operator, async (c) => {
-  const query = queryOf(c, readinessQuerySchema);
-  if (query instanceof Response) return query;
+serve(healthRoutes, "GET /readyz", async (c, { query }) => {
   const answer = await lookAtAll(c);
   const status = answer.state === "failed" ? 503 : 200;
   c.header("cache-control", "no-store");
@@ -233,16 +230,21 @@ const GATEWAYS_WITHIN_MS = SOURCES_WITHIN_MS / 2;
 
 /** Lets those through who have the secret for this route, besides operators. */
 const scraper: MiddlewareHandler<App> = async (c, next) => {
-  if (!(await isScrapeSecret(bearer(c.req.header("authorization")), c.env))) return operator(c, next);
+  if (!(await isScrapeSecret(bearer(c.req.header("authorization")), c.env))) return viewer(c, next);
   await next();
   return undefined;
 };
 
-healthRoutes.get("/metrics", scraper, noQuery, async (c) => {
-  const format = formatFor(c.req.header("accept"));
-  const text = exposition(await measured(c), format);
-  return c.body(text, 200, { "content-type": CONTENT_TYPES[format], "cache-control": "no-store" });
-});
+serve(
+  healthRoutes,
+  "GET /metrics",
+  async (c) => {
+    const format = formatFor(c.req.header("accept"));
+    const text = exposition(await measured(c), format);
+    return c.body(text, 200, { "content-type": CONTENT_TYPES[format], "cache-control": "no-store" });
+  },
+  { access: scraper },
+);
 
 /** A source that does not answer is left out, and said to be down: what it would have said is not made up. */
 async function measured({ env }: Context<App>): Promise<Measured[]> {

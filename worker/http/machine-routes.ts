@@ -1,7 +1,7 @@
 // The machines' routes. They check the kid and the size of the body, and pass the request to the object that decides.
 import { type Context, Hono } from "hono";
 import type { EnrolmentAnswer, ReportAnswer } from "../../shared/protocol/answers.ts";
-import { connectQuerySchema, enrolmentSchema } from "../../shared/protocol/claims.ts";
+import { enrolmentSchema } from "../../shared/protocol/claims.ts";
 import { GATEWAY_LIMITS, LIMITS } from "../../shared/protocol/limits.ts";
 import { success } from "../../shared/result.ts";
 import { currentMs } from "../clock.ts";
@@ -30,7 +30,7 @@ import type { SignedRequest } from "../machine/pinned-keys.ts";
 import type { NotFresh } from "../registry/admission.ts";
 import type { NotPinned } from "../registry/pending.ts";
 import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
-import { queryOf } from "./queries.ts";
+import { queryOf, register, type RouteContext } from "./route.ts";
 import {
   answered,
   type App,
@@ -43,6 +43,7 @@ import {
   refuse,
   refuseUnconfigured,
 } from "./responses.ts";
+import { ROUTES } from "../../shared/protocol/routes.ts";
 
 export const machineRoutes = new Hono<App>();
 
@@ -72,7 +73,7 @@ async function answeredMachine(c: Context<App>, answer: MachineAnswer): Promise<
     : answered(c, answer);
 }
 
-machineRoutes.post("/v1/nodes/:name/report", async (c) => {
+register(machineRoutes, "POST /v1/nodes/{name}/report", async (c) => {
   const request = await signedRequest(c);
   if (request instanceof Response) return request;
   const answer = await c.env.NODES.getByName(request.name).report(request);
@@ -91,19 +92,19 @@ async function withPath(
   return success({ ...body, socket: await socketAt(c, { name, kid, gateway }) });
 }
 
-machineRoutes.post("/v1/nodes/:name/rotate", async (c) => {
+register(machineRoutes, "POST /v1/nodes/{name}/rotate", async (c) => {
   const request = await signedRequest(c);
   if (request instanceof Response) return request;
   return answeredMachine(c, await c.env.NODES.getByName(request.name).rotate(request, c.req.path));
 });
 
-machineRoutes.post("/v1/nodes/:name/upgrade", async (c) => {
+register(machineRoutes, "POST /v1/nodes/{name}/upgrade", async (c) => {
   const request = await signedRequest(c);
   if (request instanceof Response) return request;
   return answeredMachine(c, await c.env.NODES.getByName(request.name).upgrade(request));
 });
 
-machineRoutes.post("/v1/nodes/:name/leave", async (c) => {
+register(machineRoutes, "POST /v1/nodes/{name}/leave", async (c) => {
   const request = await signedRequest(c);
   if (request instanceof Response) return request;
   const node = c.env.NODES.getByName(request.name);
@@ -157,7 +158,7 @@ async function askFresh(c: Context<App>, challenged: Challenged, afterMs = 0): P
   return refuse("challenge-stale", { challenge });
 }
 
-machineRoutes.put("/v1/nodes/:name/enrolment", async (c) => {
+register(machineRoutes, "PUT /v1/nodes/{name}/enrolment", async (c) => {
   const enrolment = await freshEnrolment(c);
   if (enrolment instanceof Response) return enrolment;
   const { proof, ...request } = enrolment;
@@ -200,7 +201,7 @@ const WAITING = {
   full: () => "An operator has to approve one of the machines that wait for it before others can.",
 };
 
-const PATH = "/v1/gateways/:gateway/nodes/:name";
+const SOCKET = "GET /v1/gateways/{gateway}/nodes/{name}";
 /** A number has one spelling. Those that nobody has assigned have no ticket. */
 const NUMBER = /^[1-9]\d{0,8}$/;
 
@@ -214,7 +215,7 @@ async function socketAt(
   return { path: `${path}?t=${encodeURIComponent(ticket)}`, withinMs: GATEWAY_LIMITS.comeBackMs };
 }
 
-machineRoutes.get(PATH, async (c) => {
+register(machineRoutes, SOCKET, async (c) => {
   const opening = await verifiedOpening(c);
   if (opening instanceof Response) return opening;
   const headers = { upgrade: "websocket", [GATEWAY_OPENING]: JSON.stringify(opening) };
@@ -226,13 +227,13 @@ machineRoutes.get(PATH, async (c) => {
 });
 
 /** What costs the least is looked at first; of a signature only where this Worker has told its machine to come. */
-async function verifiedOpening(c: Context<App, typeof PATH>): Promise<GatewayOpening | Response> {
+async function verifiedOpening(c: RouteContext<typeof SOCKET>): Promise<GatewayOpening | Response> {
   const unconfigured = refuseUnconfigured(c);
   if (unconfigured) return unconfigured;
   if (!NUMBER.test(c.req.param("gateway"))) return refuse("not-found");
   const isUpgrade = c.req.raw.method === "GET" && c.req.header("upgrade")?.toLowerCase() === "websocket";
   if (!isUpgrade) return refuse("upgrade-required");
-  const query = queryOf(c, connectQuerySchema);
+  const query = queryOf(c, ROUTES[SOCKET].query);
   if (query instanceof Response) return query;
   const { name, path } = { name: c.req.param("name"), path: c.req.path };
   const token = bearer(c.req.header("authorization"));

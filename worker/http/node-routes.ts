@@ -6,16 +6,9 @@ import type {
   BulkProgress,
   BulksAnswer,
 } from "../../shared/protocol/administration-answers.ts";
-import { bulkQuerySchema, bulkRequestSchema } from "../../shared/protocol/administration-api.ts";
 import { canonicalJson } from "../../shared/protocol/digest.ts";
 import { BULK_LIMITS, PAGE_LIMITS, TIMELINE_LIMITS } from "../../shared/protocol/limits.ts";
 import type { HistoryAnswer, ListedSenders, WholeNode } from "../../shared/protocol/operator-answers.ts";
-import {
-  historyQuerySchema,
-  nodeChangeSchema,
-  thumbprintSchema,
-  timelineQuerySchema,
-} from "../../shared/protocol/operator-api.ts";
 import type { TimelineAnswer } from "../../shared/protocol/timeline.ts";
 import { success } from "../../shared/result.ts";
 import { currentMs } from "../clock.ts";
@@ -24,14 +17,13 @@ import { shownMachine } from "../fleet/shown-machine.ts";
 import { digestOf } from "../identity/jwt.ts";
 import type { NodeObject } from "../machine/node-object.ts";
 import { entryList, type PageOfEntries } from "./lists.ts";
-import { operator } from "./operator-access.ts";
-import { noQuery, queryOf } from "./queries.ts";
-import { answered, type App, forget, invalidBody, json, refuse } from "./responses.ts";
+import { serve } from "./route.ts";
+import { answered, type App, forget, refuse } from "./responses.ts";
 
 export const nodeRoutes = new Hono<App>();
 
 /** The one route that wakes a machine's object to look at it. */
-nodeRoutes.get("/v1/nodes/:name", operator, noQuery, async (c) => {
+serve(nodeRoutes, "GET /v1/nodes/{name}", async (c) => {
   const name = c.req.param("name");
   const node = await knownNode(c.env, name);
   if (!node) return refuse("not-found");
@@ -41,28 +33,26 @@ nodeRoutes.get("/v1/nodes/:name", operator, noQuery, async (c) => {
   return c.json({ ...shown, summary: known } satisfies WholeNode, 200, { "rollcall-woken": name });
 });
 
-nodeRoutes.get("/v1/nodes/:name/history", operator, async (c) => {
-  const query = queryOf(c, historyQuerySchema);
-  if (query instanceof Response) return query;
+serve(nodeRoutes, "GET /v1/nodes/{name}/history", async (c, { query }) => {
   const node = await knownNode(c.env, c.req.param("name"));
   if (!node) return refuse("not-found");
   const read = (page: PageOfEntries) => node.history({ ...query, ...page });
   return entryList<HistoryAnswer["entries"][number]>(c, query, ["id", "at", "kind", "text"], read);
 });
 
-nodeRoutes.post("/v1/nodes/:name/register", operator, noQuery, async (c) => {
+serve(nodeRoutes, "POST /v1/nodes/{name}/register", async (c) => {
   const name = c.req.param("name");
   const record = { who: c.var.operator.who, what: "node.register", target: name } as const;
   if (!(await registry(c.env).noteAbout(record)).ok) return refuse("not-found");
   return (await c.env.NODES.getByName(name).registerAgain()) ? c.body(null, 204) : refuse("not-found");
 });
 
-nodeRoutes.get("/v1/nodes/:name/clones", operator, noQuery, async (c) => {
+serve(nodeRoutes, "GET /v1/nodes/{name}/clones", async (c) => {
   const node = await knownNode(c.env, c.req.param("name"));
   return node ? c.json((await node.clones()) satisfies ListedSenders) : refuse("not-found");
 });
 
-nodeRoutes.post("/v1/nodes/:name/believe", operator, noQuery, async (c) => {
+serve(nodeRoutes, "POST /v1/nodes/{name}/believe", async (c) => {
   const name = c.req.param("name");
   const node = await knownNode(c.env, name);
   if (!node) return refuse("not-found");
@@ -73,30 +63,22 @@ nodeRoutes.post("/v1/nodes/:name/believe", operator, noQuery, async (c) => {
   return (await node.believe()) ? c.body(null, 204) : refuse("one-sender");
 });
 
-nodeRoutes.post("/v1/nodes/:name/approve", operator, noQuery, async (c) => {
-  const body = thumbprintSchema.safeParse(await json(c.req.raw));
-  if (!body.success) return invalidBody(body.error);
+serve(nodeRoutes, "POST /v1/nodes/{name}/approve", async (c, { body }) => {
   const name = c.req.param("name");
-  const approved = await registry(c.env).approve(name, body.data.thumbprint, c.var.operator.who);
+  const approved = await registry(c.env).approve(name, body.thumbprint, c.var.operator.who);
   if (!approved.ok) return refuse("not-found");
   // The machine that had the name loses it now, not only when the new one enrols.
   await c.env.NODES.getByName(name).enrol(approved.value);
   return c.body(null, 204);
 });
 
-nodeRoutes.post("/v1/nodes/:name/reject", operator, noQuery, async (c) => {
-  const body = thumbprintSchema.safeParse(await json(c.req.raw));
-  if (!body.success) return invalidBody(body.error);
-  const rejected = await registry(c.env).reject(
-    c.req.param("name"),
-    body.data.thumbprint,
-    c.var.operator.who,
-  );
+serve(nodeRoutes, "POST /v1/nodes/{name}/reject", async (c, { body }) => {
+  const rejected = await registry(c.env).reject(c.req.param("name"), body.thumbprint, c.var.operator.who);
   return rejected.ok ? c.body(null, 204) : refuse("not-found");
 });
 
 /** Like a removal, it can be repeated: the first request may not have reached the machine's object. */
-nodeRoutes.post("/v1/nodes/:name/revoke", operator, noQuery, async (c) => {
+serve(nodeRoutes, "POST /v1/nodes/{name}/revoke", async (c) => {
   const name = c.req.param("name");
   const unpinned = await registry(c.env).unpin(name, "machine.revoke", c.var.operator.who);
   if (!unpinned.ok) return refuse("not-found");
@@ -104,11 +86,9 @@ nodeRoutes.post("/v1/nodes/:name/revoke", operator, noQuery, async (c) => {
   return c.body(null, 204);
 });
 
-nodeRoutes.patch("/v1/nodes/:name", operator, noQuery, async (c) => {
-  const body = nodeChangeSchema.safeParse(await json(c.req.raw));
-  if (!body.success) return invalidBody(body.error);
+serve(nodeRoutes, "PATCH /v1/nodes/{name}", async (c, { body }) => {
   const name = c.req.param("name");
-  const { runtime } = body.data;
+  const { runtime } = body;
   const what = { what: "node.set", target: name, detail: `runtime ${runtime}` } as const;
   if (!(await registry(c.env).noteAbout({ who: c.var.operator.who, ...what })).ok) return refuse("not-found");
   return (await c.env.NODES.getByName(name).setNeededRuntime(runtime))
@@ -117,7 +97,7 @@ nodeRoutes.patch("/v1/nodes/:name", operator, noQuery, async (c) => {
 });
 
 /** It can be repeated, and then completes what the first request did not. */
-nodeRoutes.delete("/v1/nodes/:name", operator, noQuery, async (c) => {
+serve(nodeRoutes, "DELETE /v1/nodes/{name}", async (c) => {
   const name = c.req.param("name");
   if (!(await registry(c.env).knew(name))) return refuse("not-found");
   const node = c.env.NODES.getByName(name);
@@ -134,9 +114,7 @@ async function knownNode(env: Environment, name: string): Promise<DurableObjectS
 
 const DAY_MS = 24 * 3600 * 1000;
 
-nodeRoutes.get("/v1/nodes/:name/timeline", operator, async (c) => {
-  const query = queryOf(c, timelineQuerySchema);
-  if (query instanceof Response) return query;
+serve(nodeRoutes, "GET /v1/nodes/{name}/timeline", async (c, { query }) => {
   const nowMs = currentMs();
   const { until: untilMs = nowMs } = query;
   const { since: sinceMs = untilMs - DAY_MS } = query;
@@ -154,10 +132,8 @@ nodeRoutes.get("/v1/nodes/:name/timeline", operator, async (c) => {
 
 const invalid = (parameter: string, detail: string) => refuse("invalid-query", { detail, parameter });
 
-nodeRoutes.post("/v1/bulk", operator, noQuery, async (c) => {
-  const body = bulkRequestSchema.safeParse(await json(c.req.raw));
-  if (!body.success) return invalidBody(body.error);
-  const { dryRun: _, confirmation, ...asked } = body.data;
+serve(nodeRoutes, "POST /v1/bulk", async (c, { body }) => {
+  const { dryRun: _, confirmation, ...asked } = body;
   const request = await digestOf(canonicalJson(asked));
   const { who } = c.var.operator;
   if (confirmation !== undefined) {
@@ -178,18 +154,16 @@ nodeRoutes.post("/v1/bulk", operator, noQuery, async (c) => {
   return c.json((await registry(c.env).planBulk(plan)) satisfies BulkPlan);
 });
 
-nodeRoutes.get("/v1/bulk", operator, noQuery, async (c) =>
+serve(nodeRoutes, "GET /v1/bulk", async (c) =>
   c.json({ bulks: await registry(c.env).listBulks(PAGE_LIMITS.entriesByDefault) } satisfies BulksAnswer),
 );
 
-nodeRoutes.get("/v1/bulk/:id", operator, async (c) => {
-  const query = queryOf(c, bulkQuerySchema);
-  if (query instanceof Response) return query;
+serve(nodeRoutes, "GET /v1/bulk/{id}", async (c, { query }) => {
   const shown = await registry(c.env).showBulk(numberOf(c.req.param("id")), query);
   return shown ? c.json(shown satisfies BulkAnswer) : refuse("not-found");
 });
 
-nodeRoutes.delete("/v1/bulk/:id", operator, noQuery, async (c) => {
+serve(nodeRoutes, "DELETE /v1/bulk/{id}", async (c) => {
   const stopped = await registry(c.env).stopBulk(numberOf(c.req.param("id")), c.var.operator.who);
   return stopped.ok ? c.body(null, 204) : refuse("not-found");
 });

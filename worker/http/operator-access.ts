@@ -15,23 +15,18 @@ export const OPERATOR_KEPT_MS = 10_000;
 /** At most this many operators are remembered. */
 const MAX_OPERATORS = 1000;
 
-const LOOKS = new Set(["GET", "HEAD"]);
+/** Lets operators of both roles through. */
+export const viewer = operatorFor(true);
 
-/** Lets operators alone through, and those who may only look with a GET. */
-export const operator = operatorFor((method) => LOOKS.has(method));
+/** Lets admins alone through. */
+export const administrator = operatorFor(false);
 
-/** Lets operators through by any method: for a route that changes nothing. */
-export const viewer = operatorFor(() => true);
-
-/** Lets admins alone through: for a route that shows what viewers need not see. */
-export const administrator = operatorFor(() => false);
-
-function operatorFor(isLook: (method: string) => boolean) {
+function operatorFor(isLook: boolean) {
   return createMiddleware<App>(async (c, next) => {
     const found = await findOperator(c);
     if (!found.ok) return refuseOperator(c, found.error);
     const operator = found.value;
-    const refused = await refuseRole(c, operator, isLook(c.req.method));
+    const refused = await refuseRole(c, operator, isLook);
     if (refused) return refused;
     c.set("operator", operator);
     await next();

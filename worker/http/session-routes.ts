@@ -9,7 +9,7 @@ import type {
   SessionsAnswer,
   StartedSession,
 } from "../../shared/protocol/session-answers.ts";
-import { type SignIn, signInSchema } from "../../shared/protocol/session-api.ts";
+import { type SignIn } from "../../shared/protocol/session-api.ts";
 import { FACTS_LIMITS, SESSION_LIMITS } from "../../shared/protocol/limits.ts";
 import { registry } from "../env.ts";
 import { credentialOf, isCrossSite, type Operator, waysIn } from "../identity/operator.ts";
@@ -20,19 +20,16 @@ import type { KeptSession, NoSession, SignInRequest } from "../registry/sessions
 import { shortened } from "../storage/shortened.ts";
 import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
 import {
-  administrator,
   clearSessionCookie,
   findOperator,
-  operator,
   operatorWithSecret,
   refuseOperator,
   refuseRole,
   sessionCookie,
   setSessionCookie,
-  viewer,
 } from "./operator-access.ts";
-import { noQuery } from "./queries.ts";
-import { type App, bearer, invalidBody, json, refuse } from "./responses.ts";
+import { serve } from "./route.ts";
+import { type App, bearer, refuse } from "./responses.ts";
 
 export const sessionRoutes = new Hono<App>();
 
@@ -45,25 +42,28 @@ const smallBody = bodyLimit({
 /** Nothing else looks like a code, so that nothing else is looked up; no secret does, so that a form takes either. */
 const isCode = (text: string) => /^rcc_[\w-]{22}$/.test(text);
 
-sessionRoutes.post("/v1/session", smallBody, noQuery, async (c) => {
-  const early = refuseEarly(c);
-  if (early) return early;
-  // Else another site could sign a browser in as somebody whom it knows.
-  if (isCrossSite(c.req.raw, c.env)) return refuseUnproven(c, "forbidden");
-  const body = signInSchema.safeParse(await json(c.req.raw));
-  if (!body.success) return invalidBody(body.error);
-  const by = await signInBy(c, body.data);
-  if (by instanceof Response) return by;
-  const { nonce, id } = await newSessionNonce(randomNonce);
-  const from = { address: addressOf(c), browser: c.req.header("user-agent") ?? "" };
-  const started = await registry(c.env).startSession({ id, by, ...from });
-  if (!started.ok) return noSession(c, started.error);
-  const { who, role, createdAtMs, expiresAtMs } = started.value;
-  const macKeys = c.get("isolate").macKeys(c.env.KID_MAC_KEYS);
-  const token = await newSessionToken(macKeys, { nonce, expiresAtMs });
-  setSessionCookie(c, token, Math.round((expiresAtMs - createdAtMs) / 1000));
-  return c.json({ who, role, expiresAt: timeOf(expiresAtMs) } satisfies StartedSession, 201);
-});
+serve(
+  sessionRoutes,
+  "POST /v1/session",
+  async (c, { body }) => {
+    const by = await signInBy(c, body);
+    if (by instanceof Response) return by;
+    const { nonce, id } = await newSessionNonce(randomNonce);
+    const from = { address: addressOf(c), browser: c.req.header("user-agent") ?? "" };
+    const started = await registry(c.env).startSession({ id, by, ...from });
+    if (!started.ok) return noSession(c, started.error);
+    const { who, role, createdAtMs, expiresAtMs } = started.value;
+    const macKeys = c.get("isolate").macKeys(c.env.KID_MAC_KEYS);
+    const token = await newSessionToken(macKeys, { nonce, expiresAtMs });
+    setSessionCookie(c, token, Math.round((expiresAtMs - createdAtMs) / 1000));
+    return c.json({ who, role, expiresAt: timeOf(expiresAtMs) } satisfies StartedSession, 201);
+  },
+  {
+    access: smallBody,
+    // Else another site could sign a browser in as an operator whom it knows.
+    before: (c) => refuseEarly(c) ?? (isCrossSite(c.req.raw, c.env) ? refuseUnproven(c, "forbidden") : null),
+  },
+);
 
 async function signInBy(c: Context<App>, { secret, code }: SignIn): Promise<SignInRequest["by"] | Response> {
   if (code !== undefined)
@@ -91,7 +91,7 @@ const tooMany = (detail: string, retryAfterSeconds: number) =>
   refuse("rate-limited", { detail, retryAfterSeconds });
 
 /** For a page that does not know yet whether somebody has signed in: who sends nothing has failed at nothing. */
-sessionRoutes.get("/v1/session", noQuery, async (c) => {
+serve(sessionRoutes, "GET /v1/session", async (c) => {
   const found = await findOperator(c);
   const answer = (operator: SessionAnswer["operator"]) =>
     c.json({ operator, ways: waysIn(c.env) } satisfies SessionAnswer);
@@ -121,7 +121,7 @@ async function shownOperator(c: Context<App>, { who, role, session }: Operator) 
 }
 
 /** Who came by no session is signed out as well: none of this browser's is left. */
-sessionRoutes.delete("/v1/session", viewer, noQuery, async (c) => {
+serve(sessionRoutes, "DELETE /v1/session", async (c) => {
   const { who, session } = c.var.operator;
   if (session) await endSession(c, session.id, who, "session.end");
   clearSessionCookie(c);
@@ -129,7 +129,7 @@ sessionRoutes.delete("/v1/session", viewer, noQuery, async (c) => {
 });
 
 /** By a secret alone: a session that could make another would outlive the time that it has. */
-sessionRoutes.post("/v1/session/codes", operator, noQuery, async (c) => {
+serve(sessionRoutes, "POST /v1/session/codes", async (c) => {
   const secret = bearer(c.req.header("authorization"));
   if (secret === null) return refuse("forbidden", { detail: SECRET_NEEDED });
   const { who } = c.var.operator;
@@ -145,13 +145,13 @@ const SECRET_NEEDED =
   "A code stands for the secret that it is made with: send one as a bearer token. Whoever comes through Cloudflare " +
   "Access needs none, and a session makes none, lest it outlive its time.";
 
-sessionRoutes.get("/v1/sessions", administrator, noQuery, async (c) => {
+serve(sessionRoutes, "GET /v1/sessions", async (c) => {
   const own = c.var.operator.session?.id;
   const sessions = await registry(c.env).listSessions();
   return c.json({ sessions: sessions.map((each) => listed(each, own)) } satisfies SessionsAnswer);
 });
 
-sessionRoutes.delete("/v1/sessions/:id", administrator, noQuery, async (c) =>
+serve(sessionRoutes, "DELETE /v1/sessions/{id}", async (c) =>
   (await endSession(c, c.req.param("id"), c.var.operator.who, "session.revoke"))
     ? c.body(null, 204)
     : refuse("not-found"),

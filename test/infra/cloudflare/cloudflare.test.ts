@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
-import { ROUTES } from "../../../infra/openapi/routes.ts";
+import { DESCRIBED } from "../../../infra/openapi/document.ts";
 
 const FOLDER = resolve(import.meta.dirname, "../../../infra/cloudflare");
 const text = (file: string) => readFileSync(join(FOLDER, file), "utf8");
@@ -63,7 +63,7 @@ describe("machines without Access, operators with it", () => {
       new RegExp(`^${each.replaceAll(/[.]/g, "\\$&").replaceAll("*", ".+")}(/|$)`).test(path),
     );
 
-  test.each(ROUTES.map(({ method, path, who }) => [`${method} ${path}`, path, who] as const))(
+  test.each(DESCRIBED.map(({ method, path, who }) => [`${method} ${path}`, path, who] as const))(
     "%s is let through if it is a machine's",
     (_, path, who) => {
       const filled = path.replaceAll(/\{[^}]+\}/g, "x");

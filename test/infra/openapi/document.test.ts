@@ -3,17 +3,21 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import * as z from "zod/mini";
 import { expect, it } from "vitest";
-import { openapiDocument, openapiText } from "../../../infra/openapi/document.ts";
-import { json, query, type Route } from "../../../infra/openapi/route.ts";
-import { ROUTES } from "../../../infra/openapi/routes.ts";
+import { json } from "../../../infra/openapi/description.ts";
+import {
+  DESCRIBED,
+  type DescribedRoute,
+  openapiDocument,
+  openapiText,
+} from "../../../infra/openapi/document.ts";
 
 interface Described {
   paths: Record<string, Record<string, Record<string, unknown>>>;
   components: { schemas: Record<string, unknown> };
 }
-const described = (...routes: Route[]) => openapiDocument(routes, "1.2.3") as unknown as Described;
+const described = (...routes: DescribedRoute[]) => openapiDocument(routes, "1.2.3") as unknown as Described;
 
-const route: Route = {
+const route: DescribedRoute = {
   method: "GET",
   path: "/v1/things/{name}",
   id: "getThing",
@@ -36,9 +40,9 @@ it("is valid OpenAPI 3.1", async () => {
 });
 
 it("each operation has a name of its own, and each name of a schema stands for one", () => {
-  const ids = ROUTES.map(({ id }) => id);
+  const ids = DESCRIBED.map(({ id }) => id);
   expect(new Set(ids).size).toBe(ids.length);
-  const schemas = ROUTES.flatMap(({ answers }) => Object.values(answers))
+  const schemas = DESCRIBED.flatMap(({ answers }) => Object.values(answers))
     .flatMap(({ content = {} }) => Object.values(content))
     .filter((schema) => schema !== "text");
   for (const { name, schema } of schemas)
@@ -48,8 +52,8 @@ it("each operation has a name of its own, and each name of a schema stands for o
 });
 
 it("each parameter says what it does", () => {
-  for (const { id, query } of ROUTES) {
-    const [described, taken] = [query?.about ?? {}, query?.schema.shape ?? {}];
+  for (const { id, query, about = {} } of DESCRIBED) {
+    const [described, taken] = [about, query?.shape ?? {}];
     expect([id, Object.keys(described).sort()]).toEqual([id, Object.keys(taken).sort()]);
   }
 });
@@ -68,7 +72,7 @@ it("an answer may have more members in a later version; a map's values stay what
 it("parameters come from the path and the query's schema", () => {
   const schema = z.strictObject({ size: z.coerce.number(), limit: z._default(z.coerce.number(), 7) });
   const about = { size: "Its size.", limit: "How many." };
-  const { get } = described({ ...route, query: query(schema, about) }).paths[route.path]!;
+  const { get } = described({ ...route, query: schema, about }).paths[route.path]!;
   expect(get?.["parameters"]).toEqual([
     {
       name: "name",

@@ -10,6 +10,7 @@ import type {
   MintedToken,
   WholeNode,
 } from "../../../../shared/protocol/operator-answers.ts";
+import { ROUTES } from "../../../../shared/protocol/routes.ts";
 import { failure, success } from "../../../../shared/result.ts";
 import { clusterHistory } from "../../../../worker/cluster/cluster-object.ts";
 import { clusterObject, fleetIndex } from "../../../../worker/env.ts";
@@ -263,54 +264,11 @@ it("an operator's body that is not JSON → 400", async () => {
   ]);
 });
 
-describe.each([
-  ["GET", "/readyz"],
-  ["GET", "/metrics"],
-  ["GET", "/v1/tokens"],
-  ["POST", "/v1/tokens"],
-  ["DELETE", "/v1/tokens/x"],
-  ["GET", "/v1/pending"],
-  ["GET", "/v1/audit"],
-  ["GET", "/v1/cluster/history"],
-  ["GET", "/v1/feed"],
-  ["GET", "/v1/outages"],
-  ["GET", "/v1/outages/1"],
-  ["GET", "/v1/origins"],
-  ["GET", "/v1/origins/machines"],
-  ["GET", "/v1/operators"],
-  ["POST", "/v1/operators"],
-  ["DELETE", "/v1/operators/x"],
-  ["DELETE", "/v1/session"],
-  ["POST", "/v1/session/codes"],
-  ["GET", "/v1/sessions"],
-  ["DELETE", "/v1/sessions/x"],
-  ["GET", "/v1/revocations"],
-  ["GET", "/v1/settings"],
-  ["GET", "/v1/silent-nodes"],
-  ["GET", "/v1/bulk"],
-  ["POST", "/v1/bulk"],
-  ["GET", "/v1/bulk/1"],
-  ["DELETE", "/v1/bulk/1"],
-  ["GET", "/v1/nodes/a"],
-  ["GET", "/v1/nodes/a/history"],
-  ["GET", "/v1/nodes/a/timeline"],
-  ["POST", "/v1/nodes/a/register"],
-  ["POST", "/v1/nodes/a/approve"],
-  ["POST", "/v1/nodes/a/reject"],
-  ["POST", "/v1/nodes/a/revoke"],
-  ["PATCH", "/v1/nodes/a"],
-  ["DELETE", "/v1/nodes/a"],
-  ["GET", "/v1/receivers"],
-  ["POST", "/v1/receivers"],
-  ["PUT", "/v1/receivers/a"],
-  ["DELETE", "/v1/receivers/a"],
-  ["POST", "/v1/receivers/a/test"],
-  ["GET", "/v1/receivers/a/letters"],
-  ["POST", "/v1/receivers/a/letters/1/resend"],
-  ["GET", "/v1/mutes"],
-  ["POST", "/v1/mutes"],
-  ["DELETE", "/v1/mutes/1"],
-])("%s %s", (method, path) => {
+describe.each(
+  Object.entries(ROUTES)
+    .filter(([, { who }]) => who === "view" || who === "admin")
+    .map(([name]) => name.replaceAll(/\{\w+\}/g, "1").split(" ") as [method: string, path: string]),
+)("%s %s", (method, path) => {
   it.each<[string, Record<string, string>]>([
     ["without credentials", {}],
     ["with another secret", { authorization: "Bearer wrong" }],
