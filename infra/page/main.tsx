@@ -1,4 +1,4 @@
-// The page's entry: makes what all views share, and draws.
+// The page's entry: creates what all views share, and draws the page.
 import { render } from "preact";
 import { App, DrawBoundary } from "./frame/app.tsx";
 import { openPage, PageProvider } from "./page.ts";

@@ -1,4 +1,4 @@
-// What all views share, made once and passed by context: where one is, who looks, the fleet, the clock. No view is known here.
+// What all views share, by context: the place, the operator, the fleet, the clock, preferences and messages.
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
@@ -13,10 +13,10 @@ interface Page extends Sayings, Places {
   ask: Ask;
   session: SessionStore;
   live: LiveFleet;
-  /** Now, in milliseconds since 1970; ticks each second while the page is looked at. */
+  /** The time in milliseconds since 1970; ticks each second while the page is visible. */
   clock: ReadonlySignal<number>;
   preferences: Preferences;
-  /** The keys of the view that is shown; it sets them. */
+  /** The shortcuts of the shown view, which sets them. */
   viewKeys: Signal<readonly KeyBinding[]>;
 }
 
@@ -30,14 +30,14 @@ export function usePage(): Page {
 }
 
 const TICK_MS = 1000;
-/** So often it is asked whether whoever looks may do so still: a session can be ended elsewhere. */
+/** How often the page checks that its session still exists: it can be ended elsewhere. */
 const SESSION_ASKED_EVERY_MS = 60_000;
 
-/** Made of the browser's own; the first question is who looks. */
+/** Creates it from the browser's window. Its first request reads the session. */
 export function openPage(window: Window & typeof globalThis): Page {
   const { location, history } = window;
   const clock = signal(nowMs());
-  // Who looks is not asked again because that very question was refused.
+  // A refused request for the session does not cause another one.
   const session: SessionStore = sessionStore(asker(window.fetch.bind(window)));
   const ask = asker(window.fetch.bind(window), () => void session.ask());
   const openSocket = (path: string, protocols: string[]) =>
@@ -84,7 +84,7 @@ export function openPage(window: Window & typeof globalThis): Page {
   };
 }
 
-/** A browser that forbids storage throws where it is asked for. */
+/** A browser that forbids storage throws when it is read. */
 function storageOf(window: Window): Storage | undefined {
   try {
     return window.localStorage;
@@ -93,22 +93,19 @@ function storageOf(window: Window): Storage | undefined {
   }
 }
 
-// What whoever looks has chosen for this browser: the theme, the columns. Kept in the browser alone; without storage it
-// lasts as long as the page.
-
 export const THEMES = ["system", "light", "dark"] as const;
 type Theme = (typeof THEMES)[number];
 
 interface Preferences {
   theme: Signal<Theme>;
-  /** Keeps a text under this name for the next time; null: not kept. */
+  /** Reads a stored text; null if there is none. */
   get: (name: string) => string | null;
   set: (name: string, text: string) => void;
 }
 
 const PREFIX = "rollcall.";
 
-/** `storage`: typically localStorage; undefined where the browser has none to give. */
+/** Preferences of this browser. `storage`: typically localStorage; without one they last as long as the page. */
 function preferencesIn(storage: Pick<Storage, "getItem" | "setItem"> | undefined): Preferences {
   const kept = new Map<string, string>();
   const get = (name: string) => {
@@ -123,14 +120,14 @@ function preferencesIn(storage: Pick<Storage, "getItem" | "setItem"> | undefined
     try {
       storage?.setItem(PREFIX + name, text);
     } catch {
-      // Full, or forbidden: it lasts as long as the page.
+      // The storage is full or forbidden: the preference lasts as long as the page.
     }
   };
   const theme = signal<Theme>(THEMES.find((each) => each === get("theme")) ?? "system");
   return { theme, get, set };
 }
 
-// What has just happened, or failed, in one line each: news goes by itself after a while, a fault stays until it is put away.
+// A line about a finished or failed action. News disappear after a while; a fault stays until the operator closes it.
 
 interface Saying {
   id: number;
@@ -145,7 +142,7 @@ interface Sayings {
 }
 
 const SAID_FOR_MS = 6000;
-/** More than these at once nobody reads. */
+/** The number of messages on the screen. */
 const AT_ONCE = 4;
 
 /** `later`: typically that of clock.ts. */

@@ -1,4 +1,4 @@
-// Amounts in words, of bytes and of what is counted. Rounds, which shared/kubernetes/quantity never does. Pure.
+// Amounts in words, rounded for people: of bytes and of counts.
 
 export type AmountUnit = "bytes" | "count";
 
@@ -7,11 +7,11 @@ const COUNTS = ["", "million", "billion", "trillion"];
 
 interface AmountScale {
   factor: number;
-  /** With a space before it; "": none. */
+  /** With a space before it, or "". */
   word: string;
 }
 
-/** Of bytes the largest unit of which there is one; counts are said digit by digit up to a million. */
+/** Returns the largest unit that fits into the amount. Counts below a million keep all their digits. */
 export function amountScale(amount: number, unit: AmountUnit): AmountScale {
   const words = unit === "bytes" ? BYTES : COUNTS;
   const factorOf = (power: number) =>
@@ -30,7 +30,7 @@ export function amountText(amount: number, unit: AmountUnit): string {
 
 export const bytesText = (bytes: number): string => amountText(bytes, "bytes");
 
-/** Three that count, and all those before the point. */
+/** Formats to three significant digits; whole numbers keep all of theirs. */
 export function digits(value: number): string {
   const size = Math.abs(value);
   const decimals = Number.isInteger(value) || size >= 100 ? 0 : size >= 10 ? 1 : 2;
@@ -54,7 +54,7 @@ const SUFFIXES: Readonly<Record<string, number>> = {
   Pi: 2 ** 50,
 };
 
-/** Of a quantity as the apiserver prints it; null: there is none. */
+/** Parses a quantity as the apiserver prints it; null if it is none. */
 export function amountOf(quantity: string | undefined): number | null {
   const [, number, suffix = ""] = /^(\d+(?:\.\d+)?)([A-Za-z]{0,2})$/.exec(quantity ?? "") ?? [];
   const factor = SUFFIXES[suffix];

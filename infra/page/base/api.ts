@@ -1,13 +1,13 @@
-// Asks the Worker. Every question has a deadline, and every failure is an AskFault, which can be shown as it is. Stores nothing.
+// Sends requests to the Worker. Each has a deadline; each failure is an AskFault with a message for the operator.
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { abortAfter } from "./clock.ts";
 
-/** Why something could not be had, or done, in words for whoever looks. */
+/** Why a request failed, in words for the operator. */
 export interface AskFault {
-  /** Of the problem document; `no-answer`: there was none in time, or the line is gone. */
+  /** The reason of the problem document. `no-answer`: the request timed out or the network failed. */
   reason: string;
   message: string;
-  /** 0: there was no answer. */
+  /** 0 if the Worker did not answer. */
   status: number;
 }
 
@@ -16,19 +16,19 @@ export type AskMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 export interface Question {
   query?: Readonly<Record<string, string | undefined>>;
   body?: unknown;
-  /** What nobody waits for any more. */
+  /** Aborts the request. */
   signal?: AbortSignal;
   withinMs?: number;
-  /** A status besides 200 to 299 that comes with the answer: GET /readyz has its checks in a 503 as well. */
+  /** A status outside 200 to 299 whose body is an answer too: GET /readyz sends its checks with a 503. */
   alsoAnswer?: number;
 }
 
-/** T: what shared/protocol says that this path answers; the Worker and the page are deployed together. */
+/** T: the type that shared/protocol has for the path's answer. The Worker and the page are deployed together. */
 export type Ask = <T>(method: AskMethod, path: string, question?: Question) => Promise<Result<T, AskFault>>;
 
 const WITHIN_MS = 15_000;
 
-/** `fetch`: typically the browser's. `onRefused`: a session that is not good any more is noticed by any answer. */
+/** `fetch`: typically the browser's. `onRefused` is called if an answer shows that the session has ended. */
 export function asker(fetch: typeof globalThis.fetch, onRefused: () => void = () => {}): Ask {
   return async <T>(method: AskMethod, path: string, question: Question = {}) => {
     const { query = {}, body, withinMs = WITHIN_MS } = question;
@@ -56,7 +56,6 @@ export function asker(fetch: typeof globalThis.fetch, onRefused: () => void = ()
   };
 }
 
-/** A problem document has a type of its own. */
 const isPlainJson = (response: Response) =>
   response.headers.get("content-type")?.startsWith("application/json") === true;
 
@@ -76,8 +75,6 @@ function noAnswer(error: unknown, withinMs: number): AskFault {
   return { reason: "no-answer", message, status: 0 };
 }
 
-// Where the API has one machine. Pure.
-
-/** `what`: `/timeline`; "": the machine itself. */
+/** Returns the path of a machine in the API. `what`: typically `/timeline`, or "" for the machine itself. */
 export const machinePath = (name: string, what = ""): string =>
   `/v1/nodes/${encodeURIComponent(name)}${what}`;

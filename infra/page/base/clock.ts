@@ -3,10 +3,10 @@
 /** Milliseconds since 1970, by the computer's clock. */
 export const nowMs = (): number => Date.now();
 
-/** Milliseconds since the page was opened, for measures of what it does. */
+/** Milliseconds since the page was opened, for performance measures. */
 export const elapsedMs = (): number => performance.now();
 
-/** Calls `act` once, after `ms`. The result cancels it. */
+/** Calls `act` once, after `ms`. The returned function cancels it. */
 export function later(act: () => void, ms: number): () => void {
   const timer = setTimeout(act, ms);
   return () => clearTimeout(timer);
@@ -17,5 +17,5 @@ export function every(ms: number, act: () => void): void {
   setInterval(act, ms);
 }
 
-/** Aborted after `ms`, with a TimeoutError. */
+/** Returns a signal that aborts after `ms`, with a TimeoutError. */
 export const abortAfter = (ms: number): AbortSignal => AbortSignal.timeout(ms);

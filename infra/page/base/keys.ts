@@ -1,13 +1,13 @@
-// The page's keys: one table, from which pressing them and the help that `?` opens both come.
+// The page's keyboard shortcuts: one table for the key handler and for the help that `?` opens.
 export interface KeyBinding {
-  /** As KeyboardEvent.key has it. */
+  /** The value of KeyboardEvent.key. */
   key: string;
-  /** What it does, in a few words, for the help. */
+  /** A few words for the help. */
   does: string;
   run: () => void;
 }
 
-/** Typing into a field, or choosing in a list, is not for the page. */
+/** Shortcuts are off while the operator types into a field or chooses from a list. */
 function isForField(event: KeyboardEvent): boolean {
   const target = event.target;
   return (
@@ -15,7 +15,7 @@ function isForField(event: KeyboardEvent): boolean {
   );
 }
 
-/** Runs what a key is bound to; false: nothing. A key with Ctrl, Alt or Meta is the browser's. */
+/** Runs the shortcut of a key and returns true if there is one. Keys with Ctrl, Alt or Meta stay with the browser. */
 export function pressed(event: KeyboardEvent, bindings: readonly KeyBinding[]): boolean {
   if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented || isForField(event))
     return false;

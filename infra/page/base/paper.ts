@@ -1,8 +1,8 @@
-// When the page is put on paper. Draws nothing.
+// Notices when the page is printed.
 
 /**
- * Calls `act` before the page is laid out for paper, and when that is over; what it has drawn anew at once is on the paper. A
- * browser tells of the medium too late for that, but where it only shows how the page would look on paper.
+ * Calls `act` before the browser lays the page out for paper, and after printing. Drawings that `act` changes at once are on
+ * the paper. The media query alone changes too late for that, except in a print preview.
  */
 export function watchPaper(act: (isPaper: boolean) => void): () => void {
   const media = matchMedia("print");

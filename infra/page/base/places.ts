@@ -1,16 +1,16 @@
-// Where one is in the page, which is all in the URL's query: a link shows the same to whoever opens it. Pure.
+// Places of the page and the browser's history: the URL's query names the view, so that a link shows each operator the same.
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { later } from "./clock.ts";
 
 export const VIEWS = ["fleet", "approvals", "tokens", "audit", "notifications", "deployment"] as const;
 export type ViewName = (typeof VIEWS)[number];
 
-/** `rest`: what the view itself keeps there, as its search and its order. */
+/** `rest`: the view's own parameters, such as a search or an order. */
 type PageRoute =
   | { view: ViewName; rest: ReadonlyMap<string, string> }
   | { view: "machine"; machine: string; rest: ReadonlyMap<string, string> };
 
-/** `?machine=NAME`, `?view=VIEW`; whatever else is the fleet. */
+/** Parses `?machine=NAME` or `?view=VIEW`; any other query is the fleet. */
 export function routeOf(search: string): PageRoute {
   const rest = new Map(new URLSearchParams(search));
   const machine = rest.get("machine");
@@ -20,7 +20,7 @@ export function routeOf(search: string): PageRoute {
   return machine ? { view: "machine", machine, rest } : { view, rest };
 }
 
-/** The query of this place, with its question mark; entries of `rest` that are undefined or "" are left out. */
+/** Returns the query of a place, with its question mark. It omits entries of `rest` that are undefined or "". */
 export function hrefOf(
   place: { view: ViewName } | { machine: string },
   rest: Readonly<Record<string, string | undefined>> = {},
@@ -33,49 +33,47 @@ export function hrefOf(
   return text === "" ? "/" : `/?${text}`;
 }
 
-/** This place, with other values of `rest`; undefined or "" removes one. */
+/** Returns the query of the same place with changed parameters; undefined or "" removes one. */
 export function withRest(route: PageRoute, changes: Readonly<Record<string, string | undefined>>): string {
   const place = route.view === "machine" ? { machine: route.machine } : { view: route.view };
   return hrefOf(place, { ...Object.fromEntries(route.rest), ...changes });
 }
 
-// The way through the page, as the browser's history has it: where one is, and for going back, how each place was left.
-
-/** How a place was left: what of it was on the screen, and what had the focus. */
+/** The state of a place when the operator left it: scroll positions and focus. */
 export interface LeftPlace {
-  /** How far what scrolls was scrolled, by its name; `page` is the page itself. */
+  /** Scroll positions by the name of the element; `page` is the page itself. */
   scrolled: Readonly<Record<string, number>>;
-  /** Of the link that had the focus, which most often led away; null: none had. */
+  /** The link that had the focus; null if none had. */
   link: string | null;
 }
 
 interface Arrival {
   /** Is it another view, or another machine? */
   isElsewhere: boolean;
-  /** Gone back, or forward again, to where one was; null: come anew. */
+  /** The state that the place was left in; null unless the operator went back or forward to it. */
   left: LeftPlace | null;
 }
 
 export interface Places {
   route: ReadonlySignal<PageRoute>;
-  /** Goes to a place (hrefOf). `replace`: going back does not lead here. */
+  /** Opens a place (hrefOf). `replace` adds no entry to the history. */
   go: (href: string, how?: "replace") => void;
-  /** null: the page was opened here. */
+  /** null if the page was opened at this place. */
   arrival: ReadonlySignal<Arrival | null>;
-  /** The fleet with the search, the filters and the order that it was left with. */
+  /** The last URL of the fleet, with its search, filters and order. */
   fleetHref: () => string;
 }
 
 interface PlacesSurroundings {
   location: { readonly search: string };
-  /** The browser's, as far as it is needed. */
+  /** The part of window.history that is used. */
   history: {
     readonly state: unknown;
     scrollRestoration: "auto" | "manual";
     pushState: (state: unknown, unused: string, href: string) => void;
     replaceState: (state: unknown, unused: string, href?: string) => void;
   };
-  /** Of what is on the screen now. */
+  /** Returns the state of the place on the screen. */
   look: () => LeftPlace;
   onPopState: (act: () => void) => void;
 }
@@ -86,7 +84,7 @@ export function placesOf({ location, history, look, onPopState }: PlacesSurround
   const left = new Map<number, LeftPlace>();
   let fleet = route.value.view === "fleet" ? location.search : "";
   let current = numberOf(history.state) ?? 0;
-  // A browser that scrolls by itself does so before the view is there.
+  // A browser that restores the scroll position itself does it before the view is drawn.
   history.scrollRestoration = "manual";
   history.replaceState({ place: current }, "");
   const arrive = (of: LeftPlace | null) => {
@@ -97,7 +95,7 @@ export function placesOf({ location, history, look, onPopState }: PlacesSurround
   };
   onPopState(() => {
     const next = numberOf(history.state);
-    // Another fragment of this place, as the link to the content has it: an entry of its own, to which going back may lead.
+    // The URL has another fragment, typically by the link to the content: the browser made an entry without a place.
     if (next === null) history.replaceState({ place: current }, "");
     if (next === null || next === current) return;
     left.set(current, look());
@@ -129,9 +127,7 @@ function numberOf(state: unknown): number | null {
   return typeof place === "number" ? place : null;
 }
 
-// How the document is scrolled and what has the focus, to be found again when somebody goes back. Knows no view.
-
-/** What scrolls in itself, and is to be found as it was left, has a name: `data-scrolls="machines"`. */
+/** Elements whose scroll position is restored have a name: `data-scrolls="machines"`. */
 const NAMED = "[data-scrolls]";
 
 export function leftPlace(): LeftPlace {
@@ -142,12 +138,12 @@ export function leftPlace(): LeftPlace {
   return { scrolled, link: link && link.getAttribute("href") };
 }
 
-/** What is shown may come after the view: until then it is tried again, and no longer than somebody waits. */
+/** Content may arrive after the view is drawn; the position is restored again until then. */
 const TRIED_FOR_MS = 3000;
-/** Whoever does something by himself is not interrupted. */
+/** Restoring stops as soon as the operator scrolls, clicks or types. */
 const OWN_ACTS = ["wheel", "touchmove", "pointerdown", "keydown"] as const;
 
-/** Scrolls to where it was left. Returns what ends that. */
+/** Restores scroll positions and focus. The returned function stops it. */
 export function scrollBack(main: HTMLElement, left: LeftPlace): () => void {
   const attempt = () => {
     for (const element of document.querySelectorAll<HTMLElement>(NAMED))
@@ -156,7 +152,7 @@ export function scrollBack(main: HTMLElement, left: LeftPlace): () => void {
     const link = [...main.querySelectorAll("a")].find((each) => each.getAttribute("href") === left.link);
     if (document.activeElement === main) link?.focus({ preventScroll: true });
   };
-  // Answers come in, and rows are drawn once the table has been scrolled to them.
+  // Answers arrive, and rows are drawn only once the table is scrolled to them.
   const drawn = new MutationObserver(attempt);
   const end = () => {
     drawn.disconnect();

@@ -1,4 +1,4 @@
-// Times in words: how long ago, as kubectl has it, and when, in the zone of whoever looks. Pure.
+// Times in words: how long ago, as kubectl prints it, and when, in the operator's time zone.
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -17,7 +17,7 @@ export function shortDuration(ms: number): string {
   return `${Math.floor(ms / DAY)}d`;
 }
 
-/** Of a time that is known to the minute: `<1m`, `5m`; it says no seconds that nobody knows. */
+/** Formats a duration that is known to the minute: `<1m`, `5m`. */
 export function minutesDuration(ms: number): string {
   if (ms < MINUTE) return "<1m";
   return ms < 3 * HOUR ? `${Math.floor(ms / MINUTE)}m` : shortDuration(ms);
@@ -28,13 +28,13 @@ function both(ms: number, large: number, largeUnit: string, small: number, small
   return `${Math.floor(ms / large)}${largeUnit}${rest > 0 ? `${rest}${smallUnit}` : ""}`;
 }
 
-/** `5m ago`, `in 5m`. A clock that is a little behind does not say "in 1s". */
+/** `5m ago`, `in 5m`. Differences of clocks below two seconds do not print "in 1s". */
 export function relative(atMs: number, nowMs: number): string {
   const sinceMs = nowMs - atMs;
   return sinceMs < -2 * SECOND ? `in ${shortDuration(-sinceMs)}` : `${shortDuration(sinceMs)} ago`;
 }
 
-/** In one's own zone, with the zone: `2026-11-22, 14:03:09 GMT+1`. */
+/** Formats a time in the operator's zone, with the zone: `2026-11-22, 14:03:09 GMT+1`. */
 export function absolute(atMs: number, locale?: string, timeZone?: string): string {
   const isOwn = locale === undefined && timeZone === undefined;
   return (isOwn ? OWN_FORMAT : formatOf(locale, timeZone)).format(atMs);
@@ -53,5 +53,5 @@ const formatOf = (locale: string | undefined, timeZone: string | undefined) =>
     timeZoneName: "short",
     timeZone,
   });
-/** Made once: making one takes longer than drawing a row of the fleet. */
+/** Creating a format takes longer than drawing a row of the fleet. */
 const OWN_FORMAT = formatOf(undefined, undefined);

@@ -1,5 +1,4 @@
-// Builds the page: TSX, CSS and a template become static files whose names have their hash. Writes nothing; the same sources
-// become the same bytes.
+// Builds the page into static files of the Worker. File names contain a hash; the same sources give the same bytes.
 import { build, type Metafile } from "esbuild";
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -8,34 +7,34 @@ import { gzipSync } from "node:zlib";
 import { headersFile } from "./headers.ts";
 import { replaceFile } from "./replace-file.ts";
 
-/** What a browser has to load before the page can show anything: index.html, styles, the entry and what it imports. */
+/** The limit for index.html, the styles, the entry and its imports: a browser needs them before it shows the page. */
 export const FIRST_LOAD_BYTES = 60 * 1024;
 
 export interface BuiltFile {
   /** Below worker/static: `page/main-ABCDEFGH.js`. */
   path: string;
   contents: Uint8Array;
-  /** Of what travels: gzip -9. */
+  /** The size after gzip -9, as a browser loads it. */
   gzipBytes: number;
   isFirstLoad: boolean;
 }
 
-/** How the template names it; what is below page/ has its hash in its name. */
+/** The icon's name in the template; files below page/ get a hash into their names. */
 const ICON = "/page/icon.svg";
 
 interface Assets {
   script: string;
   styles: string[];
-  /** Chunks that the entry imports, and those import, at once. */
+  /** Chunks that the entry imports, directly and indirectly. */
   imported: string[];
 }
 
-/** `source`: typically infra/page. Throws what esbuild found wrong, or what the template lacks. */
+/** `source`: typically infra/page. Throws the errors of esbuild, or what the template lacks. */
 export async function buildPage(source: string): Promise<BuiltFile[]> {
   const { outputFiles, metafile } = await build({
     entryPoints: [join(source, "main.tsx"), join(source, "page.css")],
     absWorkingDir: source,
-    // Not written there: it is what the paths of the outputs are relative to.
+    // esbuild writes nothing here; the output paths are relative to it.
     outdir: source,
     write: false,
     metafile: true,
@@ -46,7 +45,7 @@ export async function buildPage(source: string): Promise<BuiltFile[]> {
     target: ["es2022", "chrome123", "firefox120", "safari17.5"],
     jsx: "automatic",
     jsxImportSource: "preact",
-    // What is given by the style sheet (a picture) is a file as well: CSP takes no data: URL.
+    // Pictures of the style sheet become files too: the CSP allows no data: URL.
     loader: { ".svg": "file" },
     entryNames: "page/[name]-[hash]",
     chunkNames: "page/[name]-[hash]",
@@ -66,7 +65,7 @@ export async function buildPage(source: string): Promise<BuiltFile[]> {
   return [index, ...built, builtFile(iconPath, icon, false)].toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** As long as esbuild's. */
+/** As many characters as esbuild's hash. */
 const hashOf = (contents: Uint8Array) =>
   createHash("sha256").update(contents).digest("hex").slice(0, 8).toUpperCase();
 
@@ -89,11 +88,11 @@ function assetsOf({ outputs }: Metafile): Assets {
     }
   };
   follow(script);
-  // What components import themselves comes after what is of the whole page.
+  // Styles that components import follow the page's own.
   return { script, styles: [style, ...(entry?.cssBundle ? [entry.cssBundle] : [])], imported: [...imported] };
 }
 
-/** index.html has a place for each: `{{style}}` in a link, `{{preloads}}` by itself, `{{script}}` in a script. */
+/** Fills index.html: `{{style}}` in a link, `{{preloads}}` by itself, `{{script}}` in a script, each once. */
 function filled(template: string, { script, styles: [style = "", ...more], imported }: Assets): string {
   const links = [
     ...more.map((path) => `<link rel="stylesheet" href="/${path}" />`),
@@ -106,14 +105,12 @@ function filled(template: string, { script, styles: [style = "", ...more], impor
   }, template);
 }
 
-// How much a browser loads before the page shows anything, and whether that is within what was promised.
-
-/** In bytes, as it travels. */
+/** In bytes after gzip. */
 export function firstLoadBytes(files: readonly BuiltFile[]): number {
   return files.reduce((sum, { isFirstLoad, gzipBytes }) => sum + (isFirstLoad ? gzipBytes : 0), 0);
 }
 
-/** One line; where the first load is too large a table of all files. */
+/** Returns one line; if the first load is too large, a table of all files follows. */
 export function sizeText(files: readonly BuiltFile[], limitBytes = FIRST_LOAD_BYTES): string {
   const first = firstLoadBytes(files);
   const all = files.reduce((sum, { gzipBytes }) => sum + gzipBytes, 0);
@@ -131,15 +128,12 @@ export function sizeText(files: readonly BuiltFile[], limitBytes = FIRST_LOAD_BY
 
 const kiB = (bytes: number) => (bytes / 1024).toFixed(1);
 
-// Writes the page to where wrangler takes the Worker's static files from; what was built before goes. A Worker that serves them
-// meanwhile always finds a whole page.
-
 const ROOT = resolve(import.meta.dirname, "../../..");
 
 interface Written {
-  /** What to tell whoever builds. */
+  /** A message for the terminal. */
   text: string;
-  /** Is the first load within its limit? Nothing was written where it is not. */
+  /** false if the first load is above its limit: then nothing was written. */
   isSmallEnough: boolean;
 }
 
@@ -153,7 +147,7 @@ export async function writePage(
   if (firstLoadBytes(files) > limitBytes) return { text, isSmallEnough: false };
   const folder = join(target, "page");
   mkdirSync(folder, { recursive: true });
-  // index.html names the others: it comes once they are there, and the former ones go once nothing names them.
+  // A Worker may serve these files now. index.html follows the files that it names; the former files are removed last.
   const named = files.filter(({ path }) => path.startsWith("page/"));
   for (const { path, contents } of [...named, ...files.filter((each) => !named.includes(each))])
     replaceFile(join(target, path), contents);

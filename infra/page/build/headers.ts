@@ -1,13 +1,12 @@
-// The headers of the Worker's static files, once: Cloudflare has them as worker/static/_headers, the local Worker as they
-// are here. Knows no file by its hash.
+// The headers of the Worker's static files, for worker/static/_headers on Cloudflare and for the local Worker.
 
-/** A row: the paths it is of (`/page/*`: all that begin so), and what they are served with. */
+/** The headers of a path; a path that ends in `*` is a prefix. */
 export interface HeaderRule {
   path: string;
   headers: Readonly<Record<string, string>>;
 }
 
-/** Nothing but this origin's own files and API: no inline script or style, no frame, no form. */
+/** Allows this origin's own files and API only: no inline script or style, no frame, no form. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -17,17 +16,17 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
   "base-uri 'none'",
   "form-action 'none'",
-  // Where a browser knows it, no text becomes HTML or a script, not even by a mistake of the page's own.
+  // Browsers that support this turn no text into HTML or a script, even if the page's code tries to.
   "require-trusted-types-for 'script'",
   "trusted-types 'none'",
 ].join("; ");
 
-/** What the page never asks for, and what of it may not either. */
+/** Browser features that the page and its scripts may not use. */
 const NO_FEATURES = ["camera", "display-capture", "geolocation", "microphone", "payment", "usb"];
 
 /**
- * No two rows that one path matches may have the same header: Cloudflare would join both values. A file whose name has its
- * hash is never another one; of the page itself a browser asks each time whether it has changed.
+ * Two rows that match one path must not set the same header, because Cloudflare joins both values. Files with a hash in
+ * their name never change. Browsers ask for the page itself each time.
  */
 export const HEADER_RULES: readonly HeaderRule[] = [
   {
@@ -45,7 +44,7 @@ export const HEADER_RULES: readonly HeaderRule[] = [
   { path: "/page/*", headers: { "Cache-Control": "public, max-age=31536000, immutable" } },
 ];
 
-/** Those of a path without its query; Cloudflare's own for what no row says. */
+/** Returns the headers of a path without its query. Cloudflare's default applies to a path that no row matches. */
 export function headersOf(path: string): Record<string, string> {
   const matching = HEADER_RULES.filter((rule) => isOf(rule, path));
   return Object.assign(
@@ -58,7 +57,7 @@ function isOf(rule: HeaderRule, path: string): boolean {
   return rule.path.endsWith("*") ? path.startsWith(rule.path.slice(0, -1)) : path === rule.path;
 }
 
-/** worker/static/_headers. */
+/** Returns the text of worker/static/_headers. */
 export function headersFile(rules: readonly HeaderRule[] = HEADER_RULES): string {
   const blocks = rules.map(({ path, headers }) => {
     const lines = Object.entries(headers).map(([name, value]) => `  ${name}: ${value}`);

@@ -1,4 +1,4 @@
-// Part of npm run build: the page and its headers, which are then static files of the Worker.
+// A step of npm run build: builds the page and its headers into static files of the Worker.
 import { writePage } from "./build.ts";
 
 const { text, isSmallEnough } = await writePage();

@@ -1,7 +1,7 @@
-// Writes a static file while a Worker may be serving it.
+// Replaces a file while a running program may read it.
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 
-/** Whoever reads the file finds it as it was before, or as it is now. What is the same already is left alone. */
+/** A reader finds either the old content or the new one. A file with the same content stays untouched. */
 export function replaceFile(file: string, contents: Uint8Array): void {
   if (existsSync(file) && readFileSync(file).equals(contents)) return;
   const written = `${file}.${process.pid}.new`;

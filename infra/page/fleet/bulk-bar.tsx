@@ -1,4 +1,4 @@
-// What can be done with the machines that are selected, or with all that match, and what is under way.
+// The bar below the table: actions on the selected machines or on all that match, and the bulk actions that run.
 import { type ReadonlySignal, useSignal } from "@preact/signals";
 import type { BulkProgress, BulksAnswer } from "../../../shared/protocol/administration-answers.ts";
 import { usePolled } from "../parts/answer.tsx";
@@ -14,7 +14,7 @@ export interface BulkBarProps {
   /** Names of all machines that match the query, in the table's order. */
   matching: readonly string[];
   query: FleetQuery;
-  /** Something was done with them: the selection is put away. */
+  /** Called after an action: the selection is cleared. */
   onDone: () => void;
 }
 

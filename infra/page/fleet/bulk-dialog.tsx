@@ -1,5 +1,5 @@
-// The dialog about many machines: what to do, whom it would touch, a yes to exactly that, and how far it is. Closing it stops
-// nothing.
+// The dialog of a bulk action: choose it, see the dry run, confirm exactly that, watch its progress. Closing the dialog
+// stops nothing.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ActionName } from "../../../shared/fleet/action-words.ts";
 import type {
@@ -33,9 +33,9 @@ import {
 import { counted } from "./needs-words.ts";
 
 export interface BulkDialogProps {
-  /** Machines, or what is under way. */
+  /** The machines' names, or the ID of an action that has started. */
   about: { names: readonly string[] } | { id: string };
-  /** Something was begun, with this ID. */
+  /** Called with the ID of the started action. */
   onBegun: (id: string) => void;
   onClose: () => void;
 }
@@ -66,7 +66,7 @@ interface BulkFormProps {
   onBegun: (id: string) => void;
 }
 
-/** The Worker may take long to look at thousands. */
+/** A dry run of thousands of machines may take long. */
 const WITHIN_MS = 60_000;
 
 function BulkForm({ names, onBegun }: BulkFormProps) {
@@ -159,13 +159,11 @@ function Choices({ count, asking, onChoose }: ChoicesProps) {
   );
 }
 
-// What a dry run has listed: whom it would touch, who is left out and why, what becomes of them; and the yes to it.
-
 interface BulkPlannedProps {
   choice: BulkChoice;
   plan: BulkPlan;
   isAsking: boolean;
-  /** Asks anew whom it would touch. */
+  /** Repeats the dry run. */
   onAgain: () => void;
   onBack: () => void;
   onYes: (confirmation: string) => void;
@@ -173,7 +171,7 @@ interface BulkPlannedProps {
 
 export function BulkPlanned({ choice, plan, isAsking, onAgain, onBack, onYes }: BulkPlannedProps) {
   const { touched, leftOut } = sortedPlan(plan);
-  // What was pressed is gone; whoever cannot see goes on reading here.
+  // The pressed button is gone; a screen reader continues here.
   const first = useRef<HTMLParagraphElement>(null);
   useEffect(() => first.current?.focus(), [plan]);
   return (
@@ -208,7 +206,7 @@ export function BulkPlanned({ choice, plan, isAsking, onAgain, onBack, onYes }: 
   );
 }
 
-/** More are drawn when they are asked for: a browser takes its time for ten thousand. */
+/** The rest is drawn on demand: a browser needs long for ten thousand names. */
 const DRAWN_AT_FIRST = 200;
 
 function Touched({ touched }: { touched: readonly BulkMatch[] }) {
@@ -310,11 +308,9 @@ function Confirm({ choice, plan, confirmation, isAsking, onAgain, onBack, onYes 
   );
 }
 
-// How far an action on many machines is, and what became of it: failures by machine, and a way to stop it.
-
 const LOOK_EVERY_MS = 1000;
 
-/** So many failures are listed: a page of the Worker's. */
+/** The length of the Worker's page of failures. */
 const FAILURES_LISTED = 1000;
 
 export function BulkOutcome({ id, onClose }: { id: string; onClose: () => void }) {
@@ -401,7 +397,7 @@ function Stop({ path, polled }: { path: string; polled: Polled<BulkAnswer> }) {
   };
   return (
     <>
-      {/* 404: it was over meanwhile, which the next look shows. */}
+      {/* 404: the action ended meanwhile, as the next request shows. */}
       {fault && fault.status !== 404 && <FaultNotice what="It could not be stopped" fault={fault} />}
       <button type="button" class="danger" disabled={isActing} onClick={() => void stop()}>
         Stop

@@ -1,16 +1,16 @@
-// What can be done with many machines, and what is said of it: consequences, plans, outcomes. Pure.
+// Texts of bulk actions: consequences, plans, outcomes.
 import type { BulkMatch, BulkPlan, BulkProgress } from "../../../shared/protocol/administration-answers.ts";
 import { ACTION_WORDS, type ActionName } from "../../../shared/fleet/action-words.ts";
 import { counted } from "./needs-words.ts";
 
 export interface BulkChoice {
   action: ActionName;
-  /** On a button. */
+  /** The button's text. */
   title: string;
   description: string;
-  /** What becomes of each machine; it begins in lower case. */
+  /** What happens to each machine; begins in lower case. */
   consequence: string;
-  /** Can it not be taken back? */
+  /** Can it not be undone? */
   isFinal: boolean;
 }
 
@@ -19,7 +19,7 @@ const choice = (action: ActionName, title: string): BulkChoice => {
   return { action, title, description, consequence: consequence || outcome, isFinal: consequence !== "" };
 };
 
-/** What can be taken back comes first. */
+/** Actions that can be undone come first. */
 export const BULK_CHOICES: readonly BulkChoice[] = [
   choice("register", "Register again"),
   choice("believe", "Believe"),
@@ -27,20 +27,20 @@ export const BULK_CHOICES: readonly BulkChoice[] = [
   choice("forget", "Forget"),
 ];
 
-/** Also of those that nobody can ask for here: `remove-node` is what the deployment does by itself. */
+/** Also names `remove-node`, which the deployment starts itself. */
 export function bulkTitle(action: string): string {
   if (action === "remove-node") return "Remove Nodes of machines that are silent for long";
   return BULK_CHOICES.find((choice) => choice.action === action)?.title ?? action;
 }
 
-/** Of more machines than these, what cannot be taken back is confirmed by typing how many they are. */
+/** Above this number, an action that cannot be undone is confirmed by typing the number of machines. */
 export const TYPED_ABOVE = 10;
 
 export function isTyped({ isFinal }: BulkChoice, total: number): boolean {
   return isFinal && total > TYPED_ABOVE;
 }
 
-/** `1204`, `1,204` and `1 204` are the same number. */
+/** Accepts `1204`, `1,204` and `1 204`. */
 export function isTypedRight(typed: string, total: number): boolean {
   return typed.replaceAll(/[\s,.’']/g, "") === String(total);
 }
@@ -80,7 +80,7 @@ export function progressText({ state, done, failed, total, remaining }: BulkProg
   return `${stopped}${counted(done, "machine")} done${failures}${left}`;
 }
 
-/** Of the fleet's: what is under way, and what was begun here, also when it is over. */
+/** Selects running actions, and those that were started on this page. */
 export function shownBulks(
   bulks: readonly BulkProgress[],
   begunHere: ReadonlySet<string>,
@@ -88,7 +88,9 @@ export function shownBulks(
   return bulks.filter(({ id, state }) => state === "running" || begunHere.has(id));
 }
 
-/** The next look at what is under way; without anything it is seldom: others may begin something. */
+/**
+ * Returns the time until the next request; without running actions it is long, because only another operator can start one.
+ */
 export function nextLookMs(bulks: readonly Pick<BulkProgress, "state">[]): number {
   return bulks.some(({ state }) => state === "running") ? 2000 : 60_000;
 }

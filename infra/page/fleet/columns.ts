@@ -1,4 +1,4 @@
-// The table's columns: what they are called, what they are ordered by, and which of them are shown. Draws nothing.
+// The table's columns: their titles and orders, which of them are shown, and the CSV with the same columns.
 import { MACHINE_FIELDS, MACHINE_SORTS } from "../../../shared/fleet/machine-fields.ts";
 import { FLEET_STATES } from "../../../shared/fleet/state.ts";
 import { wrongConditions } from "../../../shared/fleet/well-conditions.ts";
@@ -9,20 +9,20 @@ import type { FleetSearch } from "./search-terms.ts";
 
 interface ColumnShape {
   title: string;
-  /** Absent: the table is not ordered by it. */
+  /** Absent: the table cannot be sorted by it. */
   sort?: FleetSort;
-  /** In rem; absent: what is left. */
+  /** In rem; absent: the remaining width. */
   width?: number;
-  /** Is it shown to whoever has not chosen? */
+  /** Is it shown by default? */
   isUsual?: true;
   isNumber?: true;
   /** Of GET /v1/machines. */
   fields: readonly string[];
-  /** Where the title does not say it all. */
+  /** A tooltip. */
   hint?: string;
 }
 
-/** In the order in which they stand; `name` is always there. */
+/** In the order of the table; `name` is always shown. */
 const SHAPES = {
   name: { title: "Name", sort: "name", width: 13.5, isUsual: true, fields: ["name"] },
   state: {
@@ -112,7 +112,7 @@ export const FLEET_COLUMNS: readonly FleetColumn[] = Object.entries(SHAPES).map(
   ([name, shape]: [string, ColumnShape]) => ({ ...shape, name: name as FleetColumnName }),
 );
 
-/** What `columnsText` made; null, or nothing that is known: the usual ones. */
+/** Parses a text of `columnsText`; the default columns if it is null or has no known name. */
 export function columnsOf(kept: string | null): readonly FleetColumn[] {
   const names = (kept ?? "").split(",");
   const chosen = FLEET_COLUMNS.filter(({ name }) => names.includes(name));
@@ -125,7 +125,7 @@ export function columnsText(columns: readonly FleetColumn[]): string {
   return columns.map(({ name }) => name).join();
 }
 
-/** With it, or without it where it was there; their order is always the same. */
+/** Adds or removes a column; the order of columns is fixed. */
 export function columnToggled(
   columns: readonly FleetColumn[],
   name: FleetColumnName,
@@ -141,7 +141,10 @@ interface AmissCondition {
   status: string;
 }
 
-/** Those that are not as they should be. What is unknown comes last, and of that Ready, as all silent machines have it. */
+/**
+ * Lists conditions that differ from their normal status. Unknown ones come last, Ready last of all: all silent machines have
+ * it.
+ */
 export function amissConditions(conditions: Readonly<Record<string, string>>): AmissCondition[] {
   return wrongConditions(conditions).sort((a, b) => rankOf(a) - rankOf(b));
 }
@@ -157,7 +160,7 @@ export function conditionText({ type, status }: AmissCondition): string {
   return type === "Ready" ? "not Ready" : type;
 }
 
-/** Of a Node's labels, as kubectl's column ROLES has them. */
+/** Lists roles from a Node's labels, as kubectl's column ROLES does. */
 export function rolesOf(labels: Readonly<Record<string, string>>): string[] {
   const roles = Object.entries(labels)
     .filter(([key]) => isRoleLabel(key))
@@ -165,11 +168,11 @@ export function rolesOf(labels: Readonly<Record<string, string>>): string[] {
   return [...new Set(roles.filter((role) => role !== ""))].sort();
 }
 
-/** What each Node has, or what its host and platform are. A zone and a region are not among them. */
+/** Labels of every Node, its host and its platform; zone and region are not among them. */
 const EVERY_NODES =
   /^(?:(?:beta\.)?kubernetes\.io|rollcall\.dev|node\.kubernetes\.io\/exclude-[a-z-]+)(?:\/|$)(?!zone$|region$)/;
 
-/** Those that describe this machine alone. */
+/** Lists the labels that describe this machine alone. */
 export function ownLabels(labels: Readonly<Record<string, string>>): [key: string, value: string][] {
   return Object.entries(labels).filter(
     ([key, value]) =>
@@ -177,12 +180,10 @@ export function ownLabels(labels: Readonly<Record<string, string>>): [key: strin
   );
 }
 
-// Where the machines that match are to be had as CSV: the API's own list, with the columns that are shown. Asks nothing.
-
-/** Machines that wait for an approval are none of the table's. */
+/** The table has no machines that wait for an approval. */
 const ENROLLED = FLEET_STATES.filter((state) => state !== "pending").join();
 
-/** A path with its query; null: the API has no words for these machines. */
+/** Returns the path and query of the CSV; null if the API cannot express the filter. */
 export function csvPath(
   query: FleetQuery,
   search: FleetSearch,

@@ -1,10 +1,10 @@
-// A button that opens a small box below it: it closes with Escape, and when the focus or a click goes elsewhere.
+// A button that opens a small box below it. The box closes with Escape, and when the focus or a click goes elsewhere.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 interface FleetMenuProps {
   title: string;
-  /** On the button; absent: the title. */
+  /** The button's text; absent: the title. */
   word?: string;
   children: ComponentChildren;
 }

@@ -1,4 +1,4 @@
-// What of the fleet is shown: as the URL has it, as the API is asked for it, and as a test of machines. Pure.
+// Search, filters and order of the fleet: as the URL has them, as parameters of the API, and as a test of machines.
 import { OUTAGE_SPAN_MS } from "../../../shared/fleet/outages.ts";
 import { networkOf } from "../../../shared/fleet/sort-keys.ts";
 import { FLEET_STATES, type FleetState } from "../../../shared/fleet/state.ts";
@@ -7,7 +7,7 @@ import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
 import { type MachineTest, machineTest } from "./match-machine.ts";
 import type { FleetSearch } from "./search-terms.ts";
 
-/** By what the table can be ordered: its columns. `state` is by urgency, then by name. */
+/** The columns that the table can be sorted by. `state` sorts by urgency, then by name. */
 export const FLEET_SORTS = [
   "state",
   "name",
@@ -31,20 +31,20 @@ export const ROW_MODES = ["scroll", "pages"] as const;
 export type RowMode = (typeof ROW_MODES)[number];
 
 export interface FleetQuery {
-  /** The search field, as it was typed. */
+  /** The text of the search field. */
   text: string;
   /** Empty: all. */
   states: ReadonlySet<FleetState>;
-  /** ID; null: machines of any, or none. */
+  /** An outage's ID; null: no such filter. */
   outage: number | null;
   sort: FleetSort;
   isDescending: boolean;
   mode: RowMode;
-  /** From 1; of `pages`. */
+  /** From 1, if the mode is `pages`. */
   page: number;
 }
 
-/** Of PageRoute.rest. What cannot be read is as if it were not there. */
+/** Parses PageRoute.rest and ignores invalid values. */
 export function fleetQueryOf(rest: ReadonlyMap<string, string>): FleetQuery {
   const sort = rest.get("sort") ?? "";
   const states = (rest.get("state") ?? "").split(",");
@@ -59,7 +59,7 @@ export function fleetQueryOf(rest: ReadonlyMap<string, string>): FleetQuery {
   };
 }
 
-/** The changes of withRest by which the URL shows this. Another filter or order begins on the first page. */
+/** Returns the changes for withRest. Another filter or order begins on the first page. */
 export function restOf(query: FleetQuery): Record<string, string | undefined> {
   const sort = `${query.isDescending ? "-" : ""}${query.sort}`;
   return {
@@ -73,8 +73,8 @@ export function restOf(query: FleetQuery): Record<string, string | undefined> {
 }
 
 /**
- * The parameters of GET /v1/machines, and of the filter of POST /v1/bulk, for the same machines; {} is every machine.
- * `search`: what the query's text says. null: the API has no words for it.
+ * Returns the parameters of GET /v1/machines, and of the filter of POST /v1/bulk, for the same machines; {} is every
+ * machine. `search`: the parsed text of the query. null if the API cannot express it.
  */
 export function apiQuery(query: FleetQuery, search: FleetSearch): Record<string, string> | null {
   if (query.outage !== null) return null;
@@ -84,20 +84,20 @@ export function apiQuery(query: FleetQuery, search: FleetSearch): Record<string,
   return { ...parameters, ...(states && { state: [...states].join() }) };
 }
 
-/** null: all. Those of the field and those of the counts have to hold both. */
+/** Combines the states of the search and of the buttons; null: all states. */
 function statesOf({ states }: FleetQuery, { filter }: FleetSearch): ReadonlySet<FleetState> | null {
   if (!filter.state) return states.size > 0 ? states : null;
   return new Set(filter.state.filter((state) => states.size === 0 || states.has(state)));
 }
 
-/** What a test has to know beside the machine. */
+/** What a test needs to know in addition to the machine. */
 export interface KnownFleet {
-  /** From where the machine of this name reports. */
+  /** Returns the address that a machine reports from. */
   addressOf: (name: string) => string | undefined;
   outageOf: (id: number) => Outage | undefined;
 }
 
-/** Is this machine shown? `search` is what the query's text says. */
+/** Tests whether a machine is shown. `search`: the parsed text of the query. */
 export function fleetTest(query: FleetQuery, search: FleetSearch, known: KnownFleet): MachineTest {
   const { state: _, ...filter } = search.filter;
   const states = statesOf(query, search);
@@ -107,7 +107,10 @@ export function fleetTest(query: FleetQuery, search: FleetSearch, known: KnownFl
   return (machine) => outage !== undefined && isOfOutage(machine, outage) && isFound(machine);
 }
 
-/** An outage has the first of its names only: the others are known by where and since when they are silent. */
+/**
+ * An outage lists its first names only; the other machines are recognised by their network and the time of their last
+ * report.
+ */
 function isOfOutage({ name, state, address, silentSinceMs }: FeedMachine, outage: Outage): boolean {
   if (outage.names.includes(name)) return true;
   if (state !== "silent" || silentSinceMs === null || outage.endedAt !== null) return false;

@@ -1,4 +1,4 @@
-// The machines that match, as the feed changes them, for the table. Nothing moves while somebody points at the rows.
+// The machines that match, in their order, as the feed changes them. No row moves while the operator points at the rows.
 import { type ReadonlySignal, useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -14,11 +14,11 @@ import type { MachineTest } from "./match-machine.ts";
 import type { FleetSearch } from "./search-terms.ts";
 
 interface FleetRows {
-  /** All that match, in their order as of now. */
+  /** All machines that match, in the current order. */
   matching: readonly FeedMachine[];
-  /** The first MOST_ROWS of them, in the order in which they were when somebody began to point at them. */
+  /** The first MOST_ROWS of them, in the order that the operator began to point at. */
   shown: readonly FeedMachine[];
-  /** Shows the order as of now; null: it is shown. */
+  /** Switches to the current order; null if it is shown. */
   settle: (() => void) | null;
 }
 
@@ -47,7 +47,7 @@ export function useFleetRows(
   return { matching, shown, settle: shown === now ? null : settle };
 }
 
-/** The list is made anew where another one is asked for, and else goes on from what the last message changed. */
+/** Builds the list for another query; otherwise the list changes with each message of the feed. */
 function useMatching(live: LiveFleet, query: FleetQuery, search: FleetSearch) {
   const revision = live.revision.value;
   const kept = useRef<{ key: string; revision: number; list: FleetList }>(null);
@@ -55,7 +55,7 @@ function useMatching(live: LiveFleet, query: FleetQuery, search: FleetSearch) {
     addressOf: (name: string) => live.machines().get(name)?.address,
     outageOf: (id: number) => live.outages.peek().get(id),
   };
-  // An outage, and the address of the machine that others are beside, may change as well.
+  // The outage of the filter, and the address of the machine whose neighbours are shown, may change too.
   const outage = query.outage === null ? null : live.outages.value.get(query.outage);
   const { beside } = search.filter;
   const { text, states, sort, isDescending } = query;
@@ -82,10 +82,9 @@ function useMatching(live: LiveFleet, query: FleetQuery, search: FleetSearch) {
   return { matching: before.list.rows, key };
 }
 
-// The machines that match, in their order, kept as the feed changes them: a message costs its own changes and one walk along
-// the list. Draws nothing.
+// The machines that match, sorted. A message costs its own changes and one pass over the list.
 
-/** More rows than these no table shows: the search has to be narrower. */
+/** The table shows no more rows; the search has to be narrower. */
 export const MOST_ROWS = 50_000;
 
 export class FleetList {
@@ -101,17 +100,17 @@ export class FleetList {
     this.#begin(machines);
   }
 
-  /** Another array whenever anything in it has changed. */
+  /** A new array after each change. */
   get rows(): readonly FeedMachine[] {
     return this.#rows;
   }
 
-  /** `machines`: as they are with the update. */
+  /** `machines`: the fleet after the update. */
   take(machines: ReadonlyMap<string, FeedMachine>, { isWhole, changed, gone }: FeedUpdate): void {
     if (isWhole) return this.#begin(machines);
     const removed: OrderedMachine[] = [];
     const added: OrderedMachine[] = [];
-    // A name twice in one message is one change.
+    // A name that occurs twice in a message is one change.
     for (const name of new Set([...changed, ...gone])) {
       const before = this.#byName.get(name);
       const machine = machines.get(name);
@@ -133,7 +132,7 @@ export class FleetList {
     this.#rows = entries.map(({ machine }) => machine);
   }
 
-  /** Looks for the places of what has changed alone: what stays is copied, and not looked at. */
+  /** Searches the places of changed machines only; the others are copied. */
   #merge(removed: readonly OrderedMachine[], added: readonly OrderedMachine[]): void {
     const [entries, rows] = [this.#entries, this.#rows];
     const without = removed.map((entry) => this.#placeOf(entry)).sort((a, b) => a - b);
@@ -154,7 +153,7 @@ export class FleetList {
     [this.#entries, this.#rows] = [merged, shown];
   }
 
-  /** Of the first entry that does not come before this one. */
+  /** The index of the first entry that does not come before this one. */
   #placeOf(entry: OrderedMachine): number {
     let [from, to] = [0, this.#entries.length];
     while (from < to) {
@@ -171,12 +170,12 @@ export class FleetList {
   }
 }
 
-/** Those that a table shows; the same array where that is all of them. */
+/** Returns the rows of the table; the same array if these are all. */
 export function firstRows(matching: readonly FeedMachine[]): readonly FeedMachine[] {
   return matching.length > MOST_ROWS ? matching.slice(0, MOST_ROWS) : matching;
 }
 
-/** How many machines match, of how many there are. */
+/** `12 of 201 machines` */
 export function countText(matching: number, all: number): string {
   const [found, whole] = [matching.toLocaleString("en"), all.toLocaleString("en")];
   const word = all === 1 ? "machine" : "machines";
@@ -187,8 +186,8 @@ export function countText(matching: number, all: number): string {
 }
 
 /**
- * The rows that were shown, in their places, as the machines are now: nothing moves under a pointer. What has left the
- * fleet stays as it was.
+ * Returns the former rows in their places, with the machines' current values. A machine that left the fleet keeps its last
+ * values.
  */
 export function inTheirPlaces(
   shown: readonly FeedMachine[],
@@ -202,14 +201,12 @@ export function isSameOrder(shown: readonly FeedMachine[], now: readonly FeedMac
   return shown.length === now.length && shown.every(({ name }, at) => name === now[at]?.name);
 }
 
-// By what machines are ordered. Every order is total: machines that are equal in it follow by their names.
-
 type SortKey = string | number;
 
-/** A state of a newer Worker comes first: nobody knows how urgent it is. */
+/** An unknown state, of a newer Worker, comes first. */
 const rankOf = (state: string) => (URGENCY as readonly string[]).indexOf(state);
 
-/** What is not known is the last, in both directions of a number. */
+/** Unknown values come last, in both directions. */
 const NOT_KNOWN = Number.POSITIVE_INFINITY;
 
 const KEYS: Readonly<Record<FleetSort, (machine: FeedMachine) => SortKey>> = {
@@ -219,7 +216,7 @@ const KEYS: Readonly<Record<FleetSort, (machine: FeedMachine) => SortKey>> = {
   why: ({ why }) => why,
   version: ({ versions }) => versionKey(versions.shim),
   address: ({ address }) => addressKey(address),
-  // The youngest first, as numbers of days go.
+  // The youngest machine first.
   age: ({ createdMs }) => -(createdMs ?? -NOT_KNOWN),
   skew: ({ skewMs }) => Math.abs(skewMs),
   transport: ({ transport }) => transport,
@@ -231,7 +228,7 @@ const KEYS: Readonly<Record<FleetSort, (machine: FeedMachine) => SortKey>> = {
   memory: ({ capacity }) => amountOf(capacity["memory"]) ?? NOT_KNOWN,
 };
 
-/** A machine, and what it is ordered by. */
+/** A machine and its sort key. */
 interface OrderedMachine {
   machine: FeedMachine;
   key: SortKey;
@@ -242,7 +239,7 @@ interface FleetOrder {
   compare: (a: OrderedMachine, b: OrderedMachine) => number;
 }
 
-/** Only a machine and itself are equal. */
+/** Returns a total order: equal machines follow by their names. */
 export function fleetOrder(sort: FleetSort, isDescending: boolean): FleetOrder {
   const sign = isDescending ? -1 : 1;
   return {
@@ -253,15 +250,13 @@ export function fleetOrder(sort: FleetSort, isDescending: boolean): FleetOrder {
         return a.key < b.key ? -sign : sign;
       }
       if (a.machine.name === b.machine.name) return 0;
-      // Most urgent first or last, the names are read from the top.
+      // Names rise within equal keys, whichever direction the keys have.
       return (a.machine.name < b.machine.name ? -1 : 1) * (sort === "name" ? sign : 1);
     },
   };
 }
 
-// Does somebody point at these rows, or have the focus in them? Then they had better stay where they are.
-
-/** A pointer that has not moved for so long points at nothing: it was left there. */
+/** A pointer that rests this long was left there. */
 const POINTS_FOR_MS = 4000;
 
 export function useHeld(rows: RefObject<HTMLElement | null>): ReadonlySignal<boolean> {
@@ -283,7 +278,7 @@ export function useHeld(rows: RefObject<HTMLElement | null>): ReadonlySignal<boo
     const focus = () => {
       isHeld.value = true;
     };
-    // The focus goes from one row to the next: where it is now is known only afterwards.
+    // When the focus moves from row to row, its new element is known only afterwards.
     const blur = () => {
       callOff();
       callOff = later(release, 0);

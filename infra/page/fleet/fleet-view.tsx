@@ -1,4 +1,4 @@
-// The fleet: what needs somebody, how many machines are in which state, and all of them in a table.
+// The fleet: what needs attention, the number of machines in each state, and all machines in a table.
 import { useComputed } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { FLEET_STATES, type FleetState } from "../../../shared/fleet/state.ts";
@@ -41,7 +41,7 @@ function Machines() {
   const { rest } = route.value;
   const query = useMemo(() => fleetQueryOf(rest), [rest]);
   const read = useRead(query.text);
-  // While what is typed cannot be read, the last search that could be stays.
+  // While the typed search is invalid, the last valid one stays.
   const good = useRef({ text: "", search: EVERY });
   if (read?.ok && good.current.text !== query.text) good.current = { text: query.text, search: read.value };
   const { text, search } = good.current;
@@ -51,7 +51,7 @@ function Machines() {
       <NeedsSomebody />
       <CountsFilter />
       {read === null && good.current.text === "" ? (
-        // All machines would be there for a moment, and then not.
+        // Otherwise all machines would flash up.
         <p class="quiet">Loading the search …</p>
       ) : (
         <MachineTable
@@ -68,7 +68,7 @@ function Machines() {
 type SearchReader = (text: string) => Result<FleetSearch, SearchFault>;
 const NO_TERMS: ReturnType<SearchReader> = success(EVERY);
 
-/** What reads searches is loaded once the rows are there: without a search they need none. null: it is not there yet. */
+/** Loads the search's parser after the rows; null until it is there. */
 function useRead(text: string): ReturnType<SearchReader> | null {
   const [reader, setReader] = useState<{ read: SearchReader } | null>(null);
   useEffect(() => {
@@ -82,9 +82,7 @@ function useRead(text: string): ReturnType<SearchReader> | null {
 
 const NOT_LOADED: SearchFault = { term: "this search", expected: "it cannot be read: load the page anew" };
 
-// The counts by state, as filters of the table: one can choose several, and the URL has them.
-
-/** Of machines; who waits for an approval is none yet. */
+/** Machines that wait for an approval are not enrolled. */
 const STATES = FLEET_STATES.filter((state) => state !== "pending");
 
 function CountsFilter() {
@@ -144,7 +142,7 @@ function StateToggle({ state, count, isChosen, onToggle }: StateToggleProps) {
   );
 }
 
-/** They are approved where one sees both keys: a link, not a filter. */
+/** A link, because both keys are compared in the view of approvals. */
 function PendingCount() {
   const { live } = usePage();
   const count = live.pending.value.length;
@@ -160,6 +158,6 @@ function PendingCount() {
   );
 }
 
-// Nothing is here yet: seldom seen, so that it is loaded when it is.
+// Seldom shown, so it is not in the first load.
 
 const NoMachines = lazyView(async () => (await import("./no-machines-steps.tsx")).NoMachinesSteps);

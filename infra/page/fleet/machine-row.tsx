@@ -1,4 +1,4 @@
-// One machine's row. It is drawn anew only where the machine is another object, or what is said of it here differs.
+// One machine's row of the table. It is drawn again only if its machine, its place or its selection changes.
 import { Component, type ComponentChildren } from "preact";
 import { CONDITION_EXPLANATIONS } from "../../../shared/fleet/explanations.ts";
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
@@ -22,12 +22,12 @@ interface MachineRowProps {
   /** From 0, of all rows. */
   index: number;
   columns: readonly FleetColumn[];
-  /** null: nothing can be chosen. */
+  /** null: rows cannot be selected. */
   isSelected: boolean | null;
   onSelect: (name: string, isRange: boolean) => void;
 }
 
-/** A class, because nothing else in Preact's core says that a row stays as it is. */
+/** A class, because Preact's core offers shouldComponentUpdate to classes alone. */
 export class MachineRow extends Component<MachineRowProps> {
   override shouldComponentUpdate(next: MachineRowProps): boolean {
     const { machine, index, columns, isSelected } = this.props;
@@ -58,7 +58,7 @@ export class MachineRow extends Component<MachineRowProps> {
   }
 }
 
-/** A row that has only moved keeps its cells. */
+/** A row that only moves keeps its cells. */
 class Cells extends Component<Pick<MachineRowProps, "machine" | "columns">> {
   override shouldComponentUpdate(next: Pick<MachineRowProps, "machine" | "columns">): boolean {
     return next.machine !== this.props.machine || next.columns !== this.props.columns;
@@ -78,11 +78,9 @@ class Cells extends Component<Pick<MachineRowProps, "machine" | "columns">> {
   }
 }
 
-// What a machine has in a column.
-
 const NOT_KNOWN = "–";
 
-/** What may be longer than its cell is whole in its title. */
+/** The tooltip has the whole text. */
 const known = (text: string | null): ComponentChildren =>
   text ? <span title={text}>{text}</span> : NOT_KNOWN;
 
@@ -129,12 +127,12 @@ const CELLS: Readonly<Record<FleetColumnName, (machine: FeedMachine) => Componen
   },
 };
 
-/** The first of them, and how many more: their words are as long as they are. */
+/** The first one and the number of the others; the tooltip has all. */
 function Amiss({ machine: { conditions, why } }: { machine: FeedMachine }) {
   const amiss = amissConditions(conditions);
   const [first, ...more] = amiss;
   if (!first) return null;
-  // So it is with all silent machines: which ones they are says nothing.
+  // All silent machines have several unknown conditions; their names say nothing.
   if (more.length > 0 && amiss.every(({ status }) => status === "Unknown"))
     return (
       <span class="fleet-condition fleet-condition-Unknown" title={amiss.map(conditionText).join(", ")}>

@@ -1,4 +1,4 @@
-// All machines that match, in a table: its tools, what is said of it, and its rows.
+// All machines that match, in a table: its tools, its head, its rows and the selection.
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, RefObject } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -17,10 +17,10 @@ import { useTableKeys } from "./table-keys.ts";
 import { PagesLinks, TableSaying, TableTools } from "./table-tools.tsx";
 
 interface MachineTableProps {
-  /** With the last search that could be read. */
+  /** With the last valid search. */
   query: FleetQuery;
   search: FleetSearch;
-  /** Of the search that is being typed; null: it can be read. */
+  /** The fault of the typed search; null if it is valid. */
   fault: SearchFault | null;
   field: ComponentChildren;
 }
@@ -64,7 +64,7 @@ export function MachineTable({ query, search, fault, field }: MachineTableProps)
   );
 }
 
-/** Whoever follows a link to some of the machines sees them, and not only what is above them. */
+/** Scrolls to the table if a link has a filter and the table is below the screen. */
 function useSeen({ text, states, outage }: FleetQuery) {
   const section = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -75,7 +75,7 @@ function useSeen({ text, states, outage }: FleetQuery) {
   return section;
 }
 
-/** Kept in this browser. */
+/** The columns of this browser. */
 function useColumns() {
   const { preferences } = usePage();
   const [kept, keep] = useState(() => preferences.get("columns"));
@@ -88,7 +88,7 @@ function useColumns() {
   return { columns, choose };
 }
 
-/** Orders by it, and the other way round where that is so already. */
+/** Sorts by a column, or reverses its order if it is the current one. */
 function useSort(query: FleetQuery) {
   const { go, route } = usePage();
   return useCallback(
@@ -100,7 +100,7 @@ function useSort(query: FleetQuery) {
   );
 }
 
-/** It lasts while the feed changes machines; those that leave the fleet leave it. */
+/** The selection stays while the feed changes machines; a machine that leaves the fleet leaves it. */
 function useSelection(rows: readonly { name: string }[]) {
   const { live } = usePage();
   const selected = useSignal<Selection>(NOTHING_SELECTED);
@@ -124,14 +124,12 @@ function useSelection(rows: readonly { name: string }[]) {
   return { selected, select, selectAll };
 }
 
-// The table itself: its head, and those of its rows that can be seen or are on this page.
-
 interface MachineRowsProps {
   body: RefObject<HTMLTableSectionElement | null>;
   query: FleetQuery;
   columns: readonly FleetColumn[];
   rows: readonly FeedMachine[];
-  /** null: nothing can be chosen. */
+  /** null: rows cannot be selected. */
   selected: Selection | null;
   onSort: (sort: FleetSort) => void;
   onSelect: (name: string, isRange: boolean) => void;
@@ -197,19 +195,17 @@ function MachineRows(props: MachineRowsProps) {
   );
 }
 
-/** In place of the rows that are not drawn. */
+/** Takes the place of the rows that are not drawn. */
 function Gap({ height }: { height: number }) {
   return <tr class="fleet-gap" aria-hidden="true" style={{ height: `${height}px` }} />;
 }
-
-// The table's head: a button in each cell orders by it, and the other way round when it is pressed again.
 
 interface MachineTableHeadProps {
   columns: readonly FleetColumn[];
   sort: FleetSort;
   isDescending: boolean;
   onSort: (sort: FleetSort) => void;
-  /** Of all that match; null: nothing can be chosen. */
+  /** Of all machines that match; null: rows cannot be selected. */
   selected: "all" | "some" | "none" | null;
   onSelectAll: (isChosen: boolean) => void;
 }
@@ -264,12 +260,12 @@ function MachineTableHead(props: MachineTableHeadProps) {
   );
 }
 
-// Below the table: acting on many machines. Loaded once the table is there, since nobody begins with it.
+// Not in the first load: it is needed after the table.
 
 const BulkWhich = lazyView<BulkBarProps>(async () => (await import("./bulk-bar.tsx")).BulkWhich);
 
 function BulkBar(props: BulkBarProps) {
-  // Who may only look would be refused all of it.
+  // The Worker would refuse all bulk actions of an operator with the role view.
   if (!usePage().session.isAdmin()) return null;
   return (
     <section class="bulk-bar" aria-label="Acting on many machines">
@@ -278,7 +274,7 @@ function BulkBar(props: BulkBarProps) {
   );
 }
 
-// Which machines are chosen, by name: it lasts while the feed changes them, the order and the filter. Pure.
+// The names of the selected machines.
 
 type Selection = ReadonlySet<string>;
 
@@ -288,7 +284,7 @@ export function toggled(selection: Selection, name: string): Selection {
   return withNames(selection, [name], !selection.has(name));
 }
 
-/** As `anchor` is, which was chosen or put away last, so is everything from there to `name`, as the rows stand. */
+/** Gives all rows from `anchor`, which was changed last, to `name` the anchor's value. */
 export function extended(
   selection: Selection,
   rows: readonly { name: string }[],
@@ -317,12 +313,11 @@ export function withNames(selection: Selection, names: readonly string[], isChos
   return next;
 }
 
-/** Without those that have left the fleet; the same object where nobody has. */
+/** Removes machines that left the fleet; returns the same object if none did. */
 export function withoutGone(selection: Selection, { gone }: FeedUpdate): Selection {
   return gone.some((name) => selection.has(name)) ? withNames(selection, gone, false) : selection;
 }
 
-/** How many of the rows are chosen: all of them, some, none. */
 export function howMany(selection: Selection, rows: readonly { name: string }[]): "all" | "some" | "none" {
   if (selection.size === 0 || rows.length === 0) return "none";
   const chosen = rows.reduce((sum, { name }) => sum + Number(selection.has(name)), 0);

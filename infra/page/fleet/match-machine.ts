@@ -1,5 +1,5 @@
-// Does a machine of the feed match a filter? The same outcome as the fleet index's own search (worker/fleet/machine-search.ts), but
-// for the Node's address of the type Hostname, which the feed does not tell. Reads no clock.
+// Tests whether a machine of the feed matches a filter, as the search of the fleet index does (worker/fleet). One
+// difference: the feed does not contain Node addresses of type Hostname.
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
 import type { ConditionTerm, MachineFilter, VersionTerm } from "../../../shared/fleet/machine-filter.ts";
 import {
@@ -12,7 +12,7 @@ import { matchesLabels } from "../../../shared/kubernetes/label-match.ts";
 
 export type MachineTest = (machine: FeedMachine) => boolean;
 
-/** `addressOf`: from where the machine of this name reports; undefined: nobody knows it. Nothing is beside such a one. */
+/** `addressOf`: returns the address that a machine reports from, or undefined. Such a machine has no neighbours. */
 export function machineTest(
   filter: MachineFilter,
   addressOf: (name: string) => string | undefined,
@@ -34,7 +34,7 @@ export function machineTest(
   for (const term of version ?? []) tests.push(hasVersion(term));
   for (const term of condition ?? []) tests.push(hasCondition(term));
   if (selector) tests.push(({ labels }) => matchesLabels(selector, labels));
-  // What costs most is the last.
+  // The most expensive test comes last.
   if (text !== undefined) tests.push(hasText(text.toLowerCase()));
   return (machine) => tests.every((test) => test(machine));
 }

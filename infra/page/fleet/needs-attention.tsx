@@ -1,4 +1,5 @@
-// What needs somebody, most urgent first. What it shows changes as the feed does; what somebody points at keeps its place.
+// What needs attention, most urgent first. It changes with the feed; lines keep their places while the operator points at
+// them.
 import { useComputed, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useId, useRef } from "preact/hooks";
@@ -77,7 +78,7 @@ function Groups() {
   const letGo = () => {
     held.value = NOTHING_HELD;
   };
-  // From one line to the next the focus stays inside.
+  // The focus may move from one line to the next.
   const leave = ({ relatedTarget, currentTarget }: TargetedFocus) => {
     if (!(relatedTarget instanceof Node && currentTarget.contains(relatedTarget))) letGo();
   };
@@ -108,7 +109,7 @@ function Groups() {
 const KINDS = Object.keys(NEEDS_HEADINGS) as NeedsKind[];
 const KEPT = "needs";
 
-/** What was decided for a group lasts as long as the view, and what somebody has chosen as long as the browser keeps it. */
+/** A group stays open or closed as long as the view; the operator's own choices stay in the browser. */
 function useFolds(groups: readonly NeedsGroup[]) {
   const { preferences } = usePage();
   const chosen = useSignal<Folds>(foldsOf(preferences.get(KEPT) ?? "", KINDS));
@@ -213,7 +214,7 @@ function linesOf(group: Exclude<NeedsGroup, { kind: "cluster-unreachable" }>): C
 }
 
 function More({ kind, children }: { kind: NeedsKind; children: ComponentChildren }) {
-  // No term of a search has all of these.
+  // No search term selects all of these.
   if (kind === "conditions") return <span class="quiet">{children}</span>;
   if (kind === "pending") return <Link href={hrefOf({ view: "approvals" })}>{children}</Link>;
   const shows = kind === "skewed" ? { sort: "-skew" } : { state: SIGNS[kind] };
@@ -222,7 +223,7 @@ function More({ kind, children }: { kind: NeedsKind; children: ComponentChildren
 
 interface LineProps {
   state: string;
-  /** Since when what is wrong is so; null: nobody tells. */
+  /** When the problem began; null if not known. */
   sinceMs: number | null;
   /** A link. */
   name: ComponentChildren;
@@ -276,7 +277,7 @@ function PendingLine({ pending }: { pending: PendingMachine }) {
   );
 }
 
-/** One for all: nothing is wrong with the machines. */
+/** One line for all of them: the machines themselves are fine. */
 function UnwrittenLine({ unwritten: { count, sinceMs, phases } }: { unwritten: Unwritten }) {
   const state = "cluster-unreachable";
   const checks = <Link href={hrefOf({ view: "deployment" })}>the deployment’s checks</Link>;
@@ -307,15 +308,15 @@ function UnwrittenLine({ unwritten: { count, sinceMs, phases } }: { unwritten: U
 }
 
 interface CureFoldProps {
-  /** About what it is, for who cannot see beside what it stands. */
+  /** The subject, for screen readers. */
   of: string;
-  /** What to do; null: there is nothing to say. */
+  /** What to do; null: no text. */
   cure: ComponentChildren;
   /** Why. */
   children: ComponentChildren;
 }
 
-/** Three cells of a line: why, a button, and below them what to do once that is pressed. */
+/** Three cells of a line: why, a button, and below them what to do. */
 function CureFold({ of, cure, children }: CureFoldProps) {
   const isOpen = useSignal(false);
   const id = useId();

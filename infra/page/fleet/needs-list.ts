@@ -1,4 +1,4 @@
-// What of the fleet needs somebody, most urgent first: which machines, in which groups, in which order. Pure; knows no words.
+// Which machines need attention, most urgent first: in which groups, and in which order.
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
 import { networkOf } from "../../../shared/fleet/sort-keys.ts";
 import { OUTAGE_MACHINES, OUTAGE_SPAN_MS } from "../../../shared/fleet/outages.ts";
@@ -6,26 +6,28 @@ import { hasWrongCondition } from "../../../shared/fleet/well-conditions.ts";
 import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
 import type { Outage } from "../../../shared/protocol/outages.ts";
 
-/** So many of a group are listed; the others are counted. */
+/** A group lists this many entries; the others are counted. */
 export const NEEDS_LISTED = 10;
 
-/** Groups of single machines, by urgency. `conditions`: ready, and under pressure; `skewed`: its clock alone is wrong. */
+/**
+ * Groups of single machines, by urgency. `conditions`: ready, but under pressure. `skewed`: only its clock is wrong.
+ */
 const MACHINE_GROUPS = ["blocked", "not-ready", "silent", "conditions", "skewed"] as const;
 export type MachineGroup = (typeof MACHINE_GROUPS)[number];
 
 export interface OpenOutage {
   outage: Outage;
   startedMs: number;
-  /** Those that are silent yet, by name; the Worker's count of them is `outage.silent`. */
+  /** The machines that are still silent, by name; the Worker's count of them is `outage.silent`. */
   machines: readonly FeedMachine[];
 }
 
-/** Machines of which nothing is wrong: the apiserver cannot be written. */
+/** Healthy machines whose Nodes the Worker cannot write. */
 export interface Unwritten {
   count: number;
-  /** When it was noticed first. */
+  /** When the first of them was noticed. */
   sinceMs: number;
-  /** How many machines were told which phase, the most first, and why, as one of them was. */
+  /** The number of machines in each phase, the most first, and the reason of one of them. */
   phases: readonly UnwrittenPhase[];
 }
 
@@ -55,12 +57,12 @@ interface FleetToTend {
   pending: readonly PendingMachine[];
 }
 
-/** Keys of what is listed (keyOf), with their places. */
+/** The places of listed entries, by keyOf. */
 export type HeldPlaces = ReadonlyMap<string, number>;
 
 /**
- * Groups without entries are left out. In a group comes first what began last, as with `sort=urgency` of the API. `held`: what
- * keeps its place, before all others, because somebody points at it.
+ * Lists groups with entries. In a group the latest problem comes first, as with `sort=urgency` of the API. `held`: entries
+ * that keep their places before all others, because the operator points at them.
  */
 export function needsList(
   { machines, outages, pending }: FleetToTend,
@@ -106,11 +108,11 @@ function groupOf({ state, skewMs, conditions }: FeedMachine): MachineGroup | nul
     case "ready":
       if (hasWrongCondition(conditions)) return "conditions";
       return skewMs === 0 ? null : "skewed";
-    // Nothing can be done about it here, or it is listed by its key.
+    // Nothing can be done here about a revoked key; a pending machine is listed by its key.
     case "revoked":
     case "pending":
       return null;
-    // A state of a newer Worker is not passed over.
+    // An unknown state, of a newer Worker, is listed too.
     default:
       return "not-ready";
   }
@@ -120,13 +122,13 @@ interface Gathered extends OpenOutage {
   machines: FeedMachine[];
 }
 
-/** Of one machine that is left nobody says any more that a site is out. */
+/** A single machine that is left of an outage is listed as a machine. */
 function openOutages(outages: Iterable<Outage>): Gathered[] {
   const open: Gathered[] = [];
   for (const outage of outages)
     if (outage.endedAt === null && outage.silent >= OUTAGE_MACHINES)
       open.push({ outage, startedMs: Date.parse(outage.startedAt), machines: [] });
-  // Where two of one network began within a minute, what could be of both is of the later one.
+  // If two outages of one network began within a minute, a machine of both belongs to the later one.
   return open.sort((a, b) => b.outage.id - a.outage.id);
 }
 
@@ -138,7 +140,7 @@ function outageOf(machine: FeedMachine, open: readonly Gathered[]): Gathered | u
   );
 }
 
-/** Of IPv4 the network is the address itself; only where it may be of IPv6 it is read, which takes longer. */
+/** An IPv4 network is the address itself. Only IPv6 addresses are parsed, which takes longer. */
 function isIn(network: string, address: string): boolean {
   return network === address || (network.includes(":") && networkOf(address) === network);
 }
@@ -161,13 +163,13 @@ function unwrittenOf(machines: readonly FeedMachine[]): Unwritten {
 
 type NeedsEntry = OpenOutage | FeedMachine | PendingMachine;
 
-/** The same for the same machine, key or outage as long as it is in this group. */
+/** Returns the same key for the same machine, key or outage while it is in this group. */
 export function keyOf(kind: NeedsKind, entry: NeedsEntry): string {
   if ("outage" in entry) return `${kind} ${entry.outage.id}`;
   return "thumbprint" in entry ? `${kind} ${entry.name} ${entry.thumbprint}` : `${kind} ${entry.name}`;
 }
 
-/** When what is wrong began, in milliseconds since 1970. */
+/** Returns when the problem began, in milliseconds since 1970. */
 export function sinceOf(entry: NeedsEntry): number {
   if ("outage" in entry) return entry.startedMs;
   if ("askedAt" in entry) return Date.parse(entry.askedAt);
@@ -176,12 +178,12 @@ export function sinceOf(entry: NeedsEntry): number {
 
 interface Placed<T> {
   entry: T;
-  /** Where it was held; Infinity: it was not. */
+  /** Its held place; Infinity if it is not held. */
   place: number;
   sinceMs: number;
 }
 
-/** The first ones, without sorting all of them: that is thousands while a site is out. */
+/** Selects the first entries without sorting all: an outage has thousands. */
 function listed<T extends NeedsEntry>(kind: NeedsKind, all: readonly T[], held: HeldPlaces): Listed<T> {
   const first: Placed<T>[] = [];
   for (const entry of all) {
@@ -202,7 +204,7 @@ function isBefore<T extends NeedsEntry>(kind: NeedsKind, one: Placed<T>, other: 
   return keyOf(kind, one.entry) < keyOf(kind, other.entry);
 }
 
-/** What is listed keeps its place for as long as these are given to needsList. */
+/** Returns the current places; passed to needsList, they keep the listed entries there. */
 export function heldPlaces(groups: readonly NeedsGroup[]): HeldPlaces {
   const places = new Map<string, number>();
   for (const group of groups)
@@ -211,12 +213,12 @@ export function heldPlaces(groups: readonly NeedsGroup[]): HeldPlaces {
   return places;
 }
 
-/** `before` where the same is listed: nothing is drawn again for most of what the feed tells. */
+/** Returns `before` if it lists the same, so that most messages of the feed draw nothing. */
 export function unlessSame(before: readonly NeedsGroup[], now: readonly NeedsGroup[]): readonly NeedsGroup[] {
   return isSame(before, now) ? before : now;
 }
 
-/** Machines that did not change are the same objects, so that this does not go deep. */
+/** Unchanged machines are the same objects, so the comparison stays shallow. */
 function isSame(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
@@ -226,14 +228,14 @@ function isSame(a: unknown, b: unknown): boolean {
   );
 }
 
-// Which groups of what needs somebody are open. Pure.
+// Which groups are open.
 
 export type Folds = ReadonlyMap<NeedsKind, boolean>;
 
-/** Of open groups, before which the others begin closed: the table is not to be far below. */
+/** Groups beyond this number of open lines begin closed, so that the table stays near. */
 const LINES_AT_FIRST = 12;
 
-/** Also of groups that are seen for the first time; what was decided before stays, whatever comes. */
+/** Decides for groups that are new; earlier decisions stay. */
 export function withFirstFolds(groups: readonly NeedsGroup[], decided: Folds): Folds {
   if (groups.every(({ kind }) => decided.has(kind))) return decided;
   const all = new Map(decided);
@@ -248,12 +250,12 @@ export function withFirstFolds(groups: readonly NeedsGroup[], decided: Folds): F
 
 const linesOf = (group: NeedsGroup) => ("entries" in group ? group.entries.length : 1);
 
-/** What somebody has chosen, as a text that a browser keeps: `blocked=open silent=closed`. */
+/** Formats the operator's choices for the browser's storage: `blocked=open silent=closed`. */
 export function foldsText(folds: Folds): string {
   return [...folds].map(([kind, isOpen]) => `${kind}=${isOpen ? "open" : "closed"}`).join(" ");
 }
 
-/** What cannot be read was not chosen. */
+/** Parses them and ignores invalid words. */
 export function foldsOf(text: string, kinds: readonly NeedsKind[]): Folds {
   const words = text.split(" ");
   const folds = new Map<NeedsKind, boolean>();

@@ -1,4 +1,4 @@
-// Outages on the fleet view: each open one in a line with its machines, and the one that the table is filtered to.
+// Outages on the fleet view: a line for each open one with its machines, and the outage that the table is filtered by.
 import { useComputed, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Outage, OutageAnswer } from "../../../shared/protocol/outages.ts";
@@ -13,7 +13,7 @@ import { Time } from "../parts/time.tsx";
 import type { OpenOutage } from "./needs-list.ts";
 import { clockText, counted, OUTAGE_TODO, outageCount } from "./needs-words.ts";
 
-/** So many machines of an outage are listed; the table has all. */
+/** An outage lists this many machines; the table has all. */
 const MACHINES_LISTED = 60;
 
 export function OutageEntry({ entry: { outage, startedMs, machines } }: { entry: OpenOutage }) {
@@ -52,11 +52,11 @@ export function OutageEntry({ entry: { outage, startedMs, machines } }: { entry:
   );
 }
 
-/** Says to which outage the table is filtered, with the way back to all machines. */
+/** The line above the table while it is filtered by an outage. */
 export function OutageLine({ id }: { id: number }) {
   const { live, route } = usePage();
   const told = live.outages.value.get(id);
-  // The feed tells of those that last, and of what changes: one that is long over is asked for.
+  // The feed contains open outages and changes; the Worker is asked for one that ended long ago.
   const isAsked = !told && live.isKnown.value;
   const { value, fault, again } = useAnswer<OutageAnswer>(isAsked ? `/v1/outages/${id}` : null, ONE);
   const outage = told ?? value;
@@ -100,7 +100,7 @@ function OutageText({ outage }: { outage: Outage }) {
   );
 }
 
-/** `14:03`, and on the pointer when exactly. */
+/** `14:03`, with the exact time as a tooltip. */
 function ClockTime({ atMs }: { atMs: number }) {
   const { clock } = usePage();
   const text = useComputed(() => clockText(atMs, clock.value));
@@ -112,12 +112,12 @@ function ClockTime({ atMs }: { atMs: number }) {
 }
 
 interface TableLinkProps {
-  /** Of the fleet's URL; what else filters the table is taken away. */
+  /** Parameters of the fleet's URL; all other filters are removed. */
   shows: Readonly<Record<string, string>>;
   children: ComponentChildren;
 }
 
-/** Has the table show these, and goes there. */
+/** Filters the table and scrolls to it. */
 export function TableLink({ shows, children }: TableLinkProps) {
   const { route } = usePage();
   const all = { q: undefined, state: undefined, outage: undefined, page: undefined, ...shows };

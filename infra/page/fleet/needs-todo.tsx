@@ -1,4 +1,4 @@
-// What to do about a machine, with what is typed set apart.
+// What to do about a machine that needs attention. It is loaded on demand, because its texts are long.
 import {
   CONDITION_EXPLANATIONS,
   type Explanation,
@@ -19,9 +19,7 @@ export function TodoText({ group, machine }: TodoTextProps) {
   return <MarkedText text={todoOf(group, machine)} />;
 }
 
-// What to do about a machine that needs somebody. Pure; loaded when somebody asks, since its texts are long.
-
-/** Never "". */
+/** Never returns "". */
 export function todoOf(group: MachineGroup, machine: FeedMachine): string {
   if (group === "skewed") return SKEWED;
   const found =
@@ -38,7 +36,7 @@ const NOTHING_KNOWN = "Look at the machine's history.";
 const explanation = (table: Readonly<Record<string, Explanation | undefined>>, key: string | null) =>
   key === null ? undefined : table[key];
 
-/** A Node that is registered is not ready by a condition; another one by its phase. */
+/** A registered Node is not ready because of a condition, any other one because of its phase. */
 function ofNotReady(machine: FeedMachine): Explanation | undefined {
   if (machine.phase !== "registered") return explanation(PHASE_EXPLANATIONS, machine.phase);
   return ofCondition(machine);

@@ -1,4 +1,4 @@
-// What the view says of what needs somebody: headings, why, what to do. Pure.
+// Texts of what needs attention: headings, reasons, what to do.
 import { wrongConditions } from "../../../shared/fleet/well-conditions.ts";
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
 import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
@@ -17,7 +17,7 @@ export const NEEDS_HEADINGS: Readonly<Record<NeedsKind, string>> = {
   skewed: "Clock is wrong",
 };
 
-/** What is meant, for the pointer. */
+/** Tooltips of the headings. */
 export const NEEDS_MEANINGS: Readonly<Record<NeedsKind, string>> = {
   outage: "Machines behind one address that fell silent within a minute of each other.",
   "cluster-unreachable": "The machines report, and the Worker cannot write their Nodes to the apiserver.",
@@ -34,7 +34,7 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 }
 
-/** Why, in one sentence that may begin in lower case. Never "". */
+/** Returns the reason in one sentence that may begin in lower case; never "". */
 export function whyOf(group: MachineGroup, machine: FeedMachine): string {
   if (group === "skewed") return skewText(machine.skewMs);
   const wrongs = wrongConditions(machine.conditions);
@@ -50,7 +50,7 @@ export function skewText(skewMs: number): string {
   return `its clock is ${shortDuration(Math.abs(skewMs))} ${skewMs > 0 ? "ahead" : "behind"}`;
 }
 
-/** `12 of 14 machines`: how many are silent yet. */
+/** `12 of 14 machines`: how many are still silent. */
 export function outageCount({ silent, machines }: Outage): string {
   return silent < machines
     ? `${silent.toLocaleString("en")} of ${counted(machines, "machine")}`
@@ -69,7 +69,7 @@ export function pendingText({ pinned }: PendingMachine): string {
     : "asks for a name that another key has, which has never reported";
 }
 
-/** `14:03` where that was today, else `Nov 22, 14:03`; `timeZone`: that of whoever looks, where it is absent. */
+/** `14:03` for today, otherwise `Nov 22, 14:03`. `timeZone`: by default the browser's. */
 export function clockText(atMs: number, nowMs: number, timeZone?: string): string {
   const day = (ms: number) => new Intl.DateTimeFormat("en-CA", { dateStyle: "short", timeZone }).format(ms);
   const isToday = day(atMs) === day(nowMs);

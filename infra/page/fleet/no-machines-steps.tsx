@@ -1,4 +1,4 @@
-// Nothing is here yet: whether the deployment is ready for machines, and how the first one joins.
+// The fleet view without machines: whether the deployment is ready for them, and how the first one joins.
 import type { ReadinessAnswer } from "../../../shared/protocol/operator-answers.ts";
 import { CopyButton, joinCommand } from "../parts/command.tsx";
 import { hrefOf } from "../base/places.ts";
@@ -44,9 +44,9 @@ export function NoMachinesSteps() {
 
 const LOOK_EVERY_MS = 15_000;
 
-/** What does not work is said first: a machine would be refused for it. */
+/** Failed checks come first: the Worker would refuse a machine because of them. */
 function FailedChecks() {
-  // With a failed check it is 503, and has all checks as well.
+  // With a failed check the status is 503; the body has all checks then too.
   const { value: readiness } = usePolled<ReadinessAnswer>("/readyz", () => LOOK_EVERY_MS, 503);
   const failed = readiness?.checks.filter(({ state }) => state === "failed") ?? [];
   if (failed.length === 0) return null;

@@ -1,22 +1,22 @@
-// Which rows of a long list are drawn: those that can be seen, and some around them. Pure: knows no document.
+// Which rows of a long list are drawn: those on the screen and some around them.
 import { useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { watchPaper } from "../base/paper.ts";
 
-/** Rows drawn beyond what can be seen, on either side: a quick turn of the wheel meets no gap. */
+/** Rows drawn beyond the screen on either side, so that a quick turn of the wheel shows no gap. */
 const OVERSCAN = 12;
-/** The window moves by so many rows at a time: most steps of scrolling draw nothing. */
+/** The window moves by this many rows at a time, so that most scroll events draw nothing. */
 const STEP = 8;
 
 export interface RowWindow {
   /** The first row that is drawn. */
   from: number;
-  /** The first one that is not any more. */
+  /** The row after the last one that is drawn. */
   to: number;
 }
 
-/** `above`: how much of the list, in pixels, is above what can be seen; below 0: the list begins further down. */
+/** `above`: pixels of the list above the screen; negative if the list begins further down. */
 export function rowWindow(list: {
   count: number;
   rowHeight: number;
@@ -29,7 +29,7 @@ export function rowWindow(list: {
   const last = Math.ceil((above + Math.max(0, visible)) / rowHeight) + OVERSCAN;
   const from = Math.floor(first / STEP) * STEP;
   const to = Math.ceil(last / STEP) * STEP;
-  // A list that has become shorter shows its end until it is scrolled.
+  // A list that became shorter shows its end until the operator scrolls.
   const latest = Math.max(0, count - (to - from));
   return { from: within(from, 0, latest), to: within(to, Math.min(count, to - from), count) };
 }
@@ -38,10 +38,10 @@ function within(number: number, least: number, most: number): number {
   return Math.min(most, Math.max(least, number));
 }
 
-/** More rows than these nobody reads on paper. */
+/** The limit for paper. */
 const PAPER_ROWS = 1000;
 
-/** On paper nobody scrolls: the first rows are on it. */
+/** Paper cannot be scrolled: it has the first rows. */
 export function paperWindow(count: number): RowWindow {
   return { from: 0, to: Math.min(count, PAPER_ROWS) };
 }
@@ -53,13 +53,15 @@ export function pageCount(count: number): number {
   return Math.max(1, Math.ceil(count / PAGE_ROWS));
 }
 
-/** The rows of this page, from 1; behind the last one, those of the last. */
+/** Returns the rows of a page, from 1; of the last page if the number is too high. */
 export function pageWindow(count: number, page: number): RowWindow {
   const shown = within(page, 1, pageCount(count));
   return { from: (shown - 1) * PAGE_ROWS, to: Math.min(count, shown * PAGE_ROWS) };
 }
 
-/** The numbers to link to: the first, the last, and those around this one; null: some are left out. */
+/**
+ * Lists the page numbers to link: the first, the last and those around the current one. null stands for omitted ones.
+ */
 export function pageNumbers(count: number, page: number): (number | null)[] {
   const last = pageCount(count);
   const current = within(page, 1, last);
@@ -71,13 +73,11 @@ export function pageNumbers(count: number, page: number): (number | null)[] {
   });
 }
 
-// Which rows are near what can be seen of the table, as it or the page is scrolled. The arithmetic is in windowing.ts.
-
-/** Until a row has been measured. */
+/** The height of a row before one is measured. */
 const USUAL_ROW = 36;
 const USUAL_VIEW = 900;
 
-/** `body`: around the rows; `scroller`: what may be scrolled around it, beside the page itself. */
+/** `body`: the element with the rows; `scroller`: the element around it that may scroll, in addition to the page. */
 export function useRowWindow(
   body: RefObject<HTMLElement | null>,
   scroller: RefObject<HTMLElement | null>,
@@ -105,7 +105,7 @@ export function useRowWindow(
         shown.value = { ...next, rowHeight: seen.current.rowHeight };
     };
     look();
-    // What is above the table changes its height as well.
+    // The content above the table changes its height too.
     const sizes = new ResizeObserver(look);
     if (scroller.current) sizes.observe(scroller.current);
     sizes.observe(document.documentElement);

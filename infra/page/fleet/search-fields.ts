@@ -1,6 +1,6 @@
-// The terms of a search, and how each is written. Apart from what reads them, which is not in the first load.
+// The terms of a search and an example of each. Their parser is not in the first load.
 
-/** The names of terms, which are parameters of the API as well; `selector` and `text` are written without a name. */
+/** Names of terms, which are the API's parameters; `selector` and `text` are written without a name. */
 export const SEARCH_FIELDS = [
   "state",
   "phase",
@@ -16,7 +16,7 @@ export const SEARCH_FIELDS = [
 export type SearchField = (typeof SEARCH_FIELDS)[number];
 export type SearchParameter = SearchField | "selector" | "text";
 
-/** For the help, and where nothing is said yet. */
+/** For the help and for error messages. */
 export const EXAMPLES: Readonly<Record<SearchParameter, string>> = {
   text: "berlin",
   selector: "site=berlin,tier!=edge",

@@ -1,17 +1,17 @@
-// What is typed into the search field, as terms of a filter: plain words, kubectl's label selectors, and terms like
-// `state:silent`. Each is read as GET /v1/machines reads it. Matches nothing.
+// Parses the search field: plain words, kubectl's label selectors, and terms like `state:silent`. Each is validated as GET
+// /v1/machines does.
 import type { MachineFilter } from "../../../shared/fleet/machine-filter.ts";
 import { filterShape } from "../../../shared/protocol/fleet-api.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { EXAMPLES, SEARCH_FIELDS, type SearchField, type SearchParameter } from "./search-fields.ts";
 
-/** All of these hold where there are several: they become one, with commas. */
+/** Several of these are joined with commas; all of them must match. */
 const ADDED_UP: ReadonlySet<SearchParameter> = new Set(["condition", "version", "selector"]);
 
-/** A term that cannot be read. */
+/** An invalid term. */
 export interface SearchFault {
   term: string;
-  /** In a sentence that goes on behind it. */
+  /** The end of a sentence. */
   expected: string;
 }
 
@@ -34,7 +34,7 @@ interface SearchTerm {
   term: string;
 }
 
-/** A term with an operator, or with ! before it, is a selector; without one it is a word. */
+/** A term with an operator or a leading ! is a selector; any other one is a word. */
 const isSelector = (text: string) => /^!|[=<>]|!=|\s(?:not)?in\s*\(/.test(text);
 
 function termsOf(text: string): SearchTerm[] {
@@ -51,7 +51,7 @@ function termsOf(text: string): SearchTerm[] {
     }
     const [field, selector, word] = [next(FIELD), next(SELECTOR), next(WORD)];
     const found = field ?? (selector && isSelector(selector[0]) ? selector : null) ?? word;
-    // Nothing else is left than a quotation mark by itself.
+    // Only a single quotation mark can be left here.
     const term = found?.[0] ?? text.charAt(at);
     at += term.length;
     if (field)
@@ -66,10 +66,10 @@ function termsOf(text: string): SearchTerm[] {
   return terms.filter(({ parameter, value }) => parameter !== "text" || value !== "");
 }
 
-/** Characters: a link's may be longer, and reading takes the square of it. */
+/** In characters. A link may have a longer text, and parsing takes quadratic time. */
 export const MAX_SEARCH = 2048;
 
-/** All of the terms, or what is wrong with the first that cannot be read. */
+/** Returns all terms, or the fault of the first invalid one. */
 export function readSearch(text: string): Result<FleetSearch, SearchFault> {
   const parameters: Partial<Record<SearchParameter, string>> = {};
   if (text.length > MAX_SEARCH)

@@ -1,4 +1,4 @@
-// The table's keys: from row to row, choosing, searching.
+// The table's keyboard shortcuts: move between rows, select, search.
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { KeyBinding } from "../base/keys.ts";
@@ -10,7 +10,7 @@ interface TableKeys {
   body: RefObject<HTMLElement | null>;
   /** The rows that can be reached, as indexes of all. */
   reach: RowWindow;
-  /** Absent: nothing can be chosen. */
+  /** Absent: rows cannot be selected. */
   toggle: ((index: number) => void) | undefined;
 }
 
@@ -21,7 +21,7 @@ export function useTableKeys({ body, reach, toggle }: TableKeys): void {
   current.current = { reach, toggle };
   const linkOf = (index: number) =>
     body.current?.querySelector<HTMLElement>(`tr[data-index="${index}"] .fleet-link`);
-  /** A row that is far away is drawn when the table has been scrolled there, and has the focus then. */
+  /** A distant row is drawn, and gets the focus, after the table has scrolled to it. */
   const focusWanted = () => {
     const link = wanted.current === null ? null : linkOf(wanted.current);
     if (!link) return;
@@ -73,7 +73,7 @@ function rowAt(element: Element | null): number | null {
   return index === undefined ? null : Number(index);
 }
 
-/** The index of the first row that is on the screen. */
+/** The index of the first row on the screen. */
 function firstSeen(body: HTMLElement | null): number {
   const top = Math.max(0, body?.parentElement?.parentElement?.getBoundingClientRect().top ?? 0);
   const rows = [...(body?.querySelectorAll<HTMLElement>("tr[data-index]") ?? [])];

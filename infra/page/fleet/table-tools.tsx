@@ -1,4 +1,5 @@
-// Above the table: the search, the order where the head is not there, the columns, how one goes through the rows, the CSV.
+// Above the table: search, order, columns, mode and CSV, and a line with the number of machines; below it the links to
+// pages.
 import { useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { withRest } from "../base/places.ts";
@@ -45,7 +46,7 @@ export function TableTools({ field, query, search, columns, onSort, onColumns }:
   );
 }
 
-/** On a phone, where the table has no head. */
+/** For a phone, where the table has no head. */
 function OrderChoice({ query, onSort }: { query: FleetQuery; onSort: (sort: FleetSort) => void }) {
   const titles = new Map(FLEET_COLUMNS.map(({ sort, title }) => [sort, title]));
   const choose = ({ currentTarget }: { currentTarget: HTMLSelectElement }) => {
@@ -97,8 +98,6 @@ function RowsChoice({ query }: { query: FleetQuery }) {
   );
 }
 
-// Which columns are shown, chosen with checkboxes and kept in this browser.
-
 interface ColumnsMenuProps {
   columns: readonly FleetColumn[];
   onChoose: (columns: readonly FleetColumn[]) => void;
@@ -125,15 +124,13 @@ function ColumnsMenu({ columns, onChoose }: ColumnsMenuProps) {
   );
 }
 
-// One line above the rows: how many there are, or what is wrong with the search; it is always there, so that nothing jumps.
-
-/** No filter, and the order as it is. */
+/** Removes all filters and keeps the order. */
 const EVERYTHING = { q: undefined, state: undefined, outage: undefined, page: undefined };
 
 interface TableSayingProps {
   matching: number;
   fault: SearchFault | null;
-  /** Has the new order; null: there is none. */
+  /** Applies the new order; null if there is none. */
   onSettle: (() => void) | null;
 }
 
@@ -171,8 +168,6 @@ export function TableSaying({ matching, fault, onSettle }: TableSayingProps) {
     </div>
   );
 }
-
-// Links to the numbered pages of a table.
 
 export function PagesLinks({ query, count }: { query: FleetQuery; count: number }) {
   const { route } = usePage();

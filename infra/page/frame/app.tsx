@@ -1,4 +1,4 @@
-// The page's frame: navigation, how it is with the feed, what was said, and the view that the URL names.
+// The page's frame: navigation, the state of the feed, messages, and the view that the URL names.
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { Component, type ComponentChildren, type ComponentType, type RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
@@ -29,7 +29,7 @@ export function App() {
   });
   const code = useLinkCode();
   useSignalEffect(() => {
-    // Who is in needs none, and after a sign-out none is left that would sign in again.
+    // A signed-in operator needs no code, and after signing out an old code must not sign in again.
     if (isIn.value && code.value !== null) code.value = null;
   });
   const state = session.session.value;
@@ -164,7 +164,7 @@ function Sayings() {
   );
 }
 
-// Which view the URL names. The fleet is in the first load; the others are loaded when they are opened.
+// The fleet is in the first load; the other views are loaded when they are opened.
 
 const COMPONENTS: Readonly<Record<ViewName, ComponentType>> = {
   fleet: FleetView,
@@ -182,8 +182,6 @@ function View() {
   const Shown = COMPONENTS[route.view];
   return <Shown />;
 }
-
-// The views to go to, with what waits in them; on a phone it scrolls by itself.
 
 const VIEW_TITLES: Readonly<Record<ViewName, string>> = {
   fleet: "Fleet",
@@ -218,8 +216,6 @@ function Navigation() {
   );
 }
 
-// How it is with the feed: a sign that is always there, and a banner where what is shown may be out of date.
-
 const WORDS = { connecting: "connecting", live: "live", stale: "stale" } as const;
 
 function ConnectionSign() {
@@ -248,7 +244,7 @@ function ConnectionBanner() {
   }
   return (
     <div class="notice notice-warning banner">
-      {/* What ticks is not part of the alert: it would be read out each second. */}
+      {/* The age changes each second; inside the alert a screen reader would read it out each time. */}
       <span role="alert">
         <strong>Stale</strong>: no word from the Worker since <Time at={connection.sinceMs} form="absolute" />
         . What is shown was so then; nothing is known of now
@@ -261,9 +257,7 @@ function ConnectionBanner() {
   );
 }
 
-// What the keys do, in a dialog.
-
-/** What stands on the keys, where KeyboardEvent.key says something else. */
+/** Labels of keys, where KeyboardEvent.key has another name. */
 const SIGNS: Readonly<Record<string, string>> = { ArrowLeft: "←", ArrowRight: "→", "-": "−", Escape: "Esc" };
 
 function KeysHelp({ onClose }: { onClose: () => void }) {
@@ -288,7 +282,7 @@ function KeysHelp({ onClose }: { onClose: () => void }) {
   );
 }
 
-// Where another view is opened, the focus goes to it, and it begins at its top; who goes back finds it as it was left.
+// Moves the focus to a view that is opened, at its top. A view that the operator returns to gets its former state back.
 
 function useArrival(main: RefObject<HTMLElement | null>): void {
   const arrival = usePage().arrival.value;
@@ -302,20 +296,20 @@ function useArrival(main: RefObject<HTMLElement | null>): void {
   }, [arrival]);
 }
 
-// What stands in place of a part of the page that throws while it is drawn: without it the page would be blank. Mends nothing.
-
 interface DrawBoundaryProps {
-  /** What could not be drawn: "This view". */
+  /** The subject of the message: "This view". */
   what: string;
   children: ComponentChildren;
 }
 
 interface DrawBoundaryState {
-  /** What was thrown; null: all is drawn. */
+  /** The message of the error; null if everything is drawn. */
   fault: string | null;
 }
 
-/** A class, because nothing else in Preact's core catches what is thrown below it. */
+/**
+ * Replaces a part that throws while it is drawn; otherwise the page would be blank. Preact's core needs a class for this.
+ */
 export class DrawBoundary extends Component<DrawBoundaryProps, DrawBoundaryState> {
   override state: DrawBoundaryState = { fault: null };
 

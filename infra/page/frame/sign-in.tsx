@@ -1,4 +1,4 @@
-// The form for who is not signed in. A code of the page's link, which npm start and `rollcall page` print, signs in by itself.
+// The sign-in form. The one-time code of a link, which npm start and `rollcall page` print, signs in without it.
 import { type Signal, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import type { AskFault } from "../base/api.ts";
@@ -7,7 +7,7 @@ import { usePage } from "../page.ts";
 
 interface SignInProps {
   ways: Extract<Session, { kind: "out" }>["ways"];
-  /** Of a link (useLinkCode): taken, and used once. */
+  /** From a link (useLinkCode). It is used once. */
   code: Signal<string | null>;
 }
 
@@ -36,7 +36,7 @@ export function SignIn({ ways, code }: SignInProps) {
     const form = event.currentTarget as HTMLFormElement;
     const field = new FormData(form).get("secret");
     const secret = typeof field === "string" ? field.trim() : "";
-    // A one-time code may be typed in as well; the Worker knows which of both it is by its form.
+    // The field takes a one-time code too; the two differ by their prefix.
     if (secret !== "") void enter(isCode(secret) ? { code: secret } : { secret }).then(() => form.reset());
   };
   return (
@@ -71,17 +71,17 @@ function faultText({ reason, message }: AskFault): string {
   return `Signing in failed: ${message}.`;
 }
 
-// The one-time code of a link to the page. It is out of the URL at once, whoever looks: what stays there is handed on, shown
-// and remembered. Signs nobody in.
-
-/** `#code=CODE`; null: there is none. The fragment is never sent to a server. */
+/**
+ * Takes `#code=CODE` out of the URL, so that nobody copies or bookmarks it; null if there is none. Browsers never send a
+ * fragment.
+ */
 function takeCode(): string | null {
   const code = new URLSearchParams(location.hash.slice(1)).get("code");
   if (code !== null) history.replaceState(history.state, "", location.pathname + location.search);
   return code;
 }
 
-/** That of the link by which the page was opened, or of one that is opened in it later. */
+/** Returns the code of the link that opened the page, or of a link that is opened in it later. */
 export function useLinkCode(): Signal<string | null> {
   const [first] = useState(takeCode);
   const code = useSignal(first);

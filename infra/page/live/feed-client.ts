@@ -1,19 +1,18 @@
-// The page's end of the feed: keeps one WebSocket open, acknowledges what was taken, and comes back where it stopped. Knows
-// no view: what came is told to whoever made it.
+// The page's end of the feed: keeps one WebSocket open, acknowledges messages, and resumes where it stopped.
 import { FEED_CLOSED, FEED_PROTOCOL, TICKET_PROTOCOL } from "../../../shared/protocol/feed-names.ts";
 import type { FeedMessage, FeedTicket } from "../../../shared/protocol/feed.ts";
 import type { Ask, AskFault } from "../base/api.ts";
 
-/** So often it is asked whether the line is there; the answer costs the Worker nothing. */
+/** How often the client pings; the answer costs the Worker nothing. */
 export const PING_EVERY_MS = 2000;
-/** After so long without a word the line is given up, and another one opened. */
+/** The client opens another connection after this time without a message. */
 export const DEAD_AFTER_MS = 8000;
 export const FEED_WAITS = { firstMs: 500, longestMs: 30_000 } as const;
-/** A line that held for so long is no failed one: the next wait is the first again. */
+/** A connection that lasted this long resets the back-off. */
 export const STEADY_AFTER_MS = 10_000;
 const TICKET_WITHIN_MS = 8000;
 
-/** What of a WebSocket is used. */
+/** The part of a WebSocket that is used. */
 export type PageSocket = Pick<WebSocket, "readyState" | "send" | "close"> & {
   addEventListener: (type: "open" | "message" | "close", listen: (event: PageSocketEvent) => void) => void;
 };
@@ -28,21 +27,21 @@ export interface FeedClientSurroundings {
   ask: Ask;
   /** Opens a WebSocket to this path of the page's own origin. */
   open: (path: string, protocols: string[]) => PageSocket;
-  /** By which the feed goes on; null: it begins anew. */
+  /** The position to resume from; null to start with a whole fleet. */
   cursor: () => string | null;
-  /** Acts on a message. Throws where it is none of this protocol: the feed begins anew. */
+  /** Processes a message. Throws if it is not of this protocol: then the feed starts over. */
   take: (message: FeedMessage) => void;
-  /** The line works: a message or an answer to a ping came. */
+  /** Called when a message or an answer to a ping arrives: the connection works. */
   onProof: (nowMs: number) => void;
-  /** The line is gone; null: by itself. */
+  /** Called when the connection ends; null if no error is known. */
   onGone: (fault: AskFault | null) => void;
-  /** The cursor is worth nothing. */
+  /** Called when the cursor is invalid. */
   forget: () => void;
-  /** Does anybody look at the page? A page that nobody sees asks nothing. */
+  /** Is the page visible? A hidden page sends no pings. */
   isSeen: () => boolean;
   now: () => number;
   random: () => number;
-  /** Calls once, after so long; returns what calls it off. Typically `later` of clock.ts. */
+  /** Calls `act` once after `ms`; returns a function that cancels it. Typically `later` of clock.ts. */
   later: (act: () => void, ms: number) => () => void;
 }
 
@@ -53,7 +52,7 @@ export class FeedClient {
   #failures = 0;
   #openedMs = 0;
   #provenMs = 0;
-  /** Rises with each attempt, so that what comes late of an earlier one is passed over. */
+  /** Increases with each attempt, so that late events of an earlier connection are ignored. */
   #attempt = 0;
   #isStopped = true;
 
@@ -71,12 +70,12 @@ export class FeedClient {
     this.#end();
   }
 
-  /** The page is looked at again, or the network is back: no waiting. */
+  /** Reconnects at once: the page is visible again, or the network is back. */
   wake(): void {
     if (this.#isStopped) return;
     this.#failures = 0;
     if (this.#socket?.readyState !== OPEN) return void this.#connect();
-    // Nothing was asked while nobody looked: the line has its time to answer.
+    // The client sent no pings while the page was hidden, so the connection gets time to answer now.
     this.#provenMs = this.#around.now();
     this.#socket.send("ping");
   }
@@ -132,7 +131,7 @@ export class FeedClient {
     this.#around.onProof(this.#provenMs);
   }
 
-  /** Waits grow, and are random: pages do not come back all at once. */
+  /** Waits grow and are random, so that pages do not all return at once. */
   #gone(fault: AskFault | null): void {
     this.#end();
     this.#around.onGone(fault);

@@ -1,4 +1,4 @@
-// The fleet as the page knows it now, as signals: what the feed has told, and whether it is still told. Asks nothing itself.
+// The fleet as signals: the machines that the feed has sent, and whether the feed still works.
 import { batch, computed, type ReadonlySignal, signal } from "@preact/signals";
 import { type FeedMachine, type FeedUpdate, FeedView } from "../../../shared/fleet/feed-view.ts";
 import type { FeedChanges, FeedMessage, FeedSnapshot } from "../../../shared/protocol/feed.ts";
@@ -8,12 +8,12 @@ import type { Ask, AskFault } from "../base/api.ts";
 import { elapsedMs } from "../base/clock.ts";
 import { FeedClient, type PageSocket } from "./feed-client.ts";
 
-/** After so long without a word the fleet on the screen counts as stale. */
+/** The fleet on the screen counts as stale after this time without a message. */
 export const STALE_AFTER_MS = 5000;
-/** Whoever comes back to the page is not told that it is stale before the line could answer. */
+/** An operator who returns to the page sees no stale sign before the connection could answer. */
 const ANSWERS_WITHIN_MS = 1500;
 
-/** How it is with the feed. `connecting`: nothing has been told yet. `stale`: what is shown was so then. */
+/** The state of the feed. `connecting`: nothing has arrived yet. `stale`: the shown fleet is of `sinceMs`. */
 export type FeedConnection =
   | { kind: "connecting"; fault: AskFault | null }
   | { kind: "live" }
@@ -22,14 +22,14 @@ export type FeedConnection =
 export interface LiveSurroundings {
   ask: Ask;
   openSocket: (path: string, protocols: string[]) => PageSocket;
-  /** Now, in milliseconds since 1970, as a signal that ticks. */
+  /** The time as a signal that ticks, in milliseconds since 1970. */
   clock: ReadonlySignal<number>;
-  /** The same, read now. */
-  now: () => number; // typically nowMs of clock.ts
-  /** Does anybody look at the page? */
+  /** The time now; typically nowMs of clock.ts. */
+  now: () => number;
+  /** Is the page visible? */
   isSeen: () => boolean;
   random: () => number;
-  /** Calls once, after so long; returns what calls it off. */
+  /** Calls `act` once after `ms`; returns a function that cancels it. */
   later: (act: () => void, ms: number) => () => void;
 }
 
@@ -47,20 +47,20 @@ export class LiveFleet {
   readonly #outages = signal<ReadonlyMap<number, Outage>>(new Map());
   readonly #isKnown = signal(false);
   readonly #provenMs = signal(0);
-  /** When somebody last began to look. */
+  /** When the page last became visible. */
   readonly #seenMs = signal(0);
   readonly #fault = signal<AskFault | null>(null);
 
-  /** Rises with each message that changed a machine. */
+  /** Increases with each message that changed a machine. */
   readonly revision: ReadonlySignal<number> = this.#revision;
-  /** What the last of them changed. */
+  /** The changes of the last such message. */
   readonly lastUpdate: ReadonlySignal<FeedUpdate> = this.#lastUpdate;
-  /** How many machines are in each state. */
+  /** The number of machines in each state. */
   readonly counts: ReadonlySignal<Readonly<Record<string, number>>> = this.#counts;
   readonly pending: ReadonlySignal<readonly PendingMachine[]> = this.#pending;
-  /** By ID; those that are over as well. */
+  /** By ID; ended outages too. */
   readonly outages: ReadonlySignal<ReadonlyMap<number, Outage>> = this.#outages;
-  /** Has a whole fleet been told? */
+  /** Has a whole fleet arrived? */
   readonly isKnown: ReadonlySignal<boolean> = this.#isKnown;
   readonly connection: ReadonlySignal<FeedConnection>;
 
@@ -70,7 +70,7 @@ export class LiveFleet {
       if (!this.#isKnown.value) return { kind: "connecting", fault: this.#fault.value };
       const provenMs = this.#provenMs.value;
       const isAsked = clock.value - this.#seenMs.value < ANSWERS_WITHIN_MS;
-      // A line that has just gone is most often back at once: nothing flickers.
+      // A lost connection is most often back at once; the sign must not flicker.
       if (clock.value - provenMs < STALE_AFTER_MS || isAsked) return LIVE;
       return { kind: "stale", sinceMs: provenMs, fault: this.#fault.value };
     });
@@ -83,7 +83,7 @@ export class LiveFleet {
       onGone: (fault) => {
         this.#fault.value = fault;
       },
-      // What is shown stays until all of it is told anew.
+      // The shown fleet stays until a whole one arrives.
       forget: () => {
         this.#view.cursor = null;
       },
@@ -92,7 +92,7 @@ export class LiveFleet {
     });
   }
 
-  /** By name. Who reads them subscribes to `revision`. */
+  /** By name. A component that reads them subscribes to `revision`. */
   machines(): ReadonlyMap<string, FeedMachine> {
     return this.#view.machines;
   }
@@ -101,7 +101,7 @@ export class LiveFleet {
     this.#client.start();
   }
 
-  /** Nothing stays of what was told: whoever has signed out may leave the page open, and somebody else may sign in. */
+  /** Clears everything that the feed sent: after a sign-out another operator may sign in on the same page. */
   stop(): void {
     this.#client.stop();
     const gone = [...this.#view.machines.keys()];
@@ -116,7 +116,6 @@ export class LiveFleet {
     });
   }
 
-  /** The page is looked at again, or the network is back. */
   wake(): void {
     this.#seenMs.value = this.#now();
     this.#client.wake();
@@ -157,10 +156,10 @@ function countsOf(machines: Iterable<FeedMachine>): Record<string, number> {
 }
 
 const MEASURE = "rollcall:feed";
-/** A browser keeps all that it is not told to forget, and a page may be open for weeks. */
+/** A browser keeps all entries, and a page may be open for weeks. */
 const MEASURES = 100;
 
-/** From the message to when its changes are in the document: a figure of npm run bench. */
+/** Measures the time from a message until its changes are in the document, for npm run bench. */
 function measureOnceShown(beganMs: number): void {
   const { port1, port2 } = new MessageChannel();
   port1.addEventListener("message", () => {

@@ -1,5 +1,5 @@
-// Who looks at the page: asks the Worker, signs in and out. The secret is sent once and kept nowhere; a cookie that no script
-// can read stays.
+// The operator's session: reads it, signs in and out. The secret is sent once and never stored; a cookie that no script can
+// read remains.
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { SessionAnswer } from "../../../shared/protocol/session-answers.ts";
 import { type Result, success } from "../../../shared/result.ts";
@@ -13,7 +13,7 @@ export type Session =
 
 export interface SessionStore {
   session: ReadonlySignal<Session>;
-  /** May whoever looks change things? */
+  /** May the operator change things? */
   isAdmin: () => boolean;
   ask: () => Promise<void>;
   signIn: (credential: { secret: string } | { code: string }) => Promise<Result<null, AskFault>>;
@@ -25,14 +25,14 @@ export function sessionStore(ask: Ask): SessionStore {
   const look = async () => {
     const answer = await ask<SessionAnswer>("GET", "/v1/session");
     if (!answer.ok) {
-      // Who is signed in stays so while the Worker cannot be asked, and what is on the screen stays; refused is another matter.
+      // The operator stays signed in while the Worker cannot be reached; a refusal signs out.
       const isRefused = answer.error.reason === "forbidden";
       if (session.value.kind !== "in" || isRefused) session.value = { kind: "unknown", fault: answer.error };
       return;
     }
     const { operator, ways } = answer.value;
     const now: Session = operator ? { kind: "in", operator } : { kind: "out", ways };
-    // Whoever is the same is not drawn anew.
+    // The same operator is not drawn again.
     if (JSON.stringify(now) !== JSON.stringify(session.value)) session.value = now;
   };
   return {

@@ -1,4 +1,4 @@
-// What a view shows of one answer: that it is asked, that it failed (beside what was there before), or the answer.
+// Answers of the Worker in a view: asked once, again on a change, or again and again.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { AskFault, Question } from "../base/api.ts";
@@ -8,7 +8,7 @@ import { FaultNotice } from "./notice.tsx";
 
 interface AnsweredProps<T> {
   answer: Answer<T>;
-  /** What failed: "The tokens could not be listed". */
+  /** The failed request: "The tokens could not be listed". */
   what: string;
   children: (value: T) => ComponentChildren;
 }
@@ -23,18 +23,18 @@ export function Answered<T>({ answer, what, children }: AnsweredProps<T>) {
   );
 }
 
-// The Worker's answer to one question, for a view: what was there before stays while it is asked again, and when that fails.
+// The answer to a GET. The former value stays while the view asks again, and if that fails.
 
 export interface Answer<T> {
-  /** null: there has been none yet. */
+  /** null before the first answer. */
   value: T | null;
-  /** Of the last attempt; null: it succeeded, or is under way. */
+  /** Of the last attempt; null if it succeeded or is running. */
   fault: AskFault | null;
   isAsking: boolean;
   again: () => void;
 }
 
-/** Asks when the view is shown, when the question changes, and again with `again`. path null: nothing is asked. */
+/** Asks when the view is shown, when the query changes, and on `again`. A path of null sends nothing. */
 export function useAnswer<T>(
   path: string | null,
   query?: Question["query"],
@@ -51,7 +51,7 @@ export function useAnswer<T>(
   const key = JSON.stringify([path, query]);
   useEffect(() => {
     const stop = new AbortController();
-    // Another path is about something else: what was shown of the former is not shown any more.
+    // Another path is about something else, so the former value must go.
     const isSame = asked.current === path;
     asked.current = path;
     setState((before) => ({ value: isSame ? before.value : null, fault: null, isAsking: path !== null }));
@@ -73,14 +73,12 @@ export function useAnswer<T>(
   return { ...state, again: () => setRound((before) => before + 1) };
 }
 
-// Asks again when the feed says that what was asked about has changed.
-
-/** What the feed tells first is no change: all was asked when the view was opened. */
+/** The first value from the feed is no change: the view has just asked. */
 const NOT_TOLD = "null";
 
 /**
- * `change`: as JSON, what the feed tells of it. A question that is under way is let finish: what changes each second would have
- * no answer else.
+ * Asks again when the feed changes `change`, a JSON text. A running request is left to finish; otherwise a value that
+ * changes each second would never be answered.
  */
 export function useAgainOnChange(
   { isAsking, again }: Pick<Answer<unknown>, "isAsking" | "again">,
@@ -97,20 +95,20 @@ export function useAgainOnChange(
   }, [change, isAsking]);
 }
 
-// Asks the same question again and again, while the page is looked at. What was answered stays when it cannot be asked.
+// Asks the same repeatedly while the page is visible. The last answer stays if a request fails.
 
 export interface Polled<T> {
-  /** null: there has been no answer yet. */
+  /** null before the first answer. */
   value: T | null;
   /** Of the last attempt. */
   fault: AskFault | null;
-  /** Asks now, and not when it is due. */
+  /** Asks at once. */
   now: () => void;
 }
 
 const AFTER_FAULT_MS = 5000;
 
-/** `nextMs`: after which it is asked again; null: it is over. */
+/** `nextMs` returns the time until the next request, or null to stop. */
 export function usePolled<T>(
   path: string,
   nextMs: (value: T) => number | null,

@@ -1,13 +1,13 @@
-// A text in which commands stand out; whole ones can be copied.
+// Commands: texts in which they stand out, a button that copies them, and the command with which a machine joins.
 import { useState } from "preact/hooks";
 import { later } from "../base/clock.ts";
 import { usePage } from "../page.ts";
 
 interface MarkedTextProps {
   text: string;
-  /** Of the machine, which stands for NAME; absent: nothing does. */
+  /** The machine's name, which replaces NAME; absent: nothing is replaced. */
   name?: string;
-  /** A machine may have written it: nothing of it is offered to be typed elsewhere. */
+  /** A machine may have written the text, so it gets no copy buttons. */
   isOfMachine?: boolean;
 }
 
@@ -28,14 +28,12 @@ export function MarkedText({ text, name, isOfMachine = false }: MarkedTextProps)
   );
 }
 
-// Texts of the explanations in parts: words, and what is typed on a command line. Pure.
-
 interface MarkedPart {
   isCommand: boolean;
   text: string;
 }
 
-/** Commands stand between backticks. `name`: the machine's, which stands for NAME; absent: nothing does. */
+/** Splits a text at its backticks, which enclose commands. `name` replaces NAME. */
 export function markedParts(text: string, name?: string): MarkedPart[] {
   return text
     .split("`")
@@ -48,15 +46,13 @@ export function markedParts(text: string, name?: string): MarkedPart[] {
 
 const PROGRAMS = ["rollcall", "node-shim", "kubectl", "pgrep", "systemctl", "timedatectl"];
 
-/** Is it a whole command, which is worth to be copied? */
+/** Is it a whole command, without placeholders? */
 export const isTyped = ({ isCommand, text }: MarkedPart): boolean =>
   isCommand && PROGRAMS.some((program) => text.startsWith(`${program} `)) && !/ [A-Z]{3,}\b/.test(text);
 
-// Copies a text with one click, and says so.
-
 const SAID_MS = 2000;
 
-/** `of`: what it copies, for who cannot see beside what it stands. */
+/** Copies a text and confirms it. `of`: the subject, for screen readers. */
 export function CopyButton({ text, of }: { text: string; of: string }) {
   const { say } = usePage();
   const [isCopied, setCopied] = useState(false);
@@ -76,9 +72,7 @@ export function CopyButton({ text, of }: { text: string; of: string }) {
   );
 }
 
-// The command with which a machine joins, as an operator copies it. Pure.
-
-/** `token`: without one a file is named. It goes through a pipe: no process list shows it. */
+/** Without a token the command names a file. The token goes through a pipe, so that no process list shows it. */
 export function joinCommand(origin: string, token?: string): string {
   const join = `node-shim join --url ${origin} --join-token-file`;
   return token === undefined

@@ -1,15 +1,15 @@
-// A question or a form in front of the page: the browser's own dialog, which keeps the focus and ends with Escape.
+// A dialog in front of the page: the browser's own, which keeps the focus and closes with Escape.
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 
 interface DialogProps {
   title: string;
-  /** Escape, or the button that closes it. */
+  /** Called for Escape and for the close button. */
   onClose: () => void;
   children: ComponentChildren;
 }
 
-/** Shown as long as it is there. */
+/** Is open while it is mounted. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();

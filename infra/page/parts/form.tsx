@@ -1,4 +1,5 @@
-// Fields of forms: each with its label, its hint, and what is wrong in it.
+// Forms: fields with label, hint and error, a form in a dialog, a button with a confirmation, and the request that they
+// send.
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
 import type { Result } from "../../../shared/result.ts";
@@ -10,15 +11,15 @@ import { FaultNotice } from "./notice.tsx";
 interface FieldProps {
   label: string;
   hint?: string;
-  /** What it expects, where what is in it is none. */
+  /** The expected form of the value, if the value does not have it. */
   fault?: string | undefined;
   value: string;
   onChange: (value: string) => void;
   placeholder?: string;
-  /** Several lines. */
+  /** Has several lines. */
   isLong?: boolean;
   isDisabled?: boolean;
-  /** What is typed is not shown. */
+  /** The typed text is hidden. */
   isSecret?: boolean;
 }
 
@@ -57,7 +58,7 @@ export function Field(props: FieldProps) {
 interface ChoiceProps {
   label: string;
   value: string;
-  /** Each value, and how it is called. */
+  /** Each value and its label. */
   choices: readonly (readonly [value: string, text: string])[];
   onChange: (value: string) => void;
 }
@@ -96,18 +97,18 @@ export function Check({ label, isOn, onChange }: CheckProps) {
   );
 }
 
-// A form, or a question, in a dialog: its button, what failed, and a way out.
+// A form in a dialog: its button, the error, and a button to cancel.
 
 interface FormDialogProps {
   title: string;
-  /** The button's: "Make the token". */
+  /** The button's text: "Make the token". */
   label: string;
   act: Pick<Act, "isActing" | "fault">;
-  /** "No token was made" */
+  /** What an error means: "No token was made". */
   failed: string;
-  /** What it does cannot be taken back. */
+  /** It cannot be undone. */
   isDangerous?: boolean;
-  /** There is nothing yet to be sent. */
+  /** A required field is empty. */
   isIncomplete?: boolean;
   onSubmit: () => Promise<void>;
   onClose: () => void;
@@ -142,16 +143,16 @@ export function FormDialog(props: FormDialogProps) {
   );
 }
 
-// A button for what cannot be undone at once: its dialog says what follows, and asks.
+// A button for an action that needs a confirmation in a dialog.
 
 interface ConfirmButtonProps {
   label: string;
-  /** The dialog's: "Revoke this token?" */
+  /** The dialog's title: "Revoke this token?" */
   title: string;
-  /** What follows, in words. */
+  /** The consequences, in words. */
   children: ComponentChildren;
   request: { method: AskMethod; path: string; body?: unknown };
-  /** Said once it is done. */
+  /** The message after success. */
   done: string;
   onDone?: (() => void) | undefined;
   isDangerous?: boolean;
@@ -196,17 +197,17 @@ function Asked(props: ConfirmButtonProps & { onClose: () => void }) {
   );
 }
 
-// One request that changes something: sent once however often the button is pressed, and its failure said where it was asked for.
-
 interface Act {
   isActing: boolean;
-  /** Of the last attempt; null: it succeeded, or there was none. */
+  /** Of the last attempt; null if it succeeded or there was none. */
   fault: AskFault | null;
-  /** null: it failed, as `fault` says, or one is under way. */
+  /** Returns null if the request fails (`fault` has the error) or another one is running. */
   run: <T>(method: AskMethod, path: string, body?: unknown) => Promise<T | null>;
 }
 
-/** An answer to DELETE or POST may have no content: then T is typically `true`. */
+/**
+ * Sends one request at a time, however often the button is pressed. T is typically `true` if the answer has no content.
+ */
 export function useAct(): Act {
   const { ask } = usePage();
   const [isActing, setActing] = useState(false);

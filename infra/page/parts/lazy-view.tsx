@@ -1,4 +1,4 @@
-// A view whose code is loaded when it is first shown. Where that fails, it says so, and how to try again.
+// A component whose code is loaded when it is first shown. If that fails, it offers to reload the page.
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Notice } from "./notice.tsx";

@@ -1,4 +1,4 @@
-// A link to another place of the page: opened without loading anew, and as any link in a new tab.
+// A link to another place of the page. It opens without a reload, or in a new tab like any link.
 import type { ComponentChildren } from "preact";
 import { usePage } from "../page.ts";
 
@@ -9,7 +9,7 @@ interface LinkProps {
   class?: string | undefined;
   title?: string | undefined;
   isCurrent?: boolean;
-  /** It was opened here, and not in a new tab. */
+  /** Called if it opens here, and not in a new tab. */
   onOpen?: (() => void) | undefined;
 }
 

@@ -1,4 +1,4 @@
-// A box that says something: what failed, what there is not, what is under way.
+// A box with a message: an error, a warning or a note.
 import type { ComponentChildren } from "preact";
 import type { AskFault } from "../base/api.ts";
 
@@ -16,14 +16,14 @@ export function Notice({ kind, children }: NoticeProps) {
 }
 
 interface FaultNoticeProps {
-  /** What failed: "The machines could not be listed". */
+  /** The failed action: "The machines could not be listed". */
   what: string;
   fault: AskFault;
-  /** Absent: it is tried again by itself. */
+  /** Absent: the caller tries again by itself. */
   again?: (() => void) | undefined;
 }
 
-/** What failed, why, and a way to try again; what was on the screen before stays beside it. */
+/** Shows what failed, why, and a button to try again. */
 export function FaultNotice({ what, fault, again }: FaultNoticeProps) {
   return (
     <Notice kind="fault">

@@ -1,4 +1,4 @@
-// Names and what belongs to them, in two columns; on a phone one below the other.
+// Names and values in two columns; on a phone one below the other.
 import type { ComponentChildren } from "preact";
 
 export type Pair = readonly [name: string, value: ComponentChildren];

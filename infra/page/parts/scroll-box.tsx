@@ -1,9 +1,9 @@
-// What may be wider than the screen: it scrolls by itself, and can then be reached with the keyboard.
+// A box for content that may be wider than the screen: it scrolls by itself, and the keyboard reaches it.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 interface ScrollBoxProps {
-  /** What is in it, for who cannot see: "Join tokens". */
+  /** The content's name for screen readers: "Join tokens". */
   label: string;
   class?: string;
   children: ComponentChildren;

@@ -1,13 +1,13 @@
-// A moment: how long ago, and on the pointer when exactly, in the zone of whoever looks.
+// A time: how long ago, and as a tooltip the exact time in the operator's zone.
 import { computed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { absolute, minutesDuration, relative, shortDuration } from "../base/relative-time.ts";
 import { usePage } from "../page.ts";
 
 interface TimeProps {
-  /** Milliseconds since 1970, or RFC 3339; null: not known. */
+  /** Milliseconds since 1970, or RFC 3339; null if not known. */
   at: number | string | null | undefined;
-  /** `since`: without "ago", as a column has it. `age`: the same of a time that is known to the minute. */
+  /** `since`: without "ago", for a column. `age`: the same for a time that is known to the minute. */
   form?: "ago" | "since" | "age" | "absolute";
 }
 
@@ -15,7 +15,7 @@ export function Time({ at, form = "ago" }: TimeProps) {
   const { clock } = usePage();
   const atMs = typeof at === "string" ? Date.parse(at) : at;
   const isKnown = typeof atMs === "number" && Number.isFinite(atMs) && atMs > 0;
-  // Only the text node changes, and only when its text does: nothing around it is drawn again.
+  // Only the text node changes, and only if its text does; nothing around it is drawn again.
   const text = useMemo(
     () =>
       computed(() => {
@@ -34,9 +34,7 @@ export function Time({ at, form = "ago" }: TimeProps) {
   );
 }
 
-// A moment where there is room for it: when exactly, and how long ago.
-
-/** RFC 3339, or milliseconds since 1970. */
+/** The exact time and how long ago. RFC 3339, or milliseconds since 1970. */
 export function Moment({ at }: { at: number | string }) {
   return (
     <>
