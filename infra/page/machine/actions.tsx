@@ -1,4 +1,4 @@
-// All that can be done to a machine from here; what makes no sense now is folded, and says why.
+// Actions on one machine. Actions that make no sense now are folded, with the reason.
 import { useState } from "preact/hooks";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { machinePath } from "../base/api.ts";
@@ -55,13 +55,13 @@ function Acts({ acts, machine, whole }: ActionsProps & { acts: readonly ActName[
   );
 }
 
-// A button for something that can be done to a machine; it opens the dialog that says what becomes of what.
+// The button of an action; it opens the dialog with the consequences.
 
 interface ActButtonProps {
   act: ActName;
   machine: WatchedMachine;
   whole: WholeNode;
-  /** It is what to do now. */
+  /** It is the recommended action. */
   isFirst?: boolean;
 }
 
@@ -79,8 +79,6 @@ export function ActButton({ act, machine, whole, isFirst = false }: ActButtonPro
     </>
   );
 }
-
-// Says what becomes of what before something is done to a machine, and whether it can be undone; then does it.
 
 interface ActDialogProps {
   act: ActName;

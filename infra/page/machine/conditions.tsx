@@ -1,4 +1,4 @@
-// The Node's conditions: what is wrong first, each with a sign, since when, and what to do where it is explained.
+// The Node's conditions: wrong ones first, each with a sign, its age, and what to do.
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { CONDITION_EXPLANATIONS } from "../../../shared/fleet/explanations.ts";
 import { Time } from "../parts/time.tsx";

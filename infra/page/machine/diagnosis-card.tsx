@@ -1,4 +1,4 @@
-// What is wrong, in one sentence; what is known about it; what to do, with a button where it can be done here.
+// What is wrong in one sentence, the known details, and what to do, with buttons.
 import type { ComponentChildren } from "preact";
 import { hrefOf } from "../base/places.ts";
 import { usePage } from "../page.ts";
@@ -107,7 +107,7 @@ function Warnings({
   );
 }
 
-/** Where in the page one sees more, or acts. */
+/** A link to the part of the page that shows more. */
 function Where({ link, machine }: { link: DiagnosisLink; machine: WatchedMachine }): ComponentChildren {
   switch (link) {
     case "approvals":

@@ -15,10 +15,10 @@ import { shortDuration } from "../base/relative-time.ts";
 import { type ConditionRow, conditionRows, conditionText } from "./condition-rows.ts";
 import type { ActName } from "./machine-acts.ts";
 
-/** `off`: it is out of use, and nobody has to hurry. */
+/** `off`: the machine is out of use, and there is no hurry. */
 type Severity = "good" | "warning" | "bad" | "off";
 
-/** A thing to know beside the sentence: a text, or when something was. */
+/** A detail below the sentence: a text or a time. */
 export interface DiagnosisDetail {
   name: string;
   text?: string;
@@ -28,7 +28,7 @@ export interface DiagnosisDetail {
 
 export interface DiagnosisWarning {
   text: string;
-  /** Commands stand between backticks; "": nothing. */
+  /** Commands are in backticks; "": no text. */
   todo: string;
   acts: ActName[];
   link?: DiagnosisLink;
@@ -41,35 +41,35 @@ export interface MachineDiagnosis {
   state: string;
   severity: Severity;
   sentence: string;
-  /** Commands stand between backticks, NAME stands for the machine's; "": nothing. */
+  /** Commands are in backticks and NAME stands for the machine's name; "": no text. */
   todo: string;
   details: DiagnosisDetail[];
-  /** What can be done here and now. */
+  /** Actions that are possible now. */
   acts: ActName[];
   link: DiagnosisLink | null;
-  /** What is not as it should be besides. */
+  /** Problems in addition to the sentence. */
   warnings: DiagnosisWarning[];
   isConditionWrong: boolean;
 }
 
 export interface DiagnosisInput {
   name: string;
-  /** As the feed tells it now; null: it has not, or does not know it. */
+  /** From the feed; null if the feed does not contain the machine. */
   live: FeedMachine | null;
-  /** All that is known of it, as of the last answer; null: there was none yet. */
+  /** The Worker's last answer about the machine; null before the first. */
   whole: WholeNode | null;
-  /** When `whole` came, in milliseconds since 1970; 0: it has not. */
+  /** When `whole` arrived, in milliseconds since 1970; 0 before. */
   answeredMs: number;
   neighbours: MachineNeighbours | null;
   /** Does another machine ask for its name? */
   isContested: boolean;
 }
 
-/** What the cases below look at. */
+/** The input of the cases below. */
 interface DiagnosisFacts extends DiagnosisInput {
   state: string;
   phase: string | null;
-  /** Why it is not ready, as the fleet index has it. */
+  /** The fleet index's reason why the machine is not ready. */
   why: string;
   isUsed: boolean;
   conditions: ConditionRow[];
@@ -77,7 +77,7 @@ interface DiagnosisFacts extends DiagnosisInput {
 
 type Found = Omit<MachineDiagnosis, "state" | "warnings" | "isConditionWrong">;
 
-/** null: nothing is known yet. */
+/** null if nothing is known yet. */
 export function diagnose(input: DiagnosisInput): MachineDiagnosis | null {
   const facts = factsOf(input);
   if (!facts) return null;
@@ -103,7 +103,7 @@ function factsOf(input: DiagnosisInput): DiagnosisFacts | null {
   };
 }
 
-/** Before the fleet index was told of it. */
+/** For a machine that the fleet index does not know yet. */
 const stateOfObject = ({ key, silentSince, phase, isReady }: WholeNode): string =>
   fleetStateOf({
     isRevoked: key.isRefused,
@@ -194,7 +194,7 @@ function silentSentence(neighbours: MachineNeighbours | null): string {
   return `Silent, as are ${silent} of ${others} other machines behind ${network}.`;
 }
 
-/** What its conditions were when it was heard of last: a machine that was short of memory has often died of it. */
+/** The wrong conditions of the last report: a machine that was short of memory has often died of it. */
 function lastWords(conditions: readonly ConditionRow[]): DiagnosisDetail[] {
   const wrong = conditions.filter(({ isWell }) => !isWell);
   const said = wrong.map(conditionText).join("; ");
@@ -278,7 +278,7 @@ interface SaidVitals {
   shuttingDown?: boolean;
 }
 
-/** Ready itself is what is wrong. */
+/** The Ready condition itself is wrong. */
 function conditionWrong({ whole, why }: DiagnosisFacts, { status, message }: ConditionRow): Found {
   const { errors = {}, shuttingDown } = (whole?.vitals ?? {}) as SaidVitals;
   const service = whole?.summary?.versions.runtime.split(" ")[0] || "containerd";
@@ -337,7 +337,7 @@ function contested({ isContested }: DiagnosisFacts): DiagnosisWarning[] {
   });
 }
 
-/** Of a silent machine they are what it said last, and in its sentence. */
+/** A silent machine has them in its sentence, as those of its last report. */
 function pressures({ conditions, state }: DiagnosisFacts): DiagnosisWarning[] {
   if (state === "silent" || state === "revoked") return [];
   return conditions
@@ -345,7 +345,7 @@ function pressures({ conditions, state }: DiagnosisFacts): DiagnosisWarning[] {
     .flatMap((row) => warn(`${conditionText(row)}.`, CONDITION_EXPLANATIONS[row.type]?.todo ?? ""));
 }
 
-/** Where there are good ones before them: else that is the phase. */
+/** Facts that were refused after others were accepted; without accepted facts the phase says it. */
 function refusedFacts({ whole, phase }: DiagnosisFacts): DiagnosisWarning[] {
   const refused = whole?.factsRefused;
   if (!refused || phase === "facts refused") return [];
@@ -382,7 +382,7 @@ function withheld({ live, whole }: DiagnosisFacts): DiagnosisWarning[] {
   );
 }
 
-/** Events are sent some seconds after what they tell of: only those that wait for longer say that something is wrong. */
+/** Events are sent some seconds after their cause: a longer wait means that something is wrong. */
 const EVENTS_WAIT_MS = 60_000;
 
 function waitingEvents({ whole, answeredMs, state }: DiagnosisFacts): DiagnosisWarning[] {
@@ -404,7 +404,7 @@ function droppedEvents({ whole }: DiagnosisFacts): DiagnosisWarning[] {
   );
 }
 
-/** One that has never reported is told of by its state. */
+/** The state already says that a machine has never reported. */
 function unusedKey({ isUsed, phase, state }: DiagnosisFacts): DiagnosisWarning[] {
   if (isUsed || phase === null || state === "silent") return [];
   return warn("It has not reported with its new key yet.", "Start its shim anew: `node-shim status` there.");
@@ -418,12 +418,12 @@ function withoutRuntime({ whole }: DiagnosisFacts): DiagnosisWarning[] {
 }
 
 export interface MachineNeighbours {
-  /** `203.0.113.7`, `2001:db8::/64`; "": nobody knows from where it reports. */
+  /** `203.0.113.7`, `2001:db8::/64`; "" if its address is not known. */
   network: string;
-  /** How many others report from there, and how many of these are silent. */
+  /** The number of other machines in this network, and how many of them are silent. */
   others: number;
   silent: number;
-  /** The open outage of that network. */
+  /** The open outage of this network. */
   outage: Outage | null;
 }
 

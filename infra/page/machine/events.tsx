@@ -1,4 +1,4 @@
-// The machine's events: those that wait for the apiserver, and of those that were sent what is remembered.
+// The machine's events: those that wait for the apiserver, and the last ones that were sent.
 import type { ShownEvent, WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { Time } from "../parts/time.tsx";
 import { MarkedText } from "../parts/command.tsx";

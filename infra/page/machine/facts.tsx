@@ -1,4 +1,4 @@
-// What a machine is made of and runs, its addresses, its resources, its images.
+// The machine's facts, addresses, resources and images, from its facts, its summary and its Node.
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { bytesText } from "../base/amounts.ts";
@@ -84,9 +84,7 @@ function Images({ images }: { images: readonly ImageRow[] }) {
   );
 }
 
-// What a machine is made of and runs, in rows: out of its facts, its summary and its Node, whichever has it. Pure.
-
-/** As far as a Node is shown. */
+/** The part of a Node that is shown. */
 interface ShownNodeObject {
   metadata?: {
     labels?: Record<string, string>;
@@ -112,7 +110,7 @@ export const shownNodeOf = (whole: Pick<WholeNode, "node">): ShownNodeObject => 
 
 type FactRow = readonly [name: string, text: string];
 
-/** Rows of which nothing is known are left out. */
+/** Omits rows without a value. */
 export function factRows(whole: WholeNode): FactRow[] {
   const facts = (whole.facts ?? {}) as Partial<Facts>;
   const { machine, inventory, versions, runtime, platform, cloud, cgroups, settings } = facts;
@@ -162,7 +160,10 @@ interface ResourceRow {
   allocatable: string;
 }
 
-/** What every Node has first, then by name. "–": it has none. Allocatable is a kubelet's, also if the Node runs no pods. */
+/**
+ * Lists the resources of every Node first, the others by name; "–" without a value. A Node without pods has an allocatable
+ * too, as a kubelet's.
+ */
 export function resourceRows(whole: WholeNode): ResourceRow[] {
   const { capacity = whole.summary?.capacity ?? {}, ...ofNode } = shownNodeOf(whole).status ?? {};
   const allocatable = whole.allocatable ?? ofNode.allocatable ?? {};

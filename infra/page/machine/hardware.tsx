@@ -1,4 +1,4 @@
-// The machine's hardware as a tree, and all its facts as they came.
+// The machine's hardware as a tree, and all its facts as JSON.
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { bytesText } from "../base/amounts.ts";
@@ -29,11 +29,11 @@ export function HardwareSection({ whole }: { whole: WholeNode }) {
   );
 }
 
-/** A number says nothing without its name. */
+/** A number needs its name. */
 const saidOf = (name: string, text: string | undefined) =>
   text === undefined ? name : /^\d+$/.test(text) ? `${name} ${text}` : text;
 
-/** What is in it, as far as it goes on a line. */
+/** The name of a branch, with its values as far as a line holds them. */
 function Title({ name, branches }: { name: string; branches: readonly HardwareBranch[] }) {
   const said = branches.map(({ name, text }) => saidOf(name, text)).join(" · ");
   return (
@@ -81,11 +81,9 @@ function RawFacts({ text }: { text: string }) {
   );
 }
 
-// The inventory as a tree of names and texts, whatever a machine's shim has in it. Pure.
-
 interface HardwareBranch {
   name: string;
-  /** Of a leaf; absent: it has branches. */
+  /** Of a leaf; absent if it has branches. */
   text?: string;
   branches: HardwareBranch[];
 }
@@ -105,7 +103,7 @@ function branchOf(key: string, value: unknown): HardwareBranch {
   return branches.length > 0 ? { name: words(key), branches } : { name: words(key), text: "none", branches };
 }
 
-/** One of several is called by what tells it apart. */
+/** Names a list's element by a field that distinguishes it. */
 function nameOf(value: unknown, index: number): string {
   const { name, model, vendor } = (value ?? {}) as Partial<Record<string, unknown>>;
   const known = [name, [vendor, model].filter((each) => typeof each === "string").join(" ")];
@@ -116,7 +114,7 @@ function nameOf(value: unknown, index: number): string {
 
 const ACRONYMS: Readonly<Record<string, string>> = { cpu: "CPU", gpus: "GPUs", mac: "MAC" };
 
-/** `physicalCores` → `physical cores`; a unit is said with the value. */
+/** `physicalCores` → `physical cores`; the value has the unit. */
 function words(key: string): string {
   const bare = key.replace(/(Bytes|MiB)$/, "");
   return (

@@ -1,4 +1,4 @@
-// What changed on a machine, newest first: in days, by kind, searched. What is searched for is in the URL.
+// The machine's changes, newest first, by day, with a filter by kind and a search. The URL has the filter.
 import { useEffect, useState } from "preact/hooks";
 import type { HistoryAnswer, HistoryEntry } from "../../../shared/protocol/operator-answers.ts";
 import { HISTORY_KINDS } from "../../../shared/protocol/operator-api.ts";
@@ -95,12 +95,10 @@ function Day({ day, entries }: HistoryDay) {
   );
 }
 
-// A machine's history as it is asked for: pages, put together; the newest again when the machine changes.
-
 const PAGE_OF_HISTORY = 20;
 
 interface ShownHistory {
-  /** Newest first; null: there was no answer yet. */
+  /** Newest first; null before the first answer. */
   entries: readonly HistoryEntry[] | null;
   fault: AskFault | null;
   hasOlder: boolean;
@@ -114,7 +112,7 @@ interface Wanted {
   text: string;
 }
 
-/** The machine's object searches no text, the fleet index does: it has the same lines. */
+/** Only the fleet index searches text; it has the same lines as the machine's object. */
 function useHistory(name: string, { kind, text }: Wanted, change: string): ShownHistory {
   const { ask } = usePage();
   const path = text === "" ? machinePath(name, "/history") : "/v1/history";
@@ -168,11 +166,9 @@ function useHistory(name: string, { kind, text }: Wanted, change: string): Shown
   };
 }
 
-// Lines of a machine's history as they are shown: pages put together, in groups of a day. Pure.
-
 /**
- * `newest`: the first page, asked for again; `known`: what is shown, newest first. Where lines may be missing between
- * both, the page is all that is left.
+ * Adds a new first page (`newest`) to the shown lines (`known`), both newest first. If lines may be missing in between, only
+ * the page is left.
  */
 export function withNewest(known: readonly HistoryEntry[], newest: readonly HistoryEntry[]): HistoryEntry[] {
   const meets = newest.some(({ id }) => id === known[0]?.id);
@@ -181,12 +177,12 @@ export function withNewest(known: readonly HistoryEntry[], newest: readonly Hist
 }
 
 interface HistoryDay {
-  /** As whoever looks writes it. */
+  /** In the operator's locale. */
   day: string;
   entries: HistoryEntry[];
 }
 
-/** In the order in which they come; days are those of whoever looks. */
+/** Groups by the operator's days and keeps the order. */
 export function byDay(entries: readonly HistoryEntry[], locale?: string, timeZone?: string): HistoryDay[] {
   const format = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeZone });
   const days: HistoryDay[] = [];

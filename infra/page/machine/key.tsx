@@ -1,4 +1,4 @@
-// The machine's key and identity, who reports with it, and when what is due.
+// The machine's key and identity, who reports with the key, and its deadlines.
 import type { ListedSenders, WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { machinePath } from "../base/api.ts";
 import { hrefOf } from "../base/places.ts";
@@ -79,7 +79,7 @@ export function DeadlinesSection({ whole }: { whole: WholeNode }) {
   );
 }
 
-// Who has reported with a machine's key of late, and whether several do.
+// The last senders that used the machine's key, and whether they are several machines.
 
 export function Senders({ name, change }: { name: string; change: string }) {
   const senders = useAnswer<ListedSenders>(machinePath(name, "/clones"));

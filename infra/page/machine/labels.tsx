@@ -1,4 +1,4 @@
-// The Node's labels and taints with who has set them, as far as that is known, and its annotations.
+// The Node's labels, taints and annotations, in groups, with the field manager that set them.
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { shownNodeOf } from "./facts.tsx";
 import { Fold, Nothing, Section } from "./section.tsx";
@@ -28,7 +28,7 @@ export function LabelsSection({ whole }: { whole: WholeNode }) {
   );
 }
 
-/** Who has set them has a column where it is known of one at least. */
+/** The column of managers is shown if one of them is known. */
 function Marks({
   heads: [first, second],
   groups,
@@ -69,24 +69,22 @@ function Mark({ row: { key, value, manager }, hasManagers }: { row: MarkRow; has
   );
 }
 
-// Labels, annotations and taints in groups that can be read, with who has set them where that is known. Pure.
-
 interface MarkRow {
   key: string;
   value: string;
-  /** The field manager; "": not known. */
+  /** The field manager; "" if not known. */
   manager: string;
 }
 
 interface MarkGroup {
-  /** The keys' prefix: `kubernetes.io`; "": they have none. */
+  /** The keys' prefix: `kubernetes.io`; "" if they have none. */
   prefix: string;
   rows: MarkRow[];
 }
 
 type Managers = Readonly<Record<string, string>> | undefined;
 
-/** By prefix: those without one first, then rollcall's own, then by name. */
+/** Groups by prefix: keys without one first, then rollcall's own, then by name. */
 export function markGroups(marks: Readonly<Record<string, string>>, managers: Managers): MarkGroup[] {
   const groups = new Map<string, MarkRow[]>();
   for (const key of Object.keys(marks).sort()) {
@@ -106,7 +104,7 @@ interface ShownTaint {
   effect: string;
 }
 
-/** As kubectl writes them: `key=value:effect`. */
+/** In kubectl's form: `key=value:effect`. */
 export function taintRows(taints: readonly ShownTaint[], managers: Managers): MarkRow[] {
   return taints.map(({ key, value, effect }) => ({
     key: `${key}${value ? `=${value}` : ""}`,

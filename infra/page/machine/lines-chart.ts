@@ -1,4 +1,4 @@
-// One line on a canvas, drawn by uPlot: its options, and what is drawn around the line. Knows no component.
+// One line on a canvas, by uPlot: its options, what is drawn around it, and the colours of the theme.
 import { useSignalEffect } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
@@ -8,10 +8,10 @@ import type { AmountTick, DrawnLine } from "./lines-data.ts";
 import type { TimeTick } from "./timeline-bands.ts";
 import type { TimeWindow } from "./timeline-data.ts";
 
-/** All that a chart is drawn from; it is drawn anew when any of it differs. */
+/** All input of a chart. It is drawn again if any of it changes. */
 export interface ChartContent {
   window: TimeWindow;
-  /** What can be known: beyond it is neither data nor the lack of it. */
+  /** The time for which data is possible. */
   known: TimeWindow;
   line: DrawnLine;
   top: number;
@@ -31,7 +31,7 @@ interface ChartSize {
 const CHART_HEIGHT = 104;
 const FONT_SIZE = 11;
 
-/** `content`: what is to be drawn now; it is asked at each drawing. */
+/** `content` returns what to draw; it is called for each drawing. */
 export function lineChart(element: HTMLElement, size: ChartSize, content: () => ChartContent): uPlot {
   const { gutter } = size;
   const options: uPlot.Options = {
@@ -84,18 +84,18 @@ export function lineChart(element: HTMLElement, size: ChartSize, content: () => 
   return new uPlot(options, [[], []], element);
 }
 
-/** Draws what `content` is now, once. */
+/** Draws the current `content` once. */
 export function redraw(chart: uPlot, { line, window }: ChartContent, { width }: ChartSize): void {
   chart.batch(() => {
     if (chart.width !== width) chart.setSize({ width, height: CHART_HEIGHT });
     chart.setData([line.at, line.values] as uPlot.AlignedData, false);
     chart.setScale("x", { min: window.fromMs, max: window.toMs });
-    // Ticks may differ although the scales do not.
+    // Ticks may change although the scales do not.
     chart.redraw(false, true);
   });
 }
 
-/** Silence is hatched, as in the bands above; nothing is dotted that is not known. */
+/** Silence is hatched as in the bands above; unknown time is dotted. */
 function drawGround(chart: uPlot, { silences, known, window, line, ink }: ChartContent): void {
   const { ctx, bbox } = chart;
   const ratio = uPlot.pxRatio;
@@ -149,7 +149,7 @@ function drawDots(chart: uPlot, { fromMs, toMs }: TimeWindow, ink: LineInk): voi
   ctx.globalAlpha = 1;
 }
 
-/** What eviction compares the line with; and the amounts, where they have no gutter. */
+/** Draws the thresholds of eviction, and the amounts if there is no gutter. */
 function drawAround(chart: uPlot, content: ChartContent, isNarrow: boolean): void {
   const { ctx, bbox } = chart;
   const { ink, thresholds, amounts } = content;
@@ -172,7 +172,7 @@ function drawAround(chart: uPlot, content: ChartContent, isNarrow: boolean): voi
     ctx.stroke();
     ctx.textAlign = "right";
     haloed(ctx, text, { x: labelRight - 4 * ratio, y: y - 2 * ratio, ground: ink.ground });
-    // The next one may lie where this one's text is.
+    // The next threshold may lie where this one's text is.
     labelRight -= ctx.measureText(text).width + 12 * ratio;
   }
   ctx.fillStyle = ink.quiet;
@@ -187,7 +187,7 @@ function drawAround(chart: uPlot, content: ChartContent, isNarrow: boolean): voi
   ctx.restore();
 }
 
-/** Letters can be read on a line, too. */
+/** Draws text that can be read on a line. */
 function haloed(
   ctx: CanvasRenderingContext2D,
   text: string,
@@ -202,8 +202,6 @@ function haloed(
   ctx.restore();
   ctx.fillText(text, x, y);
 }
-
-// The page's colours for a canvas, which knows no CSS: read where they are drawn, and again when the theme changes.
 
 const TOKENS = {
   text: "--text",
@@ -220,11 +218,14 @@ const TOKENS = {
 
 export type LineInk = Record<keyof typeof TOKENS, string> & {
   font: string;
-  /** Below the line. */
+  /** The area below the line. */
   fill: string;
 };
 
-/** null: not read yet. `element`: any that has the page's colours; it is used to compute them. */
+/**
+ * A canvas knows no CSS, so the colours are read from an element that has them, and again when the theme changes. null
+ * before the first reading.
+ */
 export function useInk(element: RefObject<HTMLElement | null>): LineInk | null {
   const { preferences } = usePage();
   const [ink, setInk] = useState<LineInk | null>(null);
@@ -233,7 +234,7 @@ export function useInk(element: RefObject<HTMLElement | null>): LineInk | null {
   };
   useLayoutEffect(() => {
     read();
-    // On paper there is another theme, and the system may change its own.
+    // Paper has another theme, and the system may change its own.
     const media = [matchMedia("print"), matchMedia("(prefers-color-scheme: dark)")];
     for (const each of media) each.addEventListener("change", read);
     return () => {
@@ -242,13 +243,13 @@ export function useInk(element: RefObject<HTMLElement | null>): LineInk | null {
   }, []);
   useSignalEffect(() => {
     void preferences.theme.value;
-    // The frame sets the theme by an effect of its own, which may come after this one.
+    // The frame sets the theme in an effect of its own, which may run after this one.
     queueMicrotask(read);
   });
   return ink;
 }
 
-/** light-dark() is computed by the browser where it is a colour, and not where it is a token. */
+/** The browser computes light-dark() in a colour, but not in a custom property. */
 function inkOf(element: HTMLElement): LineInk {
   const probe = document.createElement("span");
   element.append(probe);
@@ -263,7 +264,7 @@ function inkOf(element: HTMLElement): LineInk {
   return { ...known, font, fill: faint(known.line) };
 }
 
-/** A browser that computes colours in another form has none below the line. */
+/** The area is not filled if the browser computes colours in another form. */
 function faint(colour: string): string {
   return colour.startsWith("rgb(") ? colour.replace(/^rgb\((.*)\)$/, "rgba($1, 0.08)") : "transparent";
 }

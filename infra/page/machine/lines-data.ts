@@ -1,13 +1,13 @@
-// Samples as lines: where they stop, between which amounts they lie, and in which words. Pure.
+// Samples as lines: their gaps, their scale, and their last amount in a sentence.
 import { amountScale, amountText, type AmountUnit, digits } from "../base/amounts.ts";
 import type { TimeWindow } from "./timeline-data.ts";
 
-/** What one chart shows. */
+/** The signal of one chart. */
 export interface LineSubject {
   signal: string;
   title: string;
   unit: AmountUnit;
-  /** The condition that too little of it causes, and its words in a sentence. */
+  /** The condition that a low amount causes, and its words in a sentence. */
   condition: string;
   pressure: string;
 }
@@ -24,7 +24,7 @@ const SUBJECTS: readonly LineSubject[] = [
   { signal: "imagefs.inodesFree", title: "Image inodes free", unit: "count", ...DISK },
   { signal: "pid.available", title: "Process IDs available", unit: "count", ...PROCESSES },
 ];
-/** A machine whose images lie on the same file system has the same line twice. */
+/** A machine whose images are on the same file system has the same line twice. */
 const SAME_AS: Readonly<Record<string, string>> = {
   "imagefs.available": "nodefs.available",
   "imagefs.inodesFree": "nodefs.inodesFree",
@@ -49,22 +49,22 @@ function areEqual(a: LineValues = [], b: LineValues = []): boolean {
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
-/** Older samples are thinned, from a day and from a week on. Of three that were due none is there: nothing is known in between. */
+/** Older samples are thinned after a day and after a week. Three missing samples make a gap. */
 const GAPS = [
   { underMs: 0.95 * DAY, gapMs: 16 * MINUTE },
   { underMs: 6.9 * DAY, gapMs: 65 * MINUTE },
   { underMs: Infinity, gapMs: 390 * MINUTE },
 ] as const;
 
-/** Times and amounts as they are drawn: null is where a line stops. */
+/** Times and amounts of the drawing; a null ends a line. */
 export interface DrawnLine {
   at: number[];
   values: (number | null)[];
-  /** Where a single sample stands alone, and no line shows it. */
+  /** Single samples between gaps, which no line shows. */
   alone: number[];
 }
 
-/** A line stops where the machine was silent, and where samples are missing. */
+/** A line stops where the machine was silent or samples are missing. */
 export function lineOf(
   at: readonly number[],
   values: LineValues,
@@ -97,7 +97,7 @@ function gapOf(ageMs: number): number {
   return GAPS.find(({ underMs }) => ageMs < underMs)?.gapMs ?? 0;
 }
 
-/** The newest sample that is known; null: there is none. */
+/** Returns the newest known sample; null if there is none. */
 export function lastSample(
   at: readonly number[],
   values: LineValues,
@@ -108,7 +108,7 @@ export function lastSample(
   return amount === undefined || amount === null || atMs === undefined ? null : { atMs, amount };
 }
 
-/** The sample that is nearest to a moment, where the line is drawn; null: it is not. */
+/** Returns the sample nearest to a time; null if no line is drawn there. */
 export function sampleNear({ at, values }: DrawnLine, ms: number): { atMs: number; amount: number } | null {
   let low = 0;
   let high = at.length;
@@ -124,20 +124,18 @@ export function sampleNear({ at, values }: DrawnLine, ms: number): { atMs: numbe
   return near === undefined || amount === null ? null : { atMs: at[near] ?? 0, amount };
 }
 
-/** At most `most` rows, of which each is the first of as many: for a table. */
+/** Selects at most `most` rows for a table, each the first of a group of equal size. */
 export function thinnedRows(count: number, most: number): number[] {
   const every = Math.max(1, Math.ceil(count / most));
   return Array.from({ length: Math.ceil(count / every) }, (_, row) => row * every);
 }
-
-// The ticks beside a line, and what its last amount comes to, in a sentence. Pure.
 
 export interface AmountTick {
   amount: number;
   text: string;
 }
 
-/** About `wanted` ticks from 0 up to `top`, at 1, 2 or 5 of a power of ten of the unit that `top` is said in. */
+/** Returns about `wanted` ticks from 0 to `top`, at 1, 2 or 5 times a power of ten of the unit of `top`. */
 export function amountTicks(top: number, unit: AmountUnit, wanted: number): AmountTick[] {
   if (!(top > 0)) return [{ amount: 0, text: "0" }];
   const { factor, word } = amountScale(top, unit);
@@ -154,7 +152,7 @@ export function amountTicks(top: number, unit: AmountUnit, wanted: number): Amou
   });
 }
 
-/** From 0 up to what holds the line and what it is compared with; never more than there is. */
+/** Returns a top that contains the line and its thresholds, and at most the whole capacity. */
 export function topOf(
   values: readonly (number | null)[],
   { capacity, thresholds }: { capacity: number | null; thresholds: readonly (number | null)[] },
@@ -171,7 +169,7 @@ interface SaidAmounts {
   capacity: number | null;
   hard: number | null;
   soft: number | null;
-  /** Is the machine under pressure now? What is less than a threshold may be over, or in its grace period. */
+  /** Is the machine under pressure now? An amount below a threshold may be over, or in its grace period. */
   isUnder: boolean;
 }
 

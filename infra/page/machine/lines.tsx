@@ -1,4 +1,4 @@
-// What a machine had left, as lines below its bands: one chart for each signal, on the same axis of time.
+// What the machine had left, as lines below its bands: one chart for each signal, on the same time axis.
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type uPlot from "uplot";
 import { amountText, type AmountUnit } from "../base/amounts.ts";
@@ -22,7 +22,7 @@ import { TimeAxis } from "./timeline-rows.tsx";
 
 const TICK_WIDTH = 84;
 const AMOUNT_TICKS = 3;
-/** What is older than two status writes is not now's. */
+/** Older amounts than two status writes are not current. */
 const RECENT_MS = 11 * 60_000;
 
 const LEAST =
@@ -151,6 +151,6 @@ function Chart({ subject, timeline, ink, line, capacity, hard, soft }: ChartProp
     },
     [],
   );
-  // What it shows is said in words above it, and in the table.
+  // The sentence above it and the table have the same content.
   return <div class="timeline-chart" ref={element} aria-hidden="true" />;
 }

@@ -1,11 +1,11 @@
-// What can be done to one machine from here: its words, what becomes of what, when it makes no sense, and its request. Pure.
+// Actions on one machine: texts, consequences, the reason why one makes no sense now, and the request.
 import { ACTION_WORDS } from "../../../shared/fleet/action-words.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 
 export const ACT_NAMES = ["register", "believe", "runtime-none", "runtime-auto", "revoke", "forget"] as const;
 export type ActName = (typeof ACT_NAMES)[number];
 
-/** What becomes of a thing: `["Node", "stays, and goes NotReady"]`. */
+/** A consequence: `["Node", "stays, and goes NotReady"]`. */
 export type ActEffect = readonly [thing: string, becomes: string];
 
 export interface ActWords {
@@ -14,14 +14,14 @@ export interface ActWords {
   effects: readonly ActEffect[];
   /** Can it be undone, and how? */
   undo: string;
-  /** It cannot be taken back: its button is red, and the name is to be typed where much is lost. */
+  /** It cannot be undone: the button is red, and the operator types the name if much is lost. */
   isDangerous: boolean;
   mustTypeName: boolean;
-  /** Behind the name and a colon. */
+  /** Follows the name and a colon. */
   outcome: string;
-  /** `path`: behind the machine's. */
+  /** `path` follows the machine's path. */
   request: { method: "POST" | "PATCH" | "DELETE"; path: string; body?: unknown };
-  /** null: it can be done now. */
+  /** null if it is possible now. */
   whyNot: (node: ActSituation) => string | null;
 }
 

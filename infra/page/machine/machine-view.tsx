@@ -1,4 +1,4 @@
-// One machine: what is wrong with it and what to do, then all that is known of it. Whoever opens it needs no second page.
+// One machine: its name and state, what is wrong and what to do, then its sections.
 import { useEffect } from "preact/hooks";
 import { hrefOf } from "../base/places.ts";
 import { usePage } from "../page.ts";
@@ -81,15 +81,13 @@ function Sections({ machine }: { machine: WatchedMachine }) {
   );
 }
 
-/** A link to a section leads there once it is there. */
+/** Scrolls to the section of the URL's fragment once it is drawn. */
 function useOpenedSection(isThere: boolean): void {
   useEffect(() => {
     const id = location.hash.slice(1);
     if (isThere && id !== "") document.getElementById(id)?.scrollIntoView();
   }, [isThere]);
 }
-
-// The head of a machine's view: its name, its state, what is wrong in one sentence, and what to do about it.
 
 export function MachineHead({ machine }: { machine: WatchedMachine }) {
   const { name, live, whole, diagnosis } = machine;
@@ -118,7 +116,7 @@ export function MachineHead({ machine }: { machine: WatchedMachine }) {
   );
 }
 
-/** The button keeps its width while it is asked. */
+/** The button keeps its width while the request runs. */
 function Asked({ machine: { answeredMs, isAsking, again } }: { machine: WatchedMachine }) {
   return (
     <div class="row machine-asked">
@@ -161,7 +159,7 @@ function InShort({ machine: { live, whole } }: { machine: WatchedMachine }) {
   );
 }
 
-// The sections, to jump to: at the side on wide screens, folded on narrow ones.
+// The list of sections: at the side on wide screens, folded on narrow ones.
 
 export function SectionNav({ diagnosis }: { diagnosis: MachineDiagnosis | null }) {
   const list = <SectionLinks diagnosis={diagnosis} />;
@@ -205,7 +203,7 @@ function SectionLinks({ diagnosis }: { diagnosis: MachineDiagnosis | null }) {
   );
 }
 
-// A name that no enrolled machine has: one that waits for it, or none at all.
+// The view of a name that no enrolled machine has: one waits for it, or none.
 
 export function MissingMachine({ name }: { name: string }) {
   const { live } = usePage();

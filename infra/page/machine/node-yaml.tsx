@@ -1,4 +1,4 @@
-// The Node as YAML; what writes it is loaded when it is opened.
+// The Node as YAML, as `kubectl get node NAME -o yaml` prints it. The YAML library is loaded when the section is opened.
 import { useEffect, useState } from "preact/hooks";
 import type { stringify } from "yaml";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
@@ -48,9 +48,6 @@ function Yaml({ node }: { node: object }) {
   );
 }
 
-// The Node as `kubectl get node NAME -o yaml` writes it: keys by the alphabet, without managedFields. Pure; its library is
-// an argument, since it is loaded for whom it is for.
-
 interface KnownNode {
   metadata?: { managedFields?: unknown };
 }
@@ -63,7 +60,7 @@ export function nodeYaml(node: object, write: typeof stringify): string {
     lineWidth: 0,
     indentSeq: false,
     sortMapEntries: true,
-    // As kubectl's: what a YAML 1.1 reader would take for something else is quoted.
+    // As kubectl does: quotes values that a YAML 1.1 parser would take for another type.
     version: "1.1",
     aliasDuplicateObjects: false,
   });

@@ -1,4 +1,4 @@
-// Which range of time is shown: buttons and keys, and the URL that they write.
+// The shown range of time: its form in the URL, zooming and moving, buttons and keys.
 import { useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { KeyBinding } from "../base/keys.ts";
@@ -7,7 +7,7 @@ import { usePage } from "../page.ts";
 import { localOffset, momentText } from "./timeline-bands.ts";
 import type { TimeWindow } from "./timeline-data.ts";
 
-/** The range that the URL has (null: none), and how another one gets there. */
+/** Returns the range of the URL (null if none) and a function that changes it. */
 export function useChosenRange(): { chosen: TimeRange | null; show: (range: TimeRange) => void } {
   const { route, go } = usePage();
   const chosen = useMemo(() => rangeOf(route.value.rest), [route.value]);
@@ -18,7 +18,7 @@ interface Step {
   key: string;
   sign: string;
   does: string;
-  /** null: it would change nothing. */
+  /** null if it would change nothing. */
   to: (range: TimeRange, nowMs: number) => TimeRange | null;
 }
 
@@ -38,7 +38,7 @@ function zoomed(range: TimeRange, factor: number, nowMs: number): TimeRange | nu
   return canZoom(range, factor) ? zoomedBy(range, factor, nowMs) : null;
 }
 
-/** `range`: what is shown. */
+/** `range`: the shown range. */
 export function RangeBar({ range }: { range: TimeRange }) {
   const { clock } = usePage();
   const { show } = useChosenRange();
@@ -90,7 +90,7 @@ function whichText(range: TimeRange, nowMs: number): string {
   return `${momentText(fromMs, localOffset, nowMs)} – ${momentText(toMs, localOffset, nowMs)}`;
 }
 
-/** Beside the keys of the view around it, which sets its own whenever it likes. */
+/** Adds to the shortcuts of the view around it, which sets its own at any time. */
 function useRangeKeys(range: TimeRange, show: (range: TimeRange) => void): void {
   const { viewKeys, clock } = usePage();
   const current = useRef({ range, show });
@@ -120,22 +120,20 @@ function useRangeKeys(range: TimeRange, show: (range: TimeRange) => void): void 
   );
 }
 
-// Which range of time is shown: its words in the URL, and what zooming and moving make of it. Pure.
-
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** What has a button. */
+/** Ranges with a button. */
 export const RANGES = ["1h", "6h", "24h", "7d", "30d", "90d"] as const;
 
-/** Nothing is kept at a finer grain than this is wide. */
+/** No data is finer than this. */
 export const LEAST_SPAN_MS = MINUTE;
-/** The Worker answers no more; a little less, as its clock is not quite the browser's. */
+/** The Worker's limit, minus a tolerance for the browser's clock. */
 export const LONGEST_SPAN_MS = 90 * DAY;
 const CLOCK_MARGIN_MS = 5 * MINUTE;
 
-/** Ends now and moves on, or lies still. */
+/** A range that ends now and moves on, or a fixed one. */
 export type TimeRange = { kind: "latest"; spanMs: number } | { kind: "fixed"; fromMs: number; toMs: number };
 
 export function windowOf(range: TimeRange, nowMs: number): TimeWindow {
@@ -145,14 +143,14 @@ export function windowOf(range: TimeRange, nowMs: number): TimeWindow {
 
 const UNITS: Readonly<Record<string, number>> = { m: MINUTE, h: HOUR, d: DAY };
 
-/** `7d`, `90m`; null: it is none, or none that can be shown. */
+/** Parses `7d`, `90m`; null if it is invalid or cannot be shown. */
 function spanOf(text: string): number | null {
   const [, number, unit = ""] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
   const spanMs = Number(number) * (UNITS[unit] ?? Number.NaN);
   return spanMs >= LEAST_SPAN_MS && spanMs <= LONGEST_SPAN_MS ? spanMs : null;
 }
 
-/** In the largest unit in which it is whole; a day is 24h, as its button says. */
+/** Formats in the largest unit that gives a whole number; a day is 24h, as on its button. */
 export function spanText(spanMs: number): string {
   const minutes = Math.max(1, Math.round(spanMs / MINUTE));
   if (minutes % 60 !== 0) return `${minutes}m`;
@@ -160,7 +158,7 @@ export function spanText(spanMs: number): string {
   return hours % 24 === 0 && hours > 24 ? `${hours / 24}d` : `${hours}h`;
 }
 
-/** What the URL says; null: nothing, or nothing that can be read. */
+/** Parses the URL's range; null if there is none or it is invalid. */
 export function rangeOf(rest: ReadonlyMap<string, string>): TimeRange | null {
   const fromMs = Date.parse(rest.get("from") ?? "");
   const toMs = Date.parse(rest.get("to") ?? "");
@@ -172,10 +170,13 @@ export function rangeOf(rest: ReadonlyMap<string, string>): TimeRange | null {
 
 const latestOf = (spanMs: number): TimeRange => ({ kind: "latest", spanMs });
 
-/** What is asked for where the URL says nothing; what is shown of it may be less (fittingRange). */
+/** The request's range if the URL has none; fittingRange may show less of it. */
 export const LAST_DAY = latestOf(DAY);
 
-/** The least that has all that is known, of what has a button, and no more than a day: a new machine's line fills its board. */
+/**
+ * Returns the shortest range with a button that contains all data, at most a day, so that the line of a new machine fills
+ * the board.
+ */
 export function fittingRange(knownSinceMs: number | null, nowMs: number): TimeRange {
   const knownMs = knownSinceMs === null ? DAY : nowMs - knownSinceMs;
   return latestOf(
@@ -183,7 +184,7 @@ export function fittingRange(knownSinceMs: number | null, nowMs: number): TimeRa
   );
 }
 
-/** What is to be in the URL, for withRest: undefined is not there. */
+/** Returns the parameters for withRest; undefined removes one. */
 export function restOf(range: TimeRange): Record<"range" | "from" | "to", string | undefined> {
   if (range.kind === "fixed")
     return { range: undefined, from: secondText(range.fromMs), to: secondText(range.toMs) };
@@ -192,13 +193,13 @@ export function restOf(range: TimeRange): Record<"range" | "from" | "to", string
 
 const secondText = (ms: number) => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 
-/** What was dragged over, in either direction; never less than can be shown, never after now. */
+/** Returns the range that was dragged over, in either direction, at least the shortest one and never after now. */
 export function zoomedTo(aMs: number, bMs: number, nowMs: number): TimeRange {
   const middleMs = (aMs + bMs) / 2;
   return bounded(middleMs, Math.abs(aMs - bMs), nowMs);
 }
 
-/** factor 2: twice as much time is shown. What ends now goes on to do so, by the steps that have buttons. */
+/** A factor of 2 shows twice as much time. A range that ends now continues to, in the steps of the buttons. */
 export function zoomedBy(range: TimeRange, factor: number, nowMs: number): TimeRange {
   if (range.kind === "latest") return { kind: "latest", spanMs: nextSpan(range.spanMs, factor) };
   const spanMs = range.toMs - range.fromMs;
@@ -211,7 +212,7 @@ function nextSpan(spanMs: number, factor: number): number {
   return spans.findLast((each) => each < spanMs) ?? Math.min(spanMs, spans[0] ?? HOUR);
 }
 
-/** By a part of what is shown: -0.5 is half of it back. Moved up to now it follows now again. */
+/** Moves by a part of the range: -0.5 is half of it back. A range that reaches now follows it again. */
 export function movedBy(range: TimeRange, part: number, nowMs: number): TimeRange {
   const { fromMs, toMs } = windowOf(range, nowMs);
   const spanMs = toMs - fromMs;
@@ -229,13 +230,13 @@ function bounded(middleMs: number, spanMs: number, nowMs: number): TimeRange {
   return { kind: "fixed", ...wholeSeconds(toMs - span, toMs) };
 }
 
-/** As the URL has them. */
+/** The precision of the URL. */
 function wholeSeconds(fromMs: number, toMs: number): TimeWindow {
   const begin = Math.floor(fromMs / 1000) * 1000;
   return { fromMs: begin, toMs: begin + Math.round((toMs - fromMs) / 1000) * 1000 };
 }
 
-/** Can more, or less, be shown? */
+/** Can the range change by this factor? */
 export function canZoom(range: TimeRange, factor: number): boolean {
   if (range.kind === "latest") return nextSpan(range.spanMs, factor) !== range.spanMs;
   const spanMs = range.toMs - range.fromMs;
@@ -243,8 +244,8 @@ export function canZoom(range: TimeRange, factor: number): boolean {
 }
 
 /**
- * What the Worker is asked for. What ends now, or nearly so, is asked for without an end: the Worker's now is the one that
- * counts, and a browser whose clock is ahead is not refused.
+ * Returns the request's parameters. A range that ends now has no end: the Worker's clock decides, and a browser whose clock
+ * is ahead is not refused.
  */
 export function timelineQuery(range: TimeRange, nowMs: number): { since: string; until?: string } {
   const { fromMs, toMs } = windowOf(range, nowMs);
@@ -254,7 +255,7 @@ export function timelineQuery(range: TimeRange, nowMs: number): { since: string;
   return endsNow ? { since } : { since, until: new Date(toMs).toISOString() };
 }
 
-/** So often the right edge moves on: by a pixel or so, and no more often than each few seconds. */
+/** Returns how often the right edge moves: about each pixel, and at most every few seconds. */
 export function stepOf(spanMs: number): number {
   return Math.max(5000, Math.round(spanMs / 1000 / 5000) * 5000);
 }

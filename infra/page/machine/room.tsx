@@ -88,12 +88,10 @@ function Mark({
   );
 }
 
-// How much room a machine has left of each thing, beside the thresholds below which it counts as short. Pure.
-
 interface RoomThreshold {
   /** As configured: `100Mi`, `10%`. */
   text: string;
-  /** In the signal's own unit; null: it cannot be read. */
+  /** In the signal's unit; null if it is invalid. */
   amount: number | null;
 }
 
@@ -106,7 +104,7 @@ interface RoomRow {
   capacity: number;
   hard: RoomThreshold | null;
   soft: RoomThreshold | null;
-  /** Which threshold it is below. */
+  /** The threshold that it is below. */
   below: "hard" | "soft" | null;
 }
 
@@ -124,7 +122,7 @@ interface Thresholds {
   soft: Readonly<Record<string, string>>;
 }
 
-/** Those that are short first, then in the order in which the machine says them. */
+/** Lists short ones first, then in the order of the report. */
 export function roomRows(vitals: object | null, { hard, soft }: Thresholds): RoomRow[] {
   const { signals = {} } = (vitals ?? {}) as { signals?: Record<string, [number, number]> };
   const rows = Object.entries(signals).map(([signal, [available, capacity]]): RoomRow => {
@@ -152,7 +150,7 @@ function threshold(text: string | undefined, capacity: number): RoomThreshold | 
   return { text, amount: quantity.ok ? Number(valueOf(quantity.value)) : null };
 }
 
-/** A quantity of memory or of a disk in the form of bytesText, other ones as they are. */
+/** Formats memory and disks as bytesText does; other quantities stay as they are. */
 export function quantityWords(resource: string, quantity: string): string {
   if (!/^(memory|ephemeral-storage|hugepages-.*)$/.test(resource)) return quantity;
   const parsed = parseQuantity(quantity);

@@ -1,10 +1,11 @@
-// The shapes of which a machine's sections are made: a card with a heading, a fold that draws when it is opened.
+// A machine's sections: their list with shortcuts, a card with a heading, and a fold that draws its content when it is
+// opened.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 
 interface SectionProps {
   id: SectionId;
-  /** Beside the heading. */
+  /** Next to the heading. */
   aside?: ComponentChildren;
   children: ComponentChildren;
 }
@@ -27,7 +28,7 @@ interface FoldProps {
   isOpenFirst?: boolean;
 }
 
-/** What is in it is drawn, and asked for, once it is opened. */
+/** The content is drawn, and requested, when the fold is opened. */
 export function Fold({ title, children, isOpenFirst = false }: FoldProps) {
   const [isOpen, setOpen] = useState(isOpenFirst);
   return (
@@ -40,7 +41,7 @@ export function Fold({ title, children, isOpenFirst = false }: FoldProps) {
 
 export const Nothing = ({ children }: { children: ComponentChildren }) => <p class="quiet">{children}</p>;
 
-// The sections of a machine's view, in the order in which they stand, each with the key that leads there. Pure.
+// In the order of the view, each with its shortcut.
 
 export const MACHINE_SECTIONS = [
   { id: "timeline", title: "Timeline", key: "t" },

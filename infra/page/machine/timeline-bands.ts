@@ -1,4 +1,4 @@
-// Bands and marks as they are drawn at a width: what is too narrow to be seen by itself is drawn together. Pure.
+// Places bands, marks and ticks on a time axis of a given width. Bands and marks that are too narrow are drawn together.
 import {
   type BandLook,
   type DrawnBand,
@@ -8,22 +8,22 @@ import {
   type TimeWindow,
 } from "./timeline-data.ts";
 
-/** A rectangle: one band, or several that are too narrow. */
+/** A rectangle: one band, or several narrow ones. */
 export interface PlacedBand {
   x: number;
   width: number;
   look: BandLook;
-  /** "": there is no room for one. */
+  /** "" if there is no room for a label. */
   label: string;
   /** In order; never empty. */
   of: readonly DrawnBand[];
 }
 
-/** Narrower ones are drawn together, as wide as this at least: what lasted a second is still seen. */
+/** Narrower bands are drawn together at this width, so that a second stays visible. */
 const LEAST_WIDTH = 3;
-/** The worst of those that are drawn together is what they look like. */
+/** Several bands look like the worst of them. */
 const WORST_FIRST: readonly BandLook[] = ["bad", "silent", "held", "unknown", "off", "waiting", "good"];
-/** Of the label's type, on average. */
+/** An average of the label's type. */
 const CHARACTER_WIDTH = 6.4;
 const LABEL_PADDING = 12;
 
@@ -34,7 +34,7 @@ interface Placing {
   of: DrawnBand[];
 }
 
-/** Of one track, in the order of time. No two overlap, and none is beyond the ends. */
+/** Places the bands of one track, in the order of time, without overlaps and within the window. */
 export function placedBands(bands: readonly DrawnBand[], window: TimeWindow, width: number): PlacedBand[] {
   const placed: Placing[] = [];
   for (const band of bands) {
@@ -52,7 +52,7 @@ function narrow(band: DrawnBand, at: number, width: number): Placing {
   return { x, end: x + LEAST_WIDTH, isNarrow: true, of: [band] };
 }
 
-/** Narrow ones that would lie on each other are one; what is wide gives way to them. */
+/** Joins narrow bands that would overlap; wide ones make room for them. */
 function place(placed: Placing[], next: Placing): void {
   const last = placed.at(-1);
   if (last && next.isNarrow && last.isNarrow && next.x < last.end) {
@@ -84,19 +84,19 @@ function labelOf({ of, width }: Omit<PlacedBand, "label">): string {
   return room < band.status.length + 12 ? band.status : `${whole.slice(0, room - 1).trimEnd()}…`;
 }
 
-/** What is at this place; null: nothing is known there. */
+/** Returns the band at this place; null if nothing is known there. */
 export function bandAt(placed: readonly PlacedBand[], x: number): PlacedBand | null {
   return placed.findLast((each) => each.x <= x && x <= each.x + each.width) ?? null;
 }
 
-/** Marks that would lie on each other are one, with their count. */
+/** A mark, or several that would overlap, with their count. */
 interface PlacedMark {
   x: number;
   /** In order; never empty. */
   of: readonly DrawnMark[];
 }
 
-/** No two are nearer to each other than `apartBy`, and none is nearer to the ends than half of it. */
+/** Marks keep `apartBy` from each other, and half of it from the ends. */
 export function placedMarks(
   marks: readonly DrawnMark[],
   window: TimeWindow,
@@ -108,14 +108,14 @@ export function placedMarks(
     const margin = Math.min(apartBy, width) / 2;
     const x = Math.min(width - margin, Math.max(margin, placeOf(mark.atMs, window, width)));
     const last = groups.at(-1);
-    // Counted from a group's first: a steady trickle does not become one group that is as wide as the row.
+    // Counted from the group's first mark; otherwise a steady trickle would become one group as wide as the row.
     if (last && x - last.x < apartBy) last.of.push(mark);
     else groups.push({ x, of: [mark] });
   }
   return groups;
 }
 
-/** The one sign of several marks: of what happened rarest. */
+/** Several marks have the sign of the rarest kind. */
 const RAREST_FIRST = [
   "reboot",
   "identity",
@@ -134,12 +134,12 @@ export function signOf({ of }: PlacedMark): string {
 
 const BY_OPERATOR = /\ban operator\b|\bby operator\b/i;
 
-/** What an operator did is told apart from what came of itself. */
+/** Distinguishes an operator's action from other changes. */
 export function kindOf({ kind, text }: DrawnMark): string {
   return BY_OPERATOR.test(text) ? "operator" : kind;
 }
 
-/** In words for a heading and a table. */
+/** For headings and the table. */
 export const MARK_WORDS: Readonly<Record<string, string>> = {
   operator: "an operator acted",
   registration: "registration",
@@ -163,24 +163,22 @@ export function trackWord(track: string): string {
   return track === STATE_TRACK_NAME ? "State" : track;
 }
 
-// Time as a place on a line, and the ticks below it, in the zone of whoever looks. Pure: the zone is an argument.
-
-/** By how many minutes local time is ahead of UTC at a moment: typically minus Date's getTimezoneOffset. */
+/** Returns the minutes by which local time is ahead of UTC: typically minus Date's getTimezoneOffset. */
 export type ZoneOffset = (atMs: number) => number;
 
 export const localOffset: ZoneOffset = (atMs) => -new Date(atMs).getTimezoneOffset();
 
-/** 0: the window's begin, `width`: its end; what is outside lies outside. */
+/** Returns 0 for the window's begin and `width` for its end; other times are outside. */
 export function placeOf(atMs: number, { fromMs, toMs }: TimeWindow, width: number): number {
   return ((atMs - fromMs) / (toMs - fromMs)) * width;
 }
 
-/** The other way round. */
+/** The reverse of placeOf. */
 export function timeAt(place: number, { fromMs, toMs }: TimeWindow, width: number): number {
   return Math.round(fromMs + (place / width) * (toMs - fromMs));
 }
 
-/** null: nothing of it is within. */
+/** null if no part is within the window. */
 export function clipped<T extends TimeWindow>(span: T, { fromMs, toMs }: TimeWindow): T | null {
   const begin = Math.max(span.fromMs, fromMs);
   const end = Math.min(span.toMs, toMs);
@@ -197,29 +195,29 @@ const STEPS_MS = [
   ...[1, 2, 3, 6, 12].map((hours) => hours * HOUR),
   ...[1, 2, 7, 14, 28, 56, 112].map((days) => days * DAY),
 ];
-/** 1970 began with a Thursday: weeks are counted from the Monday after. */
+/** 1 January 1970 was a Thursday; weeks start on the Monday after. */
 const FIRST_MONDAY_MS = 4 * DAY;
 
 export interface TimeTick {
   atMs: number;
   /** `14:30`, `14:30:10`, `22 Nov` */
   text: string;
-  /** It begins a day where the others are within days. */
+  /** It begins a day, and the other ticks are within days. */
   isDay: boolean;
 }
 
-/** At most `most` ticks at round local times. */
+/** Returns at most `most` ticks at round local times. */
 export function timeTicks(window: TimeWindow, most: number, offset: ZoneOffset): TimeTick[] {
   const spanMs = window.toMs - window.fromMs;
   const stepMs = STEPS_MS.find((each) => spanMs / each <= Math.max(1, most)) ?? spanMs;
   const base = stepMs >= 7 * DAY ? FIRST_MONDAY_MS : 0;
   const localMs = window.fromMs + offset(window.fromMs) * MINUTE;
-  // One step before: where a clock is put back within the window, an hour comes twice.
+  // One step earlier: when a clock is put back within the window, an hour occurs twice.
   const first = Math.ceil((localMs - base) / stepMs) * stepMs + base - stepMs;
   const found: TimeTick[] = [];
   for (let local = first; local <= first + spanMs + 3 * stepMs + DAY; local += stepMs) {
     const atMs = momentOf(local, offset);
-    // An hour that a clock leaves out has no tick.
+    // An hour that a clock skips has no tick.
     const isReal = atMs + offset(atMs) * MINUTE === local;
     if (isReal && atMs > window.toMs) break;
     if (isReal && atMs >= window.fromMs) found.push(tick(atMs, local, stepMs));
@@ -227,7 +225,7 @@ export function timeTicks(window: TimeWindow, most: number, offset: ZoneOffset):
   return found.slice(0, Math.max(1, most) + 1);
 }
 
-/** The moment at which local clocks show this, `local` being read as if it were UTC. */
+/** Returns the time at which local clocks show `local`, given as if it were UTC. */
 function momentOf(local: number, offset: ZoneOffset): number {
   const guess = local - offset(local) * MINUTE;
   return local - offset(guess) * MINUTE;
@@ -250,7 +248,7 @@ function clockText(local: number, hasSeconds: boolean): string {
   return new Date(local).toISOString().slice(11, hasSeconds ? 19 : 16);
 }
 
-/** `22 Nov 14:03:09`: a moment in a sentence; the year only where it is another one than now's. */
+/** Formats a time for a sentence: `22 Nov 14:03:09`; with the year if it is not the current one. */
 export function momentText(atMs: number, offset: ZoneOffset, nowMs: number): string {
   const local = atMs + offset(atMs) * MINUTE;
   const year = new Date(local).getUTCFullYear();

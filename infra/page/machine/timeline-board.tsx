@@ -1,4 +1,4 @@
-// The board on which bands, marks and lines share one axis of time: its measures, where the pointer is, what is dragged over.
+// The board with one time axis for bands, marks and lines: its size, the pointer, and dragging.
 import { type Signal, useSignal } from "@preact/signals";
 import { type ComponentChildren, createContext, type RefObject } from "preact";
 import { useContext, useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -10,13 +10,13 @@ import { timeAt } from "./timeline-bands.ts";
 
 export interface Board {
   window: TimeWindow;
-  /** Right edge of what can be known. */
+  /** The right edge of what is known. */
   nowMs: number;
-  /** Of what is drawn, in CSS pixels, right of the gutter. */
+  /** The width of the drawing in CSS pixels, right of the gutter. */
   width: number;
-  /** In which names and amounts stand; 0: they stand above. */
+  /** The width of names and amounts on the left; 0 if they are above the rows. */
   gutter: number;
-  /** Where the pointer is, in pixels; null: elsewhere. */
+  /** The pointer's place in pixels; null if it is elsewhere. */
   pointerX: Signal<number | null>;
 }
 
@@ -31,9 +31,9 @@ export function useBoard(): Board {
 const GUTTER = 148;
 /** Narrower boards have no gutter. */
 const WIDE_FROM = 560;
-/** Of paper, whatever its size. */
+/** For paper of any size. */
 const PAPER_WIDTH = 680;
-/** Shorter ones are a click, or an unsteady finger. */
+/** A shorter drag is a click, or an unsteady finger. */
 const LEAST_DRAG = 5;
 
 interface BoardProps {
@@ -92,7 +92,7 @@ export function TimelineBoard({ window, nowMs, isBusy, children }: BoardProps) {
   );
 }
 
-/** The line at the pointer, through all that is drawn, and what is dragged over. */
+/** The line at the pointer through all rows, and the range that is dragged over. */
 function Pointer({ draggedFrom }: { draggedFrom: Signal<number | null> }) {
   const { pointerX, gutter } = useBoard();
   const x = pointerX.value;
@@ -112,7 +112,7 @@ function Pointer({ draggedFrom }: { draggedFrom: Signal<number | null> }) {
   );
 }
 
-/** 0: not measured yet. */
+/** 0 before it is measured. */
 function useWidth(element: RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {

@@ -1,20 +1,20 @@
-// A machine's timeline as the Worker answers it, made ready to be drawn: times in milliseconds, in order. Draws nothing. Pure.
+// A machine's timeline for drawing: times in milliseconds, sorted, and how each status looks.
 import { isWell } from "../../../shared/fleet/well-conditions.ts";
 import type { TimelineAnswer } from "../../../shared/protocol/timeline.ts";
 
-/** From, to: milliseconds since 1970. */
+/** In milliseconds since 1970. */
 export interface TimeWindow {
   fromMs: number;
   toMs: number;
 }
 
-/** What was so on a track from when to when. */
+/** The status of a track over a time. */
 export interface DrawnBand extends TimeWindow {
   /** `state`, or a condition's type. */
   track: string;
   status: string;
   text: string;
-  /** It is still so when the answer ends. */
+  /** It still lasts at the end of the answer. */
   isOpen: boolean;
 }
 
@@ -26,14 +26,14 @@ export interface DrawnMark {
 
 export interface DrawnTimeline
   extends TimeWindow, Omit<TimelineAnswer, "since" | "until" | "knownSince" | "bands" | "marks"> {
-  /** null: nothing is known. */
+  /** null if nothing is known. */
   knownSinceMs: number | null;
   bands: readonly DrawnBand[];
   marks: readonly DrawnMark[];
 }
 
 export const STATE_TRACK_NAME = "state";
-/** The status of bands in which nothing is known, as nothing was heard of the machine. */
+/** The status of bands in which the machine did not report. */
 export const SILENT_STATUS = "silent";
 
 export function drawnTimeline(answer: TimelineAnswer): DrawnTimeline {
@@ -57,7 +57,7 @@ export function drawnTimeline(answer: TimelineAnswer): DrawnTimeline {
 
 const byTime = (a: DrawnMark, b: DrawnMark) => a.atMs - b.atMs;
 
-/** While it is told at once when the machine changes, what was so when it was asked is so still. */
+/** The page learns of each change at once, so open bands last until now. */
 export function heldUntil(timeline: DrawnTimeline, nowMs: number): DrawnTimeline {
   if (nowMs <= timeline.toMs) return timeline;
   const bands = timeline.bands.map((band) => (band.isOpen ? { ...band, toMs: nowMs } : band));
@@ -66,19 +66,19 @@ export function heldUntil(timeline: DrawnTimeline, nowMs: number): DrawnTimeline
 
 const FIRST_TRACKS = [STATE_TRACK_NAME, "Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
-/** What concerns all machines comes first, in a fixed order; then the others by name: no row jumps when one comes. */
+/** Tracks of all machines come first, in a fixed order; the others by name, so that no row jumps when one appears. */
 export function tracksOf(bands: readonly { track: string }[]): string[] {
   const seen = new Set([STATE_TRACK_NAME, "Ready", ...bands.map(({ track }) => track)]);
   const others = [...seen].filter((track) => !FIRST_TRACKS.includes(track)).toSorted();
   return [...FIRST_TRACKS.filter((track) => seen.has(track)), ...others];
 }
 
-/** When nothing was heard of it, in order. */
+/** Lists the times without reports, in order. */
 export function silences(bands: readonly DrawnBand[]): TimeWindow[] {
   return bands.filter(({ track, status }) => track === STATE_TRACK_NAME && status === SILENT_STATUS);
 }
 
-/** How a status looks: by what it means for whoever looks, and not by its word. */
+/** How a status looks: by its meaning for an operator, not by its word. */
 export const BAND_LOOKS = ["good", "bad", "unknown", "silent", "held", "waiting", "off"] as const;
 export type BandLook = (typeof BAND_LOOKS)[number];
 

@@ -1,4 +1,5 @@
-// The rows of a timeline: a band for each track, what happened as signs above them, and the time below.
+// The rows of a timeline: a band for each track, signs of events above them, the time below, and the text of what is pointed
+// at.
 import { type ReadonlySignal, type Signal, useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { shortDuration } from "../base/relative-time.ts";
@@ -32,7 +33,7 @@ const ROW_HEIGHT = 22;
 const TICK_WIDTH = 84;
 const MARK_WIDTH = 26;
 
-/** What is pointed at, by the pointer or the keys. */
+/** The band or mark under the pointer, or the one that the keys chose. */
 interface Pointed {
   track: string;
   band: PlacedBand;
@@ -84,7 +85,7 @@ export function TimelineRows({
 
 type Rows = readonly { track: string; placed: readonly PlacedBand[] }[];
 
-/** undefined: the key is not for this. The first key points at the newest of the first row. */
+/** undefined if the key is not for the rows. The first key chooses the newest of the first row. */
 function neighbour(rows: Rows, from: Pointed | null, key: string): Pointed | undefined {
   const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -1, ArrowDown: 1 }[key];
   if (step === undefined) return undefined;
@@ -241,7 +242,7 @@ export function TimeAxis() {
   );
 }
 
-/** Half of what the time of the pointer takes. */
+/** Half the width of the pointer's time. */
 const TIME_HALF = 56;
 
 function PointerTime() {
@@ -255,8 +256,6 @@ function PointerTime() {
     </span>
   );
 }
-
-// What a band, or a mark, says, in a place of its own that is always there: nothing below it moves.
 
 interface SaidProps {
   pointed: ReadonlySignal<{ track: string; band: PlacedBand } | null>;
@@ -289,7 +288,7 @@ function Said({ pointed, marks }: SaidProps) {
   );
 }
 
-/** Its button has the same for a name: whoever cannot see has been told. */
+/** The mark's button has the same name for screen readers. */
 function SaidMarks({ of, nowMs }: { of: readonly DrawnMark[]; nowMs: number }) {
   const [first, ...more] = of;
   if (!first) return null;
@@ -311,7 +310,7 @@ const markWords = (mark: DrawnMark) => `${MARK_WORDS[kindOf(mark)] ?? mark.kind}
 
 const MOST_SAID = 8;
 
-/** A line each, as far as there are not too many. */
+/** A line for each mark, unless they are many. */
 function marksText(marks: readonly DrawnMark[], nowMs: number): string {
   const lines = marks
     .slice(0, MOST_SAID)
@@ -352,7 +351,7 @@ const withoutSameDay = (to: string, from: string) => {
   return to.slice(0, clock) === from.slice(0, clock) ? to.slice(clock + 1) : to;
 };
 
-/** Which pattern is what. */
+/** The patterns and their meaning. */
 export function BandLegend({ looks }: { looks: ReadonlySet<BandLook> }) {
   const always: ReadonlySet<BandLook> = new Set(["good", "bad", "unknown", "silent"]);
   return (
@@ -375,11 +374,9 @@ export function BandLegend({ looks }: { looks: ReadonlySet<BandLook> }) {
   );
 }
 
-// The signs of marks, one shape for each kind, and the patterns of bands: what is told by colour is told by shape as well.
-
-/** In a square of 16. */
+/** In a square of 16. Each kind has its shape, so that colour is never the only sign. */
 const SHAPES: Readonly<Record<string, string>> = {
-  // A person, an arrow that turns back, a diamond, bars, a flag, a hexagon, a plus, a key, a clock, a pin, a cloud, a chip.
+  // Person, arrow that turns back, diamond, bars, flag, hexagon, plus, key, clock, pin, cloud, chip.
   operator:
     "M8 1.500a3.200 3.200 0 1 1 0 6.400 3.200 3.200 0 0 1 0-6.400ZM2 14.500c0-3.500 2.600-5.500 6-5.500s6 2 6 5.500Z",
   reboot: "M8 2.200V0l4.500 3.500L8 7V4.600a4.100 4.100 0 1 0 4.100 4.100h2.400A6.500 6.500 0 1 1 8 2.200Z",
@@ -408,7 +405,7 @@ function MarkSign({ kind }: { kind: string }) {
   );
 }
 
-/** Those that are one colour have none. */
+/** Looks of one plain colour have no pattern. */
 const PATTERNS: readonly { look: BandLook; size: number; path: string }[] = [
   { look: "silent", size: 8, path: "M-2 2 2 -2M0 8 8 0M6 10 10 6" },
   { look: "unknown", size: 6, path: "M3 0V6" },

@@ -1,4 +1,4 @@
-// A machine's timeline, drawn: what was so from when to when, what happened, and what it had left.
+// A machine's timeline: states over time, events, and what the machine had left; as a drawing and as a table.
 import { batch, type ReadonlySignal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { TimelineAnswer } from "../../../shared/protocol/timeline.ts";
@@ -69,7 +69,7 @@ function Legend({ timeline: { bands } }: { timeline: DrawnTimeline }) {
   return <BandLegend looks={looks} />;
 }
 
-/** What is not in the picture, and why. */
+/** Notes about times that the drawing lacks. */
 function Odd({ timeline, fromMs, nowMs }: { timeline: DrawnTimeline; fromMs: number; nowMs: number }) {
   const { knownSinceMs, isCut } = timeline;
   const isPartly = knownSinceMs !== null && knownSinceMs > fromMs;
@@ -92,26 +92,27 @@ function Odd({ timeline, fromMs, nowMs }: { timeline: DrawnTimeline; fromMs: num
   );
 }
 
-// Asks for a machine's timeline, and again when it changed. What was drawn stays until there is something to draw instead.
-
-/** Each asking wakes the machine's object. */
+/** Each request wakes the machine's object. */
 const EVERY_MS = 60_000;
-/** A machine that changes all the time is asked about no more often. */
+/** The shortest wait for a machine that changes all the time. */
 const LEAST_WAIT_MS = 3000;
-/** Of a window of 90 days the oldest minutes are not asked for. */
+/** A window of 90 days omits its oldest minutes. */
 const TOLERANCE_MS = 6 * 60_000;
 
 interface ShownTimeline extends Pick<Answer<unknown>, "fault" | "isAsking" | "again"> {
-  /** null: there has been no answer yet. */
+  /** null before the first answer. */
   timeline: DrawnTimeline | null;
-  /** What is shown: as chosen, or what fits. */
+  /** The chosen range, or the one that fits. */
   range: TimeRange;
   window: TimeWindow;
   /** The right edge: now, in steps of what can be seen. */
   nowMs: number;
 }
 
-/** `chosen`: null: a day is asked for, of which as much is shown as there is. */
+/**
+ * Requests the timeline again when the machine changes. The former drawing stays meanwhile. `chosen` null: requests a day
+ * and shows the range that fits.
+ */
 function useTimeline(name: string, chosen: TimeRange | null): ShownTimeline {
   const { clock, live } = usePage();
   const isLatest = chosen === null || chosen.kind === "latest";
@@ -121,7 +122,7 @@ function useTimeline(name: string, chosen: TimeRange | null): ShownTimeline {
   const { value, fault, isAsking, again } = answer;
   const lastMs = useRef(askedMs);
   useEffect(() => {
-    // The question of a range that lies still is the same as before: it is asked anew.
+    // The request of a fixed range is the same as before, so it is repeated by hand.
     if (!isLatest && lastMs.current !== askedMs) again();
     lastMs.current = askedMs;
   }, [askedMs]);
@@ -140,7 +141,7 @@ function useTimeline(name: string, chosen: TimeRange | null): ShownTimeline {
   return { timeline, range, window: window.current, nowMs, fault, isAsking, again };
 }
 
-/** What fits is decided by the first answer, and stays so: nothing jumps because an hour is over. */
+/** The first answer decides the range, so that nothing jumps later. */
 function useFitting(chosen: TimeRange | null, answered: DrawnTimeline | null): TimeRange {
   const fitting = useRef<TimeRange>(null);
   if (answered) fitting.current ??= fittingRange(answered.knownSinceMs, answered.toMs);
@@ -160,7 +161,9 @@ function useSteps(clock: ReadonlySignal<number>, stepMs: number): number {
   return useComputed(() => Math.ceil(clock.value / step.value) * step.value).value;
 }
 
-/** When it was asked last: again when the feed says that the machine changed, else each minute while now is shown. */
+/**
+ * Returns the time of the last request: the feed's last change of the machine, or a minute ago at most while now is shown.
+ */
 function useAskedMs(name: string, isLatest: boolean): number {
   const { clock, live } = usePage();
   const askedMs = useSignal(clock.peek());
@@ -181,12 +184,10 @@ function useAskedMs(name: string, isLatest: boolean): number {
   return askedMs.value;
 }
 
-// The same as a table: for screen readers, for paper, and for whoever likes lines better than pictures.
-
-/** Rows of samples: more than anybody reads. */
+/** The limit of rows with samples. */
 const MOST_SAMPLES = 200;
 
-/** The line to go to. Another object: it is gone to again. */
+/** The row to scroll to. A new object scrolls again. */
 interface WantedLine {
   mark: DrawnMark;
 }
@@ -194,7 +195,7 @@ interface WantedLine {
 interface Line {
   id: string;
   fromMs: number;
-  /** null: it has no duration; undefined: it is so still. */
+  /** null if it has no duration; undefined if it still lasts. */
   toMs: number | null | undefined;
   what: string;
   text: string;
@@ -249,7 +250,7 @@ function TimelineTable({ timeline, nowMs, wanted }: TableProps) {
 function LinesTable({ timeline, nowMs, wanted }: TableProps) {
   const lines = useMemo(() => linesOf(timeline), [timeline.bands, timeline.marks]);
   useEffect(() => {
-    // The answer may have come anew since: the mark is then another object.
+    // A later answer has other objects for the same marks.
     const found = lines.find(({ mark }) => mark && wanted && isSameMark(mark, wanted.mark));
     const row = found && document.querySelector<HTMLElement>(`#timeline-${found.id}`);
     row?.scrollIntoView({ block: "center" });

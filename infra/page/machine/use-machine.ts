@@ -1,5 +1,5 @@
-// What is known of one machine: what the feed tells of it now, and all that its object says. The object is woken when the
-// view is opened, when the feed says that the machine changed, and on demand: never by the clock.
+// One machine, from the feed and from its object. The object is woken when the view opens, when the feed reports a change,
+// and on demand; no timer wakes it.
 import { useComputed } from "@preact/signals";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
@@ -13,18 +13,18 @@ import { MACHINE_SECTIONS, type SectionId } from "./section.tsx";
 
 export interface WatchedMachine {
   name: string;
-  /** null: the feed does not know it (yet). */
+  /** null if the feed does not contain it (yet). */
   live: FeedMachine | null;
-  /** null: there was no answer yet. */
+  /** null before the first answer. */
   whole: WholeNode | null;
   fault: AskFault | null;
   isAsking: boolean;
-  /** When `whole` came; 0: it has not. */
+  /** When `whole` arrived; 0 before. */
   answeredMs: number;
-  /** Rises when the feed tells that it changed. */
+  /** Changes when the feed reports a change. */
   change: string;
   neighbours: MachineNeighbours | null;
-  /** null: nothing is known of it yet. */
+  /** null if nothing is known yet. */
   diagnosis: MachineDiagnosis | null;
   /** Does a machine wait for this name? */
   isContested: boolean;
@@ -41,7 +41,7 @@ export function useMachine(name: string): WatchedMachine {
   const neighbours = useComputed(() => {
     void page.live.revision.value;
     const machine = page.live.machines().get(name);
-    // Of a silent one alone it says something, and it looks at all machines.
+    // It reads all machines, and matters for a silent one only.
     if (machine?.state !== "silent") return null;
     return neighboursOf(machine, page.live.machines().values(), page.live.outages.value.values());
   }).value;
@@ -68,12 +68,12 @@ export function useMachine(name: string): WatchedMachine {
   };
 }
 
-// The keys of a machine's view: ask anew, up, and one for each section.
+// Scrolls to a section.
 
 export function goToSection(id: SectionId): void {
   const section = document.getElementById(id);
   if (!section) return;
-  // In the URL, so that the place can be shared; by hand, so that going back does not lead through each section.
+  // The URL has the section, so that it can be shared, but the history has no entry for it.
   history.replaceState(history.state, "", `${location.pathname}${location.search}#${id}`);
   section.scrollIntoView();
   section.focus({ preventScroll: true });
@@ -83,7 +83,7 @@ export function useMachineKeys(again: () => void): void {
   const { viewKeys, go, fleetHref } = usePage();
   const latest = useRef(again);
   latest.current = again;
-  // With the view itself: an effect would come later, and lose a key that is pressed before.
+  // Set with the view itself: an effect would come later and lose an early key.
   useLayoutEffect(() => {
     const own: KeyBinding[] = [
       { key: "r", does: "asks the machine’s object anew", run: () => latest.current() },
@@ -94,7 +94,7 @@ export function useMachineKeys(again: () => void): void {
         run: () => goToSection(id),
       })),
     ];
-    // Parts of the view have keys of their own.
+    // Parts of the view have shortcuts of their own.
     viewKeys.value = [...viewKeys.value, ...own];
     return () => {
       viewKeys.value = viewKeys.value.filter((each) => !own.includes(each));

@@ -1,4 +1,4 @@
-// Machines that wait for a name which another key has: both side by side, and the decision.
+// Machines that wait for a name which another key has: both compared, and the decision.
 import type { FleetMachine } from "../../../shared/protocol/fleet-answers.ts";
 import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
 import { machinePath } from "../base/api.ts";
@@ -98,7 +98,7 @@ function SideBySide({ machine, assessment }: SideBySideProps) {
   );
 }
 
-/** What is known of the machine that has the name, and of the one that asks not yet. */
+/** Compares the machine that has the name with the one that asks for it. */
 function KnownOfBoth({ machine }: { machine: PendingMachine }) {
   const { name, pinned } = machine;
   const path = pinned ? machinePath(name, "/summary") : null;
@@ -216,7 +216,7 @@ function Decision({ machine }: { machine: PendingMachine }) {
   );
 }
 
-// Is the machine that asks for a name the one that has it? In what both are equal, and what that means. Pure.
+// Whether both machines have the same ID.
 
 export type Likeness = "equal" | "different" | "unknown";
 
@@ -224,7 +224,7 @@ export interface PendingAssessment {
   machineID: Likeness;
   systemUUID: Likeness;
   address: Likeness;
-  /** What that comes to, in a sentence or two. */
+  /** The meaning in a sentence or two. */
   sentence: string;
 }
 

@@ -1,4 +1,4 @@
-// The deployment itself: does it work, what is it set to, who may use it, and who is signed in.
+// The deployment: its checks, its settings, its operators and their sessions.
 import type { OperatorsAnswer, SettingsAnswer } from "../../../shared/protocol/administration-answers.ts";
 import type { ClusterHistoryAnswer, ReadinessAnswer } from "../../../shared/protocol/operator-answers.ts";
 import type { SessionsAnswer } from "../../../shared/protocol/session-answers.ts";
@@ -23,7 +23,7 @@ export function DeploymentView() {
   );
 }
 
-/** The Worker may read Nodes, and no other program of the cluster. */
+/** The Worker may read Nodes, but no other object of the cluster. */
 function Impact() {
   const { live } = usePage();
   const machines = Object.values(live.counts.value).reduce((sum, count) => sum + count, 0);
@@ -143,8 +143,6 @@ function ClusterLog() {
   );
 }
 
-// Does the Worker work: GET /readyz, whose answer is one with a failed check as well. What is wrong comes first.
-
 type Check = ReadinessAnswer["checks"][number];
 
 const SIGNS: Readonly<Record<string, string>> = { ok: "✓", warning: "!", failed: "✕" };
@@ -171,7 +169,7 @@ export function Readiness() {
   );
 }
 
-/** Those that are well are folded where any is not. */
+/** Passed checks are folded if another one failed. */
 function Checks({ checks }: Pick<ReadinessAnswer, "checks">) {
   const wrong = URGENT_FIRST.flatMap((state) => checks.filter((each) => each.state === state));
   const others = checks.filter((each) => !wrong.includes(each));
@@ -209,7 +207,7 @@ function CheckList({ checks }: { checks: readonly Check[] }) {
   );
 }
 
-// Who is signed in to the page, for admins: any session can be ended.
+// Sessions of the page, for admins, who may end any of them.
 
 export function Sessions() {
   const sessions = useAnswer<SessionsAnswer>("/v1/sessions");

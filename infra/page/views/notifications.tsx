@@ -1,4 +1,4 @@
-// Who is told of what goes wrong: receivers, the letters that wait or never arrived, and mutes.
+// Notifications: receivers, their waiting and failed deliveries, and mutes.
 import { useState } from "preact/hooks";
 import type {
   ChangedReceiver,
@@ -84,8 +84,6 @@ function Mutes() {
     </section>
   );
 }
-
-// One receiver: what it is told, whether that arrives, and what did not.
 
 interface ReceiverCardProps {
   receiver: ListedReceiver;
@@ -214,8 +212,6 @@ function LetterList({ name, again }: { name: string; again: () => void }) {
   );
 }
 
-// The form for a receiver. Its signing secret is shown once.
-
 const FORMATS = [
   ["json", "JSON, signed as Standard Webhooks say"],
   ["slack", "Slack, and what takes its format"],
@@ -318,7 +314,7 @@ function SigningSecret({ receiver, onClose }: { receiver: ChangedReceiver; onClo
   );
 }
 
-// Mutes that are not over: about what nobody is told, until when, and why.
+// The mutes that have not ended.
 
 export function MuteTable({ mutes, again }: { mutes: readonly ListedMute[]; again: () => void }) {
   const { session } = usePage();
@@ -373,8 +369,6 @@ export function MuteTable({ mutes, again }: { mutes: readonly ListedMute[]; agai
   );
 }
 
-// The form for a mute, which begins at once.
-
 const HOUR_MS = 3_600_000;
 const DURATIONS = [
   ["1", "1 hour"],
@@ -422,15 +416,13 @@ export function NewMute({ onClose, onMade }: { onClose: () => void; onMade: () =
   );
 }
 
-// About which machines a receiver is told, or a mute is silent, in words. Pure.
-
 interface ToldFilter {
   selector: string;
   names: string;
   states: readonly string[];
 }
 
-/** `not-ready, silent of edge-* with site=berlin` */
+/** Describes the machines of a receiver or a mute: `not-ready, silent of edge-* with site=berlin` */
 export function toldAbout({ selector, names, states }: ToldFilter): string {
   const what = states.length === 0 ? "every state" : states.join(", ");
   const whose = [names !== "" && `named ${names}`, selector !== "" && `with ${selector}`].filter(Boolean);

@@ -1,4 +1,4 @@
-// Join tokens: all that there are, and the form for a new one.
+// Join tokens, and the form for a new one.
 import { useState } from "preact/hooks";
 import type { TokenRequest } from "../../../shared/protocol/join-tokens.ts";
 import type { ListedToken, MintedToken, TokensAnswer } from "../../../shared/protocol/operator-answers.ts";
@@ -134,7 +134,7 @@ function TokenRow({ token, again }: { token: ListedToken; again: () => void }) {
   );
 }
 
-/** Labels, taints and roles, as kubectl writes them. */
+/** What the token sets on its Nodes: labels, taints and roles, as kubectl writes them. */
 function gives({ labels = {}, taints = [], roles, withoutFactsOnlyTaint }: ListedToken): string {
   return [
     ...Object.entries(labels).map(([key, value]) => `${key}=${value}`),
@@ -172,8 +172,6 @@ function Minted({ token, onClose }: { token: MintedToken; onClose: () => void })
     </Dialog>
   );
 }
-
-// The form for a join token.
 
 const EMPTY: TokenForm = {
   names: "",
@@ -253,7 +251,7 @@ export function NewToken({ onClose, onMade }: { onClose: () => void; onMade: (to
   );
 }
 
-/** What the Nodes of its machines are given. */
+/** What the token sets on its Nodes. */
 function OfItsNodes({ form, set, faultOf }: FieldsProps) {
   return (
     <details>
@@ -291,15 +289,13 @@ function OfItsNodes({ form, set, faultOf }: FieldsProps) {
   );
 }
 
-// What the form for a join token says, as the body of POST /v1/tokens. Says what a field expects; the Worker decides.
-
-/** The form's fields, as they were typed. */
+/** The fields of the form, as they were typed. */
 export interface TokenForm {
   names: string;
   uses: string;
   expiresInSeconds: string;
   isRejoin: boolean;
-  /** Separated by spaces or commas; "": those of the deployment. */
+  /** Separated by spaces or commas; "": the deployment's. */
   roles: string;
   /** One `key=value` in each line. */
   labels: string;
@@ -308,7 +304,7 @@ export interface TokenForm {
   isWithoutFactsOnlyTaint: boolean;
 }
 
-/** Which field is wrong, and what it expects. */
+/** A wrong field and the form that it expects. */
 export interface FieldFault {
   field: keyof TokenForm;
   message: string;
