@@ -26,7 +26,7 @@ describe.skipIf(!hasChromium)("the desk", () => {
       const waiting = page.getByRole("region", { name: "edge-approve waits" });
       expect(await waiting.count()).toBe(0);
       await worker.anotherAsks("edge-approve");
-      await waiting.getByText("Another machine, by all that both say").waitFor();
+      await waiting.getByText("Different hardware: both IDs differ").waitFor();
       await waiting
         .getByRole("row", { name: /System UUID/ })
         .getByText("different")
@@ -34,7 +34,7 @@ describe.skipIf(!hasChromium)("the desk", () => {
       expect(await accessibilityFaults()).toEqual([]);
       await waiting.getByRole("button", { name: "Approve" }).click();
       const dialog = page.getByRole("dialog");
-      await dialog.getByText("refused for ever").waitFor();
+      await dialog.getByText("refused permanently").waitFor();
       expect(await accessibilityFaults()).toEqual([]);
       await dialog.getByRole("button", { name: "Approve" }).click();
       await waiting.waitFor({ state: "detached" });
@@ -130,7 +130,7 @@ describe.skipIf(!hasChromium)("the desk", () => {
       await page.getByRole("cell", { name: "REGISTER_AGAIN" }).waitFor();
       await page.getByRole("heading", { name: /Readiness: / }).waitFor();
       await page.context().setOffline(true);
-      await page.getByRole("button", { name: "Look again" }).click();
+      await page.getByRole("button", { name: "Check again" }).click();
       await page.getByText("The readiness could not be read").waitFor();
       await page.getByRole("heading", { name: /Readiness: / }).waitFor();
       await page.getByRole("cell", { name: "REGISTER_AGAIN" }).waitFor();
@@ -145,7 +145,7 @@ describe.skipIf(!hasChromium)("the desk", () => {
         await page.setViewportSize(DESKTOP);
         await page.goto(`/?view=${view}`);
         await page.getByRole("heading", { level: 1 }).waitFor();
-        await expect.poll(() => page.getByText(/^Asking …$/).count()).toBe(0);
+        await expect.poll(() => page.getByText(/^Loading …$/).count()).toBe(0);
         expect(await faultsOfLooks(opened), view).toEqual([]);
       }
     }));

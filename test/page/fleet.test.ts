@@ -55,7 +55,7 @@ describe.skipIf(!hasChromium)("the fleet", () => {
       await page.getByRole("button", { name: /^\d+ silent$/ }).waitFor();
       await page
         .getByRole("group")
-        .filter({ hasText: "Silent" })
+        .filter({ hasText: "Not reporting" })
         .getByRole("link", { name: "joins-1" })
         .waitFor();
       expect(loads).toEqual([]);
@@ -92,7 +92,7 @@ describe.skipIf(!hasChromium)("the fleet", () => {
       await dialog.getByRole("button", { name: "Revoke …" }).click();
       await dialog.getByText("Revoke: 2 machines.").waitFor();
       await dialog.getByText("its keys are refused for ever, and its Node goes NotReady").waitFor();
-      const touched = dialog.getByRole("region", { name: "Machines that it would touch" });
+      const touched = dialog.getByRole("region", { name: "Machines that it would change" });
       expect(await touched.getByRole("listitem").allTextContents()).toEqual([
         "ready: bulk-1",
         "ready: bulk-2",
@@ -118,7 +118,7 @@ describe.skipIf(!hasChromium)("the fleet", () => {
       await signIn(page, worker.viewSecret);
       await page.goto("/?q=looked-at-1");
       await row(page, "looked-at-1").waitFor();
-      await page.getByText("may only look").first().waitFor();
+      await page.getByText("read-only").first().waitFor();
       expect(await page.getByRole("checkbox", { name: /^Select / }).count()).toBe(0);
       expect(await page.getByRole("button", { name: /^Act on/ }).count()).toBe(0);
       await page.getByRole("link", { name: "Tokens" }).click();
@@ -137,7 +137,7 @@ describe.skipIf(!hasChromium)("the fleet", () => {
       await worker.fault("looks-1", "not ready");
       await signIn(page, worker.adminSecret);
       await page.goto("/?q=looks-1");
-      await page.getByRole("heading", { name: "Needs somebody" }).waitFor();
+      await page.getByRole("heading", { name: "Needs attention" }).waitFor();
       await row(page, "looks-1").getByText("not-ready", { exact: true }).waitFor();
       expect(await faultsOfLooks(opened)).toEqual([]);
       await page.setViewportSize(DESKTOP);
@@ -145,7 +145,7 @@ describe.skipIf(!hasChromium)("the fleet", () => {
       await page.getByRole("navigation", { name: "Views" }).waitFor({ state: "hidden" });
       const name = row(page, "looks-1").getByRole("link", { name: "looks-1" });
       expect((await name.boundingBox())?.width).toBeGreaterThan(100);
-      expect(await page.getByRole("heading", { name: "Needs somebody" }).isVisible()).toBe(true);
+      expect(await page.getByRole("heading", { name: "Needs attention" }).isVisible()).toBe(true);
       expect(await page.getByRole("searchbox").isVisible()).toBe(false);
     }));
 

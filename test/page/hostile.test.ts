@@ -60,7 +60,7 @@ const WIDER = `document.documentElement.scrollWidth <= innerWidth ? [] :
     .map((each) => each.localName + "." + each.getAttribute("class"))`;
 
 /** What a view says before it has its answers. */
-const WAITS = /^(Asking|Loading) …$/;
+const WAITS = /^Loading …$/;
 
 async function expectHarmless(page: Page, path: string): Promise<void> {
   await page.locator("main h1").first().waitFor();

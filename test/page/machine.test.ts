@@ -55,7 +55,7 @@ describe.skipIf(!hasChromium)("a machine", () => {
         await worker.pressure("story-1", true);
         const isShortMs = Date.now();
         const still = await lineOf(page, "MemoryPressure: True", ({ toMs }) => toMs === undefined);
-        await says(page, /Ready, with one thing to know\..*MemoryPressure is True/);
+        await says(page, /Ready, with one warning\..*MemoryPressure is True/);
         expect(still.fromMs).toBeGreaterThanOrEqual(Math.floor(shortMs / 1000) * 1000);
         expect(still.fromMs).toBeLessThanOrEqual(isShortMs);
         await lasts(still.fromMs, 1000);
@@ -69,7 +69,7 @@ describe.skipIf(!hasChromium)("a machine", () => {
         const quietMs = Date.now();
         await worker.machineFallsSilent("story-1");
         await lineOf(page, "State: silent", ({ toMs }) => toMs === undefined);
-        await says(page, /Silent.*Last report.*Look at the machine’s power and network/);
+        await says(page, /Not reporting.*Last report.*Check the machine’s power and network/);
         const noticedMs = Date.now();
         await lasts(noticedMs, SILENT_MS + 1000);
         await worker.machineReturns("story-1");
@@ -132,18 +132,18 @@ describe.skipIf(!hasChromium)("a machine", () => {
       await fail(/\/v1\/nodes\/errs-1\/history/, 500);
       await page.goto("/?machine=errs-1");
       await page.getByText("The timeline could not be read: the Worker answered 503.").waitFor();
-      await page.getByText("Its history could not be asked: the Worker answered 500.").waitFor();
+      await page.getByText("Its history could not be read: the Worker answered 500.").waitFor();
       await expect.poll(() => sentence(page).innerText()).toBe("Ready; nothing to do.");
       await page.getByRole("region", { name: "Facts" }).getByText("Simulated Linux").waitFor();
       await fail(/\/v1\/nodes\/errs-1$/, 503);
-      await page.getByRole("button", { name: "Ask anew" }).click();
-      await page.getByText("errs-1 could not be asked: the Worker answered 503.").waitFor();
+      await page.getByRole("button", { name: "Refresh" }).click();
+      await page.getByText("errs-1 could not be read: the Worker answered 503.").waitFor();
       await page.getByRole("region", { name: "Facts" }).getByText("Simulated Linux").waitFor();
       await page.unrouteAll();
       for (const what of [
-        "errs-1 could not be asked",
+        "errs-1 could not be read",
         "The timeline could not be read",
-        "Its history could not be asked",
+        "Its history could not be read",
       ]) {
         const notice = page.getByRole("alert").filter({ hasText: what });
         await notice.getByRole("button", { name: "Try again" }).click();
@@ -161,7 +161,7 @@ describe.skipIf(!hasChromium)("a machine", () => {
       await page.goto("/?machine=broken-1&range=1h");
       await page.getByRole("heading", { level: 1, name: "broken-1" }).waitFor();
       await says(page, /Not Ready: .*container runtime is down/);
-      await says(page, /See to the container runtime on the machine/);
+      await says(page, /Check the container runtime on the machine/);
       await page.getByText("As a table").click();
       await page.getByRole("region", { name: "Facts" }).getByText("Simulated Linux").waitFor();
       await page.getByRole("button", { name: "Needs no runtime …" }).first().waitFor();

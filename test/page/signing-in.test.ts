@@ -36,7 +36,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
       await page.goto("/");
       await page.getByLabel("Secret or one-time code").fill("guessed");
       await page.getByRole("button", { name: "Sign in" }).click();
-      await page.getByRole("alert").getByText("not good").waitFor();
+      await page.getByRole("alert").getByText("not valid").waitFor();
       await expect.poll(() => page.getByLabel("Secret or one-time code").inputValue()).toBe("");
     }));
 
@@ -51,7 +51,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
       await page.context().clearCookies();
       await page.goto("about:blank");
       await page.goto(`/#code=${code}`);
-      await page.getByRole("alert").getByText("not good").waitFor();
+      await page.getByRole("alert").getByText("not valid").waitFor();
     }));
 
   it("a code that is typed in → signed in", () =>

@@ -82,7 +82,7 @@ function BulkForm({ names, onBegun }: BulkFormProps) {
   };
   const plan = async (choice: BulkChoice) => {
     const planned = await send<BulkPlan>(choice, { dryRun: true });
-    const what = "Whom it would touch could not be asked";
+    const what = "The dry run failed";
     setStep(
       planned.ok
         ? { kind: "planned", choice, plan: planned.value }
@@ -92,7 +92,7 @@ function BulkForm({ names, onBegun }: BulkFormProps) {
   const begin = async (choice: BulkChoice, confirmation: string) => {
     const started = await send<BulkProgress>(choice, { confirmation });
     if (started.ok) onBegun(started.value.id);
-    else setStep({ kind: "failed", choice, what: "Nothing was begun", fault: started.error });
+    else setStep({ kind: "failed", choice, what: "Nothing was started", fault: started.error });
   };
   const again = () => setStep({ kind: "choose" });
   return (
@@ -137,7 +137,9 @@ function Choices({ count, asking, onChoose }: ChoicesProps) {
     );
   return (
     <>
-      <p class="quiet">You see first whom it would touch. Nothing is done before you say yes to that list.</p>
+      <p class="quiet">
+        You see first which machines it would change. Nothing is done before you confirm that list.
+      </p>
       <ul class="bulk-choices">
         {BULK_CHOICES.map((choice) => (
           <li key={choice.action}>
@@ -214,7 +216,7 @@ function Touched({ touched }: { touched: readonly BulkMatch[] }) {
   const drawn = isWhole ? touched : touched.slice(0, DRAWN_AT_FIRST);
   const more = touched.length - drawn.length;
   return (
-    <div class="bulk-list" role="region" aria-label="Machines that it would touch" tabIndex={0}>
+    <div class="bulk-list" role="region" aria-label="Machines that it would change" tabIndex={0}>
       <ul>
         {drawn.map(({ name, state }) => (
           <li key={name} title={state ?? "not known"}>
@@ -267,7 +269,7 @@ function Confirm({ choice, plan, confirmation, isAsking, onAgain, onBack, onYes 
           This list is out of date since <Time at={expiresAt} form="absolute" />: machines may have changed.
         </p>
         <button type="button" disabled={isAsking} onClick={onAgain}>
-          Look again
+          Repeat the dry run
         </button>
       </Notice>
     );
@@ -282,7 +284,7 @@ function Confirm({ choice, plan, confirmation, isAsking, onAgain, onBack, onYes 
       {mustType && (
         <label>
           <span>
-            This cannot be taken back. To go on, type how many machines it is: <strong>{total}</strong>
+            This cannot be undone. To continue, type the number of machines: <strong>{total}</strong>
           </span>
           <input
             inputMode="numeric"
@@ -326,15 +328,15 @@ export function BulkOutcome({ id, onClose }: { id: string; onClose: () => void }
       <p class="visually-hidden" role="status">
         {value && value.state !== "running" ? progressText(value) : ""}
       </p>
-      {fault && <FaultNotice what="How far it is could not be asked" fault={fault} again={polled.now} />}
+      {fault && <FaultNotice what="The progress could not be read" fault={fault} again={polled.now} />}
       {value && <Outcome bulk={value} />}
-      {!value && !fault && <p class="quiet">Asking how far it is …</p>}
+      {!value && !fault && <p class="quiet">Loading the progress …</p>}
       <div class="row">
         {value?.state === "running" && <Stop path={path} polled={polled} />}
         <button type="button" onClick={onClose}>
           Close
         </button>
-        {value?.state === "running" && <span class="quiet">It goes on when this is closed.</span>}
+        {value?.state === "running" && <span class="quiet">It continues when this is closed.</span>}
       </div>
     </div>
   );

@@ -22,14 +22,14 @@ const choice = (action: ActionName, title: string): BulkChoice => {
 /** Actions that can be undone come first. */
 export const BULK_CHOICES: readonly BulkChoice[] = [
   choice("register", "Register again"),
-  choice("believe", "Believe"),
+  choice("believe", "Trust again"),
   choice("revoke", "Revoke"),
   choice("forget", "Forget"),
 ];
 
 /** Also names `remove-node`, which the deployment starts itself. */
 export function bulkTitle(action: string): string {
-  if (action === "remove-node") return "Remove Nodes of machines that are silent for long";
+  if (action === "remove-node") return "Remove Nodes of machines that have not reported for long";
   return BULK_CHOICES.find((choice) => choice.action === action)?.title ?? action;
 }
 

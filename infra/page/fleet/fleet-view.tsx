@@ -80,7 +80,7 @@ function useRead(text: string): ReturnType<SearchReader> | null {
   return useMemo(() => (text === "" ? NO_TERMS : (reader?.read(text) ?? null)), [text, reader]);
 }
 
-const NOT_LOADED: SearchFault = { term: "this search", expected: "it cannot be read: load the page anew" };
+const NOT_LOADED: SearchFault = { term: "this search", expected: "it cannot be read: reload the page" };
 
 /** Machines that wait for an approval are not enrolled. */
 const STATES = FLEET_STATES.filter((state) => state !== "pending");

@@ -91,7 +91,7 @@ function Groups() {
       onFocusIn={hold}
       onFocusOut={leave}
     >
-      <h2 id={id}>Needs somebody</h2>
+      <h2 id={id}>Needs attention</h2>
       <div class="needs-groups">
         {groups.value.map((group) => (
           <GroupSection
@@ -129,7 +129,7 @@ function Calm() {
   return (
     <p class="needs-calm">
       <StateSign state="ready" />
-      Nothing needs somebody.
+      Nothing needs attention.
       <span class="quiet">{counted(ready, "machine is ready", "machines are ready")}</span>
     </p>
   );

@@ -24,7 +24,7 @@ export function OutageEntry({ entry: { outage, startedMs, machines } }: { entry:
       <details onToggle={({ currentTarget }) => (isOpen.value = currentTarget.open)}>
         <summary>
           <StateSign state="silent" />
-          <strong>{outageCount(outage)}</strong> silent since <ClockTime atMs={startedMs} /> behind{" "}
+          <strong>{outageCount(outage)}</strong> not reporting since <ClockTime atMs={startedMs} /> behind{" "}
           <span class="mono">{outage.network}</span>{" "}
           <span class="quiet">— probably their power or network</span>
         </summary>
@@ -66,7 +66,7 @@ export function OutageLine({ id }: { id: number }) {
   if (!outage && fault?.status === 404)
     return (
       <p class="needs-filter">
-        There is no outage {id}, or it is long over. {all}
+        There is no outage {id}, or it ended long ago. {all}
       </p>
     );
   if (!outage && fault)
@@ -88,7 +88,7 @@ function OutageText({ outage }: { outage: Outage }) {
       <span class="mono">{network}</span>,{" "}
       {endedAt === null ? (
         <>
-          since <ClockTime atMs={Date.parse(startedAt)} />: {silent.toLocaleString("en")} silent yet
+          since <ClockTime atMs={Date.parse(startedAt)} />: {silent.toLocaleString("en")} still not reporting
         </>
       ) : (
         <>

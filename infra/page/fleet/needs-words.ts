@@ -11,7 +11,7 @@ export const NEEDS_HEADINGS: Readonly<Record<NeedsKind, string>> = {
   "cluster-unreachable": "Cluster unreachable",
   blocked: "Blocked",
   "not-ready": "Not ready",
-  silent: "Silent",
+  silent: "Not reporting",
   pending: "Waiting for approval",
   conditions: "Ready, with a condition",
   skewed: "Clock is wrong",
@@ -19,11 +19,11 @@ export const NEEDS_HEADINGS: Readonly<Record<NeedsKind, string>> = {
 
 /** Tooltips of the headings. */
 export const NEEDS_MEANINGS: Readonly<Record<NeedsKind, string>> = {
-  outage: "Machines behind one address that fell silent within a minute of each other.",
+  outage: "Machines behind one address that stopped reporting within a minute of each other.",
   "cluster-unreachable": "The machines report, and the Worker cannot write their Nodes to the apiserver.",
-  blocked: "The machines report, and nothing is written until somebody acts.",
+  blocked: "The machines report, and nothing is written until an operator acts.",
   "not-ready": "The machines report, and their Nodes are not Ready, or not registered yet.",
-  silent: "Machines that fell silent by themselves, and not with their neighbours.",
+  silent: "Machines that stopped reporting alone, and not with their neighbours.",
   pending: "Machines that ask for a name that another key has.",
   conditions: "The machines are Ready, and one of their other conditions says that something is wrong.",
   skewed: "The machine's clock differs from the Worker's by more than a minute.",
@@ -42,7 +42,7 @@ export function whyOf(group: MachineGroup, machine: FeedMachine): string {
   if (machine.why !== "") return machine.why;
   const [wrong] = wrongs;
   if (group === "not-ready" && wrong) return `${wrong.type} is ${wrong.status}`;
-  return group === "silent" ? "nothing is heard of it" : `its state is ${machine.state}`;
+  return group === "silent" ? "it does not report" : `its state is ${machine.state}`;
 }
 
 /** `its clock is 3m20s ahead` */
@@ -58,9 +58,10 @@ export function outageCount({ silent, machines }: Outage): string {
 }
 
 export const OUTAGE_TODO =
-  "See to the site's power and network first. Machines that only lost their network go on by themselves; when they are back, each one's history says whether it was down or only cut off.";
+  "Check the site's power and network first. Machines that only lost their network continue by themselves. When they are back, the history of each shows whether it was down or only cut off.";
 
-export const UNWRITTEN_TODO = "they say what is wrong with the apiserver, or with the Worker’s token for it.";
+export const UNWRITTEN_TODO =
+  "they show what is wrong with the apiserver, or with the Worker’s token for it.";
 
 export function pendingText({ pinned }: PendingMachine): string {
   if (!pinned) return "asks for a name that another key had; the name is free by now";

@@ -23,7 +23,7 @@ export function NoMachinesSteps() {
                 the machine that only root can read: <code>/root/join-token</code>.
               </>
             ) : (
-              "Ask somebody who may change things for a join token. It goes into a file on the machine that only root can read."
+              "Ask an operator with the role admin for a join token. It goes into a file on the machine that only root can read."
             )}
           </li>
           <li>
@@ -34,7 +34,7 @@ export function NoMachinesSteps() {
             </div>
           </li>
           <li>
-            The machine is here within seconds. Where it is not, <code>node-shim doctor</code> on it says why.
+            The machine appears within seconds. If it does not, <code>node-shim doctor</code> on it shows why.
           </li>
         </ol>
       </section>

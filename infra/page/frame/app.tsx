@@ -38,7 +38,7 @@ export function App() {
     return (
       <main>
         <FaultNotice
-          what="The Worker could not be asked"
+          what="The Worker could not be reached"
           fault={state.fault}
           again={() => void session.ask()}
         />
@@ -134,9 +134,9 @@ function SignedIn() {
       {role !== "admin" && (
         <span
           class="tag"
-          title="Whoever has the role view changes nothing: what would be refused is not offered."
+          title="The role view cannot change anything; the page offers no action that the Worker would refuse."
         >
-          may only look
+          read-only
         </span>
       )}
       {by === "session" && (
@@ -151,11 +151,11 @@ function SignedIn() {
 function Sayings() {
   const { sayings, unsay } = usePage();
   return (
-    <div class="sayings" role="log" aria-live="polite" aria-label="What happened">
+    <div class="sayings" role="log" aria-live="polite" aria-label="Messages">
       {sayings.value.map(({ id, text, isFault }) => (
         <p key={id} class={isFault ? "saying fault" : "saying"}>
           {text}
-          <button type="button" class="plain" aria-label="Put away" onClick={() => unsay(id)}>
+          <button type="button" class="plain" aria-label="Close" onClick={() => unsay(id)}>
             ✕
           </button>
         </p>
@@ -238,7 +238,7 @@ function ConnectionBanner() {
     if (!fault) return null;
     return (
       <div class="notice notice-fault banner" role="alert">
-        The feed cannot be opened: {fault.message}. It is tried again.
+        The feed cannot be opened: {fault.message}. The page tries again.
       </div>
     );
   }
@@ -247,7 +247,7 @@ function ConnectionBanner() {
       {/* The age changes each second; inside the alert a screen reader would read it out each time. */}
       <span role="alert">
         <strong>Stale</strong>: no word from the Worker since <Time at={connection.sinceMs} form="absolute" />
-        . What is shown was so then; nothing is known of now
+        . The page shows the fleet of that time
         {fault ? `: ${fault.message}` : ""}.
       </span>{" "}
       <span class="quiet" aria-hidden="true">
@@ -314,7 +314,7 @@ export class DrawBoundary extends Component<DrawBoundaryProps, DrawBoundaryState
   override state: DrawBoundaryState = { fault: null };
 
   static override getDerivedStateFromError(error: unknown): DrawBoundaryState {
-    return { fault: error instanceof Error ? error.message : "it says no more" };
+    return { fault: error instanceof Error ? error.message : "it has no message" };
   }
 
   override componentDidCatch(error: unknown): void {
@@ -330,13 +330,13 @@ export class DrawBoundary extends Component<DrawBoundaryProps, DrawBoundaryState
         <p>
           <strong>{what} could not be drawn</strong>: {fault}.
         </p>
-        <p>What is wrong is the page, or it is older than the Worker. The machines are not concerned.</p>
+        <p>The fault is in the page, or the page is older than the Worker. The machines are not affected.</p>
         <div class="row">
           <button type="button" onClick={() => this.setState({ fault: null })}>
             Try again
           </button>
           <button type="button" onClick={() => location.reload()}>
-            Load the page anew
+            Reload the page
           </button>
         </div>
       </Notice>

@@ -55,10 +55,12 @@ export function SignIn({ ways, code }: SignInProps) {
         </p>
       )}
       <p class="quiet">
-        The admin secret, the view secret, or an operator’s own. It is sent once; a cookie that lasts 12 hours
-        stays. <code>rollcall page</code> prints a link that signs in by itself.
+        The admin secret, the view secret, or an operator’s own. It is sent once; the browser keeps a cookie
+        for 12 hours. <code>rollcall page</code> prints a link that signs in by itself.
       </p>
-      {ways.access && <p class="quiet">Cloudflare Access lets in here as well: open the page through it.</p>}
+      {ways.access && (
+        <p class="quiet">You can also sign in with Cloudflare Access: open the page through it.</p>
+      )}
     </main>
   );
 }
@@ -67,7 +69,7 @@ const CODE_PREFIX = "rcc_";
 const isCode = (text: string) => text.startsWith(CODE_PREFIX);
 
 function faultText({ reason, message }: AskFault): string {
-  if (reason === "forbidden") return "That secret or code is not good (any more).";
+  if (reason === "forbidden") return "That secret or code is not valid (any more).";
   return `Signing in failed: ${message}.`;
 }
 

@@ -110,7 +110,7 @@ export class FeedClient {
       this.#around.take(message);
       if ("cursor" in message) socket.send(JSON.stringify({ ack: message.cursor }));
     } catch (error) {
-      console.warn("the feed begins anew:", error);
+      console.warn("the feed starts over:", error);
       this.#around.forget();
       this.#gone(NOT_READ);
     }
@@ -154,11 +154,11 @@ export class FeedClient {
 
 const NOT_READ: AskFault = {
   reason: "unexpected",
-  message: "what it tells cannot be read (if that does not pass, load the page anew: it may be an old one)",
+  message: "its message cannot be read (if this does not pass, reload the page: it may be an old one)",
   status: 0,
 };
 const NOT_ALLOWED: AskFault = {
   reason: "forbidden",
-  message: "the session is not good any more",
+  message: "the session has ended",
   status: 403,
 };

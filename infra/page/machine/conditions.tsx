@@ -10,9 +10,9 @@ export function ConditionsSection({ machine, whole }: { machine: WatchedMachine;
   const rows = conditionRows(whole);
   const isOld = machine.diagnosis?.state === "silent";
   return (
-    <Section id="conditions" aside={isOld && <span class="quiet">as the machine said them last</span>}>
+    <Section id="conditions" aside={isOld && <span class="quiet">as last reported</span>}>
       {rows.length === 0 ? (
-        <Nothing>None yet: they come with its first good report.</Nothing>
+        <Nothing>None yet: they come with its first accepted report.</Nothing>
       ) : (
         <table class="machine-cards">
           <thead>
@@ -20,7 +20,7 @@ export function ConditionsSection({ machine, whole }: { machine: WatchedMachine;
               <th>Condition</th>
               <th>Status</th>
               <th>Since</th>
-              <th>What it says</th>
+              <th>Message</th>
             </tr>
           </thead>
           <tbody>

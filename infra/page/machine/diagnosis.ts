@@ -150,8 +150,11 @@ function phaseWords(phase: string | null): { sentence: string; todo: string } | 
 
 function ready(warnings: number): Found {
   if (warnings === 0) return { ...nothing, severity: "good", sentence: "Ready; nothing to do." };
-  const things = warnings === 1 ? "one thing" : `${warnings} things`;
-  return { ...nothing, severity: "warning", sentence: `Ready, with ${things} to know.` };
+  return {
+    ...nothing,
+    severity: "warning",
+    sentence: `Ready, with ${warnings === 1 ? "one warning" : `${warnings} warnings`}.`,
+  };
 }
 
 function silent({ isUsed, neighbours, live, whole, conditions }: DiagnosisFacts): Found {
@@ -168,11 +171,11 @@ function silent({ isUsed, neighbours, live, whole, conditions }: DiagnosisFacts)
     ...nothing,
     sentence: silentSentence(neighbours),
     todo: isWholePlace
-      ? "See to the site’s power or network; the machines there come back by themselves. `rollcall nodes --beside NAME` lists them."
-      : "Look at the machine’s power and network, and at its shim: `node-shim status` there. When it is back, its history says whether it was down or only cut off.",
+      ? "Check the site’s power or network; the machines there come back by themselves. `rollcall nodes --beside NAME` lists them."
+      : "Check the machine’s power and network, and its shim: `node-shim status` there. When it is back, its history shows whether it was down or only cut off.",
     details: [
       ...(whole?.lastReportAt ? [{ name: "Last report", at: whole.lastReportAt }] : []),
-      ...(since ? [{ name: "Silent since", at: since }] : []),
+      ...(since ? [{ name: "Not reporting since", at: since }] : []),
       ...lastWords(conditions),
       {
         name: "Its Node",
@@ -185,20 +188,20 @@ function silent({ isUsed, neighbours, live, whole, conditions }: DiagnosisFacts)
 
 function silentSentence(neighbours: MachineNeighbours | null): string {
   const { network = "", others = 0, silent = 0 } = neighbours ?? {};
-  if (others === 0) return "Silent: its reports have stopped, and nobody else reports from its address.";
+  if (others === 0) return "Not reporting, and no other machine reports from its address.";
   const all = `${others === 1 ? "the other machine" : `all ${others} other machines`} behind ${network}`;
   if (silent === others)
-    return `Silent, and so ${others === 1 ? "is" : "are"} ${all}: it is most likely their power or network.`;
+    return `Not reporting, and neither ${others === 1 ? "is" : "are"} ${all}: it is most likely their power or network.`;
   if (silent === 0)
-    return `Silent, while ${all} ${others === 1 ? "reports" : "report"}: look at this machine.`;
-  return `Silent, as are ${silent} of ${others} other machines behind ${network}.`;
+    return `Not reporting, while ${all} ${others === 1 ? "reports" : "report"}: check this machine.`;
+  return `Not reporting, like ${silent} of ${others} other machines behind ${network}.`;
 }
 
 /** The wrong conditions of the last report: a machine that was short of memory has often died of it. */
 function lastWords(conditions: readonly ConditionRow[]): DiagnosisDetail[] {
   const wrong = conditions.filter(({ isWell }) => !isWell);
   const said = wrong.map(conditionText).join("; ");
-  return conditions.length === 0 ? [] : [{ name: "It said last", text: said || "all was well" }];
+  return conditions.length === 0 ? [] : [{ name: "Last reported", text: said || "no problem" }];
 }
 
 function revoked(): Found {
@@ -212,7 +215,7 @@ function clusterUnreachable({ phase, whole }: DiagnosisFacts): Found {
     severity: "warning",
     sentence: `Nothing is wrong with this machine, it is the cluster: ${lowered(words.sentence)}`,
     todo: words.todo,
-    details: whole?.deadlines.lease ? [{ name: "Its lease runs out", at: whole.deadlines.lease }] : [],
+    details: whole?.deadlines.lease ? [{ name: "Its lease expires", at: whole.deadlines.lease }] : [],
     link: "deployment",
   };
 }
@@ -268,7 +271,7 @@ function setupFailed({ whole }: DiagnosisFacts): Found {
   return {
     ...nothing,
     ...phaseWords("setup failed"),
-    details: said ? [{ name: "It said", text: said.message }] : [],
+    details: said ? [{ name: "Its message", text: said.message }] : [],
     link: "history",
   };
 }
@@ -291,14 +294,14 @@ function conditionWrong({ whole, why }: DiagnosisFacts, { status, message }: Con
       ...nothing,
       severity: "warning",
       sentence: `The machine is shutting down${message && `: ${sentenceOf(message)}`}`,
-      todo: "Nothing, if somebody wants that: it is Ready again after it has started.",
+      todo: "Nothing, if this is intended: it is Ready again after it has started.",
     };
   return {
     ...nothing,
-    sentence: `Not Ready${status === "Unknown" ? " (Unknown)" : ""}: ${sentenceOf(message || why || "no message says why")}`,
+    sentence: `Not Ready${status === "Unknown" ? " (Unknown)" : ""}: ${sentenceOf(message || why || "without a message")}`,
     todo: isForRuntime
-      ? `See to the container runtime on the machine: \`systemctl status ${service}\` there. If it is to run none, say so here.`
-      : "See on the machine to what the message names; `node-shim doctor` there looks at the usual causes. It is over with the report in which the cause is.",
+      ? `Check the container runtime on the machine: \`systemctl status ${service}\` there. If it needs none, set that here.`
+      : "Check on the machine what the message names; `node-shim doctor` there checks the usual causes. The first report without the cause ends it.",
     details,
     acts: isForRuntime && whole?.runtime !== "none" ? ["runtime-none"] : [],
   };
@@ -351,16 +354,16 @@ function refusedFacts({ whole, phase }: DiagnosisFacts): DiagnosisWarning[] {
   if (!refused || phase === "facts refused") return [];
   const { path, message } = refused;
   return warn(
-    `What it says of itself now is refused, and its last good facts count: ${path || "the facts"}: ${message}.`,
-    "Correct it on the machine; `node-shim facts` shows where it was read.",
+    `Its current facts are refused, and its last accepted facts apply: ${path || "the facts"}: ${message}.`,
+    "Correct it on the machine; `node-shim facts` shows where each was read.",
   );
 }
 
 function cordoned({ live, whole }: DiagnosisFacts): DiagnosisWarning[] {
   if (!(live?.isUnschedulable ?? whole?.summary?.isUnschedulable)) return [];
   return warn(
-    "It is cordoned: nothing new is scheduled on it.",
-    "When it may be used: `kubectl uncordon NAME`",
+    "It is cordoned: no new pods are scheduled on it.",
+    "To allow pods again: `kubectl uncordon NAME`",
   );
 }
 
@@ -369,7 +372,7 @@ function skewed({ live, whole }: DiagnosisFacts): DiagnosisWarning[] {
   if (skewMs === 0) return [];
   return warn(
     `Its clock is ${shortDuration(Math.abs(skewMs))} ${skewMs > 0 ? "ahead" : "behind"}.`,
-    "Have the machine’s time synchronized: `timedatectl status` there says by what.",
+    "Synchronize the machine’s clock: `timedatectl status` there shows its time source.",
   );
 }
 
@@ -391,7 +394,7 @@ function waitingEvents({ whole, answeredMs, state }: DiagnosisFacts): DiagnosisW
   if (answeredMs - Date.parse(oldest) < EVENTS_WAIT_MS) return [];
   return warn(
     `${waiting === 1 ? "One event waits" : `${waiting} events wait`} for the apiserver.`,
-    "They are sent by themselves; where it stays so, `rollcall status` says what is wrong with the apiserver.",
+    "The Worker sends them by itself. If they stay, `rollcall status` shows what is wrong with the apiserver.",
   );
 }
 
@@ -407,12 +410,12 @@ function droppedEvents({ whole }: DiagnosisFacts): DiagnosisWarning[] {
 /** The state already says that a machine has never reported. */
 function unusedKey({ isUsed, phase, state }: DiagnosisFacts): DiagnosisWarning[] {
   if (isUsed || phase === null || state === "silent") return [];
-  return warn("It has not reported with its new key yet.", "Start its shim anew: `node-shim status` there.");
+  return warn("It has not reported with its new key yet.", "Restart its shim: `node-shim status` there.");
 }
 
 function withoutRuntime({ whole }: DiagnosisFacts): DiagnosisWarning[] {
   if (whole?.runtime !== "none") return [];
-  return warn("An operator said that it needs no container runtime: it is Ready without one.", "", {
+  return warn("An operator has set that it needs no container runtime: it is Ready without one.", "", {
     acts: ["runtime-auto"],
   });
 }

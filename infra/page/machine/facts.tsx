@@ -14,7 +14,7 @@ export function FactsSection({ whole }: { whole: WholeNode }) {
   return (
     <Section id="facts">
       {rows.length === 0 ? (
-        <Nothing>Nothing yet: they come with its first good report.</Nothing>
+        <Nothing>Nothing yet: they come with its first accepted report.</Nothing>
       ) : (
         <Pairs pairs={rows} />
       )}

@@ -24,8 +24,8 @@ export function HistorySection({ name, change }: HistoryProps) {
   const isNarrowed = kind !== "" || text !== "";
   return (
     <Section id="history" aside={<HistoryFilter kind={kind} text={text} />}>
-      {fault && <FaultNotice what="Its history could not be asked" fault={fault} again={again} />}
-      {entries === null && !fault && <Nothing>Asking …</Nothing>}
+      {fault && <FaultNotice what="Its history could not be read" fault={fault} again={again} />}
+      {entries === null && !fault && <Nothing>Loading …</Nothing>}
       {entries?.length === 0 && (
         <Nothing>{isNarrowed ? "No line matches." : "Nothing has changed yet."}</Nothing>
       )}

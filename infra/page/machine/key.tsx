@@ -15,15 +15,15 @@ export function KeySection({ whole, change }: { whole: WholeNode; change: string
   const isUsed = summary?.key.isUsed ?? phase !== null;
   const pairs: Pair[] = [
     ["Thumbprint", <Copied key="thumbprint" text={key.thumbprint} of="the thumbprint" />],
-    ["Is good", key.isRefused ? <strong class="machine-bad">no: it is refused for ever</strong> : "yes"],
-    ["Used", isUsed ? "yes" : "not yet: no report has come with it"],
+    ["Valid", key.isRefused ? <strong class="machine-bad">no: it is refused permanently</strong> : "yes"],
+    ["Has reported", isUsed ? "yes" : "not yet"],
     ["Has the name since", <Moment key="pinned" at={key.pinnedAt} />],
     [
       "Next key",
       key.next ? (
         <Copied key="next" text={key.next} of="the next key’s thumbprint" />
       ) : (
-        "none: no rotation is under way"
+        "none: no rotation is running"
       ),
     ],
     ["Join token", <TokenLink key="token" id={key.token} />],
@@ -33,10 +33,10 @@ export function KeySection({ whole, change }: { whole: WholeNode; change: string
   return (
     <Section
       id="key"
-      aside={<Link href={hrefOf({ view: "audit" }, { target: name })}>What operators did to it</Link>}
+      aside={<Link href={hrefOf({ view: "audit" }, { target: name })}>Operators’ actions on it</Link>}
     >
       <Pairs pairs={pairs} />
-      <Fold title="Who reports with its key" isOpenFirst={phase === "cloned" || phase === "two shims"}>
+      <Fold title="Senders that use its key" isOpenFirst={phase === "cloned" || phase === "two shims"}>
         <Senders name={name} change={change} />
       </Fold>
     </Section>
@@ -62,17 +62,17 @@ function Copied({ text, of }: { text: string; of: string }) {
 export function DeadlinesSection({ whole }: { whole: WholeNode }) {
   const { deadlines, lastReportAt, outageSince, outbox } = whole;
   const when = (at: string | null, otherwise: string) => (at ? <Moment at={at} /> : otherwise);
-  const notKnown = "not known: the object has slept since";
+  const notKnown = "not known since the object was evicted";
   return (
     <Section id="deadlines">
       <Pairs
         pairs={[
           ["Last report", when(lastReportAt, notKnown)],
-          ["Lease runs out", when(deadlines.lease, notKnown)],
+          ["Lease expires", when(deadlines.lease, notKnown)],
           ["Status is written by", when(deadlines.status, "not known")],
-          ["Object looks next", when(deadlines.alarm, "nothing is due")],
-          ["Oldest waiting event", when(outbox.oldest, "none waits")],
-          ["Last time without an answer", when(outageSince, "none that it told of")],
+          ["Next check", when(deadlines.alarm, "none is due")],
+          ["Oldest waiting event", when(outbox.oldest, "none is waiting")],
+          ["Last time without an answer", when(outageSince, "none reported")],
         ]}
       />
     </Section>
@@ -85,7 +85,7 @@ export function Senders({ name, change }: { name: string; change: string }) {
   const senders = useAnswer<ListedSenders>(machinePath(name, "/clones"));
   useAgainOnChange(senders, change);
   return (
-    <Answered answer={senders} what="Who reports with the key could not be asked">
+    <Answered answer={senders} what="The senders could not be read">
       {(value) => <SenderTable {...value} />}
     </Answered>
   );
@@ -97,12 +97,12 @@ function SenderTable({ double, senders }: ListedSenders) {
       <p>
         {double ? (
           <>
-            <strong>Several report with this key</strong> ({double.phase}) since{" "}
+            <strong>Several senders use this key</strong> ({double.phase}) since{" "}
             <Time at={double.since} form="absolute" />: they took turns {double.turns} times, the last time{" "}
             <Time at={double.lastTurn} />.
           </>
         ) : (
-          "As far as is known, one sender alone reports with this key."
+          "As far as is known, only one sender uses this key."
         )}
       </p>
       {senders.length > 0 && (

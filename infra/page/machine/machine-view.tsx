@@ -45,7 +45,7 @@ function Fault({ machine: { name, fault, whole, again } }: { machine: WatchedMac
   const isGone = fault.status === 404 && whole !== null;
   const what = isGone
     ? `${name} is not there any more; what is shown was so before`
-    : `${name} could not be asked`;
+    : `${name} could not be read`;
   return <FaultNotice what={what} fault={fault} again={again} />;
 }
 
@@ -123,13 +123,13 @@ function Asked({ machine: { answeredMs, isAsking, again } }: { machine: WatchedM
       {answeredMs > 0 && (
         <span
           class="quiet"
-          title="When the machine’s object answered last; changes are asked for by themselves"
+          title="When the machine’s object last answered; the page refreshes changes by itself"
         >
-          asked <Time at={answeredMs} />
+          updated <Time at={answeredMs} />
         </span>
       )}
       <button type="button" onClick={again} aria-disabled={isAsking} title="Key: r">
-        Ask anew
+        Refresh
       </button>
     </div>
   );

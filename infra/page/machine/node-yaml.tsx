@@ -34,9 +34,7 @@ function Yaml({ node }: { node: object }) {
   }, [node]);
   if (text === null)
     return (
-      <Nothing>
-        {hasFailed ? "What writes YAML could not be loaded: load the page anew." : "Loading …"}
-      </Nothing>
+      <Nothing>{hasFailed ? "The YAML library could not be loaded: reload the page." : "Loading …"}</Nothing>
     );
   return (
     <>

@@ -102,8 +102,8 @@ export const LOOK_WORDS: Readonly<Record<BandLook, string>> = {
   good: "good",
   bad: "bad",
   unknown: "unknown",
-  silent: "silent: nothing was heard",
-  held: "held up: cluster unreachable, or blocked",
+  silent: "silent: no reports",
+  held: "not written: cluster unreachable, or blocked",
   waiting: "waits for approval",
   off: "revoked",
 };

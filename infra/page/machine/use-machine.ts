@@ -86,7 +86,7 @@ export function useMachineKeys(again: () => void): void {
   // Set with the view itself: an effect would come later and lose an early key.
   useLayoutEffect(() => {
     const own: KeyBinding[] = [
-      { key: "r", does: "asks the machine’s object anew", run: () => latest.current() },
+      { key: "r", does: "refreshes the machine", run: () => latest.current() },
       { key: "u", does: "goes up to the fleet, as it was left", run: () => go(fleetHref()) },
       ...MACHINE_SECTIONS.map(({ id, title, key }) => ({
         key,

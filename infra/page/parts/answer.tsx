@@ -18,7 +18,7 @@ export function Answered<T>({ answer, what, children }: AnsweredProps<T>) {
   return (
     <>
       {fault && <FaultNotice what={what} fault={fault} again={again} />}
-      {value === null ? !fault && <p class="quiet">Asking …</p> : children(value)}
+      {value === null ? !fault && <p class="quiet">Loading …</p> : children(value)}
     </>
   );
 }

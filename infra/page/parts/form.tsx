@@ -132,7 +132,7 @@ export function FormDialog(props: FormDialogProps) {
             class={isDangerous ? "danger" : "primary"}
             disabled={act.isActing || isIncomplete}
           >
-            {act.isActing ? "Under way …" : label}
+            {act.isActing ? "Sending …" : label}
           </button>
           <button type="button" onClick={onClose}>
             Cancel

@@ -28,10 +28,10 @@ export function lazyView<Props extends object>(
     return (
       <Notice kind="fault">
         <p>
-          This part of the page could not be loaded: the Worker cannot be reached, or it was deployed anew.
+          This part of the page could not be loaded: the Worker cannot be reached, or it was deployed again.
         </p>
         <button type="button" onClick={() => location.reload()}>
-          Load the page anew
+          Reload the page
         </button>
       </Notice>
     );

@@ -18,12 +18,10 @@ export function ApprovalsView() {
     <div class="stack approvals">
       <h1>Approvals</h1>
       <p class="quiet">
-        A machine that asks for a name which another key has waits here. What machines say of themselves can
-        be made up: the key alone is proven.
+        A machine that asks for a name which another key has waits here. A machine can invent its IDs and
+        addresses: only its key is proven.
       </p>
-      {pending.length === 0 && (
-        <p class="card">{live.isKnown.value ? "Nobody waits." : "The machines are being asked for …"}</p>
-      )}
+      {pending.length === 0 && <p class="card">{live.isKnown.value ? "No machine waits." : "Loading …"}</p>}
       {pending.map((machine) => (
         <Waiting key={`${machine.name} ${machine.thumbprint}`} machine={machine} />
       ))}
@@ -50,7 +48,7 @@ function Waiting({ machine }: { machine: PendingMachine }) {
       {session.isAdmin() ? (
         <Decision machine={machine} />
       ) : (
-        <p class="quiet">Somebody with the role admin approves or rejects it.</p>
+        <p class="quiet">An operator with the role admin approves or rejects it.</p>
       )}
     </section>
   );
@@ -194,9 +192,9 @@ function Decision({ machine }: { machine: PendingMachine }) {
         isPrimary
       >
         <p>
-          The key that asks has the name from now on.{" "}
+          The key that asks gets the name.{" "}
           {pinned &&
-            "The key before it is refused for ever: the machine with it stops reporting within a beat."}{" "}
+            "The former key is refused permanently: its machine stops reporting within one heartbeat."}{" "}
           The Node stays, and shows the new machine with its first report.
         </p>
       </ConfirmButton>
@@ -204,12 +202,12 @@ function Decision({ machine }: { machine: PendingMachine }) {
         label="Reject"
         title={`Refuse the machine that asks for ${name}?`}
         request={{ method: "POST", path: machinePath(name, "/reject"), body: { thumbprint } }}
-        done={`${name}: the key that asked is refused for ever`}
+        done={`${name}: the key that asked is refused permanently`}
         isDangerous
       >
         <p>
-          Its key is refused for ever; nothing changes for the machine that has the name. To try again it has
-          to be joined anew, with a join token.
+          Its key is refused permanently; nothing changes for the machine that has the name. To try again,
+          join it with a new join token.
         </p>
       </ConfirmButton>
     </div>
@@ -242,15 +240,15 @@ export function assess(machine: PendingMachine): PendingAssessment {
 }
 
 function sentenceOf({ pinned }: PendingMachine, machineID: Likeness, systemUUID: Likeness): string {
-  if (!pinned) return "Nobody has the name any more: to approve takes nothing from another machine.";
+  if (!pinned) return "No machine has the name any more: approving takes it from none.";
   const unused = pinned.hasReported ? "" : " The one that has the name has never reported.";
   if (machineID === "equal" && systemUUID === "equal")
-    return `The same machine and installation, by what both say: its key was most likely lost or made anew.${unused}`;
+    return `Same hardware, same installation: its key was most likely lost or replaced.${unused}`;
   if (systemUUID === "equal")
-    return `The same hardware with another installation, by what both say: most likely it was installed anew.${unused}`;
+    return `Same hardware, different installation: most likely it was installed again.${unused}`;
   if (machineID === "equal")
-    return `The same installation on other hardware, by what both say: a disk that was moved, or copied.${unused}`;
+    return `Different hardware, same installation: a disk was moved or copied.${unused}`;
   if (machineID === "different" && systemUUID === "different")
-    return `Another machine, by all that both say. Approve it only if it takes the place of the one that has the name.${unused}`;
-  return `What both say does not tell whether it is the same machine. See who set it up.${unused}`;
+    return `Different hardware: both IDs differ. Approve it only if it replaces the machine that has the name.${unused}`;
+  return `The IDs do not show whether it is the same machine. Ask who set it up.${unused}`;
 }

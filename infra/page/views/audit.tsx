@@ -10,8 +10,8 @@ import { ScrollBox } from "../parts/scroll-box.tsx";
 import { Time } from "../parts/time.tsx";
 
 const LOGS = [
-  ["operators", "What operators did"],
-  ["machines", "What machines caused"],
+  ["operators", "Operators’ actions"],
+  ["machines", "Changes by machines"],
   ["refusals", "Refused enrolments"],
 ] as const;
 const PAGE = 100;
@@ -69,14 +69,14 @@ function Target({ target, onChange }: { target: string; onChange: (name: string)
         onChange(text.trim());
       }}
     >
-      <Field label="Of this machine, or token" value={text} onChange={setText} placeholder="edge-1" />
+      <Field label="Filter by machine or token" value={text} onChange={setText} placeholder="edge-1" />
       <button type="submit">Show</button>
     </form>
   );
 }
 
 function Entries({ entries }: { entries: readonly AuditEntry[] }) {
-  if (entries.length === 0) return <p class="card">Nothing of that is in the log.</p>;
+  if (entries.length === 0) return <p class="card">The log has no such entry.</p>;
   return (
     <ScrollBox label="Entries" class="card flush">
       <table>

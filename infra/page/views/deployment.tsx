@@ -42,7 +42,7 @@ function Settings() {
   const settings = useAnswer<SettingsAnswer>("/v1/settings");
   return (
     <section class="stack" aria-labelledby="settings">
-      <h2 id="settings">Settings in force</h2>
+      <h2 id="settings">Active settings</h2>
       <Answered answer={settings} what="The settings could not be read">
         {(value) => (
           <ScrollBox label="Settings" class="card flush">
@@ -59,7 +59,7 @@ function Settings() {
                 {value.settings.map(({ name, value: set, source, state }) => (
                   <tr key={name}>
                     <td class="mono">{name}</td>
-                    <td class="mono wrap">{set === null ? "(not shown: it is wrong)" : set || "–"}</td>
+                    <td class="mono wrap">{set === null ? "(not shown: it is invalid)" : set || "–"}</td>
                     <td>{source}</td>
                     <td class={`check-${state}`}>{state}</td>
                   </tr>
@@ -82,8 +82,8 @@ function Operators() {
         {(value) =>
           value.operators.length === 0 ? (
             <p class="card">
-              There are none: <code>rollcall operators add NAME</code> makes one, so that the audit log says
-              who did what.
+              There are none. <code>rollcall operators add NAME</code> creates one, so that the audit log has
+              names.
             </p>
           ) : (
             <ScrollBox label="Operators" class="card flush">
@@ -91,10 +91,10 @@ function Operators() {
                 <thead>
                   <tr>
                     <th scope="col">Name</th>
-                    <th scope="col">May</th>
+                    <th scope="col">Role</th>
                     <th scope="col">State</th>
-                    <th scope="col">Good until</th>
-                    <th scope="col">Was here</th>
+                    <th scope="col">Valid until</th>
+                    <th scope="col">Last seen</th>
                   </tr>
                 </thead>
                 <tbody>
@@ -123,7 +123,7 @@ function ClusterLog() {
   const log = useAnswer<ClusterHistoryAnswer>("/v1/cluster/history", { limit: "20" });
   return (
     <section class="stack" aria-labelledby="cluster-log">
-      <h2 id="cluster-log">The watch of the cluster’s Nodes, of late</h2>
+      <h2 id="cluster-log">The watch of the cluster’s Nodes</h2>
       <Answered answer={log} what="The cluster’s history could not be read">
         {({ entries }) =>
           entries.length === 0 ? (
@@ -159,7 +159,7 @@ export function Readiness() {
           {value?.version && <span class="quiet"> · version {value.version}</span>}
         </h2>
         <button type="button" onClick={again}>
-          Look again
+          Check again
         </button>
       </header>
       <Answered answer={readiness} what="The readiness could not be read">
@@ -178,7 +178,7 @@ function Checks({ checks }: Pick<ReadinessAnswer, "checks">) {
     <>
       <CheckList checks={wrong} />
       <details>
-        <summary>{others.length} checks that are well</summary>
+        <summary>{others.length} passed checks</summary>
         <CheckList checks={others} />
       </details>
     </>
@@ -221,7 +221,7 @@ export function Sessions() {
               <thead>
                 <tr>
                   <th scope="col">Who</th>
-                  <th scope="col">May</th>
+                  <th scope="col">Role</th>
                   <th scope="col">Since</th>
                   <th scope="col">Until</th>
                   <th scope="col">From</th>

@@ -49,7 +49,7 @@ function Receivers() {
         {(value) =>
           value.receivers.length === 0 ? (
             <p class="card">
-              Nobody is told. A receiver is a webhook: of a chat, an Alertmanager, or a program of yours.
+              There is no receiver. A receiver is a webhook of a chat, an Alertmanager, or your own program.
             </p>
           ) : (
             value.receivers.map((receiver) => (
@@ -101,7 +101,7 @@ export function ReceiverCard({ receiver, again }: ReceiverCardProps) {
         </h3>
         <span class={failingSince === null ? "check-ok" : "check-failed"}>
           {failingSince === null ? (
-            "✓ the last letter arrived"
+            "✓ the last delivery arrived"
           ) : (
             <>
               ✕ nothing has arrived for <Time at={failingSince} form="since" />
@@ -112,9 +112,9 @@ export function ReceiverCard({ receiver, again }: ReceiverCardProps) {
       <Pairs
         pairs={[
           ["Address", <span class="mono">{url}</span>],
-          ["Is told", `${receiver.outagesOnly ? "outages only: " : ""}${toldAbout(receiver)}`],
+          ["Alerts on", `${receiver.outagesOnly ? "outages only: " : ""}${toldAbout(receiver)}`],
           ["When", whenText(receiver)],
-          ["Letters", `${waiting} wait, ${dead} given up, ${dropped} not kept; ${firing} alerts fire`],
+          ["Deliveries", `${waiting} queued, ${dead} failed, ${dropped} dropped; ${firing} alerts fire`],
         ]}
       />
       {error !== "" && <Notice kind="warning">The last attempt failed: {error}.</Notice>}
@@ -152,7 +152,7 @@ function ReceiverActs({ name, again }: { name: string; again: () => void }) {
           onDone={again}
           isDangerous
         >
-          <p>It is told nothing any more. Letters that wait for it are lost.</p>
+          <p>It gets no alerts any more. Its queued deliveries are lost.</p>
         </ConfirmButton>
       </div>
       {fault && <FaultNotice what="The test could not be sent" fault={fault} />}
@@ -171,7 +171,7 @@ function Letters({ name, again }: { name: string; again: () => void }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary>Letters that wait, or were given up</summary>
+      <summary>Queued and failed deliveries</summary>
       {isOpen && <LetterList name={name} again={again} />}
     </details>
   );
@@ -187,10 +187,10 @@ function LetterList({ name, again }: { name: string; again: () => void }) {
     again();
   };
   return (
-    <Answered answer={letters} what="The letters could not be listed">
+    <Answered answer={letters} what="The deliveries could not be listed">
       {(value) => (
         <ul class="stack">
-          {fault && <FaultNotice what="The letter could not be sent again" fault={fault} />}
+          {fault && <FaultNotice what="The delivery could not be sent again" fault={fault} />}
           {value.letters.map(({ id, madeAt, state, error, body }) => (
             <li key={id}>
               {state}, made <Time at={madeAt} />
@@ -213,8 +213,8 @@ function LetterList({ name, again }: { name: string; again: () => void }) {
 }
 
 const FORMATS = [
-  ["json", "JSON, signed as Standard Webhooks say"],
-  ["slack", "Slack, and what takes its format"],
+  ["json", "JSON, signed as Standard Webhooks specify"],
+  ["slack", "Slack, or another receiver of its format"],
   ["alertmanager", "Alertmanager"],
 ] as const;
 
@@ -304,8 +304,8 @@ function SigningSecret({ receiver, onClose }: { receiver: ChangedReceiver; onClo
     <Dialog title="Its signing secret, shown this once" onClose={onClose}>
       <div class="stack">
         <p>
-          {receiver.name} checks with it that a letter is from here. To have another one, remove the receiver
-          and make it anew, or use <code>rollcall receivers</code>.
+          {receiver.name} uses it to verify that a delivery is from this deployment. For another one, remove
+          the receiver and create it again, or use <code>rollcall receivers</code>.
         </p>
         <pre class="breaks">{secret}</pre>
         <CopyButton text={secret} of="the signing secret" />
@@ -324,7 +324,7 @@ export function MuteTable({ mutes, again }: { mutes: readonly ListedMute[]; agai
       <table>
         <thead>
           <tr>
-            <th scope="col">Nobody is told of</th>
+            <th scope="col">No alerts on</th>
             <th scope="col">From</th>
             <th scope="col">Until</th>
             <th scope="col">Why</th>
@@ -357,7 +357,7 @@ export function MuteTable({ mutes, again }: { mutes: readonly ListedMute[]; agai
                     done="The mute is over"
                     onDone={again}
                   >
-                    <p>What lasts still is told to receivers from now on.</p>
+                    <p>Receivers get alerts on problems that still last.</p>
                   </ConfirmButton>
                 </td>
               )}
@@ -397,7 +397,7 @@ export function NewMute({ onClose, onMade }: { onClose: () => void; onMade: () =
       onSubmit={submit}
       onClose={onClose}
     >
-      <p>Nobody is told of these machines while it lasts. Their state is shown all the same.</p>
+      <p>Receivers get no alerts on these machines while it lasts. The page still shows their state.</p>
       <Field
         label="Names"
         hint="A name, or a pattern such as edge-*; empty: all."

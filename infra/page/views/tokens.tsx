@@ -31,7 +31,7 @@ export function TokensView() {
           </button>
         )}
       </header>
-      <p class="quiet">What lets machines enrol. A token’s secret is shown once, when it is made.</p>
+      <p class="quiet">Machines enrol with a join token. A token’s secret is shown once, when it is made.</p>
       <Answered answer={tokens} what="The tokens could not be listed">
         {(value) => <TokenTable tokens={value.tokens} again={tokens.again} />}
       </Answered>
@@ -49,7 +49,7 @@ function TokenTable({ tokens, again }: { tokens: readonly ListedToken[]; again: 
         There is no token yet.{" "}
         {session.isAdmin()
           ? "Make one, and a machine joins with the command that comes with it."
-          : "Somebody with the role admin makes one; a machine joins with the command that comes with it."}
+          : "An operator with the role admin makes one; a machine joins with the command that comes with it."}
       </p>
     );
   return (
@@ -66,8 +66,8 @@ function TokenTable({ tokens, again }: { tokens: readonly ListedToken[]; again: 
             >
               Used
             </th>
-            <th scope="col">Good until</th>
-            <th scope="col">Gives its Nodes</th>
+            <th scope="col">Valid until</th>
+            <th scope="col">Labels and taints</th>
             <th scope="col">Made</th>
             <th scope="col">ID</th>
             {session.isAdmin() && (
@@ -123,8 +123,8 @@ function TokenRow({ token, again }: { token: ListedToken; again: () => void }) {
               isDangerous
             >
               <p>
-                Nobody enrols with the token for <strong>{token.names}</strong> any more. Machines that did go
-                on: revoke those by name.
+                No machine can enrol with the token for <strong>{token.names}</strong> any more. Machines that
+                enrolled stay: revoke those by name.
               </p>
             </ConfirmButton>
           )}
@@ -165,7 +165,7 @@ function Minted({ token, onClose }: { token: MintedToken; onClose: () => void })
           </details>
         </div>
         <p class="quiet">
-          It cannot be shown again: the Worker keeps its public half alone. The machine appears in the fleet
+          It cannot be shown again: the Worker stores only its public half. The machine appears in the fleet
           once it has joined.
         </p>
       </div>

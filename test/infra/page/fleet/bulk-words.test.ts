@@ -43,7 +43,7 @@ describe("what can be done", () => {
 
   it.each([
     ["forget", "Forget"],
-    ["remove-node", "Remove Nodes of machines that are silent for long"],
+    ["remove-node", "Remove Nodes of machines that have not reported for long"],
     ["an action of a newer Worker", "an action of a newer Worker"],
   ])("the title of %s", (action, title) => {
     expect(bulkTitle(action)).toBe(title);

@@ -25,7 +25,7 @@ describe("why a machine needs somebody", () => {
       { state: "not-ready", conditions: { MemoryPressure: "True", Ready: "Unknown" } },
       "Ready is Unknown",
     ],
-    ["else what its state means", "silent", { state: "silent" }, /^nothing is heard/],
+    ["else what its state means", "silent", { state: "silent" }, /^it does not report/],
     ["blocked by a Worker that does not say why", "blocked", { state: "blocked" }, "its state is blocked"],
     ["a state of a newer Worker", "not-ready", { state: "on-fire" }, "its state is on-fire"],
     [

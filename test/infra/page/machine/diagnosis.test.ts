@@ -72,7 +72,7 @@ describe("by the machine's state", () => {
         sentence: /^Nothing is wrong with this machine, it is the cluster: the Worker cannot reach/,
         link: "deployment",
         todo: PHASE_EXPLANATIONS["apiserver unreachable"].todo,
-        details: [{ name: "Its lease runs out", at: "2026-01-01T12:00:35.000Z" }],
+        details: [{ name: "Its lease expires", at: "2026-01-01T12:00:35.000Z" }],
       },
     ],
     [
@@ -146,7 +146,7 @@ describe("by the machine's state", () => {
       },
       {
         sentence: PHASE_EXPLANATIONS["setup failed"].means,
-        details: [{ name: "It said", text: "no cgroups" }],
+        details: [{ name: "Its message", text: "no cgroups" }],
       },
     ],
     [
@@ -195,7 +195,7 @@ describe("by the machine's state", () => {
       "nobody says why",
       { state: "not-ready" },
       notReady(""),
-      { sentence: "Not Ready: no message says why." },
+      { sentence: "Not Ready: without a message." },
     ],
     [
       "no condition at all",
@@ -246,32 +246,32 @@ describe("by the machine's state", () => {
 describe("silent", () => {
   const live = feedMachine({ state: "silent", silentSinceMs: 5000 });
   test.each<[situation: string, neighbours: MachineNeighbours | null, said: Said]>([
-    ["nobody beside it", neighbours(0, 0), { sentence: /nobody else reports from its address/, link: null }],
-    ["nobody knows from where it reports", null, { sentence: /nobody else/, todo: /node-shim status/ }],
+    ["nobody beside it", neighbours(0, 0), { sentence: /no other machine reports from its address/, link: null }],
+    ["nobody knows from where it reports", null, { sentence: /no other machine/, todo: /node-shim status/ }],
     [
       "the other one reports",
       neighbours(1, 0),
-      { sentence: "Silent, while the other machine behind 203.0.113.7 reports: look at this machine." },
+      { sentence: "Not reporting, while the other machine behind 203.0.113.7 reports: check this machine." },
     ],
     [
       "all others report",
       neighbours(11, 0),
-      { sentence: "Silent, while all 11 other machines behind 203.0.113.7 report: look at this machine." },
+      { sentence: "Not reporting, while all 11 other machines behind 203.0.113.7 report: check this machine." },
     ],
     [
       "some are silent too",
       neighbours(11, 3),
-      { sentence: "Silent, as are 3 of 11 other machines behind 203.0.113.7.", todo: /node-shim status/ },
+      { sentence: "Not reporting, like 3 of 11 other machines behind 203.0.113.7.", todo: /node-shim status/ },
     ],
     [
       "the other one is silent too",
       neighbours(1, 1),
-      { sentence: /^Silent, and so is the other machine .*power or network/, todo: /power or network/ },
+      { sentence: /^Not reporting, and neither is the other machine .*power or network/, todo: /power or network/ },
     ],
     [
       "all are silent, in an outage",
       { ...neighbours(3, 3), outage: OUTAGE },
-      { sentence: /^Silent, and so are all 3 other machines/, todo: /power or network/, link: "outage" },
+      { sentence: /^Not reporting, and neither are all 3 other machines/, todo: /power or network/, link: "outage" },
     ],
   ])("%s", (_, beside, said) => {
     expectSaid(diagnose(diagnosisInput({ live, neighbours: beside })), { severity: "bad", ...said });
@@ -284,12 +284,12 @@ describe("silent", () => {
     const said = diagnose(diagnosisInput({ live, whole }));
     expect(said?.details).toEqual([
       { name: "Last report", at: whole.lastReportAt },
-      { name: "Silent since", at: 5000 },
-      { name: "It said last", text: "MemoryPressure is True: short" },
+      { name: "Not reporting since", at: 5000 },
+      { name: "Last reported", text: "MemoryPressure is True: short" },
       expect.objectContaining({ name: "Its Node" }),
     ]);
     expect(said?.warnings).toEqual([]);
-    expect(diagnose(diagnosisInput({ live }))?.details[2]?.text).toBe("all was well");
+    expect(diagnose(diagnosisInput({ live }))?.details[2]?.text).toBe("no problem");
   });
 
   it("enrolled, and never reported", () => {
@@ -351,8 +351,8 @@ describe("a sentence, and something to do where it is not ready", () => {
 });
 
 it.each([
-  [1, "Ready, with one thing to know."],
-  [3, "Ready, with 3 things to know."],
+  [1, "Ready, with one warning."],
+  [3, "Ready, with 3 warnings."],
 ])("ready, and %d warnings → %s", (waiting, sentence) => {
   const live = feedMachine(
     waiting === 1 ? { skewMs: 90_000 } : { skewMs: 90_000, isUnschedulable: true, withheld: "x" },

@@ -23,12 +23,12 @@ const waiting = {
 
 describe("what both machines say → what that comes to", () => {
   it.each([
-    ["all alike", {}, /^The same machine and installation/],
-    ["another installation", { machineID: "m2" }, /^The same hardware with another installation/],
-    ["other hardware", { systemUUID: "u2" }, /^The same installation on other hardware/],
-    ["nothing alike", { machineID: "m2", systemUUID: "u2" }, /^Another machine/],
-    ["one that says nothing", { machineID: "", systemUUID: "" }, /does not tell/],
-    ["a name that is free by now", { pinned: null }, /^Nobody has the name any more/],
+    ["all alike", {}, /^Same hardware, same installation/],
+    ["another installation", { machineID: "m2" }, /^Same hardware, different installation/],
+    ["other hardware", { systemUUID: "u2" }, /^Different hardware, same installation/],
+    ["nothing alike", { machineID: "m2", systemUUID: "u2" }, /^Different hardware: both IDs differ/],
+    ["one that says nothing", { machineID: "", systemUUID: "" }, /do not show/],
+    ["a name that is free by now", { pinned: null }, /^No machine has the name any more/],
     ["one that never reported", { pinned: { ...pinned, hasReported: false } }, /has never reported/],
   ])("%s", (_, change, sentence) => {
     expect(assess({ ...waiting, ...change }).sentence).toMatch(sentence);
