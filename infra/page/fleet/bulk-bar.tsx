@@ -110,7 +110,7 @@ function BulkLine({ bulk, onShow, onPutAway }: BulkLineProps) {
         Show
       </button>
       {!isRunning && (
-        <button type="button" class="plain" aria-label="Put away" onClick={onPutAway}>
+        <button type="button" class="plain" aria-label="Close" onClick={onPutAway}>
           ✕
         </button>
       )}

@@ -31,12 +31,12 @@ test.each<[situation: string, change: Partial<DiagnosisInput>, said: Partial<Dia
   [
     "newer facts are refused, and older ones count",
     { whole: knownMachine({ factsRefused: { path: "/machine", message: "no" } }) },
-    { text: expect.stringMatching(/last good facts count: \/machine: no\.$/) as string },
+    { text: expect.stringMatching(/last accepted facts apply: \/machine: no\.$/) as string },
   ],
   [
     "cordoned",
     { live: feedMachine({ isUnschedulable: true }) },
-    { todo: "When it may be used: `kubectl uncordon NAME`" },
+    { todo: "To allow pods again: `kubectl uncordon NAME`" },
   ],
   ["a clock that is ahead", { live: feedMachine({ skewMs: 95_000 }) }, { text: "Its clock is 95s ahead." }],
   [
