@@ -2,15 +2,15 @@
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
-import { type Ask, asker } from "./base/api.ts";
+import { type SendRequest, requestSender } from "./base/api.ts";
 import { every, later, nowMs } from "./base/clock.ts";
 import type { KeyBinding } from "./base/keys.ts";
 import { leftPlace, type Places, placesOf } from "./base/places.ts";
 import { LiveFleet } from "./live/live-fleet.ts";
 import { type SessionStore, sessionStore } from "./live/session.ts";
 
-interface Page extends Sayings, Places {
-  ask: Ask;
+interface Page extends Messages, Places {
+  ask: SendRequest;
   session: SessionStore;
   live: LiveFleet;
   /** The time in milliseconds since 1970; ticks each second while the page is visible. */
@@ -31,15 +31,15 @@ export function usePage(): Page {
 
 const TICK_MS = 1000;
 /** How often the page checks that its session still exists: it can be ended elsewhere. */
-const SESSION_ASKED_EVERY_MS = 60_000;
+const SESSION_REFRESH_MS = 60_000;
 
 /** Creates it from the browser's window. Its first request reads the session. */
 export function openPage(window: Window & typeof globalThis): Page {
   const { location, history } = window;
   const clock = signal(nowMs());
   // A refused request for the session does not cause another one.
-  const session: SessionStore = sessionStore(asker(window.fetch.bind(window)));
-  const ask = asker(window.fetch.bind(window), () => void session.ask());
+  const session: SessionStore = sessionStore(requestSender(window.fetch.bind(window)));
+  const ask = requestSender(window.fetch.bind(window), () => void session.refresh());
   const openSocket = (path: string, protocols: string[]) =>
     new WebSocket(`${location.origin.replace(/^http/, "ws")}${path}`, protocols);
   const live = new LiveFleet({
@@ -57,30 +57,30 @@ export function openPage(window: Window & typeof globalThis): Page {
   const tick = () => {
     clock.value = nowMs();
   };
-  const askAgain = () => {
-    if (session.session.value.kind === "in") void session.ask();
+  const refreshSession = () => {
+    if (session.session.value.kind === "in") void session.refresh();
   };
   every(TICK_MS, whileSeen(tick));
-  every(SESSION_ASKED_EVERY_MS, whileSeen(askAgain));
+  every(SESSION_REFRESH_MS, whileSeen(refreshSession));
   window.document.addEventListener(
     "visibilitychange",
     whileSeen(() => {
       tick();
-      askAgain();
+      refreshSession();
       live.wake();
     }),
   );
   window.addEventListener("online", () => live.wake());
   const onPopState = (act: () => void) => window.addEventListener("popstate", act);
   return {
-    ...placesOf({ location, history, look: leftPlace, onPopState }),
+    ...placesOf({ location, history, readPlace: leftPlace, onPopState }),
     ask,
     session,
     live,
     clock,
     preferences: preferencesIn(storageOf(window)),
     viewKeys: signal<readonly KeyBinding[]>([]),
-    ...sayingsOf(later),
+    ...messagesOf(later),
   };
 }
 
@@ -129,34 +129,34 @@ function preferencesIn(storage: Pick<Storage, "getItem" | "setItem"> | undefined
 
 // A line about a finished or failed action. News disappear after a while; a fault stays until the operator closes it.
 
-interface Saying {
+interface Message {
   id: number;
   text: string;
   isFault: boolean;
 }
 
-interface Sayings {
-  sayings: ReadonlySignal<readonly Saying[]>;
-  say: (text: string, how?: "fault") => void;
-  unsay: (id: number) => void;
+interface Messages {
+  messages: ReadonlySignal<readonly Message[]>;
+  notify: (text: string, how?: "fault") => void;
+  dismiss: (id: number) => void;
 }
 
-const SAID_FOR_MS = 6000;
+const SHOWN_FOR_MS = 6000;
 /** The number of messages on the screen. */
 const AT_ONCE = 4;
 
 /** `later`: typically that of clock.ts. */
-export function sayingsOf(later: (act: () => void, ms: number) => void): Sayings {
-  const sayings = signal<readonly Saying[]>([]);
-  let said = 0;
-  const unsay = (id: number) => {
-    sayings.value = sayings.value.filter((each) => each.id !== id);
+export function messagesOf(later: (act: () => void, ms: number) => void): Messages {
+  const messages = signal<readonly Message[]>([]);
+  let lastId = 0;
+  const dismiss = (id: number) => {
+    messages.value = messages.value.filter((each) => each.id !== id);
   };
-  const say = (text: string, how?: "fault") => {
-    said += 1;
-    const id = said;
-    sayings.value = [...sayings.value.slice(1 - AT_ONCE), { id, text, isFault: how === "fault" }];
-    if (how !== "fault") later(() => unsay(id), SAID_FOR_MS);
+  const notify = (text: string, how?: "fault") => {
+    lastId += 1;
+    const id = lastId;
+    messages.value = [...messages.value.slice(1 - AT_ONCE), { id, text, isFault: how === "fault" }];
+    if (how !== "fault") later(() => dismiss(id), SHOWN_FOR_MS);
   };
-  return { sayings, say, unsay };
+  return { messages, notify, dismiss };
 }

@@ -165,9 +165,9 @@ describe.skipIf(!hasChromium)("the fleet", () => {
       expect(await ground()).toBe(dark);
       expect(await page.getByLabel("Colours").inputValue()).toBe("dark");
       await page.evaluate(
-        'document.querySelector(".sayings").append(Object.assign(document.createElement("p"), { className: "saying" }))',
+        'document.querySelector(".messages").append(Object.assign(document.createElement("p"), { className: "message" }))',
       );
-      expect(await moving(page)).toEqual(["p.saying animation appear 0.15s"]);
+      expect(await moving(page)).toEqual(["p.message animation appear 0.15s"]);
       await page.emulateMedia({ reducedMotion: "reduce" });
       expect(await moving(page)).toEqual([]);
     }));

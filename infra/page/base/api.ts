@@ -1,9 +1,9 @@
-// Sends requests to the Worker. Each has a deadline; each failure is an AskFault with a message for the operator.
+// Sends requests to the Worker. Each has a deadline; each failure is a RequestFault with a message for the operator.
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { abortAfter } from "./clock.ts";
 
 /** Why a request failed, in words for the operator. */
-export interface AskFault {
+export interface RequestFault {
   /** The reason of the problem document. `no-answer`: the request timed out or the network failed. */
   reason: string;
   message: string;
@@ -11,9 +11,9 @@ export interface AskFault {
   status: number;
 }
 
-export type AskMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+export type RequestMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-export interface Question {
+export interface RequestOptions {
   query?: Readonly<Record<string, string | undefined>>;
   body?: unknown;
   /** Aborts the request. */
@@ -24,14 +24,18 @@ export interface Question {
 }
 
 /** T: the type that shared/protocol has for the path's answer. The Worker and the page are deployed together. */
-export type Ask = <T>(method: AskMethod, path: string, question?: Question) => Promise<Result<T, AskFault>>;
+export type SendRequest = <T>(
+  method: RequestMethod,
+  path: string,
+  options?: RequestOptions,
+) => Promise<Result<T, RequestFault>>;
 
 const WITHIN_MS = 15_000;
 
 /** `fetch`: typically the browser's. `onRefused` is called if an answer shows that the session has ended. */
-export function asker(fetch: typeof globalThis.fetch, onRefused: () => void = () => {}): Ask {
-  return async <T>(method: AskMethod, path: string, question: Question = {}) => {
-    const { query = {}, body, withinMs = WITHIN_MS } = question;
+export function requestSender(fetch: typeof globalThis.fetch, onRefused: () => void = () => {}): SendRequest {
+  return async <T>(method: RequestMethod, path: string, options: RequestOptions = {}) => {
+    const { query = {}, body, withinMs = WITHIN_MS } = options;
     const given = Object.entries(query).filter(([, value]) => value !== undefined) as [string, string][];
     const search = given.length > 0 ? `?${new URLSearchParams(given)}` : "";
     const ends = abortAfter(withinMs);
@@ -39,13 +43,13 @@ export function asker(fetch: typeof globalThis.fetch, onRefused: () => void = ()
       const response = await fetch(path + search, {
         method,
         redirect: "error",
-        signal: question.signal ? AbortSignal.any([question.signal, ends]) : ends,
+        signal: options.signal ? AbortSignal.any([options.signal, ends]) : ends,
         ...(body !== undefined && {
           body: JSON.stringify(body),
           headers: { "content-type": "application/json" },
         }),
       });
-      if (response.ok || (response.status === question.alsoAnswer && isPlainJson(response)))
+      if (response.ok || (response.status === options.alsoAnswer && isPlainJson(response)))
         return success((response.status === 204 ? null : await response.json()) as T);
       const fault = await faultOf(response);
       if (fault.reason === "forbidden" || response.status === 401) onRefused();
@@ -59,15 +63,15 @@ export function asker(fetch: typeof globalThis.fetch, onRefused: () => void = ()
 const isPlainJson = (response: Response) =>
   response.headers.get("content-type")?.startsWith("application/json") === true;
 
-async function faultOf(response: Response): Promise<AskFault> {
+async function faultOf(response: Response): Promise<RequestFault> {
   const problem = (await response.json().catch(() => null)) as Partial<
     Record<"reason" | "title" | "detail", string>
   > | null;
-  const said = problem?.detail ?? problem?.title ?? `the Worker answered ${response.status}`;
-  return { reason: problem?.reason ?? "unexpected", message: said, status: response.status };
+  const message = problem?.detail ?? problem?.title ?? `the Worker answered ${response.status}`;
+  return { reason: problem?.reason ?? "unexpected", message, status: response.status };
 }
 
-function noAnswer(error: unknown, withinMs: number): AskFault {
+function noAnswer(error: unknown, withinMs: number): RequestFault {
   const isLate = error instanceof DOMException && error.name === "TimeoutError";
   const message = isLate
     ? `no answer within ${Math.round(withinMs / 1000)} seconds`

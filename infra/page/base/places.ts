@@ -74,11 +74,11 @@ interface PlacesSurroundings {
     replaceState: (state: unknown, unused: string, href?: string) => void;
   };
   /** Returns the state of the place on the screen. */
-  look: () => LeftPlace;
+  readPlace: () => LeftPlace;
   onPopState: (act: () => void) => void;
 }
 
-export function placesOf({ location, history, look, onPopState }: PlacesSurroundings): Places {
+export function placesOf({ location, history, readPlace, onPopState }: PlacesSurroundings): Places {
   const route = signal(routeOf(location.search));
   const arrival = signal<Arrival | null>(null);
   const left = new Map<number, LeftPlace>();
@@ -98,7 +98,7 @@ export function placesOf({ location, history, look, onPopState }: PlacesSurround
     // The URL has another fragment, typically by the link to the content: the browser made an entry without a place.
     if (next === null) history.replaceState({ place: current }, "");
     if (next === null || next === current) return;
-    left.set(current, look());
+    left.set(current, readPlace());
     current = next;
     arrival.value = arrive(left.get(next) ?? null);
   });
@@ -111,7 +111,7 @@ export function placesOf({ location, history, look, onPopState }: PlacesSurround
         arrive(null);
         return;
       }
-      left.set(current, look());
+      left.set(current, readPlace());
       current += 1;
       history.pushState({ place: current }, "", href);
       arrival.value = arrive(null);

@@ -20,7 +20,7 @@ export interface BulkBarProps {
 
 const BulkDialog = lazyView<BulkDialogProps>(async () => (await import("./bulk-dialog.tsx")).BulkDialog);
 
-export function BulkWhich({ selected, matching, query, onDone }: BulkBarProps) {
+export function BulkActions({ selected, matching, query, onDone }: BulkBarProps) {
   const opened = useSignal<BulkDialogProps["about"] | null>(null);
   const begunHere = useSignal<ReadonlySet<string>>(new Set());
   const { value, now } = usePolled<BulksAnswer>("/v1/bulk", ({ bulks }) => nextLookMs(bulks));

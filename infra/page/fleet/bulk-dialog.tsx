@@ -9,7 +9,7 @@ import type {
   BulkProgress,
 } from "../../../shared/protocol/administration-answers.ts";
 import { BULK_LIMITS } from "../../../shared/protocol/limits.ts";
-import type { AskFault } from "../base/api.ts";
+import type { RequestFault } from "../base/api.ts";
 import { hrefOf } from "../base/places.ts";
 import { usePage } from "../page.ts";
 import { type Polled, usePolled } from "../parts/answer.tsx";
@@ -59,7 +59,7 @@ export function BulkDialog({ about, onBegun, onClose }: BulkDialogProps) {
 type Step =
   | { kind: "choose" }
   | { kind: "planned"; choice: BulkChoice; plan: BulkPlan }
-  | { kind: "failed"; choice: BulkChoice; what: string; fault: AskFault };
+  | { kind: "failed"; choice: BulkChoice; what: string; fault: RequestFault };
 
 interface BulkFormProps {
   names: readonly string[];
@@ -104,7 +104,7 @@ function BulkForm({ names, onBegun }: BulkFormProps) {
         <BulkPlanned
           choice={step.choice}
           plan={step.plan}
-          isAsking={asking !== null}
+          isLoading={asking !== null}
           onAgain={() => void plan(step.choice)}
           onBack={again}
           onYes={(confirmation) => void begin(step.choice, confirmation)}
@@ -164,14 +164,14 @@ function Choices({ count, asking, onChoose }: ChoicesProps) {
 interface BulkPlannedProps {
   choice: BulkChoice;
   plan: BulkPlan;
-  isAsking: boolean;
+  isLoading: boolean;
   /** Repeats the dry run. */
   onAgain: () => void;
   onBack: () => void;
   onYes: (confirmation: string) => void;
 }
 
-export function BulkPlanned({ choice, plan, isAsking, onAgain, onBack, onYes }: BulkPlannedProps) {
+export function BulkPlanned({ choice, plan, isLoading, onAgain, onBack, onYes }: BulkPlannedProps) {
   const { touched, leftOut } = sortedPlan(plan);
   // The pressed button is gone; a screen reader continues here.
   const first = useRef<HTMLParagraphElement>(null);
@@ -198,7 +198,7 @@ export function BulkPlanned({ choice, plan, isAsking, onAgain, onBack, onYes }: 
           choice={choice}
           plan={plan}
           confirmation={plan.confirmation}
-          isAsking={isAsking}
+          isLoading={isLoading}
           onAgain={onAgain}
           onBack={onBack}
           onYes={onYes}
@@ -258,7 +258,7 @@ interface ConfirmProps extends BulkPlannedProps {
   confirmation: string;
 }
 
-function Confirm({ choice, plan, confirmation, isAsking, onAgain, onBack, onYes }: ConfirmProps) {
+function Confirm({ choice, plan, confirmation, isLoading, onAgain, onBack, onYes }: ConfirmProps) {
   const { clock } = usePage();
   const [typed, setTyped] = useState("");
   const { total, expiresAt } = plan;
@@ -268,7 +268,7 @@ function Confirm({ choice, plan, confirmation, isAsking, onAgain, onBack, onYes 
         <p>
           This list is out of date since <Time at={expiresAt} form="absolute" />: machines may have changed.
         </p>
-        <button type="button" disabled={isAsking} onClick={onAgain}>
+        <button type="button" disabled={isLoading} onClick={onAgain}>
           Repeat the dry run
         </button>
       </Notice>
@@ -277,7 +277,7 @@ function Confirm({ choice, plan, confirmation, isAsking, onAgain, onBack, onYes 
   const isRight = !mustType || isTypedRight(typed, total);
   const submit = (event: Event) => {
     event.preventDefault();
-    if (isRight && !isAsking) onYes(confirmation);
+    if (isRight && !isLoading) onYes(confirmation);
   };
   return (
     <form class="bulk-confirm" onSubmit={submit}>
@@ -298,7 +298,7 @@ function Confirm({ choice, plan, confirmation, isAsking, onAgain, onBack, onYes 
         <button
           type="submit"
           class={choice.isFinal ? "danger bulk-yes" : "primary bulk-yes"}
-          disabled={!isRight || isAsking}
+          disabled={!isRight || isLoading}
         >
           {choice.title}: {counted(total, "machine")}
         </button>

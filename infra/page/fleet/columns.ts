@@ -194,12 +194,12 @@ export function csvPath(
   const shown = new Set(["name", ...columns.flatMap(({ fields }) => fields)]);
   const fields = MACHINE_FIELDS.filter((field) => shown.has(field)).join();
   const by = query.sort === "state" ? "urgency" : MACHINE_SORTS.find((each) => each === query.sort);
-  const asked = new URLSearchParams({
+  const request = new URLSearchParams({
     state: ENROLLED,
     ...parameters,
     ...(by && { sort: `${query.isDescending ? "-" : ""}${by}` }),
     fields,
     format: "csv",
   });
-  return `/v1/machines?${asked}`;
+  return `/v1/machines?${request}`;
 }

@@ -179,10 +179,10 @@ export function firstRows(matching: readonly FeedMachine[]): readonly FeedMachin
 export function countText(matching: number, all: number): string {
   const [found, whole] = [matching.toLocaleString("en"), all.toLocaleString("en")];
   const word = all === 1 ? "machine" : "machines";
-  const said = matching === all ? `${whole} ${word}` : `${found} of ${whole} ${word}`;
-  if (matching <= MOST_ROWS) return said;
+  const text = matching === all ? `${whole} ${word}` : `${found} of ${whole} ${word}`;
+  if (matching <= MOST_ROWS) return text;
   const most = MOST_ROWS.toLocaleString("en");
-  return `${said}: too many to show. Here are the first ${most}; search for fewer.`;
+  return `${text}: too many to show. Here are the first ${most}; search for fewer.`;
 }
 
 /**
@@ -259,7 +259,7 @@ export function fleetOrder(sort: FleetSort, isDescending: boolean): FleetOrder {
 /** A pointer that rests this long was left there. */
 const POINTS_FOR_MS = 4000;
 
-export function useHeld(rows: RefObject<HTMLElement | null>): ReadonlySignal<boolean> {
+export function useIsPointedAt(rows: RefObject<HTMLElement | null>): ReadonlySignal<boolean> {
   const isHeld = useSignal(false);
   useEffect(() => {
     const element = rows.current;

@@ -10,7 +10,7 @@ import { Link } from "../parts/link.tsx";
 import { StateSign } from "../parts/state-word.tsx";
 import { type FleetQuery, fleetQueryOf, restOf } from "./fleet-query.ts";
 import { MachineTable } from "./machine-table.tsx";
-import { NeedsSomebody } from "./needs-attention.tsx";
+import { NeedsAttention } from "./needs-attention.tsx";
 import { SearchField } from "./search-field.tsx";
 import type { FleetSearch, SearchFault } from "./search-terms.ts";
 
@@ -48,7 +48,7 @@ function Machines() {
   const shown: FleetQuery = useMemo(() => ({ ...query, text }), [query, text]);
   return (
     <div class="fleet">
-      <NeedsSomebody />
+      <NeedsAttention />
       <CountsFilter />
       {read === null && good.current.text === "" ? (
         // Otherwise all machines would flash up.

@@ -9,12 +9,12 @@ import { lazyView } from "../parts/lazy-view.tsx";
 import type { BulkBarProps } from "./bulk-bar.tsx";
 import { columnsOf, columnsText, type FleetColumn } from "./columns.ts";
 import { type FleetQuery, type FleetSort, restOf } from "./fleet-query.ts";
-import { useFleetRows, useHeld } from "./fleet-rows.ts";
+import { useFleetRows, useIsPointedAt } from "./fleet-rows.ts";
 import { MachineRow } from "./machine-row.tsx";
 import { pageWindow, useRowWindow } from "./row-window.ts";
 import type { FleetSearch, SearchFault } from "./search-terms.ts";
 import { useTableKeys } from "./table-keys.ts";
-import { PagesLinks, TableSaying, TableTools } from "./table-tools.tsx";
+import { PagesLinks, TableStatus, TableTools } from "./table-tools.tsx";
 
 interface MachineTableProps {
   /** With the last valid search. */
@@ -29,7 +29,7 @@ export function MachineTable({ query, search, fault, field }: MachineTableProps)
   const isAdmin = usePage().session.isAdmin();
   const { columns, choose } = useColumns();
   const body = useRef<HTMLTableSectionElement>(null);
-  const { matching, shown, settle } = useFleetRows(query, search, useHeld(body));
+  const { matching, shown, settle } = useFleetRows(query, search, useIsPointedAt(body));
   const { selected, select, selectAll } = useSelection(shown);
   const names = useMemo(() => (isAdmin ? matching.map(({ name }) => name) : []), [matching, isAdmin]);
   const sortBy = useSort(query);
@@ -47,7 +47,7 @@ export function MachineTable({ query, search, fault, field }: MachineTableProps)
         onSort={sortBy}
         onColumns={choose}
       />
-      <TableSaying matching={matching.length} fault={fault} onSettle={settle} />
+      <TableStatus matching={matching.length} fault={fault} onSettle={settle} />
       {isAdmin && <BulkBar selected={selected} matching={names} query={query} onDone={clear} />}
       <MachineRows
         body={body}
@@ -262,14 +262,14 @@ function MachineTableHead(props: MachineTableHeadProps) {
 
 // Not in the first load: it is needed after the table.
 
-const BulkWhich = lazyView<BulkBarProps>(async () => (await import("./bulk-bar.tsx")).BulkWhich);
+const BulkActions = lazyView<BulkBarProps>(async () => (await import("./bulk-bar.tsx")).BulkActions);
 
 function BulkBar(props: BulkBarProps) {
   // The Worker would refuse all bulk actions of an operator with the role view.
   if (!usePage().session.isAdmin()) return null;
   return (
     <section class="bulk-bar" aria-label="Acting on many machines">
-      <BulkWhich {...props} />
+      <BulkActions {...props} />
     </section>
   );
 }

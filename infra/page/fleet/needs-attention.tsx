@@ -40,7 +40,7 @@ import {
   whyOf,
 } from "./needs-words.ts";
 
-export function NeedsSomebody() {
+export function NeedsAttention() {
   const { route, live } = usePage();
   const { outage } = fleetQueryOf(route.value.rest);
   return (
@@ -255,10 +255,10 @@ function MachineLine({ group, machine }: { group: MachineGroup; machine: FeedMac
         </Link>
       }
     >
-      <CureFold of={name} cure={<TodoText group={group} machine={machine} />}>
+      <TodoFold of={name} todo={<TodoText group={group} machine={machine} />}>
         {group === "blocked" && phase !== null && <strong>{phase}: </strong>}
         <MarkedText text={whyOf(group, machine)} isOfMachine />
-      </CureFold>
+      </TodoFold>
     </Line>
   );
 }
@@ -270,9 +270,9 @@ function PendingLine({ pending }: { pending: PendingMachine }) {
       sinceMs={sinceOf(pending)}
       name={<Link href={hrefOf({ view: "approvals" })}>{pending.name}</Link>}
     >
-      <CureFold of={pending.name} cure={null}>
+      <TodoFold of={pending.name} todo={null}>
         {pendingText(pending)}
-      </CureFold>
+      </TodoFold>
     </Line>
   );
 }
@@ -287,9 +287,9 @@ function UnwrittenLine({ unwritten: { count, sinceMs, phases } }: { unwritten: U
       sinceMs={sinceMs}
       name={<TableLink shows={{ state }}>{counted(count, "machine")}</TableLink>}
     >
-      <CureFold
+      <TodoFold
         of="the cluster"
-        cure={
+        todo={
           <>
             Nothing is wrong with the machines. See {checks}: {UNWRITTEN_TODO}
           </>
@@ -302,26 +302,26 @@ function UnwrittenLine({ unwritten: { count, sinceMs, phases } }: { unwritten: U
             {phases.length > 1 && <span class="quiet"> ({counted(count, "machine")})</span>}
           </span>
         ))}
-      </CureFold>
+      </TodoFold>
     </Line>
   );
 }
 
-interface CureFoldProps {
+interface TodoFoldProps {
   /** The subject, for screen readers. */
   of: string;
   /** What to do; null: no text. */
-  cure: ComponentChildren;
+  todo: ComponentChildren;
   /** Why. */
   children: ComponentChildren;
 }
 
 /** Three cells of a line: why, a button, and below them what to do. */
-function CureFold({ of, cure, children }: CureFoldProps) {
+function TodoFold({ of, todo, children }: TodoFoldProps) {
   const isOpen = useSignal(false);
   const id = useId();
   const why = <span class="needs-why">{children}</span>;
-  if (cure === null) return why;
+  if (todo === null) return why;
   return (
     <>
       {why}
@@ -336,7 +336,7 @@ function CureFold({ of, cure, children }: CureFoldProps) {
         What to do
       </button>
       <div class="needs-cure" id={id} hidden={!isOpen.value}>
-        {isOpen.value && cure}
+        {isOpen.value && todo}
       </div>
     </>
   );

@@ -55,11 +55,11 @@ export function OutageEntry({ entry: { outage, startedMs, machines } }: { entry:
 /** The line above the table while it is filtered by an outage. */
 export function OutageLine({ id }: { id: number }) {
   const { live, route } = usePage();
-  const told = live.outages.value.get(id);
+  const fromFeed = live.outages.value.get(id);
   // The feed contains open outages and changes; the Worker is asked for one that ended long ago.
-  const isAsked = !told && live.isKnown.value;
-  const { value, fault, again } = useAnswer<OutageAnswer>(isAsked ? `/v1/outages/${id}` : null, ONE);
-  const outage = told ?? value;
+  const isMissing = !fromFeed && live.isKnown.value;
+  const { value, fault, again } = useAnswer<OutageAnswer>(isMissing ? `/v1/outages/${id}` : null, ONE);
+  const outage = fromFeed ?? value;
   const all = (
     <Link href={withRest(route.value, { outage: undefined, page: undefined })}>Show all machines</Link>
   );

@@ -91,7 +91,7 @@ export function useRowWindow(
   const windowOf = (count: number): RowWindow =>
     isPaper.current ? paperWindow(count) : rowWindow({ count, ...seen.current });
   useLayoutEffect(() => {
-    const look = () => {
+    const measure = () => {
       if (!body.current || !scroller.current) return;
       const list = body.current.getBoundingClientRect();
       const around = scroller.current.getBoundingClientRect();
@@ -104,21 +104,21 @@ export function useRowWindow(
       if (from !== next.from || to !== next.to || rowHeight !== seen.current.rowHeight)
         shown.value = { ...next, rowHeight: seen.current.rowHeight };
     };
-    look();
+    measure();
     // The content above the table changes its height too.
-    const sizes = new ResizeObserver(look);
+    const sizes = new ResizeObserver(measure);
     if (scroller.current) sizes.observe(scroller.current);
     sizes.observe(document.documentElement);
-    addEventListener("scroll", look, { capture: true, passive: true });
-    addEventListener("resize", look);
+    addEventListener("scroll", measure, { capture: true, passive: true });
+    addEventListener("resize", measure);
     const stopWatching = watchPaper((is) => {
       isPaper.current = is;
-      look();
+      measure();
     });
     return () => {
       sizes.disconnect();
-      removeEventListener("scroll", look, { capture: true });
-      removeEventListener("resize", look);
+      removeEventListener("scroll", measure, { capture: true });
+      removeEventListener("resize", measure);
       stopWatching();
     };
   }, []);

@@ -127,21 +127,21 @@ function ColumnsMenu({ columns, onChoose }: ColumnsMenuProps) {
 /** Removes all filters and keeps the order. */
 const EVERYTHING = { q: undefined, state: undefined, outage: undefined, page: undefined };
 
-interface TableSayingProps {
+interface TableStatusProps {
   matching: number;
   fault: SearchFault | null;
   /** Applies the new order; null if there is none. */
   onSettle: (() => void) | null;
 }
 
-export function TableSaying({ matching, fault, onSettle }: TableSayingProps) {
+export function TableStatus({ matching, fault, onSettle }: TableStatusProps) {
   const { live, route } = usePage();
   const all = useComputed(() => {
     void live.revision.value;
     return live.machines().size;
   });
   return (
-    <div class="fleet-saying">
+    <div class="fleet-status">
       {fault ? (
         <p id={SEARCH_FAULT_ID} class="fleet-fault" role="alert">
           <code>{fault.term}</code> cannot be read: {fault.expected}. Shown is what was searched before.

@@ -16,7 +16,7 @@ import { SignIn, useLinkCode } from "./sign-in.tsx";
 export function App() {
   const page = usePage();
   const { session, preferences } = page;
-  useEffect(() => void session.ask(), []);
+  useEffect(() => void session.refresh(), []);
   useSignalEffect(() => {
     const theme = preferences.theme.value;
     if (theme === "system") delete document.documentElement.dataset["theme"];
@@ -40,7 +40,7 @@ export function App() {
         <FaultNotice
           what="The Worker could not be reached"
           fault={state.fault}
-          again={() => void session.ask()}
+          again={() => void session.refresh()}
         />
       </main>
     );
@@ -95,7 +95,7 @@ function Frame() {
           <View />
         </DrawBoundary>
       </main>
-      <Sayings />
+      <Messages />
       {isHelpOpen.value && <KeysHelp onClose={() => (isHelpOpen.value = false)} />}
     </div>
   );
@@ -120,13 +120,13 @@ function ThemeChoice() {
 }
 
 function SignedIn() {
-  const { session, say } = usePage();
+  const { session, notify } = usePage();
   const state = session.session.value;
   if (state.kind !== "in") return null;
   const { who, role, by } = state.operator;
   const leave = async () => {
     const left = await session.signOut();
-    if (!left.ok) say(`Signing out failed: ${left.error.message}.`, "fault");
+    if (!left.ok) notify(`Signing out failed: ${left.error.message}.`, "fault");
   };
   return (
     <span class="row who">
@@ -148,14 +148,14 @@ function SignedIn() {
   );
 }
 
-function Sayings() {
-  const { sayings, unsay } = usePage();
+function Messages() {
+  const { messages, dismiss } = usePage();
   return (
-    <div class="sayings" role="log" aria-live="polite" aria-label="Messages">
-      {sayings.value.map(({ id, text, isFault }) => (
-        <p key={id} class={isFault ? "saying fault" : "saying"}>
+    <div class="messages" role="log" aria-live="polite" aria-label="Messages">
+      {messages.value.map(({ id, text, isFault }) => (
+        <p key={id} class={isFault ? "message fault" : "message"}>
           {text}
-          <button type="button" class="plain" aria-label="Close" onClick={() => unsay(id)}>
+          <button type="button" class="plain" aria-label="Close" onClick={() => dismiss(id)}>
             ✕
           </button>
         </p>

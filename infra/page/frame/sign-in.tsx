@@ -1,7 +1,7 @@
 // The sign-in form. The one-time code of a link, which npm start and `rollcall page` print, signs in without it.
 import { type Signal, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
-import type { AskFault } from "../base/api.ts";
+import type { RequestFault } from "../base/api.ts";
 import type { Session } from "../live/session.ts";
 import { usePage } from "../page.ts";
 
@@ -13,8 +13,8 @@ interface SignInProps {
 
 export function SignIn({ ways, code }: SignInProps) {
   const { session } = usePage();
-  const [fault, setFault] = useState<AskFault | null>(null);
-  const [isAsking, setAsking] = useState(false);
+  const [fault, setFault] = useState<RequestFault | null>(null);
+  const [isLoading, setAsking] = useState(false);
   const enter = async (credential: { secret: string } | { code: string }) => {
     setAsking(true);
     setFault(null);
@@ -45,8 +45,8 @@ export function SignIn({ ways, code }: SignInProps) {
       <form onSubmit={submit}>
         <label for="secret">Secret or one-time code</label>
         <input id="secret" name="secret" type="password" autocomplete="current-password" required />
-        <button type="submit" class="primary" disabled={isAsking}>
-          {isAsking ? "Signing in …" : "Sign in"}
+        <button type="submit" class="primary" disabled={isLoading}>
+          {isLoading ? "Signing in …" : "Sign in"}
         </button>
       </form>
       {fault && (
@@ -68,7 +68,7 @@ export function SignIn({ ways, code }: SignInProps) {
 const CODE_PREFIX = "rcc_";
 const isCode = (text: string) => text.startsWith(CODE_PREFIX);
 
-function faultText({ reason, message }: AskFault): string {
+function faultText({ reason, message }: RequestFault): string {
   if (reason === "forbidden") return "That secret or code is not valid (any more).";
   return `Signing in failed: ${message}.`;
 }

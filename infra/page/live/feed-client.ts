@@ -1,7 +1,7 @@
 // The page's end of the feed: keeps one WebSocket open, acknowledges messages, and resumes where it stopped.
 import { FEED_CLOSED, FEED_PROTOCOL, TICKET_PROTOCOL } from "../../../shared/protocol/feed-names.ts";
 import type { FeedMessage, FeedTicket } from "../../../shared/protocol/feed.ts";
-import type { Ask, AskFault } from "../base/api.ts";
+import type { SendRequest, RequestFault } from "../base/api.ts";
 
 /** How often the client pings; the answer costs the Worker nothing. */
 export const PING_EVERY_MS = 2000;
@@ -24,7 +24,7 @@ export interface PageSocketEvent {
 const OPEN = 1;
 
 export interface FeedClientSurroundings {
-  ask: Ask;
+  ask: SendRequest;
   /** Opens a WebSocket to this path of the page's own origin. */
   open: (path: string, protocols: string[]) => PageSocket;
   /** The position to resume from; null to start with a whole fleet. */
@@ -34,7 +34,7 @@ export interface FeedClientSurroundings {
   /** Called when a message or an answer to a ping arrives: the connection works. */
   onProof: (nowMs: number) => void;
   /** Called when the connection ends; null if no error is known. */
-  onGone: (fault: AskFault | null) => void;
+  onGone: (fault: RequestFault | null) => void;
   /** Called when the cursor is invalid. */
   forget: () => void;
   /** Is the page visible? A hidden page sends no pings. */
@@ -132,7 +132,7 @@ export class FeedClient {
   }
 
   /** Waits grow and are random, so that pages do not all return at once. */
-  #gone(fault: AskFault | null): void {
+  #gone(fault: RequestFault | null): void {
     this.#end();
     this.#around.onGone(fault);
     const { firstMs, longestMs } = FEED_WAITS;
@@ -152,12 +152,12 @@ export class FeedClient {
   }
 }
 
-const NOT_READ: AskFault = {
+const NOT_READ: RequestFault = {
   reason: "unexpected",
   message: "its message cannot be read (if this does not pass, reload the page: it may be an old one)",
   status: 0,
 };
-const NOT_ALLOWED: AskFault = {
+const NOT_ALLOWED: RequestFault = {
   reason: "forbidden",
   message: "the session has ended",
   status: 403,

@@ -4,7 +4,7 @@ import { type FeedMachine, type FeedUpdate, FeedView } from "../../../shared/fle
 import type { FeedChanges, FeedMessage, FeedSnapshot } from "../../../shared/protocol/feed.ts";
 import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
 import type { Outage } from "../../../shared/protocol/outages.ts";
-import type { Ask, AskFault } from "../base/api.ts";
+import type { SendRequest, RequestFault } from "../base/api.ts";
 import { elapsedMs } from "../base/clock.ts";
 import { FeedClient, type PageSocket } from "./feed-client.ts";
 
@@ -15,12 +15,12 @@ const ANSWERS_WITHIN_MS = 1500;
 
 /** The state of the feed. `connecting`: nothing has arrived yet. `stale`: the shown fleet is of `sinceMs`. */
 export type FeedConnection =
-  | { kind: "connecting"; fault: AskFault | null }
+  | { kind: "connecting"; fault: RequestFault | null }
   | { kind: "live" }
-  | { kind: "stale"; sinceMs: number; fault: AskFault | null };
+  | { kind: "stale"; sinceMs: number; fault: RequestFault | null };
 
 export interface LiveSurroundings {
-  ask: Ask;
+  ask: SendRequest;
   openSocket: (path: string, protocols: string[]) => PageSocket;
   /** The time as a signal that ticks, in milliseconds since 1970. */
   clock: ReadonlySignal<number>;
@@ -49,7 +49,7 @@ export class LiveFleet {
   readonly #provenMs = signal(0);
   /** When the page last became visible. */
   readonly #seenMs = signal(0);
-  readonly #fault = signal<AskFault | null>(null);
+  readonly #fault = signal<RequestFault | null>(null);
 
   /** Increases with each message that changed a machine. */
   readonly revision: ReadonlySignal<number> = this.#revision;
@@ -69,9 +69,9 @@ export class LiveFleet {
     this.connection = computed(() => {
       if (!this.#isKnown.value) return { kind: "connecting", fault: this.#fault.value };
       const provenMs = this.#provenMs.value;
-      const isAsked = clock.value - this.#seenMs.value < ANSWERS_WITHIN_MS;
+      const hasJustReturned = clock.value - this.#seenMs.value < ANSWERS_WITHIN_MS;
       // A lost connection is most often back at once; the sign must not flicker.
-      if (clock.value - provenMs < STALE_AFTER_MS || isAsked) return LIVE;
+      if (clock.value - provenMs < STALE_AFTER_MS || hasJustReturned) return LIVE;
       return { kind: "stale", sinceMs: provenMs, fault: this.#fault.value };
     });
     this.#client = new FeedClient({

@@ -3,11 +3,11 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { SessionAnswer } from "../../../shared/protocol/session-answers.ts";
 import { type Result, success } from "../../../shared/result.ts";
-import type { Ask, AskFault } from "../base/api.ts";
+import type { SendRequest, RequestFault } from "../base/api.ts";
 
 export type Session =
   | { kind: "asking" }
-  | { kind: "unknown"; fault: AskFault }
+  | { kind: "unknown"; fault: RequestFault }
   | { kind: "out"; ways: SessionAnswer["ways"] }
   | { kind: "in"; operator: NonNullable<SessionAnswer["operator"]> };
 
@@ -15,14 +15,14 @@ export interface SessionStore {
   session: ReadonlySignal<Session>;
   /** May the operator change things? */
   isAdmin: () => boolean;
-  ask: () => Promise<void>;
-  signIn: (credential: { secret: string } | { code: string }) => Promise<Result<null, AskFault>>;
-  signOut: () => Promise<Result<null, AskFault>>;
+  refresh: () => Promise<void>;
+  signIn: (credential: { secret: string } | { code: string }) => Promise<Result<null, RequestFault>>;
+  signOut: () => Promise<Result<null, RequestFault>>;
 }
 
-export function sessionStore(ask: Ask): SessionStore {
+export function sessionStore(ask: SendRequest): SessionStore {
   const session = signal<Session>({ kind: "asking" });
-  const look = async () => {
+  const refresh = async () => {
     const answer = await ask<SessionAnswer>("GET", "/v1/session");
     if (!answer.ok) {
       // The operator stays signed in while the Worker cannot be reached; a refusal signs out.
@@ -38,16 +38,16 @@ export function sessionStore(ask: Ask): SessionStore {
   return {
     session,
     isAdmin: () => session.value.kind === "in" && session.value.operator.role === "admin",
-    ask: look,
+    refresh,
     async signIn(credential) {
       const answer = await ask<unknown>("POST", "/v1/session", { body: credential });
       if (!answer.ok) return answer;
-      await look();
+      await refresh();
       return success(null);
     },
     async signOut() {
       const answer = await ask<null>("DELETE", "/v1/session");
-      await look();
+      await refresh();
       return answer;
     },
   };

@@ -87,14 +87,14 @@ interface ActDialogProps {
 }
 
 function ActDialog({ act, machine: { name, again }, onClose }: ActDialogProps) {
-  const { say, go } = usePage();
+  const { notify, go } = usePage();
   const [typed, setTyped] = useState("");
   const acting = useAct();
   const { label, description, effects, undo, isDangerous, mustTypeName, outcome, request } =
     MACHINE_ACTS[act];
   const perform = async () => {
     if ((await acting.run(request.method, machinePath(name, request.path), request.body)) === null) return;
-    say(`${name}: ${outcome}.`);
+    notify(`${name}: ${outcome}.`);
     onClose();
     if (act === "forget") go(hrefOf({ view: "fleet" }));
     else again();

@@ -17,11 +17,11 @@ type Known = Partial<Record<keyof ConditionRow, unknown>> & { lastTransitionTime
 /** Returns wrong conditions first, then Ready, then the others by name. */
 export function conditionRows(whole: Pick<WholeNode, "conditions" | "summary" | "node">): ConditionRow[] {
   const written = conditionsOfNode(whole.node);
-  const told: readonly Known[] = whole.summary?.conditions ?? [];
-  const types = new Set([...whole.conditions, ...told, ...written].map(({ type }) => text(type)));
+  const indexed: readonly Known[] = whole.summary?.conditions ?? [];
+  const types = new Set([...whole.conditions, ...indexed, ...written].map(({ type }) => text(type)));
   const rows = [...types].map((type): ConditionRow => {
     const of = (list: readonly Known[]) => list.find((each) => each.type === type);
-    const [decided, index, node] = [of(whole.conditions), of(told), of(written)];
+    const [decided, index, node] = [of(whole.conditions), of(indexed), of(written)];
     const status = text(decided?.status ?? index?.status ?? node?.status);
     const same = [index, node].filter((each) => each?.status === status);
     return {

@@ -90,14 +90,14 @@ export function diagnose(input: DiagnosisInput): MachineDiagnosis | null {
 function factsOf(input: DiagnosisInput): DiagnosisFacts | null {
   const { live, whole } = input;
   const summary = whole?.summary;
-  const told = live ?? summary;
-  const state = told?.state ?? (whole && stateOfObject(whole));
+  const known = live ?? summary;
+  const state = known?.state ?? (whole && stateOfObject(whole));
   if (!state) return null;
   return {
     ...input,
     state,
     phase: live ? live.phase : (whole?.phase ?? null),
-    why: told?.why ?? "",
+    why: known?.why ?? "",
     isUsed: live?.isUsed ?? summary?.key.isUsed ?? whole?.phase !== null,
     conditions: whole ? conditionRows(whole) : conditionsOfFeed(live),
   };
@@ -140,12 +140,12 @@ function foundOf(facts: DiagnosisFacts, warnings: number): Found {
 
 const nothing: Found = { severity: "bad", sentence: "", todo: "", details: [], acts: [], link: null };
 
-const STATE = (state: keyof typeof STATE_EXPLANATIONS) => saidBy(STATE_EXPLANATIONS[state]);
-const saidBy = ({ means, todo }: Explanation) => ({ sentence: means, todo });
+const STATE = (state: keyof typeof STATE_EXPLANATIONS) => wordsOf(STATE_EXPLANATIONS[state]);
+const wordsOf = ({ means, todo }: Explanation) => ({ sentence: means, todo });
 
 function phaseWords(phase: string | null): { sentence: string; todo: string } | null {
   const known = Object.entries(PHASE_EXPLANATIONS).find(([each]) => each === phase);
-  return known ? saidBy(known[1]) : null;
+  return known ? wordsOf(known[1]) : null;
 }
 
 function ready(warnings: number): Found {
@@ -200,8 +200,8 @@ function silentSentence(neighbours: MachineNeighbours | null): string {
 /** The wrong conditions of the last report: a machine that was short of memory has often died of it. */
 function lastWords(conditions: readonly ConditionRow[]): DiagnosisDetail[] {
   const wrong = conditions.filter(({ isWell }) => !isWell);
-  const said = wrong.map(conditionText).join("; ");
-  return conditions.length === 0 ? [] : [{ name: "Last reported", text: said || "no problem" }];
+  const texts = wrong.map(conditionText).join("; ");
+  return conditions.length === 0 ? [] : [{ name: "Last reported", text: texts || "no problem" }];
 }
 
 function revoked(): Found {
@@ -267,23 +267,23 @@ function notReady(facts: DiagnosisFacts): Found {
 }
 
 function setupFailed({ whole }: DiagnosisFacts): Found {
-  const said = whole?.events?.find(({ reason }) => reason === "KubeletSetupFailed");
+  const event = whole?.events?.find(({ reason }) => reason === "KubeletSetupFailed");
   return {
     ...nothing,
     ...phaseWords("setup failed"),
-    details: said ? [{ name: "Its message", text: said.message }] : [],
+    details: event ? [{ name: "Its message", text: event.message }] : [],
     link: "history",
   };
 }
 
-interface SaidVitals {
+interface ReportedVitals {
   errors?: Partial<Record<string, string[]>>;
   shuttingDown?: boolean;
 }
 
 /** The Ready condition itself is wrong. */
 function conditionWrong({ whole, why }: DiagnosisFacts, { status, message }: ConditionRow): Found {
-  const { errors = {}, shuttingDown } = (whole?.vitals ?? {}) as SaidVitals;
+  const { errors = {}, shuttingDown } = (whole?.vitals ?? {}) as ReportedVitals;
   const service = whole?.summary?.versions.runtime.split(" ")[0] || "containerd";
   const isForRuntime = (errors["runtime"]?.length ?? 0) > 0 || /container runtime|PLEG/i.test(message);
   const details = Object.entries(errors).flatMap(([source, texts = []]) =>

@@ -173,13 +173,13 @@ export function resourceRows(whole: WholeNode): ResourceRow[] {
     .sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
     .map((resource) => ({
       resource,
-      capacity: said(resource, capacity[resource]),
-      allocatable: said(resource, allocatable[resource]),
+      capacity: quantityText(resource, capacity[resource]),
+      allocatable: quantityText(resource, allocatable[resource]),
     }));
 }
 
 const FIRST = ["cpu", "memory", "ephemeral-storage", "pods"];
-const said = (resource: string, quantity: string | undefined) =>
+const quantityText = (resource: string, quantity: string | undefined) =>
   quantity === undefined ? "–" : quantityWords(resource, quantity);
 
 interface ImageRow {

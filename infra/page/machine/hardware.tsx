@@ -30,15 +30,15 @@ export function HardwareSection({ whole }: { whole: WholeNode }) {
 }
 
 /** A number needs its name. */
-const saidOf = (name: string, text: string | undefined) =>
+const leafText = (name: string, text: string | undefined) =>
   text === undefined ? name : /^\d+$/.test(text) ? `${name} ${text}` : text;
 
 /** The name of a branch, with its values as far as a line holds them. */
 function Title({ name, branches }: { name: string; branches: readonly HardwareBranch[] }) {
-  const said = branches.map(({ name, text }) => saidOf(name, text)).join(" · ");
+  const text = branches.map(({ name, text }) => leafText(name, text)).join(" · ");
   return (
     <>
-      <strong>{name}</strong> <span class="quiet">{said}</span>
+      <strong>{name}</strong> <span class="quiet">{text}</span>
     </>
   );
 }

@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { HistoryAnswer, HistoryEntry } from "../../../shared/protocol/operator-answers.ts";
 import { HISTORY_KINDS } from "../../../shared/protocol/operator-api.ts";
-import { type AskFault, machinePath } from "../base/api.ts";
+import { type RequestFault, machinePath } from "../base/api.ts";
 import { later } from "../base/clock.ts";
 import { withRest } from "../base/places.ts";
 import { absolute } from "../base/relative-time.ts";
@@ -100,7 +100,7 @@ const PAGE_OF_HISTORY = 20;
 interface ShownHistory {
   /** Newest first; null before the first answer. */
   entries: readonly HistoryEntry[] | null;
-  fault: AskFault | null;
+  fault: RequestFault | null;
   hasOlder: boolean;
   isAskingOlder: boolean;
   older: () => void;
@@ -129,18 +129,18 @@ function useHistory(name: string, { kind, text }: Wanted, change: string): Shown
     isAll: boolean;
   } | null>(null);
   const [asking, setAsking] = useState(false);
-  const [fault, setFault] = useState<AskFault | null>(null);
+  const [fault, setFault] = useState<RequestFault | null>(null);
   useAgainOnChange(newest, change);
   useEffect(() => {
     const entries = newest.value?.entries;
-    if (!entries || newest.isAsking) return;
+    if (!entries || newest.isLoading) return;
     setKnown((before) => {
       const isSame = before?.wanted === wanted;
       const all = isSame ? withNewest(before.entries, entries) : entries;
       const isAll = isSame && all.length > entries.length ? before.isAll : entries.length < PAGE_OF_HISTORY;
       return { wanted, entries: all, isAll };
     });
-  }, [newest.value, newest.isAsking]);
+  }, [newest.value, newest.isLoading]);
   const older = async () => {
     const last = known?.entries.at(-1);
     if (!last || asking) return;

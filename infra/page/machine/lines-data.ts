@@ -164,7 +164,7 @@ export function topOf(
   return top > 0 ? top : (capacity ?? 1) || 1;
 }
 
-interface SaidAmounts {
+interface KnownAmounts {
   amount: number | null;
   capacity: number | null;
   hard: number | null;
@@ -174,16 +174,16 @@ interface SaidAmounts {
 }
 
 /** `412 MiB of 31 GiB; memory pressure below 100 MiB (soft: 500 MiB)` */
-export function amountSentence({ unit, pressure }: LineSubject, said: SaidAmounts): string {
-  const { amount, capacity, hard, soft, isUnder } = said;
-  const say = (value: number) => amountText(value, unit);
-  const now = amount === null ? "not known" : say(amount);
-  const whole = capacity === null ? now : `${now} of ${say(capacity)}`;
+export function amountSentence({ unit, pressure }: LineSubject, amounts: KnownAmounts): string {
+  const { amount, capacity, hard, soft, isUnder } = amounts;
+  const textOf = (value: number) => amountText(value, unit);
+  const now = amount === null ? "not known" : textOf(amount);
+  const whole = capacity === null ? now : `${now} of ${textOf(capacity)}`;
   const [first, second] = [hard, soft].filter((each) => each !== null);
   const under = isUnder ? `${whole}; under ${pressure}` : whole;
   if (first === undefined) return under;
-  const softly = second === undefined ? "" : ` (soft: ${say(second)})`;
+  const softly = second === undefined ? "" : ` (soft: ${textOf(second)})`;
   return isUnder
-    ? `${under}: below ${say(first)}${softly}`
-    : `${whole}; ${pressure} below ${say(first)}${softly}`;
+    ? `${under}: below ${textOf(first)}${softly}`
+    : `${whole}; ${pressure} below ${textOf(first)}${softly}`;
 }

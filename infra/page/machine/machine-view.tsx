@@ -108,7 +108,7 @@ export function MachineHead({ machine }: { machine: WatchedMachine }) {
             </span>
           )}
         </div>
-        <Asked machine={machine} />
+        <Updated machine={machine} />
       </div>
       <InShort machine={machine} />
       <DiagnosisCard machine={machine} />
@@ -117,9 +117,9 @@ export function MachineHead({ machine }: { machine: WatchedMachine }) {
 }
 
 /** The button keeps its width while the request runs. */
-function Asked({ machine: { answeredMs, isAsking, again } }: { machine: WatchedMachine }) {
+function Updated({ machine: { answeredMs, isLoading, again } }: { machine: WatchedMachine }) {
   return (
-    <div class="row machine-asked">
+    <div class="row machine-updated">
       {answeredMs > 0 && (
         <span
           class="quiet"
@@ -128,7 +128,7 @@ function Asked({ machine: { answeredMs, isAsking, again } }: { machine: WatchedM
           updated <Time at={answeredMs} />
         </span>
       )}
-      <button type="button" onClick={again} aria-disabled={isAsking} title="Key: r">
+      <button type="button" onClick={again} aria-disabled={isLoading} title="Key: r">
         Refresh
       </button>
     </div>
@@ -136,9 +136,9 @@ function Asked({ machine: { answeredMs, isAsking, again } }: { machine: WatchedM
 }
 
 function InShort({ machine: { live, whole } }: { machine: WatchedMachine }) {
-  const told = live ?? whole?.summary;
-  if (!told) return null;
-  const { versions, address } = told;
+  const known = live ?? whole?.summary;
+  if (!known) return null;
+  const { versions, address } = known;
   const parts = [versions.os, versions.kernel, versions.architecture, versions.runtime].filter(Boolean);
   const phase = live ? live.phase : whole?.phase;
   return (

@@ -59,13 +59,13 @@ function RoomLine({ row }: { row: RoomRow }) {
 }
 
 function thresholdText({ hard, soft, unit }: RoomRow): string {
-  const said = ({ text, amount }: RoomThreshold) =>
+  const thresholdText = ({ text, amount }: RoomThreshold) =>
     text.endsWith("%") && amount !== null
       ? `${text}, which is ${amountText(Math.round(amount), unit)}`
       : text;
   const parts = [
-    ...(hard ? [`counts as short below ${said(hard)}`] : []),
-    ...(soft ? [`softly, after a while, below ${said(soft)}`] : []),
+    ...(hard ? [`counts as short below ${thresholdText(hard)}`] : []),
+    ...(soft ? [`softly, after a while, below ${thresholdText(soft)}`] : []),
   ];
   return parts.length > 0 ? parts.join("; ") : "no threshold";
 }

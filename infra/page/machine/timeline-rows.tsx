@@ -78,7 +78,7 @@ export function TimelineRows({
         ))}
       </div>
       <TimeAxis />
-      <Said pointed={pointed} marks={pointedMarks} />
+      <PointedText pointed={pointed} marks={pointedMarks} />
     </>
   );
 }
@@ -257,31 +257,29 @@ function PointerTime() {
   );
 }
 
-interface SaidProps {
+interface PointedTextProps {
   pointed: ReadonlySignal<{ track: string; band: PlacedBand } | null>;
   /** The marks that are pointed at. */
   marks: ReadonlySignal<readonly DrawnMark[] | null>;
 }
 
-function Said({ pointed, marks }: SaidProps) {
+function PointedText({ pointed, marks }: PointedTextProps) {
   const { nowMs } = useBoard();
   const at = pointed.value;
   const of = marks.value;
   if (of)
     return (
-      <div class="timeline-said timeline-text">
-        <SaidMarks of={of} nowMs={nowMs} />
+      <div class="timeline-pointed timeline-text">
+        <MarkLines of={of} nowMs={nowMs} />
       </div>
     );
   return (
-    <div class="timeline-said timeline-text">
+    <div class="timeline-pointed timeline-text">
       <p aria-live="polite">
         {at ? (
-          <SaidBand track={at.track} of={at.band.of} nowMs={nowMs} />
+          <BandText track={at.track} of={at.band.of} nowMs={nowMs} />
         ) : (
-          <span class="quiet">
-            Point at a band or a mark for what was said; drag over anything for a closer look.
-          </span>
+          <span class="quiet">Point at a band or a mark to read it; drag over a range to zoom in.</span>
         )}
       </p>
     </div>
@@ -289,7 +287,7 @@ function Said({ pointed, marks }: SaidProps) {
 }
 
 /** The mark's button has the same name for screen readers. */
-function SaidMarks({ of, nowMs }: { of: readonly DrawnMark[]; nowMs: number }) {
+function MarkLines({ of, nowMs }: { of: readonly DrawnMark[]; nowMs: number }) {
   const [first, ...more] = of;
   if (!first) return null;
   return (
@@ -319,13 +317,13 @@ function marksText(marks: readonly DrawnMark[], nowMs: number): string {
   return [...lines, ...(more > 0 ? [`and ${more} more`] : [])].join("\n");
 }
 
-function SaidBand({ track, of, nowMs }: { track: string; of: readonly DrawnBand[]; nowMs: number }) {
+function BandText({ track, of, nowMs }: { track: string; of: readonly DrawnBand[]; nowMs: number }) {
   const [first] = of;
   const last = of.at(-1);
   if (!first || !last) return null;
   const text =
     of.length > 1
-      ? `${of.length} bands, too narrow to be told apart; the last: ${last.status}`
+      ? `${of.length} bands, too narrow to be drawn apart; the last: ${last.status}`
       : first.status;
   return (
     <>

@@ -36,7 +36,7 @@ const STALE = "The timeline could not be read; what is below was read before";
 
 export function MachineTimeline({ name }: { name: string }) {
   const { chosen } = useChosenRange();
-  const { timeline, range, window, nowMs, fault, isAsking, again } = useTimeline(name, chosen);
+  const { timeline, range, window, nowMs, fault, isLoading, again } = useTimeline(name, chosen);
   const [wanted, setWanted] = useState<WantedLine | null>(null);
   if (fault?.status === 404)
     return <p class="quiet">No machine of this name is enrolled: it has no timeline.</p>;
@@ -48,7 +48,7 @@ export function MachineTimeline({ name }: { name: string }) {
       )}
       {timeline && <Odd timeline={timeline} fromMs={window.fromMs} nowMs={nowMs} />}
       <BandPatterns />
-      <TimelineBoard window={window} nowMs={nowMs} isBusy={isAsking}>
+      <TimelineBoard window={window} nowMs={nowMs} isBusy={isLoading}>
         {timeline ? (
           <>
             <TimelineRows timeline={timeline} onMark={(mark: DrawnMark) => setWanted({ mark })} />
@@ -99,7 +99,7 @@ const LEAST_WAIT_MS = 3000;
 /** A window of 90 days omits its oldest minutes. */
 const TOLERANCE_MS = 6 * 60_000;
 
-interface ShownTimeline extends Pick<Answer<unknown>, "fault" | "isAsking" | "again"> {
+interface ShownTimeline extends Pick<Answer<unknown>, "fault" | "isLoading" | "again"> {
   /** null before the first answer. */
   timeline: DrawnTimeline | null;
   /** The chosen range, or the one that fits. */
@@ -116,16 +116,16 @@ interface ShownTimeline extends Pick<Answer<unknown>, "fault" | "isAsking" | "ag
 function useTimeline(name: string, chosen: TimeRange | null): ShownTimeline {
   const { clock, live } = usePage();
   const isLatest = chosen === null || chosen.kind === "latest";
-  const askedMs = useAskedMs(name, isLatest);
-  const query = timelineQuery(chosen ?? LAST_DAY, askedMs);
+  const requestedMs = useRequestTime(name, isLatest);
+  const query = timelineQuery(chosen ?? LAST_DAY, requestedMs);
   const answer = useAnswer<TimelineAnswer>(machinePath(name, "/timeline"), query);
-  const { value, fault, isAsking, again } = answer;
-  const lastMs = useRef(askedMs);
+  const { value, fault, isLoading, again } = answer;
+  const lastMs = useRef(requestedMs);
   useEffect(() => {
     // The request of a fixed range is the same as before, so it is repeated by hand.
-    if (!isLatest && lastMs.current !== askedMs) again();
-    lastMs.current = askedMs;
-  }, [askedMs]);
+    if (!isLatest && lastMs.current !== requestedMs) again();
+    lastMs.current = requestedMs;
+  }, [requestedMs]);
   const answered = useMemo(() => (value ? drawnTimeline(value) : null), [value]);
   const range = useFitting(chosen, answered);
   const { fromMs, toMs } = windowOf(range, 0);
@@ -138,7 +138,7 @@ function useTimeline(name: string, chosen: TimeRange | null): ShownTimeline {
   const wanted = windowOf(range, nowMs);
   const window = useRef(wanted);
   if (!answered || covers(answered, wanted, "until" in query)) window.current = wanted;
-  return { timeline, range, window: window.current, nowMs, fault, isAsking, again };
+  return { timeline, range, window: window.current, nowMs, fault, isLoading, again };
 }
 
 /** The first answer decides the range, so that nothing jumps later. */
@@ -164,24 +164,24 @@ function useSteps(clock: ReadonlySignal<number>, stepMs: number): number {
 /**
  * Returns the time of the last request: the feed's last change of the machine, or a minute ago at most while now is shown.
  */
-function useAskedMs(name: string, isLatest: boolean): number {
+function useRequestTime(name: string, isLatest: boolean): number {
   const { clock, live } = usePage();
-  const askedMs = useSignal(clock.peek());
+  const requestedMs = useSignal(clock.peek());
   const hasChanged = useSignal(false);
   useSignalEffect(() => {
     const { isWhole, changed } = live.lastUpdate.value;
     if (!isWhole && changed.includes(name)) hasChanged.value = true;
   });
   useSignalEffect(() => {
-    const sinceMs = clock.value - askedMs.peek();
+    const sinceMs = clock.value - requestedMs.peek();
     const isDue = hasChanged.value ? sinceMs >= LEAST_WAIT_MS : isLatest && sinceMs >= EVERY_MS;
     if (!isDue) return;
     batch(() => {
       hasChanged.value = false;
-      askedMs.value = clock.peek();
+      requestedMs.value = clock.peek();
     });
   });
-  return askedMs.value;
+  return requestedMs.value;
 }
 
 /** The limit of rows with samples. */

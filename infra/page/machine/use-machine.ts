@@ -4,7 +4,7 @@ import { useComputed } from "@preact/signals";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
-import { type AskFault, machinePath } from "../base/api.ts";
+import { type RequestFault, machinePath } from "../base/api.ts";
 import type { KeyBinding } from "../base/keys.ts";
 import { usePage } from "../page.ts";
 import { useAgainOnChange, useAnswer } from "../parts/answer.tsx";
@@ -17,8 +17,8 @@ export interface WatchedMachine {
   live: FeedMachine | null;
   /** null before the first answer. */
   whole: WholeNode | null;
-  fault: AskFault | null;
-  isAsking: boolean;
+  fault: RequestFault | null;
+  isLoading: boolean;
   /** When `whole` arrived; 0 before. */
   answeredMs: number;
   /** Changes when the feed reports a change. */
@@ -33,7 +33,7 @@ export interface WatchedMachine {
 
 export function useMachine(name: string): WatchedMachine {
   const page = usePage();
-  const { value: whole, fault, isAsking, again } = useAnswer<WholeNode>(machinePath(name));
+  const { value: whole, fault, isLoading, again } = useAnswer<WholeNode>(machinePath(name));
   const live = useComputed(() => {
     void page.live.revision.value;
     return page.live.machines().get(name) ?? null;
@@ -47,7 +47,7 @@ export function useMachine(name: string): WatchedMachine {
   }).value;
   const isContested = useComputed(() => page.live.pending.value.some((each) => each.name === name)).value;
   const change = useMemo(() => JSON.stringify(live), [live]);
-  useAgainOnChange({ isAsking, again }, change);
+  useAgainOnChange({ isLoading, again }, change);
   const answeredMs = useMemo(() => (whole ? page.clock.peek() : 0), [whole]);
   const diagnosis = useMemo(
     () => diagnose({ name, live, whole, answeredMs, neighbours, isContested }),
@@ -58,7 +58,7 @@ export function useMachine(name: string): WatchedMachine {
     live,
     whole,
     fault,
-    isAsking,
+    isLoading,
     answeredMs,
     change,
     neighbours,

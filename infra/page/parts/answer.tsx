@@ -1,7 +1,7 @@
 // Answers of the Worker in a view: asked once, again on a change, or again and again.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { AskFault, Question } from "../base/api.ts";
+import type { RequestFault, RequestOptions } from "../base/api.ts";
 import { later } from "../base/clock.ts";
 import { usePage } from "../page.ts";
 import { FaultNotice } from "./notice.tsx";
@@ -29,32 +29,32 @@ export interface Answer<T> {
   /** null before the first answer. */
   value: T | null;
   /** Of the last attempt; null if it succeeded or is running. */
-  fault: AskFault | null;
-  isAsking: boolean;
+  fault: RequestFault | null;
+  isLoading: boolean;
   again: () => void;
 }
 
 /** Asks when the view is shown, when the query changes, and on `again`. A path of null sends nothing. */
 export function useAnswer<T>(
   path: string | null,
-  query?: Question["query"],
-  alsoAnswer?: Question["alsoAnswer"],
+  query?: RequestOptions["query"],
+  alsoAnswer?: RequestOptions["alsoAnswer"],
 ): Answer<T> {
   const { ask } = usePage();
   const [state, setState] = useState<Omit<Answer<T>, "again">>({
     value: null,
     fault: null,
-    isAsking: path !== null,
+    isLoading: path !== null,
   });
   const [round, setRound] = useState(0);
-  const asked = useRef(path);
+  const former = useRef(path);
   const key = JSON.stringify([path, query]);
   useEffect(() => {
     const stop = new AbortController();
     // Another path is about something else, so the former value must go.
-    const isSame = asked.current === path;
-    asked.current = path;
-    setState((before) => ({ value: isSame ? before.value : null, fault: null, isAsking: path !== null }));
+    const isSame = former.current === path;
+    former.current = path;
+    setState((before) => ({ value: isSame ? before.value : null, fault: null, isLoading: path !== null }));
     if (path !== null)
       void ask<T>("GET", path, {
         ...(query && { query }),
@@ -65,7 +65,7 @@ export function useAnswer<T>(
         setState((before) => ({
           value: answer.ok ? answer.value : before.value,
           fault: answer.ok ? null : answer.error,
-          isAsking: false,
+          isLoading: false,
         }));
       });
     return () => stop.abort();
@@ -74,25 +74,25 @@ export function useAnswer<T>(
 }
 
 /** The first value from the feed is no change: the view has just asked. */
-const NOT_TOLD = "null";
+const NO_VALUE = "null";
 
 /**
  * Asks again when the feed changes `change`, a JSON text. A running request is left to finish; otherwise a value that
  * changes each second would never be answered.
  */
 export function useAgainOnChange(
-  { isAsking, again }: Pick<Answer<unknown>, "isAsking" | "again">,
+  { isLoading, again }: Pick<Answer<unknown>, "isLoading" | "again">,
   change: string,
 ): void {
-  const before = useRef(NOT_TOLD);
+  const before = useRef(NO_VALUE);
   const isDue = useRef(false);
   useEffect(() => {
-    if (before.current !== NOT_TOLD && before.current !== change) isDue.current = true;
+    if (before.current !== NO_VALUE && before.current !== change) isDue.current = true;
     before.current = change;
-    if (!isDue.current || isAsking) return;
+    if (!isDue.current || isLoading) return;
     isDue.current = false;
     again();
-  }, [change, isAsking]);
+  }, [change, isLoading]);
 }
 
 // Asks the same repeatedly while the page is visible. The last answer stays if a request fails.
@@ -101,7 +101,7 @@ export interface Polled<T> {
   /** null before the first answer. */
   value: T | null;
   /** Of the last attempt. */
-  fault: AskFault | null;
+  fault: RequestFault | null;
   /** Asks at once. */
   now: () => void;
 }
@@ -112,21 +112,21 @@ const AFTER_FAULT_MS = 5000;
 export function usePolled<T>(
   path: string,
   nextMs: (value: T) => number | null,
-  alsoAnswer?: Question["alsoAnswer"],
+  alsoAnswer?: RequestOptions["alsoAnswer"],
 ): Polled<T> {
   const { ask } = usePage();
   const [state, setState] = useState<Omit<Polled<T>, "now">>({ value: null, fault: null });
-  const look = useRef<() => void>(() => undefined);
+  const poll = useRef<() => void>(() => undefined);
   useEffect(() => {
     let callOff = () => {};
     let round = 0;
     const end = new AbortController();
-    const lookAfter = (ms: number | null) => {
-      if (ms !== null) callOff = later(() => void lookNow(), ms);
+    const pollAfter = (ms: number | null) => {
+      if (ms !== null) callOff = later(() => void pollNow(), ms);
     };
-    const lookNow = async () => {
+    const pollNow = async () => {
       callOff();
-      if (document.visibilityState === "hidden") return lookAfter(AFTER_FAULT_MS);
+      if (document.visibilityState === "hidden") return pollAfter(AFTER_FAULT_MS);
       const own = ++round;
       const answer = await ask<T>("GET", path, {
         ...(alsoAnswer !== undefined && { alsoAnswer }),
@@ -136,14 +136,14 @@ export function usePolled<T>(
       setState((before) =>
         answer.ok ? { value: answer.value, fault: null } : { ...before, fault: answer.error },
       );
-      lookAfter(answer.ok ? nextMs(answer.value) : AFTER_FAULT_MS);
+      pollAfter(answer.ok ? nextMs(answer.value) : AFTER_FAULT_MS);
     };
-    look.current = () => void lookNow();
-    void lookNow();
+    poll.current = () => void pollNow();
+    void pollNow();
     return () => {
       end.abort();
       callOff();
     };
   }, [path]);
-  return { ...state, now: () => look.current() };
+  return { ...state, now: () => poll.current() };
 }

@@ -54,7 +54,7 @@ const SAID_MS = 2000;
 
 /** Copies a text and confirms it. `of`: the subject, for screen readers. */
 export function CopyButton({ text, of }: { text: string; of: string }) {
-  const { say } = usePage();
+  const { notify } = usePage();
   const [isCopied, setCopied] = useState(false);
   const copy = async () => {
     try {
@@ -62,7 +62,7 @@ export function CopyButton({ text, of }: { text: string; of: string }) {
       setCopied(true);
       later(() => setCopied(false), SAID_MS);
     } catch {
-      say("This browser does not let the page copy: select the text and copy it by hand.", "fault");
+      notify("This browser does not let the page copy: select the text and copy it by hand.", "fault");
     }
   };
   return (

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
 import type { Result } from "../../../shared/result.ts";
-import type { AskFault, AskMethod } from "../base/api.ts";
+import type { RequestFault, RequestMethod } from "../base/api.ts";
 import { usePage } from "../page.ts";
 import { Dialog } from "./dialog.tsx";
 import { FaultNotice } from "./notice.tsx";
@@ -151,7 +151,7 @@ interface ConfirmButtonProps {
   title: string;
   /** The consequences, in words. */
   children: ComponentChildren;
-  request: { method: AskMethod; path: string; body?: unknown };
+  request: { method: RequestMethod; path: string; body?: unknown };
   /** The message after success. */
   done: string;
   onDone?: (() => void) | undefined;
@@ -167,19 +167,19 @@ export function ConfirmButton(props: ConfirmButtonProps) {
       <button type="button" class={looks} onClick={() => setOpen(true)}>
         {props.label}
       </button>
-      {isOpen && <Asked {...props} onClose={() => setOpen(false)} />}
+      {isOpen && <ConfirmDialog {...props} onClose={() => setOpen(false)} />}
     </>
   );
 }
 
-function Asked(props: ConfirmButtonProps & { onClose: () => void }) {
+function ConfirmDialog(props: ConfirmButtonProps & { onClose: () => void }) {
   const { title, label, children, request, done, onDone, onClose, isDangerous } = props;
-  const { say } = usePage();
+  const { notify } = usePage();
   const act = useAct();
   const agree = async () => {
     if ((await act.run(request.method, request.path, request.body)) === null) return;
     onClose();
-    say(done);
+    notify(done);
     onDone?.();
   };
   return (
@@ -200,9 +200,9 @@ function Asked(props: ConfirmButtonProps & { onClose: () => void }) {
 interface Act {
   isActing: boolean;
   /** Of the last attempt; null if it succeeded or there was none. */
-  fault: AskFault | null;
+  fault: RequestFault | null;
   /** Returns null if the request fails (`fault` has the error) or another one is running. */
-  run: <T>(method: AskMethod, path: string, body?: unknown) => Promise<T | null>;
+  run: <T>(method: RequestMethod, path: string, body?: unknown) => Promise<T | null>;
 }
 
 /**
@@ -211,15 +211,17 @@ interface Act {
 export function useAct(): Act {
   const { ask } = usePage();
   const [isActing, setActing] = useState(false);
-  const [fault, setFault] = useState<AskFault | null>(null);
+  const [fault, setFault] = useState<RequestFault | null>(null);
   return {
     isActing,
     fault,
-    async run<T>(method: AskMethod, path: string, body?: unknown) {
+    async run<T>(method: RequestMethod, path: string, body?: unknown) {
       if (isActing) return null;
       setActing(true);
       setFault(null);
-      const answer: Result<T, AskFault> = await ask<T>(method, path, { ...(body !== undefined && { body }) });
+      const answer: Result<T, RequestFault> = await ask<T>(method, path, {
+        ...(body !== undefined && { body }),
+      });
       setActing(false);
       if (answer.ok) return answer.value ?? (true as T);
       setFault(answer.error);

@@ -1,6 +1,6 @@
 // A box with a message: an error, a warning or a note.
 import type { ComponentChildren } from "preact";
-import type { AskFault } from "../base/api.ts";
+import type { RequestFault } from "../base/api.ts";
 
 interface NoticeProps {
   kind: "fault" | "warning" | "quiet";
@@ -18,7 +18,7 @@ export function Notice({ kind, children }: NoticeProps) {
 interface FaultNoticeProps {
   /** The failed action: "The machines could not be listed". */
   what: string;
-  fault: AskFault;
+  fault: RequestFault;
   /** Absent: the caller tries again by itself. */
   again?: (() => void) | undefined;
 }

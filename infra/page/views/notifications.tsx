@@ -112,14 +112,14 @@ export function ReceiverCard({ receiver, again }: ReceiverCardProps) {
       <Pairs
         pairs={[
           ["Address", <span class="mono">{url}</span>],
-          ["Alerts on", `${receiver.outagesOnly ? "outages only: " : ""}${toldAbout(receiver)}`],
+          ["Alerts on", `${receiver.outagesOnly ? "outages only: " : ""}${alertsOn(receiver)}`],
           ["When", whenText(receiver)],
           ["Deliveries", `${waiting} queued, ${dead} failed, ${dropped} dropped; ${firing} alerts fire`],
         ]}
       />
       {error !== "" && <Notice kind="warning">The last attempt failed: {error}.</Notice>}
       {session.isAdmin() && <ReceiverActs name={name} again={again} />}
-      {waiting + dead > 0 && session.isAdmin() && <Letters name={name} again={again} />}
+      {waiting + dead > 0 && session.isAdmin() && <Deliveries name={name} again={again} />}
     </article>
   );
 }
@@ -167,27 +167,27 @@ function ReceiverActs({ name, again }: { name: string; again: () => void }) {
   );
 }
 
-function Letters({ name, again }: { name: string; again: () => void }) {
+function Deliveries({ name, again }: { name: string; again: () => void }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>Queued and failed deliveries</summary>
-      {isOpen && <LetterList name={name} again={again} />}
+      {isOpen && <DeliveryList name={name} again={again} />}
     </details>
   );
 }
 
-function LetterList({ name, again }: { name: string; again: () => void }) {
+function DeliveryList({ name, again }: { name: string; again: () => void }) {
   const path = `/v1/receivers/${encodeURIComponent(name)}/letters`;
-  const letters = useAnswer<LettersAnswer>(path);
+  const deliveries = useAnswer<LettersAnswer>(path);
   const { run, isActing, fault } = useAct();
   const resend = async (id: number) => {
     if ((await run("POST", `${path}/${id}/resend`)) === null) return;
-    letters.again();
+    deliveries.again();
     again();
   };
   return (
-    <Answered answer={letters} what="The deliveries could not be listed">
+    <Answered answer={deliveries} what="The deliveries could not be listed">
       {(value) => (
         <ul class="stack">
           {fault && <FaultNotice what="The delivery could not be sent again" fault={fault} />}
@@ -339,7 +339,7 @@ export function MuteTable({ mutes, again }: { mutes: readonly ListedMute[]; agai
         <tbody>
           {mutes.map((mute) => (
             <tr key={mute.id}>
-              <td class="wrap">{toldAbout(mute)}</td>
+              <td class="wrap">{alertsOn(mute)}</td>
               <td>
                 <Time at={mute.from} />
               </td>
@@ -416,14 +416,14 @@ export function NewMute({ onClose, onMade }: { onClose: () => void; onMade: () =
   );
 }
 
-interface ToldFilter {
+interface AlertFilter {
   selector: string;
   names: string;
   states: readonly string[];
 }
 
 /** Describes the machines of a receiver or a mute: `not-ready, silent of edge-* with site=berlin` */
-export function toldAbout({ selector, names, states }: ToldFilter): string {
+export function alertsOn({ selector, names, states }: AlertFilter): string {
   const what = states.length === 0 ? "every state" : states.join(", ");
   const whose = [names !== "" && `named ${names}`, selector !== "" && `with ${selector}`].filter(Boolean);
   return `${what} of ${whose.length === 0 ? "all machines" : `machines ${whose.join(" and ")}`}`;

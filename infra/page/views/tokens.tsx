@@ -203,9 +203,9 @@ export function NewToken({ onClose, onMade }: { onClose: () => void; onMade: (to
   const set = (change: Partial<TokenForm>) => setForm((before) => ({ ...before, ...change }));
   const faultOf = (field: keyof TokenForm) => (wrong?.field === field ? wrong.message : undefined);
   const submit = async () => {
-    const wish = tokenWish(form);
-    setWrong(wish.ok ? null : wish.error);
-    const token = wish.ok ? await act.run<MintedToken>("POST", "/v1/tokens", wish.value) : null;
+    const request = tokenRequest(form);
+    setWrong(request.ok ? null : request.error);
+    const token = request.ok ? await act.run<MintedToken>("POST", "/v1/tokens", request.value) : null;
     if (token) onMade(token);
   };
   return (
@@ -317,7 +317,7 @@ const lines = (text: string) =>
     .map((line) => line.trim())
     .filter((line) => line !== "");
 
-export function tokenWish(form: TokenForm): Result<Partial<TokenRequest>, FieldFault> {
+export function tokenRequest(form: TokenForm): Result<Partial<TokenRequest>, FieldFault> {
   const names = form.names.trim();
   if (names === "") return failure({ field: "names", message: "a name, or a pattern such as edge-*" });
   const uses = form.isRejoin ? 1 : Number(form.uses);

@@ -1,26 +1,26 @@
 import { expect, it } from "vitest";
-import { sayingsOf } from "../../../infra/page/page.ts";
+import { messagesOf } from "../../../infra/page/page.ts";
 
-function saying() {
+function opened() {
   const later: (() => void)[] = [];
-  const { sayings, say, unsay } = sayingsOf((act) => void later.push(act));
-  const texts = () => sayings.value.map(({ text }) => text);
-  return { texts, say, unsay, pass: () => later.splice(0).forEach((act) => act()), sayings };
+  const { messages, notify, dismiss } = messagesOf((act) => void later.push(act));
+  const texts = () => messages.value.map(({ text }) => text);
+  return { texts, notify, dismiss, pass: () => later.splice(0).forEach((act) => act()), messages };
 }
 
 it("news goes by itself, a fault stays until it is put away", () => {
-  const { texts, say, unsay, pass, sayings } = saying();
-  say("done");
-  say("failed", "fault");
+  const { texts, notify, dismiss, pass, messages } = opened();
+  notify("done");
+  notify("failed", "fault");
   expect(texts()).toEqual(["done", "failed"]);
   pass();
   expect(texts()).toEqual(["failed"]);
-  unsay(sayings.value[0]!.id);
+  dismiss(messages.value[0]!.id);
   expect(texts()).toEqual([]);
 });
 
 it("of more than four the latest are shown", () => {
-  const { texts, say } = saying();
-  for (const text of ["a", "b", "c", "d", "e"]) say(text, "fault");
+  const { texts, notify } = opened();
+  for (const text of ["a", "b", "c", "d", "e"]) notify(text, "fault");
   expect(texts()).toEqual(["b", "c", "d", "e"]);
 });

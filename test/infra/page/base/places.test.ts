@@ -42,7 +42,7 @@ function browser(search: string) {
         entries[at] = { href: href ?? entry().href, state };
       },
     },
-    look: (): LeftPlace => ({ scrolled: { page: top }, link: null }),
+    readPlace: (): LeftPlace => ({ scrolled: { page: top }, link: null }),
     onPopState: (act) => (pop = act),
   });
   return {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { failure, type Result, success } from "../../../../shared/result.ts";
 import { FEED_CLOSED, FEED_PROTOCOL } from "../../../../shared/protocol/feed-names.ts";
 import type { FeedMessage } from "../../../../shared/protocol/feed.ts";
-import type { Ask, AskFault } from "../../../../infra/page/base/api.ts";
+import type { SendRequest, RequestFault } from "../../../../infra/page/base/api.ts";
 import {
   DEAD_AFTER_MS,
   FEED_WAITS,
@@ -23,17 +23,17 @@ interface Line {
 
 const HELLO = JSON.stringify({ type: "hello", resumed: true, why: "" });
 const news = (cursor: string) => JSON.stringify({ type: "changes", cursor });
-const REFUSED: AskFault = { reason: "forbidden", message: "nobody", status: 403 };
+const REFUSED: RequestFault = { reason: "forbidden", message: "nobody", status: 403 };
 
 /** A page that is looked at, and starts. */
-async function startedPage(ticket: Result<object, AskFault> = success({ ticket: "t" })) {
+async function startedPage(ticket: Result<object, RequestFault> = success({ ticket: "t" })) {
   const page = { nowMs: 1_000_000, isSeen: true, cursor: null as string | null, ticket };
   const lines: Line[] = [];
   const taken: FeedMessage[] = [];
-  const gone: (AskFault | null)[] = [];
+  const gone: (RequestFault | null)[] = [];
   let timers: { atMs: number; act: () => void }[] = [];
   const client = new FeedClient({
-    ask: (() => Promise.resolve(page.ticket)) as Ask,
+    ask: (() => Promise.resolve(page.ticket)) as SendRequest,
     open(path, protocols) {
       const listeners: [type: string, listen: (event: PageSocketEvent) => void][] = [];
       const line: Line = {

@@ -5,7 +5,7 @@ import { ColumnsBuilder } from "../../../../shared/fleet/columns.ts";
 import { ALL_FIELDS, allValues } from "../../../../shared/fleet/feed-view.ts";
 import type { FeedMessage } from "../../../../shared/protocol/feed.ts";
 import { success } from "../../../../shared/result.ts";
-import type { Ask } from "../../../../infra/page/base/api.ts";
+import type { SendRequest } from "../../../../infra/page/base/api.ts";
 import type { PageSocket, PageSocketEvent } from "../../../../infra/page/live/feed-client.ts";
 import { LiveFleet } from "../../../../infra/page/live/live-fleet.ts";
 import { summaryOf } from "../../../worker/support/made-up-fleet.ts";
@@ -33,7 +33,7 @@ it("whoever looked has signed out → nothing that was told is known any more", 
   const paths: string[] = [];
   let opened = Promise.withResolvers<void>();
   const fleet = new LiveFleet({
-    ask: (async () => success({ ticket: "t", expiresAt: "" })) as Ask,
+    ask: (async () => success({ ticket: "t", expiresAt: "" })) as SendRequest,
     openSocket: (path) => {
       paths.push(path);
       opened.resolve();

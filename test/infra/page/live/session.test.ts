@@ -1,43 +1,43 @@
 import { describe, expect, it } from "vitest";
 import { failure, type Result, success } from "../../../../shared/result.ts";
-import type { Ask, AskFault } from "../../../../infra/page/base/api.ts";
+import type { SendRequest, RequestFault } from "../../../../infra/page/base/api.ts";
 import { type Session, sessionStore } from "../../../../infra/page/live/session.ts";
 
 const ANN = { who: "operator ann", role: "admin", by: "session" as const, expiresAt: null };
 const WAYS = { secret: true, access: false };
 const IN = success({ operator: ANN, ways: WAYS });
 const OUT = success({ operator: null, ways: WAYS });
-const faultOf = (reason: string): AskFault => ({ reason, message: "no", status: 403 });
+const faultOf = (reason: string): RequestFault => ({ reason, message: "no", status: 403 });
 
 /** A store whose questions are answered so, in this order. */
-function storeOf(...answers: Result<object, AskFault>[]) {
+function storeOf(...answers: Result<object, RequestFault>[]) {
   const asked: string[] = [];
   const ask = ((method, path) => {
     asked.push(`${method} ${path}`);
     return Promise.resolve(answers.shift() ?? failure(faultOf("no-answer")));
-  }) as Ask;
+  }) as SendRequest;
   return { store: sessionStore(ask), asked };
 }
 
 describe("somebody has signed in, and it is asked again →", () => {
-  it.each<[answer: string, Result<object, AskFault>, Session["kind"]]>([
+  it.each<[answer: string, Result<object, RequestFault>, Session["kind"]]>([
     ["the same", IN, "in"],
     ["nobody any more", OUT, "out"],
     ["no answer: what is on the screen stays", failure(faultOf("no-answer")), "in"],
     ["refused", failure(faultOf("forbidden")), "unknown"],
   ])("%s", async (_, answer, kind) => {
     const { store, asked } = storeOf(IN, answer);
-    await store.ask();
-    await store.ask();
+    await store.refresh();
+    await store.refresh();
     expect(store.session.value.kind).toBe(kind);
     expect(asked).toEqual(["GET /v1/session", "GET /v1/session"]);
   });
 
   it("whoever is the same is not drawn anew", async () => {
     const { store } = storeOf(IN, IN);
-    await store.ask();
+    await store.refresh();
     const before = store.session.value;
-    await store.ask();
+    await store.refresh();
     expect(store.session.value).toBe(before);
   });
 });

@@ -191,12 +191,7 @@ describe("by the machine's state", () => {
       notReady(""),
       { sentence: "Not Ready: the disk." },
     ],
-    [
-      "nobody says why",
-      { state: "not-ready" },
-      notReady(""),
-      { sentence: "Not Ready: without a message." },
-    ],
+    ["nobody says why", { state: "not-ready" }, notReady(""), { sentence: "Not Ready: without a message." }],
     [
       "no condition at all",
       { state: "not-ready", why: "no Node" },
@@ -246,7 +241,11 @@ describe("by the machine's state", () => {
 describe("silent", () => {
   const live = feedMachine({ state: "silent", silentSinceMs: 5000 });
   test.each<[situation: string, neighbours: MachineNeighbours | null, said: Said]>([
-    ["nobody beside it", neighbours(0, 0), { sentence: /no other machine reports from its address/, link: null }],
+    [
+      "nobody beside it",
+      neighbours(0, 0),
+      { sentence: /no other machine reports from its address/, link: null },
+    ],
     ["nobody knows from where it reports", null, { sentence: /no other machine/, todo: /node-shim status/ }],
     [
       "the other one reports",
@@ -256,22 +255,34 @@ describe("silent", () => {
     [
       "all others report",
       neighbours(11, 0),
-      { sentence: "Not reporting, while all 11 other machines behind 203.0.113.7 report: check this machine." },
+      {
+        sentence: "Not reporting, while all 11 other machines behind 203.0.113.7 report: check this machine.",
+      },
     ],
     [
       "some are silent too",
       neighbours(11, 3),
-      { sentence: "Not reporting, like 3 of 11 other machines behind 203.0.113.7.", todo: /node-shim status/ },
+      {
+        sentence: "Not reporting, like 3 of 11 other machines behind 203.0.113.7.",
+        todo: /node-shim status/,
+      },
     ],
     [
       "the other one is silent too",
       neighbours(1, 1),
-      { sentence: /^Not reporting, and neither is the other machine .*power or network/, todo: /power or network/ },
+      {
+        sentence: /^Not reporting, and neither is the other machine .*power or network/,
+        todo: /power or network/,
+      },
     ],
     [
       "all are silent, in an outage",
       { ...neighbours(3, 3), outage: OUTAGE },
-      { sentence: /^Not reporting, and neither are all 3 other machines/, todo: /power or network/, link: "outage" },
+      {
+        sentence: /^Not reporting, and neither are all 3 other machines/,
+        todo: /power or network/,
+        link: "outage",
+      },
     ],
   ])("%s", (_, beside, said) => {
     expectSaid(diagnose(diagnosisInput({ live, neighbours: beside })), { severity: "bad", ...said });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { toldAbout } from "../../../../infra/page/views/notifications.tsx";
+import { alertsOn } from "../../../../infra/page/views/notifications.tsx";
 
 it.each([
   [{ selector: "", names: "", states: [] }, "every state of all machines"],
@@ -9,5 +9,5 @@ it.each([
     "silent, blocked of machines named edge-* and with site=berlin",
   ],
 ])("%j", (filter, words) => {
-  expect(toldAbout(filter)).toBe(words);
+  expect(alertsOn(filter)).toBe(words);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { tokenRequestSchema } from "../../../../shared/protocol/join-tokens.ts";
-import { type TokenForm, tokenWish } from "../../../../infra/page/views/tokens.tsx";
+import { type TokenForm, tokenRequest } from "../../../../infra/page/views/tokens.tsx";
 
 const form: TokenForm = {
   names: "edge-*",
@@ -40,7 +40,7 @@ describe("what the form says → the request, which the Worker takes", () => {
     ],
     ["may be given pods", { isWithoutFactsOnlyTaint: true }, { withoutFactsOnlyTaint: true }],
   ])("%s", (_, change, more) => {
-    const wish = tokenWish({ ...form, ...change });
+    const wish = tokenRequest({ ...form, ...change });
     const expected = { names: "edge-*", uses: 5, expiresInSeconds: 3600, ...more };
     expect(wish).toEqual({ ok: true, value: expected });
     expect(tokenRequestSchema.safeParse(expected).success).toBe(true);
@@ -58,6 +58,6 @@ describe("what cannot be meant is said beside its field", () => {
     ["a taint without an effect", { taints: "gpu=yes" }, "taints"],
     ["a taint with another effect", { taints: "gpu:NoWay" }, "taints"],
   ])("%s", (_, change, field) => {
-    expect(tokenWish({ ...form, ...change })).toMatchObject({ ok: false, error: { field } });
+    expect(tokenRequest({ ...form, ...change })).toMatchObject({ ok: false, error: { field } });
   });
 });
