@@ -127,8 +127,9 @@ function preferencesIn(storage: Pick<Storage, "getItem" | "setItem"> | undefined
   return { theme, get, set };
 }
 
-// A line about a finished or failed action. News disappear after a while; a fault stays until the operator closes it.
-
+/**
+ * A line about a finished or failed action. News disappear after a while; a fault stays until the operator closes it.
+ */
 interface Message {
   id: number;
   text: string;

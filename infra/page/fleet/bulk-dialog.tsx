@@ -61,15 +61,10 @@ type Step =
   | { kind: "planned"; choice: BulkChoice; plan: BulkPlan }
   | { kind: "failed"; choice: BulkChoice; what: string; fault: RequestFault };
 
-interface BulkFormProps {
-  names: readonly string[];
-  onBegun: (id: string) => void;
-}
-
 /** A dry run of thousands of machines may take long. */
 const WITHIN_MS = 60_000;
 
-function BulkForm({ names, onBegun }: BulkFormProps) {
+function BulkForm({ names, onBegun }: { names: readonly string[]; onBegun: (id: string) => void }) {
   const { ask } = usePage();
   const [step, setStep] = useState<Step>({ kind: "choose" });
   const [asking, setAsking] = useState<ActionName | null>(null);

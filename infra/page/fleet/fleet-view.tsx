@@ -158,6 +158,5 @@ function PendingCount() {
   );
 }
 
-// Seldom shown, so it is not in the first load.
-
+/** Seldom shown, so it is not in the first load. */
 const NoMachines = lazyView(async () => (await import("./no-machines-steps.tsx")).NoMachinesSteps);

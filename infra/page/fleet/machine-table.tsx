@@ -260,8 +260,7 @@ function MachineTableHead(props: MachineTableHeadProps) {
   );
 }
 
-// Not in the first load: it is needed after the table.
-
+/** Not in the first load: it is needed after the table. */
 const BulkActions = lazyView<BulkBarProps>(async () => (await import("./bulk-bar.tsx")).BulkActions);
 
 function BulkBar(props: BulkBarProps) {
@@ -274,8 +273,7 @@ function BulkBar(props: BulkBarProps) {
   );
 }
 
-// The names of the selected machines.
-
+/** The names of the selected machines. */
 type Selection = ReadonlySet<string>;
 
 const NOTHING_SELECTED: Selection = new Set();

@@ -228,8 +228,7 @@ function isSame(a: unknown, b: unknown): boolean {
   );
 }
 
-// Which groups are open.
-
+/** Which groups are open. */
 export type Folds = ReadonlyMap<NeedsKind, boolean>;
 
 /** Groups beyond this number of open lines begin closed, so that the table stays near. */

@@ -164,8 +164,7 @@ function Messages() {
   );
 }
 
-// The fleet is in the first load; the other views are loaded when they are opened.
-
+/** The fleet is in the first load; the other views are loaded when they are opened. */
 const COMPONENTS: Readonly<Record<ViewName, ComponentType>> = {
   fleet: FleetView,
   approvals: lazyView(async () => (await import("../views/approvals.tsx")).ApprovalsView),
@@ -282,8 +281,9 @@ function KeysHelp({ onClose }: { onClose: () => void }) {
   );
 }
 
-// Moves the focus to a view that is opened, at its top. A view that the operator returns to gets its former state back.
-
+/**
+ * Moves the focus to a view that is opened, at its top. A view that the operator returns to gets its former state back.
+ */
 function useArrival(main: RefObject<HTMLElement | null>): void {
   const arrival = usePage().arrival.value;
   useLayoutEffect(() => {

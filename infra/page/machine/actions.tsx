@@ -55,8 +55,7 @@ function Acts({ acts, machine, whole }: ActionsProps & { acts: readonly ActName[
   );
 }
 
-// The button of an action; it opens the dialog with the consequences.
-
+/** The button of an action; it opens the dialog with the consequences. */
 interface ActButtonProps {
   act: ActName;
   machine: WatchedMachine;

@@ -11,12 +11,7 @@ import { useAgainOnChange, useAnswer } from "../parts/answer.tsx";
 import { FaultNotice } from "../parts/notice.tsx";
 import { Nothing, Section } from "./section.tsx";
 
-interface HistoryProps {
-  name: string;
-  change: string;
-}
-
-export function HistorySection({ name, change }: HistoryProps) {
+export function HistorySection({ name, change }: { name: string; change: string }) {
   const { route } = usePage();
   const kind = route.value.rest.get("kind") ?? "";
   const text = route.value.rest.get("text") ?? "";

@@ -79,8 +79,7 @@ export function DeadlinesSection({ whole }: { whole: WholeNode }) {
   );
 }
 
-// The last senders that used the machine's key, and whether they are several machines.
-
+/** The last senders that used the machine's key, and whether they are several machines. */
 export function Senders({ name, change }: { name: string; change: string }) {
   const senders = useAnswer<ListedSenders>(machinePath(name, "/clones"));
   useAgainOnChange(senders, change);

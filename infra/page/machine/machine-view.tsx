@@ -159,8 +159,7 @@ function InShort({ machine: { live, whole } }: { machine: WatchedMachine }) {
   );
 }
 
-// The list of sections: at the side on wide screens, folded on narrow ones.
-
+/** The list of sections: at the side on wide screens, folded on narrow ones. */
 export function SectionNav({ diagnosis }: { diagnosis: MachineDiagnosis | null }) {
   const list = <SectionLinks diagnosis={diagnosis} />;
   return (
@@ -203,8 +202,7 @@ function SectionLinks({ diagnosis }: { diagnosis: MachineDiagnosis | null }) {
   );
 }
 
-// The view of a name that no enrolled machine has: one waits for it, or none.
-
+/** The view of a name that no enrolled machine has: one waits for it, or none. */
 export function MissingMachine({ name }: { name: string }) {
   const { live } = usePage();
   const waiting = live.pending.value.filter((each) => each.name === name);

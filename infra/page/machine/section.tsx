@@ -41,8 +41,7 @@ export function Fold({ title, children, isOpenFirst = false }: FoldProps) {
 
 export const Nothing = ({ children }: { children: ComponentChildren }) => <p class="quiet">{children}</p>;
 
-// In the order of the view, each with its shortcut.
-
+/** In the order of the view, each with its shortcut. */
 export const MACHINE_SECTIONS = [
   { id: "timeline", title: "Timeline", key: "t" },
   { id: "conditions", title: "Conditions", key: "c" },

@@ -68,8 +68,7 @@ export function useMachine(name: string): WatchedMachine {
   };
 }
 
-// Scrolls to a section.
-
+/** Scrolls to a section. */
 export function goToSection(id: SectionId): void {
   const section = document.getElementById(id);
   if (!section) return;

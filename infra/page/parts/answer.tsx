@@ -23,8 +23,7 @@ export function Answered<T>({ answer, what, children }: AnsweredProps<T>) {
   );
 }
 
-// The answer to a GET. The former value stays while the view asks again, and if that fails.
-
+/** The answer to a GET. The former value stays while the view asks again, and if that fails. */
 export interface Answer<T> {
   /** null before the first answer. */
   value: T | null;
@@ -95,8 +94,7 @@ export function useAgainOnChange(
   }, [change, isLoading]);
 }
 
-// Asks the same repeatedly while the page is visible. The last answer stays if a request fails.
-
+/** Asks the same repeatedly while the page is visible. The last answer stays if a request fails. */
 export interface Polled<T> {
   /** null before the first answer. */
   value: T | null;

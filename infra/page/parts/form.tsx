@@ -97,8 +97,7 @@ export function Check({ label, isOn, onChange }: CheckProps) {
   );
 }
 
-// A form in a dialog: its button, the error, and a button to cancel.
-
+/** A form in a dialog: its button, the error, and a button to cancel. */
 interface FormDialogProps {
   title: string;
   /** The button's text: "Make the token". */
@@ -143,8 +142,7 @@ export function FormDialog(props: FormDialogProps) {
   );
 }
 
-// A button for an action that needs a confirmation in a dialog.
-
+/** A button for an action that needs a confirmation in a dialog. */
 interface ConfirmButtonProps {
   label: string;
   /** The dialog's title: "Revoke this token?" */

@@ -54,12 +54,7 @@ function Waiting({ machine }: { machine: PendingMachine }) {
   );
 }
 
-interface SideBySideProps {
-  machine: PendingMachine;
-  assessment: PendingAssessment;
-}
-
-function SideBySide({ machine, assessment }: SideBySideProps) {
+function SideBySide({ machine, assessment }: { machine: PendingMachine; assessment: PendingAssessment }) {
   const { pinned } = machine;
   return (
     <ScrollBox label="Both machines">
@@ -214,8 +209,7 @@ function Decision({ machine }: { machine: PendingMachine }) {
   );
 }
 
-// Whether both machines have the same ID.
-
+/** Whether both machines have the same ID. */
 export type Likeness = "equal" | "different" | "unknown";
 
 export interface PendingAssessment {

@@ -207,8 +207,7 @@ function CheckList({ checks }: { checks: readonly Check[] }) {
   );
 }
 
-// Sessions of the page, for admins, who may end any of them.
-
+/** Sessions of the page, for admins, who may end any of them. */
 export function Sessions() {
   const sessions = useAnswer<SessionsAnswer>("/v1/sessions");
   return (

@@ -85,12 +85,7 @@ function Mutes() {
   );
 }
 
-interface ReceiverCardProps {
-  receiver: ListedReceiver;
-  again: () => void;
-}
-
-export function ReceiverCard({ receiver, again }: ReceiverCardProps) {
+export function ReceiverCard({ receiver, again }: { receiver: ListedReceiver; again: () => void }) {
   const { session } = usePage();
   const { name, format, url, failingSince, error, waiting, dead, dropped, firing } = receiver;
   return (
@@ -314,8 +309,7 @@ function SigningSecret({ receiver, onClose }: { receiver: ChangedReceiver; onClo
   );
 }
 
-// The mutes that have not ended.
-
+/** The mutes that have not ended. */
 export function MuteTable({ mutes, again }: { mutes: readonly ListedMute[]; again: () => void }) {
   const { session } = usePage();
   if (mutes.length === 0) return <p class="card">Nothing is muted.</p>;
