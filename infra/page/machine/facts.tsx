@@ -3,7 +3,7 @@ import type { Facts } from "../../../shared/protocol/facts.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { bytesText } from "../base/amounts.ts";
 import { Pairs } from "../parts/pairs.tsx";
-import { ScrollBox } from "../parts/scroll-box.tsx";
+import { ScrollBox } from "../parts/table.tsx";
 import { quantityWords } from "./room.tsx";
 import { Fold, Nothing, Section } from "./section.tsx";
 

@@ -6,7 +6,7 @@ import { Answered, useAgainOnChange, useAnswer } from "../parts/answer.tsx";
 import { CopyButton } from "../parts/command.tsx";
 import { Link } from "../parts/link.tsx";
 import { type Pair, Pairs } from "../parts/pairs.tsx";
-import { ScrollBox } from "../parts/scroll-box.tsx";
+import { ScrollBox } from "../parts/table.tsx";
 import { Moment, Time } from "../parts/time.tsx";
 import { Fold, Section } from "./section.tsx";
 

@@ -7,7 +7,7 @@ import { usePage } from "../page.ts";
 import { useAnswer } from "../parts/answer.tsx";
 import { ConfirmButton } from "../parts/form.tsx";
 import { Link } from "../parts/link.tsx";
-import { ScrollBox } from "../parts/scroll-box.tsx";
+import { ScrollBox } from "../parts/table.tsx";
 import { StateWord } from "../parts/state-word.tsx";
 import { Time } from "../parts/time.tsx";
 

@@ -6,7 +6,7 @@ import { usePage } from "../page.ts";
 import { Answered, useAnswer } from "../parts/answer.tsx";
 import { Field } from "../parts/form.tsx";
 import { Link } from "../parts/link.tsx";
-import { ScrollBox } from "../parts/scroll-box.tsx";
+import { Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 
 const LOGS = [
@@ -78,37 +78,24 @@ function Target({ target, onChange }: { target: string; onChange: (name: string)
 function Entries({ entries }: { entries: readonly AuditEntry[] }) {
   if (entries.length === 0) return <p class="card">The log has no such entry.</p>;
   return (
-    <ScrollBox label="Entries" class="card flush">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">When</th>
-            <th scope="col">Who</th>
-            <th scope="col">What</th>
-            <th scope="col">To what</th>
-            <th scope="col">Detail</th>
-          </tr>
-        </thead>
-        <tbody>
-          {entries.map(({ id, at, who, what, target, detail }) => (
-            <tr key={id}>
-              <td class="unbroken">
-                <Time at={at} />
-              </td>
-              <td class="wrap">{who}</td>
-              <td class="unbroken">{what}</td>
-              <td class="wrap">
-                {what.startsWith("machine.") && target !== "" ? (
-                  <Link href={hrefOf({ machine: target })}>{target}</Link>
-                ) : (
-                  target
-                )}
-              </td>
-              <td class="wrap">{detail}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </ScrollBox>
+    <Table label="Entries" heads={["When", "Who", "What", "To what", "Detail"]}>
+      {entries.map(({ id, at, who, what, target, detail }) => (
+        <tr key={id}>
+          <td class="unbroken">
+            <Time at={at} />
+          </td>
+          <td class="wrap">{who}</td>
+          <td class="unbroken">{what}</td>
+          <td class="wrap">
+            {what.startsWith("machine.") && target !== "" ? (
+              <Link href={hrefOf({ machine: target })}>{target}</Link>
+            ) : (
+              target
+            )}
+          </td>
+          <td class="wrap">{detail}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }

@@ -5,7 +5,7 @@ import type { SessionsAnswer } from "../../../shared/protocol/session-answers.ts
 import { usePage } from "../page.ts";
 import { Answered, useAnswer } from "../parts/answer.tsx";
 import { ConfirmButton } from "../parts/form.tsx";
-import { ScrollBox } from "../parts/scroll-box.tsx";
+import { Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 
 export function DeploymentView() {
@@ -45,28 +45,16 @@ function Settings() {
       <h2 id="settings">Active settings</h2>
       <Answered answer={settings} what="The settings could not be read">
         {(value) => (
-          <ScrollBox label="Settings" class="card flush">
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Name</th>
-                  <th scope="col">Value</th>
-                  <th scope="col">From</th>
-                  <th scope="col">State</th>
-                </tr>
-              </thead>
-              <tbody>
-                {value.settings.map(({ name, value: set, source, state }) => (
-                  <tr key={name}>
-                    <td class="mono">{name}</td>
-                    <td class="mono wrap">{set === null ? "(not shown: it is invalid)" : set || "–"}</td>
-                    <td>{source}</td>
-                    <td class={`check-${state}`}>{state}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </ScrollBox>
+          <Table label="Settings" heads={["Name", "Value", "From", "State"]}>
+            {value.settings.map(({ name, value: set, source, state }) => (
+              <tr key={name}>
+                <td class="mono">{name}</td>
+                <td class="mono wrap">{set === null ? "(not shown: it is invalid)" : set || "–"}</td>
+                <td>{source}</td>
+                <td class={`check-${state}`}>{state}</td>
+              </tr>
+            ))}
+          </Table>
         )}
       </Answered>
     </section>
@@ -86,32 +74,19 @@ function Operators() {
               names.
             </p>
           ) : (
-            <ScrollBox label="Operators" class="card flush">
-              <table>
-                <thead>
-                  <tr>
-                    <th scope="col">Name</th>
-                    <th scope="col">Role</th>
-                    <th scope="col">State</th>
-                    <th scope="col">Valid until</th>
-                    <th scope="col">Last seen</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {value.operators.map(({ name, role, state, expiresAt, lastUsedAt }) => (
-                    <tr key={name} class={state === "valid" ? undefined : "over"}>
-                      <td>{name}</td>
-                      <td>{role}</td>
-                      <td>{state}</td>
-                      <td>
-                        <Time at={expiresAt} />
-                      </td>
-                      <td>{lastUsedAt === null ? "never" : <Time at={lastUsedAt} />}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </ScrollBox>
+            <Table label="Operators" heads={["Name", "Role", "State", "Valid until", "Last seen"]}>
+              {value.operators.map(({ name, role, state, expiresAt, lastUsedAt }) => (
+                <tr key={name} class={state === "valid" ? undefined : "over"}>
+                  <td>{name}</td>
+                  <td>{role}</td>
+                  <td>{state}</td>
+                  <td>
+                    <Time at={expiresAt} />
+                  </td>
+                  <td>{lastUsedAt === null ? "never" : <Time at={lastUsedAt} />}</td>
+                </tr>
+              ))}
+            </Table>
           )
         }
       </Answered>
@@ -215,28 +190,11 @@ export function Sessions() {
       <h2 id="sessions">Signed in</h2>
       <Answered answer={sessions} what="The sessions could not be listed">
         {(value) => (
-          <ScrollBox label="Sessions" class="card flush">
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Who</th>
-                  <th scope="col">Role</th>
-                  <th scope="col">Since</th>
-                  <th scope="col">Until</th>
-                  <th scope="col">From</th>
-                  <th scope="col">Browser</th>
-                  <th scope="col">
-                    <span class="visually-hidden">Actions</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {value.sessions.map((session) => (
-                  <SessionRow key={session.id} session={session} again={sessions.again} />
-                ))}
-              </tbody>
-            </table>
-          </ScrollBox>
+          <Table label="Sessions" heads={["Who", "Role", "Since", "Until", "From", "Browser"]} hasActions>
+            {value.sessions.map((session) => (
+              <SessionRow key={session.id} session={session} again={sessions.again} />
+            ))}
+          </Table>
         )}
       </Answered>
     </section>

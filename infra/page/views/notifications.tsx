@@ -18,7 +18,7 @@ import { Dialog } from "../parts/dialog.tsx";
 import { Choice, ConfirmButton, Field, FormDialog, useAct } from "../parts/form.tsx";
 import { FaultNotice, Notice } from "../parts/notice.tsx";
 import { Pairs } from "../parts/pairs.tsx";
-import { ScrollBox } from "../parts/scroll-box.tsx";
+import { Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 
 export function NotificationsView() {
@@ -314,52 +314,38 @@ export function MuteTable({ mutes, again }: { mutes: readonly ListedMute[]; agai
   const { session } = usePage();
   if (mutes.length === 0) return <p class="card">Nothing is muted.</p>;
   return (
-    <ScrollBox label="Mutes" class="card flush">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">No alerts on</th>
-            <th scope="col">From</th>
-            <th scope="col">Until</th>
-            <th scope="col">Why</th>
-            <th scope="col">Made by</th>
-            {session.isAdmin() && (
-              <th scope="col">
-                <span class="visually-hidden">Actions</span>
-              </th>
-            )}
-          </tr>
-        </thead>
-        <tbody>
-          {mutes.map((mute) => (
-            <tr key={mute.id}>
-              <td class="wrap">{alertsOn(mute)}</td>
-              <td>
-                <Time at={mute.from} />
-              </td>
-              <td>
-                <Time at={mute.until} />
-              </td>
-              <td class="wrap">{mute.comment || "–"}</td>
-              <td>{mute.who}</td>
-              {session.isAdmin() && (
-                <td>
-                  <ConfirmButton
-                    label="End"
-                    title="End this mute?"
-                    request={{ method: "DELETE", path: `/v1/mutes/${mute.id}` }}
-                    done="The mute is over"
-                    onDone={again}
-                  >
-                    <p>Receivers get alerts on problems that still last.</p>
-                  </ConfirmButton>
-                </td>
-              )}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </ScrollBox>
+    <Table
+      label="Mutes"
+      heads={["No alerts on", "From", "Until", "Why", "Made by"]}
+      hasActions={session.isAdmin()}
+    >
+      {mutes.map((mute) => (
+        <tr key={mute.id}>
+          <td class="wrap">{alertsOn(mute)}</td>
+          <td>
+            <Time at={mute.from} />
+          </td>
+          <td>
+            <Time at={mute.until} />
+          </td>
+          <td class="wrap">{mute.comment || "–"}</td>
+          <td>{mute.who}</td>
+          {session.isAdmin() && (
+            <td>
+              <ConfirmButton
+                label="End"
+                title="End this mute?"
+                request={{ method: "DELETE", path: `/v1/mutes/${mute.id}` }}
+                done="The mute is over"
+                onDone={again}
+              >
+                <p>Receivers get alerts on problems that still last.</p>
+              </ConfirmButton>
+            </td>
+          )}
+        </tr>
+      ))}
+    </Table>
   );
 }
 

@@ -8,7 +8,7 @@ import { Answered, useAnswer } from "../parts/answer.tsx";
 import { CopyButton, joinCommand } from "../parts/command.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Check, Choice, ConfirmButton, Field, FormDialog, useAct } from "../parts/form.tsx";
-import { ScrollBox } from "../parts/scroll-box.tsx";
+import { Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 
 export function TokensView() {
@@ -53,37 +53,23 @@ function TokenTable({ tokens, again }: { tokens: readonly ListedToken[]; again: 
       </p>
     );
   return (
-    <ScrollBox label="Join tokens" class="card flush">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Names</th>
-            <th scope="col">State</th>
-            <th
-              scope="col"
-              class="number"
-              title="Machines that enrolled with it, those that wait, and how many may"
-            >
-              Used
-            </th>
-            <th scope="col">Valid until</th>
-            <th scope="col">Labels and taints</th>
-            <th scope="col">Made</th>
-            <th scope="col">ID</th>
-            {session.isAdmin() && (
-              <th scope="col">
-                <span class="visually-hidden">Actions</span>
-              </th>
-            )}
-          </tr>
-        </thead>
-        <tbody>
-          {tokens.map((token) => (
-            <TokenRow key={token.id} token={token} again={again} />
-          ))}
-        </tbody>
-      </table>
-    </ScrollBox>
+    <Table
+      label="Join tokens"
+      heads={[
+        "Names",
+        "State",
+        { text: "Used", title: "Machines that enrolled with it, those that wait, and how many may" },
+        "Valid until",
+        "Labels and taints",
+        "Made",
+        "ID",
+      ]}
+      hasActions={session.isAdmin()}
+    >
+      {tokens.map((token) => (
+        <TokenRow key={token.id} token={token} again={again} />
+      ))}
+    </Table>
   );
 }
 
