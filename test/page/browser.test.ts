@@ -1,4 +1,4 @@
-// What a test of the page can rely on: whatever goes wrong in a page fails its test, and axe finds what is to be found.
+// What each test of the page relies on: an unexpected fault in a page fails its test, and axe finds violations.
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { pagesOfFile, sharedWorker } from "./browser.ts";
 import { hasChromium } from "./chromium.ts";
@@ -39,7 +39,7 @@ const FAULTS: readonly [situation: string, script: string, fault: RegExp][] = [
     new RegExp(`(${TRUSTED_TYPES.source}[^]*){2}`),
   ],
 ];
-/** What the browser logs of some of them. */
+/** Some faults make the browser log more than one line. */
 const LOGGED = /^console: .*(Content Security Policy|Fetch API|Trusted)/;
 
 describe.skipIf(!hasChromium)("a page", () => {
@@ -49,7 +49,7 @@ describe.skipIf(!hasChromium)("a page", () => {
     worker = await sharedWorker();
   });
 
-  /** A page in which all of them happen. */
+  /** A page with all of these faults. */
   const run = (expected: readonly RegExp[]) =>
     open({ url: worker.url }, async ({ page, expectFault, faults }) => {
       for (const pattern of expected) expectFault(pattern);

@@ -1,4 +1,4 @@
-// The browser and the Worker that all test files share: a context for each test, and machines for each file. No test of its own.
+// The browser and the Worker that all test files share: a context for each test, and machines for each file.
 import { type Browser, chromium } from "playwright-core";
 import { afterAll, expect, inject } from "vitest";
 import { onPage, type OpenPage, type PageChoice } from "./chromium.ts";
@@ -8,8 +8,8 @@ import type { Shared } from "./setup.ts";
 export type OpenPages = (choice: PageChoice, work: (open: OpenPage) => Promise<void>) => Promise<void>;
 
 /**
- * To be called once, in the describe of a file. What it returns opens a page for a test, which fails at its end where
- * something went wrong in the page that it did not expect.
+ * Called once in the describe of a file. The returned function opens a page for a test, which fails at its end if the page
+ * had an unexpected fault.
  */
 export function pagesOfFile(): OpenPages {
   let connected: Promise<Browser> | undefined;
@@ -20,7 +20,7 @@ export function pagesOfFile(): OpenPages {
   };
 }
 
-/** The Worker of all files; its machines are the caller's own, by names that no other file has. */
+/** The Worker of all files. The caller's machines have names that no other file uses. */
 export async function sharedWorker(): Promise<PageWorker> {
   return pageWorker(await shared("worker"));
 }

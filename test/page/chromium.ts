@@ -1,5 +1,5 @@
-// A real Chromium, and pages in it: what goes wrong in one that is not expected is an error at its end. Knows no test
-// runner, since benchmarks and screenshots use it as well.
+// A real Chromium and pages in it. An unexpected fault in a page is an error at its end. Benchmarks and screenshots use it
+// too, so it imports no test runner.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -16,13 +16,13 @@ import { ROOT } from "../e2e/local-cluster.ts";
 import { thisRun } from "../e2e/run-record.ts";
 import { type PageFaults, watchFaults } from "./page-faults.ts";
 
-/** The one that the variable names, or Debian's: without a browser's windows where there is that, for a third of the time. */
+/** The one that the variable names, or Debian's; the headless shell, if it is installed, takes a third of the time. */
 const CHROMIUM =
   process.env["CHROMIUM"] ??
   ["/usr/bin/chromium-headless-shell"].find((path) => existsSync(path)) ??
   "/usr/bin/chromium";
 
-/** Nothing is downloaded, and nobody is asked, beside what the page asks for. */
+/** Chromium downloads nothing, and connects to nothing but what the page requests. */
 const FLAGS = [
   "--headless",
   "--no-sandbox",
@@ -34,35 +34,37 @@ const FLAGS = [
   "--disable-quic",
 ];
 
-/** Where there is none, `describe.skipIf(!hasChromium)` skips what needs one. */
+/** Without Chromium, `describe.skipIf(!hasChromium)` skips its tests. */
 export const hasChromium = spawnSync(CHROMIUM, ["--version"]).status === 0;
 
-/** For whoever reads the log: why tests were skipped. */
+/** For the log: why tests were skipped. */
 export const CHROMIUM_IS_MISSING = `${CHROMIUM} cannot be run: what needs a browser is skipped`;
 
-/** Where screenshots go; git ignores it. */
+/** The folder of screenshots; git ignores it. */
 export const TEST_OUTPUT = join(ROOT, "test-output");
 
-/** For the views: a desktop's window unless the test says otherwise. */
+/** The window's size, unless the test sets another one. */
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 360, height: 740 };
 
-/** For what the page is to show: it only ends what hangs. */
+/** The timeout for what the page shows; it only ends a hanging test. */
 const PATIENCE_MS = 60_000;
 
 export interface OpenPage {
   page: Page;
-  /** What goes wrong and matches is what the test is about: an HTTP status (`GET /v1/x → 403`), a console error, … */
+  /** Expects faults that match: an HTTP status (`GET /v1/x → 403`), a console error, … */
   expectFault: (pattern: RegExp) => void;
-  /** What has gone wrong so far, expected or not. */
+  /** The faults so far, expected or not. */
   faults: () => string[];
-  /** What axe calls serious or critical, a line each: `color-contrast: … (#id)`. `rule`: that alone is looked at. */
+  /**
+   * Lists axe's serious and critical violations, a line each: `color-contrast: … (#id)`. `rule`: checks this rule only.
+   */
   accessibilityFaults: (rule?: string) => Promise<string[]>;
-  /** Into test-output/NAME.png. */
+  /** Writes test-output/NAME.png. */
   screenshot: (name: string) => Promise<void>;
 }
 
-/** As Playwright has it; `url` is the page's origin. */
+/** Playwright's options; `url` is the page's origin. */
 export interface PageChoice extends Omit<BrowserContextOptions, "baseURL"> {
   url: string;
 }
@@ -78,7 +80,7 @@ export function serveChromium(): Promise<BrowserServer> {
   return chromium.launchServer({ ...LAUNCH, host: "127.0.0.1" });
 }
 
-/** In a context of its own, which nothing of others is in; closed when `work` has ended. `name`: who asked, for what it leaves. */
+/** Runs `work` in a context of its own, and closes it at the end. `name`: the test's, for its output files. */
 export async function onPage(
   browser: Browser,
   { url, ...choice }: PageChoice,
@@ -102,7 +104,7 @@ export async function onPage(
       accessibilityFaults: (rule) => accessibilityFaults(page, rule),
       screenshot: (name) => screenshot(page, name),
     }).catch((error: unknown) => failed(page, faults, name, error));
-    // What the page has said before comes before its answer.
+    // The page's earlier messages arrive before its answer.
     await page.evaluate("0").catch(() => undefined);
     faults.throwUnexpected();
   } finally {
@@ -111,7 +113,7 @@ export async function onPage(
   }
 }
 
-/** How the page looked then, and what else went wrong in it. */
+/** Adds the page's screenshot and its other faults to the error. */
 async function failed(page: Page, faults: PageFaults, name: string, error: unknown): Promise<never> {
   const file = `failed ${name}`.replaceAll(/[^\w-]+/g, "-").slice(0, 150);
   await screenshot(page, file).catch(() => undefined);
@@ -124,7 +126,7 @@ async function failed(page: Page, faults: PageFaults, name: string, error: unkno
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
 async function accessibilityFaults(page: Page, rule?: string): Promise<string[]> {
-  // The debugger's protocol evaluates it: the page's Content-Security-Policy stays what it is.
+  // The debugger's protocol evaluates it, so the page's Content-Security-Policy stays as it is.
   await page.evaluate(readFileSync(AXE, "utf8"));
   const { violations } = await page.evaluate<AxeResults>(
     `axe.run(document, ${JSON.stringify({ resultTypes: ["violations"], ...(rule && { runOnly: { type: "rule", values: [rule] } }) })})`,
@@ -136,6 +138,6 @@ async function accessibilityFaults(page: Page, rule?: string): Promise<string[]>
 
 async function screenshot(page: Page, name: string): Promise<void> {
   mkdirSync(TEST_OUTPUT, { recursive: true });
-  // Hiding the caret or stopping animations would put a style into the page, which its policy forbids.
+  // Hiding the caret or stopping animations would add a style, which the page's policy forbids.
   await page.screenshot({ path: join(TEST_OUTPUT, `${name}.png`), caret: "initial", animations: "allow" });
 }

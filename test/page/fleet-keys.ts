@@ -1,10 +1,10 @@
-// The page by the keyboard alone. A part of fleet.test.ts, whose Worker it shares.
+// The page by the keyboard alone. It is a part of fleet.test.ts and shares its Worker.
 import { expect, it } from "vitest";
 import type { OpenPages } from "./browser.ts";
 import { focused } from "./page-looks.ts";
 import type { PageWorker } from "./page-worker.ts";
 
-/** More steps of Tab than anything here is away. */
+/** No control is more Tab steps away. */
 const MOST_STEPS = 60;
 
 export function testKeys({ open, worker }: { open: OpenPages; worker: () => PageWorker }): void {

@@ -1,4 +1,4 @@
-// One machine in a browser: what is wrong with it in a sentence, and what was when, drawn and as a table.
+// One machine in a browser: the diagnosis in a sentence, and its states over time, drawn and as a table.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pagesOfFile, sharedWorker } from "./browser.ts";
@@ -9,10 +9,10 @@ import { signIn } from "./sign-in.ts";
 import { bandsOf, during, linesOf, type TimelineLine } from "./timeline-shown.ts";
 
 const MINUTE = 60_000;
-/** Some pixels of what is drawn. */
+/** A tolerance in pixels. */
 const SILENT_MS = 2000;
 
-/** A Node's times are whole seconds: what begins and ends within one has lasted no time. */
+/** A Node's times are whole seconds: a state within one second has no duration. */
 const lasts = (fromMs: number, ms: number) =>
   expect.poll(() => Date.now()).toBeGreaterThanOrEqual(fromMs + ms);
 
@@ -25,12 +25,12 @@ describe.skipIf(!hasChromium)("a machine", () => {
   afterAll(() => worker.stop());
 
   const sentence = (page: Page) => page.locator(".machine-sentence");
-  /** The diagnosis, once it says this. */
+  /** Waits until the diagnosis matches. */
   const says = (page: Page, pattern: RegExp) =>
     page.locator(".machine-diagnosis").filter({ hasText: pattern }).waitFor();
 
   describe("over time", () => {
-    /** The first line of the timeline's table that says this, once it is there and `isSo`. */
+    /** Returns the last line of the timeline's table with this text for which `isSo` holds, once there is one. */
     async function lineOf(page: Page, what: string, isSo: (line: TimelineLine) => boolean) {
       let found: TimelineLine | undefined;
       const look = async () => {
@@ -91,12 +91,12 @@ describe.skipIf(!hasChromium)("a machine", () => {
           const shown = during(await bandsOf(page, track, window), noticedMs, noticedMs + SILENT_MS);
           expect(shown, track).toEqual(["silent"]);
         }
-        // Nothing says that it was down, before or after; it was not Ready until its first report was written.
+        // Nothing shows that it was down, before or after; it was not Ready until its first report was written.
         for (const track of ["State", "Ready"]) {
           const looks = (await bandsOf(page, track, window)).map(({ look }) => look);
           expect(looks.slice(looks.indexOf("good")), track).toEqual(["good", "silent", "good"]);
         }
-        // Marks that are near each other are one: it leads to the line of the first of them.
+        // Marks near each other are one, which leads to the line of the first.
         const mark = page.getByRole("button", { name: /reboot/ });
         const said = await mark.getAttribute("title");
         await mark.click();

@@ -1,26 +1,26 @@
-// What goes wrong in a page while a test uses it: errors, failed requests, requests to elsewhere, what its policy forbids.
+// Faults in a page while a test uses it: errors, failed requests, requests to other origins, violations of its policy.
 import type { BrowserContext, Page, Request } from "playwright-core";
 
 export interface PageFaults {
   expect: (pattern: RegExp) => void;
-  /** Lines, in the order in which they came. */
+  /** Lines, in the order of their arrival. */
   all: () => string[];
   unexpected: () => string[];
   throwUnexpected: () => void;
-  /** All that the page has logged. */
+  /** All messages that the page has logged. */
   console: () => string;
 }
 
 const BINDING = "rollcallTestViolation";
 
-/** In the page before its own scripts: no text of the page's can be one of these. */
+/** Runs before the page's own scripts, so that no text of the page can match it. */
 const REPORT_VIOLATIONS = `document.addEventListener("securitypolicyviolation", (event) =>
   window.${BINDING}(event.violatedDirective + " forbids " + (event.blockedURI || "inline") + " at " + event.sourceFile + ":" + event.lineNumber));`;
 
-/** The browser says of a response what is known of it already. */
+/** The browser also logs responses that are known already. */
 const SAID_ALREADY = /^Failed to load resource: /;
 
-/** An answer as any other: a check of the deployment fails, and the page says which. */
+/** An expected answer: a check of the deployment fails, and the page shows which. */
 const IS_ANSWER = /^GET \/readyz → 503$/;
 
 /** `origin`: the page's; no request may go elsewhere. */
@@ -44,7 +44,7 @@ export async function watchFaults(context: BrowserContext, origin: string): Prom
   });
   context.on("requestfailed", (request) => {
     const why = request.failure()?.errorText ?? "no reason";
-    // The page itself no longer wants it.
+    // The page itself cancelled it.
     if (why !== "net::ERR_ABORTED") faults.push(`${lineOf(request)}: ${why}`);
   });
   context.on("response", (response) => {

@@ -1,29 +1,29 @@
-// How a page looks, as its test asks for it: what the browser has computed. No test of its own.
+// The looks of a page for its tests, as the browser has computed them.
 import type { Page } from "playwright-core";
 import { type OpenPage, PHONE } from "./chromium.ts";
 
 /**
- * What is wrong with the looks of the view that is shown, a line each: what axe finds in either theme, what is wider than the
+ * Lists what is wrong with the looks of the shown view, a line each: axe's findings in either theme, elements wider than the
  * window or a phone, and what moves. The window has a phone's size then.
  */
 export async function faultsOfLooks({ page, accessibilityFaults }: OpenPage): Promise<string[]> {
   await page.emulateMedia({ colorScheme: "light" });
   const faults = [...(await moving(page)), ...(await tooWide(page)), ...(await accessibilityFaults())];
   await page.emulateMedia({ colorScheme: "dark" });
-  // Nothing but colours differs.
+  // Only colours differ.
   for (const fault of await accessibilityFaults("color-contrast")) faults.push(`dark: ${fault}`);
   await page.setViewportSize(PHONE);
   return [...faults, ...(await tooWide(page))];
 }
 
-/** The computed value of a property of the first element that matches: `grayscale(1)`. */
+/** Returns the computed value of a property of the first element that matches: `grayscale(1)`. */
 export function styleOf(page: Page, selector: string, property: string): Promise<string> {
   return page.evaluate<string>(
     `getComputedStyle(document.querySelector(${JSON.stringify(selector)})).getPropertyValue(${JSON.stringify(property)})`,
   );
 }
 
-/** Once the page has been laid out for the window: `412 px of 360`, where somebody has to scroll sideways. */
+/** Returns `412 px of 360` if the page scrolls sideways, once it has been laid out for the window. */
 export function tooWide(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(`new Promise((laidOut) => requestAnimationFrame(() => setTimeout(() => {
     const { scrollWidth } = document.documentElement;
@@ -31,7 +31,10 @@ export function tooWide(page: Page): Promise<string[]> {
   })))`);
 }
 
-/** What moves by itself, or would when it changes: `button.primary transition 0.2s`. What follows scrolling does not. */
+/**
+ * Lists elements with an animation or a transition: `button.primary transition 0.2s`. Those that follow scrolling are not in
+ * it.
+ */
 export function moving(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(`[...document.querySelectorAll("*")].flatMap((element) => {
     const { transitionDuration, animationName, animationDuration, animationTimeline, scrollBehavior } = getComputedStyle(element);
@@ -44,14 +47,14 @@ export function moving(page: Page): Promise<string[]> {
   })`);
 }
 
-/** The texts of a column of the fleet's table, of the rows that are drawn. */
+/** Returns the texts of a column of the fleet's table, of the drawn rows. */
 export function columnOf(page: Page, column: string): Promise<string[]> {
   return page.evaluate<string[]>(
     `[...document.querySelectorAll("tbody .fleet-cell-${column}")].map(({ textContent }) => textContent.trim())`,
   );
 }
 
-/** What has the focus: its role or element, and its name: `button Act on it …`. */
+/** Returns the focused element: its role or element, and its name: `button Act on it …`. */
 export function focused(page: Page): Promise<string> {
   return page.evaluate<string>(`(() => {
     const { activeElement: at } = document;

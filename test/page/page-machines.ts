@@ -1,5 +1,4 @@
-// Machines of a page's test: real keys, real enrolment, real reports when a test causes something; what is wrong with them
-// a test says.
+// Machines for tests of the page: real keys, real enrolment, and reports on demand, with the faults that a test sets.
 import { createHash, randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Configuration, parseConfiguration } from "../../node-shim/config/config.ts";
@@ -11,7 +10,7 @@ import { enrol } from "../../node-shim/worker-link/requests.ts";
 import { simulatedFacts, type SimulatedFault, simulatedVitals } from "../../infra/local/simulated-machine.ts";
 import { thisRun } from "../e2e/run-record.ts";
 
-/** A machine's configuration: the defaults, but a pressure is over as soon as it is. */
+/** The default configuration, but a pressure ends without a delay. */
 const configured = (more = "") =>
   parseConfiguration(
     `apiVersion: kubelet.config.k8s.io/v1beta1
@@ -21,26 +20,26 @@ ${more}`,
     "the machines' configuration",
   ).configuration;
 const USUAL = configured();
-/** Of the last report of a machine that falls silent: the shortest lease that there is. */
+/** For the last report of a machine that stops: the shortest lease. */
 const SHORTEST_LEASE_MS = 1000;
 const LEAVING = configured(`nodeLeaseDurationSeconds: ${SHORTEST_LEASE_MS / 1000}\n`);
-/** How often a machine reports of itself, as usual: a quarter of the lease. */
+/** The usual report interval: a quarter of the lease. */
 export const BEAT_MS = 10_000;
 
 export interface PageMachines {
-  /** Enrols it; resolves once its first report was taken. */
+  /** Enrols it; resolves after its first accepted report. */
   machineJoins: (name: string) => Promise<void>;
-  /** Reports once more; resolves once that was taken. */
+  /** Reports once more; resolves when the report is accepted. */
   machineReports: (name: string) => Promise<void>;
-  /** Its processes end, and its lease; the node controller has given its Node up then. */
+  /** Ends its processes and its lease; the node controller has given its Node up then. */
   machineFallsSilent: (name: string) => Promise<void>;
-  /** It starts again, having booted anew; resolves once a report was taken. */
+  /** Starts it again with another boot ID; resolves after an accepted report. */
   machineReturns: (name: string) => Promise<void>;
-  /** What is wrong with it from now on, `undefined`: nothing; resolves once a report that says so was taken. */
+  /** Sets its fault, `undefined` for none; resolves after an accepted report with it. */
   fault: (name: string, fault: MachineFault | undefined) => Promise<void>;
-  /** Another machine asks for the name, with another key: an operator has to decide. */
+  /** Another machine asks for the name with another key, so that an operator has to decide. */
   anotherAsks: (name: string) => Promise<void>;
-  /** All of them end. */
+  /** Ends all of them. */
   stop: () => Promise<void>;
 }
 
@@ -51,7 +50,7 @@ interface Machine {
   index: number;
   key: MachineKey;
   kid: string;
-  /** Of its enrolment; "": it has started again since. */
+  /** The boot ID of its enrolment; "" after another start. */
   ticket: string;
   boots: number;
   fault: MachineFault | undefined;
@@ -59,7 +58,7 @@ interface Machine {
 
 /** The processes of a machine, until they end. */
 interface Running {
-  /** One report, after the one that is under way. */
+  /** Sends one report, after the running one. */
   report: (configuration?: Configuration) => Promise<void>;
   stop: () => Promise<void>;
 }
@@ -67,9 +66,9 @@ interface Running {
 interface Surroundings {
   /** The Worker's. */
   origin: string;
-  /** Good for all of their names. */
+  /** A token for all of their names. */
   joinToken: string;
-  /** The node controller gives the machine's Node up. */
+  /** Does what the node controller does when it gives a Node up. */
   nodeIsLost: (name: string) => Promise<void>;
   beatMs: number;
 }
@@ -106,7 +105,7 @@ export function pageMachines({ joinToken, nodeIsLost, ...around }: Surroundings)
       const { running } = known(name);
       await running.stop();
       await running.report(LEAVING);
-      // The Worker has a clock of its own, by which the lease has to be over.
+      // The Worker has its own clock, and the lease must be over by that.
       await pause(SHORTEST_LEASE_MS + 1);
       await nodeIsLost(name);
     },
@@ -130,12 +129,12 @@ export function pageMachines({ joinToken, nodeIsLost, ...around }: Surroundings)
   };
 }
 
-/** No machine waits so long for an answer where all is well. */
+/** A healthy machine waits less for an answer. */
 const ANSWERED_WITHIN_MS = 60_000;
-/** Machines that ask for a name of another one are none of those that have joined. */
+/** Machines that ask for another one's name are not in the list of joined ones. */
 const OTHERS_FROM = 100_000;
 
-/** By its name, so that machines of several test files are not taken for clones of each other. */
+/** By its name, so that machines of several test files do not look like clones. */
 function indexOf(name: string): number {
   return createHash("sha256").update(name).digest().readUInt16BE();
 }
@@ -160,7 +159,7 @@ function startReporting(
     last = next.catch(() => undefined);
     return next;
   };
-  // A revoked one's are refused from then on.
+  // Reports of a revoked one are refused.
   const beating = setInterval(() => void report().catch(() => undefined), beatMs);
   const stop = () => {
     clearInterval(beating);

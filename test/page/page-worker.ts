@@ -1,5 +1,5 @@
-// The Worker that serves the page to a test: in workerd, with machines whose reports and faults the test controls, or with an
-// index that it fills with machines that do not exist. No test of its own.
+// The Worker that serves the page to a test: in workerd, either with machines whose reports and faults the test controls, or
+// with an index that it fills with made-up machines.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { startApiserver } from "../../infra/local/apiserver/serve.ts";
@@ -13,10 +13,10 @@ import { BEAT_MS, type PageMachines, pageMachines } from "./page-machines.ts";
 /** The Worker's own, and /fill and /transitions (test/worker/support/filled-index-entry.ts). */
 const ENTRY = join(ROOT, "test/worker/support/filled-index-entry.ts");
 const AT_ONCE = 5000;
-/** Tests say which Node is given up: no slow computer does. */
+/** A test decides which Node is given up, and not a slow computer. */
 const NODE_LIFECYCLE = { monitorGracePeriodMs: 3600_000, startupGracePeriodMs: 3600_000 };
 
-/** By which the tests of a process reach a Worker of another one: as JSON. */
+/** As JSON: the access of a test's process to a Worker of another process. */
 export interface PageAccess {
   /** The page's origin. */
   url: string;
@@ -36,7 +36,7 @@ export interface Started<T> {
   stop: () => Promise<void>;
 }
 
-/** `folder` holds all that it keeps. */
+/** `folder` has all of its files. */
 export async function startPageWorker(folder: string, cluster?: OwnCluster): Promise<Started<PageAccess>> {
   const viewSecret = randomSecret();
   const { url, adminSecret, stop } = await startOwnWorker(folder, cluster, {
@@ -68,9 +68,9 @@ export async function startClusterWorker(folder: string): Promise<Started<Cluste
 
 export interface PageWorker extends PageAccess, PageMachines {
   rollcall: Rollcall;
-  /** The machine's memory is short, or is again enough. */
+  /** Makes the machine's memory short, or sufficient again. */
   pressure: (name: string, isUnder: boolean) => Promise<void>;
-  /** Somebody deletes its Node. */
+  /** Deletes its Node, as another writer would. */
   deleteNode: (name: string) => Promise<void>;
 }
 
@@ -105,9 +105,9 @@ export function pageWorker({ joinToken, cluster, ...access }: ClusterAccess, bea
 }
 
 export interface MadeUpFleet {
-  /** So many machines, named machine-000000 …, of which every fiftieth is silent. No object of theirs is made. */
+  /** Fills the index with machines named machine-000000 …, of which every fiftieth is silent. They have no objects. */
   fill: (count: number) => Promise<void>;
-  /** So many of those that have not changed yet: by turns one is silent now, and one is ready. */
+  /** Changes this number of unchanged machines: by turns to silent, and to ready. */
   change: (count: number) => Promise<void>;
 }
 

@@ -1,5 +1,5 @@
-// npm run screenshots: every view of the page over a fleet of some machines, light, dark and on a phone, into test-output/;
-// the best of them into docs/images/. A view more is a row more.
+// npm run screenshots: takes every view over a small fleet, light, dark and on a phone, into test-output/, and copies some
+// into docs/images/. Another view is another row.
 import { copyFileSync, mkdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -12,11 +12,11 @@ import { signIn } from "./sign-in.ts";
 
 interface View {
   name: string;
-  /** Of the page, with its query. */
+  /** The page's path, with its query. */
   path: string;
-  /** Nobody is signed in: the page asks for a secret. */
+  /** Without a session: the page asks for a secret. */
   isSignedOut?: boolean;
-  /** Resolves once the page has what the picture is of. */
+  /** Resolves once the page shows the picture's content. */
   shown: (page: Page) => Promise<unknown>;
 }
 
@@ -40,14 +40,14 @@ const VIEWS: readonly View[] = [
   { name: "deployment", path: "/?view=deployment", shown: heading },
 ];
 
-/** How each is looked at: a browser's settings. */
+/** The browser's settings. */
 const LOOKS = {
   light: { colorScheme: "light" },
   dark: { colorScheme: "dark" },
   phone: { colorScheme: "light", viewport: PHONE, hasTouch: true, isMobile: true },
 } as const;
 
-/** What docs/ shows: by the name there, the one in test-output/. */
+/** The images of docs/, and their names in test-output/. */
 const IN_DOCS: Readonly<Record<string, string>> = {
   "page-fleet": "fleet-light",
   "page-machine": "timeline-light",
@@ -60,7 +60,7 @@ const MAX_IMAGE_BYTES = 150 * 1024;
 const CITIES = ["berlin", "bremen", "hamburg", "leipzig"];
 const MACHINES = CITIES.flatMap((city) => [1, 2, 3].map((number) => `shop-${city}-${number}`));
 
-/** A machine whose last two minutes are worth drawing: short of memory, then silent, then booted anew. */
+/** A machine with an eventful two minutes: short of memory, then silent, then rebooted. */
 async function liveThrough(worker: PageWorker, name: string): Promise<void> {
   const steps: readonly [seconds: number, happens: () => Promise<void>][] = [
     [20, () => worker.pressure(name, true)],
@@ -75,7 +75,7 @@ async function liveThrough(worker: PageWorker, name: string): Promise<void> {
   }
 }
 
-/** Of each kind of trouble one. */
+/** One machine for each kind of trouble. */
 async function populate(worker: PageWorker): Promise<void> {
   for (const name of MACHINES) await worker.machineJoins(name);
   await liveThrough(worker, "shop-berlin-2");
@@ -123,7 +123,7 @@ function copyToDocs(): void {
 if (!hasChromium) throw new Error(CHROMIUM_IS_MISSING);
 const folder = temporaryFolder();
 const started = await startClusterWorker(folder.path);
-// Lines of what was left have a point for each report.
+// Lines have a point for each report.
 const worker = pageWorker(started.access, 1000);
 try {
   await populate(worker);

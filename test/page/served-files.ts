@@ -1,4 +1,4 @@
-// What whoever serves the static files has to answer: the same tests for the local Worker and for wrangler. No test of its own.
+// Tests of the static files' answers, for the local Worker and for wrangler.
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -10,7 +10,7 @@ export const STATIC = join(ROOT, "worker/static");
 const FOR_A_YEAR = "public, max-age=31536000, immutable";
 const ASKED_EACH_TIME = "public, max-age=0, must-revalidate";
 
-/** `/page/main-ABCDEFGH.js` of `main.js` */
+/** `/page/main-ABCDEFGH.js` for `main.js` */
 function hashed(name: string): string {
   const [stem, end] = name.split(".");
   const found = readdirSync(join(STATIC, "page")).find((file) =>

@@ -1,4 +1,4 @@
-// How the page is served, and what it may do: by the Worker in workerd, to a real browser.
+// How the Worker in workerd serves the page to a real browser, and what the page may do.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -26,7 +26,7 @@ describe.skipIf(!hasChromium)("in a browser", () => {
         const { pathname } = new URL(response.url());
         if (!pathname.startsWith("/v1/")) loaded.push(pathname === "/" ? "index.html" : pathname);
       });
-      // Nobody is signed in.
+      // Without a session.
       expectFault(/^GET \/v1\/session → /);
       await page.goto("/?machine=edge-1");
       await page.getByRole("button", { name: "Sign in" }).waitFor();

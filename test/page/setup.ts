@@ -1,5 +1,5 @@
-// Around the whole suite: one Chromium, and one Worker whose machines tests keep apart by their names. Each is started once a
-// file asks for it.
+// The suite's set-up: one Chromium, and one Worker whose machines tests distinguish by names. Each starts when a file asks
+// for it.
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,19 +12,19 @@ import { type ClusterAccess, startClusterWorker } from "./page-worker.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Where files ask for both of them: SHARED's paths. */
+    /** The address from which files get both: the paths of Shared. */
     pageSetup: string;
   }
 }
 
-/** What is answered to GET /PATH. */
+/** The answers to GET /PATH. */
 export interface Shared {
   /** The endpoint that Playwright connects to. */
   chromium: string;
   worker: ClusterAccess;
 }
 
-/** Returns what ends the run. */
+/** Returns a function that ends the run. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   if (!hasChromium) console.log(CHROMIUM_IS_MISSING);
   const folder = mkdtempSync(join(tmpdir(), "rollcall-page-"));
@@ -53,7 +53,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   };
 }
 
-/** No log of the run may hold a secret. */
+/** No log of the run may contain a secret. */
 function record(project: TestProject, folder: string, access: ClusterAccess | undefined): void {
   const { runRecord: path } = project.getProvidedContext();
   if (path === undefined || !access) return;
@@ -67,7 +67,7 @@ function once<T>(make: () => Promise<T>) {
   let made: Promise<T> | undefined;
   return {
     start: () => (made ??= make()),
-    /** undefined: it was never asked for, or could not be started. */
+    /** undefined if it was never requested, or could not start. */
     started: async () => made?.catch(() => undefined),
   };
 }

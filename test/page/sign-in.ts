@@ -1,7 +1,7 @@
-// Signs a browser in, without the page's form. No test of its own.
+// Signs a browser in without the page's form.
 import type { Page } from "playwright-core";
 
-/** As the form does it; whatever the page then asks for has the session's cookie. */
+/** Does what the form does; the page's later requests have the session's cookie. */
 export async function signIn(page: Page, secret: string): Promise<void> {
   const response = await page.context().request.post("/v1/session", { data: { secret } });
   if (response.status() !== 201)

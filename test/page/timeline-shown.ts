@@ -1,17 +1,17 @@
-// A machine's timeline as the page shows it: the lines of its table, and the bands that are drawn, as times. No test of its own.
+// A machine's timeline as the page shows it: the lines of its table, and the times of the drawn bands.
 import type { Page } from "playwright-core";
 
 export interface TimelineLine {
   /** Milliseconds since 1970. */
   fromMs: number;
-  /** null: it has no duration; undefined: it is so still. */
+  /** null if it has no duration; undefined if it still lasts. */
   toMs: number | null | undefined;
   /** `MemoryPressure: True`, `reboot` */
   what: string;
   text: string;
 }
 
-/** Of the table, which has to be open; the browser's zone has to be UTC. */
+/** Reads the table, which has to be open. The browser's zone has to be UTC. */
 export async function linesOf(page: Page): Promise<TimelineLine[]> {
   const rows = await page.evaluate<string[][]>(
     `[...document.querySelectorAll('[aria-label="Bands and marks"] tbody tr')].map(({ cells }) => [...cells].map(({ textContent }) => textContent))`,
@@ -24,7 +24,7 @@ export async function linesOf(page: Page): Promise<TimelineLine[]> {
   }));
 }
 
-/** `22 Nov 14:03:09`, `22 Nov 14:03:09 (28m)`, of this year. */
+/** Parses `22 Nov 14:03:09` or `22 Nov 14:03:09 (28m)`, of this year. */
 function momentOf(text: string): number {
   const [, day, clock] = /^(\d+ \w+) ([\d:]+)/.exec(text) ?? [];
   return Date.parse(`${day} ${new Date().getUTCFullYear()} ${clock} UTC`);
@@ -37,7 +37,7 @@ export interface ShownBand {
   toMs: number;
 }
 
-/** Of one row, in order; `window`: what the row shows. Its name is the row's: `State`. */
+/** Reads the bands of one row, in order. `window`: the time that the row shows. The row's name: `State`. */
 export async function bandsOf(
   page: Page,
   name: string,
@@ -61,7 +61,7 @@ export async function bandsOf(
   }));
 }
 
-/** How bands look in the middle half of a time: what begins or ends with it is not of it. Milliseconds since 1970. */
+/** Returns the looks of bands in the middle half of a time, without those at its ends. Milliseconds since 1970. */
 export function during(bands: readonly ShownBand[], fromMs: number, toMs: number): string[] {
   const quarter = (toMs - fromMs) / 4;
   return bands

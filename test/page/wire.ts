@@ -1,10 +1,10 @@
-// What is between a browser and the Worker: TCP on loopback, which a test can cut.
+// A TCP proxy on loopback between a browser and the Worker, which a test can cut.
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 export interface Wire {
-  /** The Worker's origin as the browser has it. */
+  /** The Worker's origin for the browser. */
   url: string;
-  /** Connections end, and new ones end at once, until `restore`. */
+  /** Ends all connections, and new ones at once, until `restore`. */
   cut: () => void;
   restore: () => void;
   stop: () => Promise<void>;
@@ -25,7 +25,7 @@ export async function startWire(target: string): Promise<Wire> {
       [worker, browser],
     ] as const) {
       one.pipe(other);
-      // A client that is cut off resets the connection.
+      // A client that was cut off resets the connection.
       one.on("error", () => other.destroy());
       one.on("close", () => other.destroy());
     }

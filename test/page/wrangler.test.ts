@@ -1,4 +1,4 @@
-// The static files as wrangler serves them, whose code for that is Cloudflare's own: what the local Worker is measured by.
+// The static files as wrangler serves them: its code is Cloudflare's own, and the local Worker is compared with it.
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";

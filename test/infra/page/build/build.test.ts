@@ -1,4 +1,4 @@
-// What is said of a page's size: a line, and where it is too large what takes the room.
+// The text about the page's size: a line, and a table of files if it is too large.
 import { expect, it } from "vitest";
 import { type BuiltFile, firstLoadBytes, sizeText } from "../../../../infra/page/build/build.ts";
 

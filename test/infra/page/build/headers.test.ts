@@ -1,4 +1,4 @@
-// The headers of static files: as Cloudflare reads them out of a _headers file, and as the local Worker has them.
+// The headers of static files: as Cloudflare reads them from a _headers file, and as the local Worker sends them.
 import { describe, expect, it, test } from "vitest";
 import {
   HEADER_RULES,
@@ -7,10 +7,10 @@ import {
   type HeaderRule,
 } from "../../../../infra/page/build/headers.ts";
 
-/** Cloudflare's bounds of such a file, as its documentation has them. */
+/** Cloudflare's limits of this file, from its documentation. */
 const LIMITS = { rules: 100, lineCharacters: 2000 };
 
-/** As Cloudflare's documentation describes it: a path at the margin, its headers indented below it. */
+/** Parses the file as Cloudflare documents it: a path at the margin, its headers indented below it. */
 function parse(text: string): HeaderRule[] {
   const rules: { path: string; headers: Record<string, string> }[] = [];
   for (const line of text.split("\n").filter((each) => each.trim() !== "")) {

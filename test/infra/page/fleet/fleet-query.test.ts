@@ -17,7 +17,7 @@ import {
 } from "../../../../infra/page/fleet/fleet-query.ts";
 import { readSearch } from "../../../../infra/page/fleet/search-terms.ts";
 import { FLEET_START_MS } from "../../../worker/support/made-up-fleet.ts";
-import { toldMachine } from "../support/told-machine.ts";
+import { feedMachine } from "../support/feed-machine.ts";
 
 const queryOf = (search: string) => fleetQueryOf(routeOf(search).rest);
 const USUAL: FleetQuery = queryOf("");
@@ -130,7 +130,7 @@ describe("is it shown?", () => {
     if (!read.ok) throw new Error(read.error.expected);
     const outageOf = (id: number) => (id === OUTAGE.id ? OUTAGE : undefined);
     const test = fleetTest(query, read.value, { addressOf: () => undefined, outageOf });
-    expect(test(toldMachine("machine-1", change))).toBe(is);
+    expect(test(feedMachine("machine-1", change))).toBe(is);
   });
 
   it("one of an outage’s names is shown when it is back", () => {
@@ -140,6 +140,6 @@ describe("is it shown?", () => {
       { filter: {}, parameters: {} },
       { addressOf: () => undefined, outageOf },
     );
-    expect(["edge-0", "edge-1"].map((name) => test(toldMachine(name)))).toEqual([true, false]);
+    expect(["edge-0", "edge-1"].map((name) => test(feedMachine(name)))).toEqual([true, false]);
   });
 });

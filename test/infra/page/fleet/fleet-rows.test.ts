@@ -14,9 +14,9 @@ import type { FeedMachine, FeedUpdate } from "../../../../shared/fleet/feed-view
 import { FLEET_STATES, URGENCY } from "../../../../shared/fleet/state.ts";
 import type { MachineSummary } from "../../../../shared/fleet/summary.ts";
 import { summaryOf } from "../../../worker/support/made-up-fleet.ts";
-import { byName, toldMachine } from "../support/told-machine.ts";
+import { byName, feedMachine } from "../support/feed-machine.ts";
 
-const BASE = toldMachine("base");
+const BASE = feedMachine("base");
 const machineOf = (name: string, state = "ready", sinceMs = 0): FeedMachine => ({
   ...BASE,
   name,
@@ -133,13 +133,13 @@ const names = (machines: readonly FeedMachine[], sort: FleetSort, isDescending =
     .map(({ machine }) => machine.name);
 };
 const aBC = (change: (name: string) => Partial<MachineSummary>) =>
-  ["c", "a", "b"].map((name) => toldMachine(name, change(name)));
+  ["c", "a", "b"].map((name) => feedMachine(name, change(name)));
 
 it("by state: what has to be looked at first, each by name; a state that nobody knows before all", () => {
   const machines = URGENCY.flatMap((state) =>
-    ["b", "a"].map((name) => toldMachine(`${state} ${name}`, { state })),
+    ["b", "a"].map((name) => feedMachine(`${state} ${name}`, { state })),
   );
-  const strange = { ...toldMachine("strange"), state: "on fire" };
+  const strange = { ...feedMachine("strange"), state: "on fire" };
   const expected = URGENCY.flatMap((state) => [`${state} a`, `${state} b`]);
   expect(names([...machines.toReversed(), strange], "state")).toEqual(["strange", ...expected]);
   const reversed = URGENCY.toReversed().flatMap((state) => [`${state} a`, `${state} b`]);
@@ -171,8 +171,8 @@ it.each(["age", "cpu", "memory"] as const)(
   "by %s, where it is not known → the last in both directions",
   (sort) => {
     const machines = [
-      toldMachine("a", { capacity: {}, createdMs: 0 }),
-      { ...toldMachine("b"), createdMs: 5 },
+      feedMachine("a", { capacity: {}, createdMs: 0 }),
+      { ...feedMachine("b"), createdMs: 5 },
     ];
     expect(names(machines, sort)).toEqual(["b", "a"]);
     expect(names(machines, sort, true)).toEqual(["b", "a"]);
@@ -180,7 +180,7 @@ it.each(["age", "cpu", "memory"] as const)(
 );
 
 it("by age → the youngest first", () => {
-  const machines = [1, 3, 2].map((createdMs) => ({ ...toldMachine(`at ${createdMs}`), createdMs }));
+  const machines = [1, 3, 2].map((createdMs) => ({ ...feedMachine(`at ${createdMs}`), createdMs }));
   expect(names(machines, "age")).toEqual(["at 3", "at 2", "at 1"]);
 });
 

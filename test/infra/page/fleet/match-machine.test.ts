@@ -1,4 +1,5 @@
-// What the page finds is what the fleet index finds: both are compared with the same working out, machine by machine.
+// The page's search finds what the fleet index finds: both are compared with the same simple calculation, machine by
+// machine.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FLEET_STATES } from "../../../../shared/fleet/state.ts";
@@ -8,11 +9,11 @@ import { machineTest } from "../../../../infra/page/fleet/match-machine.ts";
 import recorded from "../../../vectors/labelSelectors.json";
 import { FLEET_START_MS, machineName } from "../../../worker/support/made-up-fleet.ts";
 import { isFound, varied, VERSIONS } from "../../../worker/support/varied-fleet.ts";
-import { toldMachine } from "../support/told-machine.ts";
+import { feedMachine } from "../support/feed-machine.ts";
 
 const fleet = Array.from({ length: 300 }, (_, index) => {
   const found = varied(index);
-  return { ...found, told: toldMachine(found.id, found.summary) };
+  return { ...found, told: feedMachine(found.id, found.summary) };
 });
 const addressOf = (name: string) => fleet.find(({ id }) => id === name)?.summary.address;
 const filterOf = (query: Record<string, string>) => machinesQuerySchema.parse(query);
@@ -80,7 +81,7 @@ it("any filter → the machines that the fleet index finds", () => {
 
 describe("label selectors → the verdicts of Kubernetes", () => {
   const sets = recorded.cases[0]!.given.labels as unknown as Record<string, string>[];
-  const told = sets.map((labels, index) => toldMachine(machineName(index), { labels }));
+  const told = sets.map((labels, index) => feedMachine(machineName(index), { labels }));
   const cases = recorded.cases.filter(({ given, want }) => want.matches && given.selector !== "");
   it.each(cases.map(({ given, want }) => [given.selector, want.matches] as const))(
     "%s",
@@ -102,7 +103,7 @@ describe("an address", () => {
     ["0.0.0.0/0", "", false],
   ])("%s, of a machine at %s → %s", (range, address, is) => {
     const test = machineTest(filterOf({ address: range }), addressOf);
-    expect(test(toldMachine("a", { address }))).toBe(is);
+    expect(test(feedMachine("a", { address }))).toBe(is);
   });
 });
 
@@ -111,5 +112,5 @@ it.each([
   ["of whom nobody knows the address", ""],
 ])("beside a machine %s → nobody", (_, address) => {
   const test = machineTest({ beside: "b" }, () => address);
-  expect(test(toldMachine("a", { address: "" }))).toBe(false);
+  expect(test(feedMachine("a", { address: "" }))).toBe(false);
 });

@@ -37,7 +37,7 @@ const outageAt = (id: number, change: Partial<Outage> = {}): Outage => ({
 const silent = (name: string, sinceMs: number, address = "203.0.113.7") =>
   feedMachine(name, { state: "silent", sinceMs: sinceMs + 40_000, silentSinceMs: sinceMs, address });
 
-/** Which machines stand in which group. */
+/** Returns the names of the machines in each group. */
 function placesIn(groups: readonly NeedsGroup[]): Record<string, string[]> {
   const nameOf = (entry: { name: string } | { machines: readonly FeedMachine[] }) =>
     "machines" in entry ? entry.machines.map(({ name }) => name) : [entry.name];

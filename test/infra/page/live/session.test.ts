@@ -9,7 +9,7 @@ const IN = success({ operator: ANN, ways: WAYS });
 const OUT = success({ operator: null, ways: WAYS });
 const faultOf = (reason: string): RequestFault => ({ reason, message: "no", status: 403 });
 
-/** A store whose questions are answered so, in this order. */
+/** A store whose requests get these answers, in this order. */
 function storeOf(...answers: Result<object, RequestFault>[]) {
   const asked: string[] = [];
   const ask = ((method, path) => {

@@ -1,4 +1,4 @@
-// What is said of a machine in each state, phase and condition: one sentence, and what to do.
+// The diagnosis of a machine in each state, phase and condition: one sentence, and what to do.
 import { describe, expect, it, test } from "vitest";
 import {
   diagnose,

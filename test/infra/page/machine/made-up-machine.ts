@@ -13,9 +13,9 @@ const VERSIONS = {
   architecture: "amd64",
 };
 
-/** It is well; `change` replaces fields. */
+/** A healthy machine; `change` replaces fields. */
 export function feedMachine(change: Partial<FeedMachine> = {}): FeedMachine {
-  // Later versions of the feed tell more, of which no view of one machine depends.
+  // Later versions of the feed have more fields, which no view of one machine reads.
   const machine: Partial<FeedMachine> = {
     name: "edge-7",
     state: "ready",

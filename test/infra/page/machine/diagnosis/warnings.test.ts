@@ -1,4 +1,4 @@
-// What is said of a machine besides its state.
+// The warnings of a diagnosis, in addition to its sentence.
 import { expect, it, test } from "vitest";
 import {
   diagnose,

@@ -1,4 +1,4 @@
-// What becomes of a page's sources: names, what is loaded at first, and the same bytes each time.
+// The build of a page's sources: names, the first load, and the same bytes each time.
 import { resolve } from "node:path";
 import { build } from "esbuild";
 import { describe, expect, it, test } from "vitest";

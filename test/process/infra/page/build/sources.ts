@@ -1,4 +1,4 @@
-// Small pages in folders of their own, for what builds pages. No test of its own.
+// Small pages in folders of their own, for tests of the build.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -14,14 +14,14 @@ export const SMALL_PAGE: Readonly<Record<string, string>> = {
   "shared.ts": 'export const shared = "shared text";',
 };
 
-/** A folder until the test ends. */
+/** A folder that lasts until the test ends. */
 export function temporary(): string {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-page-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   return folder;
 }
 
-/** Such a page's sources; `change` replaces some. */
+/** The sources of a page; `change` replaces some. */
 export function sources(change: Record<string, string> = {}): string {
   const folder = temporary();
   for (const [path, text] of Object.entries({ ...SMALL_PAGE, ...change })) {

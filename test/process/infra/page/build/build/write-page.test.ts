@@ -1,4 +1,4 @@
-// What is in the folder of static files after a build: the page as it is now, and nothing of an older one.
+// The folder of static files after a build: the current page, and nothing of a former one.
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

@@ -1,10 +1,10 @@
-// A machine as the page has it: what the fleet index knows, by way of the feed.
+// A machine in the form of the feed, from a summary of the fleet index.
 import { ColumnsBuilder } from "../../../../shared/fleet/columns.ts";
 import { ALL_FIELDS, allValues, type FeedMachine, FeedView } from "../../../../shared/fleet/feed-view.ts";
 import type { MachineSummary } from "../../../../shared/fleet/summary.ts";
 import { summaryOf } from "../../../worker/support/made-up-fleet.ts";
 
-export function toldMachine(name: string, change: Partial<MachineSummary> = {}): FeedMachine {
+export function feedMachine(name: string, change: Partial<MachineSummary> = {}): FeedMachine {
   const rows = new ColumnsBuilder(ALL_FIELDS);
   rows.add(allValues(name, summaryOf(1, change)));
   const view = new FeedView();
