@@ -8,18 +8,18 @@ const TRUSTED_TYPES = /policy: require-trusted-types-for forbids/;
 const FAULTS: readonly [situation: string, script: string, fault: RegExp][] = [
   ["logs an error", 'console.error("all is lost")', /console: all is lost/],
   [
-    "throws what nobody catches",
+    "throws an uncaught error",
     'void setTimeout(() => { throw new Error("a bug") }, 0)',
     /uncaught: Error: a bug/,
   ],
   [
-    "has a promise that nobody catches",
+    "has a promise that no handler catches",
     'void Promise.reject(new Error("a lost bug"))',
     /uncaught: Error: a lost bug/,
   ],
   ["is refused something", 'void fetch("/v1/machines")', /GET \/v1\/machines → 403/],
   [
-    "asks somebody else",
+    "requests another origin",
     'void fetch("https://example.invalid/").catch(() => {})',
     /policy: connect-src forbids https:\/\/example\.invalid/,
   ],

@@ -68,7 +68,7 @@ describe.skipIf(!hasChromium)("a large fleet", () => {
     return ((await answer.json()) as { counts: { fleet: Record<string, number> } }).counts.fleet;
   };
 
-  it("nobody has joined → how one does; then some have → their rows, without a reload, as many drawn as can be seen", () =>
+  it("no machine has joined → the page says how; then some join → their rows, without a reload, as many drawn as can be seen", () =>
     open({ url: wire.url }, async ({ page }) => {
       await signIn(page, worker.access.adminSecret);
       await page.goto("/");

@@ -28,7 +28,7 @@ describe.skipIf(!hasChromium)("the fleet", () => {
   const ask = async <T>(page: Page, path: string) =>
     (await (await page.context().request.get(path)).json()) as T;
 
-  it("a machine joins → its row, without a reload, as the API has it; it falls silent → its row says so, as what needs somebody", () =>
+  it("a machine joins → its row, without a reload, as the API has it; it stops reporting → its row says so, and it needs attention", () =>
     open({ url: worker.url }, async ({ page }) => {
       await worker.machineJoins("before-1");
       await signIn(page, worker.adminSecret);
@@ -112,7 +112,7 @@ describe.skipIf(!hasChromium)("the fleet", () => {
       expect(stdout.match(/^bulk-.*$/gm)?.toSorted()).toEqual(["bulk-1", "bulk-2"]);
     }));
 
-  it("who may only look → is offered nothing that would be refused: no checkbox, nothing to act with, no new token", () =>
+  it("the role view → the page offers nothing that the Worker would refuse: no checkbox, nothing to act with, no new token", () =>
     open({ url: worker.url }, async ({ page }) => {
       await worker.machineJoins("looked-at-1");
       await signIn(page, worker.viewSecret);
@@ -130,7 +130,7 @@ describe.skipIf(!hasChromium)("the fleet", () => {
 
   testKeys({ open, worker: () => worker });
 
-  it("its looks; on paper → the table and what needs somebody, without navigation and tools", () =>
+  it("its looks; on paper → the table and what needs attention, without navigation and tools", () =>
     open({ url: worker.url }, async (opened) => {
       const { page } = opened;
       await worker.machineJoins("looks-1");

@@ -159,7 +159,7 @@ describe.skipIf(!hasChromium)("what is hostile", () => {
       ]);
     }));
 
-  it("texts in all that the feed tells → are texts", () =>
+  it("texts in all fields of the feed → are texts", () =>
     open({ url: worker.url, viewport: PHONE }, async ({ page, expectFault }) => {
       expectFault(/^GET \/v1\/nodes\/\S+ → 404/);
       await signIn(page, worker.adminSecret);

@@ -152,7 +152,7 @@ describe.skipIf(!hasChromium)("a machine", () => {
       await page.getByText("As a table").waitFor();
     }));
 
-  it("has a runtime error → whoever opens the link reads it there, and what to do; its looks; on paper", () =>
+  it("has a runtime error → an operator who opens the link reads it, and what to do; its looks; on paper", () =>
     open({ url: worker.url }, async (opened) => {
       const { page } = opened;
       await worker.machineJoins("broken-1");

@@ -67,12 +67,12 @@ const WITHIN_MS = 60_000;
 function BulkForm({ names, onBegun }: { names: readonly string[]; onBegun: (id: string) => void }) {
   const { ask } = usePage();
   const [step, setStep] = useState<Step>({ kind: "choose" });
-  const [asking, setAsking] = useState<ActionName | null>(null);
+  const [sending, setSending] = useState<ActionName | null>(null);
   const send = async <T,>(choice: BulkChoice, more: { dryRun: true } | { confirmation: string }) => {
-    setAsking(choice.action);
+    setSending(choice.action);
     const body = { action: choice.action, names, ...more };
     const answer = await ask<T>("POST", "/v1/bulk", { body, withinMs: WITHIN_MS });
-    setAsking(null);
+    setSending(null);
     return answer;
   };
   const plan = async (choice: BulkChoice) => {
@@ -91,15 +91,15 @@ function BulkForm({ names, onBegun }: { names: readonly string[]; onBegun: (id: 
   };
   const again = () => setStep({ kind: "choose" });
   return (
-    <div class="bulk-body" aria-busy={asking !== null}>
+    <div class="bulk-body" aria-busy={sending !== null}>
       {step.kind === "choose" && (
-        <Choices count={names.length} asking={asking} onChoose={(choice) => void plan(choice)} />
+        <Choices count={names.length} sending={sending} onChoose={(choice) => void plan(choice)} />
       )}
       {step.kind === "planned" && (
         <BulkPlanned
           choice={step.choice}
           plan={step.plan}
-          isLoading={asking !== null}
+          isLoading={sending !== null}
           onAgain={() => void plan(step.choice)}
           onBack={again}
           onYes={(confirmation) => void begin(step.choice, confirmation)}
@@ -119,11 +119,11 @@ function BulkForm({ names, onBegun }: { names: readonly string[]; onBegun: (id: 
 
 interface ChoicesProps {
   count: number;
-  asking: ActionName | null;
+  sending: ActionName | null;
   onChoose: (choice: BulkChoice) => void;
 }
 
-function Choices({ count, asking, onChoose }: ChoicesProps) {
+function Choices({ count, sending, onChoose }: ChoicesProps) {
   if (count > BULK_LIMITS.machines)
     return (
       <Notice kind="warning">
@@ -141,7 +141,7 @@ function Choices({ count, asking, onChoose }: ChoicesProps) {
             <button
               type="button"
               class={choice.isFinal ? "danger" : ""}
-              disabled={asking !== null}
+              disabled={sending !== null}
               onClick={() => onChoose(choice)}
             >
               {choice.title} …
@@ -166,7 +166,8 @@ interface BulkPlannedProps {
   onYes: (confirmation: string) => void;
 }
 
-export function BulkPlanned({ choice, plan, isLoading, onAgain, onBack, onYes }: BulkPlannedProps) {
+function BulkPlanned(props: BulkPlannedProps) {
+  const { choice, plan, onBack } = props;
   const { touched, leftOut } = sortedPlan(plan);
   // The pressed button is gone; a screen reader continues here.
   const first = useRef<HTMLParagraphElement>(null);
@@ -189,15 +190,7 @@ export function BulkPlanned({ choice, plan, isLoading, onAgain, onBack, onYes }:
           </button>
         </div>
       ) : (
-        <Confirm
-          choice={choice}
-          plan={plan}
-          confirmation={plan.confirmation}
-          isLoading={isLoading}
-          onAgain={onAgain}
-          onBack={onBack}
-          onYes={onYes}
-        />
+        <Confirm {...props} confirmation={plan.confirmation} />
       )}
     </>
   );
@@ -249,11 +242,8 @@ function LeftOut({ leftOut }: Pick<SortedPlan, "leftOut">) {
   );
 }
 
-interface ConfirmProps extends BulkPlannedProps {
-  confirmation: string;
-}
-
-function Confirm({ choice, plan, confirmation, isLoading, onAgain, onBack, onYes }: ConfirmProps) {
+function Confirm(props: BulkPlannedProps & { confirmation: string }) {
+  const { choice, plan, confirmation, isLoading, onAgain, onBack, onYes } = props;
   const { clock } = usePage();
   const [typed, setTyped] = useState("");
   const { total, expiresAt } = plan;
@@ -310,7 +300,7 @@ const LOOK_EVERY_MS = 1000;
 /** The length of the Worker's page of failures. */
 const FAILURES_LISTED = 1000;
 
-export function BulkOutcome({ id, onClose }: { id: string; onClose: () => void }) {
+function BulkOutcome({ id, onClose }: { id: string; onClose: () => void }) {
   const path = `/v1/bulk/${encodeURIComponent(id)}`;
   const polled = usePolled<BulkAnswer>(`${path}?limit=${FAILURES_LISTED}`, ({ state }) =>
     state === "running" ? LOOK_EVERY_MS : null,

@@ -28,7 +28,7 @@ export const FLEET_SORTS = [
 export type FleetSort = (typeof FLEET_SORTS)[number];
 
 export const ROW_MODES = ["scroll", "pages"] as const;
-export type RowMode = (typeof ROW_MODES)[number];
+type RowMode = (typeof ROW_MODES)[number];
 
 export interface FleetQuery {
   /** The text of the search field. */
@@ -91,7 +91,7 @@ function statesOf({ states }: FleetQuery, { filter }: FleetSearch): ReadonlySet<
 }
 
 /** What a test needs to know in addition to the machine. */
-export interface KnownFleet {
+interface KnownFleet {
   /** Returns the address that a machine reports from. */
   addressOf: (name: string) => string | undefined;
   outageOf: (id: number) => Outage | undefined;

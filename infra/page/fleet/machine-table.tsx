@@ -48,7 +48,11 @@ export function MachineTable({ query, search, fault, field }: MachineTableProps)
         onColumns={choose}
       />
       <TableStatus matching={matching.length} fault={fault} onSettle={settle} />
-      {isAdmin && <BulkBar selected={selected} matching={names} query={query} onDone={clear} />}
+      {isAdmin && (
+        <section class="bulk-bar" aria-label="Acting on many machines">
+          <BulkActions selected={selected} matching={names} query={query} onDone={clear} />
+        </section>
+      )}
       <MachineRows
         body={body}
         query={query}
@@ -262,16 +266,6 @@ function MachineTableHead(props: MachineTableHeadProps) {
 
 /** Not in the first load: it is needed after the table. */
 const BulkActions = lazyView<BulkBarProps>(async () => (await import("./bulk-bar.tsx")).BulkActions);
-
-function BulkBar(props: BulkBarProps) {
-  // The Worker would refuse all bulk actions of an operator with the role view.
-  if (!usePage().session.isAdmin()) return null;
-  return (
-    <section class="bulk-bar" aria-label="Acting on many machines">
-      <BulkActions {...props} />
-    </section>
-  );
-}
 
 /** The names of the selected machines. */
 type Selection = ReadonlySet<string>;

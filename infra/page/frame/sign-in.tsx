@@ -14,12 +14,12 @@ interface SignInProps {
 export function SignIn({ ways, code }: SignInProps) {
   const { session } = usePage();
   const [fault, setFault] = useState<RequestFault | null>(null);
-  const [isLoading, setAsking] = useState(false);
+  const [isLoading, setLoading] = useState(false);
   const enter = async (credential: { secret: string } | { code: string }) => {
-    setAsking(true);
+    setLoading(true);
     setFault(null);
     const entered = await session.signIn(credential);
-    setAsking(false);
+    setLoading(false);
     if (!entered.ok) setFault(entered.error);
   };
   useSignalEffect(() => {

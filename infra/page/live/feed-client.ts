@@ -23,7 +23,7 @@ export interface PageSocketEvent {
 /** WebSocket.OPEN */
 const OPEN = 1;
 
-export interface FeedClientSurroundings {
+interface FeedClientSurroundings {
   ask: SendRequest;
   /** Opens a WebSocket to this path of the page's own origin. */
   open: (path: string, protocols: string[]) => PageSocket;

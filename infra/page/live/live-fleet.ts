@@ -14,12 +14,12 @@ export const STALE_AFTER_MS = 5000;
 const ANSWERS_WITHIN_MS = 1500;
 
 /** The state of the feed. `connecting`: nothing has arrived yet. `stale`: the shown fleet is of `sinceMs`. */
-export type FeedConnection =
+type FeedConnection =
   | { kind: "connecting"; fault: RequestFault | null }
   | { kind: "live" }
   | { kind: "stale"; sinceMs: number; fault: RequestFault | null };
 
-export interface LiveSurroundings {
+interface LiveSurroundings {
   ask: SendRequest;
   openSocket: (path: string, protocols: string[]) => PageSocket;
   /** The time as a signal that ticks, in milliseconds since 1970. */

@@ -16,7 +16,7 @@ export function DiagnosisCard({ machine }: { machine: WatchedMachine }) {
   if (!diagnosis)
     return (
       <div class="machine-diagnosis machine-diagnosis-off quiet">
-        {machine.fault ? "Nothing is known of it." : "Asking …"}
+        {machine.fault ? "Nothing is known of it." : "Loading …"}
       </div>
     );
   const { sentence, todo, details, acts, link, warnings, severity, state } = diagnosis;

@@ -23,7 +23,7 @@ export function EventsSection({ whole: { name, events, outbox } }: { whole: Whol
       )}
       {events === undefined || events.length === 0 ? (
         <p class="quiet">
-          {events ? "None of late." : "This Worker does not list them."} What the cluster has:{" "}
+          {events ? "No recent ones." : "This Worker does not list them."} What the cluster has:{" "}
           <MarkedText text={`\`kubectl events --for node/${name}\``} name={name} />
         </p>
       ) : (

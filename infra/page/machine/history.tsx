@@ -15,7 +15,7 @@ export function HistorySection({ name, change }: { name: string; change: string 
   const { route } = usePage();
   const kind = route.value.rest.get("kind") ?? "";
   const text = route.value.rest.get("text") ?? "";
-  const { entries, fault, hasOlder, isAskingOlder, older, again } = useHistory(name, { kind, text }, change);
+  const { entries, fault, hasOlder, isLoadingOlder, older, again } = useHistory(name, { kind, text }, change);
   const isNarrowed = kind !== "" || text !== "";
   return (
     <Section id="history" aside={<HistoryFilter kind={kind} text={text} />}>
@@ -26,7 +26,7 @@ export function HistorySection({ name, change }: { name: string; change: string 
       )}
       {entries && byDay(entries).map((day) => <Day key={day.day} {...day} />)}
       {hasOlder && (
-        <button type="button" onClick={older} aria-disabled={isAskingOlder}>
+        <button type="button" onClick={older} aria-disabled={isLoadingOlder}>
           Older lines
         </button>
       )}
@@ -97,7 +97,7 @@ interface ShownHistory {
   entries: readonly HistoryEntry[] | null;
   fault: RequestFault | null;
   hasOlder: boolean;
-  isAskingOlder: boolean;
+  isLoadingOlder: boolean;
   older: () => void;
   again: () => void;
 }
@@ -123,7 +123,7 @@ function useHistory(name: string, { kind, text }: Wanted, change: string): Shown
     entries: readonly HistoryEntry[];
     isAll: boolean;
   } | null>(null);
-  const [asking, setAsking] = useState(false);
+  const [isLoadingOlder, setLoading] = useState(false);
   const [fault, setFault] = useState<RequestFault | null>(null);
   useAgainOnChange(newest, change);
   useEffect(() => {
@@ -138,10 +138,10 @@ function useHistory(name: string, { kind, text }: Wanted, change: string): Shown
   }, [newest.value, newest.isLoading]);
   const older = async () => {
     const last = known?.entries.at(-1);
-    if (!last || asking) return;
-    setAsking(true);
+    if (!last || isLoadingOlder) return;
+    setLoading(true);
     const page = await ask<HistoryAnswer>("GET", path, { query: { ...query, before: String(last.id) } });
-    setAsking(false);
+    setLoading(false);
     setFault(page.ok ? null : page.error);
     if (!page.ok) return;
     const { entries } = page.value;
@@ -155,7 +155,7 @@ function useHistory(name: string, { kind, text }: Wanted, change: string): Shown
     entries: known?.entries ?? null,
     fault: newest.fault ?? fault,
     hasOlder: known !== null && !known.isAll,
-    isAskingOlder: asking,
+    isLoadingOlder,
     older: () => void older(),
     again: newest.again,
   };

@@ -6,9 +6,9 @@ export const ACT_NAMES = ["register", "believe", "runtime-none", "runtime-auto",
 export type ActName = (typeof ACT_NAMES)[number];
 
 /** A consequence: `["Node", "stays, and goes NotReady"]`. */
-export type ActEffect = readonly [thing: string, becomes: string];
+type ActEffect = readonly [thing: string, becomes: string];
 
-export interface ActWords {
+interface ActWords {
   label: string;
   description: string;
   effects: readonly ActEffect[];
@@ -25,7 +25,7 @@ export interface ActWords {
   whyNot: (node: ActSituation) => string | null;
 }
 
-export type ActSituation = Pick<WholeNode, "phase" | "runtime" | "node"> & { key: { isRefused: boolean } };
+type ActSituation = Pick<WholeNode, "phase" | "runtime" | "node"> & { key: { isRefused: boolean } };
 
 const always = () => null;
 const REFUSED = "its keys are refused: none of its reports counts";

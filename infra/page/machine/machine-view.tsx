@@ -73,9 +73,7 @@ function Sections({ machine }: { machine: WatchedMachine }) {
           {session.isAdmin() && <ActionsSection machine={machine} whole={whole} />}
         </>
       ) : (
-        <p class="quiet">
-          {machine.fault ? "Nothing more is known of it here." : "Asking what its object knows …"}
-        </p>
+        <p class="quiet">{machine.fault ? "Nothing more is known of it here." : "Loading its details …"}</p>
       )}
     </div>
   );
@@ -89,7 +87,7 @@ function useOpenedSection(isThere: boolean): void {
   }, [isThere]);
 }
 
-export function MachineHead({ machine }: { machine: WatchedMachine }) {
+function MachineHead({ machine }: { machine: WatchedMachine }) {
   const { name, live, whole, diagnosis } = machine;
   const since = live?.sinceMs ?? whole?.summary?.since;
   return (
@@ -160,7 +158,7 @@ function InShort({ machine: { live, whole } }: { machine: WatchedMachine }) {
 }
 
 /** The list of sections: at the side on wide screens, folded on narrow ones. */
-export function SectionNav({ diagnosis }: { diagnosis: MachineDiagnosis | null }) {
+function SectionNav({ diagnosis }: { diagnosis: MachineDiagnosis | null }) {
   const list = <SectionLinks diagnosis={diagnosis} />;
   return (
     <>
@@ -203,7 +201,7 @@ function SectionLinks({ diagnosis }: { diagnosis: MachineDiagnosis | null }) {
 }
 
 /** The view of a name that no enrolled machine has: one waits for it, or none. */
-export function MissingMachine({ name }: { name: string }) {
+function MissingMachine({ name }: { name: string }) {
   const { live } = usePage();
   const waiting = live.pending.value.filter((each) => each.name === name);
   return (

@@ -34,7 +34,7 @@ export interface DrawnTimeline
 
 export const STATE_TRACK_NAME = "state";
 /** The status of bands in which the machine did not report. */
-export const SILENT_STATUS = "silent";
+const SILENT_STATUS = "silent";
 
 export function drawnTimeline(answer: TimelineAnswer): DrawnTimeline {
   const { since, until, knownSince, bands, marks, ...rest } = answer;

@@ -56,7 +56,7 @@ export function MachineTimeline({ name }: { name: string }) {
             <Lines timeline={timeline} />
           </>
         ) : (
-          <p class="quiet timeline-empty">{fault ? "Nothing to show." : "Asking the machine’s object …"}</p>
+          <p class="quiet timeline-empty">{fault ? "Nothing to show." : "Loading the timeline …"}</p>
         )}
       </TimelineBoard>
       {timeline && <TimelineTable timeline={timeline} nowMs={nowMs} wanted={wanted} />}

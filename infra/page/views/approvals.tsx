@@ -210,9 +210,9 @@ function Decision({ machine }: { machine: PendingMachine }) {
 }
 
 /** Whether both machines have the same ID. */
-export type Likeness = "equal" | "different" | "unknown";
+type Likeness = "equal" | "different" | "unknown";
 
-export interface PendingAssessment {
+interface PendingAssessment {
   machineID: Likeness;
   systemUUID: Likeness;
   address: Likeness;

@@ -123,7 +123,7 @@ type Check = ReadinessAnswer["checks"][number];
 const SIGNS: Readonly<Record<string, string>> = { ok: "✓", warning: "!", failed: "✕" };
 const URGENT_FIRST = ["failed", "warning"];
 
-export function Readiness() {
+function Readiness() {
   const readiness = useAnswer<ReadinessAnswer>("/readyz", undefined, 503);
   const { value, again } = readiness;
   return (
@@ -183,7 +183,7 @@ function CheckList({ checks }: { checks: readonly Check[] }) {
 }
 
 /** Sessions of the page, for admins, who may end any of them. */
-export function Sessions() {
+function Sessions() {
   const sessions = useAnswer<SessionsAnswer>("/v1/sessions");
   return (
     <section class="stack" aria-labelledby="sessions">

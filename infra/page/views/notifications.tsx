@@ -85,7 +85,7 @@ function Mutes() {
   );
 }
 
-export function ReceiverCard({ receiver, again }: { receiver: ListedReceiver; again: () => void }) {
+function ReceiverCard({ receiver, again }: { receiver: ListedReceiver; again: () => void }) {
   const { session } = usePage();
   const { name, format, url, failingSince, error, waiting, dead, dropped, firing } = receiver;
   return (
@@ -216,7 +216,7 @@ const FORMATS = [
 const EMPTY = { name: "", url: "", format: "json", names: "", selector: "", authorization: "" };
 type ReceiverForm = typeof EMPTY;
 
-export function NewReceiver({ onClose, onMade }: { onClose: () => void; onMade: () => void }) {
+function NewReceiver({ onClose, onMade }: { onClose: () => void; onMade: () => void }) {
   const [form, setForm] = useState(EMPTY);
   const [made, setMade] = useState<ChangedReceiver | null>(null);
   const act = useAct();
@@ -310,7 +310,7 @@ function SigningSecret({ receiver, onClose }: { receiver: ChangedReceiver; onClo
 }
 
 /** The mutes that have not ended. */
-export function MuteTable({ mutes, again }: { mutes: readonly ListedMute[]; again: () => void }) {
+function MuteTable({ mutes, again }: { mutes: readonly ListedMute[]; again: () => void }) {
   const { session } = usePage();
   if (mutes.length === 0) return <p class="card">Nothing is muted.</p>;
   return (
@@ -357,7 +357,7 @@ const DURATIONS = [
   ["168", "7 days"],
 ] as const;
 
-export function NewMute({ onClose, onMade }: { onClose: () => void; onMade: () => void }) {
+function NewMute({ onClose, onMade }: { onClose: () => void; onMade: () => void }) {
   const [form, setForm] = useState({ names: "", selector: "", comment: "" });
   const [hours, setHours] = useState("1");
   const act = useAct();

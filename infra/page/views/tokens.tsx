@@ -182,7 +182,7 @@ interface FieldsProps {
   faultOf: (field: keyof TokenForm) => string | undefined;
 }
 
-export function NewToken({ onClose, onMade }: { onClose: () => void; onMade: (token: MintedToken) => void }) {
+function NewToken({ onClose, onMade }: { onClose: () => void; onMade: (token: MintedToken) => void }) {
   const [form, setForm] = useState(EMPTY);
   const [wrong, setWrong] = useState<FieldFault | null>(null);
   const act = useAct();
@@ -291,7 +291,7 @@ export interface TokenForm {
 }
 
 /** A wrong field and the form that it expects. */
-export interface FieldFault {
+interface FieldFault {
   field: keyof TokenForm;
   message: string;
 }
