@@ -176,8 +176,8 @@ async function goBack(
   const message = `rollcall ${VERSION} was not well`;
   const ended = await wrangler(["rollback", back, "--yes", "--message", message, "--config", configuration]);
   if (ended.code !== 0) {
-    const { says } = wranglerFault("rolling back", ended);
-    return fault("failed", `${notWell}it stays deployed, since it could not be rolled back: ${says}`);
+    const { message } = wranglerFault("rolling back", ended);
+    return fault("failed", `${notWell}it stays deployed, since it could not be rolled back: ${message}`);
   }
   const former = back === plan.back ? plan.again : [];
   const secrets = former.length === 0 ? "" : `, with the former ${former.join(", ")}`;
@@ -228,7 +228,7 @@ async function untilReady(
 /** null: all is well. */
 async function askOnce(connection: WorkerConnection, withinMs: number): Promise<string | null> {
   const answer = await ask(connection, { ...readyRequest, withinMs });
-  if (!answer.ok) return `${answer.error.says}\n`;
+  if (!answer.ok) return `${answer.error.message}\n`;
   const read = readinessSchema.safeParse(answer.value);
   if (!read.success) return `${connection.url}/readyz answers otherwise than a Worker of this version\n`;
   const bad = read.data.checks.flatMap(({ check, state, message, cure = "" }): CheckResult[] =>

@@ -46,7 +46,7 @@ export async function deployEnvironment(
 ): Promise<number> {
   const done = await deploy(program, settings, choice);
   if (done.ok) return EXIT_CODES.done;
-  program.complain(`${done.error.says.trimEnd()}\n`);
+  program.complain(`${done.error.message.trimEnd()}\n`);
   return EXIT_CODES[done.error.reason];
 }
 
@@ -63,7 +63,7 @@ async function deploy(
   const { configuration, bundle, contents } = prepared.value;
   const found = await readDeployed(wrangler, configuration);
   if (!found.ok && !isDryRun) return found;
-  const deployed = found.ok ? found.value : found.error.says;
+  const deployed = found.ok ? found.value : found.error.message;
   const running = typeof deployed === "string" ? null : deployed;
   const plan = planDeployment({ tracked, settings, deployed, contents, put, isThere: existsSync });
   const asking = await mayAsk(program, settings, plan, isDryRun);
@@ -105,7 +105,7 @@ async function mayAsk(
   if (isDryRun || admin !== undefined) return success(null);
   const answer = await ask(connection.value, readyRequest);
   return !answer.ok && answer.error.reason === "refused"
-    ? fault("refused", `not deployed, since /readyz could not be asked after it: ${answer.error.says}`)
+    ? fault("refused", `not deployed, since /readyz could not be asked after it: ${answer.error.message}`)
     : success(null);
 }
 

@@ -33,7 +33,7 @@ export async function removeEnvironment(
 ): Promise<number> {
   const done = await remove(program, settings, flags);
   if (done.ok) return EXIT_CODES.done;
-  program.complain(`${done.error.says.trimEnd()}\n`);
+  program.complain(`${done.error.message.trimEnd()}\n`);
   return EXIT_CODES[done.error.reason];
 }
 

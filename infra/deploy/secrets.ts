@@ -104,11 +104,11 @@ async function createToken(
   const printed = await kubectl(tokenCommand(settings));
   const token = printed.ok ? printed.value.trim() : "";
   if (token !== "") return success(token);
-  const says = printed.ok ? "kubectl printed no token" : printed.error;
+  const why = printed.ok ? "kubectl printed no token" : printed.error;
   return failure({
     reason: "failed",
-    says:
-      `KUBE_TOKEN cannot be created: ${says}\n  → let kubectl reach the cluster (kubeContext:), apply infra/rbac/rollcall.yaml, ` +
+    message:
+      `KUBE_TOKEN cannot be created: ${why}\n  → let kubectl reach the cluster (kubeContext:), apply infra/rbac/rollcall.yaml, ` +
       "or write the token into a file and name that in secretFiles: KUBE_TOKEN",
   });
 }

@@ -116,7 +116,7 @@ const isNoSuchWorker = ({ stdout, stderr }: WranglerEnd) =>
 export function wranglerFault(doing: string, end: WranglerEnd): OperatorFault {
   const text = `${end.stderr}\n${end.stdout}`;
   const { reason = "failed", cure, words = ownWords(text) } = KNOWN.find(({ is }) => is.test(text)) ?? {};
-  return { reason, says: `${doing}: ${words}${cure === undefined ? "" : `\n  → ${cure}`}` };
+  return { reason, message: `${doing}: ${words}${cure === undefined ? "" : `\n  → ${cure}`}` };
 }
 
 /** What stands behind the first [ERROR], without the advice to report it; else its last lines. */
@@ -163,7 +163,8 @@ const versionSchema = z.object({
 
 const INCOMPREHENSIBLE: OperatorFault = {
   reason: "failed",
-  says: "what wrangler says of the deployment cannot be understood\n  → npm ci, so that it is the version that the project has",
+  message:
+    "what wrangler says of the deployment cannot be understood\n  → npm ci, so that it is the version that the project has",
 };
 
 /** `configuration`: the generated file, which names Worker and account. */

@@ -20,7 +20,7 @@ export async function mintToken(workerUrl: string, adminSecret: string, wish: To
   const body = { ...wish, expiresInSeconds: EXPIRES_IN_SECONDS };
   const answer = await ask(asAdmin(workerUrl, adminSecret), { method: "POST", path: "/v1/tokens", body });
   const minted = answer.ok ? readAnswer(mintedTokenSchema, answer.value) : answer;
-  if (!minted.ok) throw new Error(minted.error.says);
+  if (!minted.ok) throw new Error(minted.error.message);
   return minted.value.token;
 }
 
@@ -29,7 +29,7 @@ export async function mintPageLink(workerUrl: string, adminSecret: string): Prom
   const request = { method: "POST", path: "/v1/session/codes" } as const;
   const answer = await ask(asAdmin(workerUrl, adminSecret), request);
   const made = answer.ok ? readAnswer(sessionCodeSchema, answer.value) : answer;
-  if (!made.ok) throw new Error(made.error.says);
+  if (!made.ok) throw new Error(made.error.message);
   return pageLink(workerUrl, made.value.code);
 }
 

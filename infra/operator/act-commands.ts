@@ -1,4 +1,5 @@
-// What can be done to a machine, or to many: its words, and the request for one. Asks nobody.
+// rollcall register, revoke, forget, trust and bulk …: what operators do to one machine by its name, or to many: a dry run that
+// lists the machines, the operator's yes to that list, and then the progress.
 import type { Command } from "commander";
 import {
   ACTION_WORDS,
@@ -26,7 +27,7 @@ import {
   type WorkerConnection,
 } from "./client.ts";
 import { confirmed } from "./confirm.ts";
-import { EXIT_CODES, fault, type OperatorFault } from "./fault.ts";
+import { EXIT_CODES, type OperatorFault } from "./fault.ts";
 import { type FilterFlags, filterOf, TYPED_FILTER, withFilterFlags } from "./fleet/filter-flags.ts";
 import { paintOf } from "./fleet/machine-list.ts";
 import type { OperatorProgram } from "./operator-program.ts";
@@ -58,13 +59,22 @@ interface ActFlags extends FilterFlags {
   yes?: boolean;
 }
 
-const help = (action: ActionName) => `
-Several names, or filters, are many machines: they are listed first, and only those that were listed are touched.
+const help = (action: string) => `
+With several names or with filters the machines are listed first, and only the listed machines are changed.
 
 Examples:
   rollcall ${action} edge-7
   rollcall ${action} edge-7 edge-8 --dry-run
   rollcall ${action} -l site=b --state blocked`;
+
+/** Adds the command of an action; it also keeps its former name, which is the action's name in the API. */
+export function actionCommand(parent: Command, action: ActionName, argument: string): Command {
+  const { [action]: word = action } = COMMAND_WORDS;
+  const command = parent.command(`${word} ${argument}`);
+  return word === action ? command : command.alias(action);
+}
+
+const COMMAND_WORDS: Partial<Record<ActionName, string>> = { believe: "trust" };
 
 export function actCommands(program: OperatorProgram): void {
   for (const action of BULK_ACTIONS) actCommand(program, action);
@@ -72,20 +82,20 @@ export function actCommands(program: OperatorProgram): void {
 
 function actCommand(program: OperatorProgram, action: ActionName): void {
   const { description, consequence } = ACTIONS[action];
-  const asks = consequence === "" ? "Asks first where it is several." : "Asks first.";
-  const command = program.command(`${action} [name...]`).description(`${description} ${asks}`);
+  const asks = consequence === "" ? "Asks first if there are several." : "Asks first.";
+  const command = actionCommand(program, action, "[name...]").description(`${description} ${asks}`);
   withFilterFlags(command)
-    .option("--dry-run", "list the machines that it would be done to, and change nothing")
-    .option("--yes", "do not ask: for scripts")
-    .addHelpText("after", help(action))
+    .option("--dry-run", "list the machines that would be changed, and change nothing")
+    .option("--yes", "do not ask (for scripts)")
+    .addHelpText("after", help(command.name()))
     .action((names: string[], flags: ActFlags) => {
       const filter = filterOf(flags, program.surroundings.now());
       const hasFilter = Object.keys(filter).length > 0;
       if (hasFilter === names.length > 0)
-        return fail(
-          program,
-          fault("usage", `${action} which machines? Pass names, or filters such as -l site=b`).error,
-        );
+        return fail(program, {
+          reason: "usage",
+          message: `${command.name()} which machines? Pass names, or filters such as -l site=b`,
+        });
       const [name = ""] = names;
       if (names.length === 1 && !flags.dryRun) return actOnOne(program, action, name, flags);
       return actOnMany(program, action, hasFilter ? { filter } : { names: [...new Set(names)] }, flags);
@@ -105,10 +115,10 @@ const BULK_COLUMNS: readonly TableColumn<BulkProgress>[] = [
 export function bulkCommands(program: OperatorProgram): void {
   const bulk: Command = program
     .command("bulk")
-    .description("What is being done to many machines, and what was.");
+    .description("Actions on many machines: those that run now, and those that have ended.");
   bulk
     .command("list")
-    .description("All of them, newest first.")
+    .description("All bulk actions, newest first.")
     .action(() =>
       answer(
         program,
@@ -118,14 +128,14 @@ export function bulkCommands(program: OperatorProgram): void {
     );
   bulk
     .command("stop <id>")
-    .description("Leave the machines that are left as they are.")
+    .description("Stop a bulk action. Machines that it has not reached stay as they are.")
     .action((id: string) =>
       answer(
         program,
         {
           method: "DELETE",
           path: `/v1/bulk/${encodeURIComponent(id)}`,
-          missing: `nothing under way by ${id}`,
+          missing: `no bulk action ${id} is running`,
         },
         done(`${id} is stopped`),
       ),
@@ -141,15 +151,15 @@ export async function actOnOne(
   const { consequence, request, outcome } = ACTIONS[action];
   if (consequence !== "") {
     const agreed = await confirmed(`${name}: ${consequence}`, flags, program.surroundings.terminal);
-    if (!agreed.ok) return fail(program, fault("failed", agreed.error).error);
+    if (!agreed.ok) return fail(program, { reason: "failed", message: agreed.error });
   }
   return answer(program, request(name), done(`${name}: ${outcome}`));
 }
 
 type Which = { names: string[] } | { filter: Record<string, string> };
 
-/** How long between two looks at what is under way. */
-const LOOK_EVERY_MS = 1000;
+/** The interval of polling a running bulk action. */
+const POLL_MS = 1000;
 
 async function actOnMany(
   program: OperatorProgram,
@@ -165,10 +175,10 @@ async function actOnMany(
   if (flags.dryRun) return print(program, () => success(planShown(plan.value)), plan.value);
   await showPlan(program, plan.value);
   const { confirmation, total } = plan.value;
-  if (confirmation === null) return fail(program, fault("not-found", "there is nothing to do").error);
+  if (confirmation === null) return fail(program, { reason: "not-found", message: "there is nothing to do" });
   const consequence = `${total} ${total === 1 ? "machine" : "machines"}: ${consequenceOf(action)}`;
   const agreed = await confirmed(consequence, flags, program.surroundings.terminal);
-  if (!agreed.ok) return fail(program, fault("failed", agreed.error).error);
+  if (!agreed.ok) return fail(program, { reason: "failed", message: agreed.error });
   const sent = await post(connection.value, { action, ...which, confirmation });
   const started = sent.ok ? readAnswer(startedBulkSchema, sent.value) : sent;
   if (!started.ok) return fail(program, started.error);
@@ -196,7 +206,7 @@ function planShown({ matches, unknown, total }: BulkPlan): Shown {
   });
 }
 
-/** Before the question, so on stderr with it: stdout is for what was done. */
+/** Goes to stderr like the question that follows: stdout is for the result. */
 async function showPlan(program: OperatorProgram, plan: BulkPlan): Promise<void> {
   const text = await inFormat(planShown(plan), plan, undefined, viewOf(program));
   if (text.ok) program.surroundings.process.stderr.write(text.value);
@@ -211,13 +221,13 @@ async function follow(
   const path = `/v1/bulk/${encodeURIComponent(started.id)}`;
   let shownDone = -1;
   for (;;) {
-    const bulk = await look(connection, path);
+    const bulk = await readBulk(connection, path);
     if (!bulk.ok) return fail(program, bulk.error);
     const { state, total, done, failed, failures } = bulk.value;
     if (done + failed !== shownDone) process.stderr.write(`${done + failed} of ${total}\n`);
     shownDone = done + failed;
     if (state === "running") {
-      await pause(LOOK_EVERY_MS);
+      await pause(POLL_MS);
       continue;
     }
     await print(program, () => success(endShown(bulk.value)), bulk.value);
@@ -228,13 +238,13 @@ async function follow(
 
 type Bulk = ReturnType<typeof bulkSchema.parse>;
 
-async function look(connection: WorkerConnection, path: string): Promise<Result<Bulk, OperatorFault>> {
+async function readBulk(connection: WorkerConnection, path: string): Promise<Result<Bulk, OperatorFault>> {
   const answered = await ask(connection, { method: "GET", path });
   return answered.ok ? readAnswer(bulkSchema, answered.value) : answered;
 }
 
 function endShown({ state, done, failed, remaining, failures }: Bulk): Shown {
-  const left = remaining > 0 ? `, ${remaining} left as they were` : "";
+  const left = remaining > 0 ? `, ${remaining} not changed` : "";
   return listOf(
     failures,
     () => [

@@ -1,9 +1,9 @@
-// How each command ends: asks the Worker and prints its answer, or one line that says why not. Knows no command.
+// How each command ends: it prints the Worker's answer, or one line with the reason why there is none.
 import type { ZodMiniType } from "zod/mini";
 import { type Result, success } from "../../shared/result.ts";
 import { ask, type OperatorRequest, readAnswer, type WorkerConnection } from "./client.ts";
 import { type ConnectionFlags, connectionOf } from "./contexts/connection.ts";
-import { EXIT_CODES, fault, type OperatorFault } from "./fault.ts";
+import { EXIT_CODES, type OperatorFault } from "./fault.ts";
 import type { OperatorProgram } from "./operator-program.ts";
 import { inFormat, type OutputFormat, type ScreenView, type Shown, textOf } from "./render/shown.ts";
 import { screenOf } from "./render/terminal.ts";
@@ -13,10 +13,10 @@ export interface Flags extends ConnectionFlags {
   output?: OutputFormat;
 }
 
-/** What is printed of an answer. */
+/** Turns the Worker's answer into what is printed. */
 export type Show = (answer: unknown) => Result<Shown, OperatorFault>;
 
-/** An answer of this shape, as `print` makes it. */
+/** Checks that the answer has this shape, and prints it with `print`. */
 export function shown<T>(schema: ZodMiniType<T>, print: (answer: T) => Shown): Show {
   return (answer) => {
     const read = readAnswer(schema, answer);
@@ -24,7 +24,7 @@ export function shown<T>(schema: ZodMiniType<T>, print: (answer: T) => Shown): S
   };
 }
 
-/** For answers that say nothing but that it is done. */
+/** For an answer without content: prints this text. */
 export const done =
   (text: string): Show =>
   () =>
@@ -34,7 +34,7 @@ export function connect(program: OperatorProgram): Result<WorkerConnection, Oper
   return connectionOf(program.opts<Flags>(), program.surroundings.process.env);
 }
 
-/** Asks, and prints the answer: with -o json as the Worker sent it. `hasFailed`: it is the answer of a failed command. */
+/** Sends a request and prints the answer. `hasFailed`: true if this answer means exit code 1. */
 export async function answer(
   program: OperatorProgram,
   request: OperatorRequest,
@@ -49,7 +49,7 @@ export async function answer(
   if (hasFailed(sent.value)) program.surroundings.process.exitCode = EXIT_CODES.failed;
 }
 
-/** With -o json the answer need not be of a shape that this version knows. */
+/** Prints in the format of -o. With -o json the answer is printed as it came, also in a shape that this version does not know. */
 export async function print(
   program: OperatorProgram,
   show: () => Result<Shown, OperatorFault>,
@@ -59,7 +59,7 @@ export async function print(
   const shows = format === "json" || format === "yaml" ? success(textOf(() => "")) : show();
   if (!shows.ok) return fail(program, shows.error);
   const text = await inFormat(shows.value, sent, format, viewOf(program));
-  if (!text.ok) return fail(program, fault("usage", text.error).error);
+  if (!text.ok) return fail(program, { reason: "usage", message: text.error });
   program.surroundings.process.stdout.write(text.value);
 }
 
@@ -77,7 +77,10 @@ export function viewOf(program: OperatorProgram): ScreenView {
   };
 }
 
-export function fail({ surroundings: { process } }: OperatorProgram, { reason, says }: OperatorFault): void {
-  process.stderr.write(`rollcall: ${says}\n`);
+export function fail(
+  { surroundings: { process } }: OperatorProgram,
+  { reason, message }: OperatorFault,
+): void {
+  process.stderr.write(`rollcall: ${message}\n`);
   process.exitCode = EXIT_CODES[reason];
 }

@@ -1,5 +1,5 @@
-// rollcall export and import: a backup of the deployment as a file, a line for each page, and its way into an empty one. The
-// Worker makes and verifies the pages; here they are only carried.
+// rollcall export and import: a backup of the deployment as a file with one line per page, and its import into an empty
+// deployment. The Worker makes and verifies the pages; these commands only move them.
 import { readFileSync } from "node:fs";
 import { faultOf } from "../../node-shim/base/fault.ts";
 import {
@@ -20,16 +20,16 @@ import type { OperatorProgram } from "./operator-program.ts";
 import { textOf } from "./render/shown.ts";
 
 const EXPORT_HELP = `
-In it: which key has which name, keys that are refused for ever, join tokens and operators without their secrets, the audit
-log, receivers and mutes. Addresses and secrets of receivers are encrypted under KID_MAC_KEYS. Keep KID_MAC_KEYS as well,
-elsewhere: without them no backup can be imported.
+The backup holds the machines' names and keys, refused keys, join tokens and operators without their secrets, the audit log,
+receivers and mutes. Receivers' addresses and secrets are encrypted under KID_MAC_KEYS. Keep KID_MAC_KEYS as well, in another
+place: without those keys no backup can be imported.
 
 Example, once a night:
   rollcall export /var/backups/rollcall-$(date +%F).jsonl`;
 
 const IMPORT_HELP = `
-Into a deployment without machines, with the same DEPLOYMENT and the KID_MAC_KEYS of the backup's. Machines go on with their
-keys: nobody visits them. Broken off, it goes on where it was when it is run again with the same file.
+The deployment must have no machines, and the same DEPLOYMENT and KID_MAC_KEYS as the one that was exported. Machines keep
+their keys: no machine has to enrol again. If the import is interrupted, run it again with the same file and it continues.
 
 Examples:
   rollcall import rollcall.jsonl
@@ -38,14 +38,14 @@ Examples:
 export function backupCommands(program: OperatorProgram): void {
   program
     .command("export [file]")
-    .description("Write a backup of the deployment to a file of yours alone; without one, to a pipe.")
+    .description("Write a backup of the deployment to a file that only you can read, or to a pipe.")
     .addHelpText("after", EXPORT_HELP)
     .action((file?: string) => exportTo(program, file));
   program
     .command("import [file]")
-    .description("Import a backup into a deployment without machines; they go on with their keys.")
-    .option("--status", "say what was imported, and which machines have not reported since")
-    .option("--abandon", "end an import that is under way; nothing of it is kept")
+    .description("Import a backup into a deployment without machines. The imported machines keep their keys.")
+    .option("--status", "show what was imported, and which machines have not reported since")
+    .option("--abandon", "end a running import; the Worker keeps nothing of it")
     .addHelpText("after", IMPORT_HELP)
     .action((file: string | undefined, flags: ImportFlags) => importFrom(program, file, flags));
 }
@@ -53,7 +53,7 @@ export function backupCommands(program: OperatorProgram): void {
 async function exportTo(program: OperatorProgram, file: string | undefined): Promise<void> {
   const { stdout, stderr } = program.surroundings.process;
   if (file === undefined && stdout.isTTY)
-    return failWith(program, fault("usage", "a backup is not for a screen: rollcall export FILE"));
+    return failWith(program, fault("usage", "a backup does not go to a terminal: rollcall export FILE"));
   const connection = connect(program);
   if (!connection.ok) return fail(program, connection.error);
   const lines: string[] = [];
@@ -109,13 +109,13 @@ async function importFrom(
 }
 
 async function abandon(program: OperatorProgram, connection: WorkerConnection): Promise<void> {
-  const missing = "no import is under way";
+  const missing = "no import is running";
   const sent = await ask(connection, { method: "DELETE", path: "/v1/imports", missing });
   if (!sent.ok) return fail(program, sent.error);
-  await print(program, () => done("the import is over, and nothing of it is kept")(null), null);
+  await print(program, () => done("the import is ended, and the Worker keeps nothing of it")(null), null);
 }
 
-/** All pages of a whole backup; the error says what is wrong with the file. */
+/** Reads all pages of a backup. The error names what is wrong with the file. */
 function pagesIn(file: string): Result<BackupPage[], OperatorFault> {
   const pages: BackupPage[] = [];
   let lines: string[];
@@ -148,7 +148,7 @@ function parsed(line: string): unknown {
   }
 }
 
-/** A later format may have anything in it but this. */
+/** Every later format has at least the field rollcallBackup, with its version. */
 function newer(line: string): string {
   const page = parsed(line);
   const isNewer =
@@ -177,7 +177,7 @@ async function send(
   return warnOfOrigins(program, connection, pages);
 }
 
-/** Machines sign for the origin by which they report: one that is not configured here refuses all of them. */
+/** Machines sign for the origin that they report to: the Worker refuses reports to an origin that is not in ORIGINS. */
 async function warnOfOrigins(
   program: OperatorProgram,
   connection: WorkerConnection,
@@ -193,7 +193,7 @@ async function warnOfOrigins(
   for (const [what, origin] of before)
     if (what === "origin" && typeof origin === "string" && !own.has(origin))
       program.surroundings.process.stderr.write(
-        `${origin} is not in ORIGINS here: machines that report by it are refused until it is\n`,
+        `${origin} is not in ORIGINS here: the Worker refuses machines that report to it until it is\n`,
       );
 }
 
@@ -211,12 +211,12 @@ function say(program: OperatorProgram, state: ImportState): Promise<void> {
 function stateWords({ import: found }: ImportState): string {
   if (!found) return "nothing was imported into this deployment";
   const { id, isDone, nextPage, machines, back, notBack } = found;
-  if (!isDone) return `the import of the backup ${id} is under way: page ${nextPage} comes next`;
-  const of = `the backup ${id} is imported: ${machines} machines, of which ${back} have reported since`;
+  if (!isDone) return `the import of the backup ${id} is running: page ${nextPage} is next`;
+  const of = `the backup ${id} is imported: ${machines} machines, ${back} of them have reported since`;
   if (notBack.length === 0) return of;
   const more = machines - back - notBack.length;
   const others = more > 0 ? `, and ${more} more` : "";
-  return `${of}\nEach goes on with its next report, within some minutes. Not yet: ${notBack.join(", ")}${others}`;
+  return `${of}\nEach machine reports again within some minutes. Not yet: ${notBack.join(", ")}${others}`;
 }
 
 const failWith = (program: OperatorProgram, { error }: { error: OperatorFault }) => fail(program, error);

@@ -1,5 +1,4 @@
-// The operator's side of the Worker's API: one request function, and what went wrong in words that say what to do.
-// Prints nothing.
+// The operator's side of the Worker's API: sends requests, and turns failures into a message with what to do.
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { gunzipSync } from "node:zlib";
@@ -13,7 +12,7 @@ import { fault, type OperatorFault } from "./fault.ts";
 export interface WorkerConnection {
   /** The Worker's origin: `https://rollcall.example.com`. */
   url: string;
-  /** Who asks: a secret, a token of Cloudflare Access, or both. */
+  /** The operator's secret, a token of Cloudflare Access, or both. */
   headers: Record<string, string>;
 }
 
@@ -21,22 +20,22 @@ export interface OperatorRequest {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   path: string;
   body?: unknown;
-  /** What is missing where the Worker has nothing by this path: `no machine edge-9`. */
+  /** The message if the Worker answers 404: `no machine edge-9`. */
   missing?: string;
-  /** What was typed for each field of body or query: `{ expiresInSeconds: "--expires-in" }`. */
+  /** The flag that sets each field of body or query, for messages: `{ expiresInSeconds: "--expires-in" }`. */
   typed?: Record<string, string>;
-  /** A status beyond 299 whose body is an answer, unless it is a problem document. */
+  /** A status above 299 whose body is an answer, unless the body is a problem document. */
   answersWith?: number;
-  /** What to do where a login stands before the Worker, in place of what `rollcall` offers. */
+  /** What to do if the Worker redirects to a login; default: LOGIN. */
   login?: string;
-  /** In place of what a person waits for. */
+  /** Default: DEADLINE_MS. */
   withinMs?: number;
 }
 
-/** A call that hangs must not hang a script. */
+/** A request that hangs must not hang a script. */
 const DEADLINE_MS = 30_000;
 
-/** The answer's body as the Worker sent it, null where it has none; or, where it refuses, the Worker's own words. */
+/** Returns the answer's body as the Worker sent it, or null if it has none. The error has the Worker's own message. */
 export async function ask(
   connection: WorkerConnection,
   request: OperatorRequest,
@@ -45,7 +44,7 @@ export async function ask(
   return response.ok ? bodyOf(connection, request, response.value) : response;
 }
 
-/** The same, with its ETag; null: it is what this ETag stands for. */
+/** The same with the answer's ETag. Returns null if the answer is still the one with `etag`. */
 export async function askUnlessSame(
   connection: WorkerConnection,
   request: OperatorRequest,
@@ -71,10 +70,7 @@ function bodyOf(
   const { data: problem } = problemSchema.safeParse(body);
   if (!problem && status === request.answersWith && body !== undefined) return success(body);
   if (!problem)
-    return fault(
-      "unreachable",
-      `${url} answered HTTP ${status} without a reason: is this a rollcall Worker?`,
-    );
+    return fault("unreachable", `${url} answered HTTP ${status} and no reason: is it a rollcall Worker?`);
   if (problem.reason === "not-found" && request.missing) return fault("not-found", request.missing);
   return fault(reasonOf(status), inTypedWords(problem, request));
 }
@@ -88,7 +84,7 @@ function reasonOf(status: number): OperatorFault["reason"] {
   return status === 404 ? "not-found" : "failed";
 }
 
-/** Who typed a command knows its flags, and not the fields that they become. */
+/** Names the flag in place of the field that it sets. */
 function inTypedWords(
   { title, detail = "", pointer = "", parameter = "" }: z.infer<typeof problemSchema>,
   { typed = {} }: OperatorRequest,
@@ -112,25 +108,25 @@ async function send(
   }
 }
 
-/** What of a problem document (RFC 9457) is printed. */
+/** The printed fields of a problem document (RFC 9457). */
 const problemSchema = z.object({
   title: z.string().check(z.minLength(1)),
   reason: z.optional(z.string()),
   detail: z.optional(z.string()),
   pointer: z.optional(z.string()),
-  /** Of the query. */
+  /** A parameter of the query. */
   parameter: z.optional(z.string()),
 });
 
-/** The answer as this schema has it; an error where the Worker is of a version that answers otherwise. */
+/** Checks an answer's shape. It differs if the Worker has another version. */
 export function readAnswer<T>(schema: z.ZodMiniType<T>, answer: unknown): Result<T, OperatorFault> {
   const read = schema.safeParse(answer);
   if (read.success) return success(read.data);
   const { path, message } = firstFault(read.error);
   return fault(
     "failed",
-    `the Worker answers otherwise than this command line understands (at ${path || "/"}: ${message}): ` +
-      "use the one of the Worker's version, or --json",
+    `this command line does not understand the Worker's answer (at ${path || "/"}: ${message}): ` +
+      "install the Worker's version of it, or use --json",
   );
 }
 
@@ -159,7 +155,8 @@ interface HttpAnswer {
   etag: string | undefined;
 }
 
-/** Rejects where there is no answer in time, or none at all. */
+/** Sends one request and returns its whole answer; rejects if there is none in time. Uses node:http, since loading fetch takes
+ * three times as long as the rest of a command on Node 20. Follows no redirect: a login page must not get the secret. */
 function httpRequest(url: string, { method, headers, body, withinMs }: HttpRequest): Promise<HttpAnswer> {
   const send = url.startsWith("https:") ? requestHttps : requestHttp;
   const signal = abortAfter(withinMs);

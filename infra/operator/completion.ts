@@ -1,4 +1,5 @@
-// rollcall completion SHELL: what a shell loads.
+// rollcall completion SHELL: scripts for shells, which run `rollcall __complete WORDS`; and that command, which kubectl also
+// runs for its plugins. Its candidates come from the program's own commands and flags, and from the Worker. It prints no error.
 import { Argument, Command, type Option } from "commander";
 import * as z from "zod/mini";
 import type { Flags } from "./answer.ts";
@@ -14,13 +15,13 @@ Load it in the shell's start-up file:
   bash: source <(rollcall completion bash)
   zsh:  source <(rollcall completion zsh)
   fish: rollcall completion fish | source
-The Debian package brings all three. As kubectl rollcall, it is completed by kubectl's own.`;
+The Debian package installs all three. kubectl's own completion completes kubectl rollcall.`;
 
 export function completionCommand(program: OperatorProgram): void {
   program
     .command("completion")
     .addArgument(new Argument("<shell>", "which shell").choices(SHELLS))
-    .description("Print what a shell loads to complete commands, flags and machines' names.")
+    .description("Print the script with which a shell completes commands, flags and machines' names.")
     .addHelpText("after", HELP)
     .action((shell: Shell) => void program.surroundings.process.stdout.write(completionScript(shell)));
 }
@@ -32,7 +33,7 @@ export function completionScript(shell: Shell): string {
   return { bash: BASH, zsh: ZSH, fish: FISH }[shell];
 }
 
-/** `rollcall __complete` prints a candidate a line, a tab and what it is, and last `:4`, or `:0` where a file is meant. */
+/** `rollcall __complete` prints each candidate with a tab and a description, and last `:4`, or `:0` to complete files. */
 const BASH = `# bash completion of rollcall: source <(rollcall completion bash)
 _rollcall() {
   local line candidates=() current="\${COMP_WORDS[COMP_CWORD]}"
@@ -78,18 +79,18 @@ complete -c rollcall -l secret-file -r -F
 complete -c rollcall -l state -r -F
 `;
 
-/** Who has pressed Tab does not wait longer. */
+/** The longest that a shell waits after Tab. */
 const NAMES_WITHIN_MS = 1000;
 const NAMES_AT_ONCE = 200;
 
-/** `words` are those behind the program's name; the last one is the one to complete, perhaps "". */
+/** `words`: typed behind the program's name. The last one is completed; it may be "". */
 export async function complete(program: OperatorProgram, words: readonly string[]): Promise<void> {
   const completed = candidatesOf(program, words);
   const looked = await lookUp(program, completed.wants, words);
   program.surroundings.process.stdout.write(linesOf(completed, looked));
 }
 
-/** As cobra prints them: `:4` is "no file is meant". */
+/** As cobra prints candidates: `:4` last means that no file is completed. */
 function linesOf({ candidates, wants }: Completed, looked: readonly Candidate[]): string {
   const lines = [...candidates, ...looked].map(({ word, what }) =>
     what === "" ? harmless(word) : `${harmless(word)}\t${harmless(what)}`,
@@ -125,7 +126,7 @@ async function machineNames(program: OperatorProgram, words: readonly string[]):
   const flags = commonFlagsIn(program, words);
   const { env } = program.surroundings.process;
   const context = contextOf(flags, env);
-  // A command that prints a secret may ask somebody, and this is no time for that.
+  // A command that prints the secret may ask for a password, which completion must not do.
   if (!context.ok || context.value.secretCommand !== undefined || context.value.cloudflared) return [];
   const connection = connectionOf(flags, env);
   if (!connection.ok) return [];
@@ -146,13 +147,12 @@ interface Candidate {
 }
 
 interface Completed {
-  /** Those that are known here. */
   candidates: Candidate[];
-  /** What else may stand there. */
+  /** Further candidates that have to be looked up. */
   wants: "machine" | "context" | "file" | "word to explain" | null;
 }
 
-/** `words` are those behind the program's name; the last one is the one to complete, perhaps "". */
+/** `words`: typed behind the program's name. The last one is completed; it may be "". */
 function candidatesOf(program: Command, words: readonly string[]): Completed {
   const current = words.at(-1) ?? "";
   const { command, operands, pending } = walk(program, words.slice(0, -1));
@@ -173,22 +173,22 @@ function candidatesOf(program: Command, words: readonly string[]): Completed {
   return { candidates: [...subcommands, ...values.candidates], wants: values.wants };
 }
 
-/** The flags of every command that stand among these words, with their values: what says which Worker is asked. */
+/** The common flags among these words, with their values: they choose the Worker. */
 const commonWords = (program: Command, words: readonly string[]): string[] =>
   walk(program, words.slice(0, -1)).common;
 
 const NONE: Completed = { candidates: [], wants: null };
 const isVariadic = ({ variadic }: Argument) => variadic;
-/** Commander keeps it to itself. */
+/** A private field of commander. */
 const isHidden = (command: Command) => (command as Command & { _hidden?: boolean })._hidden === true;
 
 interface Walked {
   command: Command;
-  /** How many of the command's own arguments are there. */
+  /** The number of the command's own arguments so far. */
   operands: number;
   /** The option whose value comes next. */
   pending?: Option | undefined;
-  /** Those of the words that are flags of every command, or their values. */
+  /** The words that are common flags or their values. */
   common: string[];
 }
 
@@ -197,7 +197,7 @@ function walk(program: Command, words: readonly string[]): Walked {
   let operands = 0;
   let pending: Option | undefined;
   const common: string[] = [];
-  // One that a command has itself is another: `nodes --state silent`. Passed on, they are hidden.
+  // Common flags of a command are hidden; a visible flag of the same name is the command's own: `nodes --state silent`.
   const isCommon = (option: Option) => program.options.includes(option) || option.hidden;
   for (const word of words) {
     if (pending) {

@@ -1,15 +1,15 @@
-// Asks before what cannot be taken back. Nobody to ask (a script, a pipe) means no: say --yes there.
+// Asks the operator before a change that cannot be undone. In a script or a pipe the answer is no; pass --yes there.
 import { createInterface } from "node:readline/promises";
 import { failure, type Result, success } from "../../shared/result.ts";
 
 export interface Terminal {
-  /** Are both ends a person's? */
+  /** True if stdin and stderr are a terminal. */
   isInteractive: boolean;
-  /** Shows the question, returns the line that was typed; undefined where the input ended. */
+  /** Prints the question and returns the typed line, or undefined if the input ended. */
   ask: (question: string) => Promise<string | undefined>;
 }
 
-/** Questions go to stderr, so that stdout has answers only. */
+/** Questions go to stderr, so that stdout has only answers. */
 export const terminal: Terminal = {
   isInteractive: process.stdin.isTTY && process.stderr.isTTY,
   ask: async (question) => {
@@ -23,14 +23,14 @@ export const terminal: Terminal = {
   },
 };
 
-/** `consequence`: one sentence, as in "edge-7: its Node and lease are removed". The error says what to do. */
+/** `consequence`: one sentence without a full stop: "edge-7: its Node and lease are removed". The error says what to do. */
 export async function confirmed(
   consequence: string,
   { yes = false }: { yes?: boolean },
   { isInteractive, ask }: Terminal,
 ): Promise<Result<null>> {
   if (yes) return success(null);
-  if (!isInteractive) return failure(`${consequence}. Nobody can be asked here: pass --yes`);
-  const typed = (await ask(`${consequence}. Go on? [y/N] `)) ?? "";
+  if (!isInteractive) return failure(`${consequence}. There is no terminal to ask at: pass --yes`);
+  const typed = (await ask(`${consequence}. Continue? [y/N] `)) ?? "";
   return /^y(es)?$/i.test(typed.trim()) ? success(null) : failure("nothing was changed");
 }

@@ -1,5 +1,4 @@
-// Keys that are refused for ever, the deployment's settings, Nodes that are silent for long, and what is done to many
-// machines: what there is to be seen of them.
+// rollcall settings, silent-nodes and origin …: the deployment's settings, and the machines that two of them concern.
 import {
   type SettingInForce,
   settingsSchema,
@@ -26,7 +25,7 @@ export function administrationCommands(program: OperatorProgram): void {
   program
     .command("settings")
     .description(
-      "The deployment's settings in force, and where each is from; of secrets only whether they are there.",
+      "The deployment's active settings and the source of each. Of secrets only whether they are set.",
     )
     .action(() =>
       answer(
@@ -44,10 +43,10 @@ export function administrationCommands(program: OperatorProgram): void {
 export function originCommands(program: OperatorProgram): void {
   const origin = program
     .command("origin")
-    .description("The origins by which machines report: may one be given up?");
+    .description("The origins that machines report to, to see whether one can be given up.");
   origin
     .command("list")
-    .description("How many machines report by each now, and when one did last, to within a day.")
+    .description("How many machines report to each origin now, and when it was last used, to within a day.")
     .action(() =>
       answer(
         program,
@@ -57,9 +56,9 @@ export function originCommands(program: OperatorProgram): void {
     );
   origin
     .command("machines <origin>")
-    .description("Which machines report by this origin, by name.")
-    .option("--limit <n>", "at most so many", wholeNumber, 100)
-    .option("--after <name>", "only names behind this one: the next page", "")
+    .description("The machines that report to this origin, by name.")
+    .option("--limit <n>", "the most machines to print", wholeNumber, 100)
+    .option("--after <name>", "only names after this one: the next page", "")
     .action((name: string, { limit, after }: { limit: number; after: string }) => {
       const query = new URLSearchParams({ origin: name, limit: String(limit), after });
       return answer(
@@ -116,9 +115,9 @@ function silentNodesCommand(program: OperatorProgram): void {
   program
     .command("silent-nodes")
     .description(
-      "Machines that are silent for so many days: whose Nodes REMOVE_SILENT_NODES_DAYS would remove.",
+      "Machines that have been silent for a number of days: REMOVE_SILENT_NODES_DAYS would remove their Nodes.",
     )
-    .requiredOption("--days <n>", "silent for at least so many days", wholeNumber)
+    .requiredOption("--days <n>", "silent for at least this number of days", wholeNumber)
     .action(({ days }: { days: number }) =>
       answer(
         program,

@@ -1,4 +1,4 @@
-// rollcall explain: what a state, a phase or a condition means, and what to do about it. Asks nobody.
+// rollcall explain: what a state, a phase or a condition means, and what to do about it. Sends no request.
 import {
   CONDITION_EXPLANATIONS,
   type Explanation,
@@ -7,7 +7,6 @@ import {
 } from "../../shared/fleet/explanations.ts";
 import { success } from "../../shared/result.ts";
 import { fail, print } from "./answer.ts";
-import { fault } from "./fault.ts";
 import type { OperatorProgram } from "./operator-program.ts";
 import { listOf, textOf, type ScreenView } from "./render/shown.ts";
 import { type TableColumn, pairs } from "./render/table.ts";
@@ -56,16 +55,15 @@ export function explainCommand(program: OperatorProgram): void {
       const wanted = plain(words.join(" "));
       const found = EXPLAINED.filter(({ word }) => plain(word) === wanted);
       if (found.length === 0)
-        return fail(
-          program,
-          fault("not-found", `no state, phase or condition ${words.join(" ")}: rollcall explain lists all`)
-            .error,
-        );
+        return fail(program, {
+          reason: "not-found",
+          message: `no state, phase or condition ${words.join(" ")}: rollcall explain lists all`,
+        });
       return print(program, () => success(textOf((view) => textsOf(found, view))), found);
     });
 }
 
-/** `two-shims`, `Two Shims` and `two shims` are one. */
+/** `two-shims`, `Two Shims` and `two shims` are the same word. */
 const plain = (word: string) => word.toLowerCase().replaceAll(/[\s_-]+/g, " ");
 
 function textsOf(found: readonly Explained[], { screen }: ScreenView): string {

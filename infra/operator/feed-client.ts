@@ -1,6 +1,5 @@
-// Follows the feed: keeps a view of the fleet by it, acknowledges what it has taken in, and comes back by its cursor when
-// the line is gone. Prints nothing. Node's own WebSocket (from Node 22 on) carries it, since it takes headers, as
-// Cloudflare Access wants them, and is no dependency; on Node 20 there is none, and whoever calls this asks again and again instead.
+// Follows the Worker's feed: keeps a view of the fleet, acknowledges each message, and reconnects with its cursor. The WebSocket
+// is Node's own: it takes headers, which Cloudflare Access needs, and is no dependency. Node 20 has none: there, commands poll.
 import { abortAfter, after, pause } from "../../node-shim/base/clock.ts";
 import { type FeedUpdate, FeedView } from "../../shared/fleet/feed-view.ts";
 import { FEED_CLOSED, FEED_PROTOCOL } from "../../shared/protocol/feed-names.ts";
@@ -8,41 +7,41 @@ import type { FeedMessage } from "../../shared/protocol/feed.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import type { WorkerConnection } from "./client.ts";
 
-/** A WebSocket as the platform has it, as far as a feed needs it. */
+/** The part of a WebSocket that a feed needs. */
 export interface FeedLine {
   send: (text: string) => void;
   close: () => void;
-  /** Calls back with each text, and once when it is closed: with 1006 where it never opened. */
+  /** Calls onText with each text, and onClose once: with code 1006 if the WebSocket never opened. */
   listen: (onText: (text: string) => void, onClose: (code: number, reason: string) => void) => void;
 }
 
 export interface Following {
-  /** Typically feedLine of a connection. `cursor`: null: nothing is known. */
+  /** Opens a WebSocket; typically feedLine of a connection. `cursor`: null at first. */
   open: (cursor: string | null) => FeedLine;
-  /** What a line cannot say: why it does not open. A failure ends it all. */
+  /** Asks over HTTP whether the feed may be opened, since a WebSocket reports no status. A failure ends followFeed. */
   mayOpen: () => Promise<Result<null>>;
-  /** The line is open: what the fleet is like is known, or told next. */
+  /** The WebSocket is open: the view is current, or the next message makes it so. */
   onOpen?: () => void;
   onUpdate: (view: FeedView, update: FeedUpdate) => void;
-  /** The line is gone, and how long until it is tried again. */
+  /** The WebSocket is closed; followFeed reconnects after againMs. */
   onGone?: (why: string, againMs: number) => void;
-  /** Ends it, with success. */
+  /** Ends followFeed, with success. */
   signal: AbortSignal;
   /** Typically Math.random. */
   random: () => number;
-  /** Typically a timer that the signal ends. */
+  /** Typically a timer that the signal cancels. */
   wait: (ms: number) => Promise<void>;
-  /** Calls back after a while, and returns what ends that; typically `after` of node-shim/base/clock.ts. */
+  /** Calls `work` after `ms` and returns a function that cancels it; typically `after` of node-shim/base/clock.ts. */
   after: (ms: number, work: () => void) => () => void;
 }
 
-/** From one attempt to the next: at random up to a bound that doubles with each. */
+/** The delay before the next attempt: random, below a bound that doubles with each attempt. */
 export const AGAIN_MS = { first: 1000, most: 30_000 } as const;
 
-/** A line on which nothing has come for so long is asked, and is gone where it does not answer for as long again. */
+/** After this time without a message a ping is sent; after the same time again without an answer the WebSocket is closed. */
 export const QUIET_MS = 30_000;
 
-/** Follows until the signal ends it. The error: the Worker does not let us. */
+/** Follows the feed until the signal ends it. The error: the Worker refuses the feed. */
 export async function followFeed(following: Following): Promise<Result<FeedView>> {
   const { signal, onGone, random, wait } = following;
   const view = new FeedView();
@@ -62,7 +61,7 @@ export async function followFeed(following: Following): Promise<Result<FeedView>
   return success(view);
 }
 
-/** Returns why it is over. */
+/** Follows one WebSocket to its end, and returns the reason of the end. */
 function followLine(
   { open, onUpdate, signal, after }: Following,
   view: FeedView,
@@ -116,7 +115,7 @@ function followLine(
         }
       },
       (code, reason) => {
-        // What it had is not what the Worker thinks it had.
+        // The cursor no longer matches what the Worker has sent.
         if (code === FEED_CLOSED.badFrame) view.cursor = null;
         end(reason === "" ? `closed with ${code}` : reason);
       },
@@ -124,7 +123,7 @@ function followLine(
   });
 }
 
-/** The line to a Worker: its origin, and who asks. The error: this Node has no WebSocket. */
+/** Opens a WebSocket to the feed of a Worker. Call it only if canFollow(). */
 export function feedLine(
   { url, headers }: { url: string; headers: Record<string, string> },
   cursor: string | null,
@@ -150,10 +149,10 @@ export function feedLine(
   };
 }
 
-/** False: on Node 20 and older. */
+/** False on Node 20 and older. */
 export const canFollow = () => typeof globalThis.WebSocket === "function";
 
-/** Asks over HTTP whether a feed would open, for the status that a WebSocket does not tell. What cannot be asked may be well later. */
+/** Asks over HTTP whether the Worker would open its feed. A request that fails counts as yes: the Worker may be back later. */
 async function mayFollow({
   url,
   headers,
@@ -177,23 +176,23 @@ async function mayFollow({
 }
 
 export interface FleetChanges {
-  /** Resolves when something may have changed, or after so many milliseconds. */
+  /** Resolves when something may have changed, at the latest after `mostMs`. */
   next: (mostMs: number) => Promise<void>;
   end: () => void;
 }
 
-/** What is noticed is shown within two seconds. */
-const LOOK_EVERY_MS = 2000;
-/** Of a feed on which nothing has come: it may be a line that nobody has seen break. */
-const LOOK_ANYHOW_MS = 60_000;
+/** The interval of polling without a feed. */
+const POLL_MS = 2000;
+/** The interval of polling with an open feed that reports nothing: its connection may be broken. */
+const POLL_WITH_FEED_MS = 60_000;
 
 /** `pause` is typically a timer. */
 export const polledChanges = (pause: (ms: number) => Promise<void>): FleetChanges => ({
-  next: (mostMs) => pause(Math.min(mostMs, LOOK_EVERY_MS)),
+  next: (mostMs) => pause(Math.min(mostMs, POLL_MS)),
   end: () => undefined,
 });
 
-/** While the feed is open and nothing happens, the Worker is asked nothing. Call it where there are WebSockets (canFollow). */
+/** Waits for the feed: while it is open and reports nothing, commands send no request. Call it only if canFollow(). */
 export function fedChanges(connection: WorkerConnection): FleetChanges {
   const ended = new AbortController();
   const { signal } = ended;
@@ -228,7 +227,7 @@ export function fedChanges(connection: WorkerConnection): FleetChanges {
   }).then(() => noteNews(false));
   return {
     next: async (mostMs) => {
-      if (!isNew) await waitFor(Math.min(mostMs, isOpen ? LOOK_ANYHOW_MS : LOOK_EVERY_MS));
+      if (!isNew) await waitFor(Math.min(mostMs, isOpen ? POLL_WITH_FEED_MS : POLL_MS));
       isNew = false;
     },
     end: () => ended.abort(),

@@ -1,42 +1,46 @@
-// Times as people type them: how long ago, or in how long (`2h`, `3d4h`), or when (RFC 3339). Pure.
+// Values of flags as people type them: whole numbers, durations (`2h`, `3d4h`), and times, as a duration or in RFC 3339. Pure.
 import { InvalidArgumentError } from "commander";
 import { parseDuration } from "../../shared/go/duration.ts";
 import { valueOr } from "../../shared/result.ts";
 
 const DAY_MS = 86_400_000;
 
-/** `90m`, `24h`, `7d`, `1d12h`; NaN: it is none. Go's durations have no days; people's do. */
+/** Milliseconds of `90m`, `24h`, `7d` or `1d12h`; NaN if the text is no duration. Unlike Go's, durations may have days. */
 export function durationMs(text: string): number {
   const [, days, rest] = /^(?:(\d+)d)?(.*)$/.exec(text) ?? [];
   const restMs = rest === "" && days !== undefined ? 0 : valueOr(parseDuration(rest ?? ""), Number.NaN);
   return Number(days ?? 0) * DAY_MS + restMs;
 }
 
-/** A flag's value: a length of time, in milliseconds. */
+/** A flag's value: a duration, in milliseconds. */
 export function positiveDuration(text: string): number {
   const ms = durationMs(text);
   if (ms > 0 && Number.isSafeInteger(Math.round(ms))) return ms;
   throw new InvalidArgumentError("must be a duration such as 90s, 15m, 24h or 7d.");
 }
 
-/** A flag's value: a time, kept as it was typed until it is known what now is. */
+/** A flag's value: a time in the past, as it was typed; timeOf converts it. */
 export function timeText(text: string): string {
   if (!Number.isNaN(atTime(text, 0))) return text;
-  throw new InvalidArgumentError("must say how long ago (15m, 2h, 3d) or when (2026-01-31T12:00:00Z).");
+  throw new InvalidArgumentError(
+    "must be a duration before now (15m, 2h, 3d) or a time (2026-01-31T12:00:00Z).",
+  );
 }
 
 /** RFC 3339. */
 export const timeOf = (text: string, nowMs: number) => new Date(atTime(text, nowMs)).toISOString();
 
-/** The same of what is to come: `4h` is in four hours. */
+/** The same for the future: `4h` is in four hours; laterOf converts it. */
 export function laterText(text: string): string {
   if (!Number.isNaN(atTime(text, 0))) return text;
-  throw new InvalidArgumentError("must say in how long (15m, 2h, 3d) or when (2026-01-31T12:00:00Z).");
+  throw new InvalidArgumentError(
+    "must be a duration from now (15m, 2h, 3d) or a time (2026-01-31T12:00:00Z).",
+  );
 }
 
 export const laterOf = (text: string, nowMs: number) => new Date(atTime(text, nowMs, 1)).toISOString();
 
-/** `direction`: of a length of time; -1: it is over, 1: it is to come. */
+/** `direction` of a duration: -1 before now, 1 after now. */
 function atTime(text: string, nowMs: number, direction: 1 | -1 = -1): number {
   const length = durationMs(text);
   if (length >= 0) return nowMs + direction * length;

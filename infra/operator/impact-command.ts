@@ -1,4 +1,4 @@
-// rollcall impact: what more Nodes would do to a cluster, read with the operator's own kubectl. The Worker is not asked.
+// rollcall impact: what more Nodes would do to a cluster. It reads the cluster with the operator's kubectl, not the Worker.
 import { InvalidArgumentError } from "commander";
 import { parseNodeLabels, validateNodeLabels } from "../../shared/kubernetes/labels.ts";
 import { success } from "../../shared/result.ts";
@@ -8,7 +8,7 @@ import type { ImpactReport } from "../impact/impact.ts";
 import { impactText } from "../impact/impact-text.ts";
 import { kubectlReader } from "../impact/kubectl-reader.ts";
 import { fail, type Flags, print } from "./answer.ts";
-import { EXIT_CODES, fault, type OperatorFault } from "./fault.ts";
+import { EXIT_CODES, type OperatorFault } from "./fault.ts";
 import type { KubectlFlags, RunKubectl } from "./kubectl.ts";
 import type { OperatorProgram } from "./operator-program.ts";
 import { listOf, type Shown } from "./render/shown.ts";
@@ -47,11 +47,11 @@ export function impactCommand(program: OperatorProgram, run?: RunKubectl): void 
     .description(
       "What more Nodes would do to a cluster, before it happens. Exits with 1 where something would break.",
     )
-    .option("--machines <n>", `how many Nodes more: 1 to ${MOST_MACHINES}`, machineCount, 300)
-    .option("--node-labels <labels>", "that your join tokens set: site=b,rack=r7", nodeLabels, {})
+    .option("--machines <n>", `how many more Nodes: 1 to ${MOST_MACHINES}`, machineCount, 300)
+    .option("--node-labels <labels>", "labels that your join tokens set: site=b,rack=r7", nodeLabels, {})
     .option("--upgrade", "also list what selects Nodes by labels that an upgrade moves")
-    .option("--kubeconfig <file>", "for kubectl, instead of its own")
-    .option("--kube-context <name>", "for kubectl, instead of the current one")
+    .option("--kubeconfig <file>", "kubectl's kubeconfig, instead of its default")
+    .option("--kube-context <name>", "kubectl's context, instead of the current one")
     .addHelpText("after", HELP)
     .action((flags: ImpactFlags) => impact(program, flags, run));
 }
@@ -62,11 +62,11 @@ async function impact(
   run: RunKubectl | undefined,
 ): Promise<void> {
   if (program.opts<Flags>().context !== undefined)
-    return fail(
-      program,
-      fault("usage", "--context names a Worker's: for a cluster pass --kube-context").error,
-    );
-  // Loaded when it is needed: no other command reads a cluster.
+    return fail(program, {
+      reason: "usage",
+      message: "--context names a Worker's: for a cluster pass --kube-context",
+    });
+  // Loaded on demand: no other command reads a cluster.
   const { assessImpact } = await import("../impact/impact.ts");
   const report = await assessImpact(kubectlReader(flags, run), {
     machines: flags.machines,
@@ -96,11 +96,12 @@ function impactShown(report: ImpactReport): Shown {
 
 function faultOfReading({ reason, message }: ReadFault): OperatorFault {
   const line = message.split("\n").at(-1) ?? message;
-  if (reason === "unreachable") return fault("unreachable", `the cluster cannot be reached: ${line}`).error;
+  if (reason === "unreachable")
+    return { reason: "unreachable", message: `the cluster cannot be reached: ${line}` };
   if (reason === "unauthorized")
-    return fault("refused", `the cluster refuses these credentials: ${line}`).error;
-  if (reason === "usage") return fault("usage", `kubectl: ${line}`).error;
-  return fault("failed", `no apiserver answers there: ${line}`).error;
+    return { reason: "refused", message: `the cluster refuses these credentials: ${line}` };
+  if (reason === "usage") return { reason: "usage", message: `kubectl: ${line}` };
+  return { reason: "failed", message: `no apiserver answers there: ${line}` };
 }
 
 function machineCount(text: string): number {

@@ -1,4 +1,5 @@
-// Machines that wait for a name that another one has: seen by name, decided about by key.
+// rollcall approvals, approve, reject and revocations: machines that wait for another machine's name, and keys that the Worker
+// refuses for ever. An operator decides by the key, not by the name.
 import type { Command } from "commander";
 import { type RevocationsAnswer, revocationsSchema } from "../../shared/protocol/administration-answers.ts";
 import { type PendingMachine, pendingSchema } from "../../shared/protocol/operator-answers.ts";
@@ -10,11 +11,11 @@ import type { OperatorProgram } from "./operator-program.ts";
 import { listOf, type Shown } from "./render/shown.ts";
 import type { TableColumn } from "./render/table.ts";
 
-/** `list` is what the command that lists them is called there. */
+/** `list`: the name of the listing command below `parent`. */
 export function pendingCommands(program: OperatorProgram, parent: Command, list: string): void {
   parent
     .command(list)
-    .description("Machines that wait for a name that another machine has, and what is known of both.")
+    .description("Machines that wait for a name that another machine has, with the IDs of both.")
     .action(() =>
       answer(
         program,
@@ -41,15 +42,15 @@ export function pendingCommands(program: OperatorProgram, parent: Command, list:
       );
   byKey(
     "approve",
-    "Give the name to the machine that waits with this key; the one before loses it for ever.",
-    "has the name",
+    "Give the name to the waiting machine with this key. The machine that has it now loses it for ever.",
+    "has the name now",
   );
   byKey("reject", "Refuse this key for ever.", "is refused for ever");
 }
 
 interface PendingLine {
   name: string;
-  says: string;
+  status: string;
   thumbprint: string;
   machineID: string;
   systemUUID: string;
@@ -61,7 +62,7 @@ const NOBODY = { thumbprint: "", machineID: "", systemUUID: "", address: "" };
 
 const PENDING_COLUMNS: readonly TableColumn<PendingLine>[] = [
   { head: "NODE", of: ({ name }) => name, rank: 0 },
-  { head: "", of: ({ says }) => says, rank: 0 },
+  { head: "", of: ({ status }) => status, rank: 0 },
   { head: "KEY", of: ({ thumbprint }) => thumbprint, rank: 0 },
   { head: "MACHINE-ID", of: ({ machineID }) => machineID, rank: 3 },
   { head: "SYSTEM-UUID", of: ({ systemUUID }) => systemUUID, rank: 4 },
@@ -69,18 +70,18 @@ const PENDING_COLUMNS: readonly TableColumn<PendingLine>[] = [
   { head: "ASKED", of: ({ askedAt }) => askedAt, rank: 2 },
 ];
 
-/** Two lines for a machine that waits: itself, and who has the name. */
+/** Two lines for a waiting machine: itself, and the machine that has the name. */
 export function pendingList(pending: readonly PendingMachine[]): Shown {
   const lines = pending.flatMap((machine): PendingLine[] => [
-    { ...machine, says: "asks" },
+    { ...machine, status: "asks" },
     machine.pinned
       ? {
           ...machine.pinned,
           name: "",
-          says: machine.pinned.hasReported ? "has it" : "has it, never reported",
+          status: machine.pinned.hasReported ? "has it" : "has it, never reported",
           askedAt: "",
         }
-      : { ...NOBODY, name: "", says: "free by now", askedAt: "" },
+      : { ...NOBODY, name: "", status: "free by now", askedAt: "" },
   ]);
   return listOf(lines, () => PENDING_COLUMNS, { nameOf: ({ name }) => name, records: pending });
 }
@@ -97,8 +98,8 @@ const REVOCATION_COLUMNS: readonly TableColumn<Revocation>[] = [
 export function revocationsCommand(program: OperatorProgram): void {
   program
     .command("revocations")
-    .description("Keys that are refused for ever, newest first, and why.")
-    .option("--limit <n>", "at most so many", wholeNumber, 100)
+    .description("Keys that the Worker refuses for ever, newest first, with the reason.")
+    .option("--limit <n>", "the most entries to print", wholeNumber, 100)
     .action(async ({ limit }: { limit: number }) => {
       const connection = connect(program);
       if (!connection.ok) return fail(program, connection.error);

@@ -1,4 +1,5 @@
-// rollcall history: what changed on one machine, as its object knows it, or on all of them, as the fleet index does.
+// Logs: rollcall history of one machine (from its object) or of all (from the fleet index), rollcall audit, and rollcall cluster,
+// the history of the watch of the cluster's Nodes.
 import type { Command } from "commander";
 import type { ZodMiniType } from "zod/mini";
 import { type FleetHistoryEntry, fleetHistorySchema } from "../../shared/protocol/fleet-answers.ts";
@@ -22,9 +23,9 @@ import type { TableColumn } from "./render/table.ts";
 
 const HISTORY_HELP = `
 Examples:
-  rollcall history edge-7                          what changed on it before it went dark
+  rollcall history edge-7                          what changed before it fell silent
   rollcall history --since 2h --kind state         which machines changed their state
-  rollcall history --since 1d --text 'cut off'     which were cut off, and not down`;
+  rollcall history --since 1d --text 'cut off'     which were cut off but not down`;
 
 const COLUMNS: readonly TableColumn<FleetHistoryEntry>[] = [
   { head: "WHEN", of: ({ at }) => at, rank: 2 },
@@ -33,14 +34,14 @@ const COLUMNS: readonly TableColumn<FleetHistoryEntry>[] = [
   { head: "", of: ({ text }) => text, rank: 0, least: 20 },
 ];
 
-/** Oldest first, as logs are read. */
+/** Oldest first, as people read logs. */
 const fleetHistoryList = (entries: readonly FleetHistoryEntry[]): Shown =>
   listOf(entries.toReversed(), () => COLUMNS, { nameOf: ({ name }) => name });
 
 export function historyCommand(program: OperatorProgram): void {
   const command = program
     .command("history [name]")
-    .description("What changed, oldest first: on this machine, or on all of them.");
+    .description("The changes of one machine, or of all machines, oldest first.");
   withLogFlags(command)
     .option("--text <text>", "only lines with this text")
     .addHelpText("after", HISTORY_HELP)
@@ -53,7 +54,7 @@ export function historyCommand(program: OperatorProgram): void {
     });
 }
 
-/** Of one machine, as its object knows it. */
+/** Prints the history of one machine, from its object. */
 export function machineHistory(program: OperatorProgram, name: string, flags: LogFlags): Promise<void> {
   const query = logQuery(flags, program.surroundings.now());
   const path = nodePath(name, `/history?${query.toString()}`);
@@ -73,10 +74,10 @@ const TYPED_LOG = { since: "--since", until: "--until", kind: "--kind", text: "-
 
 export function withLogFlags(command: Command): Command {
   return command
-    .option("--since <time>", "only what came after: 15m, 2h, 3d, or 2026-01-31T12:00:00Z", timeText)
-    .option("--until <time>", "only what came before", timeText)
+    .option("--since <time>", "only entries after this time: 15m, 2h, 3d, or 2026-01-31T12:00:00Z", timeText)
+    .option("--until <time>", "only entries before this time", timeText)
     .option("--kind <kinds>", `only of these kinds: ${HISTORY_KINDS.join(", ")}`)
-    .option("--limit <n>", "at most so many lines, the latest", wholeNumber, 100);
+    .option("--limit <n>", "the most lines to print, the latest", wholeNumber, 100);
 }
 
 function logQuery({ since, until, kind, text }: LogFlags, nowMs: number): URLSearchParams {
@@ -97,18 +98,20 @@ interface AuditFlags {
 }
 
 const AUDIT_HELP = `
-What operators did is kept for a year, whatever machines do. To keep it longer, export it:
+The Worker keeps operators' entries for a year; machines' entries do not push them out. To keep entries longer, export them:
   rollcall audit --all --json > audit.json`;
 
 export function auditCommand(program: OperatorProgram): void {
   program
     .command("audit")
-    .description("Who changed what, oldest first: operators, or machines; or which enrolments were refused.")
-    .option("--machines", "what machines caused: enrolments, rotations, leaves; the latest of each name")
-    .option("--refused", "enrolments that were refused, with the IDs of their tokens; the latest")
-    .option("--target <name>", "only what was done to this Node, or to the token of this ID")
-    .option("--limit <n>", "at most so many entries", wholeNumber, 100)
-    .option("--all", "all entries that are kept")
+    .description(
+      "The audit log, oldest first: changes by operators, changes by machines, or refused enrolments.",
+    )
+    .option("--machines", "changes by machines: enrolments, key rotations, leaves; the latest of each name")
+    .option("--refused", "the latest refused enrolments, with the IDs of their tokens")
+    .option("--target <name>", "only entries about this Node, or about the token with this ID")
+    .option("--limit <n>", "the most entries to print", wholeNumber, 100)
+    .option("--all", "all entries that the Worker keeps")
     .addHelpText("after", AUDIT_HELP)
     .action(({ machines = false, refused = false, target, limit, all = false }: AuditFlags) => {
       const caused = machines ? "machines" : "operators";
@@ -119,16 +122,16 @@ export function auditCommand(program: OperatorProgram): void {
     });
 }
 
-/** Where the entries of one log are, and how many of them are wanted. */
+/** Which log to read, and how many of its entries. */
 interface LogRequest {
-  /** `/v1/audit?by=machines`: what follows the path is added to its query. */
+  /** `/v1/audit?by=machines`: answerLog adds limit and before to the query. */
   path: string;
   limit: number;
   missing?: string;
   typed?: Record<string, string>;
 }
 
-/** Asks page by page, newest first, and prints the entries together: with -o json as the Worker sent them. */
+/** Reads a log page by page, newest entries first, and prints all entries together. */
 async function answerLog<Entry extends { id: number }>(
   program: OperatorProgram,
   { path, limit, ...request }: LogRequest,
@@ -155,7 +158,7 @@ async function answerLog<Entry extends { id: number }>(
   await print(program, () => success(show(entries)), { entries });
 }
 
-/** A text that may be cut, and what is left of it. */
+/** A text column that may be cut to this width. */
 const TEXT = { rank: 0, least: 24 };
 
 const AUDIT_COLUMNS: readonly TableColumn<AuditEntry>[] = [
@@ -166,7 +169,7 @@ const AUDIT_COLUMNS: readonly TableColumn<AuditEntry>[] = [
   { head: "", of: ({ detail }) => detail, ...TEXT, rank: 1 },
 ];
 
-/** Oldest first, as logs are read. */
+/** Oldest first, as people read logs. */
 export const auditList = (entries: readonly AuditEntry[]): Shown =>
   listOf(entries.toReversed(), () => AUDIT_COLUMNS, { nameOf: ({ target }) => target });
 
@@ -191,10 +194,10 @@ export function clusterCommand(program: OperatorProgram): void {
   program
     .command("cluster")
     .description(
-      "When the cluster's Nodes were not watched, and why, oldest first. How it is now: rollcall ready.",
+      "When and why the Worker did not watch the cluster's Nodes, oldest first. The state now: rollcall ready.",
     )
-    .option("--limit <n>", "at most so many entries", wholeNumber, 100)
-    .option("--all", "all entries that are kept")
+    .option("--limit <n>", "the most entries to print", wholeNumber, 100)
+    .option("--all", "all entries that the Worker keeps")
     .action(({ limit, all = false }: { limit: number; all?: boolean }) => {
       const log = { path: "/v1/cluster/history", limit: all ? Infinity : limit };
       return answerLog(program, log, clusterHistorySchema, clusterList);

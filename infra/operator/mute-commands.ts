@@ -1,4 +1,4 @@
-// rollcall mutes …: times in which receivers are told nothing of some machines.
+// rollcall mutes …: times in which receivers get no messages about some machines.
 import { Argument, type Command } from "commander";
 import { type ListedMute, listedMuteSchema, mutesSchema } from "../../shared/protocol/receiver-answers.ts";
 import { answer, done, shown } from "./answer.ts";
@@ -7,10 +7,10 @@ import type { OperatorProgram } from "./operator-program.ts";
 import { listOf, textOf } from "./render/shown.ts";
 import type { TableColumn } from "./render/table.ts";
 import { harmless } from "./render/terminal.ts";
-import { machinesOf, type ToldFlags, toldOf, TYPED_TOLD, withToldFlags } from "./fleet/filter-flags.ts";
+import { machinesOf, type ScopeFlags, scopeOf, TYPED_SCOPE, withScopeFlags } from "./fleet/filter-flags.ts";
 
 const HELP = `
-What comes due meanwhile is told when the mute ends, if it still lasts. That something is over is told at once.
+If a state begins during a mute and still lasts at its end, receivers are notified then. The end of a state is sent at once.
 
 Examples:
   rollcall mutes add -l site=b --until 4h --comment 'new power supply'
@@ -27,7 +27,7 @@ const COLUMNS: readonly TableColumn<ListedMute>[] = [
   { head: "COMMENT", of: ({ comment }) => comment, rank: 1, least: 12 },
 ];
 
-interface MuteFlags extends ToldFlags {
+interface MuteFlags extends ScopeFlags {
   from?: string;
   until: string;
   comment?: string;
@@ -36,11 +36,11 @@ interface MuteFlags extends ToldFlags {
 export function muteCommands(program: OperatorProgram): void {
   const mutes = program
     .command("mutes")
-    .description("Times in which receivers are told nothing of some machines, or of all.")
+    .description("Mutes: times in which receivers get no messages about some machines, or about all.")
     .addHelpText("after", HELP);
   mutes
     .command("list")
-    .description("Those that are not over; the one that ends last is the first.")
+    .description("Mutes that have not ended; the one that ends last is first.")
     .action(() =>
       answer(
         program,
@@ -68,31 +68,25 @@ export function muteCommands(program: OperatorProgram): void {
 }
 
 function addCommand(program: OperatorProgram, mutes: Command): void {
-  const command = mutes
-    .command("add")
-    .description("Keep quiet about the machines that match, or about all, for a time.");
-  withToldFlags(command)
+  const command = mutes.command("add").description("Mute the machines that match, or all, for a time.");
+  withScopeFlags(command)
     .option(
       "--from <time>",
-      "when it begins: in 15m, 2h, or at 2026-01-31T12:00:00Z; without it now",
+      "the begin: 15m or 2h from now, or 2026-01-31T12:00:00Z; default: now",
       laterText,
     )
-    .requiredOption(
-      "--until <time>",
-      "when it ends: in 4h, 3d from now, or at 2026-01-31T12:00:00Z",
-      laterText,
-    )
-    .option("--comment <text>", "why")
+    .requiredOption("--until <time>", "the end: 4h or 3d from now, or 2026-01-31T12:00:00Z", laterText)
+    .option("--comment <text>", "the reason, for other operators")
     .action((flags: MuteFlags) => {
       const { from, until, comment } = flags;
       const now = program.surroundings.now();
       const body = {
-        ...toldOf(flags),
+        ...scopeOf(flags),
         ...(from !== undefined && { from: laterOf(from, now) }),
         until: laterOf(until, now),
         ...(comment !== undefined && { comment }),
       };
-      const typed = { ...TYPED_TOLD, from: "--from", until: "--until", comment: "--comment" };
+      const typed = { ...TYPED_SCOPE, from: "--from", until: "--until", comment: "--comment" };
       return answer(
         program,
         { method: "POST", path: "/v1/mutes", body, typed },

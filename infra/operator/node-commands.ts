@@ -1,4 +1,4 @@
-// rollcall node …: one machine, by its Node's name. What is done to machines is a command of its own as well: `rollcall
+// rollcall node …: one machine, by its Node's name, also on one screen. Actions are commands of their own as well: `rollcall
 // forget edge-7` is `rollcall node forget edge-7`.
 import { type Command, Option } from "commander";
 import * as z from "zod/mini";
@@ -16,7 +16,7 @@ import {
 } from "../../shared/protocol/operator-answers.ts";
 import { RUNTIME_NEEDS, type RuntimeNeed } from "../../shared/protocol/operator-api.ts";
 import { success } from "../../shared/result.ts";
-import { ACTIONS, actOnOne } from "./act-commands.ts";
+import { actionCommand, ACTIONS, actOnOne } from "./act-commands.ts";
 import { answer, connect, done, fail, print, shown } from "./answer.ts";
 import { ask, nodePath, noMachine, type OperatorRequest, readAnswer } from "./client.ts";
 import { paintOf } from "./fleet/machine-list.ts";
@@ -39,7 +39,7 @@ export function nodeCommands(program: OperatorProgram): void {
     .command("node")
     .argument("[name]")
     .allowExcessArguments()
-    .description("One machine: what is known of it, why it is not ready, and what to do.")
+    .description("One machine: its state, why its Node is not ready, and what to do.")
     .addHelpText("after", HELP)
     .action((name: string | undefined) => {
       if (name === undefined) return node.help({ error: true });
@@ -48,7 +48,7 @@ export function nodeCommands(program: OperatorProgram): void {
     });
   node
     .command("get <name>")
-    .description("The same as node NAME, also for a machine that is called like one of these commands.")
+    .description("The same as node NAME, also for a machine whose name is one of these commands.")
     .action((name: string) => getNode(program, name));
   pendingCommands(program, node, "pending");
   actionCommands(program, node);
@@ -58,7 +58,7 @@ export function nodeCommands(program: OperatorProgram): void {
   pendingCommands(program, program, "approvals");
 }
 
-/** Lines of history on its screen. */
+/** Lines of history on the screen of one machine. */
 const LAST_LINES = 6;
 
 async function getNode(program: OperatorProgram, name: string): Promise<void> {
@@ -86,29 +86,31 @@ async function getNode(program: OperatorProgram, name: string): Promise<void> {
 function actionCommands(program: OperatorProgram, node: Command): void {
   for (const action of BULK_ACTIONS) {
     const { description, consequence } = ACTIONS[action];
-    const command = node.command(`${action} <name>`);
+    const command = actionCommand(node, action, "<name>");
     if (consequence === "") command.description(description);
-    else command.description(`${description} Asks first.`).option("--yes", "do not ask: for scripts");
+    else command.description(`${description} Asks first.`).option("--yes", "do not ask (for scripts)");
     command.action((name: string, flags: { yes?: boolean }) => actOnOne(program, action, name, flags));
   }
 }
 
-/** Of a key that several machines report with. */
+/** The senders that report with one key. */
 function senderCommands(program: OperatorProgram, node: Command): void {
   node
     .command("clones <name>")
-    .description("Who has reported with this machine's key of late, newest first, and whether several do.")
+    .description(
+      "The processes that reported with this machine's key lately, newest first. Several are duplicates.",
+    )
     .action((name: string) => answer(program, get(name, "/clones"), shown(sendersSchema, senderList)));
 }
 
 function setCommand(program: OperatorProgram, node: Command): void {
   const runtime = new Option(
     "--runtime <need>",
-    "none: a container runtime that is gone does not keep its Node from being Ready; auto: it does again",
+    "none: the Node is Ready also without a container runtime; auto: a runtime that is gone makes it not Ready",
   );
   node
     .command("set <name>")
-    .description("What the machine needs to be Ready; it counts with the next report.")
+    .description("Set what the machine needs for its Node to be Ready. It takes effect with the next report.")
     .addOption(runtime.choices(RUNTIME_NEEDS).makeOptionMandatory())
     .action((name: string, change: { runtime: RuntimeNeed }) =>
       answer(
@@ -122,7 +124,7 @@ function setCommand(program: OperatorProgram, node: Command): void {
 function historyCommand(program: OperatorProgram, node: Command): void {
   const command = node
     .command("history <name>")
-    .description("What changed on this machine, oldest first: the same as history NAME.");
+    .description("The changes of this machine, oldest first: the same as history NAME.");
   withLogFlags(command).action((name: string, flags: LogFlags) => machineHistory(program, name, flags));
 }
 
@@ -142,7 +144,7 @@ const SENDER_COLUMNS: readonly TableColumn<Sender>[] = [
   { head: "BELIEVED", of: ({ isBelieved }) => (isBelieved ? "yes" : "no"), rank: 0 },
 ];
 
-/** A line about all of them, then each. */
+/** A line about the duplicates, if there are any, and then a line for each sender. */
 export function senderList({ double, senders }: ListedSenders): Shown {
   const phase = double
     ? `${harmless(double.phase)} since ${double.since}; ${double.turns} turns, the last one at ${double.lastTurn}\n\n`
@@ -153,7 +155,7 @@ export function senderList({ double, senders }: ListedSenders): Shown {
 
 type Line = readonly [name: string, text: string, paint?: Paint | undefined];
 
-/** `entries`: the last lines of its history, newest first; `page`: where a browser shows the machine. */
+/** `entries`: the last lines of its history, newest first. `page`: the machine's address in the page. */
 export const nodeScreen = (node: WholeNode, entries: readonly HistoryEntry[], page: string): Shown =>
   textOf(({ screen, nowMs }) => {
     const parts = [
@@ -199,16 +201,16 @@ function stateLines({ name, summary, phase, isReady, silentSince, node }: WholeN
     ["phase", phase ?? "never reported"],
     [
       "ready",
-      silentSince ? `${wasReady} when it was heard of last` : wasReady,
+      silentSince ? `${wasReady} at its last report` : wasReady,
       isReady && !silentSince ? "green" : "red",
     ],
     ...(silentSince ? [["silent since", withAge(silentSince, nowMs)] as const] : []),
     ...(isUnschedulable ? [["cordoned", "yes"] as const] : []),
-    ...(node === null && phase !== null ? [["Node", "there is none, as far as is known"] as const] : []),
+    ...(node === null && phase !== null ? [["Node", "none known"] as const] : []),
   ];
 }
 
-/** Nothing where all is well. */
+/** No lines if nothing is wrong. */
 function todoLines(node: WholeNode): Line[] {
   const { summary } = node;
   const todo = todoOf(node);
@@ -223,12 +225,12 @@ function todoOf({ phase, isReady, silentSince, key }: WholeNode): string {
   if (key.isRefused) return STATE_EXPLANATIONS.revoked.todo;
   if (silentSince) return STATE_EXPLANATIONS.silent.todo;
   if (phase === null)
-    return "it has enrolled and never reported: start its shim, `node-shim status` says more there";
-  if (phase === "registered") return isReady ? "" : "see to what the condition Ready says";
+    return "it has enrolled and never reported: start its shim; `node-shim status` on the machine says more";
+  if (phase === "registered") return isReady ? "" : "fix what the condition Ready reports";
   return Object.entries(PHASE_EXPLANATIONS).find(([each]) => each === phase)?.[1].todo ?? "";
 }
 
-/** As they were decided last; since when, as the index knows it. */
+/** The conditions of the last report; the index has their ages. */
 function conditionLines({ conditions, summary }: WholeNode, nowMs: number): Line[] {
   return conditions.map((condition): Line => {
     const { type, status, message = "" } = condition;
@@ -240,7 +242,7 @@ function conditionLines({ conditions, summary }: WholeNode, nowMs: number): Line
 
 const signalsSchema = z.object({ signals: z.record(z.string(), z.tuple([z.number(), z.number()])) });
 
-/** What is left of each thing, and what has to be left of it. */
+/** What is available of each resource, and the eviction thresholds. */
 function vitalsLines({ vitals, thresholds: { hard, soft } }: WholeNode): Line[] {
   const { data } = signalsSchema.safeParse(vitals);
   return Object.entries(data?.signals ?? {}).map(([signal, [available, capacity]]): Line => {
@@ -301,7 +303,7 @@ function workerLines(node: WholeNode, nowMs: number): Line[] {
       "last report",
       lastReportAt
         ? `${withAge(lastReportAt, nowMs)}, by ${transport}`
-        : "not known here: see history, or the Node's lease",
+        : "not known: see history, or the Node's lease",
     ],
     ...(deadlines.lease ? [["lease until", deadlines.lease] as const] : []),
     ["events waiting", waiting + dropped],

@@ -1,4 +1,4 @@
-// rollcall operators …: operators with names, whose secrets are their own.
+// rollcall operators …: operators with a name, a role and a secret of their own.
 import { Argument, type Command, Option } from "commander";
 import {
   createdOperatorSchema,
@@ -12,7 +12,7 @@ import type { TableColumn } from "./render/table.ts";
 import { positiveDuration } from "./flag-values.ts";
 
 const HELP = `
-The secret is printed once and alone, so that it can go into a file. The audit log has the operator's name.
+add prints the secret once and nothing else, so that you can redirect it into a file. The audit log has the operator's name.
 
 Examples:
   rollcall operators add alice --role admin --expires-in 90d > alice-secret
@@ -37,11 +37,11 @@ const COLUMNS: readonly TableColumn<ListedOperator>[] = [
 export function operatorCommands(program: OperatorProgram): void {
   const operators = program
     .command("operators")
-    .description("Who may look at machines, or change them, by secrets of their own.")
+    .description("Operators: people and programs with a role and a secret of their own.")
     .addHelpText("after", HELP);
   operators
     .command("list")
-    .description("All of them, by name, and when each was last used, to within an hour.")
+    .description("All operators by name, and when each was last used, to within an hour.")
     .action(() =>
       answer(
         program,
@@ -55,7 +55,7 @@ export function operatorCommands(program: OperatorProgram): void {
   operators
     .command("revoke")
     .addArgument(new Argument("<operator>", "the operator's name"))
-    .description("The secret is refused from now on: everywhere within 10 seconds.")
+    .description("Revoke an operator's secret. The Worker refuses it everywhere within 10 seconds.")
     .action((name: string) => {
       const path = `/v1/operators/${encodeURIComponent(name)}`;
       return answer(
@@ -70,14 +70,14 @@ function addCommand(program: OperatorProgram, operators: Command): void {
   operators
     .command("add")
     .addArgument(new Argument("<operator>", "the operator's name"))
-    .description("Make an operator, and print the secret, once and alone.")
+    .description("Make an operator and print the secret, once and nothing else.")
     .addOption(
-      new Option("--role <role>", "view looks, admin changes as well, metrics reads /metrics alone")
+      new Option("--role <role>", "view reads, admin also changes, metrics only reads /metrics")
         .choices(["view", "admin", "metrics"])
         .makeOptionMandatory(),
     )
     .addOption(
-      new Option("--expires-in <duration>", "how long the secret is good: 90d, at most 365d")
+      new Option("--expires-in <duration>", "how long the secret is valid: 90d, at most 365d")
         .argParser(positiveDuration)
         .default(90 * 86_400_000, "90d"),
     )

@@ -1,4 +1,5 @@
-// The operator's program, and what it runs in: a process, and perhaps a person at its terminal.
+// The commander program of rollcall, the process and terminal that it runs in, and the flags that every command has. Those
+// flags may stand before or behind the command. A command's own flag of the same name (`nodes --state silent`) stands behind.
 import { Command, Option } from "commander";
 import type { WorkerConnection } from "./client.ts";
 import type { Terminal } from "./confirm.ts";
@@ -6,7 +7,7 @@ import type { OperatorEnvironment } from "./contexts/connection.ts";
 import type { FleetChanges } from "./feed-client.ts";
 import { FORMATS } from "./render/shown.ts";
 
-/** What of a process a command reads and changes: typically this one. */
+/** The parts of a process that commands use; typically this process. */
 interface OperatorProcess {
   env: OperatorEnvironment & { NO_COLOR?: string | undefined; TERM?: string | undefined };
   stdout: TextStream & { isTTY?: boolean | undefined; columns?: number | undefined };
@@ -19,17 +20,17 @@ interface TextStream {
 
 export interface Surroundings {
   process: OperatorProcess;
-  /** Who is asked before what cannot be taken back. */
+  /** Asked before a change that cannot be undone. */
   terminal: Terminal;
   /** Milliseconds since 1970: typically wallMs. */
   now: () => number;
-  /** Resolves after so many milliseconds: typically a timer. */
+  /** Resolves after `ms`: typically a timer. */
   pause: (ms: number) => Promise<void>;
-  /** When to look at the fleet again: typically by its feed. */
+  /** Reports when the fleet may have changed: typically by its feed. */
   changesOf: (connection: WorkerConnection) => FleetChanges;
 }
 
-/** Prints to its surroundings alone. A wrong command line, or --help, is a CommanderError: it ends no process. */
+/** Prints only to its surroundings. A wrong command line and --help throw a CommanderError and end no process. */
 export class OperatorProgram extends Command {
   readonly surroundings: Surroundings;
 
@@ -42,18 +43,18 @@ export class OperatorProgram extends Command {
       writeErr: (text) => void stderr.write(text),
     });
     this.configureHelp({ showGlobalOptions: true });
-    // A suggestion for what was mistyped could be a command that removes.
+    // A suggestion for a mistyped command could be a command that removes.
     this.showSuggestionAfterError(false);
     this.exitOverride();
   }
 }
 
 const commonFlags = () => [
-  new Option("--context <name>", "the Worker of this context, instead of the one in use"),
-  new Option("--url <origin>", "the Worker, instead of ROLLCALL_URL"),
-  new Option("--state <folder>", "the Worker of npm start, by its state folder"),
-  new Option("--secret-file <file>", "holds the operator's secret; nobody else may read it"),
-  new Option("-o, --output <format>", "how it is printed").choices(FORMATS),
+  new Option("--context <name>", "use the Worker of this context, instead of the current context"),
+  new Option("--url <origin>", "use the Worker at this origin, instead of ROLLCALL_URL"),
+  new Option("--state <folder>", "use the Worker of npm start with this state folder"),
+  new Option("--secret-file <file>", "file with the operator's secret; only you may have access to it"),
+  new Option("-o, --output <format>", "the format of the output").choices(FORMATS),
   new Option("--json", "the same as -o json: the Worker's answer"),
 ];
 
@@ -62,7 +63,7 @@ export function withCommonFlags<C extends Command>(program: C): C {
   return program;
 }
 
-/** Call it when all commands are there. */
+/** Adds the common flags to each command. Call it after the last command is added. */
 export function passOnCommonFlags(program: Command): void {
   const passedOn = new Set<Option>();
   const addTo = (command: Command): void => {
@@ -74,7 +75,7 @@ export function passOnCommonFlags(program: Command): void {
       passedOn.add(option.hideHelp());
       command.addOption(option);
     }
-    // What stands behind a subcommand is the subcommand's: `mutes add --state silent`.
+    // A flag behind a subcommand belongs to the subcommand: `mutes add --state silent`.
     command.enablePositionalOptions();
     command.commands.forEach(addTo);
   };

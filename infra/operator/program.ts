@@ -1,4 +1,4 @@
-// The operator's command line as a whole: every command with its flags and help.
+// The operator's command line as a whole: every command with its flags and help, and how a command line is run.
 import { CommanderError } from "commander";
 import { faultOf } from "../../node-shim/base/fault.ts";
 import { VERSION } from "../../shared/version.ts";
@@ -34,54 +34,54 @@ import { tokenCommands } from "./token-commands.ts";
 import { uninstallCommand } from "./uninstall/uninstall-command.ts";
 
 const HELP = `
-Which Worker, and who asks: --context NAME or --url, else ROLLCALL_URL, else the context in use.
+A command needs a Worker and credentials: those of --context NAME or --url, else of ROLLCALL_URL, else of the current context.
   rollcall context add prod --url https://rollcall.example.com --secret-file FILE
-With npm start: --state .rollcall
+For the local cluster of npm start, pass --state .rollcall
 
 Environment:
   ROLLCALL_URL, ROLLCALL_CONTEXT          the Worker: https://rollcall.example.com; or a context's name
-  ROLLCALL_SECRET, ROLLCALL_SECRET_FILE   an operator's secret (to look, the view secret is enough), or its file
-  CF_ACCESS_CLIENT_ID, CF_ACCESS_CLIENT_SECRET   a service token, where Cloudflare Access stands before the Worker
+  ROLLCALL_SECRET, ROLLCALL_SECRET_FILE   an operator's secret (the view secret is enough to read), or its file
+  CF_ACCESS_CLIENT_ID, CF_ACCESS_CLIENT_SECRET   a service token, if the Worker is behind Cloudflare Access
   NO_COLOR                                no colours
 
 Exit codes:
   0  done
-  1  tried, and failed; or what was looked at does not work, or would break
+  1  failed; or a check found something broken, or something that would break
   2  the command line, the environment or the configuration is wrong
   3  not found
-  4  refused: these credentials do not do, or not for this
-  5  the Worker, or the cluster, cannot be reached
-  6  what was waited for has not come in time
+  4  refused: these credentials are not valid, or not for this action
+  5  the Worker or the cluster cannot be reached
+  6  the time of --for is over before the wanted state came
 
-More Nodes in a cluster: what they would do to it, before it happens:
+To see what more Nodes would do to a cluster, before you add them:
   rollcall impact --machines 300
 
-A machine joins in three steps: mint a token, hand it over, and on the machine:
+To add a machine, create a join token, copy it to the machine, and run node-shim join there:
   rollcall token create --names edge-7 > join-token
   node-shim join --url https://rollcall.example.com --join-token-file join-token --install-service
 
-A machine's Node is not as it should be: look at the Worker first, then at the machine, then at what has changed:
+To find out why a Node is not ready, check the Worker, then the machine, then what has changed:
   rollcall ready
   rollcall node edge-7
   rollcall node history edge-7
 
-A second machine that asks for a name that is taken waits. Look at both, then decide by the key:
+A machine that asks for another machine's name waits for you. Compare both, then decide by the key:
   rollcall approvals
   rollcall approve edge-7 KEY
 
-A machine whose key reports from several places is cloned, and no report of it counts. See who they are, give the
-copy an empty state folder and a token of its own, then end it:
+If several copies of a machine report with one key, the machine is cloned, and the Worker uses none of their reports. List the
+copies, give each but one an empty state folder and a join token of its own, then trust the one that is left:
   rollcall node clones edge-7
-  rollcall believe edge-7
+  rollcall trust edge-7
 
-A domain changes in three steps: add the new origin to ORIGINS, have the machines report by it (--url), and take the old
-one away when none is left that reports by it:
+To move to a new domain, add its origin to ORIGINS, let the machines report to it (--url), and remove the old origin when no
+machine reports to it any more:
   rollcall origin list
   rollcall origin machines https://old.example.com`;
 
 export function operatorProgram(surroundings: Surroundings): OperatorProgram {
   const program = withCommonFlags(new OperatorProgram(surroundings))
-    .description("Machines and their Nodes, join tokens, who did what, and whether the deployment works.")
+    .description("Shows and changes machines, their Nodes, join tokens, the audit log and the deployment.")
     .version(`rollcall ${VERSION}`, "-V, --version", "print the version")
     .addHelpText("after", HELP);
 
@@ -115,22 +115,22 @@ export function operatorProgram(surroundings: Surroundings): OperatorProgram {
   return program;
 }
 
-/** What shells ask for. No command of the program's: what comes behind it is a command line itself. */
+/** Shells run `rollcall __complete WORDS` to complete a command line. */
 export const COMPLETE = "__complete";
 
-/** `args` are typically those of this process, behind the program. The exit code is set where it is not 0. */
+/** Runs a command line; a failure becomes one line and an exit code. `args`: typically process.argv without the program. */
 export async function runCommandLine(args: readonly string[], surroundings: Surroundings): Promise<void> {
   const program = operatorProgram(surroundings);
   try {
     if (args[0] === COMPLETE) await complete(program, args.slice(1));
     else await program.parseAsync(withThumbprintsLast(args), { from: "user" });
   } catch (error) {
-    if (!(error instanceof CommanderError)) fail(program, { reason: "failed", says: faultOf(error) });
+    if (!(error instanceof CommanderError)) fail(program, { reason: "failed", message: faultOf(error) });
     else if (error.exitCode !== 0) surroundings.process.exitCode = EXIT_CODES.usage;
   }
 }
 
-/** One key in 64 has a thumbprint that begins like a flag; it is always the last operand. */
+/** Moves thumbprints behind `--`: one in 64 begins with `-` like a flag. A thumbprint is always the last operand. */
 function withThumbprintsLast(args: readonly string[]): string[] {
   const isThumbprint = (text: string) => /^-[\w-]{42}$/.test(text);
   const thumbprints = args.filter(isThumbprint);

@@ -1,4 +1,5 @@
-// rollcall receivers …: who is told what goes wrong with machines, and how that fares.
+// rollcall receivers …: where the Worker sends notifications, and their deliveries. Addresses and headers that are secret come
+// from files, since every user of a machine can see a command line.
 import { Argument, type Command, InvalidArgumentError, Option } from "commander";
 import {
   changedReceiverSchema,
@@ -15,9 +16,8 @@ import { answer, connect, done, fail, type Show, shown } from "./answer.ts";
 import { ask, readAnswer } from "./client.ts";
 import { confirmed } from "./confirm.ts";
 import { readPrivate } from "./contexts/secrets.ts";
-import { fault } from "./fault.ts";
 import { durationMs, wholeNumber } from "./flag-values.ts";
-import { machinesOf, type ToldFlags, toldOf, TYPED_TOLD, withToldFlags } from "./fleet/filter-flags.ts";
+import { machinesOf, type ScopeFlags, scopeOf, TYPED_SCOPE, withScopeFlags } from "./fleet/filter-flags.ts";
 import type { OperatorProgram } from "./operator-program.ts";
 import { ageOf } from "./render/age.ts";
 import { listOf, textOf } from "./render/shown.ts";
@@ -25,13 +25,13 @@ import type { TableColumn } from "./render/table.ts";
 import { harmless } from "./render/terminal.ts";
 
 const HELP = `
-A new receiver's signing secret is printed once and alone, so that it can go into a file.
+add prints the signing secret once and nothing else, so that you can redirect it into a file.
 
 Examples:
   rollcall receivers add ops --to https://example.com/hook > ops-secret
   rollcall receivers add site-b --format slack --to-file slack-address -l site=b --outages-only
   rollcall receivers test site-b
-  rollcall receivers letters site-b
+  rollcall receivers deliveries site-b
   rollcall receivers resend site-b 17`;
 
 const receiverColumns = (nowMs: number): readonly TableColumn<ListedReceiver>[] => [
@@ -62,7 +62,7 @@ const receiverColumns = (nowMs: number): readonly TableColumn<ListedReceiver>[] 
   { head: "DROPPED", of: ({ dropped }) => String(dropped), rank: 6, isWide: true },
 ];
 
-const letterColumns = (nowMs: number): readonly TableColumn<ListedLetter>[] => [
+const deliveryColumns = (nowMs: number): readonly TableColumn<ListedLetter>[] => [
   { head: "ID", of: ({ id }) => String(id), rank: 0 },
   { head: "MADE", of: ({ madeAt }) => ageOf(madeAt, nowMs), raw: ({ madeAt }) => madeAt, rank: 1 },
   {
@@ -78,11 +78,13 @@ const letterColumns = (nowMs: number): readonly TableColumn<ListedLetter>[] => [
 export function receiverCommands(program: OperatorProgram): void {
   const receivers = program
     .command("receivers")
-    .description("Who is told what goes wrong with machines, and that it is over.")
+    .description(
+      "Receivers: where the Worker sends a message when a machine has a problem, and when it is over.",
+    )
     .addHelpText("after", HELP);
   receivers
     .command("list")
-    .description("All of them, by name, and how their letters fare.")
+    .description("All receivers by name, with their waiting and failed deliveries.")
     .action(() =>
       answer(
         program,
@@ -98,7 +100,7 @@ export function receiverCommands(program: OperatorProgram): void {
   receivers
     .command("test")
     .addArgument(receiverArgument())
-    .description("Send a test message, and show what came back. Exits with 1 where it did not arrive.")
+    .description("Send a test message and print the answer. Exits with 1 if the message did not arrive.")
     .action((name: string) =>
       answer(
         program,
@@ -107,7 +109,7 @@ export function receiverCommands(program: OperatorProgram): void {
         (sent) => !receiverTestSchema.safeParse(sent).data?.arrived,
       ),
     );
-  letterCommands(program, receivers);
+  deliveryCommands(program, receivers);
 }
 
 const receiverArgument = () => new Argument("<receiver>", "the receiver's name");
@@ -118,7 +120,7 @@ const testLine = ({ arrived, status, answer: text, tookMs }: ReceiverTest) =>
   `${arrived ? "arrived" : "not arrived"} after ${tookMs} ms: ${status === null ? "" : `HTTP ${status} `}${harmless(text)}`.trimEnd() +
   "\n";
 
-/** The secret alone, so that it can go into a file; where there is no new one, that it is done. */
+/** Prints the new secret and nothing else, or `text` if there is no new secret. */
 const secretOr = (text: string): Show =>
   shown(changedReceiverSchema, ({ secret }) => textOf(() => `${secret ?? text}\n`));
 
@@ -126,13 +128,13 @@ function addCommand(program: OperatorProgram, receivers: Command): void {
   const command = receivers
     .command("add")
     .addArgument(receiverArgument())
-    .description("Add a receiver, and print its signing secret, once and alone.");
+    .description("Add a receiver and print its signing secret, once and nothing else.");
   withReceiverFlags(command).action((name: string, flags: ReceiverFlags) => {
-    const wish = receiverWish(flags);
-    if (!wish.ok) return fail(program, fault("usage", wish.error).error);
-    if (wish.value.url === undefined)
-      return fail(program, fault("usage", "where to? Pass --to ADDRESS, or --to-file FILE").error);
-    const body = { name, ...wish.value };
+    const settings = receiverSettings(flags);
+    if (!settings.ok) return fail(program, { reason: "usage", message: settings.error });
+    if (settings.value.url === undefined)
+      return fail(program, { reason: "usage", message: "where to? Pass --to ADDRESS, or --to-file FILE" });
+    const body = { name, ...settings.value };
     return answer(
       program,
       { method: "POST", path: "/v1/receivers", body, typed: TYPED_RECEIVER },
@@ -145,30 +147,30 @@ function changeCommand(program: OperatorProgram, receivers: Command): void {
   const command = receivers
     .command("change")
     .addArgument(receiverArgument())
-    .description("Give a receiver other settings: those that are named, for what comes after.");
+    .description("Change the settings that you pass, for later messages.");
   withReceiverFlags(command)
-    .option("--new-secret", "make a new signing secret, and print it; the one before signs nothing any more")
+    .option("--new-secret", "make a new signing secret and print it; the former one is no longer used")
     .action((name: string, { newSecret, ...flags }: ReceiverFlags & { newSecret?: boolean }) => {
-      const wish = receiverWish(flags);
-      if (!wish.ok) return fail(program, fault("usage", wish.error).error);
-      return change(program, name, { ...wish.value, ...(newSecret && { newSecret }) });
+      const settings = receiverSettings(flags);
+      if (!settings.ok) return fail(program, { reason: "usage", message: settings.error });
+      return change(program, name, { ...settings.value, ...(newSecret && { newSecret }) });
     });
 }
 
-async function change(program: OperatorProgram, name: string, wish: ReceiverWish): Promise<void> {
+async function change(program: OperatorProgram, name: string, settings: ReceiverSettings): Promise<void> {
   const connection = connect(program);
   if (!connection.ok) return fail(program, connection.error);
   const asked = await ask(connection.value, { method: "GET", path: "/v1/receivers" });
   const list = asked.ok ? readAnswer(receiversSchema, asked.value) : asked;
   if (!list.ok) return fail(program, list.error);
   const before = list.value.receivers.find((each) => each.name === name);
-  if (!before) return fail(program, fault("not-found", noReceiver(name)).error);
+  if (!before) return fail(program, { reason: "not-found", message: noReceiver(name) });
   return answer(
     program,
     {
       method: "PUT",
       path: receiverPath(name),
-      body: changedWish(before, wish),
+      body: changedSettings(before, settings),
       missing: noReceiver(name),
       typed: TYPED_RECEIVER,
     },
@@ -180,12 +182,12 @@ function removeCommand(program: OperatorProgram, receivers: Command): void {
   receivers
     .command("remove")
     .addArgument(receiverArgument())
-    .description("Forget a receiver, with all its letters. Asks first.")
-    .option("--yes", "do not ask: for scripts")
+    .description("Remove a receiver and all its deliveries. Asks first.")
+    .option("--yes", "do not ask (for scripts)")
     .action(async (name: string, flags: { yes?: boolean }) => {
-      const consequence = `${name}: it is told nothing any more, and its letters are forgotten`;
+      const consequence = `${name}: it gets no messages any more, and its deliveries are removed`;
       const agreed = await confirmed(consequence, flags, program.surroundings.terminal);
-      if (!agreed.ok) return fail(program, fault("failed", agreed.error).error);
+      if (!agreed.ok) return fail(program, { reason: "failed", message: agreed.error });
       return answer(
         program,
         { method: "DELETE", path: receiverPath(name), missing: noReceiver(name) },
@@ -194,19 +196,20 @@ function removeCommand(program: OperatorProgram, receivers: Command): void {
     });
 }
 
-function letterCommands(program: OperatorProgram, receivers: Command): void {
+function deliveryCommands(program: OperatorProgram, receivers: Command): void {
   receivers
-    .command("letters")
+    .command("deliveries")
+    .alias("letters")
     .addArgument(receiverArgument())
-    .description("Dead letters, with why they were given up, and those that wait; oldest first.")
+    .description("Failed deliveries with the error, and deliveries that wait; oldest first.")
     .action((name: string) =>
       answer(
         program,
         { method: "GET", path: receiverPath(name, "/letters"), missing: noReceiver(name) },
         shown(lettersSchema, ({ letters }) =>
-          listOf(letters, letterColumns, {
+          listOf(letters, deliveryColumns, {
             nameOf: ({ id }) => String(id),
-            ...(letters.length === 0 && { above: () => "no letters\n" }),
+            ...(letters.length === 0 && { above: () => "no deliveries\n" }),
           }),
         ),
       ),
@@ -214,22 +217,22 @@ function letterCommands(program: OperatorProgram, receivers: Command): void {
   receivers
     .command("resend")
     .addArgument(receiverArgument())
-    .addArgument(new Argument("<letter>", "the dead letter's ID").argParser(wholeNumber))
-    .description("Send a dead letter again.")
+    .addArgument(new Argument("<delivery>", "the failed delivery's ID").argParser(wholeNumber))
+    .description("Send a failed delivery again.")
     .action((name: string, id: number) =>
       answer(
         program,
         {
           method: "POST",
           path: receiverPath(name, `/letters/${id}/resend`),
-          missing: `receiver ${name} has no dead letter ${id}`,
+          missing: `receiver ${name} has no failed delivery ${id}`,
         },
-        done(`letter ${id} is sent again`),
+        done(`delivery ${id} is sent again`),
       ),
     );
 }
 
-interface ReceiverFlags extends ToldFlags {
+interface ReceiverFlags extends ScopeFlags {
   to?: string;
   toFile?: string;
   format?: MessageFormat;
@@ -240,27 +243,27 @@ interface ReceiverFlags extends ToldFlags {
   authorizationFile?: string;
 }
 
-/** What is absent is the Worker's to choose, or stays. */
-type ReceiverWish = Partial<Omit<ReceiverChange, "states"> & { states: string[] }>;
+/** The Worker chooses absent fields of a new receiver; a change leaves them as they are. */
+type ReceiverSettings = Partial<Omit<ReceiverChange, "states"> & { states: string[] }>;
 
 const FORMATS = ["json", "slack", "alertmanager"] as const satisfies readonly MessageFormat[];
 
 function withReceiverFlags(command: Command): Command {
   command
-    .option("--to <address>", "where messages go: https://example.com/hook")
-    .option("--to-file <file>", "holds that address, where it is a secret, as Slack's is")
-    .addOption(new Option("--format <format>", "in which form it takes messages").choices(FORMATS));
-  return withToldFlags(command)
-    .option("--outages-only", "only what concerns a whole site, or the cluster")
-    .option("--no-outages-only", "single machines as well")
-    .option("--delay <duration>", "how long a state lasts before it is told: 0s, 2m", lengthOfTime)
-    .option("--repeat <duration>", "how often what lasts is told again: 1h; 0s: never", lengthOfTime)
-    .option("--authorization-file <file>", "holds the header authorization of each message: Bearer SECRET");
+    .option("--to <address>", "the address for messages: https://example.com/hook")
+    .option("--to-file <file>", "file with that address, if the address is secret, as Slack's is")
+    .addOption(new Option("--format <format>", "the format of messages").choices(FORMATS));
+  return withScopeFlags(command)
+    .option("--outages-only", "send only messages about a whole site, or about the cluster")
+    .option("--no-outages-only", "send messages about single machines as well")
+    .option("--delay <duration>", "how long a state must last before a message is sent: 0s, 2m", lengthOfTime)
+    .option("--repeat <duration>", "send the message again after this time: 1h; 0s: never", lengthOfTime)
+    .option("--authorization-file <file>", "file with each message's authorization header: Bearer SECRET");
 }
 
-/** Which flag says what of the request's body. */
+/** The flag that sets each field of the request's body. */
 const TYPED_RECEIVER = {
-  ...TYPED_TOLD,
+  ...TYPED_SCOPE,
   name: "RECEIVER",
   url: "--to",
   format: "--format",
@@ -270,8 +273,8 @@ const TYPED_RECEIVER = {
   authorization: "--authorization-file",
 };
 
-/** What was typed. The error says what to do. */
-function receiverWish(flags: ReceiverFlags): Result<ReceiverWish> {
+/** Reads the flags, and the files that they name. The error says what to do. */
+function receiverSettings(flags: ReceiverFlags): Result<ReceiverSettings> {
   const { to, toFile, format, outagesOnly, delay, repeat, authorizationFile } = flags;
   if (to !== undefined && toFile !== undefined) return failure("pass --to or --to-file, not both");
   const url = toFile === undefined ? success(to) : lineOf(toFile, "the address's file");
@@ -282,7 +285,7 @@ function receiverWish(flags: ReceiverFlags): Result<ReceiverWish> {
   return success({
     ...(url.value !== undefined && { url: url.value }),
     ...(format !== undefined && { format }),
-    ...toldOf(flags),
+    ...scopeOf(flags),
     ...(outagesOnly !== undefined && { outagesOnly }),
     ...(delay !== undefined && { delaySeconds: delay / 1000 }),
     ...(repeat !== undefined && { repeatMinutes: repeat / 60_000 }),
@@ -290,13 +293,13 @@ function receiverWish(flags: ReceiverFlags): Result<ReceiverWish> {
   });
 }
 
-/** A change has all settings: what was not typed is as it was, and how often is told again as the new format needs it. */
-function changedWish(before: ListedReceiver, wish: ReceiverWish): ReceiverWish {
+/** A change sends all settings: without a flag the former value. A new format has its own default for --repeat. */
+function changedSettings(before: ListedReceiver, settings: ReceiverSettings): ReceiverSettings {
   const { selector, names, states, outagesOnly, delaySeconds, repeatMinutes } = before;
   const format = before.format as MessageFormat;
-  const keepsFormat = wish.format === undefined || wish.format === format;
+  const keepsFormat = settings.format === undefined || settings.format === format;
   const kept = { format, selector, names, states, outagesOnly, delaySeconds };
-  return { ...kept, ...(keepsFormat && { repeatMinutes }), ...wish };
+  return { ...kept, ...(keepsFormat && { repeatMinutes }), ...settings };
 }
 
 function lineOf(path: string, what: string): Result<string> {

@@ -1,4 +1,4 @@
-// rollcall page, and rollcall sessions …: who has signed in from a browser, and the link by which one signs in.
+// rollcall page and sessions …: the link by which a browser signs in, and the browsers that have.
 import { Argument } from "commander";
 import {
   type ListedSession,
@@ -13,8 +13,8 @@ import { listOf, textOf } from "./render/shown.ts";
 import type { TableColumn } from "./render/table.ts";
 
 const PAGE_HELP = `
-Whoever opens the link first has signed in, as who made it: hand it to nobody else. A session ends after 12 hours, with
-its secret, or by rollcall sessions revoke.`;
+The first browser that opens the link is signed in as you: give the link to no one else. A session ends after 12 hours, when
+your secret is revoked, or by rollcall sessions revoke.`;
 
 const SESSIONS_HELP = `
 Examples:
@@ -36,11 +36,11 @@ export function sessionCommands(program: OperatorProgram): void {
   pageCommand(program);
   const sessions = program
     .command("sessions")
-    .description("Who has signed in from a browser.")
+    .description("Sessions: the browsers that are signed in.")
     .addHelpText("after", SESSIONS_HELP);
   sessions
     .command("list")
-    .description("All of them, newest first.")
+    .description("All sessions, newest first.")
     .action(() =>
       answer(
         program,
@@ -56,7 +56,7 @@ export function sessionCommands(program: OperatorProgram): void {
   sessions
     .command("revoke")
     .addArgument(new Argument("<session>", "the session's ID"))
-    .description("The browser is signed out: everywhere within 10 seconds.")
+    .description("Sign a browser out, everywhere within 10 seconds.")
     .action((id: string) =>
       answer(
         program,
@@ -73,7 +73,7 @@ export function sessionCommands(program: OperatorProgram): void {
 function pageCommand(program: OperatorProgram): void {
   program
     .command("page")
-    .description("Print a link to the page, by which a browser signs in: good once, for 10 minutes.")
+    .description("Print a link that signs a browser in at the page. It works once, within 10 minutes.")
     .addHelpText("after", PAGE_HELP)
     .action(async () => {
       const connection = connect(program);
@@ -83,10 +83,10 @@ function pageCommand(program: OperatorProgram): void {
       if (!made.ok) return fail(program, made.error);
       const { code, expiresAt } = made.value;
       const link = pageLink(connection.value.url, code);
-      const text = `${link}\ngood once, until ${expiresAt}\n`;
+      const text = `${link}\nvalid once, until ${expiresAt}\n`;
       return print(program, () => success(textOf(() => text)), { link, code, expiresAt });
     });
 }
 
-/** A fragment is sent to nobody, so that no log has the code. */
+/** The link by which a browser signs in. Browsers send no fragment, so no log has the code. */
 export const pageLink = (url: string, code: string) => `${url}/#code=${code}`;

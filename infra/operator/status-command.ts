@@ -1,4 +1,4 @@
-// rollcall status: the Worker on one screen: does it work, how are the machines, how is the fleet index.
+// rollcall status and ready: whether the Worker works, by its own checks, and the deployment on one screen.
 import type * as z from "zod/mini";
 import { machinesSchema } from "../../shared/protocol/fleet-answers.ts";
 import { type IndexState, indexStateSchema } from "../../shared/protocol/index-answers.ts";
@@ -22,21 +22,21 @@ import { pairs } from "./render/table.ts";
 import { harmless, type Paint, painted, PIPE, type TerminalScreen, wrapped } from "./render/terminal.ts";
 
 const HELP = `
-What stands first is what to see to first. rollcall ready has every check, also those that are well.
+Problems come first. rollcall ready prints every check, also those that are ok.
 
-Exits with 1 where a check has failed.`;
+Exits with 1 if a check has failed.`;
 
 export function statusCommand(program: OperatorProgram): void {
   program
     .command("status")
     .description(
-      "Whether the Worker works, how many machines are in which state, outages, the fleet index, and which version is where.",
+      "Whether the Worker works, machines by state, outages, the fleet index, and the versions in use.",
     )
     .addHelpText("after", HELP)
     .action(() => status(program));
 }
 
-/** What could not be had says why, and the rest is shown all the same. */
+/** One answer of several. If it failed, its fault is shown in its place, next to the others. */
 type Part<T> = T | { fault: string };
 
 interface WorkerStatus {
@@ -47,7 +47,7 @@ interface WorkerStatus {
   outages: Part<OutagesAnswer>;
   index: Part<IndexState>;
   versions: Part<VersionsAnswer>;
-  /** A Worker of before knows none. */
+  /** An older Worker has no rollouts. */
   rollout: Part<RolloutAnswer>;
 }
 
@@ -87,7 +87,7 @@ async function askAll(connection: WorkerConnection): Promise<Result<WorkerStatus
 }
 
 const partOf = <T>(result: Result<T, OperatorFault>): Part<T> =>
-  result.ok ? result.value : { fault: result.error.says };
+  result.ok ? result.value : { fault: result.error.message };
 
 const isFault = (part: object): part is { fault: string } => "fault" in part;
 
@@ -121,7 +121,7 @@ function statusText(status: WorkerStatus, view: ScreenView): string {
   return wrong.length === 0 ? lines : `${checkLines(wrong, screen)}\n${lines}`;
 }
 
-/** Nothing where there is none. */
+/** No line if there is no rollout. */
 function rolloutLine(part: WorkerStatus["rollout"]): (readonly [string, string, Paint?])[] {
   if (isFault(part) || !part.rollout) return [];
   const words = rolloutWords(part.rollout);
@@ -139,7 +139,7 @@ const PAINTS: Readonly<Record<string, Paint>> = { ok: "green", warning: "yellow"
 function worksWords({ state, checks }: ReadinessAnswer): string {
   const well = checks.filter((check) => check.state === "ok").length;
   const words = { ok: "yes", warning: "yes, with warnings", failed: "no" } as Record<string, string>;
-  return `${words[state] ?? state}: ${well} of ${checks.length} checks are well`;
+  return `${words[state] ?? state}: ${well} of ${checks.length} checks are ok`;
 }
 
 function outageWords({ outages }: OutagesAnswer, nowMs: number): string {
@@ -151,16 +151,16 @@ function outageWords({ outages }: OutagesAnswer, nowMs: number): string {
 }
 
 const READY_HELP = `
-The Worker reports what it sees itself. What its Nodes do to other programs of the cluster: rollcall impact.`;
+These are the Worker's own checks. rollcall impact checks what its Nodes do to other programs of the cluster.`;
 
-/** HTTP's Service Unavailable: a check has failed, and the body says which. */
+/** HTTP 503: a check has failed, and the body names it. */
 const FAILED = 503;
 
 export function readyCommand(program: OperatorProgram): void {
   program
     .command("ready")
     .description(
-      "Whether the Worker is configured, its token is good and the apiserver answers. Exits with 1 where a check fails.",
+      "Whether the Worker is configured, its token is valid and the apiserver answers. Exits with 1 if a check fails.",
     )
     .addHelpText("after", READY_HELP)
     .action(() => {
@@ -173,7 +173,7 @@ const hasFailed = (sent: unknown) => readinessSchema.safeParse(sent).data?.state
 
 const CHECK_PAINTS = { ok: "green", warning: "yellow", failed: "red" } as const;
 
-/** What to do stands below what is not as it should be. */
+/** Prints the remedy below each check that is not ok. */
 export const readinessShown = ({ checks }: ReadinessAnswer): Shown =>
   textOf(({ screen }) => checkLines(checks, screen));
 

@@ -12,12 +12,19 @@ import type { OperatorProgram } from "./operator-program.ts";
 import { listOf, type Shown, textOf } from "./render/shown.ts";
 import type { TableColumn } from "./render/table.ts";
 
+const HELP = `
+Examples:
+  rollcall token create --names 'edge-*' --uses 50 --expires-in 7d --label site=north
+  rollcall token create --names edge-7 --rejoin`;
+
 export function tokenCommands(program: OperatorProgram): void {
-  const token = program.command("token").description("Join tokens: what lets machines enrol.");
+  const token = program.command("token").description("Join tokens, with which machines enrol.");
   createCommand(program, token);
   token
     .command("list")
-    .description("All tokens, newest first; used+kept/uses counts machines.")
+    .description(
+      "All tokens, newest first. USED is the number of enrolled machines, plus those that wait, of those allowed.",
+    )
     .action(() =>
       answer(
         program,
@@ -27,7 +34,9 @@ export function tokenCommands(program: OperatorProgram): void {
     );
   token
     .command("revoke <id>")
-    .description("Nobody enrols with it any more. Machines that did go on: revoke those by name.")
+    .description(
+      "Revoke a token: no machine enrols with it any more. Machines that have enrolled stay; revoke those by name.",
+    )
     .action((id: string) =>
       answer(
         program,
@@ -40,50 +49,57 @@ export function tokenCommands(program: OperatorProgram): void {
 function createCommand(program: OperatorProgram, token: Command): void {
   token
     .command("create")
-    .description("Mint a token and print it, once and alone, so that it can go into a file.")
-    .requiredOption("--names <pattern>", "one Node's name, or a pattern: * stands for anything without a dot")
+    .description(
+      "Create a token and print it, once and nothing else, so that you can redirect it into a file.",
+    )
+    .requiredOption("--names <pattern>", "one Node's name, or a pattern: * matches anything without a dot")
     .addOption(
       new Option("--expires-in <duration>", "how long machines may enrol with it: 90m, 24h, 7d")
         .argParser(seconds)
         .default(3600, "1h"),
     )
     .option("--uses <n>", "how many machines may enrol with it", wholeNumber, 1)
-    .option("--label <key=value>", "a label that its Nodes have, whatever a machine says; repeatable", label)
-    .option("--taint <key=value:effect>", "a taint that its Nodes are created with; repeatable", taint)
-    .option("--role <name>", "a role of its Nodes, instead of NODE_ROLE's; '' for none; repeatable", collect)
+    .option("--label <key=value>", "a label of its Nodes, which machines cannot change; repeatable", label)
+    .option("--taint <key=value:effect>", "a taint with which its Nodes are created; repeatable", taint)
+    .option("--role <name>", "a role of its Nodes, instead of NODE_ROLE; '' for none; repeatable", collect)
     .option(
       "--may-label <key>",
       "a label that a machine may set, example.com/* for many, '' for none; repeatable",
       collect,
     )
     .option("--may-taint <key>", "a taint that a machine may set, as above; repeatable", collect)
-    .option("--may-condition <type>", "a condition that its drop-ins may set, as above; repeatable", collect)
+    .option(
+      "--may-condition <type>",
+      "a condition that a machine's drop-ins may set, as above; repeatable",
+      collect,
+    )
     .option(
       "--may-resource <name>",
-      "an extended resource that it may announce, as above; repeatable",
+      "an extended resource that a machine may announce, as above; repeatable",
       collect,
     )
     .option(
       "--may-address <cidr>",
-      "a range that its Node's addresses are in: 10.0.0.0/8; repeatable",
+      "a range that a machine's addresses must be in: 10.0.0.0/8; repeatable",
       collect,
     )
-    .option("--may-cloud <id>", "a provider ID that it may have: aws:///eu-west-1a/*; repeatable", collect)
-    .option("--rejoin", "take the name over from the machine that has it (one name, one use)")
+    .option(
+      "--may-cloud <id>",
+      "a provider ID that a machine may have: aws:///eu-west-1a/*; repeatable",
+      collect,
+    )
+    .option("--rejoin", "let the machine take over a name that another machine has (one name, one use)")
     .option(
       "--without-facts-only-taint",
-      "its machines may replace rollcall.dev/facts-only by their own taints",
+      "let its machines replace the taint rollcall.dev/facts-only by their own taints",
     )
-    .addHelpText(
-      "after",
-      "\nExamples:\n  token create --names 'edge-*' --uses 50 --expires-in 7d --label site=north\n  token create --names edge-7 --rejoin",
-    )
+    .addHelpText("after", HELP)
     .action((flags: TokenFlags) => {
       const { stderr } = program.surroundings.process;
       for (const line of movedLines(flags)) stderr.write(`${line}\n`);
       return answer(
         program,
-        { method: "POST", path: "/v1/tokens", body: tokenWish(flags), typed: TYPED },
+        { method: "POST", path: "/v1/tokens", body: tokenRequest(flags), typed: TYPED },
         shown(mintedTokenSchema, (minted) => textOf(() => `${minted.token}\n`)),
       );
     });
@@ -126,10 +142,10 @@ interface TokenFlags {
   mayCloud?: string[];
 }
 
-/** What a machine may: lists, of which "" alone stands for nothing at all. */
+/** Flags that list what a machine may set. The single value "" is an empty list: nothing is allowed. */
 const MAY = ["mayLabel", "mayTaint", "mayCondition", "mayResource", "mayAddress", "mayCloud"] as const;
 
-export function tokenWish(flags: TokenFlags): Partial<TokenRequest> {
+export function tokenRequest(flags: TokenFlags): Partial<TokenRequest> {
   const { names, expiresIn, uses, rejoin, withoutFactsOnlyTaint, label, taint, role } = flags;
   return {
     names,
@@ -144,7 +160,7 @@ export function tokenWish(flags: TokenFlags): Partial<TokenRequest> {
   };
 }
 
-/** A line for each label that a Node has under another key, if it runs no pods. */
+/** A notice for each label that Nodes without pods have under another key. */
 export function movedLines({ label = {}, withoutFactsOnlyTaint }: TokenFlags): string[] {
   return Object.keys(label).flatMap((key) => {
     const own = movedTo(key);
@@ -152,11 +168,11 @@ export function movedLines({ label = {}, withoutFactsOnlyTaint }: TokenFlags): s
     const nodes = withoutFactsOnlyTaint
       ? "Nodes with the taint rollcall.dev/facts-only have"
       : "its Nodes have";
-    return `${nodes} the label ${key} as ${own}: under that key nothing counts them for pods`;
+    return `${nodes} the label ${key} as ${own}: under that key no program counts them as places for pods`;
   });
 }
 
-/** Which flag says what of the request's body. */
+/** The flag that sets each field of the request's body. */
 export const TYPED = {
   names: "--names",
   expiresInSeconds: "--expires-in",
@@ -176,7 +192,7 @@ export const TYPED = {
 
 const patterns = (texts: string[]) => texts.filter((text) => text !== "");
 
-/** `90m`, `24h`, `7d`, `1d12h`: whole seconds. Go's durations have no days; people's do. */
+/** A flag's value: a duration in whole seconds, as long as a token may be valid. */
 export function seconds(text: string): number {
   const [, days, rest] = /^(?:(\d+)d)?(.*)$/.exec(text) ?? [];
   const restMs = rest === "" && days !== undefined ? 0 : valueOr(parseDuration(rest ?? ""), Number.NaN);
@@ -186,14 +202,14 @@ export function seconds(text: string): number {
   throw new InvalidArgumentError(`must be a duration such as 90m, 24h or 7d; from 1s to ${most}d.`);
 }
 
-/** `key=value`, one more. */
+/** Adds a label, `key=value`. */
 function label(text: string, before: Record<string, string> = {}): Record<string, string> {
   const [, key, value] = /^([^=]+)=(.*)$/.exec(text) ?? [];
   if (key === undefined || value === undefined) throw new InvalidArgumentError("must read KEY=VALUE.");
   return { ...before, [key]: value };
 }
 
-/** `key=value:Effect` or `key:Effect`, as kubectl writes them; one more. */
+/** Adds a taint, `key=value:Effect` or `key:Effect`, as kubectl writes it. */
 function taint(text: string, before: TokenFlags["taint"] = []): NonNullable<TokenFlags["taint"]> {
   const [, key, value, effect] =
     /^([^=:]+)(?:=([^:]*))?:(NoSchedule|PreferNoSchedule|NoExecute)$/.exec(text) ?? [];

@@ -62,11 +62,11 @@ export const PHASE_EXPLANATIONS: Readonly<Record<Phase, Explanation>> = {
   },
   cloned: {
     means: "Several machines report with one key, as copies of a disk do. No report of them counts.",
-    todo: "`rollcall node clones NAME` shows who they are. Give each copy an empty state folder and a join token of its own; then `rollcall believe NAME`.",
+    todo: "`rollcall node clones NAME` shows who they are. Give each copy an empty state folder and a join token of its own; then `rollcall trust NAME`.",
   },
   "two shims": {
     means: "Two shims run on one machine. The one that was there first counts.",
-    todo: "Stop the other one: `pgrep -af node-shim` on the machine shows both. `rollcall believe NAME` ends it at once, else an hour does.",
+    todo: "Stop the other one: `pgrep -af node-shim` on the machine shows both. `rollcall trust NAME` ends it at once, else an hour does.",
   },
   "name taken": {
     means: "A Node of that name is not this deployment's, or somebody else writes to it, as a kubelet does.",

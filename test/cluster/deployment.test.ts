@@ -72,7 +72,7 @@ describe.skipIf(assets === "")("a deployment on a real apiserver", () => {
     expect(await worker.rollcall(["import", file])).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(
-        /^the backup \S+ is imported: 4 machines, of which 0 have reported since\n/,
+        /^the backup \S+ is imported: 4 machines, 0 of them have reported since\n/,
       ) as string,
     });
     for (const { report } of machines) await eventually(async () => (await report()) === "registered");
@@ -117,7 +117,7 @@ describe.skipIf(assets === "")("a deployment on a real apiserver", () => {
       const asked = await uninstall();
       expect(asked).toMatchObject({
         code: 1,
-        stderr: expect.stringContaining("Nobody can be asked here: pass --yes") as string,
+        stderr: expect.stringContaining("There is no terminal to ask at: pass --yes") as string,
       });
       expect(asked.stdout.split("\n")).toEqual([
         "Of the deployment rollcall will be removed:",

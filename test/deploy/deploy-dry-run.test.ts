@@ -88,7 +88,7 @@ async function newSecrets(): Promise<NewSecrets> {
   const gathered = await gatherSecrets(planDeployment(before).missing, settings.value, () =>
     Promise.reject(new Error("the token is in a file")),
   );
-  if (!gathered.ok) throw new Error(gathered.error.says);
+  if (!gathered.ok) throw new Error(gathered.error.message);
   return gathered.value;
 }
 

@@ -206,8 +206,8 @@ describe("what Cloudflare refuses → the same code, words of Cloudflare's and a
     const real = await wranglerOf(ROOT, { ...environment(), ...more })([...args, CONFIGURATION]);
     const played = await playedWrangler(place, surroundings)([...args, CONFIGURATION]);
     const read = (end: typeof real) => {
-      const { reason, says } = wranglerFault("deploying", end);
-      const [words = "", advice] = says.split("\n  → ");
+      const { reason, message } = wranglerFault("deploying", end);
+      const [words = "", advice] = message.split("\n  → ");
       return { code: end.code, reason, ofCloudflare: /\[code: \d+\]|fetch failed/.exec(words)?.[0], advice };
     };
     expect(read(played)).toEqual(read(real));

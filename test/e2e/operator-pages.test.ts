@@ -44,11 +44,11 @@ describe("an operator who does as the pages say", () => {
       own: { "https://lab.example.com": place.worker.url },
       env: { ROLLCALL_URL: undefined, ROLLCALL_ADMIN_SECRET: undefined },
     });
-    expect(printed).toMatch(/context prod is kept\n[^]*context home is kept\n[^]*sim-1 +ready/);
+    expect(printed).toMatch(/context prod is stored\n[^]*context home is stored\n[^]*sim-1 +ready/);
   });
 
   it("does things to many machines at once", async () => {
-    // Nobody can be asked here whether machines are to be forgotten.
+    // There is no terminal to ask at whether machines are to be forgotten.
     const own = {
       "edge-7": "sim-1",
       "edge-8": "sim-2",

@@ -1,5 +1,4 @@
-// The operator's own configuration: which Workers there are, by names of the operator's, and where the secret of each
-// is to be had. It holds no secret itself.
+// The operator's own configuration: Workers by name, and where the secret of each comes from. The file holds no secret.
 import { join } from "node:path";
 import * as z from "zod/mini";
 import { firstFault } from "../../../shared/protocol/schema.ts";
@@ -9,11 +8,11 @@ import { readPrivate, writePrivate } from "./secrets.ts";
 const savedContext = z.strictObject({
   /** The Worker's origin. */
   url: z.string(),
-  /** Holds the secret; nobody else may read it. */
+  /** File with the secret; only the operator may have access to it. */
   secretFile: z.optional(z.string()),
-  /** Prints the secret: a shell's command line. */
+  /** A shell's command line that prints the secret. */
   secretCommand: z.optional(z.string()),
-  /** `cloudflared access token` prints what Cloudflare Access asks for. */
+  /** True: `cloudflared access token` prints the token for Cloudflare Access. */
   cloudflared: z.optional(z.boolean()),
 });
 export type SavedContext = z.infer<typeof savedContext>;
@@ -29,7 +28,7 @@ export interface ConfigPlace {
   HOME?: string | undefined;
 }
 
-/** null: there is no place for one. */
+/** Returns null if the environment has neither XDG_CONFIG_HOME nor HOME. */
 export function configPath({ XDG_CONFIG_HOME: xdg, HOME: home }: ConfigPlace): string | null {
   if (xdg?.startsWith("/")) return join(xdg, "rollcall/config.json");
   return home ? join(home, ".config/rollcall/config.json") : null;
@@ -44,13 +43,13 @@ export function readConfig(place: ConfigPlace): Result<OperatorConfig> {
   if (read.success) return success(read.data);
   const { path: at, message } = firstFault(read.error);
   return failure(
-    `the configuration ${path} cannot be used (at ${at || "/"}: ${message}): correct or remove it`,
+    `the configuration ${path} is not valid (at ${at || "/"}: ${message}): correct or remove it`,
   );
 }
 
 export function writeConfig(place: ConfigPlace, config: OperatorConfig): Result<null> {
   const path = configPath(place);
-  if (path === null) return failure("there is no place for a configuration: set HOME or XDG_CONFIG_HOME");
+  if (path === null) return failure("there is no folder for the configuration: set HOME or XDG_CONFIG_HOME");
   return writePrivate(path, `${JSON.stringify(config, null, 2)}\n`);
 }
 

@@ -1,5 +1,5 @@
-// Finds the Worker that a command is for, and who asks it: by flags, by the environment, or by a context of the operator's
-// configuration. Prints no secret, and sends none to a Worker that it was not named for.
+// Finds the Worker of a command and its credentials: by flags, by the environment, or by a context of the operator's
+// configuration. A secret is never printed, and never sent to another Worker than the one that it was given for.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod/mini";
@@ -19,13 +19,13 @@ export interface ConnectionFlags {
   state?: string;
 }
 
-/** What the environment is asked for. */
+/** The variables that are read. */
 export interface OperatorEnvironment extends ConfigPlace, CommandEnvironment {
   ROLLCALL_URL?: string | undefined;
   ROLLCALL_SECRET?: string | undefined;
   ROLLCALL_SECRET_FILE?: string | undefined;
   ROLLCALL_CONTEXT?: string | undefined;
-  /** Earlier names of the two above. */
+  /** Former names of ROLLCALL_SECRET and ROLLCALL_SECRET_FILE. */
   ROLLCALL_ADMIN_SECRET?: string | undefined;
   ROLLCALL_ADMIN_SECRET_FILE?: string | undefined;
   CF_ACCESS_CLIENT_ID?: string | undefined;
@@ -33,12 +33,12 @@ export interface OperatorEnvironment extends ConfigPlace, CommandEnvironment {
 }
 
 const WHICH =
-  "which Worker? Pass --url https://HOST or --state DIR, set ROLLCALL_URL, or keep it: rollcall context add NAME --url https://HOST";
+  "which Worker? Pass --url https://HOST or --state DIR, set ROLLCALL_URL, or store it: rollcall context add NAME --url https://HOST";
 const NO_CREDENTIALS =
   "no credentials: pass --secret-file, set ROLLCALL_SECRET or ROLLCALL_SECRET_FILE, set CF_ACCESS_CLIENT_ID and " +
-  "CF_ACCESS_CLIENT_SECRET for a service token of Cloudflare Access, or keep where they are: rollcall context add --help";
+  "CF_ACCESS_CLIENT_SECRET for a service token of Cloudflare Access, or store where they come from: rollcall context add --help";
 
-/** Flags beat the environment, and that beats the configuration. The error says what to do where something is missing. */
+/** Flags take precedence over the environment, and the environment over the configuration. The error says what to do. */
 export function connectionOf(
   flags: ConnectionFlags,
   environment: OperatorEnvironment,
@@ -63,7 +63,7 @@ export function contextOf(flags: ConnectionFlags, environment: OperatorEnvironme
   if (state !== undefined)
     return (url ?? flags.context) === undefined
       ? localContext(state)
-      : failure("--state names a Worker, as --url and --context do: pass one of them");
+      : failure("--state, --url and --context each name a Worker: pass one of them");
   const name = flags.context ?? (url === undefined ? environment.ROLLCALL_CONTEXT || undefined : undefined);
   if (name !== undefined) return named(name, url, environment);
   if (url !== undefined) return success({ url, source: "--url", takesEnvironment: true });
@@ -75,7 +75,7 @@ export function contextOf(flags: ConnectionFlags, environment: OperatorEnvironme
   return current === undefined ? failure(WHICH) : named(current, undefined, environment);
 }
 
-/** By its own URL, unless another one is given with it. */
+/** Reads a context of the configuration. `url` replaces its URL. */
 function named(
   name: string,
   url: string | undefined,
@@ -84,7 +84,7 @@ function named(
   const config = readConfig(environment);
   if (!config.ok) return config;
   const saved = Object.hasOwn(config.value.contexts, name) ? config.value.contexts[name] : undefined;
-  if (!saved) return failure(`no context ${name}: rollcall context list shows which there are`);
+  if (!saved) return failure(`no context ${name}: rollcall context list shows all contexts`);
   const isOfItsOwn = saved.secretFile ?? saved.secretCommand ?? saved.cloudflared;
   return success({
     ...saved,
@@ -113,7 +113,7 @@ function credentials(
   });
 }
 
-/** undefined: none is named. */
+/** undefined if no secret is given. */
 function secretOf(
   flag: string | undefined,
   context: FoundContext,
@@ -129,13 +129,13 @@ function secretOf(
   return file ? secretInFile(file) : success(undefined);
 }
 
-/** A context that is in force, and what it is called by. */
+/** The context of a command, before a secret is read. */
 interface FoundContext extends Omit<SavedContext, "url"> {
-  /** As it was given; originOf has not seen it. */
+  /** As it was given, not yet checked by originOf. */
   url: string;
-  /** Where the URL stands: `--url`, `ROLLCALL_URL`, `context prod`. */
+  /** Where the URL comes from: `--url`, `ROLLCALL_URL`, `context prod`. */
   source: string;
-  /** Are the environment's secrets meant for it? */
+  /** True if the secrets of the environment are for this Worker. */
   takesEnvironment: boolean;
 }
 
@@ -145,7 +145,7 @@ function localContext(folder: string): Result<FoundContext> {
   const state = stateFile.safeParse(readState(join(folder, "state.json")));
   if (!state.success)
     return failure(
-      `--state ${folder}: no local cluster has run there; npm start -- --state ${folder} makes one`,
+      `--state ${folder}: no local cluster has run there; npm start -- --state ${folder} starts one`,
     );
   return success({
     url: `http://127.0.0.1:${state.data.workerPort}`,

@@ -1,11 +1,10 @@
-// rollcall context …: several Workers, by names of the operator's own.
+// rollcall context …: names that the operator gives to Workers.
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { faultOf } from "../../../node-shim/base/fault.ts";
 import { originOf } from "../../../node-shim/worker-link/origin.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { fail, print } from "../answer.ts";
-import { fault } from "../fault.ts";
 import type { OperatorProgram } from "../operator-program.ts";
 import { listOf } from "../render/shown.ts";
 import type { TableColumn } from "../render/table.ts";
@@ -13,8 +12,9 @@ import { type OperatorConfig, readConfig, type SavedContext, writeConfig } from 
 import { secretInFile } from "./secrets.ts";
 
 const HELP = `
-Each context is a Worker, and where its secret is to be had; the secret itself is not kept. Without any of these three the
-secret is the environment's (ROLLCALL_SECRET). The file is ~/.config/rollcall/config.json, or below XDG_CONFIG_HOME.
+A context is a Worker's URL and the place that its secret comes from: --secret-file, --secret-command or --cloudflared. Without
+these three, the secret comes from the environment (ROLLCALL_SECRET). Contexts are stored in ~/.config/rollcall/config.json, or
+below XDG_CONFIG_HOME; secrets are not stored.
 
 Examples:
   rollcall context add prod --url https://rollcall.example.com --secret-file ~/.config/rollcall/prod
@@ -31,30 +31,35 @@ interface AddFlags {
 export function contextCommands(program: OperatorProgram): void {
   const context = program
     .command("context")
-    .description("Several Workers, by names of your own.")
+    .description("Contexts: names for the Workers that you use.")
     .addHelpText("after", HELP);
   context
     .command("add <name>")
-    .description("Keep the Worker of --url by this name, or change it. The first one is in use from then on.")
-    .option("--secret-command <command>", "a shell's command line that prints the secret")
-    .option("--cloudflared", "behind Cloudflare Access: `cloudflared access token` is asked each time")
+    .description(
+      "Add or change the context of this name, for the Worker of --url. The first one becomes the current context.",
+    )
+    .option("--secret-command <command>", "a shell command that prints the secret")
+    .option(
+      "--cloudflared",
+      "for a Worker behind Cloudflare Access: run `cloudflared access token` each time",
+    )
     .action((name: string, flags: AddFlags) =>
-      change(program, `context ${name} is kept`, (config) =>
+      change(program, `context ${name} is stored`, (config) =>
         withContext(config, name, { ...program.opts(), ...flags }),
       ),
     );
   context
     .command("use <name>")
-    .description("Commands are for this Worker from now on.")
+    .description("Make this context the current one, which commands use.")
     .action((name: string) =>
-      change(program, `context ${name} is in use`, (config) => {
+      change(program, `context ${name} is the current one`, (config) => {
         const known = knownIn(config, name);
         return known.ok ? success({ ...config, current: name }) : known;
       }),
     );
   context
     .command("remove <name>")
-    .description("Forget where this Worker is. Nothing changes there.")
+    .description("Remove this context. The Worker itself does not change.")
     .action((name: string) =>
       change(program, `context ${name} is removed`, (config) => without(config, name)),
     );
@@ -64,20 +69,20 @@ export function contextCommands(program: OperatorProgram): void {
 function listCommands(program: OperatorProgram, context: Command): void {
   context
     .command("list")
-    .description("All of them; * is the one in use.")
+    .description("All contexts; * marks the current one.")
     .action(() => {
       const config = readConfig(program.surroundings.process.env);
       return config.ok ? show(program, rowsOf(config.value)) : fail(program, usage(config.error));
     });
   context
     .command("show [name]")
-    .description("One of them, by default the one in use.")
+    .description("One context, by default the current one.")
     .action((name: string | undefined) => {
       const config = readConfig(program.surroundings.process.env);
       if (!config.ok) return fail(program, usage(config.error));
       const wanted = name ?? config.value.current;
       if (wanted === undefined)
-        return fail(program, usage("no context is in use: rollcall context use NAME"));
+        return fail(program, usage("there is no current context: rollcall context use NAME"));
       const known = knownIn(config.value, wanted);
       if (!known.ok) return fail(program, usage(known.error));
       return show(
@@ -95,7 +100,7 @@ function withContext(
   if (!/^\w[\w.-]{0,62}$/.test(name)) return failure(`${name}: a context's name has letters, digits and -._`);
   if (url === undefined) return failure("which Worker? Pass --url https://HOST");
   if (secretFile !== undefined && secretCommand !== undefined)
-    return failure("--secret-file and --secret-command say the same: pass one of them");
+    return failure("--secret-file and --secret-command both give the secret: pass one of them");
   const readable = secretFile === undefined ? success("") : secretInFile(secretFile);
   if (!readable.ok) return readable;
   try {
@@ -122,10 +127,10 @@ function without(config: OperatorConfig, name: string): Result<OperatorConfig> {
 
 function knownIn({ contexts }: OperatorConfig, name: string): Result<null> {
   if (Object.hasOwn(contexts, name)) return success(null);
-  return failure(`no context ${name}: rollcall context list shows which there are`);
+  return failure(`no context ${name}: rollcall context list shows all contexts`);
 }
 
-/** Reads, changes and writes the configuration; what is wrong is said, and nothing is written. */
+/** Reads, changes and writes the configuration. After an error nothing is written. */
 function change(
   program: OperatorProgram,
   outcome: string,
@@ -139,7 +144,7 @@ function change(
   stdout.write(`${outcome}\n`);
 }
 
-const usage = (says: string) => fault("usage", says).error;
+const usage = (message: string) => ({ reason: "usage", message }) as const;
 
 interface ContextRow extends SavedContext {
   name: string;

@@ -1,19 +1,20 @@
-// Where an operator's secret comes from: a file, a command that prints it, cloudflared. None of them is ever printed.
+// Where an operator's secret comes from: a file, a command that prints it, cloudflared. No secret is printed. Also the files that
+// hold secrets, or name a command that prints one: only their owner may read them.
 import { spawnSync } from "node:child_process";
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { codeOf } from "../../../node-shim/base/fault.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 
-/** For the programs that are run: typically this process's own. */
+/** The environment of the programs that are run; typically this process's own. */
 export interface CommandEnvironment {
   PATH?: string | undefined;
 }
 
-/** Somebody may have to unlock a password manager, or log in with a browser. */
+/** Long enough to unlock a password manager, or to log in with a browser. */
 const COMMAND_WITHIN_MS = 120_000;
 
-/** What cannot be a bearer token is refused here, where it is known where it came from. */
+/** Refuses a text that cannot be a bearer token. `where`: its source, for the message. */
 export function secretText(text: string, where: string): Result<string> {
   if (/^[\w.~+/=-]+$/.test(text)) return success(text);
   return failure(`${where} holds no secret: one word is expected, of letters, digits and -._~+/=`);
@@ -32,7 +33,7 @@ export function printedSecret(commandLine: string, environment: CommandEnvironme
   return printed.ok ? secretText(printed.value, where) : printed;
 }
 
-/** For an application behind Cloudflare Access, as the person who has logged in. */
+/** Returns the token of the person who has logged in to Cloudflare Access. */
 export function accessToken(origin: string, environment: CommandEnvironment): Result<string> {
   const args = ["access", "token", `--app=${origin}`];
   const printed = output("cloudflared", args, environment, "cloudflared");
@@ -41,7 +42,7 @@ export function accessToken(origin: string, environment: CommandEnvironment): Re
   return failure(`cloudflared has no token for ${origin}: cloudflared access login ${origin}`);
 }
 
-/** What it says on stderr is shown, and it may ask: both are the terminal's. */
+/** Runs a program and returns its stdout. Its stdin and stderr are the terminal, so that it may ask for a password. */
 function output(
   program: string,
   args: string[],
@@ -65,11 +66,11 @@ function output(
 
 const OTHERS = 0o077;
 
-/** Its text; null: there is none. The error says what to do. */
+/** Returns the text of a file, or null if there is no file. The error says what to do. */
 export function readPrivate(path: string, what: string): Result<string | null> {
   try {
     const found = statSync(path);
-    // A pipe, as of <(pass show rollcall), is of this process alone.
+    // A pipe, as of <(pass show rollcall), belongs to this process alone.
     if (found.isFile() && (found.mode & OTHERS) !== 0)
       return failure(`${what} ${path} can be read by others: chmod 600 ${path}`);
     return success(readFileSync(path, "utf8"));
@@ -79,7 +80,7 @@ export function readPrivate(path: string, what: string): Result<string | null> {
   }
 }
 
-/** As a whole or not at all: who reads meanwhile sees the one before. */
+/** Writes a file atomically: another reader sees either the former text or the new one. */
 export function writePrivate(path: string, text: string): Result<null> {
   return written(path, text, (beside) => {
     renameSync(beside, path);
@@ -87,12 +88,12 @@ export function writePrivate(path: string, text: string): Result<null> {
   });
 }
 
-/** The same where there is none yet; false: there is one, and it stays as it is. */
+/** Writes a file that does not exist yet. Returns false, and changes nothing, if it exists. */
 export function writeNewPrivate(path: string, text: string): Result<boolean> {
   return written(path, text, (beside) => isLinked(beside, path));
 }
 
-/** Unlike a rename, a link replaces nothing. */
+/** Unlike a rename, a link does not replace a file. */
 function isLinked(from: string, to: string): boolean {
   try {
     linkSync(from, to);

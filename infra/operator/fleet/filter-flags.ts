@@ -1,5 +1,5 @@
-// The flags by which machines are found, of every command that takes several: each is a parameter of the Worker's filter,
-// which says what is wrong with one.
+// Flags that select machines. Filter flags find machines: each is a parameter of the Worker's search, which also checks its
+// value. Scope flags set which machines and states a receiver or a mute concerns.
 import { type Command, Option } from "commander";
 import { timeOf, timeText } from "../flag-values.ts";
 
@@ -54,9 +54,13 @@ const FLAGS: Readonly<
   beside: {
     parameter: "beside",
     flags: "--beside <machine>",
-    help: "that report from the same address as this one, itself included",
+    help: "that report from the same address as this machine, which is included",
   },
-  token: { parameter: "token", flags: "--token <id>", help: "that enrolled with the join token of this ID" },
+  token: {
+    parameter: "token",
+    flags: "--token <id>",
+    help: "that enrolled with the join token with this ID",
+  },
   text: {
     parameter: "text",
     flags: "--text <text>",
@@ -66,13 +70,13 @@ const FLAGS: Readonly<
   changedSince: {
     parameter: "since",
     flags: "--changed-since <time>",
-    help: "in their state since then, or later: 15m, 2h, 2026-01-31T12:00:00Z",
+    help: "whose state changed then or later: 15m, 2h, 2026-01-31T12:00:00Z",
     isTime: true,
   },
   changedUntil: {
     parameter: "until",
     flags: "--changed-until <time>",
-    help: "in their state since then, or earlier",
+    help: "whose state last changed then or earlier",
     isTime: true,
   },
 };
@@ -85,12 +89,12 @@ export function withFilterFlags(command: Command): Command {
   return command;
 }
 
-/** What the Worker's words are about, as it was typed. */
+/** The flag of each search parameter, for messages. */
 export const TYPED_FILTER: Readonly<Record<string, string>> = Object.fromEntries(
   Object.values(FLAGS).map(({ parameter, flags }) => [parameter, /--[a-z-]+/.exec(flags)?.[0] ?? flags]),
 );
 
-/** The parameters; {}: no flag was given, and every machine is meant. */
+/** Returns the search parameters; {} if no flag was given, which selects every machine. */
 export function filterOf(flags: FilterFlags, nowMs: number): Record<string, string> {
   const entries = Object.entries(FLAGS).flatMap(([name, { parameter, isTime }]) => {
     const value = flags[name as keyof FilterFlags];
@@ -100,32 +104,29 @@ export function filterOf(flags: FilterFlags, nowMs: number): Record<string, stri
   return Object.fromEntries(entries) as Record<string, string>;
 }
 
-export interface ToldFlags {
+export interface ScopeFlags {
   selector?: string;
   names?: string;
   state?: string;
 }
 
-export function withToldFlags(command: Command): Command {
+export function withScopeFlags(command: Command): Command {
   return command
     .option("-l, --selector <selector>", "machines with these labels, as kubectl's -l: site=b,tier!=gpu")
-    .option(
-      "--names <pattern>",
-      "machines of this name, or of a pattern: * stands for anything without a dot",
-    )
-    .option("--state <states>", "these states: not-ready,silent,cluster-unreachable,blocked,revoked");
+    .option("--names <pattern>", "machines with this name or pattern: * matches anything without a dot")
+    .option("--state <states>", "only these states: not-ready,silent,cluster-unreachable,blocked,revoked");
 }
 
-/** Which flag says what of the request's body. */
-export const TYPED_TOLD = { selector: "--selector", names: "--names", states: "--state" };
+/** The flag that sets each field of the request's body. */
+export const TYPED_SCOPE = { selector: "--selector", names: "--names", states: "--state" };
 
-/** Those that were given. */
-export const toldOf = ({ selector, names, state }: ToldFlags) => ({
+/** The fields of the request's body whose flags were given. */
+export const scopeOf = ({ selector, names, state }: ScopeFlags) => ({
   ...(selector !== undefined && { selector }),
   ...(names !== undefined && { names }),
   ...(state !== undefined && { states: state.split(",") }),
 });
 
-/** `site=b edge-*`; all: neither is there. */
+/** `site=b edge-*`, or `all` if neither limits the machines. */
 export const machinesOf = ({ selector, names }: { selector: string; names: string }) =>
   [selector, names].filter((text) => text !== "").join(" ") || "all";

@@ -1,4 +1,4 @@
-// Machines as a list: what needs somebody first, with a line of counts above. Pure.
+// Machines as a list: the most urgent first, below a line of counts. Pure.
 import { isWell } from "../../../shared/fleet/well-conditions.ts";
 import { FLEET_STATES, type FleetState } from "../../../shared/fleet/state.ts";
 import type { FleetMachine } from "../../../shared/protocol/fleet-answers.ts";
@@ -7,7 +7,7 @@ import { painted, type Paint, type TerminalScreen } from "../render/terminal.ts"
 import { listOf, type Shown } from "../render/shown.ts";
 import type { TableColumn } from "../render/table.ts";
 
-/** With the fields that were asked for. */
+/** A machine with the requested fields only. */
 export type PartialMachine = { [Field in keyof FleetMachine]?: FleetMachine[Field] | undefined };
 
 export interface FoundMachines {
@@ -29,14 +29,14 @@ export const paintOf = (state: string | undefined): Paint | undefined =>
   (STATE_PAINTS as Record<string, Paint | undefined>)[state ?? ""];
 
 interface MachineColumn extends TableColumn<PartialMachine> {
-  /** What has to be asked for. */
+  /** The field that the column needs. */
   field: keyof FleetMachine;
 }
 
 const internalIp = ({ addresses = [] }: PartialMachine) =>
   addresses.find(({ type }) => type === "InternalIP")?.address ?? "";
 
-/** Those that are not as they should be: `MemoryPressure,Ready=False` */
+/** The conditions that are not well: `MemoryPressure,Ready=False` */
 const offConditions = (conditions: FleetMachine["conditions"]) =>
   conditions
     .filter((condition) => !isWell(condition))
@@ -122,7 +122,7 @@ export function machineColumns(nowMs: number): readonly MachineColumn[] {
 
 export const COLUMN_NAMES: readonly string[] = machineColumns(0).map(({ head }) => head.toLowerCase());
 
-/** `chosen`: heads in lower case; undefined: the usual ones. `more`: how many match and are not shown. */
+/** `chosen`: the heads of the wanted columns in lower case; undefined: the default columns. */
 export function machineList({ machines, counts }: FoundMachines, chosen?: readonly string[]): Shown {
   const matching = sum(counts.matching);
   const rest = matching - machines.length;

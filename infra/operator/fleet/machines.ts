@@ -1,4 +1,4 @@
-// Asks for machines, page by page, as many as are wanted.
+// Reads machines from the Worker, page by page or again and again, and finds what changed between two readings.
 import { machinesSchema } from "../../../shared/protocol/fleet-answers.ts";
 import { PAGE_LIMITS } from "../../../shared/protocol/limits.ts";
 import { type Result, success } from "../../../shared/result.ts";
@@ -8,28 +8,28 @@ import { harmless, painted, type TerminalScreen } from "../render/terminal.ts";
 import { TYPED_FILTER } from "./filter-flags.ts";
 import { type FoundMachines, paintOf, type PartialMachine } from "./machine-list.ts";
 
-export interface MachineWish {
+export interface MachineQuery {
   filter: Readonly<Record<string, string>>;
   sort: string;
-  /** Comma-separated; undefined: all. */
+  /** Comma-separated; undefined: all fields. */
   fields: string | undefined;
   limit: number;
 }
 
 interface AskedMachines extends FoundMachines {
-  /** Of the first page: it changes with anything in the fleet. */
+  /** The first page's ETag, which changes with any change of the fleet. */
   etag: string | undefined;
-  /** It is the one that was passed: there are no machines in this answer. */
+  /** True if the ETag is the one that was passed: the answer has no machines. */
   isUnchanged: boolean;
 }
 
-/** The counts are those of the first page. `etag`: of the same wish before. */
+/** Reads as many pages as `limit` needs; the counts are the first page's. `etag`: of the last answer to the same query. */
 export async function askMachines(
   connection: WorkerConnection,
-  wish: MachineWish,
+  query: MachineQuery,
   etag?: string,
 ): Promise<Result<AskedMachines, OperatorFault>> {
-  const first = await askUnlessSame(connection, requestOf(wish, 0, null), etag);
+  const first = await askUnlessSame(connection, requestOf(query, 0, null), etag);
   if (!first.ok) return first;
   if (first.value === null)
     return success({ machines: [], counts: { matching: {}, fleet: {} }, etag, isUnchanged: true });
@@ -40,15 +40,15 @@ export async function askMachines(
     if (!page.ok) return page;
     const { cursor, counts } = page.value;
     machines.push(...page.value.machines);
-    if (cursor === null || machines.length >= wish.limit)
+    if (cursor === null || machines.length >= query.limit)
       return success({ machines, counts, etag: first.value.etag, isUnchanged: false });
-    const next = await ask(connection, requestOf(wish, machines.length, cursor));
+    const next = await ask(connection, requestOf(query, machines.length, cursor));
     if (!next.ok) return next;
     sent = next.value;
   }
 }
 
-function requestOf({ filter, sort, fields, limit }: MachineWish, had: number, cursor: string | null) {
+function requestOf({ filter, sort, fields, limit }: MachineQuery, had: number, cursor: string | null) {
   const query = new URLSearchParams({
     ...filter,
     sort,
@@ -60,21 +60,21 @@ function requestOf({ filter, sort, fields, limit }: MachineWish, had: number, cu
   return { method: "GET", path: `/v1/machines?${query.toString()}`, typed } as const;
 }
 
-export interface MachineLooks {
-  /** null: nothing has changed since the last one. */
+export interface MachinePoll {
+  /** Reads the machines; null if nothing has changed since the last reading. */
   next: () => Promise<Result<FoundMachines | null, OperatorFault>>;
 }
 
-/** A Worker that cannot be reached for a moment, or is deployed anew, does not end who waits for it. */
+/** This number of failures in a row ends a watch: fewer may be a network fault, or a new deployment of the Worker. */
 const FAILURES_IN_A_ROW = 5;
 
-export function machineLooks(connection: WorkerConnection, wish: MachineWish): MachineLooks {
+export function pollMachines(connection: WorkerConnection, query: MachineQuery): MachinePoll {
   let etag: string | undefined;
   let failures = 0;
   let hasAnswered = false;
   return {
     next: async () => {
-      const found = await askMachines(connection, wish, etag);
+      const found = await askMachines(connection, query, etag);
       if (found.ok) {
         failures = 0;
         hasAnswered = true;
@@ -90,31 +90,31 @@ export function machineLooks(connection: WorkerConnection, wish: MachineWish): M
 
 export interface StateChange {
   name: string;
-  /** null: it did not match before. */
+  /** null if the machine did not match before. */
   from: string | null;
-  /** null: it matches no more, or is gone. */
+  /** null if the machine no longer matches, or is gone. */
   to: string | null;
   why: string;
 }
 
-/** By who they are, as they were asked for. */
-export type MachineLook = ReadonlyMap<string, PartialMachine>;
+/** Machines of one reading by their identity. */
+export type MachineSnapshot = ReadonlyMap<string, PartialMachine>;
 
-export const lookOf = (machines: readonly PartialMachine[]): MachineLook =>
+export const snapshotOf = (machines: readonly PartialMachine[]): MachineSnapshot =>
   new Map(machines.map((machine) => [identityOf(machine), machine]));
 
-/** A machine that waits for a name has it in common with the one that holds it, and with others that wait. */
+/** A name alone does not identify a machine that waits for it: another machine has the name, and others may wait as well. */
 const identityOf = ({ name = "", state, since = "" }: PartialMachine) =>
   state === "pending" ? `${name} ${since}` : name;
 
-/** A state that has ended and begun again since is a change as well. */
-export function hasChanged(before: MachineLook, machine: PartialMachine): boolean {
+/** True also if the same state has ended and begun again between the readings. */
+export function hasChanged(before: MachineSnapshot, machine: PartialMachine): boolean {
   const known = before.get(identityOf(machine));
   const { state, since, why = "" } = machine;
   return !known || known.state !== state || known.since !== since || (known.why ?? "") !== why;
 }
 
-export function changesBetween(before: MachineLook, after: MachineLook): StateChange[] {
+export function changesBetween(before: MachineSnapshot, after: MachineSnapshot): StateChange[] {
   const changes: StateChange[] = [];
   for (const [identity, machine] of after) {
     const { name = "", state = "", why = "" } = machine;
@@ -139,4 +139,4 @@ export function changeLine(
   return `${time}Z  ${harmless(name)}  ${states}${why === "" ? "" : `  ${harmless(why)}`}\n`;
 }
 
-const NO_MORE = "matches no more";
+const NO_MORE = "no longer matches";

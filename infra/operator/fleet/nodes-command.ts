@@ -1,18 +1,17 @@
-// rollcall nodes: which machines there are, what needs somebody first.
+// rollcall nodes: the machines, the most urgent first.
 import { InvalidArgumentError } from "commander";
 import { success } from "../../../shared/result.ts";
 import { connect, fail, formatOf, print, viewOf } from "../answer.ts";
-import { fault } from "../fault.ts";
 import { wholeNumber } from "../flag-values.ts";
 import type { OperatorProgram } from "../operator-program.ts";
 import {
   askMachines,
   hasChanged,
-  lookOf,
-  type MachineLook,
-  type MachineLooks,
-  machineLooks,
-  type MachineWish,
+  snapshotOf,
+  type MachineSnapshot,
+  type MachinePoll,
+  pollMachines,
+  type MachineQuery,
 } from "./machines.ts";
 import { type FilterFlags, filterOf, withFilterFlags } from "./filter-flags.ts";
 import type { FleetChanges } from "../feed-client.ts";
@@ -37,14 +36,14 @@ const HELP = `
 The columns: ${COLUMN_NAMES.join(", ")}.
 
 Examples:
-  rollcall nodes                                 all of them, what needs somebody first
+  rollcall nodes                                 all machines, those that need attention first
   rollcall nodes --state silent,not-ready        what is wrong now
   rollcall nodes --condition MemoryPressure      which are under pressure, Ready or not
   rollcall nodes -l site=b --changed-since 2h    what changed at a site
-  rollcall nodes --beside edge-7                 who is behind the same address
+  rollcall nodes --beside edge-7                 which machines are behind the same address
   rollcall nodes --version-of '<0.2.0'           which machines run an old shim
   rollcall nodes --unused                        which keys were never used
-  rollcall nodes --watch -l site=b               and what becomes of it
+  rollcall nodes --watch -l site=b               a site now, and its changes
   rollcall nodes -o name --state blocked         their names, for scripts`;
 
 export function nodesCommand(program: OperatorProgram): void {
@@ -52,19 +51,19 @@ export function nodesCommand(program: OperatorProgram): void {
     .command("nodes")
     .alias("machines")
     .description(
-      "Machines and their states, by filters; what needs somebody first. Wakes no machine's object.",
+      "Machines and their states, by filters; those that need attention first. Wakes no machine's object.",
     );
   withFilterFlags(command)
     .option(
       "--sort <by>",
-      "urgency, name, state, since, version or address; -since is the other way round",
+      "urgency, name, state, since, version or address; a minus reverses the order: -since",
       "urgency",
     )
-    .option("--fields <fields>", "what -o json, yaml and jsonl have of each: name,state,labels")
-    .option("--columns <columns>", "which columns: name,state,since", columnNames)
-    .option("--limit <n>", "at most so many", wholeNumber, 500)
-    .option("--all", "all that match")
-    .option("-w, --watch", "go on with those that change, until Ctrl-C")
+    .option("--fields <fields>", "the fields of -o json, yaml and jsonl: name,state,labels")
+    .option("--columns <columns>", "the columns of the table: name,state,since", columnNames)
+    .option("--limit <n>", "the most machines to print", wholeNumber, 500)
+    .option("--all", "print all machines that match")
+    .option("-w, --watch", "then print each change, until Ctrl-C")
     .addHelpText("after", HELP)
     .action((flags: NodesFlags) => listNodes(program, flags));
 }
@@ -73,13 +72,13 @@ async function listNodes(program: OperatorProgram, flags: NodesFlags): Promise<v
   const { sort, fields, columns, limit, all = false } = flags;
   const isForPrograms = ["json", "yaml", "jsonl"].includes(formatOf(program) ?? "");
   if (fields !== undefined && !isForPrograms)
-    return fail(
-      program,
-      fault("usage", "--fields is for -o json, yaml and jsonl; tables have --columns").error,
-    );
+    return fail(program, {
+      reason: "usage",
+      message: "--fields is for -o json, yaml and jsonl; tables have --columns",
+    });
   const connection = connect(program);
   if (!connection.ok) return fail(program, connection.error);
-  const wish: MachineWish = {
+  const query: MachineQuery = {
     filter: filterOf(flags, program.surroundings.now()),
     sort,
     fields: isForPrograms ? fields : neededFields(program, columns),
@@ -87,45 +86,45 @@ async function listNodes(program: OperatorProgram, flags: NodesFlags): Promise<v
   };
   if (flags.watch) {
     const changes = program.surroundings.changesOf(connection.value);
-    await watchRows(program, machineLooks(connection.value, wish), columns, changes);
+    await watchRows(program, pollMachines(connection.value, query), columns, changes);
     return changes.end();
   }
-  const found = await askMachines(connection.value, wish);
+  const found = await askMachines(connection.value, query);
   if (!found.ok) return fail(program, found.error);
   const { machines, counts } = found.value;
   await print(program, () => success(machineList(found.value, columns)), { machines, counts });
 }
 
-/** All of them, then the rows of those that change, below the same heads. */
+/** Prints all machines, and then each changed row, under the same column heads. */
 async function watchRows(
   program: OperatorProgram,
-  looks: MachineLooks,
+  poll: MachinePoll,
   columns: readonly string[] | undefined,
   changes: FleetChanges,
 ): Promise<void> {
   if (!["", "wide"].includes(formatOf(program) ?? ""))
-    return fail(
-      program,
-      fault("usage", "--watch is for tables: rollcall watch -o jsonl is for programs").error,
-    );
+    return fail(program, {
+      reason: "usage",
+      message: "--watch is for tables: rollcall watch -o jsonl is for programs",
+    });
   const { process } = program.surroundings;
-  let before: MachineLook | undefined;
+  let before: MachineSnapshot | undefined;
   for (;;) {
-    const look = await looks.next();
-    if (!look.ok) return fail(program, look.error);
-    if (look.value !== null) {
-      const { machines } = look.value;
-      const text = machineList(look.value, columns).text(viewOf(program));
+    const snapshot = await poll.next();
+    if (!snapshot.ok) return fail(program, snapshot.error);
+    if (snapshot.value !== null) {
+      const { machines } = snapshot.value;
+      const text = machineList(snapshot.value, columns).text(viewOf(program));
       if (before) process.stdout.write(changedRows(text, machines, before));
       else process.stdout.write(text);
-      before = lookOf(machines);
+      before = snapshotOf(machines);
     }
     await changes.next(Infinity);
   }
 }
 
 /** Two lines stand above the first row. */
-const changedRows = (text: string, machines: readonly PartialMachine[], before: MachineLook) =>
+const changedRows = (text: string, machines: readonly PartialMachine[], before: MachineSnapshot) =>
   text
     .split("\n")
     .slice(2, 2 + machines.length)
@@ -133,7 +132,7 @@ const changedRows = (text: string, machines: readonly PartialMachine[], before: 
     .map((line) => `${line}\n`)
     .join("");
 
-/** Of each machine only what is shown: a page of 10,000 is a tenth of all that is known of them. */
+/** Only the fields of the shown columns: that is a tenth of a page of 10,000 machines. */
 function neededFields(program: OperatorProgram, chosen: readonly string[] | undefined): string {
   const format = formatOf(program);
   const isWide = format === "wide" || format === "csv";

@@ -1,4 +1,4 @@
-// rollcall outages: which neighbours fell silent together.
+// rollcall outages: networks whose machines fell silent together.
 import { type Outage, outageSchema, outagesSchema } from "../../../shared/protocol/outages.ts";
 import { answer, shown } from "../answer.ts";
 import { timeOf, timeText, wholeNumber } from "../flag-values.ts";
@@ -8,8 +8,8 @@ import { listOf, type Shown } from "../render/shown.ts";
 import { pairs, type TableColumn } from "../render/table.ts";
 
 const HELP = `
-Machines of one network whose silence began within a minute of each other are one outage: their site, and not each of
-them, is what to look at. When they are back, it says whether they were down or only cut off.
+If machines of one network fall silent within a minute of each other, that is one outage: check the site, not each machine.
+When the machines report again, WAS says whether they were down or only cut off.
 
 Examples:
   rollcall outages
@@ -55,11 +55,11 @@ export function outagesCommand(program: OperatorProgram): void {
   program
     .command("outages [id]")
     .description(
-      "Networks whose machines fell silent together, open ones first; or the machines of one of them.",
+      "Outages: networks whose machines fell silent together, open ones first; or the machines of one outage.",
     )
-    .option("--since <time>", "only those that were not over by then: 2h, 7d", timeText)
-    .option("--until <time>", "only those that had begun by then", timeText)
-    .option("--limit <n>", "at most so many", wholeNumber, 100)
+    .option("--since <time>", "only outages that ended after this time, or have not ended: 2h, 7d", timeText)
+    .option("--until <time>", "only outages that began before this time", timeText)
+    .option("--limit <n>", "the most outages to print", wholeNumber, 100)
     .addHelpText("after", HELP)
     .action((id: string | undefined, flags: { since?: string; until?: string; limit: number }) => {
       if (id !== undefined) return showOutage(program, id);

@@ -1,4 +1,4 @@
-// rollcall repair index: has every machine tell the fleet index everything again, and says how far that is.
+// rollcall repair index: has each machine's object send its entry to the fleet index again, and prints the progress.
 import { type IndexState, indexStateSchema } from "../../../shared/protocol/index-answers.ts";
 import { success } from "../../../shared/result.ts";
 import { connect, fail, print } from "../answer.ts";
@@ -8,19 +8,19 @@ import type { OperatorProgram } from "../operator-program.ts";
 import { ageOf } from "../render/age.ts";
 import { textOf } from "../render/shown.ts";
 
-const LOOK_EVERY_MS = 2000;
+const POLL_MS = 2000;
 
 const HELP = `
-The index is what lists, counts, history and outages come from. A repair asks each machine's object, at most 50 a second,
-and changes nothing about machines. It goes on when this command is ended; asked again, it shows the one under way.`;
+Lists, counts, history and outages come from the fleet index. A repair reads each machine's object, at most 50 a second, and
+does not change machines. It continues if this command ends; run the command again to see the progress.`;
 
 export function repairCommand(program: OperatorProgram): void {
   program
     .command("repair")
-    .description("What can be built anew.")
+    .description("Rebuild data that the Worker derives.")
     .command("index")
-    .description("Have every machine tell the fleet index everything again, and wait until that is over.")
-    .option("--no-wait", "only begin it")
+    .description("Rebuild the fleet index from each machine's object, and wait for the end.")
+    .option("--no-wait", "start the repair and do not wait")
     .addHelpText("after", HELP)
     .action(({ wait }: { wait: boolean }) => repair(program, wait));
 }
@@ -44,18 +44,18 @@ async function repair(program: OperatorProgram, waits: boolean): Promise<void> {
       return;
     }
     process.stderr.write(`${indexWords(state.value, now())}\n`);
-    await pause(LOOK_EVERY_MS);
+    await pause(POLL_MS);
     request = { method: "GET", path: "/v1/index" };
   }
 }
 
 const isOver = ({ repair }: IndexState) => repair === null || repair.endedAtMs !== null;
 
-/** How many machines it knows, and of what it was in doubt. */
+/** How many machines the fleet index has, and what its last comparison with the machines found. */
 export function indexWords({ names, machines, repair, check }: IndexState, nowMs: number): string {
-  const known = names === machines ? `knows all ${names} machines` : `knows ${machines} of ${names} machines`;
+  const known = names === machines ? `has all ${names} machines` : `has ${machines} of ${names} machines`;
   const words = [known];
-  if (repair && repair.endedAtMs === null) words.push(`a repair is under way: ${repair.asked} asked`);
+  if (repair && repair.endedAtMs === null) words.push(`a repair is running: ${repair.asked} machines done`);
   if (check && check.compared > 0) {
     const { absent, differing, removed } = check;
     const found = absent.length + differing.length + removed.length;

@@ -1,4 +1,4 @@
-// rollcall rollout …: which version of the shim which machines are given, how far that is, and its end.
+// rollcall rollout …: a new version of the shim for a growing part of the machines, and its progress.
 import type { Command } from "commander";
 import {
   type RolloutAnswer,
@@ -14,9 +14,9 @@ import { type ScreenView, type Shown, textOf } from "../render/shown.ts";
 import { pairs } from "../render/table.ts";
 
 const HELP = `
-Machines whose timer for upgrades is enabled ask once in an hour or two, and install what they are given from your apt
-repository. Where more of them fall silent than --most-silent allows, the rollout stops by itself, and nobody else is given the
-version. Set it again to widen it, or to go on: machines that are silent by then do not stop it again.
+Machines with an enabled upgrade timer ask the Worker every hour or two, and install the offered version from your apt
+repository. If more of the upgraded machines fall silent than --most-silent allows, the rollout stops, and no other machine gets
+the version. Set it again to widen or to continue it: machines that are silent at that time do not stop it again.
 
 Examples:
   rollcall rollout set 0.2.0 --percent 1
@@ -38,24 +38,22 @@ interface RolloutFlags {
 export function rolloutCommands(program: OperatorProgram): void {
   const rollout = program
     .command("rollout")
-    .description(
-      "A new version of the shim, for some machines first; it stops by itself where they fall silent.",
-    )
+    .description("A new version of the shim for some machines first. It stops by itself if they fall silent.")
     .addHelpText("after", HELP);
   const asked = (method: "GET" | "POST", path: string) =>
     answer(program, { method, path, missing: NONE }, shown(rolloutSchema, rolloutShown));
   rollout
     .command("show")
-    .description("Which version whom, and what has become of the machines that were given it.")
+    .description("The version, the machines that it is for, and how many have upgraded or fallen silent.")
     .action(() => asked("GET", "/v1/rollout"));
   setCommand(program, rollout);
   rollout
     .command("stop")
-    .description("Give the version to no other machine until it is set again.")
+    .description("Stop the rollout: no other machine gets the version until you set it again.")
     .action(() => asked("POST", "/v1/rollout/stop"));
   rollout
     .command("end")
-    .description("Forget it. Machines keep the version that they have.")
+    .description("End the rollout. Machines keep the version that they have.")
     .action(() =>
       answer(
         program,
@@ -68,19 +66,23 @@ export function rolloutCommands(program: OperatorProgram): void {
 function setCommand(program: OperatorProgram, rollout: Command): void {
   rollout
     .command("set")
-    .argument("<version>", "of the shim: 0.2.0, 0.3.0-rc.1. It has to be in your apt repository")
-    .description("Begin a rollout, widen it, or go on with one that has stopped.")
-    .requiredOption("--percent <number>", "how many of the machines that match, 1 to 100", wholeNumber)
+    .argument("<version>", "the shim's version, which must be in your apt repository: 0.2.0, 0.3.0-rc.1")
+    .description("Start a rollout, widen it, or continue one that has stopped.")
+    .requiredOption("--percent <number>", "the share of the matching machines, 1 to 100", wholeNumber)
     .option(
       "-l, --selector <selector>",
-      "machines with these labels, as kubectl's -l: stage=canary,tier!=gpu",
+      "only machines with these labels, as kubectl's -l: stage=canary,tier!=gpu",
     )
     .option(
       "--most-silent <percent>",
-      "stop where more of the machines that were given it are silent; 0: at the first one (default: 2)",
+      "stop if more of the upgraded machines are silent; 0: at the first one (default: 2)",
       (text) => (text === "0" ? 0 : wholeNumber(text)),
     )
-    .option("--at-once <number>", "machines that upgrade at the same time (default: 50)", wholeNumber)
+    .option(
+      "--at-once <number>",
+      "the most machines that upgrade at the same time (default: 50)",
+      wholeNumber,
+    )
     .action((version: string, flags: RolloutFlags) => {
       const { percent, selector, mostSilent, atOnce } = flags;
       const body = {
@@ -128,10 +130,10 @@ function silentWords({ machines, mostSilentPercent, silent }: ShownRollout): str
 }
 
 function stateOf({ stopped, version }: ShownRollout, nowMs: number): [string, Paint] {
-  if (!stopped) return ["goes on", "green"];
+  if (!stopped) return ["running", "green"];
   const { why, atMs } = stopped;
   return [
-    `stopped ${ageOf(atMs, nowMs)} ago: ${harmless(why)}. To go on: rollcall rollout set ${version} …`,
+    `stopped ${ageOf(atMs, nowMs)} ago: ${harmless(why)}. To continue: rollcall rollout set ${version} …`,
     "red",
   ];
 }

@@ -1,4 +1,4 @@
-// rollcall versions: how many machines have which version of the shim, and how those stand.
+// rollcall versions: how many machines run each version of the shim, and in which state.
 import { isBehind } from "../../../shared/fleet/sort-keys.ts";
 import {
   type ShimVersion,
@@ -11,8 +11,7 @@ import { listOf, type Shown } from "../render/shown.ts";
 import type { TableColumn } from "../render/table.ts";
 
 const HELP = `
-The newest first. A version that has just come and has silent machines is worth a look: rollcall nodes --version-of 0.2.0
-lists them.
+The newest version is first. If a new version has silent machines, list them: rollcall nodes --version-of 0.2.0 --state silent
 
 Examples:
   rollcall versions
@@ -22,7 +21,7 @@ Examples:
 export function versionsCommand(program: OperatorProgram): void {
   program
     .command("versions")
-    .description("How many machines have which version of the shim, and how they stand.")
+    .description("The number of machines with each version of the shim, by state.")
     .addHelpText("after", HELP)
     .action(() =>
       answer(program, { method: "GET", path: "/v1/versions" }, shown(versionsSchema, versionList)),
@@ -57,7 +56,7 @@ function columns(all: number): readonly TableColumn<ShimVersion>[] {
   ];
 }
 
-/** Rounded down: 100% are all of them. */
+/** Rounded down: 100% means all machines. */
 function shareOf(machines: number, all: number): string {
   const percent = (machines * 100) / Math.max(all, 1);
   return percent > 0 && percent < 1 ? "<1%" : `${Math.floor(percent)}%`;
@@ -95,9 +94,9 @@ export function behindIn({ shims }: VersionsAnswer): number {
   return shims.reduce((sum, { isBehind, machines }) => sum + (isBehind ? machines : 0), 0);
 }
 
-/** For rollcall status. A Worker of before says no version. */
+/** For rollcall status. An older Worker reports no version. */
 export function commandLineWords(own: string, worker: string | undefined): string {
   return worker !== undefined && isBehind(own, worker)
-    ? `${own}, older than the Worker: install ${worker} to see all that it says`
+    ? `${own}, older than the Worker: install ${worker} to see all of its answers`
     : own;
 }

@@ -1,17 +1,17 @@
-// rollcall watch: what changes, as it changes; until it is ended, a time is over, or all that match are as wanted.
+// rollcall watch: prints changes of machines' states until Ctrl-C, the end of --for, or the states of --until.
 import { InvalidArgumentError } from "commander";
 import { FLEET_STATES } from "../../../shared/fleet/state.ts";
 import { connect, fail, formatOf, viewOf } from "../answer.ts";
-import { EXIT_CODES, fault } from "../fault.ts";
+import { EXIT_CODES } from "../fault.ts";
 import type { OperatorProgram } from "../operator-program.ts";
 import { positiveDuration } from "../flag-values.ts";
 import {
   changeLine,
   changesBetween,
-  lookOf,
-  type MachineLook,
-  type MachineLooks,
-  machineLooks,
+  snapshotOf,
+  type MachineSnapshot,
+  type MachinePoll,
+  pollMachines,
   type StateChange,
 } from "./machines.ts";
 import { type FilterFlags, filterOf, withFilterFlags } from "./filter-flags.ts";
@@ -23,20 +23,24 @@ interface WatchFlags extends FilterFlags {
 }
 
 const HELP = `
-Prints a line for each change, and what matches at first. With --until it ends as soon as there is a machine that matches,
-and each of them is in one of those states: exit code 0, or 6 where --for is over before.
+Prints a line for each machine that matches at first, and then for each change. With --until the command ends as soon as at
+least one machine matches and all matching machines are in one of these states: exit code 0, or 6 if --for is over first.
 
 Examples:
   rollcall watch                                   all changes, until Ctrl-C
-  rollcall watch -l site=b --until ready           tell me when site B is back
+  rollcall watch -l site=b --until ready           wait until site B is back
   rollcall watch -l site=b --until ready --for 30m && deploy`;
 
 export function watchCommand(program: OperatorProgram): void {
   const command = program
     .command("watch")
-    .description("Changes of machines' states as lines, by filters, until Ctrl-C.");
+    .description("Print each change of a machine's state, by filters, until Ctrl-C.");
   withFilterFlags(command)
-    .option("--until <states>", "end when all that match are in one of these: ready", stateNames)
+    .option(
+      "--until <states>",
+      "end when all matching machines are in one of these states: ready",
+      stateNames,
+    )
     .option("--for <duration>", "end after this time: 90s, 30m", positiveDuration)
     .addHelpText("after", HELP)
     .action((flags: WatchFlags) => watch(program, flags));
@@ -47,33 +51,33 @@ async function watch(program: OperatorProgram, flags: WatchFlags): Promise<void>
   if (!connection.ok) return fail(program, connection.error);
   const format = formatOf(program);
   if (format !== undefined && format !== "wide" && format !== "jsonl")
-    return fail(program, fault("usage", `-o ${format} is for what ends: use jsonl`).error);
+    return fail(program, { reason: "usage", message: `-o ${format} is for what ends: use jsonl` });
   const { now, changesOf } = program.surroundings;
-  const looks = machineLooks(connection.value, {
+  const poll = pollMachines(connection.value, {
     filter: filterOf(flags, now()),
     sort: "name",
     fields: "name,state,since,why",
     limit: Infinity,
   });
   const changes = changesOf(connection.value);
-  await follow(program, flags, looks, changes);
+  await follow(program, flags, poll, changes);
   changes.end();
 }
 
 async function follow(
   program: OperatorProgram,
   flags: WatchFlags,
-  looks: MachineLooks,
+  poll: MachinePoll,
   changes: FleetChanges,
 ): Promise<void> {
   const { process, now } = program.surroundings;
   const ends = flags.for === undefined ? Infinity : now() + flags.for;
-  let before: MachineLook = new Map();
+  let before: MachineSnapshot = new Map();
   for (;;) {
-    const look = await looks.next();
-    if (!look.ok) return fail(program, look.error);
-    if (look.value !== null) {
-      const after = lookOf(look.value.machines);
+    const snapshot = await poll.next();
+    if (!snapshot.ok) return fail(program, snapshot.error);
+    if (snapshot.value !== null) {
+      const after = snapshotOf(snapshot.value.machines);
       for (const change of changesBetween(before, after)) process.stdout.write(lineOf(program, change));
       before = after;
     }
@@ -93,8 +97,8 @@ function lineOf(program: OperatorProgram, change: StateChange): string {
     : changeLine(change, now, viewOf(program).screen);
 }
 
-const isAsWanted = (look: MachineLook, states: readonly string[]) =>
-  look.size > 0 && [...look.values()].every(({ state = "" }) => states.includes(state));
+const isAsWanted = (snapshot: MachineSnapshot, states: readonly string[]) =>
+  snapshot.size > 0 && [...snapshot.values()].every(({ state = "" }) => states.includes(state));
 
 function stateNames(text: string): string[] {
   const wanted = text.split(",");

@@ -1,4 +1,4 @@
-// How long ago something was, as kubectl says it: `5m`, `3d4h`.
+// Ages as kubectl prints them: `5m`, `3d4h`.
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
@@ -28,11 +28,11 @@ function twoUnits(seconds: number, large: Unit, small: Unit): string {
   return oneUnit(seconds, large) + (rest === 0 ? "" : `${rest}${small[1]}`);
 }
 
-/** Of a time in RFC 3339, or in milliseconds since 1970; "" for none. */
+/** `time`: RFC 3339, or milliseconds since 1970. Returns "" for no time. */
 export function ageOf(time: string | number | null | undefined, nowMs: number): string {
   const atMs = typeof time === "string" ? Date.parse(time) : time;
   if (atMs === null || atMs === undefined || Number.isNaN(atMs)) return "";
-  // Two clocks differ by some seconds: what has just happened is not in the future.
+  // Two clocks differ by some seconds: a time slightly in the future counts as now.
   const ms = nowMs - atMs;
   return humanDuration(ms < 0 && ms > -MINUTE * 1000 ? 0 : ms);
 }

@@ -1,9 +1,10 @@
-// What a command has to show, in every format that can be asked for. Asks nobody, writes nothing.
+// The output of a command in each format of -o. In formats for scripts the width of the screen does not matter, and no text is
+// cut.
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { table, type TableColumn } from "./table.ts";
 import type { TerminalScreen } from "./terminal.ts";
 
-/** How people look at it. */
+/** For whom the text is: a screen, and the time now. */
 export interface ScreenView {
   screen: TerminalScreen;
   nowMs: number;
@@ -13,28 +14,28 @@ export interface ScreenView {
 export interface Shown {
   /** For people. */
   text: (view: ScreenView) => string;
-  /** Of a list alone. */
+  /** Only a list has the formats name, csv and jsonl. */
   list?: ShownList;
 }
 
 interface ShownList {
-  /** As JSON lines have them. */
+  /** The rows of -o jsonl. */
   records: readonly unknown[];
   names: readonly string[];
   csv: (nowMs: number) => string;
 }
 
 interface ListParts<Row> {
-  /** "": it has none. */
+  /** The name of a row for -o name; "" if it has none. */
   nameOf: (row: Row) => string;
-  /** What the rows were made of; without it the rows themselves. */
+  /** The rows of -o jsonl; default: the table's rows. */
   records?: readonly unknown[];
-  /** Stands above the table, and instead of it where there is nothing. */
+  /** The text above the table. If there are no rows, it replaces the table. */
   above?: (view: ScreenView) => string;
   below?: string;
 }
 
-/** `columnsAt` is typically a list of columns, of which some say how long ago something was. */
+/** `columnsAt`: the columns at a time, since some show an age. */
 export function listOf<Row>(
   rows: readonly Row[],
   columnsAt: (nowMs: number) => readonly TableColumn<Row>[],
@@ -64,7 +65,7 @@ export function listOf<Row>(
 
 export const textOf = (text: (view: ScreenView) => string): Shown => ({ text });
 
-/** `sent` is what the Worker answered. */
+/** `sent`: the Worker's answer, for json and yaml. */
 export async function inFormat(
   { text, list }: Shown,
   sent: unknown,
@@ -100,7 +101,7 @@ function csv(head: readonly string[], rows: readonly (readonly string[])[]): str
   return [head, ...rows].map((row) => `${row.map(csvCell).join(",")}\n`).join("");
 }
 
-/** A spreadsheet would run what begins like a formula, and machines choose some of these texts. */
+/** A spreadsheet would run a text that begins like a formula, and machines choose some of these texts. */
 function csvCell(text: string): string {
   const inert = /^[=+\-@\t\r]/.test(text) && !/^-?\d+(\.\d+)?$/.test(text) ? `'${text}` : text;
   return /[",\n\r]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;

@@ -1,4 +1,4 @@
-// Tables for people: as wide as what is in them, and never wider than the screen. Pure.
+// Tables for people, as wide as their contents and never wider than the screen. Pure.
 import {
   cutTo,
   harmless,
@@ -13,20 +13,20 @@ import {
 export interface TableColumn<Row> {
   head: string;
   of: (row: Row) => string;
-  /** In place of it, for programs: a time where people see an age. */
+  /** The value in CSV, if it differs: the time in place of its age. */
   raw?: (row: Row) => string;
-  /** The higher, the earlier it is left out where the screen is too narrow; 0: it never is. */
+  /** On a narrow screen the columns with the highest rank are left out first; those with rank 0 never are. */
   rank: number;
-  /** Shown with -o wide and -o csv alone. */
+  /** Shown only with -o wide and -o csv. */
   isWide?: true;
-  /** A text that may be cut, to so many columns. */
+  /** The text may be cut to this width. */
   least?: number;
   paint?: (row: Row) => Paint | undefined;
 }
 
 const GAP = 3;
 const NARROW_GAP = 2;
-/** Where screens are small, so are the gaps. */
+/** On a screen narrower than this the gaps are narrow too. */
 const NARROW = 100;
 
 export function table<Row>(
@@ -67,7 +67,7 @@ interface Measured {
   width: number;
 }
 
-/** Cuts texts and leaves columns out, the least important first, until all of it fits or nothing more may go. */
+/** Cuts texts and leaves out columns, the highest rank first, until the table fits or only rank 0 is left. */
 function fitting<Each extends Measured>(columns: readonly Each[], room: number, gap: number): Each[] {
   const needed = (each: readonly Measured[]) =>
     each.reduce((sum, { width }) => sum + width, 0) + gap * Math.max(each.length - 1, 0);
@@ -82,7 +82,7 @@ function fitting<Each extends Measured>(columns: readonly Each[], room: number, 
   }
 }
 
-/** What is never left out is cut at once, any other text before it would be the next to go. */
+/** Cuts the texts of rank 0, and those of the rank that would be left out next. */
 function shrink<Each extends Measured>(columns: readonly Each[], excess: number, last: number): Each[] {
   let left = excess;
   return columns.map((each) => {
@@ -96,7 +96,7 @@ function shrink<Each extends Measured>(columns: readonly Each[], excess: number,
 
 const LEAST_TEXT = 16;
 
-/** Names and what they are, one below the other; what is too long goes on below itself. */
+/** A line for each name and its text. A long text is wrapped and indented. */
 export function pairs(
   rows: readonly (readonly [name: string, text: string, paint?: Paint | undefined])[],
   screen: TerminalScreen,

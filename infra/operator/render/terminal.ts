@@ -1,12 +1,12 @@
-// What is printed to: a terminal of some width, perhaps with colours, or a pipe, which has neither.
+// A terminal: its width and colours, and texts for it: how wide they are, cut, wrapped, and without control characters. A pipe
+// has no width and no colours.
 
 export interface TerminalScreen {
-  /** null: no terminal, nothing is cut. */
+  /** null for a pipe: no text is cut. */
   columns: number | null;
   isColored: boolean;
 }
 
-/** For files, pipes, and tests of texts. */
 export const PIPE: TerminalScreen = { columns: null, isColored: false };
 
 interface TerminalStream {
@@ -20,7 +20,7 @@ interface ScreenEnvironment {
 }
 
 const WITHOUT_A_WIDTH = 80;
-/** Below it nothing can be read any more. */
+/** A narrower terminal counts as this wide. */
 const LEAST_COLUMNS = 20;
 
 export function screenOf({ isTTY, columns }: TerminalStream, environment: ScreenEnvironment): TerminalScreen {
@@ -39,12 +39,12 @@ export function painted(text: string, paint: Paint | undefined, { isColored }: T
   return paint === undefined || !isColored || text === "" ? text : `\u001B[${SGR[paint]}m${text}\u001B[0m`;
 }
 
-/** Control characters could move a terminal's cursor over what was printed before. */
+/** Replaces control characters: they could move a terminal's cursor and overwrite other lines. */
 export function harmless(text: string): string {
   return text.replaceAll(/\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/gu, "\u{FFFD}");
 }
 
-/** East Asian wide characters and emoji take two columns, marks that combine take none. */
+/** East Asian wide characters and emoji take two columns; combining marks take none. */
 const WIDE =
   /[\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6]|\p{Emoji_Presentation}|[\u{20000}-\u{3FFFD}]/u;
 
@@ -65,7 +65,7 @@ export function padTo(text: string, width: number): string {
   return text + " ".repeat(Math.max(width - widthOf(text), 0));
 }
 
-/** At most so wide; `…` says that something is missing. */
+/** Cuts a text to this width; a cut text ends with `…`. */
 export function cutTo(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let [kept, used] = ["", 0];
@@ -77,7 +77,7 @@ export function cutTo(text: string, width: number): string {
   return width < 1 ? "" : `${kept.trimEnd()}…`;
 }
 
-/** Lines of at most this width, broken at spaces; a word that is longer stays whole. */
+/** Breaks a text at spaces into lines of at most this width. A longer word stays whole. */
 export function wrapped(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";

@@ -1,4 +1,5 @@
-// What a cluster has of rollcall: found by kubectl, as lists that are shown before anything goes. Removes nothing.
+// The objects of rollcall in a cluster, found by kubectl: those of one deployment, those that all deployments share, and those of
+// infra/cloudflare, the connection by which Workers reach the apiserver.
 import { NODE_LEASE_NAMESPACE } from "../../../shared/node/lease.ts";
 import { OWNER_ANNOTATION } from "../../../shared/node/ownership.ts";
 import { type Result, success } from "../../../shared/result.ts";
@@ -6,7 +7,7 @@ import type { Kubectl } from "../kubectl.ts";
 
 const NAMESPACE = "rollcall-system";
 
-/** infra/rbac/*.yaml, in the order in which they go: rights before the policies that bound them, the namespace last. */
+/** infra/rbac/*.yaml in the order of removal: rights before the policies that limit them, the namespace last. */
 export const SHARED_OBJECTS: readonly ObjectGroup[] = [
   { namespace: "kube-node-lease", names: ["rolebinding/rollcall", "role/rollcall"].map(inRbac) },
   { namespace: "default", names: ["rolebinding/rollcall", "role/rollcall"].map(inRbac) },
@@ -34,20 +35,20 @@ function inRbac(name: string): string {
 }
 
 export interface FoundInCluster {
-  /** The account and its Secrets: without them the Worker may do nothing any more. */
+  /** The ServiceAccount and its Secrets: without them the Worker has no rights. */
   account: ObjectGroup;
   /** Names. */
   nodes: string[];
   leases: string[];
-  /** What all deployments of the cluster have together; none, where another one needs it. */
+  /** Objects that all deployments share; empty if another deployment needs them. */
   shared: ObjectGroup[];
-  /** Those that need it. */
+  /** The other deployments. */
   others: string[];
-  /** What infra/cloudflare has put there; likewise. */
+  /** The objects of infra/cloudflare. */
   way: FoundWay;
 }
 
-/** All that is left of this deployment. The error: kubectl's. */
+/** Finds the objects of this deployment. The error is kubectl's. */
 export async function findInCluster(kubectl: Kubectl, deployment: string): Promise<Result<FoundInCluster>> {
   const nodes = await ownersOf(kubectl, ["nodes"]);
   if (!nodes.ok) return nodes;
@@ -83,7 +84,7 @@ export async function findInCluster(kubectl: Kubectl, deployment: string): Promi
 const OWNER = OWNER_ANNOTATION.replaceAll(".", "\\.");
 const OWNERS = `jsonpath={range .items[*]}{.metadata.name}{"\\t"}{.metadata.annotations.${OWNER}}{"\\n"}{end}`;
 
-/** The names that each deployment owns. */
+/** The names of the objects that each deployment owns. */
 async function ownersOf(kubectl: Kubectl, what: readonly string[]): Promise<Result<Map<string, string[]>>> {
   const lines = await list(kubectl, [...what, "-o", OWNERS]);
   if (!lines.ok) return lines;
@@ -98,7 +99,7 @@ async function ownersOf(kubectl: Kubectl, what: readonly string[]): Promise<Resu
 const ACCOUNT_OF = "{.metadata.annotations.kubernetes\\.io/service-account\\.name}";
 const SECRETS = `jsonpath={range .items[*]}{.metadata.name}{"\\t"}${ACCOUNT_OF}{"\\n"}{end}`;
 
-/** The one to which its tokens are bound, and those that hold a token of it. */
+/** The Secret to which the account's tokens are bound, and the Secrets that hold a token. */
 async function secretsOf(kubectl: Kubectl, deployment: string): Promise<Result<string[]>> {
   const lines = await list(kubectl, ["secrets", "-n", NAMESPACE, "-o", SECRETS]);
   if (!lines.ok) return lines;
@@ -123,17 +124,17 @@ async function sharedObjects(kubectl: Kubectl): Promise<Result<ObjectGroup[]>> {
 const WAY_NAMESPACE = "rollcall-way";
 const WAY_OBJECT = `namespace/${WAY_NAMESPACE}`;
 const LABEL = "app.kubernetes.io/part-of";
-/** docs/apiserver.md has operators make them, from what may be in no file: they carry no label. */
+/** Operators make these Secrets by hand (docs/apiserver.md), so they have no label. */
 const WAY_SECRETS = new Set(["secret/cloudflared-credentials", "secret/apiserver-proxy-tls"]);
 /** Kubernetes puts them into every namespace. */
 const OF_EVERY_NAMESPACE = new Set(["serviceaccount/default", "configmap/kube-root-ca.crt"]);
-/** Made of others, without an owner that says so. */
+/** Kubernetes derives these objects from others, without an owner reference. */
 const DERIVED_KINDS = new Set(["endpoints", "events", "events.events.k8s.io"]);
 
 interface FoundWay {
-  /** In the order in which they go: the namespace last. */
+  /** In the order of removal: the namespace last. */
   groups: ObjectGroup[];
-  /** What stays, and for whom. */
+  /** Which object stays and why; null if none stays. */
   stays: string | null;
 }
 
@@ -142,11 +143,11 @@ const NONE: FoundWay = { groups: [], stays: null };
 interface WayObject {
   name: string;
   isOurs: boolean;
-  /** A pod of a Deployment. */
+  /** It has an owner, as a pod of a Deployment has. */
   isOwned: boolean;
 }
 
-/** `others`: deployments that may come by the same way. The error: kubectl's. */
+/** Finds the objects of infra/cloudflare. `others`: deployments that may use the same connection. */
 export async function findWay(kubectl: Kubectl, others: readonly string[]): Promise<Result<FoundWay>> {
   const namespaces = await objects(kubectl, [
     "namespaces",
@@ -156,7 +157,7 @@ export async function findWay(kubectl: Kubectl, others: readonly string[]): Prom
   const [namespace] = namespaces.value;
   if (namespace === undefined) return success(NONE);
   if (others.length > 0)
-    return success({ groups: [], stays: `${WAY_OBJECT} stays: ${others.join(", ")} may come that way` });
+    return success({ groups: [], stays: `${WAY_OBJECT} stays: ${others.join(", ")} may use it` });
   if (!namespace.isOurs)
     return success({
       groups: [],
@@ -174,7 +175,7 @@ export async function findWay(kubectl: Kubectl, others: readonly string[]): Prom
   });
 }
 
-/** Of every kind that may be removed: a namespace takes along what nobody has looked for. */
+/** Lists all removable kinds: removing the namespace would remove other objects in it too. */
 async function objectsInside(kubectl: Kubectl): Promise<Result<WayObject[]>> {
   const said = await kubectl(["api-resources", "--namespaced", "--verbs=list,delete", "-o", "name"]);
   if (!said.ok) return said;
@@ -214,7 +215,7 @@ export interface ObjectGroup {
   names: string[];
 }
 
-/** The lines of what `kubectl get` says. */
+/** The lines that `kubectl get` prints. */
 async function list(kubectl: Kubectl, args: readonly string[]): Promise<Result<string[]>> {
   const said = await kubectl(["get", ...args]);
   return said.ok ? success(linesOf(said.value)) : said;

@@ -1,19 +1,18 @@
-// rollcall uninstall: takes away what a cluster has of a deployment, listed before, and looks again afterwards. With the
-// operator's own kubectl: the Worker is not asked, and may be gone.
+// rollcall uninstall: lists the objects of a deployment in a cluster, removes them, and checks that they are gone. It uses the
+// operator's own kubectl: the Worker may no longer exist.
 import { NODE_LEASE_NAMESPACE } from "../../../shared/node/lease.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { fail } from "../answer.ts";
 import { confirmed } from "../confirm.ts";
-import { fault } from "../fault.ts";
 import { clusterFlags, type Kubectl, kubectl, type KubectlFlags } from "../kubectl.ts";
 import type { OperatorProgram } from "../operator-program.ts";
 import { findInCluster, type FoundInCluster, type ObjectGroup } from "./cluster-objects.ts";
 
 const HELP = `
-Removes with your own kubectl, in this order: the deployment's ServiceAccount and its Secrets, so that the Worker may write
-nothing any more; its leases and Nodes; and, where no other deployment is in the cluster, what infra/rbac has put there, with
-the namespace rollcall-system, and what infra/cloudflare has, with rollcall-way. Asks before, and looks afterwards that nothing
-is left. Run again, it goes on.
+Removes with your own kubectl, in this order: the deployment's ServiceAccount and its Secrets, so that the Worker loses its
+rights; its leases and Nodes; and, if no other deployment is in the cluster, the objects of infra/rbac with the namespace
+rollcall-system, and those of infra/cloudflare with the namespace rollcall-way. The command asks first, and checks at the end
+that nothing is left. If it was interrupted, run it again.
 
 The Worker and the machines have commands of their own: docs/removing.md.
 
@@ -32,13 +31,13 @@ interface UninstallFlags extends KubectlFlags {
 export function uninstallCommand(program: OperatorProgram, run: Kubectl = kubectl): void {
   program
     .command("uninstall")
-    .description("Take a deployment away from the cluster: Nodes, leases, account, roles and policies.")
-    .option("--cluster", "what is in the cluster; say so, since nothing brings it back")
+    .description("Remove a deployment from the cluster: Nodes, leases, account, roles and policies.")
+    .option("--cluster", "required: confirms that objects of the cluster are removed for ever")
     .option("--deployment <id>", "the Worker's DEPLOYMENT", "rollcall")
-    .option("--kubeconfig <file>", "for kubectl, instead of its own")
-    .option("--kube-context <name>", "for kubectl, instead of the current one")
-    .option("--dry-run", "only list it")
-    .option("--yes", "do not ask")
+    .option("--kubeconfig <file>", "kubectl's kubeconfig, instead of its default")
+    .option("--kube-context <name>", "kubectl's context, instead of the current one")
+    .option("--dry-run", "only list the objects")
+    .option("--yes", "do not ask (for scripts)")
     .addHelpText("after", HELP)
     .action((flags: UninstallFlags) =>
       uninstall(program, (args) => run([...args, ...clusterFlags(flags)]), flags),
@@ -49,9 +48,12 @@ async function uninstall(program: OperatorProgram, kubectl: Kubectl, flags: Unin
   const { terminal, process } = program.surroundings;
   const say = (line: string) => process.stdout.write(`${line}\n`);
   if (!flags.cluster)
-    return fail(program, fault("usage", "pass --cluster: nothing else is removed here").error);
+    return fail(program, {
+      reason: "usage",
+      message: "pass --cluster: it confirms that objects of the cluster are removed",
+    });
   const found = await findInCluster(kubectl, flags.deployment);
-  if (!found.ok) return fail(program, fault("failed", found.error).error);
+  if (!found.ok) return fail(program, { reason: "failed", message: found.error });
   const lines = linesOf(found.value);
   if (isEmpty(found.value)) {
     say(`nothing of the deployment ${flags.deployment} is in this cluster`);
@@ -61,23 +63,24 @@ async function uninstall(program: OperatorProgram, kubectl: Kubectl, flags: Unin
   say(`Of the deployment ${flags.deployment} ${flags.dryRun ? "would" : "will"} be removed:`);
   for (const line of [...lines, ...keptLines(found.value)]) say(`  ${line}`);
   if (flags.dryRun) return;
-  const agreed = await confirmed("All of this is removed, and nothing brings it back", flags, terminal);
-  if (!agreed.ok) return fail(program, fault("failed", agreed.error).error);
+  const agreed = await confirmed("All of this is removed for ever", flags, terminal);
+  if (!agreed.ok) return fail(program, { reason: "failed", message: agreed.error });
   const removed = await remove(kubectl, found.value);
-  if (!removed.ok) return fail(program, fault("failed", `${removed.error}; run it again to go on`).error);
+  if (!removed.ok)
+    return fail(program, { reason: "failed", message: `${removed.error}; run it again to go on` });
   const left = await findInCluster(kubectl, flags.deployment);
-  if (!left.ok) return fail(program, fault("failed", left.error).error);
+  if (!left.ok) return fail(program, { reason: "failed", message: left.error });
   if (!isEmpty(left.value))
-    return fail(
-      program,
-      fault("failed", `this is left: ${linesOf(left.value).join("; ")}; run it again`).error,
-    );
+    return fail(program, {
+      reason: "failed",
+      message: `this is left: ${linesOf(left.value).join("; ")}; run it again`,
+    });
   say("removed, and nothing of it is left");
 }
 
-/** Nodes of one call: their names are its arguments. */
+/** The most names in one call of kubectl, whose arguments they are. */
 const AT_ONCE = 200;
-/** For each call: a finalizer of somebody else may keep an object. */
+/** Each call has a timeout, since a finalizer of another program may keep an object. */
 const WAIT = ["--ignore-not-found", "--wait=true", "--timeout=120s"];
 
 async function remove(kubectl: Kubectl, found: FoundInCluster): Promise<Result<null>> {
@@ -103,7 +106,7 @@ function isEmpty({ account, nodes, leases, shared, way }: FoundInCluster): boole
   return [account.names, nodes, leases, shared, way.groups].every(({ length }) => length === 0);
 }
 
-/** More names than a screen has are counted. */
+/** The most names of one kind in a list; the others are only counted. */
 const NAMES_SHOWN = 10;
 
 function linesOf({ account, nodes, leases, shared, way }: FoundInCluster): string[] {

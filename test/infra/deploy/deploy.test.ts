@@ -216,7 +216,7 @@ describe("a later deployment", () => {
     expect(binding("ADMIN_SECRET_SHA256")).toBe(sha256(another));
   });
 
-  test.each<[situation: string, environment: Record<string, string>, code: number, says: RegExp]>([
+  test.each<[situation: string, environment: Record<string, string>, code: number, message: RegExp]>([
     ["no secret", {}, 2, /ROLLCALL_SECRET/],
     [
       "a secret that the Worker refuses",
@@ -232,7 +232,7 @@ describe("a later deployment", () => {
 });
 
 describe("what Cloudflare refuses is passed on with what to do, and nothing is deployed", () => {
-  test.each<[situation: string, wish: Wish, code: number, says: RegExp]>([
+  test.each<[situation: string, wish: Wish, code: number, message: RegExp]>([
     ["a bad token", { token: "another" }, 4, /Authentication error[^]*→ make an API token/],
     [
       "another account",

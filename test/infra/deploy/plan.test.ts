@@ -171,7 +171,7 @@ test.each([
   expect(missing[0]).toEqual({ secret: "KID_MAC_KEYS", from: "file", file });
 });
 
-test.each<[situation: string, deployed: RunningVersion | null | string, says: RegExp[]]>([
+test.each<[situation: string, deployed: RunningVersion | null | string, message: RegExp[]]>([
   [
     "nothing",
     null,

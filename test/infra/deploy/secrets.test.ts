@@ -36,7 +36,7 @@ const unasked: Kubectl = () => Promise.reject(new Error("kubectl is not asked"))
 
 async function gathered(missing: MissingSecret[], more?: string, kubectl = unasked) {
   const found = await gatherSecrets(missing, settingsOf(more), kubectl);
-  if (!found.ok) throw new Error(found.error.says);
+  if (!found.ok) throw new Error(found.error.message);
   return found.value;
 }
 const sha256 = (text: string) => createHash("sha256").update(text).digest("base64url");
@@ -73,7 +73,7 @@ describe("the admin secret", () => {
       ok: false,
       error: {
         reason: "usage",
-        says: expect.stringContaining(`${file} holds no secret: one word is expected`),
+        message: expect.stringContaining(`${file} holds no secret: one word is expected`),
       },
     });
   });
@@ -82,7 +82,7 @@ describe("the admin secret", () => {
     const file = privateFile("admin", "kept", 0o644);
     expect(adminSecretOf(settingsOf("adminSecretFile: admin"))).toEqual({
       ok: false,
-      error: { reason: "usage", says: expect.stringContaining(`chmod 600 ${file}`) },
+      error: { reason: "usage", message: expect.stringContaining(`chmod 600 ${file}`) },
     });
   });
 });
@@ -111,7 +111,7 @@ describe("the keys", () => {
     privateFile("rollcall.kid-mac-keys", "1:others\n");
     expect(await gatherSecrets([keys("made")], settingsOf(), unasked)).toMatchObject({
       ok: false,
-      error: { reason: "usage", says: expect.stringContaining(`${file()} is there already`) },
+      error: { reason: "usage", message: expect.stringContaining(`${file()} is there already`) },
     });
     expect(readFileSync(file(), "utf8")).toBe("1:others\n");
   });
@@ -124,7 +124,10 @@ it.each([
   const file = text === null ? join(folder, "token") : privateFile("token", text);
   const missing: MissingSecret[] = [...MADE, { secret: "KUBE_TOKEN", from: "file", file }];
   const found = await gatherSecrets(missing, settingsOf("adminSecretFile: admin"), unasked);
-  expect(found).toMatchObject({ ok: false, error: { reason: "usage", says: expect.stringMatching(says) } });
+  expect(found).toMatchObject({
+    ok: false,
+    error: { reason: "usage", message: expect.stringMatching(says) },
+  });
   expect(existsSync(join(folder, "admin"))).toBe(false);
 });
 
@@ -150,7 +153,7 @@ describe("the cluster's token", () => {
       ok: false,
       error: {
         reason: "failed",
-        says: expect.stringContaining(`${words}\n  → let kubectl reach the cluster`),
+        message: expect.stringContaining(`${words}\n  → let kubectl reach the cluster`),
       },
     });
     expect(existsSync(join(folder, "admin"))).toBe(false);

@@ -53,7 +53,7 @@ test.each<[situation: string, stderr: string, reason: string, words: RegExp, cur
 ])("%s", (_, stderr, reason, words, cure) => {
   const found = wranglerFault("doing", { code: 1, stdout: "", stderr });
   expect(found.reason).toBe(reason);
-  const [said, advice] = found.says.split("\n  → ");
+  const [said, advice] = found.message.split("\n  → ");
   expect(`${said}\n`).toMatch(words);
   expect(said).not.toMatch(/issues\/new|Logs were written/);
   expect(advice).toMatch(cure);
@@ -61,7 +61,7 @@ test.each<[situation: string, stderr: string, reason: string, words: RegExp, cur
 
 test("one that nobody knows → its own words alone", () => {
   const found = wranglerFault("deploying", { code: 1, stdout: "", stderr: refused("Something new", 12345) });
-  expect(found.says).toBe(
+  expect(found.message).toBe(
     "deploying: A request to the Cloudflare API (/accounts/a/workers/scripts/rollcall) failed. Something new [code: 12345]",
   );
 });
@@ -70,7 +70,7 @@ test("a second error, of wrangler's look at the token → the first one's words 
   const request = (path: string) => `✘ [ERROR] A request to the Cloudflare API (${path}) failed.\n\n`;
   const words = "  Authentication error [code: 10000]\n\n\n";
   const stderr = `${request("/accounts/a")}${words}${request("/user/tokens/verify")}${words}APIError: at throwFetchError\n`;
-  const [said] = wranglerFault("asking", { code: 1, stdout: "", stderr }).says.split("\n  → ");
+  const [said] = wranglerFault("asking", { code: 1, stdout: "", stderr }).message.split("\n  → ");
   expect(said).toBe(
     "asking: A request to the Cloudflare API (/accounts/a) failed. Authentication error [code: 10000]",
   );

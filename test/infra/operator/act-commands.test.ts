@@ -51,7 +51,7 @@ const run = (args: string[], played: Played = {}) => play(args, { url: worker.ur
 const asked = () => worker.asked.map(({ method, path, body }) => ({ method, path, body }));
 
 describe("one machine", () => {
-  test.each<[args: string[], method: string, path: string, says: string]>([
+  test.each<[args: string[], method: string, path: string, message: string]>([
     [["register", "edge-7"], "POST", "/v1/nodes/edge-7/register", "edge-7: registers with its next report\n"],
     [["believe", "edge-7"], "POST", "/v1/nodes/edge-7/believe", "edge-7: believed with its next report\n"],
     [
@@ -82,7 +82,7 @@ describe("many", () => {
     const ended = await run(["forget", "-l", "site=b", "--state", "silent"], { types: "yes" });
     expect(ended.code).toBe(0);
     expect(ended.stderr).toMatch(
-      /^NAME +STATE +WHAT\nedge-7 +silent +its Node is removed\n[^]*no machine: edge-9\n1 of 2 would be changed\n1 machine: its Node and lease are removed[^]*Go on\? \[y\/N\]/,
+      /^NAME +STATE +WHAT\nedge-7 +silent +its Node is removed\n[^]*no machine: edge-9\n1 of 2 would be changed\n1 machine: its Node and lease are removed[^]*Continue\? \[y\/N\]/,
     );
     expect(ended.stdout).toBe("done: 1 changed, 0 failed\n");
     const filter = { selector: "site=b", state: "silent" };
@@ -119,7 +119,7 @@ describe("many", () => {
     expect(worker.asked.length).toBe(1);
   });
 
-  test.each<[situation: string, args: string[], answers: Answered | undefined, says: RegExp]>([
+  test.each<[situation: string, args: string[], answers: Answered | undefined, message: RegExp]>([
     ["neither names nor a filter", ["revoke"], undefined, /revoke which machines\? Pass names, or filters/],
     ["both", ["revoke", "edge-7", "--state", "silent"], undefined, /revoke which machines\?/],
     [

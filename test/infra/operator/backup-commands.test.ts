@@ -90,7 +90,7 @@ describe("export", () => {
     const { code, stderr } = await run(["export"], 80);
     expect([code, stderr, worker.asked.length]).toEqual([
       2,
-      "rollcall: a backup is not for a screen: rollcall export FILE\n",
+      "rollcall: a backup does not go to a terminal: rollcall export FILE\n",
       0,
     ]);
   });
@@ -110,8 +110,8 @@ describe("import", () => {
       code: 0,
       stderr: "",
       stdout:
-        "the backup b-1 is imported: 3 machines, of which 0 have reported since\n" +
-        "Each goes on with its next report, within some minutes. Not yet: edge-1, edge-2, and 1 more\n",
+        "the backup b-1 is imported: 3 machines, 0 of them have reported since\n" +
+        "Each machine reports again within some minutes. Not yet: edge-1, edge-2, and 1 more\n",
     });
     expect(sent()).toEqual(["GET ", "POST 1", "POST 2", "POST 3", "GET "]);
   });
@@ -123,7 +123,7 @@ describe("import", () => {
     const { code, stderr } = await run(["import", file]);
     expect([code, stderr]).toEqual([
       0,
-      "https://old.test is not in ORIGINS here: machines that report by it are refused until it is\n",
+      "https://old.test is not in ORIGINS here: the Worker refuses machines that report to it until it is\n",
     ]);
   });
 
@@ -135,7 +135,7 @@ describe("import", () => {
     worker.asked.length = 0;
     state = imported(true, 4, 3);
     expect((await run(["import", file])).stdout).toBe(
-      "the backup b-1 is imported: 3 machines, of which 3 have reported since\n",
+      "the backup b-1 is imported: 3 machines, 3 of them have reported since\n",
     );
     expect(sent()).toEqual(["GET ", "GET "]);
   });
@@ -165,7 +165,7 @@ describe("import", () => {
 
   it.each<[string[], number, RegExp]>([
     [["--status"], 0, /^nothing was imported into this deployment\n$/],
-    [["--abandon"], 3, /no import is under way/],
+    [["--abandon"], 3, /no import is running/],
     [[], 2, /either a FILE, or --status, or --abandon/],
     [["x", "--status"], 2, /either a FILE/],
     [["/nowhere/x"], 2, /cannot be read/],
@@ -177,10 +177,10 @@ describe("import", () => {
   it("--status and --abandon of one under way", async () => {
     state = imported(false, 2);
     expect((await run(["import", "--status"])).stdout).toBe(
-      "the import of the backup b-1 is under way: page 2 comes next\n",
+      "the import of the backup b-1 is running: page 2 is next\n",
     );
     expect((await run(["import", "--abandon"])).stdout).toBe(
-      "the import is over, and nothing of it is kept\n",
+      "the import is ended, and the Worker keeps nothing of it\n",
     );
   });
 });

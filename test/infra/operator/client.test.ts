@@ -153,9 +153,11 @@ describe.each([
     const outcome = read(answered);
     expect(outcome).toMatchObject({
       ok: false,
-      error: { reason: "failed", says: expect.stringContaining(`(at ${where}: `) },
+      error: { reason: "failed", message: expect.stringContaining(`(at ${where}: `) },
     });
-    expect(outcome).toMatchObject({ error: { says: expect.stringMatching(/Worker's version, or --json$/) } });
+    expect(outcome).toMatchObject({
+      error: { message: expect.stringMatching(/Worker's version of it, or use --json$/) },
+    });
   });
 });
 
@@ -184,7 +186,7 @@ describe("what is answered", () => {
       "a problem of the same status → its words",
       503,
       '{"title":"The Worker is not configured","detail":"set it"}',
-      { ok: false, error: { reason: "failed", says: "The Worker is not configured. set it" } },
+      { ok: false, error: { reason: "failed", message: "The Worker is not configured. set it" } },
     ],
     [
       "a problem → its words",
@@ -192,20 +194,20 @@ describe("what is answered", () => {
       '{"title":"The body does not follow the protocol","detail":"too long","pointer":"/names"}',
       {
         ok: false,
-        error: { reason: "usage", says: "The body does not follow the protocol. too long (at /names)" },
+        error: { reason: "usage", message: "The body does not follow the protocol. too long (at /names)" },
       },
     ],
     [
       "a problem with what was typed → the words that were typed",
       400,
       '{"title":"The body does not follow the protocol","detail":"not a label\'s value","pointer":"/labels/site"}',
-      { ok: false, error: { reason: "usage", says: "--label: not a label's value" } },
+      { ok: false, error: { reason: "usage", message: "--label: not a label's value" } },
     ],
     [
       "nothing there → what is missing",
       404,
       '{"title":"There is nothing here","reason":"not-found"}',
-      { ok: false, error: { reason: "not-found", says: "no machine edge-9" } },
+      { ok: false, error: { reason: "not-found", message: "no machine edge-9" } },
     ],
     [
       "a page → is this a Worker?",
@@ -213,32 +215,35 @@ describe("what is answered", () => {
       "<html>",
       {
         ok: false,
-        error: { reason: "unreachable", says: expect.stringMatching(/HTTP 502 .*a rollcall Worker\?/) },
+        error: { reason: "unreachable", message: expect.stringMatching(/HTTP 502 .*a rollcall Worker\?/) },
       },
     ],
     [
       "a page with 200 → is this a Worker?",
       200,
       "<html>",
-      { ok: false, error: { reason: "unreachable", says: expect.stringMatching(/HTTP 200 without/) } },
+      {
+        ok: false,
+        error: { reason: "unreachable", message: expect.stringMatching(/HTTP 200 and no reason/) },
+      },
     ],
     [
       "credentials that do not do → refused",
       403,
       '{"title":"The request needs the operator\'s credentials","detail":"they are not good"}',
-      { ok: false, error: { reason: "refused", says: expect.stringMatching(/credentials. they are/) } },
+      { ok: false, error: { reason: "refused", message: expect.stringMatching(/credentials. they are/) } },
     ],
     [
       "a parameter that is wrong → the flag that was typed",
       400,
       '{"title":"The query is wrong","detail":"must be from 1","parameter":"labels"}',
-      { ok: false, error: { reason: "usage", says: "--label: must be from 1" } },
+      { ok: false, error: { reason: "usage", message: "--label: must be from 1" } },
     ],
     [
       "a login → says so",
       302,
       "",
-      { ok: false, error: { reason: "refused", says: expect.stringContaining("CF_ACCESS_CLIENT_ID") } },
+      { ok: false, error: { reason: "refused", message: expect.stringContaining("CF_ACCESS_CLIENT_ID") } },
     ],
   ])("%s", async (_, status, body, outcome) => {
     answer = { status, body };

@@ -28,9 +28,9 @@ const complete = async (words: string[], environment = {}) => {
 
 test.each<[words: string[], has: string[], lacks: string[]]>([
   [[""], ["node\t", "explain\t", "context\t", ":4"], ["__complete"]],
-  [["token", ""], ["create\tMint", "list\t", "revoke\t"], ["node\t"]],
+  [["token", ""], ["create\tCreate", "list\t", "revoke\t"], ["node\t"]],
   [["token", "create", "--"], ["--names\t", "--expires-in\t", "--context\t", "--help\t"], ["--machines"]],
-  [["--context", "a", "token", ""], ["create\tMint"], ["node\t"]],
+  [["--context", "a", "token", ""], ["create\tCreate"], ["node\t"]],
   [["-o", ""], ["wide", "json", "yaml"], ["node\t"]],
   [["audit", "--output="], [":4"], ["wide"]],
   [["audit", "--output=j"], [":4"], []],

@@ -19,13 +19,15 @@ it.each([
     return Promise.resolve(typed);
   };
   expect(await confirmed(WHAT, {}, { isInteractive: true, ask })).toEqual(outcome);
-  expect(asked).toEqual([`${WHAT}. Go on? [y/N] `]);
+  expect(asked).toEqual([`${WHAT}. Continue? [y/N] `]);
 });
 
 const nobody = { isInteractive: false, ask: () => Promise.reject(new Error("asked")) };
 
 it("a script → is told to pass --yes, and nothing is asked", async () => {
-  expect(await confirmed(WHAT, {}, nobody)).toEqual(failure(`${WHAT}. Nobody can be asked here: pass --yes`));
+  expect(await confirmed(WHAT, {}, nobody)).toEqual(
+    failure(`${WHAT}. There is no terminal to ask at: pass --yes`),
+  );
 });
 
 it("--yes → goes on without asking", async () => {

@@ -52,7 +52,7 @@ async function run(args: string[], kubectl: Kubectl = clean) {
   return { ...ended, asked };
 }
 
-test.each<[situation: string, args: string[], kubectl: Kubectl, code: number, says: RegExp]>([
+test.each<[situation: string, args: string[], kubectl: Kubectl, code: number, message: RegExp]>([
   ["nothing breaks", [], clean, 0, /^300 more Nodes [^]*Nothing was found/],
   ["something breaks", ["--machines", "1"], withAgent, 1, /^1 more Node [^]*BREAKS {2}DaemonSet shop\/agent/],
   ["the most machines", ["--machines", "100000"], clean, 0, /^100000 more Nodes/],
@@ -61,7 +61,7 @@ test.each<[situation: string, args: string[], kubectl: Kubectl, code: number, sa
   expect(ended).toMatchObject({ code, stdout: expect.stringMatching(says), stderr: "" });
 });
 
-test.each<[situation: string, args: string[], kubectl: Kubectl, code: number, says: RegExp]>([
+test.each<[situation: string, args: string[], kubectl: Kubectl, code: number, message: RegExp]>([
   ["no machine", ["--machines", "0"], clean, 2, /from 1 to 100000/],
   ["too many", ["--machines", "100001"], clean, 2, /from 1 to 100000/],
   ["a word", ["--machines", "abc"], clean, 2, /from 1 to 100000/],
@@ -121,7 +121,7 @@ test("kubectl gets the kubeconfig and the context", async () => {
   expect(asked[0]).toEqual(expect.arrayContaining(["--kubeconfig=k.yaml", "--context=prod"]));
 });
 
-test.each<[format: string, says: RegExp]>([
+test.each<[format: string, message: RegExp]>([
   ["json", /^\{\n {2}"machines": 300,[^]*"check": "daemon-sets"/],
   ["name", /^DaemonSet shop\/agent\n$/],
   ["csv", /^severity,check,object,consequence,remedy,link\nbreaks,daemon-sets,/],

@@ -67,12 +67,12 @@ test.each<[args: string[], body: object]>([
   expect(newMuteSchema.safeParse(worker.asked[0]?.body)).toMatchObject({ success: true });
 });
 
-test.each<[args: string[], code: number, says: RegExp]>([
+test.each<[args: string[], code: number, message: RegExp]>([
   [["remove", "3"], 0, /^mute 3 is over\n$/],
   [["remove", "9"], 3, /no mute 9/],
   [["remove", "x"], 2, /whole number/],
   [["add"], 2, /--until/],
-  [["add", "--until", "soon"], 2, /must say in how long/],
+  [["add", "--until", "soon"], 2, /must be a duration from now/],
 ])("%j → %i", async (args, code, says) => {
   const ended = await run(args);
   expect(ended.code).toBe(code);

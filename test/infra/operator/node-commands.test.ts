@@ -52,7 +52,7 @@ test.each<[situation: string, change: Partial<WholeNode>, lines: RegExp[]]>([
     "silent",
     { silentSince: "2026-01-01T11:50:00Z" },
     [
-      /^ready +yes when it was heard of last$/m,
+      /^ready +yes at its last report$/m,
       /^silent since +.*\(10m ago\)$/m,
       /^what to do +`rollcall nodes --beside edge-7`/m,
     ],
@@ -61,7 +61,7 @@ test.each<[situation: string, change: Partial<WholeNode>, lines: RegExp[]]>([
   [
     "not Ready",
     { isReady: false, conditions: [{ type: "Ready", status: "False", message: "no runtime" }] },
-    [/^what to do +see to what the condition Ready says$/m, /^Ready +False for 60m: no runtime$/m],
+    [/^what to do +fix what the condition Ready reports$/m, /^Ready +False for 60m: no runtime$/m],
   ],
   [
     "never heard of",

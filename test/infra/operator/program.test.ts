@@ -121,7 +121,7 @@ test.each([
     ["status"],
     "the Worker",
     0,
-    /^worker +http:.*\nversion +0\.2\.0\nworks +yes: 1 of 1 checks are well\ncluster token +good for 90 days\nmachines +1 machine: 1 ready\noutages +none\nfleet index +knows all 1 machines\n/,
+    /^worker +http:.*\nversion +0\.2\.0\nworks +yes: 1 of 1 checks are ok\ncluster token +good for 90 days\nmachines +1 machine: 1 ready\noutages +none\nfleet index +has all 1 machines\n/,
   ],
   [["explain", "DiskPressure"], "a condition", 0, /^condition +DiskPressure\nmeans +True: less disk/],
   [["explain", "two-shims", "-o", "json"], "a phase, with a hyphen", 0, /"word": "two shims"/],

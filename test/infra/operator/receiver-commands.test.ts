@@ -117,7 +117,7 @@ const settings = {
   outagesOnly: true,
   delaySeconds: 0,
 };
-test.each<[line: string, made: string | null, body: object, says: string]>([
+test.each<[line: string, made: string | null, body: object, message: string]>([
   ["--delay 2m", null, { ...settings, repeatMinutes: 0, delaySeconds: 120 }, "receiver site-b is changed\n"],
   [
     "--no-outages-only --names edge-*",
@@ -135,7 +135,7 @@ test.each<[line: string, made: string | null, body: object, says: string]>([
   expect(receiverChangeSchema.safeParse(body).error).toBeUndefined();
 });
 
-test.each<[situation: string, line: string, code: number, says: RegExp, played?: Played]>([
+test.each<[situation: string, line: string, code: number, message: RegExp, played?: Played]>([
   ["a test that arrives", "test site-b", 0, /^arrived after 84 ms: HTTP 200 ok[ -~\uFFFD]*\n$/],
   [
     "letters",
@@ -143,11 +143,11 @@ test.each<[situation: string, line: string, code: number, says: RegExp, played?:
     0,
     /^ID +MADE +STATE +ERROR +BODY\n17 +120m +dead +HTTP 400 +[ -~\uFFFD]+\n$/,
   ],
-  ["a letter", "resend site-b 17", 0, /^letter 17 is sent again\n$/],
-  ["a letter that is not there", "resend site-b 99", 3, /has no dead letter 99/],
-  ["a letter that is none", "resend site-b x", 2, /whole number/],
+  ["a delivery", "resend site-b 17", 0, /^delivery 17 is sent again\n$/],
+  ["a delivery that is not there", "resend site-b 99", 3, /has no failed delivery 99/],
+  ["a delivery that is none", "resend site-b x", 2, /whole number/],
   ["a removal", "remove site-b --yes", 0, /^receiver site-b is removed\n$/],
-  ["a removal that nobody agrees to", "remove site-b", 1, /letters are forgotten. Nobody can be asked/],
+  ["a removal that nobody agrees to", "remove site-b", 1, /deliveries are removed. There is no terminal/],
   ["a yes", "remove site-b", 0, /Go on\?.*receiver site-b is removed|is removed/, { types: "y" }],
   ["nobody of that name", "test nobody", 3, /no receiver nobody/],
   ["a change of nobody", "change nobody --delay 1m", 3, /no receiver nobody/],

@@ -43,7 +43,7 @@ const run = (args: string[]) => play(args, { url: worker.url });
 it("page → a link with the code in its fragment, and until when it is good", async () => {
   expect(await run(["page"])).toEqual({
     code: 0,
-    stdout: `${worker.url}/#code=${made.code}\ngood once, until ${made.expiresAt}\n`,
+    stdout: `${worker.url}/#code=${made.code}\nvalid once, until ${made.expiresAt}\n`,
     stderr: "",
   });
   expect(worker.asked).toMatchObject([
@@ -81,7 +81,7 @@ it("sessions list -o json → as the Worker sent it", async () => {
   expect(JSON.parse((await run(["sessions", "list", "-o", "json"])).stdout)).toEqual({ sessions: [session] });
 });
 
-test.each<[args: string[], code: number, says: RegExp]>([
+test.each<[args: string[], code: number, message: RegExp]>([
   [["sessions", "revoke", session.id], 0, /^session 3q2-7wAAAAAAAAAAAAAAAA is revoked\n$/],
   [["sessions", "revoke", "gone"], 3, /no session gone/],
   [["sessions", "revoke"], 2, /missing required argument/],

@@ -1,6 +1,6 @@
 // What the flags of `token create` become, and what is said of those that cannot be read.
 import { expect, it, test } from "vitest";
-import { movedLines, seconds, tokenWish, TYPED } from "../../../infra/operator/token-commands.ts";
+import { movedLines, seconds, tokenRequest, TYPED } from "../../../infra/operator/token-commands.ts";
 import { tokenRequestSchema } from "../../../shared/protocol/join-tokens.ts";
 
 test.each([
@@ -42,7 +42,7 @@ test.each([
     { "topology.kubernetes.io/zone": "a", "failure-domain.beta.kubernetes.io/region": "n" },
     false,
     [
-      "its Nodes have the label topology.kubernetes.io/zone as rollcall.dev/zone: under that key nothing counts them for pods",
+      "its Nodes have the label topology.kubernetes.io/zone as rollcall.dev/zone: under that key no program counts them as places for pods",
       expect.stringContaining("failure-domain.beta.kubernetes.io/region as rollcall.dev/region"),
     ],
   ],
@@ -61,7 +61,7 @@ test.each([
 });
 
 it("flags → a request that the Worker takes", () => {
-  const wish = tokenWish({ ...FLAGS, label: { site: "north" }, mayLabel: ["a/*"], mayTaint: [""] });
+  const wish = tokenRequest({ ...FLAGS, label: { site: "north" }, mayLabel: ["a/*"], mayTaint: [""] });
   const wanted = { names: "edge-*", expiresInSeconds: 60, uses: 2, labels: { site: "north" } };
   expect(wish).toEqual({ ...wanted, mayLabel: ["a/*"], mayTaint: [] });
   expect(tokenRequestSchema.safeParse(wish).success).toBe(true);
@@ -74,7 +74,7 @@ test.each([
   ],
   [[""], []],
 ])("--role %j → %j", (role, roles) => {
-  expect(tokenWish({ ...FLAGS, role })).toMatchObject({ roles });
+  expect(tokenRequest({ ...FLAGS, role })).toMatchObject({ roles });
 });
 
 it("each field of a request → has the flag that was typed for it", () => {

@@ -73,7 +73,7 @@ export async function record(worker: BenchWorker, random: Random, seed: number):
 
   await beatOf(await machine("revoked"), recorder, requests)();
   const revoked = await ask(worker.operator, { method: "POST", path: "/v1/nodes/revoked/revoke" });
-  if (!revoked.ok) throw new Error(revoked.error.says);
+  if (!revoked.ok) throw new Error(revoked.error.message);
 
   // Waits for an operator who never comes.
   await enrol(recorder, await keyOf(random), enrolling("live-1", joinToken));

@@ -25,7 +25,7 @@ test.each<
     origin: string,
     deployed: typeof running | null,
     dns: typeof taken | null,
-    says: RegExp | null,
+    message: RegExp | null,
   ]
 >([
   ["nothing there, a free name", "https://a.test", null, free, null],
@@ -56,6 +56,6 @@ test.each<
   expect(found).toEqual(
     says === null
       ? { ok: true, value: null }
-      : { ok: false, error: { reason: "usage", says: expect.stringMatching(says) } },
+      : { ok: false, error: { reason: "usage", message: expect.stringMatching(says) } },
   );
 });

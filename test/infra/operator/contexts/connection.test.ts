@@ -91,74 +91,76 @@ describe("a connection", () => {
     });
   });
 
-  it.each<[situation: string, flags: () => ConnectionFlags, environment: () => Environment, says: RegExp]>([
-    ["no URL", () => ({}), () => ({}), /^which Worker\?/],
-    ["no credentials", () => ({ url }), () => ({}), /^no credentials/],
-    ["half of a service token", () => ({ url }), () => ({ CF_ACCESS_CLIENT_ID: "i" }), /^no credentials/],
+  it.each<[situation: string, flags: () => ConnectionFlags, environment: () => Environment, message: RegExp]>(
     [
-      "a URL, and a context's secret that was not meant for it",
-      () => ({ url: "https://other.example.com" }),
-      () => configured(),
-      /^no credentials/,
+      ["no URL", () => ({}), () => ({}), /^which Worker\?/],
+      ["no credentials", () => ({ url }), () => ({}), /^no credentials/],
+      ["half of a service token", () => ({ url }), () => ({ CF_ACCESS_CLIENT_ID: "i" }), /^no credentials/],
+      [
+        "a URL, and a context's secret that was not meant for it",
+        () => ({ url: "https://other.example.com" }),
+        () => configured(),
+        /^no credentials/,
+      ],
+      [
+        "a file that is missing",
+        () => ({ url, secretFile: "/nowhere" }),
+        () => ({}),
+        /\/nowhere cannot be read \(ENOENT\)$/,
+      ],
+      [
+        "a secret that others can read",
+        () => ({ url, secretFile: at("open-secret") }),
+        () => ({}),
+        /open-secret can be read by others: chmod 600 /,
+      ],
+      [
+        "a configuration that others can read",
+        () => ({}),
+        () => ({ XDG_CONFIG_HOME: at("loose") }),
+        /config.json can be read by others: chmod 600 /,
+      ],
+      [
+        "a configuration that says something else",
+        () => ({}),
+        () => ({ XDG_CONFIG_HOME: at("broken") }),
+        /is not valid \(at \/contexts\/a\/u/,
+      ],
+      [
+        "a secret that is none",
+        () => ({ url }),
+        () => ({ ROLLCALL_SECRET: "two words" }),
+        /^ROLLCALL_SECRET holds no secret(?!.*two words)/,
+      ],
+      [
+        "a file that holds something else",
+        () => ({ url, secretFile: at("words") }),
+        () => ({}),
+        /words holds no secret(?!.*two words)/,
+      ],
+      [
+        "a URL in the clear",
+        () => ({ url: "http://a.test" }),
+        () => ({ ROLLCALL_SECRET: "s" }),
+        /^--url .*only https/,
+      ],
+      [
+        "a context that is none",
+        () => ({ context: "toString" }),
+        () => configured(),
+        /^no context toString: rollcall context list/,
+      ],
+      [
+        "a folder in which nothing has run",
+        () => ({ state: at("bin") }),
+        () => ({}),
+        /no local cluster has run there; npm start -- --state/,
+      ],
     ],
-    [
-      "a file that is missing",
-      () => ({ url, secretFile: "/nowhere" }),
-      () => ({}),
-      /\/nowhere cannot be read \(ENOENT\)$/,
-    ],
-    [
-      "a secret that others can read",
-      () => ({ url, secretFile: at("open-secret") }),
-      () => ({}),
-      /open-secret can be read by others: chmod 600 /,
-    ],
-    [
-      "a configuration that others can read",
-      () => ({}),
-      () => ({ XDG_CONFIG_HOME: at("loose") }),
-      /config.json can be read by others: chmod 600 /,
-    ],
-    [
-      "a configuration that says something else",
-      () => ({}),
-      () => ({ XDG_CONFIG_HOME: at("broken") }),
-      /cannot be used \(at \/contexts\/a\/u/,
-    ],
-    [
-      "a secret that is none",
-      () => ({ url }),
-      () => ({ ROLLCALL_SECRET: "two words" }),
-      /^ROLLCALL_SECRET holds no secret(?!.*two words)/,
-    ],
-    [
-      "a file that holds something else",
-      () => ({ url, secretFile: at("words") }),
-      () => ({}),
-      /words holds no secret(?!.*two words)/,
-    ],
-    [
-      "a URL in the clear",
-      () => ({ url: "http://a.test" }),
-      () => ({ ROLLCALL_SECRET: "s" }),
-      /^--url .*only https/,
-    ],
-    [
-      "a context that is none",
-      () => ({ context: "toString" }),
-      () => configured(),
-      /^no context toString: rollcall context list/,
-    ],
-    [
-      "a folder in which nothing has run",
-      () => ({ state: at("bin") }),
-      () => ({}),
-      /no local cluster has run there; npm start -- --state/,
-    ],
-  ])("%s → a wrong command line, and one line that says what to do", (_, flags, environment, says) => {
+  )("%s → a wrong command line, and one line that says what to do", (_, flags, environment, says) => {
     expect(connectionOf(flags(), environment())).toEqual({
       ok: false,
-      error: { reason: "usage", says: expect.stringMatching(says) },
+      error: { reason: "usage", message: expect.stringMatching(says) },
     });
   });
 });

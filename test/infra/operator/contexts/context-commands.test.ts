@@ -21,7 +21,7 @@ const url = "https://a.example.com";
 it("added, used, shown, removed → a file of the operator's alone, without a secret in it", async () => {
   writeFileSync(join(home, "secret"), "top-secret", { mode: 0o600 });
   const added = await rollcall("context", "add", "a", "--url", url, "--secret-file", join(home, "secret"));
-  expect(added).toEqual({ code: 0, stdout: "context a is kept\n", stderr: "" });
+  expect(added).toEqual({ code: 0, stdout: "context a is stored\n", stderr: "" });
   await rollcall("context", "add", "b", "--url", "https://b.example.com", "--secret-command", "pass show b");
   expect(statSync(file()).mode & 0o777).toBe(0o600);
   expect(readFileSync(file(), "utf8")).not.toContain("top-secret");
@@ -36,19 +36,19 @@ it("added, used, shown, removed → a file of the operator's alone, without a se
   });
 });
 
-it.each<[situation: string, args: string[], says: RegExp]>([
+it.each<[situation: string, args: string[], message: RegExp]>([
   ["no URL", ["add", "a"], /^rollcall: which Worker\? Pass --url/],
   ["a URL in the clear", ["add", "a", "--url", "http://a.test"], /only https:/],
   ["a name with a space", ["add", "a b", "--url", url], /a context's name has letters/],
   [
     "two secrets",
     ["add", "a", "--url", url, "--secret-file", "x", "--secret-command", "y"],
-    /say the same: pass one/,
+    /both give the secret: pass one/,
   ],
   ["a file that is missing", ["add", "a", "--url", url, "--secret-file", "/nowhere"], /cannot be read/],
   ["one that is none, to use", ["use", "z"], /no context z/],
   ["one that is none, to remove", ["remove", "z"], /no context z/],
-  ["none in use", ["show"], /no context is in use/],
+  ["none in use", ["show"], /there is no current context/],
 ])("%s → 2, one line, and nothing is written", async (_, args, says) => {
   const ended = await rollcall("context", ...args);
   expect(ended).toEqual({ code: 2, stdout: "", stderr: expect.stringMatching(says) });

@@ -172,7 +172,7 @@ it("several pages → one list, as long as was asked for", async () => {
 
 describe("what is wrong → one line, and an exit code", () => {
   const problem = (status: number, more: object) => () => ({ status, body: { title: "T", ...more } });
-  test.each<[situation: string, args: string[], answers: typeof answer, code: number, says: RegExp]>([
+  test.each<[situation: string, args: string[], answers: typeof answer, code: number, message: RegExp]>([
     [
       "a state that is none",
       ["--state", "asleep"],
@@ -182,7 +182,7 @@ describe("what is wrong → one line, and an exit code", () => {
     ],
     ["a column that is none", ["--columns", "name,colour"], () => ({}), 2, /"colour" is none of name, state/],
     ["fields of a table", ["--fields", "name"], () => ({}), 2, /--fields is for -o json/],
-    ["a time that is none", ["--changed-since", "yesterday"], () => ({}), 2, /must say how long ago/],
+    ["a time that is none", ["--changed-since", "yesterday"], () => ({}), 2, /must be a duration before now/],
     ["a format that is none", ["-o", "xml"], () => ({}), 2, /Allowed choices are wide, json/],
     ["who may not", [], problem(403, { detail: "no" }), 4, /^rollcall: T. no\n$/],
     ["a Worker that fails", [], problem(500, {}), 1, /^rollcall: T. \n$/],

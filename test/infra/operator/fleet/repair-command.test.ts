@@ -30,7 +30,7 @@ test.each<
     [],
     [state(0, null), state(5, null), state(10, startedAtMs)],
     0,
-    "knows all 10 machines\n",
+    "has all 10 machines\n",
     ["POST /v1/index/repair", "GET /v1/index", "GET /v1/index"],
   ],
   [
@@ -38,7 +38,7 @@ test.each<
     [],
     [state(8, startedAtMs, 2)],
     1,
-    "knows 8 of 10 machines\n",
+    "has 8 of 10 machines\n",
     ["POST /v1/index/repair"],
   ],
   [
@@ -46,7 +46,7 @@ test.each<
     ["--no-wait"],
     [state(0, null)],
     0,
-    "knows 0 of 10 machines; a repair is under way: 0 asked\n",
+    "has 0 of 10 machines; a repair is running: 0 machines done\n",
     ["POST /v1/index/repair"],
   ],
 ])("%s", async (_, args, answers, code, stdout, requests) => {

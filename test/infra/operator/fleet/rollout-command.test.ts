@@ -50,7 +50,7 @@ it("show → what, for whom, how far", async () => {
   expect((await run(["show"])).stdout.split("\n").map((line) => line.trimEnd())).toEqual([
     "version     0.2.0",
     "for         25% of site=b",
-    "state       goes on",
+    "state       running",
     "upgraded    12",
     "under way   3 (at most 50 at once)",
     "silent      0 (at most 2%)",
@@ -88,7 +88,7 @@ test.each<[args: string[], body: object]>([
   expect(newRolloutSchema.safeParse(worker.asked[0]?.body)).toMatchObject({ success: true });
 });
 
-test.each<[args: string[], isThere: boolean, code: number, says: RegExp]>([
+test.each<[args: string[], isThere: boolean, code: number, message: RegExp]>([
   [["stop"], true, 0, /0\.2\.0/],
   [["stop"], false, 3, /no rollout/],
   [["end"], true, 0, /^the rollout has ended\n$/],

@@ -59,7 +59,7 @@ test.each([
 });
 
 test.each([
-  ["0.1.0", "0.2.0", "0.1.0, older than the Worker: install 0.2.0 to see all that it says"],
+  ["0.1.0", "0.2.0", "0.1.0, older than the Worker: install 0.2.0 to see all of its answers"],
   ["0.2.0", "0.2.0", "0.2.0"],
   ["0.3.0", "0.2.0", "0.3.0"],
   ["0.1.0", undefined, "0.1.0"],

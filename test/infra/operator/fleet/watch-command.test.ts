@@ -48,7 +48,7 @@ it("until all are ready → a line for each, then 0", async () => {
     "12:00:00Z  b-1  silent  nothing is heard of it",
     "12:00:00Z  b-2  blocked",
     "12:00:04Z  b-1  silent → not-ready",
-    "12:00:04Z  b-2  blocked → matches no more",
+    "12:00:04Z  b-2  blocked → no longer matches",
     "12:00:06Z  b-1  not-ready → ready",
     "12:00:06Z  b-3  not-ready",
     "12:00:08Z  b-3  not-ready → ready",
@@ -60,7 +60,7 @@ it("until all are ready → a line for each, then 0", async () => {
 test.each<[situation: string, step: () => void, line: string]>([
   ["its own changes are told", () => (states["b-2"] = "not-ready"), "b-2  ready → not-ready"],
   ["so is a second one", () => (waiting["2026-01-01T11:00:00Z"] = "b-2"), "b-2  pending"],
-  ["so is the end of it", () => (waiting = {}), "b-2  pending → matches no more"],
+  ["so is the end of it", () => (waiting = {}), "b-2  pending → no longer matches"],
 ])("a name that another machine asks for as well → %s", async (_, step, line) => {
   states = { "b-2": "ready" };
   waiting = { "2026-01-01T10:00:00Z": "b-2" };
@@ -109,7 +109,7 @@ it("-o jsonl → an object a line", async () => {
   ]);
 });
 
-test.each<[args: string[], says: RegExp]>([
+test.each<[args: string[], message: RegExp]>([
   [["--until", "asleep"], /"asleep" is none of ready, not-ready/],
   [["--for", "soon"], /must be a duration/],
   [["-o", "yaml"], /-o yaml is for what ends: use jsonl/],

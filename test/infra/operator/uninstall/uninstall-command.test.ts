@@ -139,7 +139,7 @@ test.each<[situation: string, change: Partial<MadeUpCluster>, deleted: string[],
     "another deployment is there",
     { owners: { "edge-1": "rollcall", "east-1": "east" } },
     [],
-    "namespace/rollcall-way stays: east may come that way",
+    "namespace/rollcall-way stays: east may use it",
   ],
 ])("the way's namespace, and %s → what is ours goes, at the very end", async (_, change, goes, stays) => {
   const { code, stdout, deleted } = await run(["--cluster", "--yes"], { ...whole(), way: WAY, ...change });
@@ -150,7 +150,7 @@ test.each<[situation: string, change: Partial<MadeUpCluster>, deleted: string[],
   expect(/ {2}(namespace\/rollcall-way stays.*)\n/.exec(stdout)?.[1]).toBe(stays);
 });
 
-test.each<[args: string[], types: string | undefined, code: number, says: RegExp]>([
+test.each<[args: string[], types: string | undefined, code: number, message: RegExp]>([
   [[], undefined, 2, /pass --cluster/],
   [["--cluster", "--dry-run"], undefined, 0, /^Of the deployment rollcall would be removed:\n/],
   [["--cluster"], undefined, 1, /pass --yes/],

@@ -22,7 +22,7 @@ export async function hostileMachines(
     const body = { uses: 5000, expiresInSeconds: 86_400, ...wish };
     const answer = await ask(connection, { method: "POST", path: "/v1/tokens", body });
     const minted = answer.ok ? readAnswer(mintedTokenSchema, answer.value) : answer;
-    if (!minted.ok) throw new Error(minted.error.says);
+    if (!minted.ok) throw new Error(minted.error.message);
     return minted.value.token;
   };
   const joinTokenOfAll = await mint({ names: "*" });

@@ -43,6 +43,6 @@ it.each([
 ])("%s → a wrong command line, and one line that says what to do", (_, context, path, says) => {
   expect(connectionOf({ context }, environment(path))).toEqual({
     ok: false,
-    error: { reason: "usage", says: expect.stringMatching(says) },
+    error: { reason: "usage", message: expect.stringMatching(says) },
   });
 });
