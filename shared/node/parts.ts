@@ -1,12 +1,13 @@
-// Decides who wins when the setters want another label or annotation than the Node has:
+// Decides what happens to a label or annotation that rollcall wants otherwise than another writer:
 //
-//   part                                         who wins                     if another writer undoes rollcall's value
-//   ALWAYS_OURS                                  rollcall                     put back (PUT_BACK_LIMITS)
-//   a kubelet's label, removed from a bystander  another writer, no kubelet   put back
-//   any other one that another writer has set    that writer                  left until that writer removes it
-//   any other one                                rollcall                     put back
+//   part                                       another writer has set it            another writer has removed it
+//   ALWAYS_OURS                                put back                             put back
+//   a kubelet's label, gone from a bystander   removed again if a kubelet set it,   as wanted
+//                                              left otherwise
+//   every other one                            left until that writer removes it    put back
 //
-// Without field managers in the apiserver's answer, no other writer is known.
+// PUT_BACK_LIMITS holds for both "put back" and "removed again". An apiserver that records no field managers shows no
+// other writer.
 import { HOSTNAME_LABEL } from "../kubernetes/labels.ts";
 import { fieldOwners } from "../kubernetes/managed-fields.ts";
 import type { Node } from "../kubernetes/types.ts";
@@ -94,25 +95,25 @@ function othersKeys(
   if (was === is) return found;
   for (const key of Object.keys(was)) {
     if (was[key] === is[key]) continue;
-    const wins = winnerOf(part, key, is[key]);
-    if (wins === "rollcall") continue;
+    const winners = othersWhoWin(part, key, is[key]);
+    if (winners === "none") continue;
     const owners = fieldOwners(original.metadata, ["f:metadata", `f:${field}`, `f:${key}`]);
-    const other = owners.find((owner) => owner !== fieldManager && (wins === "any" || !isKubelet(owner)));
+    const other = owners.find((owner) => owner !== fieldManager && (winners === "all" || !isKubelet(owner)));
     if (other !== undefined) found.set(key, other);
   }
   return found;
 }
 
-/** Returns whose value a part keeps if another writer has set it. */
-function winnerOf(
+/** Returns which other writers keep the value that they have set. */
+function othersWhoWin(
   part: KeyedPart,
   key: string,
   wanted: string | undefined,
-): "rollcall" | "any" | "any but a kubelet" {
+): "none" | "all" | "all but kubelets" {
   // A bystander has no value under a kubelet's key, or the region that is its queue.
   const isRemoved = wanted === undefined || (key === QUEUE_LABEL && wanted === QUEUE_REGION);
-  if (part === "label" && isRemoved && movedTo(key) !== undefined) return "any but a kubelet";
-  return ALWAYS_OURS[part].has(key) ? "rollcall" : "any";
+  if (part === "label" && isRemoved && movedTo(key) !== undefined) return "all but kubelets";
+  return ALWAYS_OURS[part].has(key) ? "none" : "all";
 }
 
 /** An admission webhook undoes a part every time, and a fleet must not write it with every report. */
