@@ -166,7 +166,7 @@ describe.skipIf(assets === "")("an administrator who does as the pages say", () 
     }
     const own = (name: string) =>
       Object.fromEntries([`${name}.pem`, `${name}.key`].map((file) => [file, join(reader.home, file)]));
-    expect(await run("docs/apiserver.md", "An apiserver in the open", { own: own("public") })).toMatch(
+    expect(await run("docs/apiserver.md", "A public apiserver", { own: own("public") })).toMatch(
       /^service\/apiserver-proxy created$[^]*^apiserver-proxy +LoadBalancer/m,
     );
     kubectl(["delete", "secret", "apiserver-proxy-tls", "-n", "rollcall-way"]);

@@ -40,7 +40,7 @@ describe("an operator who does as the pages say", () => {
     const folder = join(reader.home, ".config/rollcall");
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, "prod"), "a-secret", { mode: 0o600 });
-    const printed = await run("docs/rollcall.md", "Which Worker, and who asks", {
+    const printed = await run("docs/rollcall.md", "The Worker and the credentials", {
       own: { "https://lab.example.com": place.worker.url },
       env: { ROLLCALL_URL: undefined, ROLLCALL_ADMIN_SECRET: undefined },
     });
@@ -66,10 +66,8 @@ describe("an operator who does as the pages say", () => {
   });
 
   it("asks whether the deployment works", async () => {
-    expect(await run("docs/upgrading.md", "Versions of what is stored")).toMatch(
-      /^ok +state +its versions: /m,
-    );
-    expect(await run("docs/deploy.md", "Whether it works")).toMatch(
+    expect(await run("docs/upgrading.md", "Versions of stored state")).toMatch(/^ok +state +its versions: /m);
+    expect(await run("docs/deploy.md", "Checking the deployment")).toMatch(
       /^ok +state +its versions: [^]*^readyz check passed$/m,
     );
   });
@@ -93,7 +91,7 @@ describe("an operator who does as the pages say", () => {
     thisRun().secret("join token", token);
     expect(token).not.toBe("");
     const own = { "edge-7": "sim-1" };
-    expect(await run("docs/configuration.md", "A runtime that is gone", { own })).toBe(
+    expect(await run("docs/configuration.md", "A missing runtime", { own })).toBe(
       "sim-1: runtime none with its next report\n",
     );
   });

@@ -25,7 +25,7 @@ export const YARDSTICKS = {
   digits: "`Number()` of the digits of the same texts, found by a RegExp",
   "file reads": "100 asynchronous reads of `/proc/meminfo`",
   "JSON server":
-    "a bare `node:http` server on loopback that answers the same object after a JSON round trip of it",
+    "a bare `node:http` server on loopback that answers with the same object after a JSON round trip",
   "bare Worker":
     "`test/lab/bench/bare-worker.ts` on the same workerd and apiserver: per heartbeat it verifies one JWT and PUTs one " +
     "lease, per enrolment it verifies one JWT, stores one row and POSTs Node and lease",
@@ -35,7 +35,7 @@ export const YARDSTICKS = {
   "bare gateway":
     "`test/lab/bench/bare-gateway.ts` on the same workerd and apiserver: per heartbeat over a hibernatable WebSocket a Durable " +
     "Object checks one HMAC and PUTs one lease",
-  kubelet: "a kubelet without pods, with the same containerd, where `KUBEBUILDER_ASSETS` holds one",
+  kubelet: "a kubelet without pods, with the same containerd, if `KUBEBUILDER_ASSETS` has one",
   "no levels":
     "the same flood without `infra/rbac/flow-control.yaml`: the accounts share the level of all accounts",
   "other tree": "the same of another tree",
@@ -115,7 +115,7 @@ export const BUDGETS: readonly Budget[] = [
   },
   {
     name: "patch-creation",
-    what: "patch alone, changed condition",
+    what: "only the patch, changed condition",
     unit: "µs",
     against: "node JSON",
     budget: 0.3,
@@ -125,14 +125,14 @@ export const BUDGETS: readonly Budget[] = [
   { name: "bundle-size", what: "Worker bundle, gzip", unit: "bytes", budget: 188 * 1024 },
   {
     name: "page-first-load",
-    what: "the page: what is loaded before it shows anything, gzip",
+    what: "the page: bytes before its first display, gzip",
     unit: "KiB",
     budget: 60,
   },
   // Those of the page are what somebody who looks at it notices: with room for a machine that has other work to do.
   {
     name: "page-interactive",
-    what: "the page on a processor a quarter as fast, until its form takes a secret",
+    what: "the page on a processor a quarter as fast, until its form accepts a secret",
     unit: "ms",
     budget: 1000,
   },
@@ -144,13 +144,13 @@ export const BUDGETS: readonly Budget[] = [
   },
   {
     name: "page-feed-message",
-    what: "the page with 10,000 machines: what 200 changes keep it busy",
+    what: "the page with 10,000 machines: its work for 200 changes",
     unit: "ms",
     budget: 16,
   },
   {
     name: "page-scroll",
-    what: "the page with 10,000 machines: what a frame of scrolling keeps it busy",
+    what: "the page with 10,000 machines: its work for a frame of scrolling",
     unit: "ms",
     budget: 16,
   },
@@ -197,7 +197,7 @@ export const BUDGETS: readonly Budget[] = [
   },
   {
     name: "socket-silence",
-    what: "machines on sockets whose network is gone, without a FIN: until the fleet index has the last as silent",
+    what: "machines on sockets whose network is cut, without a FIN: until the fleet index shows the last one as silent",
     unit: "s",
     budget: 45,
   },
@@ -251,14 +251,14 @@ export const BUDGETS: readonly Budget[] = [
   },
   {
     name: "socket-heartbeat-bare-cpu",
-    what: "workerd's CPU per heartbeat over a socket, beside the least",
+    what: "workerd's CPU per heartbeat over a socket, compared with the minimum",
     unit: "µs",
     against: "bare gateway",
     budget: 1.5,
   },
   {
     name: "socket-heartbeat-pace-cpu",
-    what: "1,000 machines, a heartbeat each 9.6 s: workerd's CPU for one, with all that comes beside",
+    what: "1,000 machines, a heartbeat each 9.6 s: workerd's CPU for one, with everything else",
     unit: "µs",
     against: "HTTP",
     budget: 0.35,
@@ -340,7 +340,7 @@ export const BUDGETS: readonly Budget[] = [
   { name: "shim-cpu", what: "shim: CPU", unit: "% of a core", against: "kubelet", budget: 0.2 },
   {
     name: "fleet-list",
-    what: "100,000 machines: a page of the list, by the filter or order that takes longest: workerd's CPU",
+    what: "100,000 machines: a page of the list, by the slowest filter or order: workerd's CPU",
     unit: "ms",
     budget: 100,
   },
@@ -353,7 +353,7 @@ export const BUDGETS: readonly Budget[] = [
   { name: "fleet-transition", what: "100,000 machines: a transition: workerd's CPU", unit: "ms", budget: 2 },
   {
     name: "fleet-transition-rows",
-    what: "100,000 machines: rows written for a transition, while a line of history comes and the oldest goes",
+    what: "100,000 machines: rows written for a transition, with a new line of history and the oldest deleted",
     unit: "rows",
     budget: 8,
   },

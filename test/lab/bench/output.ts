@@ -84,7 +84,7 @@ export function budgetsMarkdown(budgets: readonly Omit<Figures, "ours">[]): stri
       budget === null ? "" : `${atLeast ? "≥" : "≤"} ${figure(budget)} ${against ? "×" : unit}`;
     return `| \`${name}\` | ${what} | ${against ?? ""} | ${promised} |\n`;
   });
-  return `| name | what | beside | budget |\n| --- | --- | --- | --- |\n${lines.join("")}`;
+  return `| name | measured | yardstick | budget |\n| --- | --- | --- | --- |\n${lines.join("")}`;
 }
 
 /** What each yardstick is, as a list. */

@@ -41,7 +41,7 @@ it("as docs/upgrading-shims.md shows it", async () => {
   const [newest, older] = versions.shims;
   const states = { ...older!.states, ready: 980, silent: 1 };
   answer = { ...versions, shims: [newest!, { ...older!, machines: 991, states }] };
-  const [shown = ""] = commandsBelow("docs/upgrading-shims.md", "Who is behind");
+  const [shown = ""] = commandsBelow("docs/upgrading-shims.md", "Versions in the fleet");
   const [, command = "", printed] = /^\$ rollcall (.+)\n([^]+)$/.exec(shown) ?? [];
   const { stdout } = await play(command.split(" "), { url: worker.url });
   expect(stdout.trimEnd()).toBe(printed?.trimEnd());
