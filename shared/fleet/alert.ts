@@ -8,7 +8,7 @@ import type { FleetState } from "./state.ts";
 export type AlertState = Exclude<FleetState, "ready" | "pending">;
 
 /** A machine in a state, or all machines that are in it for one cause. */
-export interface SaidAlert {
+export interface Alert {
   /** The same in the resolution and in each repetition. */
   id: string;
   status: "firing" | "resolved";
@@ -46,11 +46,11 @@ export interface AlertMessage {
   /** Messages to this receiver that were deleted without being delivered. */
   dropped: number;
   /** In order: a machine's resolution comes before its next alert. */
-  alerts: SaidAlert[];
+  alerts: Alert[];
 }
 
 /** The alert of a test message. */
-export function testAlert(nowMs: number, id: string): SaidAlert {
+export function testAlert(nowMs: number, id: string): Alert {
   return {
     id,
     status: "firing",
@@ -148,7 +148,7 @@ function alertmanager({ alerts, deployment, origin, atMs }: AlertMessage): unkno
 }
 
 /** Describes an alert in one line. */
-export function textOf(alert: SaidAlert): string {
+export function textOf(alert: Alert): string {
   const { kind, name, state, machines, names, address, why, sinceMs, untilMs } = alert;
   const count = `${machines} ${machines === 1 ? "machine" : "machines"}`;
   const listed = names.length === 0 ? "" : `: ${names.join(", ")}${machines > names.length ? ", …" : ""}`;
@@ -165,7 +165,7 @@ export function textOf(alert: SaidAlert): string {
   return `${was ? "Over: " : ""}${what}${when}${more}`;
 }
 
-function urlOf(origin: string, { kind, name }: SaidAlert): string {
+function urlOf(origin: string, { kind, name }: Alert): string {
   if (origin === "") return "";
   return {
     machine: `${origin}/v1/nodes/${name}`,
@@ -175,7 +175,7 @@ function urlOf(origin: string, { kind, name }: SaidAlert): string {
 }
 
 /** Returns the page's link for an alert; "" if the origin is not configured. */
-function pageOf(origin: string, { kind, name }: SaidAlert): string {
+function pageOf(origin: string, { kind, name }: Alert): string {
   if (origin === "") return "";
   return { machine: machineLink(origin, name), outage: outageLink(origin, name), cluster: `${origin}/` }[
     kind

@@ -10,11 +10,11 @@ import type { MachineSummary } from "./summary.ts";
 import { isBehind } from "./sort-keys.ts";
 
 /** The status of a machine that was given the version. */
-export const ROLLOUT_STANDINGS = ["underway", "upgraded", "silent", "accepted"] as const;
+export const ROLLOUT_STATUSES = ["underway", "upgraded", "silent", "accepted"] as const;
 /** `accepted`: silent, and an operator continued the rollout. */
-export type RolloutStanding = (typeof ROLLOUT_STANDINGS)[number];
+export type RolloutStatus = (typeof ROLLOUT_STATUSES)[number];
 
-export type RolloutCounts = Record<RolloutStanding, number>;
+export type RolloutCounts = Record<RolloutStatus, number>;
 
 export interface UpgradeSituation {
   /** null without a rollout. */
@@ -64,11 +64,11 @@ export function shareOf(name: string, version: string): number {
 }
 
 /** Returns the new status of a machine that was given `version`; null if the machine has left. */
-export function standingOf(
+export function statusAfter(
   version: string,
-  before: RolloutStanding,
+  before: RolloutStatus,
   summary: Pick<MachineSummary, "state" | "versions"> | null,
-): RolloutStanding | null {
+): RolloutStatus | null {
   if (!summary) return null;
   // Any silence counts: the Worker cannot tell a site without power from a version that does not run.
   if (summary.state === "silent") return before === "accepted" ? "accepted" : "silent";
@@ -82,7 +82,7 @@ export function reasonToStop(
   counts: RolloutCounts,
   names: readonly string[],
 ): string | null {
-  const given = ROLLOUT_STANDINGS.reduce((sum, standing) => sum + counts[standing], 0);
+  const given = ROLLOUT_STATUSES.reduce((sum, status) => sum + counts[status], 0);
   if (counts.silent <= Math.floor((given * mostSilentPercent) / 100)) return null;
   const more = counts.silent > names.length ? ", …" : "";
   return `${counts.silent} of ${given} machines that were given ${version} are silent: ${names.join(", ")}${more}`;

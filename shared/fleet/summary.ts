@@ -60,7 +60,7 @@ export interface MachineSummary {
 }
 
 /** A line of a machine's history. IDs rise within one generation. */
-export interface ToldEntry {
+export interface UpdateEntry {
   id: number;
   atMs: number;
   kind: HistoryKind;
@@ -68,7 +68,7 @@ export interface ToldEntry {
 }
 
 /** An update from a node object: the whole summary, and the lines of history that the index lacks. */
-export interface MachineTelling {
+export interface MachineUpdate {
   name: string;
   /** Generation of the registry's pin. A newer one is another enrolment: its history begins again. */
   generation: number;
@@ -76,7 +76,7 @@ export interface MachineTelling {
   version: number;
   summary: MachineSummary;
   /** Oldest first. */
-  entries: ToldEntry[];
+  entries: UpdateEntry[];
   /**
    * Earlier lines were sent before. An index that does not know the machine stores nothing, and its answer asks for all
    * lines.
@@ -85,6 +85,6 @@ export interface MachineTelling {
 }
 
 /** The answer: the last line of history that the index has. */
-export interface ToldUntil {
+export interface UpdatedUntil {
   entryId: number;
 }

@@ -3,7 +3,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { MachineSummary, MachineTelling } from "../../shared/fleet/summary.ts";
+import type { MachineSummary, MachineUpdate } from "../../shared/fleet/summary.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import type { FleetMachine } from "../../shared/protocol/fleet-answers.ts";
 import type { IndexState } from "../../shared/protocol/index-answers.ts";
@@ -85,11 +85,11 @@ async function countRows(stub: DurableObjectStub, of = /^/): Promise<() => Promi
 /** What the index is told of a name from now on; `instead`: what becomes of it. */
 function tellings(
   name: string,
-  instead: (telling: MachineTelling) => Promise<never> | undefined = () => undefined,
+  instead: (telling: MachineUpdate) => Promise<never> | undefined = () => undefined,
 ) {
   // oxlint-disable-next-line typescript/unbound-method -- it is called with its object
   const { tell } = IndexObject.prototype;
-  const seen: MachineTelling[] = [];
+  const seen: MachineUpdate[] = [];
   vi.spyOn(IndexObject.prototype, "tell").mockImplementation(function (this: IndexObject, telling) {
     if (telling.name !== name) return tell.call(this, telling);
     seen.push(telling);

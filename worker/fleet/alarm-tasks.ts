@@ -3,7 +3,7 @@ import { LazyAlarm } from "../storage/lazy-alarm.ts";
 import type { Log } from "../log.ts";
 
 /** A task reads what is due from storage, so that an eviction loses nothing. */
-export interface Duty {
+export interface AlarmTask {
   /** For the log. */
   name: string;
   /** Returns when the task is due; null if it has nothing to do. It must be cheap: each change of the index calls it. */
@@ -13,10 +13,10 @@ export interface Duty {
 }
 
 /** A task that threw is not run again within this time. */
-export const DUTY_AGAIN_MS = 5 * 60_000;
+export const TASK_AGAIN_MS = 5 * 60_000;
 
-export interface DutySurroundings {
-  duties: readonly Duty[];
+export interface AlarmTasksDependencies {
+  tasks: readonly AlarmTask[];
   /** Typically the object's storage. */
   storage: Pick<DurableObjectStorage, "getAlarm" | "setAlarm">;
   /** Typically currentMs. */
@@ -25,20 +25,20 @@ export interface DutySurroundings {
   log: Log;
 }
 
-export class Duties {
-  readonly #in: DutySurroundings;
+export class AlarmTasks {
+  readonly #in: AlarmTasksDependencies;
   readonly #alarm: LazyAlarm;
   /** By name: the earliest time of a task that has thrown. An eviction may lose it. */
   readonly #notBeforeMs = new Map<string, number>();
 
-  constructor(surroundings: DutySurroundings) {
+  constructor(surroundings: AlarmTasksDependencies) {
     this.#in = surroundings;
     this.#alarm = new LazyAlarm(surroundings.storage, surroundings.nowMs);
   }
 
   /** Sets the alarm. Call it after each change that may make a task due earlier. */
   async arm(): Promise<void> {
-    const due = this.#in.duties.flatMap((duty) => this.#dueMs(duty) ?? []);
+    const due = this.#in.tasks.flatMap((task) => this.#dueMs(task) ?? []);
     if (due.length > 0) await this.#alarm.atLatest(Math.min(...due));
   }
 
@@ -46,23 +46,23 @@ export class Duties {
   async rang(): Promise<void> {
     this.#alarm.rang();
     const nowMs = this.#in.nowMs();
-    const due = this.#in.duties.filter((duty) => (this.#dueMs(duty) ?? Infinity) <= nowMs);
-    await Promise.all(due.map((duty) => this.#run(duty)));
+    const due = this.#in.tasks.filter((task) => (this.#dueMs(task) ?? Infinity) <= nowMs);
+    await Promise.all(due.map((task) => this.#run(task)));
     await this.arm();
   }
 
-  #dueMs({ name, dueMs }: Duty): number | null {
+  #dueMs({ name, dueMs }: AlarmTask): number | null {
     const atMs = dueMs();
     return atMs === null ? null : Math.max(atMs, this.#notBeforeMs.get(name) ?? 0);
   }
 
   /** Runs a task. An exception does not stop the others. */
-  async #run({ name, run }: Duty): Promise<void> {
+  async #run({ name, run }: AlarmTask): Promise<void> {
     try {
       await run();
       this.#notBeforeMs.delete(name);
     } catch (error) {
-      this.#notBeforeMs.set(name, this.#in.nowMs() + DUTY_AGAIN_MS);
+      this.#notBeforeMs.set(name, this.#in.nowMs() + TASK_AGAIN_MS);
       this.#in.log({ message: "a duty of the fleet index failed", duty: name, error: String(error) });
     }
   }

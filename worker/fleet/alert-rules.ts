@@ -1,5 +1,5 @@
 // Decides which state of a machine concerns a receiver, when the receiver is notified of it, and what the alert contains.
-import type { AlertState, SaidAlert } from "../../shared/fleet/alert.ts";
+import type { AlertState, Alert } from "../../shared/fleet/alert.ts";
 import type { FleetState } from "../../shared/fleet/state.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import { NOTIFICATION_LIMITS as LIMIT } from "../../shared/protocol/limits.ts";
@@ -14,7 +14,7 @@ export interface Watched {
   /** Start of `state`. */
   sinceMs: number;
   /** The last state that the receiver was notified of; null if none, or if it was notified of the end. */
-  told: AlertState | null;
+  notified: AlertState | null;
   /** When the receiver is notified of `state`; null if it was, or if no message follows. */
   dueMs: number | null;
 }
@@ -31,13 +31,13 @@ export function watchedAfter(
   { state, sinceMs }: { state: AlertState | null; sinceMs: number },
   { delayMs, nowMs }: { delayMs: number; nowMs: number },
 ): Watched | null {
-  const told = known?.told ?? null;
-  if (state === told) return told === null ? null : { state, sinceMs, told, dueMs: null };
-  if (state === null) return { state, sinceMs, told, dueMs: nowMs + SETTLE_MS };
+  const notified = known?.notified ?? null;
+  if (state === notified) return notified === null ? null : { state, sinceMs, notified, dueMs: null };
+  if (state === null) return { state, sinceMs, notified, dueMs: nowMs + SETTLE_MS };
   if (known?.state === state) return known;
   const dueMs = Math.max(sinceMs + delayMs, nowMs);
-  const isWaiting = told === null && known !== null && known.dueMs !== null;
-  return { state, sinceMs, told, dueMs: isWaiting ? Math.min(known.dueMs!, dueMs) : dueMs };
+  const isWaiting = notified === null && known !== null && known.dueMs !== null;
+  return { state, sinceMs, notified, dueMs: isWaiting ? Math.min(known.dueMs!, dueMs) : dueMs };
 }
 
 /** Returns the state as an alert's; null if no receiver is notified of it. */
@@ -71,7 +71,7 @@ interface AlertMember {
 }
 
 interface AlertCause {
-  kind: SaidAlert["kind"];
+  kind: Alert["kind"];
   outage: KnownOutage | null;
   /** Summary of the first machine. */
   summary: MachineSummary;
@@ -82,7 +82,7 @@ interface AlertCause {
 export function alertOf(
   members: readonly AlertMember[],
   { kind, outage, summary, deployment, id }: AlertCause,
-): SaidAlert {
+): Alert {
   const machines = members.map(({ machine }) => machine);
   const isAlone = kind === "machine";
   return {
@@ -103,7 +103,7 @@ export function alertOf(
 }
 
 /** Returns the resolution of an alert. `now`: the last machine's summary; null if the machine is gone. */
-export function overAlert(firing: SaidAlert, untilMs: number, now: MachineSummary | null): SaidAlert {
+export function overAlert(firing: Alert, untilMs: number, now: MachineSummary | null): Alert {
   return {
     ...firing,
     status: "resolved",

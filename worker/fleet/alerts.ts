@@ -1,6 +1,6 @@
 // The alerts of each receiver. A row of `watched` has a machine that concerns the receiver, a row of `alerts` an alert that
 // it was notified of. Rows are written on transitions only; deliveries.ts sends the messages.
-import { type AlertMessage, type AlertState, messageText, type SaidAlert } from "../../shared/fleet/alert.ts";
+import { type AlertMessage, type AlertState, messageText, type Alert } from "../../shared/fleet/alert.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import { NOTIFICATION_LIMITS as LIMIT } from "../../shared/protocol/limits.ts";
 import {
@@ -11,7 +11,7 @@ import {
   type Watched,
   watchedAfter,
 } from "./alert-rules.ts";
-import { type Letters, LOST_LETTER, REPETITION } from "./deliveries.ts";
+import { type Deliveries, LOST_DELIVERY, REPETITION } from "./deliveries.ts";
 import type { FleetChange } from "./machine-rows.ts";
 import type { Mutes } from "./mutes.ts";
 import type { KeptReceiver, Receivers } from "./receivers.ts";
@@ -20,7 +20,7 @@ export interface AlertSurroundings {
   sql: SqlStorage;
   receivers: Receivers;
   mutes: Mutes;
-  letters: Letters;
+  deliveries: Deliveries;
   deployment: string;
   origin: string;
   /** Returns a machine's summary; null if the index does not know the machine. */
@@ -43,13 +43,14 @@ type WatchedRow = {
   machine: string;
   state: AlertState | null;
   since_ms: number;
+  /** The state that the receiver was last notified of. */
   told: AlertState | null;
   alert: number | null;
   due_ms: number | null;
   /** 1 if the row waits for the end of a mute. */
   muted: number;
 };
-/** `open`: machines in the alert now. `letter`: the delivery of its firing message. */
+/** `said`: the Alert as JSON. `open`: machines in it now. `letter`: the delivery of its firing message. */
 type AlertRow = {
   id: number;
   receiver: string;
@@ -61,10 +62,10 @@ type AlertRow = {
 };
 
 /** The alerts that one receiver is notified of together. */
-interface Telling {
+interface Batch {
   receiver: KeptReceiver;
   /** In order, with the alert's row. `follows`: the undelivered firing message of a resolved alert, or REPETITION. */
-  said: { alert: SaidAlert; row: number; follows: number | null }[];
+  alerts: { alert: Alert; row: number; follows: number | null }[];
 }
 
 export class Alerts {
@@ -85,17 +86,22 @@ export class Alerts {
       const row = this.#row(receiver.name, name);
       const delayMs = receiver.settings.delaySeconds * 1000;
       const sinceMs = after?.sinceMs ?? nowMs;
-      const known: Watched | null = row && { ...row, sinceMs: row.since_ms, dueMs: row.due_ms };
+      const known: Watched | null = row && {
+        state: row.state,
+        sinceMs: row.since_ms,
+        notified: row.told,
+        dueMs: row.due_ms,
+      };
       const next = watchedAfter(known, { state, sinceMs }, { delayMs, nowMs });
       if (next === known) continue;
       if (next) {
-        const { state: wanted, told, dueMs } = next;
+        const { state: wanted, notified, dueMs } = next;
         this.#put({
           receiver: receiver.name,
           machine: name,
           state: wanted,
           since_ms: next.sinceMs,
-          told,
+          told: notified,
           alert: row?.alert ?? null,
           due_ms: dueMs,
           muted: 0,
@@ -116,7 +122,7 @@ export class Alerts {
   }
 
   /** Checks again what mutes have postponed, since one of them ended early. */
-  lookAgain(nowMs: number): void {
+  recheckMuted(nowMs: number): void {
     this.#sql.exec("UPDATE watched SET due_ms = ? WHERE due_ms > ? AND muted = 1", nowMs, nowMs);
   }
 
@@ -142,35 +148,35 @@ export class Alerts {
       .exec<AlertRow>("SELECT * FROM alerts WHERE due_ms <= ? ORDER BY due_ms LIMIT ?", nowMs, AT_ONCE)
       .toArray();
     for (const receiver of this.#in.receivers.all()) {
-      const telling: Telling = { receiver, said: [] };
+      const batch: Batch = { receiver, alerts: [] };
       const rows = due.filter((row) => row.receiver === receiver.name);
-      for (const row of rows) this.#leave(telling, row);
+      for (const row of rows) this.#leave(batch, row);
       const isFull = rows.length > 0 && this.#isFull(receiver.name);
       // An outage's alert may have included the machine already.
-      for (const row of rows) if (row.due_ms !== null) this.#enter(telling, row, rows, isFull, nowMs);
+      for (const row of rows) if (row.due_ms !== null) this.#enter(batch, row, rows, isFull, nowMs);
       for (const row of rows) this.#settle(row);
-      for (const row of repeated) if (row.receiver === receiver.name) this.#repeat(telling, row, nowMs);
-      this.#write(telling, nowMs);
+      for (const row of repeated) if (row.receiver === receiver.name) this.#repeat(batch, row, nowMs);
+      this.#write(batch, nowMs);
     }
   }
 
   /** Removes a machine from its alert. If it was the last one, the alert is resolved. */
-  #leave({ said }: Telling, row: WatchedRow): void {
+  #leave({ alerts }: Batch, row: WatchedRow): void {
     if (row.told === null || row.told === row.state) return;
     const update = "UPDATE alerts SET open = open - 1 WHERE id = ? RETURNING *";
     const [alert] = this.#sql.exec<AlertRow>(update, row.alert);
     [row.told, row.alert] = [null, null];
     if (!alert || alert.open > 0) return;
     this.#sql.exec("DELETE FROM alerts WHERE id = ?", alert.id);
-    if (alert.letter === LOST_LETTER) return;
-    const over = overAlert(JSON.parse(alert.said) as SaidAlert, row.since_ms, this.#in.summary(row.machine));
-    const follows = this.#in.letters.isKept(alert.letter) ? alert.letter : null;
-    said.push({ alert: over, row: alert.id, follows });
+    if (alert.letter === LOST_DELIVERY) return;
+    const over = overAlert(JSON.parse(alert.said) as Alert, row.since_ms, this.#in.summary(row.machine));
+    const follows = this.#in.deliveries.isKept(alert.letter) ? alert.letter : null;
+    alerts.push({ alert: over, row: alert.id, follows });
   }
 
   /** Opens or joins an alert for a due machine, unless it is muted or the queue is full. `due`: the rows of this turn. */
-  #enter(telling: Telling, row: WatchedRow, due: WatchedRow[], isFull: boolean, nowMs: number): void {
-    const { receiver } = telling;
+  #enter(batch: Batch, row: WatchedRow, due: WatchedRow[], isFull: boolean, nowMs: number): void {
+    const { receiver } = batch;
     row.due_ms = null;
     const summary = this.#in.summary(row.machine);
     if (row.state === null || !summary || concernOf(receiver, row.machine, summary) !== row.state) {
@@ -224,7 +230,7 @@ export class Alerts {
       this.#join(member, id);
       if (!due.includes(member)) this.#put(member);
     }
-    telling.said.push({ alert, row: id, follows: null });
+    batch.alerts.push({ alert, row: id, follows: null });
   }
 
   #join(row: WatchedRow, alert: number): void {
@@ -245,11 +251,11 @@ export class Alerts {
       const row = dueOf.get(name) ?? this.#row(receiver.name, name);
       if (!row || row.told !== null || row.state !== first.state) return [];
       const summary = this.#in.summary(name);
-      const isTold =
+      const mayJoin =
         summary !== null &&
         concernOf(receiver, name, summary) === row.state &&
         this.#in.mutes.untilMs(name, first.state!, summary, nowMs) === null;
-      return isTold ? [row] : [];
+      return mayJoin ? [row] : [];
     });
   }
 
@@ -263,10 +269,10 @@ export class Alerts {
   }
 
   /** Repeats an active alert, unless it is muted or the receiver has waiting deliveries. */
-  #repeat(telling: Telling, row: AlertRow, nowMs: number): void {
-    const { name, settings } = telling.receiver;
+  #repeat(batch: Batch, row: AlertRow, nowMs: number): void {
+    const { name, settings } = batch.receiver;
     const repeatMs = settings.repeatMinutes * 60_000;
-    const firing = JSON.parse(row.said) as SaidAlert;
+    const firing = JSON.parse(row.said) as Alert;
     const isMuted = firing.names.every((machine) => {
       const summary = this.#in.summary(machine);
       return summary !== null && this.#in.mutes.untilMs(machine, firing.state, summary, nowMs) !== null;
@@ -276,19 +282,19 @@ export class Alerts {
       repeatMs > 0 ? nowMs + repeatMs : null,
       row.id,
     );
-    if (!open || repeatMs === 0 || isMuted || this.#in.letters.waiting(name).letters > 0) return;
+    if (!open || repeatMs === 0 || isMuted || this.#in.deliveries.waiting(name).count > 0) return;
     // An undelivered message is sent again unchanged, with its resolutions.
-    if (this.#in.letters.resend(name, row.letter, nowMs)) return;
-    const alert: SaidAlert = { ...firing, isRepeated: true, machines: Math.max(open.open, firing.machines) };
-    telling.said.push({ alert, row: row.id, follows: row.letter === LOST_LETTER ? null : REPETITION });
+    if (this.#in.deliveries.resend(name, row.letter, nowMs)) return;
+    const alert: Alert = { ...firing, isRepeated: true, machines: Math.max(open.open, firing.machines) };
+    batch.alerts.push({ alert, row: row.id, follows: row.letter === LOST_DELIVERY ? null : REPETITION });
   }
 
   /** Adds the deliveries, resolutions first. Alerts that follow different deliveries are in different messages. */
-  #write({ receiver, said }: Telling, nowMs: number): void {
-    const { letters, deployment, origin, newId } = this.#in;
-    const followed = said.flatMap((each) => each.follows ?? []);
+  #write({ receiver, alerts }: Batch, nowMs: number): void {
+    const { deliveries, deployment, origin, newId } = this.#in;
+    const followed = alerts.flatMap((each) => each.follows ?? []);
     for (const follows of [...new Set(followed), null]) {
-      const these = said.filter((each) => each.follows === follows);
+      const these = alerts.filter((each) => each.follows === follows);
       for (let from = 0; from < these.length; from += LIMIT.alertsInLetter) {
         const part = these.slice(from, from + LIMIT.alertsInLetter);
         const id = newId();
@@ -302,21 +308,21 @@ export class Alerts {
           alerts: part.map(({ alert }) => alert),
         };
         const body = messageText(receiver.settings.format, message);
-        const letter = letters.add({ receiver: receiver.name, message: id, body }, nowMs, follows);
-        for (const { row, alert } of part) if (alert.status === "firing") this.#toldBy(row, letter);
+        const delivery = deliveries.add({ receiver: receiver.name, message: id, body }, nowMs, follows);
+        for (const { row, alert } of part) if (alert.status === "firing") this.#setDelivery(row, delivery);
       }
     }
-    if (followed.length > 0) letters.prune(receiver.name);
+    if (followed.length > 0) deliveries.prune(receiver.name);
   }
 
   /** A repetition does not change which delivery the alert's firing message has. */
-  #toldBy(alert: number, letter: number): void {
-    this.#sql.exec("UPDATE alerts SET letter = ? WHERE id = ? AND letter <= 0", letter, alert);
+  #setDelivery(alert: number, delivery: number): void {
+    this.#sql.exec("UPDATE alerts SET letter = ? WHERE id = ? AND letter <= 0", delivery, alert);
   }
 
   #isFull(receiver: string): boolean {
-    const { letters, bytes } = this.#in.letters.waiting(receiver);
-    return letters >= LIMIT.lettersWaiting || bytes >= LIMIT.bytesWaiting;
+    const { count, bytes } = this.#in.deliveries.waiting(receiver);
+    return count >= LIMIT.lettersWaiting || bytes >= LIMIT.bytesWaiting;
   }
 
   #row(receiver: string, machine: string): WatchedRow | null {

@@ -10,7 +10,7 @@ import type { PrivateWebhooks } from "../env.ts";
 import { withDeadline } from "../kube/deadline.ts";
 import { GIVEN_UP_MS, type ReceiverTarget } from "./receivers.ts";
 
-type LetterRow = {
+type DeliveryRow = {
   id: number;
   receiver: string;
   /** The same in each attempt: the header `webhook-id`. */
@@ -22,15 +22,15 @@ type LetterRow = {
   follows: number | null;
   error: string;
 };
-type Letter = Pick<LetterRow, "id" | "receiver" | "message" | "body">;
+type Delivery = Pick<DeliveryRow, "id" | "receiver" | "message" | "body">;
 
 /** `follows` of a repetition of an arrived message. Such a delivery is deleted instead of kept as dead. */
 export const REPETITION = 0;
 
 /** An alert's delivery is dead, and its row was deleted. */
-export const LOST_LETTER = -1;
+export const LOST_DELIVERY = -1;
 
-export class Letters {
+export class Deliveries {
   readonly #sql: SqlStorage;
 
   constructor(sql: SqlStorage) {
@@ -38,9 +38,9 @@ export class Letters {
   }
 
   /** Adds a delivery and returns its ID. `follows`: an undelivered one; this one dies and is sent again with it. */
-  add(letter: Omit<Letter, "id">, nowMs: number, follows: number | null): number {
+  add(delivery: Omit<Delivery, "id">, nowMs: number, follows: number | null): number {
     const insert = "INSERT INTO letters VALUES (NULL, ?, ?, ?, ?, ?, ?, ?) RETURNING id";
-    const { receiver, message, body } = letter;
+    const { receiver, message, body } = delivery;
     const isDead = follows !== null && this.isDead(receiver, follows);
     const [dead, error] = isDead ? [1, `letter ${follows} did not arrive`] : [0, ""];
     const { id } = this.#sql
@@ -51,16 +51,16 @@ export class Letters {
   }
 
   /** Returns the next delivery to send. */
-  first(receiver: string): Letter | undefined {
+  first(receiver: string): Delivery | undefined {
     const query =
       "SELECT id, receiver, message, body FROM letters WHERE receiver = ? AND dead = 0 ORDER BY id LIMIT 1";
-    return this.#sql.exec<Letter>(query, receiver).toArray()[0];
+    return this.#sql.exec<Delivery>(query, receiver).toArray()[0];
   }
 
-  waiting(receiver: string): { letters: number; bytes: number } {
+  waiting(receiver: string): { count: number; bytes: number } {
     const query =
-      "SELECT COUNT(*) AS letters, IFNULL(SUM(LENGTH(CAST(body AS BLOB))), 0) AS bytes FROM letters WHERE receiver = ? AND dead = 0";
-    return this.#sql.exec<{ letters: number; bytes: number }>(query, receiver).one();
+      "SELECT COUNT(*) AS count, IFNULL(SUM(LENGTH(CAST(body AS BLOB))), 0) AS bytes FROM letters WHERE receiver = ? AND dead = 0";
+    return this.#sql.exec<{ count: number; bytes: number }>(query, receiver).one();
   }
 
   /** Reports whether the delivery waits or is dead. */
@@ -83,7 +83,7 @@ export class Letters {
   }
 
   /** Marks a delivery as dead, and those that follow it. */
-  die({ id, receiver }: Pick<Letter, "id" | "receiver">, error: string): void {
+  die({ id, receiver }: Pick<Delivery, "id" | "receiver">, error: string): void {
     this.#sql.exec("DELETE FROM letters WHERE id = ? AND follows = ?", id, REPETITION);
     this.#sql.exec(
       "UPDATE letters SET dead = 1, error = ? WHERE receiver = ? AND ? IN (id, follows)",
@@ -98,13 +98,13 @@ export class Letters {
   dieOfAge(receiver: string, error: string, nowMs: number): void {
     const old =
       "SELECT id, receiver FROM letters WHERE receiver = ? AND dead = 0 AND made_ms <= ? ORDER BY id";
-    for (const letter of this.#sql.exec<Letter>(old, receiver, nowMs - GIVEN_UP_MS).toArray())
-      this.die(letter, error);
+    for (const delivery of this.#sql.exec<Delivery>(old, receiver, nowMs - GIVEN_UP_MS).toArray())
+      this.die(delivery, error);
   }
 
   list(receiver: string): ListedLetter[] {
     return this.#sql
-      .exec<LetterRow>(
+      .exec<DeliveryRow>(
         "SELECT * FROM letters WHERE receiver = ? ORDER BY dead DESC, id LIMIT ?",
         receiver,
         LIMIT.deadLetters * 2,
@@ -151,13 +151,13 @@ export class Letters {
     this.#sql.exec("UPDATE receivers SET dropped = dropped + ? WHERE name = ?", gone.length, receiver);
     const ids = JSON.stringify(gone.map(({ id }) => id));
     this.#sql.exec(
-      `UPDATE alerts SET letter = ${LOST_LETTER} WHERE letter IN (SELECT value FROM json_each(?))`,
+      `UPDATE alerts SET letter = ${LOST_DELIVERY} WHERE letter IN (SELECT value FROM json_each(?))`,
       ids,
     );
   }
 }
 
-interface LetterOutcome {
+interface DeliveryOutcome {
   arrived: boolean;
   /** HTTP status; null without an answer. */
   status: number | null;
@@ -167,25 +167,25 @@ interface LetterOutcome {
   retryAfterMs: number;
 }
 
-export interface LetterSurroundings {
+export interface SendDependencies {
   /** Typically fetch. */
   send: (url: string, init: RequestInit) => Promise<Response>;
   allowed: PrivateWebhooks;
   nowMs: () => number;
-  /** Deadline for the beginning of the answer. Typically LETTER_WITHIN_MS. */
+  /** Deadline for the beginning of the answer. Typically DELIVERY_WITHIN_MS. */
   withinMs: number;
 }
 
-export const LETTER_WITHIN_MS = 10_000;
+export const DELIVERY_WITHIN_MS = 10_000;
 /** Share of that time in which the answer's body is read. */
 const ANSWER_SHARE = 0.2;
 
-export async function sendLetter(
-  { send, allowed, nowMs, withinMs }: LetterSurroundings,
+export async function sendDelivery(
+  { send, allowed, nowMs, withinMs }: SendDependencies,
   { url, authorization, secret }: ReceiverTarget,
-  { message, body }: Pick<Letter, "message" | "body">,
-): Promise<LetterOutcome> {
-  const failed = (answer: string): LetterOutcome => ({
+  { message, body }: Pick<Delivery, "message" | "body">,
+): Promise<DeliveryOutcome> {
+  const failed = (answer: string): DeliveryOutcome => ({
     arrived: false,
     status: null,
     answer,

@@ -57,7 +57,7 @@ export class Feed {
   }
 
   /** Sends changes to the feeds, after the transaction. If that fails, the next change sends them. */
-  told(): void {
+  flush(): void {
     try {
       this.#feeds.flush();
     } catch (error) {
@@ -69,7 +69,7 @@ export class Feed {
     this.#ctx.storage.transactionSync(() => {
       this.#source.setPending(pending);
     });
-    this.told();
+    this.flush();
   }
 
   /** Returns null if too many tickets are unused. */

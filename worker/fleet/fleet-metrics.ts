@@ -24,7 +24,7 @@ export const METRICS_MIGRATION = `
   INSERT INTO condition_transitions SELECT types.value, statuses.value, 0, unixepoch() * 1000, 0
     FROM json_each('${OF_EVERY_NODE}') AS types, json_each('["True","False","Unknown"]') AS statuses;`;
 
-interface Beside {
+interface IndexParts {
   rows: Pick<MachineRows, "seq" | "counts">;
   outages: Pick<Outages, "silent">;
   notifications: Pick<Notifications, "list">;
@@ -33,11 +33,11 @@ interface Beside {
 
 export class FleetMetrics {
   readonly #sql: SqlStorage;
-  readonly #in: Beside;
+  readonly #in: IndexParts;
 
-  constructor(sql: SqlStorage, beside: Beside) {
+  constructor(sql: SqlStorage, parts: IndexParts) {
     this.#sql = sql;
-    this.#in = beside;
+    this.#in = parts;
   }
 
   /** Call it in the transaction of the change. */

@@ -1,7 +1,7 @@
 // The fleet index: one Durable Object with a row for each machine. Machines' objects update it on transitions only, so
 // that a steady fleet causes no write.
 import type { MachineFilter } from "../../shared/fleet/machine-filter.ts";
-import type { MachineSummary, MachineTelling, ToldUntil } from "../../shared/fleet/summary.ts";
+import type { MachineSummary, MachineUpdate, UpdatedUntil } from "../../shared/fleet/summary.ts";
 import type { UpgradeAnswer } from "../../shared/protocol/answers.ts";
 import type { BackupRows } from "../../shared/protocol/backup.ts";
 import type { FleetHistoryEntry } from "../../shared/protocol/fleet-answers.ts";
@@ -17,8 +17,8 @@ import { type Environment, origins, privateWebhooks, registry } from "../env.ts"
 import { logFailure } from "../log.ts";
 import type { Measured } from "../metrics/metrics.ts";
 import { migrate, type Migration, StoredObject } from "../storage/migrations.ts";
-import { Duties } from "./alarm-tasks.ts";
-import { LETTER_WITHIN_MS } from "./deliveries.ts";
+import { AlarmTasks } from "./alarm-tasks.ts";
+import { DELIVERY_WITHIN_MS } from "./deliveries.ts";
 import { FEED_MIGRATION } from "./feed-source.ts";
 import { Feed, type FeedHolder } from "./feed.ts";
 import { FleetMetrics, METRICS_MIGRATION } from "./fleet-metrics.ts";
@@ -28,10 +28,10 @@ import {
   type MachinePage,
   MachineSearch,
   type MachineSearchRequest,
-  type MachineStanding,
+  type MachineStatus,
   type SilentMachine,
   silentSince,
-  standingsOf,
+  statusesOf,
 } from "./machine-search.ts";
 import {
   notificationRows,
@@ -52,7 +52,7 @@ export class IndexObject extends StoredObject {
   readonly #notifications: Notifications;
   readonly #rollouts: Rollouts;
   readonly #repair: IndexRepair;
-  readonly #duties: Duties;
+  readonly #tasks: AlarmTasks;
   readonly #search: MachineSearch;
   readonly #formTurns: FormTurns;
   readonly #metrics: FleetMetrics;
@@ -75,30 +75,30 @@ export class IndexObject extends StoredObject {
     });
     this.#repair = this.#openRepair();
     // Call `arm` after each change that may make a task due earlier.
-    const duties = [this.#notifications.duty(), ...this.#repair.duties];
-    this.#duties = new Duties({ duties, storage: ctx.storage, nowMs: currentMs, log: logFailure });
+    const tasks = [this.#notifications.task(), ...this.#repair.tasks];
+    this.#tasks = new AlarmTasks({ tasks, storage: ctx.storage, nowMs: currentMs, log: logFailure });
   }
 
   override alarm(): Promise<void> {
-    return this.#duties.rang();
+    return this.#tasks.rang();
   }
 
   /** Stores an update from a machine's object before answering. Safe to repeat. */
-  async tell(telling: MachineTelling): Promise<ToldUntil> {
+  async tell(update: MachineUpdate): Promise<UpdatedUntil> {
     const { until, change } = this.ctx.storage.transactionSync(() => {
-      const taken = this.#rows.take(telling);
+      const taken = this.#rows.take(update);
       if (taken.change) this.#noteChange(taken.change);
       return taken;
     });
-    if (change) this.#feed.told();
-    await this.#duties.arm();
+    if (change) this.#feed.flush();
+    await this.#tasks.arm();
     return until;
   }
 
   /** Removes a machine that has left or was forgotten. Safe to repeat. */
   async remove(name: string, generation: number, text: string): Promise<void> {
     this.#remove(name, generation, text);
-    await this.#duties.arm();
+    await this.#tasks.arm();
   }
 
   #remove(name: string, generation: number, text: string): void {
@@ -107,13 +107,13 @@ export class IndexObject extends StoredObject {
       if (removed) this.#noteChange(removed);
       return removed;
     });
-    if (change) this.#feed.told();
+    if (change) this.#feed.flush();
   }
 
   /** Starts a repair: all machines' objects send everything again. */
   async repair(who: string): Promise<IndexState> {
     this.#repair.begin(`${who} asked for it`);
-    await this.#duties.arm();
+    await this.#tasks.arm();
     return this.#repair.state();
   }
 
@@ -124,7 +124,7 @@ export class IndexObject extends StoredObject {
   /** Sets the alarm if it is not set, and repairs an index that was lost. A cron trigger calls this. */
   async care(): Promise<void> {
     await this.#repair.care();
-    await this.#duties.arm();
+    await this.#tasks.arm();
   }
 
   /** Returns a machine's last summary; null if the index does not know the machine. */
@@ -148,13 +148,13 @@ export class IndexObject extends StoredObject {
   }
 
   /** Returns the status of each named machine, known or not. */
-  standings(names: string[]): MachineStanding[] {
-    return standingsOf(this.ctx.storage.sql, names);
+  statuses(names: string[]): MachineStatus[] {
+    return statusesOf(this.ctx.storage.sql, names);
   }
 
   /** Returns the status of each machine that matches, by name: at most BULK_LIMITS.machines and one more. */
-  standingsOf(filter: MachineFilter): Result<MachineStanding[]> {
-    return this.#search.standings(filter, BULK_LIMITS.machines + 1);
+  statusesOf(filter: MachineFilter): Result<MachineStatus[]> {
+    return this.#search.statuses(filter, BULK_LIMITS.machines + 1);
   }
 
   /** Counts the machines by shim version. */
@@ -237,11 +237,11 @@ export class IndexObject extends StoredObject {
     return this.#notifications.test(...asked);
   }
 
-  letters(receiver: string) {
-    return this.#notifications.letters(receiver);
+  deliveries(receiver: string) {
+    return this.#notifications.deliveries(receiver);
   }
 
-  resendLetter(...asked: Parameters<Notifications["resend"]>) {
+  resendDelivery(...asked: Parameters<Notifications["resend"]>) {
     return this.#notifications.resend(...asked);
   }
 
@@ -264,7 +264,7 @@ export class IndexObject extends StoredObject {
   /** Imports rows of a backup. Safe to repeat. Fails if no MAC key opens them. */
   async takeBackupRows(pages: BackupRows[]): Promise<Result<null>> {
     const taken = await takeNotificationRows(this.ctx.storage, pages, this.env.KID_MAC_KEYS);
-    this.#notifications.lookAgain();
+    this.#notifications.reload();
     return taken;
   }
 
@@ -316,9 +316,9 @@ export class IndexObject extends StoredObject {
       outageOf: (name, summary) => this.#outages.of(name, summary),
       machinesOf: (outage) => this.#outages.machinesOf(Number(outage)),
       send: (url, init) => fetch(url, init),
-      withinMs: LETTER_WITHIN_MS,
+      withinMs: DELIVERY_WITHIN_MS,
       audit: (record) => registry(env).noteChange(record),
-      arm: () => this.#duties.arm(),
+      arm: () => this.#tasks.arm(),
       nowMs: currentMs,
       newId: () => crypto.randomUUID(),
       random: Math.random,

@@ -3,7 +3,7 @@
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { IndexCheck, IndexRepairing, IndexState } from "../../shared/protocol/index-answers.ts";
 import { inTime, withDeadline } from "../kube/deadline.ts";
-import type { Duty } from "./alarm-tasks.ts";
+import type { AlarmTask } from "./alarm-tasks.ts";
 import { logNote } from "../log.ts";
 
 export const REPAIR_LIMITS = {
@@ -60,7 +60,7 @@ type Kept = { repair: Repair; check: IndexCheck };
 
 export class IndexRepair {
   readonly #with: RepairDependencies;
-  readonly duties: readonly Duty[] = [
+  readonly tasks: readonly AlarmTask[] = [
     {
       name: "repair",
       dueMs: () => (this.#repair?.endedAtMs === null ? 0 : null),
@@ -182,9 +182,9 @@ export class IndexRepair {
     for (const name of names) {
       if (this.#with.nowMs() >= untilMs) break;
       asked.push(name);
-      const asking = this.#inTime(() => this.#with.sendAll(name), false).then((isTold) => {
+      const asking = this.#inTime(() => this.#with.sendAll(name), false).then((isSent) => {
         underWay.delete(asking);
-        if (!isTold) failed.push(name);
+        if (!isSent) failed.push(name);
       });
       underWay.add(asking);
       await this.#with.pause(1000 / REPAIR_LIMITS.aSecond);
@@ -222,8 +222,8 @@ export class IndexRepair {
   }
 
   async #differs(name: string): Promise<boolean> {
-    const told = await this.#inTime(() => this.#with.sentSummary(name), null);
-    return told !== null && JSON.stringify(told) !== JSON.stringify(this.#with.summary(name));
+    const sent = await this.#inTime(() => this.#with.sentSummary(name), null);
+    return sent !== null && JSON.stringify(sent) !== JSON.stringify(this.#with.summary(name));
   }
 
   /** Removes rows that the registry does not know. A machine that has enrolled again has a newer generation and stays. */

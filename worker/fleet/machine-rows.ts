@@ -2,7 +2,7 @@
 // condition statuses, so each set of them is stored once, and a machine's row has its number.
 import { addressKey, versionKey } from "../../shared/fleet/sort-keys.ts";
 import type { FleetCounts } from "../../shared/fleet/state.ts";
-import type { MachineSummary, MachineTelling, ToldEntry, ToldUntil } from "../../shared/fleet/summary.ts";
+import type { MachineSummary, MachineUpdate, UpdateEntry, UpdatedUntil } from "../../shared/fleet/summary.ts";
 import { HOSTNAME_LABELS } from "../../shared/kubernetes/labels.ts";
 import type { FleetHistoryEntry } from "../../shared/protocol/fleet-answers.ts";
 import type { FleetHistoryQuery } from "../../shared/protocol/fleet-api.ts";
@@ -40,7 +40,7 @@ export interface FleetChange {
   /** null if the machine has left, or was forgotten. */
   after: MachineSummary | null;
   /** The new lines of its history, oldest first. */
-  entries: ToldEntry[];
+  entries: UpdateEntry[];
 }
 
 export const FLEET_HISTORY_LIMITS = {
@@ -71,17 +71,17 @@ export class MachineRows {
    * Stores an update. `change` is null if the update is a repetition, out of date, or without news, as most are during a
    * repair. Call it in a transaction.
    */
-  take(telling: MachineTelling): { until: ToldUntil; change: FleetChange | null } {
-    const { name, generation, version, summary } = telling;
+  take(update: MachineUpdate): { until: UpdatedUntil; change: FleetChange | null } {
+    const { name, generation, version, summary } = update;
     const known = this.#known(name);
     const isOutdated = generation < this.#generationOf(name, known);
     // The index was lost or restored. The object must send everything, since the rows before this update are missing.
-    if (!known && !isOutdated && telling.isSequel) return { until: { entryId: 0 }, change: null };
+    if (!known && !isOutdated && update.isSequel) return { until: { entryId: 0 }, change: null };
     const isSame = known?.generation === generation;
     const entryId = isSame ? known.entry_id : 0;
     if (isOutdated || (isSame && version <= known.version))
-      return { until: { entryId: isOutdated ? (telling.entries.at(-1)?.id ?? 0) : entryId }, change: null };
-    const entries = telling.entries.filter(({ id }) => id > entryId);
+      return { until: { entryId: isOutdated ? (update.entries.at(-1)?.id ?? 0) : entryId }, change: null };
+    const entries = update.entries.filter(({ id }) => id > entryId);
     const until = entries.at(-1)?.id ?? entryId;
     const text = JSON.stringify(summary);
     if (isSame && entries.length === 0 && known.summary === text) {
@@ -92,7 +92,7 @@ export class MachineRows {
     const before = known ? (JSON.parse(known.summary) as MachineSummary) : null;
     this.#addHistory(name, entries);
     const seq = this.nextSeq(before, summary);
-    this.#put(telling, until, seq);
+    this.#put(update, until, seq);
     if (known?.summary !== text) this.#putSummary(name, text);
     return { until: { entryId: until }, change: { name, seq, before, after: summary, entries } };
   }
@@ -101,7 +101,7 @@ export class MachineRows {
   remove(name: string, generation: number, atMs: number, text: string): FleetChange | null {
     const known = this.#known(name);
     if (!known || known.generation > generation) return null;
-    const entries: ToldEntry[] = [{ id: known.entry_id + 1, atMs, kind: "registration", text }];
+    const entries: UpdateEntry[] = [{ id: known.entry_id + 1, atMs, kind: "registration", text }];
     this.#addHistory(name, entries);
     const before = JSON.parse(known.summary) as MachineSummary;
     const seq = this.nextSeq(before, null);
@@ -154,7 +154,7 @@ export class MachineRows {
     return this.#sql.exec<{ value: number }>(query, JSON.stringify(counts)).one().value;
   }
 
-  #put({ name, generation, version, summary }: MachineTelling, entryId: number, seq: number): void {
+  #put({ name, generation, version, summary }: MachineUpdate, entryId: number, seq: number): void {
     const sets = setsOf(summary).map((text) => this.#setOf(text));
     this.#sql.exec("DELETE FROM gone WHERE name = ?", name);
     this.#sql.exec(
@@ -187,7 +187,7 @@ export class MachineRows {
     );
   }
 
-  #addHistory(name: string, entries: readonly ToldEntry[]): void {
+  #addHistory(name: string, entries: readonly UpdateEntry[]): void {
     if (entries.length === 0) return;
     const { lines, prunedEvery, prunedAtOnce } = FLEET_HISTORY_LIMITS;
     const insert = `INSERT INTO history (at_ms, name, kind, text)

@@ -103,13 +103,13 @@ export class MachineSearch {
   }
 
   /** Returns the status of each machine that matches, by name. Fails as `page` does. */
-  standings(asked: MachineFilter, limit: number): Result<MachineStanding[]> {
+  statuses(asked: MachineFilter, limit: number): Result<MachineStatus[]> {
     const filter = this.#atAddress(asked);
     if (!filter.ok) return filter;
     const where = whereOf(filter.value);
     const query = `SELECT name, state, NULLIF(phase, '') AS phase FROM machines ${conditionsOf([where.sql])}
       ORDER BY +name LIMIT ?`;
-    type Row = MachineStanding & Record<string, string | null>;
+    type Row = MachineStatus & Record<string, string | null>;
     return success(this.#sql.exec<Row>(query, ...where.bindings, limit).toArray());
   }
 
@@ -138,7 +138,7 @@ export class MachineSearch {
       ) LEFT JOIN summaries USING (name) ORDER BY key ${order}, name ${order}`;
     const position = after ? [...(isByName ? [] : [after.key]), after.id] : [];
     const bindings = [...source.bindings, ...where.bindings, ...position, limit + 1];
-    const besides = new Map(others.map(({ id, summary }) => [id, summary]));
+    const othersById = new Map(others.map(({ id, summary }) => [id, summary]));
     const machines: FoundMachine[] = [];
     let last: SearchPosition | null = null;
     let length = 0;
@@ -146,7 +146,7 @@ export class MachineSearch {
     for (const { name: id, key: at, summary } of this.#sql.exec<Row>(query, ...bindings)) {
       length += summary?.length ?? 0;
       if (machines.length === limit || (last && length > PAGE_LENGTH)) return { machines, next: last };
-      const known = besides.get(id) ?? (JSON.parse(summary ?? "null") as MachineSummary | null);
+      const known = othersById.get(id) ?? (JSON.parse(summary ?? "null") as MachineSummary | null);
       if (known) machines.push({ id, summary: known });
       last = { key: at, id };
     }
@@ -276,17 +276,17 @@ function numberTerm(term: { key: string; operator: ">" | "<"; value: string }, c
 }
 
 /** State and phase are null if the index does not know the machine. */
-export interface MachineStanding {
+export interface MachineStatus {
   name: string;
   state: FleetState | null;
   phase: Phase | null;
 }
 
 /** Returns the status of each name, by name. */
-export function standingsOf(sql: SqlStorage, names: readonly string[]): MachineStanding[] {
+export function statusesOf(sql: SqlStorage, names: readonly string[]): MachineStatus[] {
   const query = `SELECT DISTINCT value AS name, state, NULLIF(phase, '') AS phase
     FROM json_each(?) LEFT JOIN machines ON machines.name = value ORDER BY value`;
-  return sql.exec<MachineStanding & Record<string, string | null>>(query, JSON.stringify(names)).toArray();
+  return sql.exec<MachineStatus & Record<string, string | null>>(query, JSON.stringify(names)).toArray();
 }
 
 export interface SilentMachine {

@@ -60,7 +60,7 @@ export class Mutes {
     return first?.until_ms ?? null;
   }
 
-  lookAgain(): void {
+  reload(): void {
     this.#known = undefined;
   }
 

@@ -15,13 +15,13 @@ import type {
 import type { NewMute, ReceiverChange } from "../../shared/protocol/receiver-api.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { sealer } from "../storage/sealed-text.ts";
-import type { Duty } from "./alarm-tasks.ts";
+import type { AlarmTask } from "./alarm-tasks.ts";
 import { Alerts, type AlertSurroundings } from "./alerts.ts";
 import {
   isRefusedForGood,
-  Letters,
-  type LetterSurroundings,
-  sendLetter,
+  Deliveries,
+  type SendDependencies,
+  sendDelivery,
   webhookAddress,
 } from "./deliveries.ts";
 import type { FleetChange } from "./machine-rows.ts";
@@ -60,7 +60,7 @@ const AT_ONCE = 4;
 const TURN_MS = 5000;
 
 interface NotificationSurroundings
-  extends Omit<AlertSurroundings, "receivers" | "mutes" | "letters">, LetterSurroundings {
+  extends Omit<AlertSurroundings, "receivers" | "mutes" | "deliveries">, SendDependencies {
   /** Typically the storage's transactionSync. */
   transaction: <T>(work: () => T) => T;
   /** Typically Math.random. */
@@ -89,7 +89,7 @@ export class Notifications {
   readonly #in: NotificationSurroundings;
   readonly #receivers: Receivers;
   readonly #mutes: Mutes;
-  readonly #letters: Letters;
+  readonly #deliveries: Deliveries;
   readonly #alerts: Alerts;
 
   constructor(surroundings: NotificationSurroundings) {
@@ -97,12 +97,12 @@ export class Notifications {
     const { sql } = surroundings;
     this.#receivers = new Receivers(sql);
     this.#mutes = new Mutes(sql);
-    this.#letters = new Letters(sql);
+    this.#deliveries = new Deliveries(sql);
     this.#alerts = new Alerts({
       ...surroundings,
       receivers: this.#receivers,
       mutes: this.#mutes,
-      letters: this.#letters,
+      deliveries: this.#deliveries,
     });
   }
 
@@ -111,7 +111,7 @@ export class Notifications {
     this.#alerts.note(change, this.#in.nowMs());
   }
 
-  duty(): Duty {
+  task(): AlarmTask {
     return {
       name: "notifications",
       dueMs: () => {
@@ -123,9 +123,9 @@ export class Notifications {
   }
 
   /** Reads receivers and mutes again, after an import has changed their rows. */
-  lookAgain(): void {
-    this.#receivers.lookAgain();
-    this.#mutes.lookAgain();
+  reload(): void {
+    this.#receivers.reload();
+    this.#mutes.reload();
   }
 
   list(): ListedReceiver[] {
@@ -153,7 +153,7 @@ export class Notifications {
       this.#receivers.put(name, { ...change, url: url.value }, secret);
       this.#alerts.repeatEach(name, { before, after: this.#repeatMinutes(name) }, nowMs);
       // The new settings may fix the failure, so the next attempt is made at once.
-      if (this.#letters.first(name)) this.#receivers.tryAt(name, nowMs);
+      if (this.#deliveries.first(name)) this.#receivers.tryAt(name, nowMs);
     });
     const shown = this.#shown(name);
     await this.#in.arm();
@@ -188,21 +188,21 @@ export class Notifications {
       dropped: 0,
       alerts,
     });
-    const { arrived, status, answer } = await sendLetter(this.#in, target, { message, body });
+    const { arrived, status, answer } = await sendDelivery(this.#in, target, { message, body });
     return { arrived, status, answer, tookMs: nowMs() - atMs };
   }
 
   /** Returns waiting and dead deliveries; null if no receiver has the name. */
-  letters(name: string): ListedLetter[] | null {
-    return this.#receivers.target(name) && this.#letters.list(name);
+  deliveries(name: string): ListedLetter[] | null {
+    return this.#receivers.target(name) && this.#deliveries.list(name);
   }
 
   /** Sends a dead delivery again. Returns false if there is none with this ID. */
   async resend(name: string, id: number, who: string): Promise<boolean> {
-    if (!this.#letters.isDead(name, id)) return false;
+    if (!this.#deliveries.isDead(name, id)) return false;
     await this.#in.audit({ who, what: "letter.resend", target: name, detail: `letter ${id}` });
     const nowMs = this.#in.nowMs();
-    const isFound = this.#letters.resend(name, id, nowMs);
+    const isFound = this.#deliveries.resend(name, id, nowMs);
     if (isFound) this.#receivers.tryAt(name, nowMs);
     await this.#in.arm();
     return isFound;
@@ -226,7 +226,7 @@ export class Notifications {
     if (!this.mutes().some((each) => each.id === id)) return false;
     await this.#in.audit({ who, what: "mute.end", target: `mute ${id}`, detail: "" });
     this.#mutes.end(id);
-    this.#alerts.lookAgain(this.#in.nowMs());
+    this.#alerts.recheckMuted(this.#in.nowMs());
     await this.#in.arm();
     return true;
   }
@@ -247,20 +247,20 @@ export class Notifications {
   async #deliver(name: string, untilMs: number): Promise<void> {
     const { nowMs, transaction } = this.#in;
     for (let isGoing = true; isGoing && nowMs() < untilMs;) {
-      const [letter, target] = [this.#letters.first(name), this.#receivers.target(name)];
-      if (!letter || !target) {
+      const [delivery, target] = [this.#deliveries.first(name), this.#receivers.target(name)];
+      if (!delivery || !target) {
         this.#receivers.tryAt(name, null);
         return;
       }
-      const outcome = await sendLetter(this.#in, target, letter);
+      const outcome = await sendDelivery(this.#in, target, delivery);
       const { arrived, status, answer } = outcome;
       const error = status === null ? answer : `HTTP ${status}: ${answer}`;
       isGoing = arrived || (status !== null && isRefusedForGood(status));
       transaction(() => {
-        if (arrived) this.#letters.arrived(letter.id);
-        else if (isGoing) this.#letters.die(letter, error);
-        else this.#letters.dieOfAge(name, error, nowMs());
-        const nextMs = this.#letters.first(name) ? nowMs() : null;
+        if (arrived) this.#deliveries.arrived(delivery.id);
+        else if (isGoing) this.#deliveries.die(delivery, error);
+        else this.#deliveries.dieOfAge(name, error, nowMs());
+        const nextMs = this.#deliveries.first(name) ? nowMs() : null;
         if (isGoing || nextMs === null) this.#receivers.succeeded(name, nextMs);
         else this.#receivers.failed(name, error, outcome.retryAfterMs, nowMs(), this.#in.random);
       });
@@ -295,8 +295,8 @@ export class Notifications {
       states: [...settings.states],
       url: `${new URL(url).origin}/…`,
       hasAuthorization: authorization !== "",
-      waiting: this.#letters.waiting(name).letters,
-      dead: this.#letters.dead(name),
+      waiting: this.#deliveries.waiting(name).count,
+      dead: this.#deliveries.dead(name),
       dropped,
       firing: this.#alerts.firing(name),
       failingSince: time(failing_since_ms),

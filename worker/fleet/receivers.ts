@@ -57,7 +57,7 @@ export class Receivers {
     this.#sql = sql;
   }
 
-  lookAgain(): void {
+  reload(): void {
     this.#known = undefined;
   }
 

@@ -2,10 +2,10 @@
 // which machines get it, and when the rollout stops.
 import {
   reasonToStop,
-  ROLLOUT_STANDINGS,
+  ROLLOUT_STATUSES,
   type RolloutCounts,
-  type RolloutStanding,
-  standingOf,
+  type RolloutStatus,
+  statusAfter,
   upgradeAnswer,
 } from "../../shared/fleet/rollout.ts";
 import { isBehind, versionKey } from "../../shared/fleet/sort-keys.ts";
@@ -115,7 +115,7 @@ export class Rollouts {
   ask(name: string, version: string): UpgradeAnswer {
     const { sql, nowMs, summary } = this.#in;
     const row = this.#row();
-    const isGiven = () => this.#standing(name) !== undefined;
+    const isGiven = () => this.#status(name) !== undefined;
     const answer = upgradeAnswer({
       rollout: row ? settingsOf(row) : null,
       isStopped: row?.stopped_ms != null,
@@ -132,17 +132,17 @@ export class Rollouts {
 
   /** Call it in the transaction of the change. */
   note({ name, after }: FleetChange): void {
-    const before = this.#standing(name);
+    const before = this.#status(name);
     if (before === undefined) return;
     const row = this.#row();
     if (!row) return;
     const { sql } = this.#in;
     const rollout = settingsOf(row);
-    const standing = standingOf(rollout.version, before, after);
-    if (standing === before) return;
-    if (standing === null) sql.exec("DELETE FROM rollout_machines WHERE name = ?", name);
-    else sql.exec("UPDATE rollout_machines SET standing = ? WHERE name = ?", standing, name);
-    if (standing !== "silent" || row.stopped_ms !== null) return;
+    const status = statusAfter(rollout.version, before, after);
+    if (status === before) return;
+    if (status === null) sql.exec("DELETE FROM rollout_machines WHERE name = ?", name);
+    else sql.exec("UPDATE rollout_machines SET standing = ? WHERE name = ?", status, name);
+    if (status !== "silent" || row.stopped_ms !== null) return;
     const why = reasonToStop(rollout, this.#counts(), this.#silent());
     if (why !== null) this.#stop(why);
   }
@@ -158,9 +158,9 @@ export class Rollouts {
     return this.#in.sql.exec<RolloutRow>("SELECT * FROM rollout").toArray()[0];
   }
 
-  #standing(name: string): RolloutStanding | undefined {
+  #status(name: string): RolloutStatus | undefined {
     const query = "SELECT standing FROM rollout_machines WHERE name = ?";
-    return this.#in.sql.exec<{ standing: RolloutStanding }>(query, name).toArray()[0]?.standing;
+    return this.#in.sql.exec<{ standing: RolloutStatus }>(query, name).toArray()[0]?.standing;
   }
 
   #underway(): number {
@@ -173,9 +173,9 @@ export class Rollouts {
 
   #counts(): RolloutCounts {
     const query = "SELECT standing, COUNT(*) AS count FROM rollout_machines GROUP BY standing";
-    const rows = this.#in.sql.exec<{ standing: RolloutStanding; count: number }>(query);
+    const rows = this.#in.sql.exec<{ standing: RolloutStatus; count: number }>(query);
     const found = new Map(rows.toArray().map(({ standing, count }) => [standing, count]));
-    const counts = ROLLOUT_STANDINGS.map((standing) => [standing, found.get(standing) ?? 0] as const);
+    const counts = ROLLOUT_STATUSES.map((status) => [status, found.get(status) ?? 0] as const);
     return Object.fromEntries(counts) as RolloutCounts;
   }
 

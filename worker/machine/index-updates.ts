@@ -2,7 +2,7 @@
 // The alarm repeats what failed. A steady report writes nothing and sends nothing.
 import { stateChangeText } from "../../shared/fleet/state.ts";
 import { type KnownMachine, stateOf, summarize } from "../../shared/fleet/summarize.ts";
-import type { MachineSummary, MachineTelling, ToldUntil } from "../../shared/fleet/summary.ts";
+import type { MachineSummary, MachineUpdate, UpdatedUntil } from "../../shared/fleet/summary.ts";
 import { withDeadline } from "../kube/deadline.ts";
 import { logFailure, logNote } from "../log.ts";
 import { type Allowance, allowanceAt } from "../storage/allowance.ts";
@@ -30,7 +30,7 @@ export const UPDATE_LIMITS = {
 } as const;
 
 interface FleetIndex {
-  tell: (update: MachineTelling) => Promise<ToldUntil>;
+  tell: (update: MachineUpdate) => Promise<UpdatedUntil>;
   remove: (name: string, generation: number, text: string) => Promise<void>;
 }
 
@@ -176,7 +176,7 @@ export class IndexUpdates {
   }
 
   /** Returns the next update; null if none is left, or the next attempt is later. */
-  #next(): MachineTelling | null {
+  #next(): MachineUpdate | null {
     const { state, nowMs } = this.#with;
     const { records, history, tables } = state;
     const [enrolment, since, sent] = [records.get("enrolment"), records.get("state"), this.#sent];
@@ -206,7 +206,7 @@ export class IndexUpdates {
   }
 
   /** false if the update failed, or must wait: the alarm repeats it. */
-  async #send(update: MachineTelling): Promise<boolean> {
+  async #send(update: MachineUpdate): Promise<boolean> {
     this.#isRequested = false;
     if (update.isSequel && !this.#maySend())
       return this.#waitUntil(this.#sent ?? NOTHING_SENT, this.#with.nowMs() + UPDATE_LIMITS.everyMs, 0);

@@ -11,7 +11,7 @@ import { BULK_LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { currentMs, pause } from "../clock.ts";
 import type { Environment } from "../env.ts";
-import type { MachineStanding } from "../fleet/machine-search.ts";
+import type { MachineStatus } from "../fleet/machine-search.ts";
 import { inTime, withDeadline } from "../kube/deadline.ts";
 import { logFailure } from "../log.ts";
 import { audit, type AuditRecord } from "./audit.ts";
@@ -34,7 +34,7 @@ export interface BulkToPlan {
   /** Digest of the request, without the parameter that makes it a dry run. */
   request: string;
   who: string;
-  machines: readonly MachineStanding[];
+  machines: readonly MachineStatus[];
 }
 
 export interface ConfirmedBulk extends Pick<BulkToPlan, "request" | "who"> {
@@ -98,7 +98,7 @@ export function planBulk(
   };
 }
 
-function effectOf(action: BulkAction, { phase }: MachineStanding, isRevoked: boolean): string {
+function effectOf(action: BulkAction, { phase }: MachineStatus, isRevoked: boolean): string {
   if (isRevoked && action !== "forget") return `${NONE}its keys are refused already`;
   if (action === "believe" && phase !== "cloned" && phase !== "two shims")
     return `${NONE}it is neither cloned nor two shims`;

@@ -9,7 +9,7 @@ import {
   type TimelineLine,
   type TimelineRange,
 } from "../../shared/fleet/timeline.ts";
-import type { ToldEntry } from "../../shared/fleet/summary.ts";
+import type { UpdateEntry } from "../../shared/fleet/summary.ts";
 import { TIMELINE_LIMITS } from "../../shared/protocol/limits.ts";
 import { shortened } from "./shortened.ts";
 import type { Tables } from "./tables.ts";
@@ -31,7 +31,7 @@ export interface History {
   /** Returns a page, newest first. */
   read: (request: HistoryRequest) => HistoryEntry[];
   /** Returns at most a page of the entries after this one, oldest first. */
-  after: (id: number, limit: number) => ToldEntry[];
+  after: (id: number, limit: number) => UpdateEntry[];
   /** Returns 0 if there is no entry. */
   lastId: () => number;
   /** Both ends are milliseconds since 1970, and inclusive. */

@@ -1,12 +1,12 @@
 // What receivers get, format by format: docs/notifications.md has the same.
 import { describe, expect, it } from "vitest";
-import { type AlertMessage, messageText, type SaidAlert, textOf } from "../../../shared/fleet/alert.ts";
+import { type AlertMessage, messageText, type Alert, textOf } from "../../../shared/fleet/alert.ts";
 import type { MessageFormat } from "../../../shared/protocol/receiver-api.ts";
 
 const START_MS = Date.UTC(2026, 0, 1);
 const MINUTE = 60_000;
 
-const alert = (more: Partial<SaidAlert> = {}): SaidAlert => ({
+const alert = (more: Partial<Alert> = {}): Alert => ({
   id: "alert-1",
   status: "firing",
   isRepeated: false,
@@ -26,22 +26,22 @@ const over = {
   status: "resolved",
   untilMs: START_MS + 65 * MINUTE,
   why: "ready",
-} satisfies Partial<SaidAlert>;
+} satisfies Partial<Alert>;
 const outage = {
   kind: "outage",
   name: "12",
   severity: "critical",
   machines: 40,
   names: ["edge-1", "edge-2"],
-} satisfies Partial<SaidAlert>;
+} satisfies Partial<Alert>;
 const cluster = {
   kind: "cluster",
   name: "rollcall",
   state: "cluster-unreachable",
   address: "",
   names: [],
-} satisfies Partial<SaidAlert>;
-const message = (alerts: SaidAlert[]): AlertMessage => ({
+} satisfies Partial<Alert>;
+const message = (alerts: Alert[]): AlertMessage => ({
   id: "message-1",
   deployment: "rollcall",
   origin: "https://rollcall.example.com",
@@ -52,7 +52,7 @@ const message = (alerts: SaidAlert[]): AlertMessage => ({
 });
 const parsed = (...asked: Parameters<typeof messageText>): unknown => JSON.parse(messageText(...asked));
 
-it.each<[Partial<SaidAlert>, string]>([
+it.each<[Partial<Alert>, string]>([
   [{}, "edge-7 is silent since 2026-01-01T00:00:00.000Z"],
   [
     { state: "not-ready", why: "disk pressure" },
@@ -108,7 +108,7 @@ it("json → versioned, with all that is known", () => {
   });
 });
 
-it.each<[kind: string, more: Partial<SaidAlert>, page: string]>([
+it.each<[kind: string, more: Partial<Alert>, page: string]>([
   ["machine", {}, "https://rollcall.example.com/?machine=edge-7"],
   ["outage", outage, "https://rollcall.example.com/?outage=12"],
   ["cluster", cluster, "https://rollcall.example.com/"],
@@ -147,7 +147,7 @@ describe("slack", () => {
 });
 
 describe("alertmanager", () => {
-  it.each<[string, Partial<SaidAlert>, Record<string, string>]>([
+  it.each<[string, Partial<Alert>, Record<string, string>]>([
     [
       "a machine",
       {},

@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import {
   reasonToStop,
   type RolloutCounts,
-  type RolloutStanding,
+  type RolloutStatus,
   shareOf,
-  standingOf,
+  statusAfter,
   upgradeAnswer,
   type UpgradeSituation,
 } from "../../../shared/fleet/rollout.ts";
@@ -66,7 +66,7 @@ describe("a machine asks", () => {
 });
 
 describe("what becomes of a machine that was given 0.2.0", () => {
-  it.each<[situation: string, before: RolloutStanding, state: FleetState, shim: string, standing: string]>([
+  it.each<[situation: string, before: RolloutStatus, state: FleetState, shim: string, status: string]>([
     ["it reports with the version before", "underway", "ready", "0.1.0", "underway"],
     ["it reports with the version", "underway", "ready", "0.2.0", "upgraded"],
     ["it reports with a later one", "underway", "ready", "0.3.0", "upgraded"],
@@ -77,13 +77,13 @@ describe("what becomes of a machine that was given 0.2.0", () => {
     ["an operator went on all the same", "accepted", "silent", "0.2.0", "accepted"],
     ["it comes back after that", "accepted", "ready", "0.2.0", "upgraded"],
     ["it says no version", "underway", "ready", "", "underway"],
-  ])("%s", (_, before, state, shim, standing) => {
+  ])("%s", (_, before, state, shim, status) => {
     const versions = { shim, kernel: "", os: "", runtime: "", architecture: "" };
-    expect(standingOf("0.2.0", before, { state, versions })).toBe(standing);
+    expect(statusAfter("0.2.0", before, { state, versions })).toBe(status);
   });
 
   it("it leaves → nothing more is known of it", () => {
-    expect(standingOf("0.2.0", "upgraded", null)).toBeNull();
+    expect(statusAfter("0.2.0", "upgraded", null)).toBeNull();
   });
 });
 

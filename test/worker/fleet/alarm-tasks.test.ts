@@ -1,13 +1,13 @@
 // When the fleet index does what: by one alarm, whatever fails, and none where nothing is to be done.
 import { describe, expect, it } from "vitest";
-import { Duties, type Duty, DUTY_AGAIN_MS } from "../../../worker/fleet/alarm-tasks.ts";
+import { AlarmTasks, type AlarmTask, TASK_AGAIN_MS } from "../../../worker/fleet/alarm-tasks.ts";
 
-/** Duties over an alarm and a clock of their own; `ran`: what was done, in order. */
-function duties(due: Record<string, number | null>, fails: readonly string[] = []) {
+/** AlarmTasks over an alarm and a clock of their own; `ran`: what was done, in order. */
+function tasks(due: Record<string, number | null>, fails: readonly string[] = []) {
   const state = { nowMs: 1000, alarmMs: null as number | null, sets: 0 };
   const ran: string[] = [];
   const logged: object[] = [];
-  const all = Object.keys(due).map((name): Duty => ({
+  const all = Object.keys(due).map((name): AlarmTask => ({
     name,
     dueMs: () => due[name] ?? null,
     run: async () => {
@@ -24,8 +24,8 @@ function duties(due: Record<string, number | null>, fails: readonly string[] = [
       return Promise.resolve();
     },
   };
-  const made = new Duties({
-    duties: all,
+  const made = new AlarmTasks({
+    tasks: all,
     storage,
     nowMs: () => state.nowMs,
     log: (line) => void logged.push(line),
@@ -43,14 +43,14 @@ describe("the alarm is set", () => {
     ["some are due → for the first of them", { a: 5000, b: 3000, c: null }, 3000],
     ["one was due before → for now", { a: 5000, b: 10 }, 1001],
   ])("%s", async (_, due, alarmMs) => {
-    const { made, state } = duties(due);
+    const { made, state } = tasks(due);
     await made.arm();
     expect(state.alarmMs).toBe(alarmMs);
   });
 
   it("again and again → once, unless something is due earlier", async () => {
     const due: Record<string, number | null> = { a: 5000, b: null };
-    const { made, state } = duties(due);
+    const { made, state } = tasks(due);
     for (let times = 0; times < 3; times++) await made.arm();
     expect(state.sets).toBe(1);
     due["b"] = 4000;
@@ -61,18 +61,18 @@ describe("the alarm is set", () => {
 
 describe("when it rings", () => {
   it("→ what is due is done, and it is set for what is due next", async () => {
-    const { ring, ran, state } = duties({ a: 1000, b: 1001, c: 500 });
+    const { ring, ran, state } = tasks({ a: 1000, b: 1001, c: 500 });
     await ring();
     expect([ran, state.alarmMs]).toEqual([["a", "c"], 1001]);
   });
 
   it("and one fails → the others are done, it is said, and it is due again later", async () => {
-    const { ring, ran, state, logged } = duties({ a: 1000, b: 1000 }, ["a"]);
+    const { ring, ran, state, logged } = tasks({ a: 1000, b: 1000 }, ["a"]);
     await ring();
     expect(ran).toEqual(["a", "b"]);
     expect(logged).toMatchObject([{ duty: "a", error: "Error: no luck" }]);
-    expect(state.alarmMs).toBe(1000 + DUTY_AGAIN_MS);
-    state.nowMs += DUTY_AGAIN_MS;
+    expect(state.alarmMs).toBe(1000 + TASK_AGAIN_MS);
+    state.nowMs += TASK_AGAIN_MS;
     await ring();
     expect(ran).toEqual(["a", "b", "a"]);
   });

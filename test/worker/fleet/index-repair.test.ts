@@ -75,8 +75,8 @@ function worldOf({ sql }: DurableObjectStorage, indexed: number[], registered: s
     },
     /** What is due, once; the times of all that is due. */
     async turn() {
-      for (const { dueMs, run } of world.repair.duties) if ((dueMs() ?? Infinity) <= world.nowMs) await run();
-      return world.repair.duties.map(({ dueMs }) => dueMs());
+      for (const { dueMs, run } of world.repair.tasks) if ((dueMs() ?? Infinity) <= world.nowMs) await run();
+      return world.repair.tasks.map(({ dueMs }) => dueMs());
     },
     names: () =>
       sql

@@ -1,7 +1,7 @@
 // How a machine's object tells the fleet index, whatever becomes of the index, the network and the object: each line of
 // history once and in order, one telling at a time, and the last summary in the end.
 import { describe, expect, it, vi } from "vitest";
-import type { MachineTelling, ToldEntry, ToldUntil } from "../../../shared/fleet/summary.ts";
+import type { MachineUpdate, UpdateEntry, UpdatedUntil } from "../../../shared/fleet/summary.ts";
 import { IndexUpdates, UPDATE_LIMITS } from "../../../worker/machine/index-updates.ts";
 import { randomOf } from "../../lab/hostile/random.ts";
 
@@ -14,7 +14,7 @@ function oneRow() {
     lines: [] as string[],
     asked: 0,
     underWay: 0,
-    take({ version, summary, entries, isSequel }: MachineTelling): ToldUntil {
+    take({ version, summary, entries, isSequel }: MachineUpdate): UpdatedUntil {
       if (!index.known && isSequel) return { entryId: 0 };
       const { entryId = 0, version: before = 0 } = index.known ?? {};
       if (version <= before) return { entryId };
@@ -24,7 +24,7 @@ function oneRow() {
       return { entryId: index.known.entryId };
     },
     /** What becomes of the next telling. */
-    next: (telling: MachineTelling): Promise<ToldUntil> => Promise.resolve(index.take(telling)),
+    next: (telling: MachineUpdate): Promise<UpdatedUntil> => Promise.resolve(index.take(telling)),
     remove: () => Promise.resolve(),
     lose() {
       index.known = undefined;
@@ -37,7 +37,7 @@ function oneRow() {
 /** A machine's object: what is in SQLite outlives `evict`. */
 function machineOf(index: ReturnType<typeof oneRow>, random: () => number = () => 1) {
   const records = new Map<string, string>();
-  const lines: ToldEntry[] = [];
+  const lines: UpdateEntry[] = [];
   let writes = 0;
   /** Of the object that is in memory: what an evicted one does has no effect. */
   let life = 0;
@@ -77,7 +77,7 @@ function machineOf(index: ReturnType<typeof oneRow>, random: () => number = () =
     summary: () => JSON.stringify(machine.updates.sentSummary()),
   };
   const history = {
-    add: (kind: ToldEntry["kind"], texts: readonly string[], atMs: number) => {
+    add: (kind: UpdateEntry["kind"], texts: readonly string[], atMs: number) => {
       writes++;
       for (const text of texts)
         lines.push({ id: lines.length + 1, atMs, kind, text: `${lines.length + 1}: ${text}` });
@@ -250,7 +250,7 @@ describe("a machine's object", () => {
     const index = oneRow();
     const machine = machineOf(index);
     await machine.updates.finish();
-    const underWay = Promise.withResolvers<ToldUntil>();
+    const underWay = Promise.withResolvers<UpdatedUntil>();
     index.next = () => underWay.promise;
     machine.turn(true);
     machine.updates.update("");
@@ -350,7 +350,7 @@ describe("whatever fails, and whenever the object is evicted", () => {
       const index = oneRow();
       const machine = machineOf(index, () => random.int(1000) / 1000);
       /** Those that come later than their answer was waited for. */
-      const late: MachineTelling[] = [];
+      const late: MachineUpdate[] = [];
       index.next = (telling) => {
         switch (random.int(5)) {
           case 0:

@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import type { BulkAction } from "../../../shared/protocol/administration-api.ts";
 import { BULK_LIMITS } from "../../../shared/protocol/limits.ts";
-import type { MachineStanding } from "../../../worker/fleet/machine-search.ts";
+import type { MachineStatus } from "../../../worker/fleet/machine-search.ts";
 import { readAudit } from "../../../worker/registry/audit.ts";
 import {
   BULK_KEPT_MS,
@@ -26,13 +26,13 @@ import { outlasting } from "../support/clock.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 const names = (count: number) => Array.from({ length: count }, (_, at) => `m-${String(at).padStart(5, "0")}`);
-const standing = (name: string, phase: MachineStanding["phase"] = "registered"): MachineStanding => ({
+const status = (name: string, phase: MachineStatus["phase"] = "registered"): MachineStatus => ({
   name,
   state: "ready",
   phase,
 });
 const enrol = (sql: SqlStorage, name: string) => pin(sql, asking(`key of ${name}`, { name }), NOW_MS);
-const planOf = (action: BulkAction, machines: readonly MachineStanding[]): BulkToPlan => ({
+const planOf = (action: BulkAction, machines: readonly MachineStatus[]): BulkToPlan => ({
   action,
   request: `${action} of these`,
   who: "alice",
@@ -55,7 +55,7 @@ class Fleet {
     for (const name of machines) enrol(sql, name);
   }
 
-  plan(action: BulkAction, machines: readonly MachineStanding[]) {
+  plan(action: BulkAction, machines: readonly MachineStatus[]) {
     return planBulk(this.sql, planOf(action, machines), "a confirmation", this.nowMs);
   }
 
@@ -113,7 +113,7 @@ const inFleet = <T>(machines: readonly string[], act: (fleet: Fleet) => T | Prom
   withinRegistry(`bulk-${registries++}`, (sql) => act(new Fleet(sql, machines))) as Promise<T>;
 
 describe("a dry run", () => {
-  it.each<[BulkAction, MachineStanding["phase"], boolean, RegExp, number]>([
+  it.each<[BulkAction, MachineStatus["phase"], boolean, RegExp, number]>([
     ["register", "registered", false, /^its next report registers/, 1],
     ["register", "registered", true, /^none: its keys are refused/, 0],
     ["revoke", "registered", false, /^its keys are refused for ever; its Node stays/, 1],
@@ -127,7 +127,7 @@ describe("a dry run", () => {
   ])("%s of a machine that is %s, revoked: %s → %s", (action, phase, isRevoked, effect, total) =>
     inFleet(["m"], ({ sql, ...fleet }) => {
       if (isRevoked) unpin(sql, "m", "machine.revoke", NOW_MS);
-      const plan = planBulk(sql, planOf(action, [standing("m", phase)]), "c", fleet.nowMs);
+      const plan = planBulk(sql, planOf(action, [status("m", phase)]), "c", fleet.nowMs);
       expect(plan).toMatchObject({ total, unknown: [], confirmation: total === 0 ? null : "c" });
       expect(plan.matches).toEqual([{ name: "m", state: "ready", effect: expect.stringMatching(effect) }]);
     }),
@@ -135,7 +135,7 @@ describe("a dry run", () => {
 
   it("→ changes nothing, and names those that no machine has", () =>
     inFleet(["m"], async (fleet) => {
-      expect(fleet.plan("forget", [standing("m"), standing("nobody")])).toMatchObject({
+      expect(fleet.plan("forget", [status("m"), status("nobody")])).toMatchObject({
         total: 1,
         unknown: ["nobody"],
         expiresAt: "2026-01-01T00:10:00.000Z",
@@ -157,7 +157,7 @@ describe("a confirmation", () => {
     ["that was used", (fleet) => (fleet.start("revoke"), fleet.start("revoke")), false],
   ])("%s → begins: %s", (_, confirm, begins) =>
     inFleet(["m"], (fleet) => {
-      fleet.plan("revoke", [standing("m")]);
+      fleet.plan("revoke", [status("m")]);
       expect(confirm(fleet).ok).toBe(begins);
     }),
   );
@@ -165,7 +165,7 @@ describe("a confirmation", () => {
   it("while as many are under way as may be → waits", () =>
     inFleet(["m"], (fleet) => {
       const one = () => {
-        fleet.plan("register", [standing("m")]);
+        fleet.plan("register", [status("m")]);
         return fleet.start("register").ok;
       };
       for (let count = 0; count < BULK_LIMITS.underWay; count++) expect(one()).toBe(true);
@@ -176,7 +176,7 @@ describe("a confirmation", () => {
 describe("what is executed", () => {
   it("→ exactly what was listed, with a line in the audit log for each and one for the whole", () =>
     inFleet(["a", "b", "c"], async (fleet) => {
-      fleet.plan("revoke", [standing("a"), standing("b")]);
+      fleet.plan("revoke", [status("a"), status("b")]);
       expect(fleet.start("revoke")).toMatchObject({
         ok: true,
         value: { id: "1", state: "running", total: 2, done: 0, remaining: 2, createdBy: "alice" },
@@ -226,7 +226,7 @@ describe("what is executed", () => {
           const listed = all.filter(isListed);
           fleet.plan(
             action,
-            listed.map((name) => standing(name, "cloned")),
+            listed.map((name) => status(name, "cloned")),
           );
           for (const name of all) if (!isLate(name)) CHANGES[changeOf(name)]!(sql, name);
           enrol(sql, "a-newcomer");
@@ -261,7 +261,7 @@ describe("what is executed", () => {
 
   it("evicted between what the registry did and what the object did → done once, also where it enrolled again", () =>
     inFleet(["m"], async (fleet) => {
-      fleet.plan("forget", [standing("m")]);
+      fleet.plan("forget", [status("m")]);
       fleet.start("forget");
       fleet.answers = () => new Error("evicted");
       const againMs = await fleet.turn();
@@ -281,7 +281,7 @@ describe("what is executed", () => {
 
   it("an object that does not answer → asked three times, ten seconds apart, and then said", () =>
     inFleet(["a", "b"], async (fleet) => {
-      fleet.plan("register", [standing("a"), standing("b")]);
+      fleet.plan("register", [status("a"), status("b")]);
       fleet.start("register");
       fleet.answers = (name) => (name === "a" ? new Error("overloaded") : null);
       await fleet.finish();
@@ -299,7 +299,7 @@ describe("what is executed", () => {
     inFleet(names(100), async (fleet) => {
       fleet.plan(
         "register",
-        names(100).map((name) => standing(name)),
+        names(100).map((name) => status(name)),
       );
       fleet.start("register");
       fleet.meanwhile = (name) => void (name === names(100)[9] && stopBulk(fleet.sql, 1, "bob", fleet.nowMs));
@@ -318,7 +318,7 @@ describe("what is executed", () => {
     inFleet(names(1000), async (fleet) => {
       fleet.plan(
         "register",
-        names(1000).map((name) => standing(name)),
+        names(1000).map((name) => status(name)),
       );
       fleet.start("register");
       fleet.meanwhile = async () => {
@@ -340,7 +340,7 @@ describe("what is executed", () => {
   it("one after the other, and forgotten after a month", () =>
     inFleet(["a", "b"], async (fleet) => {
       for (const name of ["a", "b"]) {
-        fleet.plan("register", [standing(name)]);
+        fleet.plan("register", [status(name)]);
         fleet.start("register");
       }
       await fleet.turn();
@@ -348,7 +348,7 @@ describe("what is executed", () => {
       await fleet.finish();
       expect(listBulks(fleet.sql, 10).map(({ id }) => id)).toEqual(["2", "1"]);
       fleet.nowMs += BULK_KEPT_MS + 1;
-      fleet.plan("register", [standing("a")]);
+      fleet.plan("register", [status("a")]);
       fleet.start("register");
       expect(listBulks(fleet.sql, 10).map(({ id }) => id)).toEqual(["3"]);
     }));

@@ -1,7 +1,7 @@
 // The Worker as it is, whose fleet index a benchmark fills with made-up machines and has told of transitions: in production
 // machines' objects tell it. All else is the Worker itself. No test of its own.
 import type { FleetState } from "../../../shared/fleet/state.ts";
-import type { MachineTelling } from "../../../shared/fleet/summary.ts";
+import type { MachineUpdate } from "../../../shared/fleet/summary.ts";
 import { type Environment, fleetIndex } from "../../../worker/env.ts";
 import worker, { IndexObject as RealIndexObject } from "../../../worker/index.ts";
 import { createdMsOf, machineName, stateEntry, summaryOf } from "./made-up-fleet.ts";
@@ -16,7 +16,7 @@ const MORE_LABELS = Object.fromEntries(
 /** Machines enrol in steps through their numbers; so many steps are one number on, where they are 100,000. */
 const ENROLMENT = { step: 7919, stepsToNext: 17_679 } as const;
 
-function telling(index: number, version: number, state: FleetState, of: number): MachineTelling {
+function telling(index: number, version: number, state: FleetState, of: number): MachineUpdate {
   const createdMs = createdMsOf((index * ENROLMENT.stepsToNext) % of);
   const { labels, ...summary } = summaryOf(index, { state, createdMs });
   const other = state === "ready" ? "silent" : "ready";

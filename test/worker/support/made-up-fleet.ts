@@ -1,6 +1,6 @@
 // Machines that tell the fleet index of themselves, without node objects: what one says, and how it changes.
 import type { FleetState } from "../../../shared/fleet/state.ts";
-import type { MachineSummary, MachineTelling, ToldEntry } from "../../../shared/fleet/summary.ts";
+import type { MachineSummary, MachineUpdate, UpdateEntry } from "../../../shared/fleet/summary.ts";
 
 /** 2026-01-01T00:00:00Z */
 export const FLEET_START_MS = Date.UTC(2026, 0, 1);
@@ -74,13 +74,13 @@ export function tellingOf(
   index: number,
   version: number,
   change: Partial<MachineSummary> = {},
-  entries: ToldEntry[] = [],
-): MachineTelling {
+  entries: UpdateEntry[] = [],
+): MachineUpdate {
   return { name: machineName(index), generation: 1, version, summary: summaryOf(index, change), entries };
 }
 
 /** The line of history about a change of state. */
-export function stateEntry(id: number, from: FleetState, to: FleetState, atMs: number): ToldEntry {
+export function stateEntry(id: number, from: FleetState, to: FleetState, atMs: number): UpdateEntry {
   return { id, atMs, kind: "state", text: `${from} → ${to}` };
 }
 

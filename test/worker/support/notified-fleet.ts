@@ -139,10 +139,10 @@ function fleetOver(storage: DurableObjectStorage): NotifiedFleet {
     async pass(ms) {
       const untilMs = state.nowMs + ms;
       for (;;) {
-        const dueMs = notifications.duty().dueMs();
+        const dueMs = notifications.task().dueMs();
         if (dueMs === null || dueMs > untilMs) break;
         state.nowMs = Math.max(state.nowMs, dueMs);
-        await outlasting(Promise.resolve(notifications.duty().run()));
+        await outlasting(Promise.resolve(notifications.task().run()));
       }
       state.nowMs = untilMs;
     },

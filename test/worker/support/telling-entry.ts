@@ -1,7 +1,7 @@
 // The Worker as it is, whose fleet index a test or a benchmark tells of made-up machines: otherwise machines' objects do.
 import { fleetIndex, type Environment } from "../../../worker/env.ts";
 import worker from "../../../worker/index.ts";
-import type { MachineTelling } from "../../../shared/fleet/summary.ts";
+import type { MachineUpdate } from "../../../shared/fleet/summary.ts";
 
 export {
   ClusterObject,
@@ -15,7 +15,7 @@ export {
 export default {
   async fetch(request: Request, env: Environment, context: ExecutionContext): Promise<Response> {
     if (new URL(request.url).pathname !== "/tell") return worker.fetch(request, env, context);
-    const tellings = await request.json<MachineTelling[]>();
+    const tellings = await request.json<MachineUpdate[]>();
     for (const telling of tellings) await fleetIndex(env).tell(telling);
     return new Response(null, { status: 204 });
   },

@@ -1,11 +1,11 @@
 // Letters on their way: to receivers that fail, hang, redirect, ask for patience, and come back; through evictions.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { NOTIFICATION_LIMITS } from "../../../../shared/protocol/limits.ts";
-import { receiverChangeSchema } from "../../../../shared/protocol/receiver-api.ts";
-import { machineName } from "../../support/made-up-fleet.ts";
-import { alertsOf, type Behaviour, type NotifiedFleet, withFleet } from "../../support/notified-fleet.ts";
-import { outlasting } from "../../support/clock.ts";
+import { NOTIFICATION_LIMITS } from "../../../shared/protocol/limits.ts";
+import { receiverChangeSchema } from "../../../shared/protocol/receiver-api.ts";
+import { machineName } from "../support/made-up-fleet.ts";
+import { alertsOf, type Behaviour, type NotifiedFleet, withFleet } from "../support/notified-fleet.ts";
+import { outlasting } from "../support/clock.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -81,7 +81,7 @@ describe("a letter", () => {
         true,
         true,
       ]);
-      const { letters } = { letters: fleet.notifications().letters("ops")! };
+      const { letters } = { letters: fleet.notifications().deliveries("ops")! };
       expect(
         letters.map(({ state, body }) => [state, ...alertsOf({ body }).map(({ status }) => status)]),
       ).toEqual([
@@ -106,7 +106,7 @@ describe("a letter", () => {
       await fleet.pass(MINUTE);
       // What was never told is not over either.
       expect(fleet.told()).toEqual([`firing ${TWO} silent`]);
-      expect(fleet.notifications().letters("ops")).toMatchObject([
+      expect(fleet.notifications().deliveries("ops")).toMatchObject([
         { state: "dead", error: "HTTP 400: an answer" },
         { state: "dead", error: expect.stringContaining("did not arrive") as string },
       ]);
@@ -158,7 +158,7 @@ describe("a letter", () => {
       const signature = Uint8Array.from(atob(mac), (each) => each.charCodeAt(0));
       const isValid = await crypto.subtle.verify("HMAC", key, signature, new TextEncoder().encode(signed));
       expect([version, isValid]).toEqual(["v1", true]);
-      const shown = JSON.stringify([fleet.notifications().list(), fleet.notifications().letters("ops")]);
+      const shown = JSON.stringify([fleet.notifications().list(), fleet.notifications().deliveries("ops")]);
       for (const hidden of [secret, "of-the-receiver", "/in"]) expect(shown).not.toContain(hidden);
       expect(fleet.notifications().list()).toMatchObject([
         { url: "https://ops.example.com/…", hasAuthorization: true },
@@ -296,7 +296,7 @@ describe("a receiver", () => {
       expect(fleet.audited).toEqual(["alice receiver.set ops", "alice receiver.remove ops"]);
       for (const table of ["receivers", "watched", "alerts", "letters"])
         expect(fleet.sql.exec(`SELECT * FROM ${table}`).toArray()).toEqual([]);
-      expect(fleet.notifications().duty().dueMs()).toBeNull();
+      expect(fleet.notifications().task().dueMs()).toBeNull();
     }));
 
   it.each<[string, Behaviour, object]>([
@@ -312,7 +312,7 @@ describe("a receiver", () => {
       await fleet.add();
       fleet.behaviour["ops"] = how;
       expect(await outlasting(fleet.notifications().test("ops", "alice"))).toMatchObject(expected);
-      expect(fleet.notifications().letters("ops")).toEqual([]);
+      expect(fleet.notifications().deliveries("ops")).toEqual([]);
       expect(await fleet.notifications().test("nobody", "alice")).toBeNull();
     }),
   );
@@ -369,7 +369,7 @@ describe("changes of receivers at the same time", () => {
     withFleet(async (fleet) => {
       await oneSilent(fleet, 400);
       await fleet.add({ name: "other" });
-      const [{ id } = { id: 0 }] = fleet.notifications().letters("ops")!;
+      const [{ id } = { id: 0 }] = fleet.notifications().deliveries("ops")!;
       const before = fleet.audited.length;
       expect(await fleet.notifications().resend("other", id, "alice")).toBe(false);
       expect(fleet.audited.slice(before)).toEqual([]);
@@ -399,7 +399,7 @@ it("whatever happens: each alert that arrived as firing is over exactly once, an
       withFleet(async (fleet) => {
         await fleet.add({ repeatMinutes: 60 });
         const resend = async () => {
-          for (const { id, state } of fleet.notifications().letters("ops")!)
+          for (const { id, state } of fleet.notifications().deliveries("ops")!)
             if (state === "dead") await fleet.notifications().resend("ops", id, "alice");
         };
         for (const each of happenings) {
@@ -424,7 +424,7 @@ it("whatever happens: each alert that arrived as firing is over exactly once, an
         for (const statuses of seen.values()) expect(statuses.join(" ")).toMatch(/^(firing )+resolved$/);
         for (const table of ["watched", "alerts"])
           expect(fleet.sql.exec(`SELECT * FROM ${table}`).toArray()).toEqual([]);
-        expect(fleet.notifications().duty().dueMs()).toBeNull();
+        expect(fleet.notifications().task().dueMs()).toBeNull();
       }),
     ),
     { numRuns: 15 },
