@@ -19,6 +19,7 @@ import { useAct } from "../parts/form.tsx";
 import { Link } from "../parts/link.tsx";
 import { FaultNotice, Notice } from "../parts/notice.tsx";
 import { StateSign } from "../parts/state-word.tsx";
+import { TableHead } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import {
   BULK_CHOICES,
@@ -354,12 +355,7 @@ function Failures({ bulk: { failures } }: { bulk: BulkAnswer }) {
   return (
     <div class="bulk-list" role="region" aria-label="Failures" tabIndex={0}>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Machine</th>
-            <th scope="col">Why it failed</th>
-          </tr>
-        </thead>
+        <TableHead heads={["Machine", "Why it failed"]} />
         <tbody>
           {failures.map(({ name, reason }) => (
             <tr key={name}>

@@ -1,6 +1,7 @@
 // The Node's conditions: wrong ones first, each with a sign, its age, and what to do.
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { CONDITION_EXPLANATIONS } from "../../../shared/fleet/explanations.ts";
+import { TableHead } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { conditionRows, type ConditionRow } from "./condition-rows.ts";
 import { Nothing, Section } from "./section.tsx";
@@ -15,14 +16,7 @@ export function ConditionsSection({ machine, whole }: { machine: WatchedMachine;
         <Nothing>None yet: they come with its first accepted report.</Nothing>
       ) : (
         <table class="machine-cards">
-          <thead>
-            <tr>
-              <th>Condition</th>
-              <th>Status</th>
-              <th>Since</th>
-              <th>Message</th>
-            </tr>
-          </thead>
+          <TableHead heads={["Condition", "Status", "Since", "Message"]} />
           <tbody>
             {rows.map((row) => (
               <ConditionLine key={row.type} row={row} />

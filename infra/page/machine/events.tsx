@@ -1,5 +1,6 @@
 // The machine's events: those that wait for the apiserver, and the last ones that were sent.
 import type { ShownEvent, WholeNode } from "../../../shared/protocol/operator-answers.ts";
+import { TableHead } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { MarkedText } from "../parts/command.tsx";
 import { Nothing, Section } from "./section.tsx";
@@ -36,14 +37,7 @@ export function EventsSection({ whole: { name, events, outbox } }: { whole: Whol
 function EventTable({ events }: { events: readonly ShownEvent[] }) {
   return (
     <table class="machine-cards">
-      <thead>
-        <tr>
-          <th>Last</th>
-          <th>Reason</th>
-          <th>Message</th>
-          <th>State</th>
-        </tr>
-      </thead>
+      <TableHead heads={["Last", "Reason", "Message", "State"]} />
       <tbody>
         {events.map(({ type, reason, message, count, firstAt, lastAt, state }) => (
           <tr key={`${reason} ${message} ${firstAt} ${state}`}>

@@ -6,7 +6,7 @@ import { Answered, useAgainOnChange, useAnswer } from "../parts/answer.tsx";
 import { CopyButton } from "../parts/command.tsx";
 import { Link } from "../parts/link.tsx";
 import { type Pair, Pairs } from "../parts/pairs.tsx";
-import { ScrollBox } from "../parts/table.tsx";
+import { ScrollBox, TableHead } from "../parts/table.tsx";
 import { Moment, Time } from "../parts/time.tsx";
 import { Fold, Section } from "./section.tsx";
 
@@ -107,15 +107,7 @@ function SenderTable({ double, senders }: ListedSenders) {
       {senders.length > 0 && (
         <ScrollBox label="Senders">
           <table class="machine-senders">
-            <thead>
-              <tr>
-                <th>Since</th>
-                <th>Machine ID</th>
-                <th>Boot ID</th>
-                <th>Process</th>
-                <th>Counts?</th>
-              </tr>
-            </thead>
+            <TableHead heads={["Since", "Machine ID", "Boot ID", "Process", "Counts?"]} />
             <tbody>
               {senders.map(({ machineID, bootID, process, since, isBelieved }) => (
                 <tr key={`${machineID} ${bootID} ${process} ${since}`}>

@@ -46,28 +46,33 @@ export function Table({ label, heads, hasActions = false, children }: TableProps
   return (
     <ScrollBox label={label} class="card flush">
       <table>
-        <thead>
-          <tr>
-            {heads.map((head) =>
-              typeof head === "string" ? (
-                <th key={head} scope="col">
-                  {head}
-                </th>
-              ) : (
-                <th key={head.text} scope="col" class="number" title={head.title}>
-                  {head.text}
-                </th>
-              ),
-            )}
-            {hasActions && (
-              <th scope="col">
-                <span class="visually-hidden">Actions</span>
-              </th>
-            )}
-          </tr>
-        </thead>
+        <TableHead heads={heads} hasActions={hasActions} />
         <tbody>{children}</tbody>
       </table>
     </ScrollBox>
+  );
+}
+
+/** The head of a table that has its own box, or none. */
+export function TableHead({ heads, hasActions = false }: Pick<TableProps, "heads" | "hasActions">) {
+  return (
+    <thead>
+      <tr>
+        {heads.map((head) => {
+          const { text, title }: { text: string; title?: string } =
+            typeof head === "string" ? { text: head } : head;
+          return (
+            <th key={text} scope="col" class={title && "number"} title={title}>
+              {text}
+            </th>
+          );
+        })}
+        {hasActions && (
+          <th scope="col">
+            <span class="visually-hidden">Actions</span>
+          </th>
+        )}
+      </tr>
+    </thead>
   );
 }
