@@ -63,7 +63,7 @@ function flagTable(all: { option: Option; says: string; of: string }[]): string[
     if (!option.hidden) rows.set(key, [...(rows.get(key) ?? []), of]);
   }
   const lines = [...rows].map(([key, of]) => [...key.split("\n"), of.map(code).join(", ")]);
-  return [["flag", "what it says", "of"], ...lines];
+  return [["flag", "meaning", "commands"], ...lines];
 }
 
 /** The machine's flags, which docs/configuration.md lists. */

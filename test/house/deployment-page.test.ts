@@ -29,7 +29,7 @@ describe("the Worker's variables", () => {
     expect([...rows.keys()]).toEqual(variables.map(([name]) => name));
   });
 
-  test.each(variables)("%s → what it may be is what /readyz says where it is wrong", (name, check) => {
+  test.each(variables)("%s → its values are those in the message of /readyz", (name, check) => {
     const [mayBe = ""] = rows.get(name) ?? [];
     const cure = check("?", {})?.cure ?? "";
     // Where that says what to set others to, any text will do.

@@ -277,7 +277,7 @@ describe("the workflows", () => {
     expect(uses.filter((action) => !pinned.test(action))).toEqual(BY_TAG);
   });
 
-  it("what they run is there, and may be run", () => {
+  it("the programs that they run exist and are executable", () => {
     for (const script of [".ci/run", ".ci/envtest"])
       expect(statSync(join(root, script)).mode & 0o111).not.toBe(0);
   });

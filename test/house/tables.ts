@@ -87,7 +87,7 @@ function fields(): string[][] {
 
 function disagreements(): string[][] {
   const rows = DISAGREEMENTS.map(({ what, kubelet, shim, why }) => [what, kubelet, shim, why]);
-  return [["what", "a kubelet", "the shim", "why"], ...rows];
+  return [["configuration", "a kubelet", "the shim", "reason"], ...rows];
 }
 
 function words(): string[][] {
@@ -113,7 +113,7 @@ function flags(): string[][] {
     help + (preset === undefined ? "" : ` (default: ${preset})`),
     of,
   ]);
-  return [["flag", "what it says", "of"], ...rows];
+  return [["flag", "meaning", "commands"], ...rows];
 }
 
 /** Returns a line for each group of facts, and one for each part with another source. */
@@ -123,7 +123,7 @@ function facts(): string[][] {
     const partRows = Object.entries(parts).map(([name, source]) => [code(`/${group}/${name}`), "", source]);
     return [[code(`/${group}`), what, whole], ...partRows];
   });
-  return [["fact", "what it is", "where it is read"], ...rows];
+  return [["fact", "meaning", "source"], ...rows];
 }
 
 function withDocker(sources: Readonly<Record<string, string>>, docker: Readonly<Record<string, string>>) {
@@ -266,19 +266,19 @@ const keyed = (head: string[], rows: Readonly<Record<string, readonly string[]>>
 ];
 
 function workerLog(): string[][] {
-  return keyed(["message", "means", "what to do"], WORKER_LOG_LINES);
+  return keyed(["message", "meaning", "remedy"], WORKER_LOG_LINES);
 }
 
 function shimLog(): string[][] {
-  return keyed(["line", "means", "what to do"], LOG_LINES);
+  return keyed(["line", "meaning", "remedy"], LOG_LINES);
 }
 
 function sources(): string[][] {
-  return keyed(["source", "what is left out, or why", "what to do"], WARNING_SOURCES);
+  return keyed(["source", "omitted part, or reason", "remedy"], WARNING_SOURCES);
 }
 
 function checks(): string[][] {
-  return keyed(["check", "what is looked at", "fails or warns when"], CHECKS);
+  return keyed(["check", "subject", "fails or warns if"], CHECKS);
 }
 
 function impact(): string[][] {
@@ -287,10 +287,10 @@ function impact(): string[][] {
     reads,
     follows,
   ]);
-  return [["check", "what it reads", "what follows where it finds something"], ...rows];
+  return [["check", "reads", "effect of a finding"], ...rows];
 }
 
 function explanations(): string[][] {
   const rows = EXPLAINED.map(({ kind, word, means, todo }) => [kind, code(word), means, todo || "nothing"]);
-  return [["kind", "word", "what it means", "what to do"], ...rows];
+  return [["kind", "word", "meaning", "remedy"], ...rows];
 }
