@@ -1,5 +1,6 @@
 // rollcall register, revoke, forget, trust and bulk …: what operators do to one machine by its name, or to many: a dry run that
 // lists the machines, the operator's yes to that list, and then the progress.
+import type { PathOf } from "../../shared/protocol/routes.ts";
 import type { Command } from "commander";
 import {
   ACTION_WORDS,
@@ -48,7 +49,7 @@ export const ACTIONS: Readonly<Record<ActionName, Action>> = {
   believe: { ...ACTION_WORDS.believe, request: (name) => postTo(name, "/believe") },
 };
 
-const postTo = (name: string, action: string): OperatorRequest => ({
+const postTo = (name: string, action: "/revoke" | "/register" | "/believe"): OperatorRequest => ({
   method: "POST",
   path: nodePath(name, action),
   missing: noMachine(name),
@@ -218,7 +219,7 @@ async function follow(
   started: BulkProgress,
 ): Promise<void> {
   const { process, pause } = program.surroundings;
-  const path = `/v1/bulk/${encodeURIComponent(started.id)}`;
+  const path = `/v1/bulk/${encodeURIComponent(started.id)}` as const;
   let shownDone = -1;
   for (;;) {
     const bulk = await readBulk(connection, path);
@@ -238,7 +239,10 @@ async function follow(
 
 type Bulk = ReturnType<typeof bulkSchema.parse>;
 
-async function readBulk(connection: WorkerConnection, path: string): Promise<Result<Bulk, OperatorFault>> {
+async function readBulk(
+  connection: WorkerConnection,
+  path: PathOf<"GET">,
+): Promise<Result<Bulk, OperatorFault>> {
   const answered = await ask(connection, { method: "GET", path });
   return answered.ok ? readAnswer(bulkSchema, answered.value) : answered;
 }

@@ -78,7 +78,7 @@ async function exportTo(program: OperatorProgram, file: string | undefined): Pro
 }
 
 async function pageOf(connection: WorkerConnection, after: string) {
-  const path = after === "" ? "/v1/backup" : `/v1/backup?after=${encodeURIComponent(after)}`;
+  const path = after === "" ? "/v1/backup" : (`/v1/backup?after=${encodeURIComponent(after)}` as const);
   const sent = await ask(connection, { method: "GET", path });
   const answer = sent.ok ? readAnswer(backupAnswerSchema, sent.value) : sent;
   if (!answer.ok) return answer;

@@ -5,6 +5,7 @@ import { gunzipSync } from "node:zlib";
 import * as z from "zod/mini";
 import { abortAfter } from "../../node-shim/base/clock.ts";
 import { faultOf } from "../../node-shim/base/fault.ts";
+import type { PathOf } from "../../shared/protocol/routes.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
 import { type Result, success } from "../../shared/result.ts";
 import { fault, type OperatorFault } from "./fault.ts";
@@ -16,9 +17,12 @@ export interface WorkerConnection {
   headers: Record<string, string>;
 }
 
-export interface OperatorRequest {
-  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  path: string;
+/** A method with the path of a route, in the table of routes. */
+type Target = {
+  [Method in "GET" | "POST" | "PUT" | "PATCH" | "DELETE"]: { method: Method; path: PathOf<Method> };
+}["GET" | "POST" | "PUT" | "PATCH" | "DELETE"];
+
+export type OperatorRequest = Target & {
   body?: unknown;
   /** The message if the Worker answers 404: `no machine edge-9`. */
   missing?: string;
@@ -30,7 +34,7 @@ export interface OperatorRequest {
   login?: string;
   /** Default: DEADLINE_MS. */
   withinMs?: number;
-}
+};
 
 /** A request that hangs must not hang a script. */
 const DEADLINE_MS = 30_000;
@@ -138,7 +142,9 @@ function parseJson(text: string): unknown {
   }
 }
 
-export const nodePath = (name: string, action = "") => `/v1/nodes/${encodeURIComponent(name)}${action}`;
+/** `what`: `/timeline`; "": the machine itself. */
+export const nodePath = <What extends string = "">(name: string, what = "" as What) =>
+  `/v1/nodes/${encodeURIComponent(name)}${what}` as const;
 
 export const noMachine = (name: string) => `no machine ${name}`;
 

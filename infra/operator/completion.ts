@@ -133,7 +133,7 @@ async function machineNames(program: OperatorProgram, words: readonly string[]):
   const typed = words.at(-1) ?? "";
   const query = new URLSearchParams({ fields: "name,state", limit: String(NAMES_AT_ONCE) });
   if (typed !== "") query.set("text", typed);
-  const path = `/v1/machines?${query.toString()}`;
+  const path = `/v1/machines?${query.toString()}` as const;
   const answered = await ask(connection.value, { method: "GET", path, withinMs: NAMES_WITHIN_MS });
   const { data } = namesSchema.safeParse(answered.ok ? answered.value : null);
   return (data?.machines ?? [])

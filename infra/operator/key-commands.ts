@@ -108,7 +108,7 @@ export function revocationsCommand(program: OperatorProgram): void {
       while (next !== null && revocations.length < limit) {
         const query = new URLSearchParams({ limit: String(Math.min(limit - revocations.length, 1000)) });
         if (next !== "") query.set("after", next);
-        const path = `/v1/revocations?${query.toString()}`;
+        const path = `/v1/revocations?${query.toString()}` as const;
         const sent = await ask(connection.value, { method: "GET", path });
         const page = sent.ok ? readAnswer(revocationsSchema, sent.value) : sent;
         if (!page.ok) return fail(program, page.error);

@@ -1,5 +1,6 @@
 // Logs: rollcall history of one machine (from its object) or of all (from the fleet index), rollcall audit, and rollcall cluster,
 // the history of the watch of the cluster's Nodes.
+import type { PathOf } from "../../shared/protocol/routes.ts";
 import type { Command } from "commander";
 import type { ZodMiniType } from "zod/mini";
 import { type FleetHistoryEntry, fleetHistorySchema } from "../../shared/protocol/fleet-answers.ts";
@@ -49,7 +50,7 @@ export function historyCommand(program: OperatorProgram): void {
       if (name !== undefined && flags.text === undefined) return machineHistory(program, name, flags);
       const query = logQuery(flags, program.surroundings.now());
       if (name !== undefined) query.set("name", name);
-      const log = { path: `/v1/history?${query.toString()}`, limit: flags.limit, typed: TYPED_LOG };
+      const log = { path: `/v1/history?${query.toString()}`, limit: flags.limit, typed: TYPED_LOG } as const;
       return answerLog(program, log, fleetHistorySchema, fleetHistoryList);
     });
 }
@@ -58,7 +59,7 @@ export function historyCommand(program: OperatorProgram): void {
 export function machineHistory(program: OperatorProgram, name: string, flags: LogFlags): Promise<void> {
   const query = logQuery(flags, program.surroundings.now());
   const path = nodePath(name, `/history?${query.toString()}`);
-  const log = { path, limit: flags.limit, missing: noMachine(name), typed: TYPED_LOG };
+  const log = { path, limit: flags.limit, missing: noMachine(name), typed: TYPED_LOG } as const;
   return answerLog(program, log, historySchema, historyList);
 }
 
@@ -117,7 +118,7 @@ export function auditCommand(program: OperatorProgram): void {
       const caused = machines ? "machines" : "operators";
       const query = new URLSearchParams({ by: refused ? "refusals" : caused });
       if (target !== undefined) query.set("target", target);
-      const log = { path: `/v1/audit?${query.toString()}`, limit: all ? Infinity : limit };
+      const log = { path: `/v1/audit?${query.toString()}`, limit: all ? Infinity : limit } as const;
       return answerLog(program, log, auditSchema, auditList);
     });
 }
@@ -125,7 +126,7 @@ export function auditCommand(program: OperatorProgram): void {
 /** Which log to read, and how many of its entries. */
 interface LogRequest {
   /** `/v1/audit?by=machines`: answerLog adds limit and before to the query. */
-  path: string;
+  path: PathOf<"GET">;
   limit: number;
   missing?: string;
   typed?: Record<string, string>;
@@ -145,11 +146,9 @@ async function answerLog<Entry extends { id: number }>(
     const last = entries.at(-1)?.id;
     const wanted = `limit=${Math.min(limit - entries.length, PAGE_LIMITS.entries)}`;
     const query = last === undefined ? wanted : `${wanted}&before=${last}`;
-    const answered = await ask(connection.value, {
-      ...request,
-      method: "GET",
-      path: `${path}${path.includes("?") ? "&" : "?"}${query}`,
-    });
+    const [bare, before] = path.split("?");
+    const whole = `${bare}?${before === undefined ? "" : `${before}&`}${query}` as PathOf<"GET">;
+    const answered = await ask(connection.value, { ...request, method: "GET", path: whole });
     const page = answered.ok ? readAnswer(schema, answered.value) : answered;
     if (!page.ok) return fail(program, page.error);
     if (page.value.entries.length === 0) break;
@@ -199,7 +198,7 @@ export function clusterCommand(program: OperatorProgram): void {
     .option("--limit <n>", "the most entries to print", wholeNumber, 100)
     .option("--all", "all entries that the Worker keeps")
     .action(({ limit, all = false }: { limit: number; all?: boolean }) => {
-      const log = { path: "/v1/cluster/history", limit: all ? Infinity : limit };
+      const log = { path: "/v1/cluster/history", limit: all ? Infinity : limit } as const;
       return answerLog(program, log, clusterHistorySchema, clusterList);
     });
 }

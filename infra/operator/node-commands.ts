@@ -128,7 +128,7 @@ function historyCommand(program: OperatorProgram, node: Command): void {
   withLogFlags(command).action((name: string, flags: LogFlags) => machineHistory(program, name, flags));
 }
 
-const get = (name: string, what = ""): OperatorRequest => ({
+const get = (name: string, what: "" | "/clones" | "/history?limit=6" = ""): OperatorRequest => ({
   method: "GET",
   path: nodePath(name, what),
   missing: noMachine(name),

@@ -57,7 +57,7 @@ export function operatorCommands(program: OperatorProgram): void {
     .addArgument(new Argument("<operator>", "the operator's name"))
     .description("Revoke an operator's secret. The Worker refuses it everywhere within 10 seconds.")
     .action((name: string) => {
-      const path = `/v1/operators/${encodeURIComponent(name)}`;
+      const path = `/v1/operators/${encodeURIComponent(name)}` as const;
       return answer(
         program,
         { method: "DELETE", path, missing: `no operator ${name}` },

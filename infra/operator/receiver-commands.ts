@@ -113,7 +113,8 @@ export function receiverCommands(program: OperatorProgram): void {
 }
 
 const receiverArgument = () => new Argument("<receiver>", "the receiver's name");
-const receiverPath = (name: string, what = "") => `/v1/receivers/${encodeURIComponent(name)}${what}`;
+const receiverPath = <What extends string = "">(name: string, what = "" as What) =>
+  `/v1/receivers/${encodeURIComponent(name)}${what}` as const;
 const noReceiver = (name: string) => `no receiver ${name}`;
 
 const testLine = ({ arrived, status, answer: text, tookMs }: ReceiverTest) =>

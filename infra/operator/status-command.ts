@@ -6,6 +6,7 @@ import { type ReadinessAnswer, readinessSchema } from "../../shared/protocol/ope
 import { type OutagesAnswer, outagesSchema } from "../../shared/protocol/outages.ts";
 import { type RolloutAnswer, rolloutSchema } from "../../shared/protocol/rollout-answers.ts";
 import { type VersionsAnswer, versionsSchema } from "../../shared/protocol/version-answers.ts";
+import type { PathOf } from "../../shared/protocol/routes.ts";
 import { type Result, success } from "../../shared/result.ts";
 import { VERSION } from "../../shared/version.ts";
 import { answer, connect, fail, print, shown } from "./answer.ts";
@@ -61,7 +62,7 @@ async function status(program: OperatorProgram): Promise<void> {
 }
 
 async function askAll(connection: WorkerConnection): Promise<Result<WorkerStatus, OperatorFault>> {
-  const get = async <T>(schema: z.ZodMiniType<T>, path: string): Promise<Result<T, OperatorFault>> => {
+  const get = async <T>(schema: z.ZodMiniType<T>, path: PathOf<"GET">): Promise<Result<T, OperatorFault>> => {
     const answered = await ask(connection, { method: "GET", path, answersWith: 503 });
     return answered.ok ? readAnswer(schema, answered.value) : answered;
   };

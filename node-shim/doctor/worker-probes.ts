@@ -6,6 +6,7 @@ import type { Socket } from "node:net";
 import { connect, type PeerCertificate } from "node:tls";
 import { randomBytes } from "node:crypto";
 import { PROTOCOL } from "../../shared/protocol/report.ts";
+import type { PathOf } from "../../shared/protocol/routes.ts";
 import { abortAfter, after, systemClock, wallMs } from "../base/clock.ts";
 import { codeOf } from "../base/fault.ts";
 import { hostOf, servernameOf } from "../worker-link/origin.ts";
@@ -143,7 +144,7 @@ const isNone = (answer: unknown): answer is never => answer === undefined;
 async function refusalOf({ origin }: URL, outbound: Outbound): Promise<string> {
   const { send, close } = httpTransport(origin, DEADLINE_MS, outbound);
   try {
-    const path = "/v1/nodes/doctor/enrolment";
+    const path: PathOf<"PUT"> = "/v1/nodes/doctor/enrolment";
     const joinToken = `rcj1_${randomBytes(32).toString("base64url")}`;
     const nobody = { name: "doctor", path, challenge: "", machineID: "", systemUUID: "" };
     const jwts = await signEnrolment(await makeMachineKey(), joinToken, { ...nobody, origin });
@@ -174,7 +175,7 @@ const NO_LISTENER = {
 async function refusedUpgrade({ origin }: URL, outbound: Outbound): Promise<UpgradeRefusal> {
   const machine = { name: "doctor", origin, key: await makeMachineKey(), kid: "doctor" };
   const upgrading = { machine, outbound, deadlineMs: DEADLINE_MS, clock: systemClock };
-  const path = `/v1/gateways/1/nodes/${machine.name}`;
+  const path: PathOf<"GET"> = `/v1/gateways/1/nodes/${machine.name}`;
   const opened = await openSocket(upgrading, path, NO_LISTENER, new AbortController().signal);
   if (!opened.ok) return opened.error;
   opened.value.close();

@@ -6,6 +6,7 @@ import { canonicalJson } from "../../shared/protocol/digest.ts";
 import { LIMITS } from "../../shared/protocol/limits.ts";
 import { PROTOCOL, type Report, type Vitals } from "../../shared/protocol/report.ts";
 import type { Problem, ReportAnswer } from "../../shared/protocol/answers.ts";
+import type { PathOf } from "../../shared/protocol/routes.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import {
   exchange,
@@ -149,7 +150,7 @@ function sender(
   { name, link, send }: Reporting,
   sign: (body: string, session?: string) => Promise<string>,
 ): (body: string, vitals: Vitals) => Promise<ReportOutcome> {
-  const path = `/v1/nodes/${name}/report`;
+  const path: PathOf<"POST"> = `/v1/nodes/${name}/report`;
 
   /** null: there is none, or none any more. */
   async function bySocket(body: string, vitals: Vitals): Promise<ReportOutcome | null> {

@@ -10,6 +10,7 @@ import type {
 import { JWT_TYPES } from "../../shared/protocol/claims.ts";
 import { PROTOCOL } from "../../shared/protocol/report.ts";
 import { RELEASE } from "../../shared/protocol/rollout-api.ts";
+import type { PathOf } from "../../shared/protocol/routes.ts";
 import type { Result } from "../../shared/result.ts";
 import type { MachineKey } from "../identity/machine-key.ts";
 import { exchange, type IsAnswer, MAX_CHALLENGES, type RequestFault, type Transport } from "./exchange.ts";
@@ -34,7 +35,7 @@ export async function enrol(
   key: MachineKey,
   enrolling: Enrolling,
 ): Promise<Result<EnrolmentAnswer, RequestFault>> {
-  const path = `/v1/nodes/${enrolling.name}/enrolment`;
+  const path: PathOf<"PUT"> = `/v1/nodes/${enrolling.name}/enrolment`;
   const headers = { "content-type": "application/json" };
   return whileChallenged({ reason: "challenge-stale", member: "challenge" }, async (challenge) => {
     const jwts = await signEnrolment(key, enrolling.joinToken, { ...enrolling, path, challenge });
@@ -54,7 +55,7 @@ export interface EnrolledMachine {
 
 /** Has lease and Node removed and this key refused for ever. */
 export function leave(send: Transport, machine: EnrolledMachine): Promise<Result<LeaveAnswer, RequestFault>> {
-  const request = { path: `/v1/nodes/${machine.name}/leave`, body: "{}", typ: JWT_TYPES.leave };
+  const request = { path: `/v1/nodes/${machine.name}/leave`, body: "{}", typ: JWT_TYPES.leave } as const;
   return ask(send, machine, request, isLeaveAnswer);
 }
 
@@ -65,7 +66,7 @@ export async function rotate(
   next: MachineKey,
 ): Promise<Result<RotationAnswer, RequestFault>> {
   const { name, origin, key } = machine;
-  const path = `/v1/nodes/${name}/rotate`;
+  const path: PathOf<"POST"> = `/v1/nodes/${name}/rotate`;
   const proof = await signNextKey(next, { name, origin, path, previous: key.thumbprint });
   const body = JSON.stringify({ protocol: PROTOCOL, proof });
   return ask(send, machine, { path, body, typ: JWT_TYPES.rotate }, isRotationAnswer);
@@ -77,7 +78,7 @@ export function askForUpgrade(
   machine: EnrolledMachine,
   version: string,
 ): Promise<Result<UpgradeAnswer, RequestFault>> {
-  const path = `/v1/nodes/${machine.name}/upgrade`;
+  const path: PathOf<"POST"> = `/v1/nodes/${machine.name}/upgrade`;
   const body = JSON.stringify({ protocol: PROTOCOL, version });
   return ask<UpgradeAnswer>(send, machine, { path, body, typ: JWT_TYPES.upgrade }, isUpgradeAnswer);
 }
@@ -85,7 +86,7 @@ export function askForUpgrade(
 function ask<Answer>(
   send: Transport,
   { name, origin, key, kid }: EnrolledMachine,
-  { path, body, typ }: { path: string; body: string; typ: string },
+  { path, body, typ }: { path: PathOf<"POST">; body: string; typ: string },
   isAnswer: IsAnswer<Answer>,
 ): Promise<Result<Answer, RequestFault>> {
   return whileChallenged({ reason: "ticket-stale", member: "ticket" }, async (ticket) => {

@@ -165,7 +165,12 @@ type Filled<Path extends string> = Path extends `${infer Before}{${string}}${inf
   ? `${Before}${string}${Filled<After>}`
   : Path;
 
-/** The paths of all routes with this method, with any text for each part in braces: the compiler checks a client's paths. */
+/**
+ * The paths of all routes with this method, with any text for each part in braces, and a query: the compiler checks a client's
+ * paths.
+ */
 export type PathOf<Method extends string> = {
-  [Name in RouteName]: Name extends `${Method} ${infer Path}` ? Filled<Path> : never;
+  [Name in RouteName]: Name extends `${Method} ${infer Path}`
+    ? Filled<Path> | `${Filled<Path>}?${string}`
+    : never;
 }[RouteName];

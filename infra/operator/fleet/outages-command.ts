@@ -79,7 +79,7 @@ export function outagesCommand(program: OperatorProgram): void {
 type OutageMachine = ReturnType<typeof outageSchema.parse>["list"][number];
 
 function showOutage(program: OperatorProgram, id: string): Promise<void> {
-  const path = `/v1/outages/${encodeURIComponent(id)}?limit=1000`;
+  const path = `/v1/outages/${encodeURIComponent(id)}?limit=1000` as const;
   return answer(
     program,
     { method: "GET", path, missing: `no outage ${id}` },

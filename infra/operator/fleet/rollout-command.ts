@@ -6,6 +6,7 @@ import {
   type ShownRollout,
 } from "../../../shared/protocol/rollout-answers.ts";
 import { answer, done, shown } from "../answer.ts";
+import type { OperatorRequest } from "../client.ts";
 import { wholeNumber } from "../flag-values.ts";
 import type { OperatorProgram } from "../operator-program.ts";
 import { ageOf } from "../render/age.ts";
@@ -40,17 +41,17 @@ export function rolloutCommands(program: OperatorProgram): void {
     .command("rollout")
     .description("A new version of the shim for some machines first. It stops by itself if they fall silent.")
     .addHelpText("after", HELP);
-  const asked = (method: "GET" | "POST", path: string) =>
-    answer(program, { method, path, missing: NONE }, shown(rolloutSchema, rolloutShown));
+  const asked = (request: OperatorRequest) =>
+    answer(program, { ...request, missing: NONE }, shown(rolloutSchema, rolloutShown));
   rollout
     .command("show")
     .description("The version, the machines that it is for, and how many have upgraded or fallen silent.")
-    .action(() => asked("GET", "/v1/rollout"));
+    .action(() => asked({ method: "GET", path: "/v1/rollout" }));
   setCommand(program, rollout);
   rollout
     .command("stop")
     .description("Stop the rollout: no other machine gets the version until you set it again.")
-    .action(() => asked("POST", "/v1/rollout/stop"));
+    .action(() => asked({ method: "POST", path: "/v1/rollout/stop" }));
   rollout
     .command("end")
     .description("End the rollout. Machines keep the version that they have.")

@@ -1,4 +1,5 @@
 // Sends requests to the Worker. Each has a deadline; each failure is a RequestFault with a message for the operator.
+import type { PathOf } from "../../../shared/protocol/routes.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { abortAfter } from "./clock.ts";
 
@@ -26,7 +27,7 @@ export interface RequestOptions {
 /** T: the type that shared/protocol has for the path's answer. The Worker and the page are deployed together. */
 export type SendRequest = <T>(
   method: RequestMethod,
-  path: string,
+  path: PathOf<RequestMethod>,
   options?: RequestOptions,
 ) => Promise<Result<T, RequestFault>>;
 
@@ -34,7 +35,7 @@ const WITHIN_MS = 15_000;
 
 /** `fetch`: typically the browser's. `onRefused` is called if an answer shows that the session has ended. */
 export function requestSender(fetch: typeof globalThis.fetch, onRefused: () => void = () => {}): SendRequest {
-  return async <T>(method: RequestMethod, path: string, options: RequestOptions = {}) => {
+  return async <T>(method: RequestMethod, path: PathOf<RequestMethod>, options: RequestOptions = {}) => {
     const { query = {}, body, withinMs = WITHIN_MS } = options;
     const given = Object.entries(query).filter(([, value]) => value !== undefined) as [string, string][];
     const search = given.length > 0 ? `?${new URLSearchParams(given)}` : "";
@@ -80,5 +81,5 @@ function noAnswer(error: unknown, withinMs: number): RequestFault {
 }
 
 /** Returns the path of a machine in the API. `what`: typically `/timeline`, or "" for the machine itself. */
-export const machinePath = (name: string, what = ""): string =>
-  `/v1/nodes/${encodeURIComponent(name)}${what}`;
+export const machinePath = <What extends string = "">(name: string, what = "" as What) =>
+  `/v1/nodes/${encodeURIComponent(name)}${what}` as const;

@@ -1,5 +1,6 @@
 // The dialog of a bulk action: choose it, see the dry run, confirm exactly that, watch its progress. Closing the dialog
 // stops nothing.
+import type { PathOf } from "../../../shared/protocol/routes.ts";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ActionName } from "../../../shared/fleet/action-words.ts";
 import type {
@@ -302,7 +303,7 @@ const LOOK_EVERY_MS = 1000;
 const FAILURES_LISTED = 1000;
 
 function BulkOutcome({ id, onClose }: { id: string; onClose: () => void }) {
-  const path = `/v1/bulk/${encodeURIComponent(id)}`;
+  const path = `/v1/bulk/${encodeURIComponent(id)}` as const;
   const polled = usePolled<BulkAnswer>(`${path}?limit=${FAILURES_LISTED}`, ({ state }) =>
     state === "running" ? LOOK_EVERY_MS : null,
   );
@@ -372,7 +373,7 @@ function Failures({ bulk: { failures } }: { bulk: BulkAnswer }) {
   );
 }
 
-function Stop({ path, polled }: { path: string; polled: Polled<BulkAnswer> }) {
+function Stop({ path, polled }: { path: PathOf<"GET" | "DELETE">; polled: Polled<BulkAnswer> }) {
   const { run, isActing, fault } = useAct();
   const stop = async () => {
     await run("DELETE", path);

@@ -20,7 +20,11 @@ interface ActWords {
   /** Follows the name and a colon. */
   outcome: string;
   /** `path` follows the machine's path. */
-  request: { method: "POST" | "PATCH" | "DELETE"; path: string; body?: unknown };
+  request: {
+    method: "POST" | "PATCH" | "DELETE";
+    path: "" | "/register" | "/believe" | "/revoke";
+    body?: unknown;
+  };
   /** null if it is possible now. */
   whyNot: (node: ActSituation) => string | null;
 }

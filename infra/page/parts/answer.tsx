@@ -1,4 +1,5 @@
 // Answers of the Worker in a view: asked once, again on a change, or again and again.
+import type { PathOf } from "../../../shared/protocol/routes.ts";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { RequestFault, RequestOptions } from "../base/api.ts";
@@ -35,7 +36,7 @@ export interface Answer<T> {
 
 /** Asks when the view is shown, when the query changes, and on `again`. A path of null sends nothing. */
 export function useAnswer<T>(
-  path: string | null,
+  path: PathOf<"GET"> | null,
   query?: RequestOptions["query"],
   alsoAnswer?: RequestOptions["alsoAnswer"],
 ): Answer<T> {
@@ -108,7 +109,7 @@ const AFTER_FAULT_MS = 5000;
 
 /** `nextMs` returns the time until the next request, or null to stop. */
 export function usePolled<T>(
-  path: string,
+  path: PathOf<"GET">,
   nextMs: (value: T) => number | null,
   alsoAnswer?: RequestOptions["alsoAnswer"],
 ): Polled<T> {

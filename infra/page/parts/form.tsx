@@ -1,5 +1,6 @@
 // Forms: fields with label, hint and error, a form in a dialog, a button with a confirmation, and the request that they
 // send.
+import type { PathOf } from "../../../shared/protocol/routes.ts";
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
 import type { Result } from "../../../shared/result.ts";
@@ -149,7 +150,7 @@ interface ConfirmButtonProps {
   title: string;
   /** The consequences, in words. */
   children: ComponentChildren;
-  request: { method: RequestMethod; path: string; body?: unknown };
+  request: { method: RequestMethod; path: PathOf<RequestMethod>; body?: unknown };
   /** The message after success. */
   done: string;
   onDone?: (() => void) | undefined;
@@ -200,7 +201,7 @@ interface Act {
   /** Of the last attempt; null if it succeeded or there was none. */
   fault: RequestFault | null;
   /** Returns null if the request fails (`fault` has the error) or another one is running. */
-  run: <T>(method: RequestMethod, path: string, body?: unknown) => Promise<T | null>;
+  run: <T>(method: RequestMethod, path: PathOf<RequestMethod>, body?: unknown) => Promise<T | null>;
 }
 
 /**
@@ -213,7 +214,7 @@ export function useAct(): Act {
   return {
     isActing,
     fault,
-    async run<T>(method: RequestMethod, path: string, body?: unknown) {
+    async run<T>(method: RequestMethod, path: PathOf<RequestMethod>, body?: unknown) {
       if (isActing) return null;
       setActing(true);
       setFault(null);

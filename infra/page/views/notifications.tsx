@@ -126,7 +126,7 @@ function whenText({ delaySeconds, repeatMinutes }: ListedReceiver): string {
 }
 
 function ReceiverActs({ name, again }: { name: string; again: () => void }) {
-  const path = `/v1/receivers/${encodeURIComponent(name)}`;
+  const path = `/v1/receivers/${encodeURIComponent(name)}` as const;
   const { run, isActing, fault } = useAct();
   const [test, setTest] = useState<ReceiverTest | null>(null);
   return (
@@ -173,7 +173,7 @@ function Deliveries({ name, again }: { name: string; again: () => void }) {
 }
 
 function DeliveryList({ name, again }: { name: string; again: () => void }) {
-  const path = `/v1/receivers/${encodeURIComponent(name)}/letters`;
+  const path = `/v1/receivers/${encodeURIComponent(name)}/letters` as const;
   const deliveries = useAnswer<LettersAnswer>(path);
   const { run, isActing, fault } = useAct();
   const resend = async (id: number) => {
