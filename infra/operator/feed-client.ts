@@ -1,6 +1,7 @@
 // Follows the Worker's feed: keeps a view of the fleet, acknowledges each message, and reconnects with its cursor. The WebSocket
 // is Node's own: it takes headers, which Cloudflare Access needs, and is no dependency. Node 20 has none: there, commands poll.
 import { abortAfter, after, pause } from "../../node-shim/base/clock.ts";
+import { backOff } from "../../shared/back-off.ts";
 import { type FeedUpdate, FeedView } from "../../shared/fleet/feed-view.ts";
 import { FEED_CLOSED, FEED_PROTOCOL } from "../../shared/protocol/feed-names.ts";
 import type { FeedMessage } from "../../shared/protocol/feed.ts";
@@ -54,7 +55,7 @@ export async function followFeed(following: Following): Promise<Result<FeedView>
     if (signal.aborted) break;
     const may = await following.mayOpen();
     if (!may.ok) return may;
-    const againMs = Math.round(random() * Math.min(AGAIN_MS.most, AGAIN_MS.first * 2 ** attempts++));
+    const againMs = Math.round(random() * backOff(++attempts, AGAIN_MS.first, AGAIN_MS.most));
     onGone?.(end, againMs);
     await wait(againMs);
   }

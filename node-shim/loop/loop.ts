@@ -1,5 +1,6 @@
 // The shim's loop: gather, post, wait until the Worker wants the next report or a condition flips. Never more than one
 // request at a time. Clock and randomness are arguments.
+import { backOff } from "../../shared/back-off.ts";
 import { type TokenBucket, tryAccept } from "../../shared/events/token-bucket.ts";
 import type { ReportAnswer } from "../../shared/protocol/answers.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
@@ -143,8 +144,7 @@ function waitAfterError(
   if (fault.reason === "refused" && (fault.problem.status === 401 || fault.problem.status === 403)) {
     return Math.max(fault.retryAfterMs ?? 0, UNAUTHENTICATED_WAIT_MS);
   }
-  const most = Math.min(intervalMs, FIRST_BACKOFF_MS * 2 ** Math.min(failures - 1, 16));
-  return Math.max(fault.retryAfterMs ?? 0, random() * most);
+  return Math.max(fault.retryAfterMs ?? 0, random() * backOff(failures, FIRST_BACKOFF_MS, intervalMs));
 }
 
 // The shim's log lines about its reports and the machine: one line when something has changed.

@@ -15,6 +15,7 @@ import { logClusterLine, logFailure, logNote } from "../log.ts";
 import { Durations, type Measured, type Sample } from "../metrics/metrics.ts";
 import { LazyAlarm } from "../storage/lazy-alarm.ts";
 import { migrate, type Migration, StoredObject } from "../storage/migrations.ts";
+import { prune } from "../storage/prune.ts";
 import { type Sealer, sealer } from "../storage/sealed-text.ts";
 import { shortened } from "../storage/shortened.ts";
 import { NodeWatch, NOT_WATCHED, type WatchStatus } from "./node-watch.ts";
@@ -283,10 +284,10 @@ interface ClusterHistoryRequest {
 export function clusterHistory(sql: SqlStorage) {
   const { entries, entryLength } = CLUSTER_HISTORY_LIMITS;
   return {
-    /** Writes at most two rows. */
+    /** Usually writes two rows: the new one, and the oldest. */
     add(text: string, nowMs: number): void {
       sql.exec("INSERT INTO history (at_ms, text) VALUES (?, ?)", nowMs, shortened(text, entryLength));
-      sql.exec("DELETE FROM history WHERE id <= (SELECT MAX(id) FROM history) - ?", entries);
+      prune(sql, "history", { entries, atOnce: 2 });
     },
     /** Returns entries, newest first. */
     read({ before, limit }: ClusterHistoryRequest): ClusterEvent[] {

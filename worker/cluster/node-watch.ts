@@ -1,5 +1,6 @@
 // Lists the deployment's Nodes, then watches them, so that a machine's object is notified when another writer changes its
 // Node. Each alarm runs one turn. Only the rows of watched-nodes.ts outlive an eviction; the next turn lists again.
+import { backOff } from "../../shared/back-off.ts";
 import type { WatchState } from "../../shared/deployment/watch.ts";
 import { type ApiError, apiErrorText, type ApiResult } from "../../shared/kubernetes/api-error.ts";
 import type { Node, NodeList } from "../../shared/kubernetes/types.ts";
@@ -291,6 +292,6 @@ function isOlder(version: string | undefined, known: string | undefined): boolea
 
 /** Returns the wait in milliseconds after `failures` in a row. `random`: 0 to 1, spreads the retries of several Workers. */
 function waitAfter(failures: number, retryAfterMs: number, random: number): number {
-  const waitMs = Math.min(WAIT_LIMITS.firstMs * 2 ** (failures - 1), WAIT_LIMITS.longestMs);
+  const waitMs = backOff(failures, WAIT_LIMITS.firstMs, WAIT_LIMITS.longestMs);
   return Math.max(waitMs * (0.75 + 0.25 * random), Math.min(retryAfterMs, WAIT_LIMITS.retryAfterMs));
 }

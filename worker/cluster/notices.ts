@@ -1,8 +1,10 @@
 // Notifies machines' objects that another writer changed their Node: deletions first, and only for machines that the
 // registry knows. The rate is limited, since each notified object may read its Node from the apiserver.
+import { backOff } from "../../shared/back-off.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import { inTime } from "../kube/deadline.ts";
 import type { Log } from "../log.ts";
+import { paced } from "../paced.ts";
 
 export const NOTICE_LIMITS = {
   aSecond: 50,
@@ -177,21 +179,20 @@ export class Notices {
     this.#left--;
     const known = await this.#known(names);
     if (!known) return;
-    const underWay = new Set<Promise<void>>();
+    await paced(this.#notices(names, known), NOTICE_LIMITS, this.#with.pause);
+  }
+
+  *#notices(names: string[], known: ReadonlySet<string>): Generator<Promise<void>> {
     for (const name of names) {
-      if (!this.#isOpen) break;
+      if (!this.#isOpen) return;
       const waiting = this.#waiting.get(name);
       if (!waiting) continue;
       if (!known.has(name)) this.#done(name, waiting);
       else {
-        const sent = this.#notify(name, waiting).finally(() => underWay.delete(sent));
-        underWay.add(sent);
         this.#left--;
-        await this.#with.pause(1000 / NOTICE_LIMITS.aSecond);
-        if (underWay.size >= NOTICE_LIMITS.atOnce) await Promise.race(underWay);
+        yield this.#notify(name, waiting);
       }
     }
-    await Promise.all(underWay);
   }
 
   /** Returns the names that the registry knows; null if it does not answer, and all notices are postponed. */
@@ -222,9 +223,8 @@ export class Notices {
   #postpone(name: string): void {
     const waiting = this.#waiting.get(name);
     if (!waiting) return;
-    const waitMs = Math.min(FIRST_WAIT_MS * 2 ** waiting.failures, LONGEST_WAIT_MS);
     waiting.failures++;
-    waiting.notBeforeMs = this.#with.nowMs() + waitMs;
+    waiting.notBeforeMs = this.#with.nowMs() + backOff(waiting.failures, FIRST_WAIT_MS, LONGEST_WAIT_MS);
   }
 
   /** Removes the notice, unless the Node has changed again meanwhile. */

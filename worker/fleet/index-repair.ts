@@ -5,6 +5,8 @@ import type { IndexCheck, IndexRepairing, IndexState } from "../../shared/protoc
 import { inTime, withDeadline } from "../kube/deadline.ts";
 import type { AlarmTask } from "./alarm-tasks.ts";
 import { logNote } from "../log.ts";
+import { paced } from "../paced.ts";
+import { prune } from "../storage/prune.ts";
 
 export const REPAIR_LIMITS = {
   aSecond: 50,
@@ -178,20 +180,19 @@ export class IndexRepair {
   async #ask(names: readonly string[], untilMs: number): Promise<{ asked: string[]; failed: string[] }> {
     const asked: string[] = [];
     const failed: string[] = [];
-    const underWay = new Set<Promise<void>>();
-    for (const name of names) {
-      if (this.#with.nowMs() >= untilMs) break;
+    const ask = async (name: string) => {
       asked.push(name);
-      const asking = this.#inTime(() => this.#with.sendAll(name), false).then((isSent) => {
-        underWay.delete(asking);
-        if (!isSent) failed.push(name);
-      });
-      underWay.add(asking);
-      await this.#with.pause(1000 / REPAIR_LIMITS.aSecond);
-      if (underWay.size >= REPAIR_LIMITS.atOnce) await Promise.race(underWay);
-    }
-    await Promise.all(underWay);
+      if (!(await this.#inTime(() => this.#with.sendAll(name), false))) failed.push(name);
+    };
+    await paced(this.#until(untilMs, names, ask), REPAIR_LIMITS, this.#with.pause);
     return { asked, failed };
+  }
+
+  *#until<T>(untilMs: number, names: readonly string[], ask: (name: string) => T): Generator<T> {
+    for (const name of names) {
+      if (this.#with.nowMs() >= untilMs) return;
+      yield ask(name);
+    }
   }
 
   /**
@@ -273,6 +274,6 @@ export class IndexRepair {
     const { sql, nowMs } = this.#with;
     logNote({ message: `fleet index: ${text}` });
     sql.exec("INSERT INTO index_log (at_ms, text) VALUES (?, ?)", nowMs(), text.slice(0, 1024));
-    sql.exec("DELETE FROM index_log WHERE id <= (SELECT MAX(id) FROM index_log) - ?", REPAIR_LIMITS.logLines);
+    prune(sql, "index_log", { entries: REPAIR_LIMITS.logLines, atOnce: 2 });
   }
 }

@@ -7,6 +7,7 @@ import { HOSTNAME_LABELS } from "../../shared/kubernetes/labels.ts";
 import type { FleetHistoryEntry } from "../../shared/protocol/fleet-answers.ts";
 import type { FleetHistoryQuery } from "../../shared/protocol/fleet-api.ts";
 import type { HistoryKind } from "../../shared/protocol/operator-api.ts";
+import { prune } from "../storage/prune.ts";
 
 export const SET_COLUMNS = ["label_set", "condition_set", "word_set"] as const;
 
@@ -194,13 +195,8 @@ export class MachineRows {
       SELECT value ->> 'atMs', ?, value ->> 'kind', value ->> 'text' FROM json_each(?) RETURNING id`;
     const ids = this.#sql.exec<{ id: number }>(insert, name, JSON.stringify(entries)).toArray();
     if (!ids.some(({ id }) => id % prunedEvery === 0)) return;
-    this.#sql.exec(
-      `DELETE FROM history WHERE id IN (SELECT id FROM history ORDER BY id LIMIT ?)
-       AND id <= (SELECT MAX(id) FROM history) - ?`,
-      // An update may bring many lines: more than those must be deleted to keep the limit.
-      Math.max(prunedAtOnce, 2 * ids.length),
-      lines,
-    );
+    // An update may bring many lines: more than those must be deleted to keep the limit.
+    prune(this.#sql, "history", { entries: lines, atOnce: Math.max(prunedAtOnce, 2 * ids.length) });
   }
 }
 

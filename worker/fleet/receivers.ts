@@ -1,4 +1,5 @@
 // The rows of receivers: their settings, address and secret, and when their next delivery is attempted.
+import { backOff } from "../../shared/back-off.ts";
 import type { AlertState } from "../../shared/fleet/alert.ts";
 import type { MessageFormat, ReceiverChange } from "../../shared/protocol/receiver-api.ts";
 import type { AlertFilter } from "./mutes.ts";
@@ -153,6 +154,6 @@ export const GIVEN_UP_MS = 24 * 3_600_000;
  * move in step; at least what Retry-After asks for.
  */
 export function waitMs(failed: number, askedMs: number, random: () => number): number {
-  const doubled = Math.min(MOST_WAIT_MS, LEAST_WAIT_MS * 2 ** Math.min(failed - 1, 10));
+  const doubled = backOff(failed, LEAST_WAIT_MS, MOST_WAIT_MS);
   return Math.round(Math.max(Math.min(askedMs, GIVEN_UP_MS), doubled * (1 + random() / 4)));
 }

@@ -2,6 +2,7 @@
 // displaces an operator's action. An entry is written in the transaction of its change, and contains no secret.
 import type { AuditEntry } from "../../shared/protocol/operator-answers.ts";
 import type { AuditQuery } from "../../shared/protocol/operator-api.ts";
+import { prune } from "../storage/prune.ts";
 
 export type AuditRequest = Omit<AuditQuery, "format" | "limit"> & { limit: number };
 
@@ -73,9 +74,7 @@ const PRUNED_AT_ONCE = 10;
 /** Records an operator's action. It is kept for a year, whatever machines do. */
 export function audit(sql: SqlStorage, record: AuditRecord, nowMs: number): void {
   insert(sql, "audit", record, nowMs);
-  const oldest = "SELECT id FROM audit ORDER BY id LIMIT ?";
-  const tooOld = nowMs - AUDIT_KEPT_MS;
-  sql.exec(`DELETE FROM audit WHERE id IN (${oldest}) AND at_ms < ?`, PRUNED_AT_ONCE, tooOld);
+  prune(sql, "audit", { beforeMs: nowMs - AUDIT_KEPT_MS, atOnce: PRUNED_AT_ONCE });
 }
 
 /** Records a machine's change. Only the newest entries of its name, and of all names, are kept. */
@@ -87,12 +86,7 @@ export function logMachine(sql: SqlStorage, record: MachineRecord, nowMs: number
     PRUNED_AT_ONCE,
     MACHINE_ENTRIES_A_NAME,
   );
-  sql.exec(
-    `DELETE FROM machine_log WHERE id IN (SELECT id FROM machine_log ORDER BY id LIMIT ?)
-     AND id <= (SELECT MAX(id) FROM machine_log) - ?`,
-    PRUNED_AT_ONCE,
-    MACHINE_ENTRIES,
-  );
+  prune(sql, "machine_log", { entries: MACHINE_ENTRIES, atOnce: PRUNED_AT_ONCE });
 }
 
 /** Records a refused enrolment. Only the newest entries are kept. */
@@ -102,12 +96,7 @@ export function logRefusal(
   nowMs: number,
 ): void {
   insert(sql, "refusal_log", { ...record, what: "machine.refuse" }, nowMs);
-  sql.exec(
-    `DELETE FROM refusal_log WHERE id IN (SELECT id FROM refusal_log ORDER BY id LIMIT ?)
-     AND id <= (SELECT MAX(id) FROM refusal_log) - ?`,
-    PRUNED_AT_ONCE,
-    REFUSAL_ENTRIES,
-  );
+  prune(sql, "refusal_log", { entries: REFUSAL_ENTRIES, atOnce: PRUNED_AT_ONCE });
 }
 
 /** Reports whether this name may have another change of this kind. The last 24 hours count. */

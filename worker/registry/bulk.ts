@@ -14,6 +14,7 @@ import type { Environment } from "../env.ts";
 import type { MachineStatus } from "../fleet/machine-search.ts";
 import { inTime, withDeadline } from "../kube/deadline.ts";
 import { logFailure } from "../log.ts";
+import { paced } from "../paced.ts";
 import { audit, type AuditRecord } from "./audit.ts";
 import { findPin, unpin } from "./pins.ts";
 
@@ -351,21 +352,20 @@ export async function bulkTurn(surroundings: BulkSurroundings): Promise<number |
   const { sql, nowMs, pause } = surroundings;
   const bulk = runningBulk(sql);
   if (!bulk) return null;
-  const { aTurn, turnMs, aSecond, atOnce } = BULK_PACE;
-  const untilMs = nowMs() + turnMs;
-  const underWay = new Set<Promise<void>>();
-  for (const machine of waitingMachines(sql, bulk.id, aTurn)) {
-    // An operator may have stopped the action.
-    if (nowMs() >= untilMs || runningBulk(sql)?.id !== bulk.id) break;
-    const done = act(surroundings, bulk, machine).finally(() => underWay.delete(done));
-    underWay.add(done);
-    await pause(1000 / aSecond);
-    if (underWay.size >= atOnce) await Promise.race(underWay);
-  }
-  await Promise.all(underWay);
+  await paced(actions(surroundings, bulk), BULK_PACE, pause);
   const [next] = waitingMachines(sql, bulk.id, 1);
   if (!next) endBulk(sql, bulk.id, nowMs());
   return nowMs() + (next && next.tries > 0 ? BULK_PACE.againMs : 0);
+}
+
+function* actions(surroundings: BulkSurroundings, bulk: RunningBulk): Generator<Promise<void>> {
+  const { sql, nowMs } = surroundings;
+  const untilMs = nowMs() + BULK_PACE.turnMs;
+  for (const machine of waitingMachines(sql, bulk.id, BULK_PACE.aTurn)) {
+    // An operator may have stopped the action.
+    if (nowMs() >= untilMs || runningBulk(sql)?.id !== bulk.id) return;
+    yield act(surroundings, bulk, machine);
+  }
 }
 
 /** Runs a turn of the registry's alarm. A turn that throws is due again. */

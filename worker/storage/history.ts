@@ -11,6 +11,7 @@ import {
 } from "../../shared/fleet/timeline.ts";
 import type { UpdateEntry } from "../../shared/fleet/summary.ts";
 import { TIMELINE_LIMITS } from "../../shared/protocol/limits.ts";
+import { prune } from "./prune.ts";
 import { shortened } from "./shortened.ts";
 import type { Tables } from "./tables.ts";
 
@@ -119,7 +120,12 @@ export function machineHistory(sql: SqlStorage, tables: Tables): History {
       const kept = withinDay(kind, texts, nowMs);
       if (kept.length === 0) return;
       const added = sql.exec<{ prunes: number }>(INSERT, nowMs, kind, JSON.stringify(kept)).toArray();
-      if (added.some(({ prunes }) => prunes)) prune(sql, nowMs);
+      if (added.some(({ prunes }) => prunes))
+        prune(sql, "history", {
+          entries: HISTORY_LIMITS.entries,
+          beforeMs: nowMs - MAX_AGE_MS,
+          atOnce: PRUNED_AT_ONCE,
+        });
     },
     read({ since = 0, until = null, before = null, kind, limit }) {
       if (!tables.exist()) return [];
@@ -165,17 +171,6 @@ function linesAround(sql: SqlStorage, { sinceMs, untilMs }: TimelineRange): Know
     isCut,
     oldestMs: oldest?.at_ms ?? null,
   };
-}
-
-/** Deletes a portion of the entries that are too old or too many. */
-function prune(sql: SqlStorage, nowMs: number): void {
-  sql.exec(
-    `DELETE FROM history WHERE id IN (SELECT id FROM history ORDER BY id LIMIT ?)
-     AND (at_ms < ? OR id <= (SELECT MAX(id) FROM history) - ?)`,
-    PRUNED_AT_ONCE,
-    nowMs - MAX_AGE_MS,
-    HISTORY_LIMITS.entries,
-  );
 }
 
 /** Returns as many rows as fit into a page, at least one. Earlier versions stored longer texts. */

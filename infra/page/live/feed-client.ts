@@ -1,4 +1,5 @@
 // The page's end of the feed: keeps one WebSocket open, acknowledges messages, and resumes where it stopped.
+import { backOff } from "../../../shared/back-off.ts";
 import { FEED_CLOSED, FEED_PROTOCOL, TICKET_PROTOCOL } from "../../../shared/protocol/feed-names.ts";
 import type { FeedMessage, FeedTicket } from "../../../shared/protocol/feed.ts";
 import type { SendRequest, RequestFault } from "../base/api.ts";
@@ -136,8 +137,8 @@ export class FeedClient {
     this.#end();
     this.#around.onGone(fault);
     const { firstMs, longestMs } = FEED_WAITS;
-    const longest = Math.min(longestMs, firstMs * 2 ** this.#failures);
     this.#failures += 1;
+    const longest = backOff(this.#failures, firstMs, longestMs);
     this.#callOff = this.#around.later(
       () => void this.#connect(),
       longest * (0.5 + this.#around.random() / 2),

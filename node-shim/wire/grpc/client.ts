@@ -8,6 +8,7 @@ import {
   type IncomingHttpHeaders,
 } from "node:http2";
 import { connect as connectSocket } from "node:net";
+import { backOff } from "../../../shared/back-off.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { after, nextTurn } from "../../base/clock.ts";
 import { faultOf } from "../../base/fault.ts";
@@ -265,8 +266,8 @@ function connection(socketPath: string, nowMs: () => number, onConnect: () => vo
       if (greeted) return;
       // As in grpc-go, a server that closes the connection before it greets counts as absent.
       lastFault = losses.get(session) ?? lastFault;
-      notBeforeMs = nowMs() + Math.min(FIRST_BACKOFF_MS * 2 ** failures, MAX_BACKOFF_MS);
       failures++;
+      notBeforeMs = nowMs() + backOff(failures, FIRST_BACKOFF_MS, MAX_BACKOFF_MS);
     });
     return session;
   }
