@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { Event } from "../../shared/kubernetes/types.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
-import { FRESH_EVENTS } from "../../worker/tick/budgets.ts";
+import { RATE_LIMITS } from "../../worker/storage/token-bucket.ts";
 import { enrolled, facts, HEALTHY, kube, shimOf } from "../worker/support/machine.ts";
 import { shift } from "../worker/support/clock.ts";
 
@@ -51,7 +51,7 @@ describe("a shim that starts again and again", () => {
     const machine = await enrolled(name);
     const counts: number[][] = [];
     // No sooner than a registration comes back, and far sooner than a fresh start does.
-    for (let start = 0; start < FRESH_EVENTS.atOnce + 4; start++) {
+    for (let start = 0; start < RATE_LIMITS.freshEvents.atOnce + 4; start++) {
       await shimOf(machine, `start-${start}`)(facts(name), HEALTHY);
       await ring(name);
       after(65);
@@ -59,8 +59,8 @@ describe("a shim that starts again and again", () => {
       counts.push(await countsOf(name, "Starting"));
     }
     const starts = counts.at(-1) ?? [];
-    expect(starts.reduce((sum, count) => sum + count, 0)).toBe(FRESH_EVENTS.atOnce + 4);
+    expect(starts.reduce((sum, count) => sum + count, 0)).toBe(RATE_LIMITS.freshEvents.atOnce + 4);
     // 16 starts take 16 minutes, in which three more come back: one start is not fresh.
-    expect(starts).toEqual([...Array.from({ length: FRESH_EVENTS.atOnce + 2 }, () => 1), 2]);
+    expect(starts).toEqual([...Array.from({ length: RATE_LIMITS.freshEvents.atOnce + 2 }, () => 1), 2]);
   });
 });

@@ -2,7 +2,7 @@
 // While heartbeats are quiet it renews leases without waking a machine's object.
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
 import type { LeaseHolder, ReturnedLoan } from "../machine/lease-loan.ts";
-import { type Allowance, allowanceAt } from "../storage/allowance.ts";
+import { RATE_LIMITS, type TokenBucket, tokensAt } from "../storage/token-bucket.ts";
 import type { GatewayStatus } from "./counters.ts";
 import { Endings, type GatewayParts, type GatewaySurroundings } from "./endings.ts";
 import { Heartbeats } from "./heartbeats.ts";
@@ -208,10 +208,6 @@ type GatewayRefusal = "used ticket" | "full" | `sent away ${number}`;
 
 const TICKET_MS = 1000 * GATEWAY_LIMITS.ticketSeconds;
 const UNACCEPTED_MS = 1000 * GATEWAY_LIMITS.unacceptedSeconds;
-const UPGRADES = {
-  atOnce: GATEWAY_LIMITS.upgradesAMinute,
-  everyMs: 60_000 / GATEWAY_LIMITS.upgradesAMinute,
-};
 
 /**
  * Decides which sockets may be opened. A connect ticket, which the Worker has verified, is valid once. The number of sockets
@@ -226,7 +222,7 @@ class Openings {
    * Token buckets of upgrades, by name. A limit of open sockets alone would not do: the platform keeps a closed socket until
    * its machine closes it as well. An eviction loses them.
    */
-  readonly #left = new Map<string, Allowance>();
+  readonly #left = new Map<string, TokenBucket>();
 
   constructor(parts: GatewayParts, endings: Endings) {
     this.#in = parts;
@@ -245,13 +241,13 @@ class Openings {
 
   /** Returns how long this name must wait for its next socket, in milliseconds; 0 if it need not. */
   #waitMs(name: string): number {
-    return Math.round(Math.max(0, 1 - this.#leftOf(name)) * UPGRADES.everyMs);
+    return Math.round(Math.max(0, 1 - this.#leftOf(name)) * RATE_LIMITS.socketUpgrades.everyMs);
   }
 
   #leftOf(name: string): number {
     const [left, nowMs] = [this.#left.get(name), this.#in.nowMs()];
     // A clock that was put back extends no wait.
-    return allowanceAt(left && left.atMs <= nowMs ? left : undefined, UPGRADES, nowMs);
+    return tokensAt(left && left.atMs <= nowMs ? left : undefined, RATE_LIMITS.socketUpgrades, nowMs);
   }
 
   /** Returns the number of other machines that have a socket, accepted or not. */
@@ -279,7 +275,8 @@ class Openings {
   /** Forgets expired tickets, and names with a full token bucket. */
   tidy(): void {
     const nowMs = this.#in.nowMs();
-    for (const name of this.#left.keys()) if (this.#leftOf(name) >= UPGRADES.atOnce) this.#left.delete(name);
+    for (const name of this.#left.keys())
+      if (this.#leftOf(name) >= RATE_LIMITS.socketUpgrades.atOnce) this.#left.delete(name);
     for (const [ticket, usedMs] of this.#usedMs)
       if (Math.abs(nowMs - usedMs) > 2 * TICKET_MS) this.#usedMs.delete(ticket);
   }

@@ -1,5 +1,6 @@
 // What a gateway does with a lease that a machine's object has lent to it: the loan in memory, the PUTs that renew the lease,
 // and their suspension while the apiserver fails.
+import { backOff } from "../../shared/back-off.ts";
 import {
   capacityOfSignals,
   type KeptSamples,
@@ -120,33 +121,33 @@ export class Suspension {
   #begun = 0;
   /** Number of the latest request that has succeeded. */
   #succeeded = 0;
-  /** 0 if nothing is suspended. */
-  #waitMs = 0;
+  /** Failed probes in a row, with the failure before them; 0 if nothing is suspended. */
+  #failures = 0;
   #failedMs = 0;
   #probeFromMs = 0;
   /** Number of the probe that is in progress. */
   #probe: number | null = null;
 
   get isOn(): boolean {
-    return this.#waitMs > 0;
+    return this.#failures > 0;
   }
 
   /** Returns whether a request may begin. A clock that was put back extends no wait. */
   mayAsk(nowMs: number): boolean {
-    if (this.#waitMs === 0) return true;
+    if (!this.isOn) return true;
     return this.#probe === null && (nowMs >= this.#probeFromMs || nowMs < this.#failedMs);
   }
 
   /** Call it as a request begins. The result goes to `succeeded` or `failed`. */
   begin(): AskedOnce {
-    const asked = { n: ++this.#begun, isProbe: this.#waitMs > 0 };
+    const asked = { n: ++this.#begun, isProbe: this.isOn };
     if (asked.isProbe) this.#probe = asked.n;
     return asked;
   }
 
   succeeded({ n }: AskedOnce): void {
     this.#succeeded = Math.max(this.#succeeded, n);
-    this.#waitMs = 0;
+    this.#failures = 0;
     this.#probe = null;
   }
 
@@ -158,12 +159,12 @@ export class Suspension {
     const isProbe = n === this.#probe;
     if (isProbe) this.#probe = null;
     if (n < this.#succeeded && retryAfterMs === 0) return;
-    const isFirst = this.#waitMs === 0;
-    if (!isProbe && !isFirst) return;
+    if (!isProbe && this.isOn) return;
     const { first, longest, longestAsked } = SUSPENSION_MS;
-    this.#waitMs = isFirst ? first : Math.min(2 * this.#waitMs, longest);
+    this.#failures++;
     this.#failedMs = nowMs;
-    this.#probeFromMs = nowMs + Math.max(this.#waitMs, Math.min(retryAfterMs, longestAsked));
+    const waitMs = backOff(this.#failures, first, longest);
+    this.#probeFromMs = nowMs + Math.max(waitMs, Math.min(retryAfterMs, longestAsked));
   }
 }
 

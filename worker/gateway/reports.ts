@@ -7,7 +7,7 @@ import { inTime } from "../kube/deadline.ts";
 import type { MachineAnswer } from "../machine/answers.ts";
 import type { SocketAnswer } from "../machine/lease-loan.ts";
 import { problem, problemOf } from "../problems.ts";
-import { allowanceAt } from "../storage/allowance.ts";
+import { RATE_LIMITS, take } from "../storage/token-bucket.ts";
 import type { Endings, GatewayParts } from "./endings.ts";
 import { importHeartbeatKey } from "./heartbeats.ts";
 import { holdLoan } from "./lease.ts";
@@ -16,7 +16,6 @@ import type { HeldSocket } from "./sockets.ts";
 
 /** The shim waits for nine seconds. A later answer is not sent. */
 export const REPORT_WITHIN_MS = 8800;
-const REPORTS = { atOnce: GATEWAY_LIMITS.reportsAtOnce, everyMs: 60_000 / GATEWAY_LIMITS.reportsAMinute };
 /** Least interval for a machine without a loan: it may report later than its answer asks for. */
 const LEAST_BEAT_MS = 10_000;
 
@@ -34,10 +33,9 @@ export class Reports {
   }
 
   async take(socket: HeldSocket, report: ReportFrame): Promise<void> {
-    const nowMs = this.#in.nowMs();
-    const left = allowanceAt(socket.reports, REPORTS, nowMs);
-    if (left < 1) return this.#endings.sendAway(socket, "too often");
-    socket.reports = { left: left - 1, atMs: nowMs };
+    const { isTaken, bucket } = take(socket.reports, RATE_LIMITS.socketReports, this.#in.nowMs());
+    if (!isTaken) return this.#endings.sendAway(socket, "too often");
+    socket.reports = bucket;
     socket.reporting++;
     try {
       await this.#in.members.inTurn(socket.attachment.name, (member) => this.#pass(socket, member, report));

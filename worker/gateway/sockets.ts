@@ -12,7 +12,7 @@ import {
 } from "../../shared/protocol/frames.ts";
 import { GATEWAY_LIMITS, LIMITS } from "../../shared/protocol/limits.ts";
 import { SIGNALS } from "../../shared/protocol/report.ts";
-import type { Allowance } from "../storage/allowance.ts";
+import type { TokenBucket } from "../storage/token-bucket.ts";
 import type { HeldLoan } from "./lease.ts";
 
 /** The part of WebSocket that a gateway uses. */
@@ -64,7 +64,7 @@ export interface HeldSocket {
   isBeating: boolean;
   /** Number of reports in progress. */
   reporting: number;
-  reports: Allowance | undefined;
+  reports: TokenBucket | undefined;
   earlyBeats: number;
   refusedFrames: number;
   /** The gateway has asked for a report, and none has come since. */

@@ -5,7 +5,7 @@ import type { Report } from "../../shared/protocol/report.ts";
 import { isOtherSkew, MAX_SKEW_MS } from "../../shared/quiet/quiet.ts";
 import { noteLapse } from "../tick/own-node.ts";
 import type { NodeRecordStore } from "../storage/records.ts";
-import { allowanceAt } from "../storage/allowance.ts";
+import { RATE_LIMITS, take } from "../storage/token-bucket.ts";
 import { fromTo } from "../storage/from-to.ts";
 import type { Stored } from "../storage/journal.ts";
 
@@ -71,8 +71,6 @@ export function recordSetupFailure({ records, journal }: Stored, setupError: str
   else journal.warn("KubeletSetupFailed", setupError, nowMs);
 }
 
-/** Limits the lines of history about outages: six at once, then six an hour. */
-export const OUTAGE_LINES = { atOnce: 6, everyMs: 600_000 } as const;
 /** The machine reports an outage again if it got no answer. The two begins differ by network delays and rounding. */
 const SAME_WITHIN_MS = 5000;
 
@@ -86,8 +84,8 @@ export function recordOutage(
   const sinceMs = nowMs - 1000 * noAnswerSeconds;
   const before = records.get("outage");
   if (before && Math.abs(sinceMs - before.sinceMs) <= SAME_WITHIN_MS) return;
-  const left = allowanceAt(before, OUTAGE_LINES, nowMs);
-  if (left < 1) return;
-  records.put("outage", { left: left - 1, atMs: nowMs, sinceMs });
+  const { isTaken, bucket } = take(before, RATE_LIMITS.outageLines, nowMs);
+  if (!isTaken) return;
+  records.put("outage", { ...bucket, sinceMs });
   journal.note("silence", NO_ANSWER + fromTo(sinceMs, nowMs), nowMs);
 }

@@ -1,11 +1,12 @@
 // Sends the fleet index an update when this machine has changed, in the background and one update at a time.
 // The alarm repeats what failed. A steady report writes nothing and sends nothing.
+import { backOff } from "../../shared/back-off.ts";
 import { stateChangeText } from "../../shared/fleet/state.ts";
 import { type KnownMachine, stateOf, summarize } from "../../shared/fleet/summarize.ts";
 import type { MachineSummary, MachineUpdate, UpdatedUntil } from "../../shared/fleet/summary.ts";
 import { withDeadline } from "../kube/deadline.ts";
 import { logFailure, logNote } from "../log.ts";
-import { type Allowance, allowanceAt } from "../storage/allowance.ts";
+import { RATE_LIMITS, take, type TokenBucket } from "../storage/token-bucket.ts";
 import type { History } from "../storage/history.ts";
 import type { LazyAlarm } from "../storage/lazy-alarm.ts";
 import type { Enrolment, NodeRecordStore, Told } from "../storage/records.ts";
@@ -24,9 +25,6 @@ export const UPDATE_LIMITS = {
   firstWaitMs: 30_000,
   longestWaitMs: 600_000,
   addressEveryMs: 600_000,
-  /** The token bucket of a machine that changes all the time, since one index receives the updates of all machines. */
-  atOnce: 10,
-  everyMs: 10_000,
 } as const;
 
 interface FleetIndex {
@@ -60,7 +58,7 @@ export class IndexUpdates {
   #mustSendAll = false;
   /** The index has requested an update, so that it is available although earlier ones may have failed. */
   #isRequested = false;
-  #bucket: Allowance | undefined;
+  #bucket: TokenBucket | undefined;
   #isSending = false;
   #sending: Promise<void> | undefined;
 
@@ -209,7 +207,11 @@ export class IndexUpdates {
   async #send(update: MachineUpdate): Promise<boolean> {
     this.#isRequested = false;
     if (update.isSequel && !this.#maySend())
-      return this.#waitUntil(this.#sent ?? NOTHING_SENT, this.#with.nowMs() + UPDATE_LIMITS.everyMs, 0);
+      return this.#waitUntil(
+        this.#sent ?? NOTHING_SENT,
+        this.#with.nowMs() + RATE_LIMITS.indexUpdates.everyMs,
+        0,
+      );
     const until = await this.#inTime(update.name, () => this.#with.index().tell(update), null);
     const sent = this.#sent ?? NOTHING_SENT;
     const { records } = this.#with.state;
@@ -233,20 +235,18 @@ export class IndexUpdates {
   }
 
   #maySend(): boolean {
-    const atMs = this.#with.nowMs();
-    const left = allowanceAt(this.#bucket, UPDATE_LIMITS, atMs);
-    const maySend = left >= 1;
-    this.#bucket = { left: maySend ? left - 1 : left, atMs };
-    return maySend;
+    const { isTaken, bucket } = take(this.#bucket, RATE_LIMITS.indexUpdates, this.#with.nowMs());
+    this.#bucket = bucket;
+    return isTaken;
   }
 
   #retry(version = 0): Promise<boolean> {
     const sent = this.#sent ?? NOTHING_SENT;
-    const failures = (sent as Told).again?.failures ?? 0;
+    const failures = ((sent as Told).again?.failures ?? 0) + 1;
     const { firstWaitMs, longestWaitMs } = UPDATE_LIMITS;
-    const waitMs = Math.min(firstWaitMs * 2 ** failures, longestWaitMs) * (0.5 + 0.5 * this.#with.random());
+    const waitMs = backOff(failures, firstWaitMs, longestWaitMs) * (0.5 + 0.5 * this.#with.random());
     const known = { ...sent, version: Math.max(version, sent.version) };
-    return this.#waitUntil(known, this.#with.nowMs() + waitMs, failures + 1);
+    return this.#waitUntil(known, this.#with.nowMs() + waitMs, failures);
   }
 
   /** Stores the time of the next attempt, which so outlives an eviction. */

@@ -4,7 +4,7 @@ import type { Lease } from "../../shared/kubernetes/types.ts";
 import type { Report, Vitals } from "../../shared/protocol/report.ts";
 import type { Quiet } from "../../shared/quiet/quiet.ts";
 import type { WatchStatus } from "../cluster/node-watch.ts";
-import type { Allowance } from "../storage/allowance.ts";
+import type { TokenBucket } from "../storage/token-bucket.ts";
 import type { RequestsLeft } from "../storage/records.ts";
 import type { UnstoredSamples } from "../storage/samples.ts";
 import type { TickMemory } from "../tick/memory.ts";
@@ -77,7 +77,7 @@ export interface UpkeepMemory {
   latestMs: number;
   lastReportMs?: number;
   watch?: WatchStatus;
-  between?: Allowance;
+  between?: TokenBucket;
   /** The requests to the apiserver that were left when the lease was lent. */
   requests: RequestsLeft;
 }

@@ -13,7 +13,7 @@ import { withDeadline } from "../kube/deadline.ts";
 import type { HeldToken } from "../kube/token.ts";
 import type { KubeClient, RequestKind } from "../kube/kube-client.ts";
 import { logFailure, machineLog } from "../log.ts";
-import { type Allowance, allowanceAt } from "../storage/allowance.ts";
+import { RATE_LIMITS, type TokenBucket, tokensAt } from "../storage/token-bucket.ts";
 import type { Enrolment, RequestsLeft } from "../storage/records.ts";
 import { lentLease } from "../tick/lease.ts";
 import type { TickMemory } from "../tick/memory.ts";
@@ -36,8 +36,6 @@ import {
 /** The time limit for sending events, and for an alarm's requests. */
 const ALARM_WITHIN_MS = 2000;
 const WATCH_WITHIN_MS = 1000;
-/** Limits the status writes between reports. Two writers that fight over a value cause no more than reports would. */
-export const BETWEEN_REPORTS = { atOnce: 3, everyMs: 10_000 } as const;
 /** Reports at this interval or a shorter one keep their object awake. */
 const AWAKE_MS = 10_000;
 /** In these phases the apiserver answers, so that it can receive events. */
@@ -59,7 +57,7 @@ export class Upkeep {
   #applied: Report | undefined;
   #seen: { node: Node | null } | undefined;
   #watch: WatchStatus | undefined;
-  #between: Allowance | undefined;
+  #between: TokenBucket | undefined;
   #lastReportMs: number | undefined;
   /** The work that continues after a registration was answered. */
   #following: Promise<void> | undefined;
@@ -322,13 +320,13 @@ export class Upkeep {
     return outcome;
   }
 
-  /** Acts on a change by another writer. Writes the status with the last report if that is recent and BETWEEN_REPORTS allows. */
+  /** Acts on a change by another writer. Writes the status with the last report if that is recent and its rate limit allows. */
   async #actOn(node: Node | null, enrolment: Enrolment, last: Report | undefined): Promise<void> {
     const { facts, senders } = this.#state;
     const nowMs = currentMs();
     const isRecent = nowMs - this.#latestMs <= facts.leaseMs();
     const isSuspended = last !== undefined && senders.suspension(last.startId, nowMs) !== undefined;
-    const left = allowanceAt(this.#between, BETWEEN_REPORTS, nowMs);
+    const left = tokensAt(this.#between, RATE_LIMITS.statusBetweenReports, nowMs);
     const report = isRecent && !isSuspended && left >= 1 ? last : undefined;
     const writtenMs = this.#memory.status?.lastStatusReportTimeMs;
     const noticed = await tickOnNotice({ ...this.#surroundings(enrolment), report }, node);

@@ -12,9 +12,10 @@ import type { Phase } from "../../shared/protocol/answers.ts";
 import type { Grant } from "../../shared/protocol/join-tokens.ts";
 import type { RuntimeMemory } from "../../shared/from-report/missing-runtime.ts";
 import type { ReportedMemory } from "../../shared/from-report/reported-status.ts";
-import type { Allowance } from "./allowance.ts";
+
 import type { Samples } from "./samples.ts";
 import type { Tables } from "./tables.ts";
+import type { TokenBucket } from "./token-bucket.ts";
 
 /** The pinned key, the claims of its enrolment, and the grant of its join token. */
 export interface Enrolment extends Grant {
@@ -134,7 +135,7 @@ export interface NodeRecords {
    * The shim's process whose start is in the history, and the token buckets of new processes: for registrations, and for
    * events that start again.
    */
-  process: { startId: string; registrations?: Allowance; freshEvents?: Allowance };
+  process: { startId: string; registrations?: TokenBucket; freshEvents?: TokenBucket };
   /** The last decided conditions, whether or not the apiserver has them. */
   decided: DecidedCondition[];
   /** The memory of the events' correlation. */
@@ -144,7 +145,7 @@ export interface NodeRecords {
   /** The phase of the last answer to the machine; with its begin if the apiserver does not answer. */
   phase: Phase | { phase: Phase; sinceMs: number };
   /** Begin of the last outage that the machine reported, and the token bucket of outages' lines of history. */
-  outage: Allowance & { sinceMs: number };
+  outage: TokenBucket & { sinceMs: number };
   /**
    * The gateway that may hold a loan of this machine's lease, and the highest epoch that the loan can have; absent if none
    * does. An earlier version stored no `epochsTo`.

@@ -9,7 +9,7 @@ import { reportIntervalMs } from "../../shared/protocol/settings.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import type { RequestKind } from "../kube/kube-client.ts";
 import type { MachineLog } from "../log.ts";
-import { type Allowance, allowanceAt } from "../storage/allowance.ts";
+import { RATE_LIMITS, type TokenBucket, tokensAt } from "../storage/token-bucket.ts";
 import type { NodeRecords, NodeRecordStore, RequestsLeft } from "../storage/records.ts";
 
 /**
@@ -267,16 +267,8 @@ export function parseBudget(text: string | undefined, nowMs: number): StatusBudg
 /** The budget of a lease that cannot be read. */
 export const emptyBudget = (nowMs: number): StatusBudget => ({ bytes: 0, urgent: 0, atMs: nowMs });
 
-/**
- * Limits the registrations of new shim processes, each of which may write the Node. A process that retries its
- * registration has a delay of its own (registration.ts).
- */
-export const REGISTRATION_BUDGET = {
-  atOnce: 6,
-  everyMs: 60_000,
-  /** Between two registrations with the lowest MACHINE_REQUESTS; shorter in proportion with a higher one. */
-  apartMs: 10_000,
-} as const;
+/** Least time between two registrations with the lowest MACHINE_REQUESTS; shorter in proportion with a higher one. */
+export const REGISTRATION_APART_MS = 10_000;
 
 /** The registration of a larger Node costs more, in proportion. */
 const NODE_BYTES = 32 * 1024;
@@ -286,35 +278,19 @@ const NODE_BYTES = 32 * 1024;
  * MACHINE_REQUESTS.
  */
 export function spendRegistration(
-  budget: Allowance | undefined,
+  budget: TokenBucket | undefined,
   nowMs: number,
   { aMinute, nodeBytes }: { aMinute: number; nodeBytes: number },
-): Result<Allowance, number> {
-  const { atOnce, everyMs } = REGISTRATION_BUDGET;
+): Result<TokenBucket, number> {
+  const { atOnce, everyMs } = RATE_LIMITS.registrations;
   const cost = Math.max(1, nodeBytes / NODE_BYTES);
   if (!budget) return success({ left: atOnce - cost, atMs: nowMs });
   // A clock that was put back must not extend the wait.
   const sinceMs = Math.max(0, nowMs - budget.atMs);
-  const apartMs = Math.floor((REGISTRATION_BUDGET.apartMs * NUMBER_RANGES.MACHINE_REQUESTS[0]) / aMinute);
-  const left = allowanceAt(budget, REGISTRATION_BUDGET, nowMs);
+  const apartMs = Math.floor((REGISTRATION_APART_MS * NUMBER_RANGES.MACHINE_REQUESTS[0]) / aMinute);
+  const left = tokensAt(budget, RATE_LIMITS.registrations, nowMs);
   const waitMs = Math.max(apartMs - sinceMs, Math.ceil((1 - left) * everyMs));
   return waitMs > 0 ? failure(waitMs) : success({ left: left - cost, atMs: nowMs });
-}
-
-/**
- * Limits how often a new shim process starts its events with a full spam budget and a count of one, as a restarted
- * kubelet does. In any hour 24 processes do; each may send 25 events of each type.
- */
-export const FRESH_EVENTS = { atOnce: 12, everyMs: 300_000 } as const;
-
-/** `isFresh` false: the process keeps the spam budget and the counts of the process before it. */
-export function spendFreshEvents(
-  budget: Allowance | undefined,
-  nowMs: number,
-): { isFresh: boolean; left: Allowance } {
-  const left = allowanceAt(budget, FRESH_EVENTS, nowMs);
-  const isFresh = left >= 1;
-  return { isFresh, left: { left: isFresh ? left - 1 : left, atMs: nowMs } };
 }
 
 /**

@@ -40,7 +40,7 @@ import type { DraftNode } from "../../shared/setters/setter.ts";
 import type { RegisterAgain } from "../env.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import type { LogMessage, MachineLog } from "../log.ts";
-import type { Allowance } from "../storage/allowance.ts";
+import { RATE_LIMITS, take, type TokenBucket } from "../storage/token-bucket.ts";
 import type { Journal, Stored } from "../storage/journal.ts";
 import type { OccurredEvent } from "../storage/outbox.ts";
 import type { NodeRecordStore } from "../storage/records.ts";
@@ -50,7 +50,6 @@ import {
   type RequestBudget,
   sizeOf,
   spendAnyway,
-  spendFreshEvents,
   spendRegistration,
 } from "./budgets.ts";
 import { formNow, type FormingMachine, wantedForm } from "./decide-status.ts";
@@ -177,11 +176,11 @@ function recordFailure(
 }
 
 /** What a process remembers ends with it, except the kernel's OOM counter: an OOM kill may have ended the process. */
-function beginProcess(machine: RegisteringMachine, registrations: Allowance, nowMs: number): void {
+function beginProcess(machine: RegisteringMachine, registrations: TokenBucket, nowMs: number): void {
   const { records, report, facts } = machine;
-  const { isFresh, left } = spendFreshEvents(records.get("process")?.freshEvents, nowMs);
-  const process = { startId: report.startId, registrations, freshEvents: left };
-  machine.journal.begin({ process, events: startEvents(facts), isFresh }, nowMs);
+  const { isTaken, bucket } = take(records.get("process")?.freshEvents, RATE_LIMITS.freshEvents, nowMs);
+  const process = { startId: report.startId, registrations, freshEvents: bucket };
+  machine.journal.begin({ process, events: startEvents(facts), isFresh: isTaken }, nowMs);
   const { oom = NOTHING_REMEMBERED.oom } = records.get("memory") ?? {};
   if (oom.kills === null) records.remove("memory");
   else records.put("memory", { ...NOTHING_REMEMBERED, oom });

@@ -3,6 +3,7 @@
 import { describe, expect, it, vi } from "vitest";
 import type { MachineUpdate, UpdateEntry, UpdatedUntil } from "../../../shared/fleet/summary.ts";
 import { IndexUpdates, UPDATE_LIMITS } from "../../../worker/machine/index-updates.ts";
+import { RATE_LIMITS } from "../../../worker/storage/token-bucket.ts";
 import { randomOf } from "../../lab/hostile/random.ts";
 
 const START_MS = Date.UTC(2026, 0, 1);
@@ -210,8 +211,8 @@ describe("a machine's object", () => {
       machine.updates.update("");
       await machine.updates.finish();
     }
-    expect(index.asked).toBeLessThanOrEqual(1 + UPDATE_LIMITS.atOnce + 6);
-    machine.nowMs += UPDATE_LIMITS.everyMs;
+    expect(index.asked).toBeLessThanOrEqual(1 + RATE_LIMITS.indexUpdates.atOnce + 6);
+    machine.nowMs += RATE_LIMITS.indexUpdates.everyMs;
     await machine.ring();
     expect(index.lines).toEqual(machine.lines.map(({ text }) => text));
   });

@@ -8,7 +8,8 @@ import {
   UNSEEN_SILENCE_CHECK_MS,
   WATCHED_SILENCE_CHECK_MS,
 } from "../../../worker/machine/silence.ts";
-import { BETWEEN_REPORTS, Upkeep } from "../../../worker/machine/upkeep.ts";
+import { Upkeep } from "../../../worker/machine/upkeep.ts";
+import { RATE_LIMITS } from "../../../worker/storage/token-bucket.ts";
 import {
   enrolled,
   facts,
@@ -366,7 +367,7 @@ describe("a notice that somebody else has changed the Node", () => {
     for (let each = 0; each < 5; each++) inARow.push(await writes());
     expect(inARow).toEqual([1, 1, 1, 0, 0]);
     // Of the ten seconds after the first write three milliseconds and more are over.
-    pass(BETWEEN_REPORTS.everyMs - 7);
+    pass(RATE_LIMITS.statusBetweenReports.everyMs - 7);
     expect(await writes()).toBe(0);
     pass(7);
     expect([await writes(), await writes()]).toEqual([1, 0]);

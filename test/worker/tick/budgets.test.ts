@@ -4,7 +4,7 @@ import type { ApiError } from "../../../shared/kubernetes/api-error.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../shared/result.ts";
 import type { RequestKind } from "../../../worker/kube/kube-client.ts";
-import type { Allowance } from "../../../worker/storage/allowance.ts";
+import { RATE_LIMITS, take, type TokenBucket } from "../../../worker/storage/token-bucket.ts";
 import type { NodeRecords, NodeRecordStore, RequestsLeft } from "../../../worker/storage/records.ts";
 import {
   afterRequest,
@@ -15,15 +15,13 @@ import {
   budgetText,
   emptyBudget,
   errorMeanwhile,
-  FRESH_EVENTS,
   isFull,
   isUrgent,
   parseBudget,
-  REGISTRATION_BUDGET,
+  REGISTRATION_APART_MS,
   RequestBudget,
   requestsAt,
   spendAnyway,
-  spendFreshEvents,
   spendRegistration,
   spendWrite,
   STATUS_BUDGET,
@@ -378,12 +376,13 @@ describe("a budget of status writes", () => {
 });
 
 describe("a budget of registrations", () => {
-  const { atOnce, everyMs, apartMs } = REGISTRATION_BUDGET;
+  const { atOnce, everyMs } = RATE_LIMITS.registrations;
+  const apartMs = REGISTRATION_APART_MS;
   const NOW = 1_000_000_000;
   const HOUR_MS = 3_600_000;
-  const left = (count: number): Allowance => ({ left: count, atMs: NOW });
+  const left = (count: number): TokenBucket => ({ left: count, atMs: NOW });
 
-  test.each<[string, Allowance | undefined, number, number, ReturnType<typeof spendRegistration>]>([
+  test.each<[string, TokenBucket | undefined, number, number, ReturnType<typeof spendRegistration>]>([
     ["the first", undefined, NOW, 20, success(left(atOnce - 1))],
     ["another one at once → waits", left(5), NOW, 20, failure(apartMs)],
     ["a moment too soon → waits", left(5), NOW + apartMs - 1, 20, failure(1)],
@@ -423,15 +422,15 @@ describe("a budget of registrations", () => {
 
 describe("a budget of fresh series of events", () => {
   const NOW_MS = Date.UTC(2026, 0, 1);
-  const { atOnce, everyMs } = FRESH_EVENTS;
+  const { atOnce, everyMs } = RATE_LIMITS.freshEvents;
 
   /** Which of the starts, `apartMs` after each other, are fresh. */
   function startsOf(count: number, apartMs: number): boolean[] {
-    let budget: Parameters<typeof spendFreshEvents>[0];
+    let budget: TokenBucket | undefined;
     return Array.from({ length: count }, (_, at) => {
-      const { isFresh, left } = spendFreshEvents(budget, NOW_MS + at * apartMs);
-      budget = left;
-      return isFresh;
+      const { isTaken, bucket } = take(budget, RATE_LIMITS.freshEvents, NOW_MS + at * apartMs);
+      budget = bucket;
+      return isTaken;
     });
   }
 
@@ -448,16 +447,18 @@ describe("a budget of fresh series of events", () => {
 
     it("one more comes back after five minutes, and not a moment sooner", () => {
       const spent = { left: 0, atMs: NOW_MS };
-      expect(spendFreshEvents(spent, NOW_MS + everyMs - 1).isFresh).toBe(false);
-      expect(spendFreshEvents(spent, NOW_MS + everyMs)).toEqual({
-        isFresh: true,
-        left: { left: 0, atMs: NOW_MS + everyMs },
+      expect(take(spent, RATE_LIMITS.freshEvents, NOW_MS + everyMs - 1).isTaken).toBe(false);
+      expect(take(spent, RATE_LIMITS.freshEvents, NOW_MS + everyMs)).toEqual({
+        isTaken: true,
+        bucket: { left: 0, atMs: NOW_MS + everyMs },
       });
     });
 
     it("a clock that goes back fills nothing; a long time fills no more than there may be at once", () => {
-      expect(spendFreshEvents({ left: 0.5, atMs: NOW_MS }, NOW_MS - everyMs).isFresh).toBe(false);
-      expect(spendFreshEvents({ left: 0, atMs: 0 }, NOW_MS).left.left).toBe(atOnce - 1);
+      expect(take({ left: 0.5, atMs: NOW_MS }, RATE_LIMITS.freshEvents, NOW_MS - everyMs).isTaken).toBe(
+        false,
+      );
+      expect(take({ left: 0, atMs: 0 }, RATE_LIMITS.freshEvents, NOW_MS).bucket.left).toBe(atOnce - 1);
     });
   });
 });

@@ -2,7 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { MAX_IMAGE_BYTES } from "../../../shared/from-report/reported-status.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
-import { MAX_NODE_BYTES, REGISTRATION_BUDGET, sizeOf, STATUS_BUDGET } from "../../../worker/tick/budgets.ts";
+import { RATE_LIMITS } from "../../../worker/storage/token-bucket.ts";
+import { MAX_NODE_BYTES, sizeOf, STATUS_BUDGET } from "../../../worker/tick/budgets.ts";
 import { HEALTHY } from "../support/facts.ts";
 import { SteppingMachine } from "../support/stepping-machine.ts";
 
@@ -109,14 +110,14 @@ describe("a machine whose Node changes with every report", () => {
   it("that is started all the time → so many registrations, then one a minute; its lease goes on", async () => {
     const machine = new SteppingMachine();
     const start = (turn: number) => machine.report(HEALTHY, `start-${turn}`);
-    for (let turn = 0; turn < REGISTRATION_BUDGET.atOnce; turn++)
+    for (let turn = 0; turn < RATE_LIMITS.registrations.atOnce; turn++)
       expect(await start(turn)).toMatchObject({ phase: "registered" });
     expect(await start(100)).toMatchObject({
       phase: "registering",
       message: "its shim was started too often: it is registered again later",
     });
     expect(machine.take()).toEqual(["PUT lease"]);
-    machine.nowMs += REGISTRATION_BUDGET.everyMs;
+    machine.nowMs += RATE_LIMITS.registrations.everyMs;
     expect(await start(100)).toMatchObject({ phase: "registered" });
   });
 });

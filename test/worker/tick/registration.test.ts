@@ -5,7 +5,8 @@ import type { Node, Taint } from "../../../shared/kubernetes/types.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
 import type { Deletion } from "../../../worker/storage/records.ts";
 import { registerAgain } from "../../../worker/tick/registration.ts";
-import { MAX_NODE_BYTES, REGISTRATION_BUDGET } from "../../../worker/tick/budgets.ts";
+import { RATE_LIMITS } from "../../../worker/storage/token-bucket.ts";
+import { MAX_NODE_BYTES } from "../../../worker/tick/budgets.ts";
 import { HEALTHY } from "../support/facts.ts";
 import { statusResponse } from "../support/kube-in-between.ts";
 import {
@@ -318,7 +319,7 @@ describe("a registration that has to wait", () => {
     ["for nothing, where four are left", spent(8), undefined],
     ["since its shim has started too often", started(0, 0), STARTED, INTERVAL_MS],
     ["for less than an interval, where that is enough", started(0.875, 0), STARTED, 7500],
-    ["for nothing, a minute later", started(0, REGISTRATION_BUDGET.everyMs), undefined],
+    ["for nothing, a minute later", started(0, RATE_LIMITS.registrations.everyMs), undefined],
     ["for ever: it is too large", large, TOO_LARGE, INTERVAL_MS],
   ])("%s", async (_, before, message, retryInMs) => {
     const machine = new SteppingMachine();

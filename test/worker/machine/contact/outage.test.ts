@@ -1,10 +1,11 @@
 // What a machine tells of a time without an answer: one line of history each, and no more than a few an hour.
 import { expect, it, test } from "vitest";
-import { OUTAGE_LINES, recordOutage } from "../../../../worker/machine/contact.ts";
+import { recordOutage } from "../../../../worker/machine/contact.ts";
+import { RATE_LIMITS } from "../../../../worker/storage/token-bucket.ts";
 import { keptRecords } from "../../support/kept-records.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 2, 10, 18, 56);
-const { atOnce, everyMs } = OUTAGE_LINES;
+const { atOnce, everyMs } = RATE_LIMITS.outageLines;
 const LINE = "silence: no answer from 2026-01-02T10:18:01Z to 2026-01-02T10:18:56Z";
 const SINCE_MS = NOW_MS - 55_000;
 const HOUR_MS = 3_600_000;
