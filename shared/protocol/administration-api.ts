@@ -9,7 +9,7 @@ import { pageLimit } from "./parameters.ts";
 const OPERATOR_ROLES = ["view", "admin", "metrics"] as const;
 export type OperatorRole = (typeof OPERATOR_ROLES)[number];
 
-/** The body of POST /v1/operators. No name is a mail address, and none has a space, so that logs mix nobody up. */
+/** The body of POST /v1/operators. A name is no mail address and has no space, so that logs are unambiguous. */
 export const newOperatorSchema = z.strictObject({
   name: z
     .string()

@@ -1,4 +1,4 @@
-// What a schema says of a value that it does not take, where it has no text of its own. The texts are zod's English ones
+// The message of a schema for a value that it refuses, if the schema has no message of its own. The texts are zod's English ones
 // (zod/v4/locales/en.js), as a test compares: those of what our schemas check, at a third of the size.
 import type * as z from "zod/mini";
 

@@ -28,7 +28,7 @@ export interface FeedHello {
   why: string;
 }
 
-/** What every other message has; whoever has acted on it sends `{"ack": CURSOR}`. */
+/** What every other message has; a client that has acted on it sends `{"ack": CURSOR}`. */
 interface FeedNews {
   cursor: string;
   /** Machines that wait for an approval, oldest first; absent: as before. */

@@ -87,10 +87,10 @@ export type GatewayFrame =
       body: ReportAnswer | Problem;
       /** Present: heartbeats may follow. `key`: the Worker's X25519 public key, base64url. */
       session?: { key: string; nonce: string };
-      /** After the loss of this socket: connect again at a random time within so many milliseconds. */
+      /** After the loss of this socket: connect again at a random time within this number of milliseconds. */
       comeBackWithinMs: number;
     }
-  /** To a heartbeat: the next one is due in so many milliseconds, over this nonce. */
+  /** To a heartbeat: the next one is due after this number of milliseconds, over this nonce. */
   | { type: "answer"; n: number; nonce: string; nextInMs: number }
   | { type: "again"; reason: AgainReason }
   /** An operator has done something: a report is wanted now. */

@@ -9,7 +9,7 @@ const repairing = z.object({
   startedAtMs: z.number(),
   /** null: it is under way. */
   endedAtMs: z.nullable(z.number()),
-  /** Machines that were asked to tell everything again. */
+  /** Machines whose objects were asked to send everything again. */
   asked: z.number(),
   /** Those that did not answer, as of now. */
   failed: z.number(),

@@ -117,7 +117,7 @@ export const shownNodeSchema = z.object({
   silentSince: z.nullable(z.string()),
   /** null: the object has been evicted since, and keeps no row for it. */
   lastReportAt: z.nullable(z.string()),
-  /** What an operator says of its container runtime: none, auto. */
+  /** Whether the machine needs a container runtime, as an operator has set it: none, auto. */
   runtime: z.string(),
   /** As they were decided last, whether or not the apiserver has them. */
   conditions: z.array(z.object({ type: z.string(), status: z.string(), message: z.optional(z.string()) })),
@@ -154,7 +154,7 @@ export type ShownEvent = z.infer<typeof shownEvent>;
 
 /** 200 to GET /v1/nodes/{name}: all that is known of it. It wakes the machine's object, and alone does so. */
 export const wholeNodeSchema = z.extend(shownNodeSchema, {
-  /** What the fleet index has: its state, and since when; null: it has not been told yet. */
+  /** What the fleet index has: its state, and since when; null: it has no entry yet. */
   summary: z.nullable(fleetMachineSchema),
   /** The Node as the Worker read or wrote it last. */
   node: whole,
@@ -186,7 +186,7 @@ export const wholeNodeSchema = z.extend(shownNodeSchema, {
     isRefused: z.boolean(),
   }),
   machine: z.object({ machineID: z.string(), systemUUID: z.string() }),
-  /** When the last time without an answer began that the machine told of. */
+  /** Start of the last period without an answer that the machine has reported. */
   outageSince: time,
   /** Who has set labels and taints of `node`. Absent, as are events: an earlier Worker. */
   managers: z.optional(managers),

@@ -77,6 +77,6 @@ export const timelineQuerySchema = z.strictObject({ since: time, until: time });
 
 /** The query of GET /readyz. */
 export const readinessQuerySchema = z.strictObject({
-  /** Whatever it says: lines to read instead of JSON. */
+  /** With any value: lines to read instead of JSON. */
   verbose: z.optional(z.string()),
 });

@@ -36,7 +36,7 @@ export type ListFormat = (typeof LIST_FORMATS)[number];
 
 const formatShape = { format: z.optional(z.enum(LIST_FORMATS)) };
 
-/** Of a list in pages: as what, and how many entries. A list in lines has all of them unless it is told how many. */
+/** Of a list in pages: as what, and how many entries. A list in lines has all entries if no limit is given. */
 export const listShape = {
   ...formatShape,
   limit: z.optional(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(PAGE_LIMITS.entries))),

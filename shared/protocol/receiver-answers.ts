@@ -20,7 +20,7 @@ const listedReceiver = z.object({
   waiting: z.number(),
   dead: z.number(),
   dropped: z.number(),
-  /** Alerts that are told as firing. */
+  /** Alerts that were sent as firing. */
   firing: z.number(),
   /** Since when nothing arrives there; null: the last letter arrived. */
   failingSince: z.nullable(z.string()),

@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { LIMITS, NOTIFICATION_LIMITS as LIMIT } from "./limits.ts";
 import { labelSelector, plainText, within } from "./schema.ts";
 
-/** The states that can be told. */
+/** The states that a receiver can be notified of. */
 export const ALERT_STATES = ["not-ready", "silent", "cluster-unreachable", "blocked", "revoked"] as const;
 
 /** In which form a receiver takes messages. */
@@ -35,9 +35,9 @@ const settingsShape = {
   states: z._default(states, ["not-ready", "silent", "cluster-unreachable", "blocked"]),
   /** Only what concerns a whole site, or all machines. */
   outagesOnly: z._default(z.boolean(), false),
-  /** How long a state lasts before it is told; one that ends before is never told. */
+  /** How long a state lasts before its receivers are notified; one that ends before is never sent. */
   delaySeconds: z._default(within(LIMIT.delaySeconds), 120),
-  /** How often what lasts is told again. 0: never. Absent: 60 for alertmanager, which forgets; never for others. */
+  /** How often a lasting state is sent again. 0: never. Absent: 60 for alertmanager, which forgets; never for others. */
   repeatMinutes: z.optional(z.union([z.literal(0), within(LIMIT.repeatMinutes)])),
   /** Of the header `authorization`; it is never shown. */
   authorization: z.optional(

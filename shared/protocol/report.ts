@@ -54,7 +54,7 @@ export const reportSchema = z.strictObject({
   startId: id,
   /** RFC 3339. Only measures the machine's clock skew. */
   machineTime: z.iso.datetime({ offset: true }),
-  /** How long there had been no answer when this was sent, by a clock that nobody sets. Absent: the last one came. */
+  /** How long no answer had come when this was sent, by the monotonic clock. Absent: the last answer came. */
   noAnswerSeconds: z.optional(z.int().check(z.minimum(leastGap), z.maximum(longestGap))),
   vitals,
   /** base64url(SHA-256(canonicalJson(facts))) */

@@ -13,7 +13,7 @@ export type StartedSession = z.infer<typeof startedSessionSchema>;
 
 /** 200 to GET /v1/session. */
 export const sessionSchema = z.object({
-  /** null: nobody, or not any more. */
+  /** null: the request has no credential, or its session is over. */
   operator: z.nullable(
     z.object({
       who: z.string(),
@@ -43,7 +43,7 @@ const listedSession = z.object({
   expiresAt: z.string(),
   /** From which it was begun; "": the platform does not say. */
   address: z.string(),
-  /** What the browser says it is; "": nothing. */
+  /** The User-Agent of the browser; "": none. */
   browser: z.string(),
   /** Is it the one that asks? */
   isThis: z.boolean(),

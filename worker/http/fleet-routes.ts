@@ -94,14 +94,14 @@ function pageOf(query: MachinesQuery, found: Found, digest: string): MachinesAns
   };
 }
 
-/** All that follow, unless the query says how many. */
+/** All machines that follow, or as many as the query limits them to. */
 async function* machinePages(env: Environment, query: MachinesQuery, others: FoundMachine[], first: Found) {
   for (let found = first; ;) {
     yield shownIn(query, found);
     if (found.next === null || query.limit !== undefined) return;
     const asked = { after: found.next, others, unlessSeq: null, isCounted: false };
     const next = await askIndex(env, query, asked);
-    // The machine beside which others are looked for has gone meanwhile: a list that ends here would lie.
+    // The machine whose neighbours are searched was removed meanwhile. A list that ended here would look complete.
     if (!next.ok || !next.value.found) throw new Error(`the list cannot go on: ${JSON.stringify(next)}`);
     found = next.value.found;
   }

@@ -31,7 +31,7 @@ import { type App, bearer } from "./responses.ts";
 
 export const healthRoutes = new Hono<App>();
 
-/** Milliseconds since 1970: when it was looked at, unless that was now. */
+/** Milliseconds since 1970, when the check ran; absent: now. */
 export interface Looked extends CheckResult {
   atMs?: number;
 }
@@ -70,7 +70,7 @@ export function readinessText({ state, checks }: ReadinessAnswer): string {
   return `${lines.join("")}readyz check ${state === "failed" ? "failed" : "passed"}\n`;
 }
 
-/** What one object says. */
+/** The version of the state that one object has stored. */
 interface SeenVersion {
   object: string;
   /** 0: nothing is stored. null: it does not answer, which other checks find. */
@@ -228,7 +228,7 @@ const SOURCES_WITHIN_MS = 5000;
 /** The registry is asked first which gateways there are. */
 const GATEWAYS_WITHIN_MS = SOURCES_WITHIN_MS / 2;
 
-/** Lets those through who have the secret for this route, besides operators. */
+/** Lets operators through, and clients with the secret for this route. */
 const scraper: MiddlewareHandler<App> = async (c, next) => {
   if (!(await isScrapeSecret(bearer(c.req.header("authorization")), c.env))) return viewer(c, next);
   await next();

@@ -47,7 +47,7 @@ import { ROUTES } from "../../shared/protocol/routes.ts";
 
 export const machineRoutes = new Hono<App>();
 
-/** A report's header, and what it says where the machine would go on over a socket. */
+/** The header of a report, and its value if the machine wants a socket. */
 const TRANSPORT = ["rollcall-transport", "socket"] as const;
 
 /** A machine's request whose kid this Worker issued, or the refusal. No object is woken for that. */
@@ -66,7 +66,7 @@ async function signedRequest(c: Context<App, "/v1/nodes/:name/*">): Promise<Sign
   return { name, kid, token, body, address: clientAddress(c), ...wantsSocket };
 }
 
-/** A kid is no secret: whoever sends one without having the key counts as a failed attempt. */
+/** A kid is no secret: a request with a kid but without its key counts as a failed attempt. */
 async function answeredMachine(c: Context<App>, answer: MachineAnswer): Promise<Response> {
   return !answer.ok && answer.error.reason === "unauthenticated"
     ? refuseUnproven(c, "unauthenticated")
@@ -80,7 +80,7 @@ register(machineRoutes, "POST /v1/nodes/{name}/report", async (c) => {
   return answeredMachine(c, await withPath(c, request, answer));
 });
 
-/** Names the path of the machine's gateway instead of its number. Only a machine that asks for it is told. */
+/** Replaces the number of the machine's gateway by its path, for a machine that asked for a socket. */
 async function withPath(
   c: Context<App>,
   { name, kid, wantsSocket }: SignedRequest,
@@ -202,10 +202,10 @@ const WAITING = {
 };
 
 const SOCKET = "GET /v1/gateways/{gateway}/nodes/{name}";
-/** A number has one spelling. Those that nobody has assigned have no ticket. */
+/** A gateway's number has one spelling. A number that the registry has not assigned has no ticket. */
 const NUMBER = /^[1-9]\d{0,8}$/;
 
-/** What an answer to a report says of the machine's socket. */
+/** Returns the path of the machine's socket, with a ticket, for an answer to a report. */
 async function socketAt(
   c: Context<App>,
   connecting: Connecting,
@@ -226,7 +226,7 @@ register(machineRoutes, SOCKET, async (c) => {
     : refusedBy(c, opening, await response.text());
 });
 
-/** What costs the least is looked at first; of a signature only where this Worker has told its machine to come. */
+/** Runs the cheapest check first, and verifies a signature only if this Worker has issued the ticket. */
 async function verifiedOpening(c: RouteContext<typeof SOCKET>): Promise<GatewayOpening | Response> {
   const unconfigured = refuseUnconfigured(c);
   if (unconfigured) return unconfigured;

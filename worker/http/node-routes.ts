@@ -22,7 +22,7 @@ import { answered, type App, forget, refuse } from "./responses.ts";
 
 export const nodeRoutes = new Hono<App>();
 
-/** The one route that wakes a machine's object to look at it. */
+/** Wakes the machine's object to read it. */
 serve(nodeRoutes, "GET /v1/nodes/{name}", async (c) => {
   const name = c.req.param("name");
   const node = await knownNode(c.env, name);

@@ -10,7 +10,7 @@ import { logNote } from "../log.ts";
 import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
 import { type App, bearer, refuse } from "./responses.ts";
 
-/** For so long an isolate takes a secret or a session for good without asking: a revoked one gets in no longer than that. */
+/** How long an isolate trusts a secret or a session without a request to the registry: a revoked one works no longer. */
 export const OPERATOR_KEPT_MS = 10_000;
 /** At most this many operators are remembered. */
 const MAX_OPERATORS = 1000;
@@ -67,7 +67,7 @@ export async function refuseRole(
   return refuse("forbidden", { detail: `${operator.who} may ${mayNot}.` });
 }
 
-/** What whoever has this role may do instead; null: this as well. */
+/** Returns what this role may do instead; null if it may do this. */
 function forbidden({ role }: Operator, isLook: boolean, path: string): string | null {
   if (role === "metrics") return path === "/metrics" ? null : "read /metrics, and nothing else";
   return role === "admin" || isLook ? null : "look, and change nothing";

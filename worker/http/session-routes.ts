@@ -39,7 +39,7 @@ const smallBody = bodyLimit({
     refuse("body-too-large", { detail: `Here a body may have at most ${SESSION_LIMITS.bodyBytes} bytes.` }),
 });
 
-/** Nothing else looks like a code, so that nothing else is looked up; no secret does, so that a form takes either. */
+/** Only a code has this form: another text is not searched in the registry, and a form can take a secret or a code. */
 const isCode = (text: string) => /^rcc_[\w-]{22}$/.test(text);
 
 serve(
@@ -72,7 +72,7 @@ async function signInBy(c: Context<App>, { secret, code }: SignIn): Promise<Sign
   if (!found.ok) return refuseOperator(c, found.error);
   const { who, role } = found.value;
   const refused = await refuseRole(c, found.value, true);
-  // Where nothing is refused the role is one of the two: this says so to the compiler.
+  // A role that is not refused is one of the two, which the compiler does not infer.
   return (
     refused ??
     (role === "metrics" ? refuse("forbidden") : { who, role, secret: await digestOf(secret ?? "") })
@@ -90,7 +90,7 @@ function noSession(c: Context<App>, reason: NoSession): Response | Promise<Respo
 const tooMany = (detail: string, retryAfterSeconds: number) =>
   refuse("rate-limited", { detail, retryAfterSeconds });
 
-/** For a page that does not know yet whether somebody has signed in: who sends nothing has failed at nothing. */
+/** For a page before sign-in: a request without credentials does not count as a failure. */
 serve(sessionRoutes, "GET /v1/session", async (c) => {
   const found = await findOperator(c);
   const answer = (operator: SessionAnswer["operator"]) =>
