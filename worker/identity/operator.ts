@@ -179,7 +179,7 @@ async function accessIdentity(
     });
     const { email, common_name: service } = payload;
     const who = email || service;
-    return typeof who === "string" && who !== "" ? success(who) : failure("it vouches for nobody");
+    return typeof who === "string" && who !== "" ? success(who) : failure("it names no person and no service");
   } catch (error) {
     return failure(String(error));
   }

@@ -16,7 +16,7 @@ const TUNNEL_LOG = "kubectl logs -n rollcall-way deployment/cloudflared";
 const ASKS_FOR_A_LOGIN: Meaning = {
   says: "Cloudflare Access asks for a login",
   cure:
-    `set ${SERVICE_TOKEN} to a service token that is in force, and have the Access application of KUBE_URL's hostname let ` +
+    `set ${SERVICE_TOKEN} to an active service token, and have the Access application of KUBE_URL's hostname let ` +
     "it in by a policy with the action Service Auth",
 };
 
@@ -45,7 +45,7 @@ const TOO_LATE: Meaning = {
 /** By Cloudflare's error code, or by an HTTP status that an apiserver sends only with a Status. */
 const MEANINGS: Readonly<Record<number, Meaning>> = {
   401: {
-    says: "Cloudflare Access, or another proxy, does not know who asks",
+    says: "Cloudflare Access, or another proxy, does not accept the credentials",
     cure: `set ${SERVICE_TOKEN}: the service token has ended, was turned off or rotated, or was copied wrongly`,
   },
   403: {
@@ -55,7 +55,7 @@ const MEANINGS: Readonly<Record<number, Meaning>> = {
       "hostname; see that no firewall or bot rule of the zone matches that hostname",
   },
   404: {
-    says: "nobody there knows the apiserver's paths",
+    says: "the server there does not have the apiserver's paths",
     cure: "see that KUBE_URL's hostname is one of the Tunnel's, and that it ends with the path under which the apiserver answers",
   },
   429: {
