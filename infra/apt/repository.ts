@@ -1,5 +1,5 @@
-// A signed apt repository in a folder that any web server can serve. What was published before stays, so that a machine
-// can be told a version by name; a version that was published never changes.
+// A signed apt repository in a folder that any web server can serve. Published versions stay and never change, so that machines
+// can install any version. Format: https://wiki.debian.org/DebianRepository/Format
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -67,11 +67,11 @@ function poolFile(deb: string, controlOf: ControlOf): string {
   return `pool/main/${name}/${name}_${version}_${architecture}.deb`;
 }
 
-/** A machine that has the version already would never get the other one, and caches would have either. */
+/** Refuses a package with the name and version of another one: machines and caches would keep the former. */
 function refuseOther(deb: string, pooled: string): void {
   if (!existsSync(pooled) || readFileSync(pooled).equals(readFileSync(deb))) return;
   throw new Error(
-    `${basename(pooled)} is published with other contents: give this one a version of its own (npm version), or take the pool of what nobody has installed away`,
+    `${basename(pooled)} is published with other contents: give this one a version of its own (npm version), or remove the published file if no machine has installed it`,
   );
 }
 

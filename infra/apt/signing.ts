@@ -1,4 +1,4 @@
-// Signs what apt verifies, with OpenPGP in JavaScript: whoever builds needs no keyring and no agent.
+// Signs the apt repository with OpenPGP in JavaScript, without a keyring or an agent.
 import { readFileSync } from "node:fs";
 import {
   type Config,
@@ -18,7 +18,7 @@ const CONFIG: Partial<Config> = {
   showComment: false,
 };
 
-/** Where the key is; both are what an environment holds. */
+/** The signing key and its passphrase. */
 export interface KeyText {
   armored: string;
   passphrase?: string | undefined;
@@ -29,13 +29,13 @@ export interface KeyEnvironment {
   ROLLCALL_APT_KEY_PASSPHRASE?: string | undefined;
 }
 
-/** The file's key before the environment's; undefined where there is neither. Throws where the file cannot be read. */
+/** Returns the file's key, or the environment's, or undefined. Throws if the file cannot be read. */
 export function keyText(file: string | undefined, environment: KeyEnvironment): KeyText | undefined {
   const armored = file === undefined ? environment.ROLLCALL_APT_KEY : readFileSync(file, "utf8");
   return armored ? { armored, passphrase: environment.ROLLCALL_APT_KEY_PASSPHRASE } : undefined;
 }
 
-/** Refuses what could not sign: a public key, a wrong passphrase, one that has expired by `date`. */
+/** Reads the signing key. Throws for a public key, a wrong passphrase, or a key that has expired by `date`. */
 export async function signingKey({ armored, passphrase }: KeyText, date: Date): Promise<PrivateKey> {
   const key = await readPrivateKey({ armoredKey: armored }).catch((error: unknown) => {
     throw new Error(

@@ -1,4 +1,4 @@
-// Makes the packages out of their trees. The same trees give the same bytes on every machine.
+// Makes the packages out of their trees. The same tree gives the same bytes on every machine.
 import { mkdirSync, mkdtempSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { PACKAGE } from "../../node-shim/service/package.ts";
@@ -12,7 +12,7 @@ import type { Runtime } from "./runtime.ts";
 export interface Destination {
   /** Where the packages go. */
   out: string;
-  /** A folder for what is needed on the way. */
+  /** A folder for intermediate files. */
   work: string;
   /** SOURCE_DATE_EPOCH. */
   epochSeconds: number;

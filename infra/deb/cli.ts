@@ -74,17 +74,17 @@ const MANUAL: ManualPart = {
   files: [
     [
       "~/.config/rollcall/config.json",
-      "The contexts; below XDG_CONFIG_HOME where that is set. Nobody else may read it.",
+      "The contexts; below XDG_CONFIG_HOME if that is set. Only you may read it.",
     ],
   ],
 };
 
 function manual(date: Date): string {
-  const nobody = { isInteractive: false, ask: () => Promise.resolve(undefined) };
+  const noTerminal = { isInteractive: false, ask: () => Promise.resolve(undefined) };
   const process = { env: {}, stdout: { write: () => true }, stderr: { write: () => true } };
   const program = operatorProgram({
     process,
-    terminal: nobody,
+    terminal: noTerminal,
     now: () => date.getTime(),
     pause: () => Promise.resolve(),
     changesOf: () => {

@@ -1,9 +1,9 @@
-// What dpkg is told of the package. Pure: texts from names, versions and sizes.
+// The control file, changelog and copyright of a .deb. Pure: texts from names, versions and sizes.
 import { PACKAGE } from "../../node-shim/service/package.ts";
 import { packageVersion } from "../../shared/package-version.ts";
 import type { RuntimeArchitecture } from "./runtime.ts";
 
-/** A name without an address: there is none that somebody reads. */
+/** The address is left out: the project has no mailbox. */
 export const MAINTAINER = "The rollcall authors";
 
 export type Architecture = "all" | RuntimeArchitecture;

@@ -88,7 +88,7 @@ export function md5sums(tree: string, files: string[]): string {
     .join("");
 }
 
-/** Where install.sh keeps what it has unpacked: a folder for each release, and a link to the one in force. */
+/** install.sh unpacks each release into a folder; this link leads to the active one. */
 const HOME = "/opt/rollcall-node-shim/current";
 
 export function fillFolder(build: Build): void {

@@ -1,5 +1,5 @@
-// What a deployment would be: its variables, and the secrets that are brought with it, are looked at before wrangler
-// uploads anything. Secrets that the Worker has already cannot be read back: wrangler itself asks for their names.
+// Checks a deployment's variables, and the secrets that come with it, before wrangler uploads anything. Secrets that the Worker
+// already has cannot be read: wrangler checks that they exist.
 import { parseArgs, parseEnv } from "node:util";
 import { decodeJwt } from "jose";
 import { faultOf } from "../../node-shim/base/fault.ts";
@@ -35,7 +35,7 @@ export function checkBeforeDeploy(args: string[], surroundings: DeploySurroundin
   return checkSettings(variables, secrets, surroundings.nowMs);
 }
 
-/** What is wrong with variables, with those secrets that are known, and with the token's end. */
+/** Checks variables, the known secrets, and when the token expires. */
 export function checkSettings(variables: Configured, secrets: Configured, nowMs: number): CheckResult[] {
   const checks = checkDeployment(variables, secrets);
   return "KUBE_TOKEN" in secrets ? [...checks, tokenOf(secrets, variables, nowMs)] : checks;
@@ -70,12 +70,12 @@ function tokenOf(secrets: Configured, variables: Configured, nowMs: number): Che
   try {
     claims = decodeJwt(String(secrets["KUBE_TOKEN"]));
   } catch {
-    // No JWT: nothing is known of its end.
+    // Not a JWT: its expiry is not known.
   }
   return checkToken(knownToken("KUBE_TOKEN", claims), String(variables["DEPLOYMENT"]), nowMs);
 }
 
-/** What is not as it should be, each with what to do. "": all is. `named`: what whoever deploys calls a variable. */
+/** A line for each check that is not ok, with the remedy; "" if all are ok. `named`: the operator's name of a variable. */
 export function faultLines(checks: readonly CheckResult[], named = (check: string) => check): string {
   return checks
     .filter(({ state }) => state !== "ok")

@@ -31,17 +31,17 @@ export interface DeployProgram {
   kubectl: Kubectl;
   environment: OperatorEnvironment;
   patience: ReadinessPatience;
-  /** What goes to stdout, and to stderr. */
+  /** Writes to stdout; complain writes to stderr. */
   print: (text: string) => void;
   complain: (text: string) => void;
 }
 
-/** The plan of these settings, and what it is based on. */
+/** The plan of these settings, and the state that it is based on. */
 interface DeployOrder {
   settings: DeploySettings;
   plan: DeployPlan;
   running: Deployed;
-  /** What bundle, static files and configuration come to. */
+  /** The digest of bundle, static files and configuration. */
   contents: string;
 }
 
@@ -54,7 +54,7 @@ export async function carryOut(
   if (!gathered.ok) return gathered;
   const checked = checkAll(program, settings, gathered.value);
   if (!checked.ok) return checked;
-  // Before it counts: whoever is interrupted from here on has it.
+  // Printed before the deployment: after an interruption the operator has the secret all the same.
   const { toShow } = gathered.value;
   if (toShow !== null) program.print(`The admin secret, which is shown this once: ${toShow}\n`);
   const done = await deployInSteps(program, order, gathered.value);
@@ -82,7 +82,7 @@ async function deployInSteps(
   return deployOnce(program, order, { ...gathered, secrets: {} }, found.value?.id ?? null);
 }
 
-/** By the admin secret that was just made, by that in its file, or by what the environment has for `rollcall`. */
+/** Connects with the admin secret that was just made, with the one in its file, or with the environment's. */
 export function connectionTo(
   { environment }: DeployProgram,
   { origins: [url = ""], adminSecretFile }: DeploySettings,
@@ -94,7 +94,7 @@ export function connectionTo(
   return connectionOf({ url, ...file }, environment);
 }
 
-/** The new code and its classes with what is set now: what may be rolled back comes after what may not. */
+/** The new code and classes with the variables that are deployed now: migrations, which cannot be rolled back, come first. */
 function asDeployed(settings: DeploySettings, { variables }: RunningVersion): DeploySettings {
   const { DEPLOYMENT: deployment, ORIGINS: origins, KUBE_URL: apiserver, ...others } = variables;
   return {
@@ -106,7 +106,7 @@ function asDeployed(settings: DeploySettings, { variables }: RunningVersion): De
   };
 }
 
-/** `back`: the version to which it is rolled back. */
+/** `back`: the version to roll back to; null if there is none. */
 async function deployOnce(
   program: DeployProgram,
   order: DeployOrder,
@@ -195,7 +195,7 @@ interface ReadinessPatience {
 /** A version reaches all of Cloudflare's locations within seconds, and the former one answers meanwhile. */
 const IN_SUCCESSION = 3;
 const BETWEEN_MS = 2000;
-/** HTTP's Service Unavailable: a check has failed, and the body says which. */
+/** HTTP 503: a check has failed, and the body names it. */
 const FAILED = 503;
 
 export const readyRequest: OperatorRequest = {
@@ -207,7 +207,7 @@ export const readyRequest: OperatorRequest = {
     "(Service Auth)",
 };
 
-/** The error: what it said last, with what to do, lines. */
+/** Asks until the Worker answers well several times in a row. The error has its last faults and their remedies, as lines. */
 async function untilReady(
   connection: WorkerConnection,
   { waitSeconds, now, pause }: ReadinessPatience,
@@ -225,7 +225,7 @@ async function untilReady(
   return success(null);
 }
 
-/** null: all is well. */
+/** null if all checks are ok. */
 async function askOnce(connection: WorkerConnection, withinMs: number): Promise<string | null> {
   const answer = await ask(connection, { ...readyRequest, withinMs });
   if (!answer.ok) return `${answer.error.message}\n`;

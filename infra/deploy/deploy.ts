@@ -24,9 +24,9 @@ import { type Deployed, readDeployed, wranglerFault } from "./wrangler-run.ts";
 
 interface DeployChoice {
   isDryRun: boolean;
-  /** null: what DNS has for the hostnames may be replaced. */
+  /** null if DNS records of the hostnames may be replaced. */
   askDns: AskDns | null;
-  /** Secrets that are set also where the Worker has them. */
+  /** Secrets that are set again although the Worker has them. */
   put: readonly WorkerSecret[];
 }
 
@@ -34,7 +34,7 @@ interface Prepared {
   configuration: string;
   /** Where the bundle is. */
   bundle: string;
-  /** What bundle, static files and configuration come to. */
+  /** The digest of bundle, static files and configuration. */
   contents: string;
 }
 
@@ -77,7 +77,7 @@ async function deploy(
   return success(null);
 }
 
-/** Of the files' secrets, those that are there: where one is missing, gathering says so. */
+/** Checks the settings and the secrets in existing files. gatherSecrets reports a missing file. */
 function check(
   { tracked, complain, patience }: DeployProgram,
   settings: DeploySettings,
@@ -90,7 +90,7 @@ function check(
     : success(null);
 }
 
-/** A Worker that cannot be asked afterwards would be rolled back whatever it does. */
+/** Checks that /readyz can be asked after the deployment: without an answer the version would be rolled back. */
 async function mayAsk(
   program: DeployProgram,
   settings: DeploySettings,
@@ -101,7 +101,7 @@ async function mayAsk(
   if (admin?.from === "made") return success(null);
   const connection = connectionTo(program, settings, null);
   if (!connection.ok) return connection;
-  // What lets in after the deployment may not let in before it.
+  // Credentials that the deployment sets may not be valid before it.
   if (isDryRun || admin !== undefined) return success(null);
   const answer = await ask(connection.value, readyRequest);
   return !answer.ok && answer.error.reason === "refused"
@@ -109,7 +109,7 @@ async function mayAsk(
     : success(null);
 }
 
-/** Generates the configuration and has wrangler make the bundle, without a word to Cloudflare. */
+/** Generates the configuration and has wrangler make the bundle, without a request to Cloudflare. */
 async function prepare(
   { root, tracked, wrangler }: DeployProgram,
   settings: DeploySettings,
@@ -131,13 +131,13 @@ const filesIn = (folder: string, pattern: string) =>
     .toSorted()
     .map((file) => join(folder, file));
 
-/** Is there an answer for this hostname? An error where that cannot be found out, typically of `hostnameInDns`. */
+/** Does DNS have an answer for this hostname? Rejects if that cannot be found out. Typically `hostnameInDns`. */
 type AskDns = (hostname: string) => Promise<boolean>;
 
 export async function withoutObstacle(
   settings: DeploySettings,
   running: Deployed,
-  /** null: what DNS has may be replaced. */
+  /** null if DNS records may be replaced. */
   askDns: AskDns | null,
 ): Promise<Result<null, OperatorFault>> {
   if (running !== null && !running.classes.includes("NodeObject"))
@@ -168,7 +168,7 @@ async function inDns(host: string, askDns: AskDns): Promise<Result<boolean>> {
   }
 }
 
-/** DNS says that there is no such name, or nothing of that kind. */
+/** DNS errors for a name without records. */
 const NOTHING = new Set(["ENOTFOUND", "ENODATA"]);
 
 export async function hostnameInDns(hostname: string): Promise<boolean> {

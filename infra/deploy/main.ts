@@ -18,33 +18,32 @@ import { wranglerOf } from "./wrangler-run.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const args = process.argv.slice(2);
-/** Seconds until a version that does not become well is rolled back: a new domain gets its certificate within minutes. */
+/** Seconds until a version that does not work is rolled back: a new domain gets its certificate within minutes. */
 const WAIT_SECONDS = 180;
 
 const HELP = `npm run deploy -- --config FILE.yaml [--env NAME] [--dry-run] [--wait SECONDS] [--replace-dns]
                      [--put SECRET]...
 
 Deploys the Worker by one file of settings, such as examples/rollcall.yaml: generates wrangler's configuration, makes the
-secrets that are missing, shows what changes, deploys, and asks GET /readyz until it is well; a version that does not
-become well is rolled back. docs/deploy.md has the file's keys and the way from an empty account.
+secrets that are missing, shows what changes, deploys, and asks GET /readyz until all checks are ok. A version that does not
+work in time is rolled back. docs/deploy.md explains the file's keys, and the steps from an empty account.
 
-  --config FILE.yaml  the settings; paths in it are from where it is
+  --config FILE.yaml  the settings file; paths in it are relative to its folder
   --env NAME          one of its environments
-  --dry-run           prints the plan, and makes configuration and bundle; needs no account and sends nothing
-  --wait SECONDS      how long it may take to become well; ${WAIT_SECONDS}
-  --replace-dns       the origin's hostname may be in DNS already, and what is there is replaced
-  --put SECRET        sets this secret again, such as KUBE_TOKEN, from its file or made anew; those that the Worker has are
-                      kept otherwise. For several secrets, several times
+  --dry-run           print the plan, and make configuration and bundle; needs no account and sends nothing
+  --wait SECONDS      how long the new version may take until it works; default ${WAIT_SECONDS}
+  --replace-dns       replace existing DNS records of the origin's hostname
+  --put SECRET        set this secret again, such as KUBE_TOKEN, from its file or as a new one; without it, secrets that the
+                      Worker has stay. Repeat it for several secrets
 
 The file's keys: ${SETTINGS_KEYS.join(", ")}.
 
 Exit codes: 0 done; 1 failed; 2 the command line or the settings are wrong; 4 Cloudflare refuses; 5 Cloudflare cannot be
-reached; 6 deployed and not well, and rolled back where that could be.
+reached; 6 deployed, but the new version does not work, and was rolled back if that was possible.
 
-With other flags, or another configuration than YAML, it is wrangler deploy: it checks the variables of wrangler.toml
-(or --config, --var) and the secrets of --secrets-file, and deploys where none of them would leave machines out, as a
-custom domain with --domain HOST.
-What that takes: npm exec -- wrangler deploy --help
+With other flags, or with a configuration that is not YAML, this is wrangler deploy with a check before it: of the variables of
+wrangler.toml (or --config, --var) and of the secrets of --secrets-file. With --domain HOST the Worker gets a custom domain.
+The flags of wrangler deploy: npm exec -- wrangler deploy --help
 `;
 
 async function run(): Promise<number> {
@@ -78,7 +77,7 @@ async function deployByFile(): Promise<number> {
     return EXIT_CODES.usage;
   }
   await writeStaticFiles();
-  // Loading it takes a second, which a wrong command line does not wait for.
+  // Loaded on demand: it takes a second, and a wrong command line is reported at once.
   const { experimental_readRawConfig: readRawConfig } = await import("wrangler");
   const { rawConfig } = readRawConfig({ config: join(ROOT, "wrangler.toml") });
   const program = {
@@ -95,7 +94,7 @@ async function deployByFile(): Promise<number> {
   return deployEnvironment(program, settings.value, { isDryRun: flags.isDryRun, askDns, put: put.value });
 }
 
-/** null: they are wrong, and it was said how. */
+/** Returns null after printing what is wrong with the flags. */
 function flagsOf() {
   try {
     const { values } = parseArgs({
@@ -138,7 +137,7 @@ async function deployByFlags(): Promise<number> {
   return spawnSync(wrangler, ["deploy", ...args], { stdio: "inherit" }).status ?? EXIT_CODES.failed;
 }
 
-/** Both go up with the Worker, and may have been made before the last pull. */
+/** Builds the page and the API's description again: they are uploaded with the Worker, and may be of an older checkout. */
 async function writeStaticFiles(): Promise<void> {
   writeDocument();
   const page = await writePage();

@@ -7,7 +7,7 @@ import { type DeploySettings, REQUIRED_SECRETS, WORKER_SECRETS, type WorkerSecre
 import { customDomains, deployedVariables } from "./wrangler-configuration.ts";
 import type { Deployed, RunningVersion } from "./wrangler-run.ts";
 
-/** Where a secret comes from that the Worker does not have, or that is put again. */
+/** The source of a secret that the Worker does not have, or that is set again. */
 export interface MissingSecret {
   secret: WorkerSecret;
   /** `made`: here. `cluster`: kubectl creates it. `file`: it is in this file of the operator's. */
@@ -16,15 +16,15 @@ export interface MissingSecret {
   file: string | undefined;
 }
 
-/** What is to be known before. `null` of `deployed`: there is none yet. */
+/** The state before a deployment. */
 export interface BeforePlan {
   tracked: RawConfig;
   settings: DeploySettings;
-  /** A text: why it is not known. */
+  /** null: no Worker yet. A text: why the deployed version is not known. */
   deployed: Deployed | string;
-  /** What the bundle and the static files come to. */
+  /** The digest of the bundle and the static files. */
   contents: string;
-  /** Secrets that are set also where the Worker has them. */
+  /** Secrets that are set again although the Worker has them. */
   put: readonly WorkerSecret[];
   /** Is there a file at this path? Typically existsSync. */
   isThere: (path: string) => boolean;
@@ -32,18 +32,18 @@ export interface BeforePlan {
 
 export interface DeployPlan {
   missing: MissingSecret[];
-  /** Of the missing, those that the Worker has. */
+  /** Those of `missing` that the Worker has: they are set again. */
   again: WorkerSecret[];
   keptSecrets: string[];
-  /** Of the Durable Object classes, those that the Worker does not have: their tags. */
+  /** The tags of the Durable Object migrations that the Worker does not have. */
   migrations: string[];
-  /** The version that is rolled back to where the new one does not work; null: the way is forward. */
+  /** The version to roll back to if the new one does not work; null if no rollback is possible. */
   back: string | null;
-  /** Are the classes deployed by themselves, before what else changes? That may then be rolled back to them. */
+  /** True if the migrations are deployed first, alone: a rollback of the other changes then ends there. */
   migratesFirst: boolean;
-  /** Differences to what is deployed, a line each. */
+  /** The differences from the deployed version, a line each. */
   changes: string[];
-  /** The file in which the keys that the Worker has should be, and is not there; null: it is, or they are yet to come. */
+  /** The file that should hold the Worker's KID_MAC_KEYS and does not exist; null if it exists, or the Worker has no keys. */
   keysNotIn: string | null;
 }
 
@@ -79,7 +79,7 @@ function missingSecrets(
     .filter((secret) => !kept.has(secret))
     .map((secret) => {
       const file = secretFiles[secret];
-      // New keys in place of those that the Worker has would recognise no machine: they are never made then.
+      // The Worker would recognise no machine with new keys: existing keys are never replaced by new ones.
       const mayBeMade = secret === "KID_MAC_KEYS" && !again.includes(secret);
       if (file !== undefined && (isThere(file) || !mayBeMade)) return { secret, from: "file", file };
       return { secret, from: secret === "KUBE_TOKEN" ? "cluster" : "made", file };
@@ -104,7 +104,7 @@ export function secretsToPut(
 
 const putAgain = (again: readonly WorkerSecret[]) => again.map((secret) => `~ ${secret}, a secret`);
 
-/** Where the Worker does not say which was the last, those of classes that it does not have. */
+/** If the last migration is not known, the classes that the Worker has tell which ones are pending. */
 function pendingMigrations({ migrations = [] }: RawConfig, running: Deployed): string[] {
   const tags = migrations.map(({ tag }) => tag);
   if (running === null) return tags;
@@ -146,7 +146,7 @@ const variableText = (value: unknown) => (typeof value === "string" ? value : JS
 interface PlanTold {
   plan: DeployPlan;
   settings: DeploySettings;
-  /** A text: why it is not known. */
+  /** null: no Worker yet. A text: why the deployed version is not known. */
   deployed: RunningVersion | null | string;
   /** The generated configuration, and the bundle's folder. */
   configuration: string;
@@ -190,7 +190,7 @@ function changesText({ deployed, plan }: PlanTold): string[] {
   return ["Changes:", ...plan.changes.map((change) => `  ${change}`)];
 }
 
-/** Nobody reads them at Cloudflare: whoever has them elsewhere may go on without the file. */
+/** Cloudflare shows no secret, so the operator is reminded to keep the keys in the file. */
 function keysText({ plan: { keysNotIn }, from }: PlanTold): string[] {
   if (keysNotIn === null) return [];
   const file = relative(from, keysNotIn);
@@ -251,7 +251,7 @@ function backText(
   if (deployed === null || typeof deployed === "string") return "it stays; there is nothing to roll back to";
   const tags = migrations.join(", ");
   const forward = "What is wrong is put right by deploying again";
-  // They go with the first of both uploads.
+  // Secrets are set with the first of the two uploads.
   const put = again.length === 0 ? "" : `; of ${again.join(", ")} what was put stays`;
   return migratesFirst
     ? `roll back to the version with the migrations ${tags}, and not before it: Cloudflare rolls back over no migration of classes${put}`

@@ -1,4 +1,4 @@
-// npm run remove: the Worker of an operator's settings file is taken away from Cloudflare.
+// npm run remove: removes the Worker of an operator's settings file from Cloudflare.
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -13,13 +13,14 @@ const ROOT = resolve(import.meta.dirname, "../..");
 
 const HELP = `npm run remove -- --config FILE.yaml [--env NAME] [--dry-run] [--yes]
 
-Removes the Worker that npm run deploy has deployed by this file of settings, with its secrets and its Durable Objects: all
-that the deployment knows. Says what goes, asks, and looks whether it is gone. docs/removing.md has the other sides.
+Removes the Worker that npm run deploy has deployed with this settings file, with its secrets and its Durable Objects, which
+hold all data of the deployment. It lists what will be removed, asks, and checks that it is gone. docs/removing.md describes
+how to remove machines and Nodes.
 
-  --config FILE.yaml  the settings
+  --config FILE.yaml  the settings file
   --env NAME          one of its environments
-  --dry-run           only says what would go
-  --yes               does not ask
+  --dry-run           only list what would be removed
+  --yes               do not ask
 
 Exit codes: 0 done, or there is no such Worker; 1 failed; 2 the command line or the settings are wrong; 4 Cloudflare refuses;
 5 Cloudflare cannot be reached.
@@ -48,7 +49,7 @@ async function run(): Promise<number> {
     );
     return EXIT_CODES.usage;
   }
-  // Loading it takes a second, which a wrong command line does not wait for.
+  // Loaded on demand: it takes a second, and a wrong command line is reported at once.
   const { experimental_readRawConfig: readRawConfig } = await import("wrangler");
   const program = {
     root: ROOT,

@@ -1,5 +1,5 @@
-// Removes one environment of an operator's settings file from Cloudflare: says what goes, asks, has wrangler delete it, and
-// looks whether it is gone. Touches no cluster and no machine.
+// Removes one environment of an operator's settings file from Cloudflare: lists what will be removed, asks, has wrangler delete
+// it, and checks that it is gone. Clusters and machines do not change.
 import type { Unstable_RawConfig as RawConfig } from "wrangler";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { confirmed, type Terminal } from "../operator/confirm.ts";
@@ -13,9 +13,8 @@ export interface RemoveProgram {
   root: string;
   tracked: RawConfig;
   wrangler: Wrangler;
-  /** Who is asked. */
   terminal: Terminal;
-  /** What goes to stdout, and to stderr. */
+  /** Writes to stdout; complain writes to stderr. */
   print: (text: string) => void;
   complain: (text: string) => void;
 }
@@ -63,7 +62,7 @@ async function remove(
   if (!agreed.ok) return fault("failed", agreed.error);
   const ended = await wrangler(["delete", "--force", "--config", configuration]);
   const left = await readDeployed(wrangler, configuration);
-  // Wrangler looks for KV namespaces afterwards, which none of ours has, and which a token may not be allowed to list.
+  // Afterwards wrangler lists KV namespaces, which the token may not be allowed to do: that failure does not count.
   const isGone = left.ok && left.value === null;
   if (ended.code !== 0 && !isGone) return failure(wranglerFault("removing", ended));
   if (!left.ok) return left;

@@ -1,5 +1,5 @@
-// The secrets that a Worker does not have: made here, created by kubectl, or read from files of the operator's. None of them
-// is ever printed but the admin secret, once, where no file keeps it.
+// The secrets that a Worker does not have: made here, created by kubectl, or read from the operator's files. No secret is printed
+// but the admin secret, once, if no file keeps it.
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { failure, type Result, success } from "../../shared/result.ts";
@@ -11,9 +11,9 @@ import type { DeploySettings, WorkerSecret } from "./settings-file.ts";
 
 export interface NewSecrets {
   secrets: Partial<Record<WorkerSecret, string>>;
-  /** The admin secret, where it has just been made and no file keeps it. */
+  /** The admin secret, if it has just been made and no file keeps it. */
   toShow: string | null;
-  /** The same where it has been made or found in its file. */
+  /** The admin secret, if it has just been made or is in its file. */
   adminSecret: string | null;
 }
 
@@ -26,7 +26,7 @@ export async function gatherSecrets(
   kubectl: Kubectl,
 ): Promise<Result<NewSecrets, OperatorFault>> {
   const gathered: NewSecrets = { secrets: {}, toShow: null, adminSecret: null };
-  // What may fail comes first: a secret that was made for nothing would be kept in a file all the same.
+  // Sources that may fail come first: otherwise a secret would be made and kept in a file for no deployment.
   const inOrder = missing.toSorted((a, b) => Number(a.from === "made") - Number(b.from === "made"));
   for (const each of inOrder) {
     const value = await secretOf(each, { settings, gathered, kubectl });
@@ -36,7 +36,7 @@ export async function gatherSecrets(
   return success(gathered);
 }
 
-/** Those that are there: of one that is missing, gathering says so. */
+/** The secrets in existing files. gatherSecrets reports a missing file. */
 export function secretsInFiles({ secretFiles }: DeploySettings): Record<string, string> {
   const found: Record<string, string> = {};
   for (const [secret, file] of Object.entries(secretFiles)) {
@@ -63,19 +63,19 @@ async function secretOf(
   return success(sha256(made.value));
 }
 
-/** null: no file is named, or there is none yet. */
+/** Returns null if the settings name no file, or the file does not exist yet. */
 export function adminSecretOf({
   adminSecretFile: file,
 }: DeploySettings): Result<string | null, OperatorFault> {
   if (file === undefined || !existsSync(file)) return success(null);
   const read = readSecret(file, "the admin secret");
   if (!read.ok) return read;
-  // With what no header can carry nobody could ask the Worker whether it is well.
+  // A secret that does not fit into a header could not be used to ask /readyz.
   const word = secretText(read.value, `the admin secret's file ${file}`);
   return word.ok ? word : fault("usage", word.error);
 }
 
-/** What is in a file already is never replaced: it may be all that opens a backup. */
+/** Keeps a secret in a new file. An existing file is never replaced: a backup may need its keys. */
 function kept(value: string, file: string | undefined): Result<string, OperatorFault> {
   if (file === undefined) return success(value);
   const written = writeNewPrivate(file, `${value}\n`);

@@ -9,7 +9,7 @@ import { failure, type Result, success } from "../../shared/result.ts";
 /** Variables that have a key of their own. */
 const OWN_KEYS = { DEPLOYMENT: "deployment", ORIGINS: "origin", KUBE_URL: "apiserver" } as const;
 
-/** The key that an operator writes for a variable of the Worker's. */
+/** The key of the settings file that sets a variable of the Worker. */
 export function keyOf(variable: string): string {
   const own: Readonly<Record<string, string>> = OWN_KEYS;
   if (own[variable] !== undefined) return own[variable];
@@ -22,7 +22,7 @@ const written = (pattern: RegExp, write: string) =>
 const someText = (write: string) => written(/^\S(.*\S)?$/, write);
 const ORIGIN = "write the origin by which machines reach the Worker: https://rollcall.example.com";
 const PLACEMENT = "write smart, or region: aws:eu-central-1, or host: kube.example.com:6443";
-/** As Cloudflare has the names of Workers: a label of the hostname under workers.dev. */
+/** Cloudflare's rule for a Worker's name: a label of the hostname under workers.dev. */
 const WORKER_NAME = /^[a-z\d]([a-z\d-]{0,61}[a-z\d])?$/;
 
 const known = (names: readonly string[]) => (issue: { code: string; keys?: readonly string[] }) =>
@@ -108,7 +108,7 @@ const keys = {
 
 const environment = z.strictObject(keys, { error: known(Object.keys(keys)) });
 
-/** The whole file. An environment says what is other than above it. */
+/** The whole file. An environment has the keys that differ from those of the file itself. */
 const settingsFileSchema = z.strictObject(
   {
     ...keys,
@@ -133,9 +133,9 @@ type SettingsFile = z.infer<typeof settingsFileSchema>;
 /** In the order in which docs/deploy.md has them. */
 export const SETTINGS_KEYS = [...Object.keys(keys), "environments"];
 
-/** One environment, whole. Paths of files are absolute. */
+/** The settings of one environment, complete. Paths of files are absolute. */
 export interface DeploySettings {
-  /** null: the file's own, for which none is named. */
+  /** null: the settings of the file itself, without --env. */
   environment: string | null;
   /** The Worker's name at Cloudflare. */
   worker: string;
@@ -150,12 +150,12 @@ export interface DeploySettings {
   failureCounter: string | undefined;
   kubeContext: string | undefined;
   adminSecretFile: string | undefined;
-  /** One for KID_MAC_KEYS in any case: Cloudflare does not show them again, and an import needs them. */
+  /** KID_MAC_KEYS always have a file: Cloudflare does not show them again, and an import needs them. */
   secretFiles: Partial<Record<WorkerSecret, string>>;
   variables: Record<string, string | number>;
 }
 
-/** `text`: of `file`. The error: what is wrong, a line each. */
+/** Reads the settings in `text`, the contents of `file`. The error has a line for each fault. */
 export function readSettings(
   text: string,
   file: string,
@@ -179,7 +179,7 @@ export function readSettings(
   return clashes.length > 0 ? failure(clashes.map((clash) => `${file}: ${clash}`)) : success(settings);
 }
 
-/** `environments.staging.origin: write the …`. A fault that names its key itself has it once. */
+/** `environments.staging.origin: write the …` */
 function faultText({ path, message }: z.core.$ZodIssue): string {
   const at = path.map(String).join(".");
   return at === "" ? message : `${at}: ${message}`;
@@ -203,7 +203,7 @@ function ofEnvironment(
     );
   return success({
     ...base,
-    // What stands above is of another Worker: its name, origin and secret are nobody else's.
+    // Name, origin and secret of the file itself belong to another Worker and are not inherited.
     name: `${base.name ?? WORKER}-${name}`,
     origin: undefined,
     adminSecretFile: undefined,
@@ -242,12 +242,12 @@ function wholeSettings(
   };
 }
 
-/** `rollcall.staging.kid-mac-keys` for rollcall.yaml: two files of settings in one folder have keys of their own. */
+/** `rollcall.staging.kid-mac-keys` for rollcall.yaml: two settings files in one folder have different key files. */
 function keysFile(file: string, environment: string | null): string {
   return [parse(file).name, ...(environment === null ? [] : [environment]), "kid-mac-keys"].join(".");
 }
 
-/** What two environments cannot share: each Worker would take it from the other. */
+/** The values that two environments must not share: each Worker would take them from the other. */
 function clashesWith(one: DeploySettings, other: DeploySettings): string[] {
   const named = (settings: DeploySettings) =>
     settings.environment === null ? "the file's own environment" : `environment ${settings.environment}`;

@@ -1,16 +1,16 @@
-// What wrangler is given for an environment: the tracked wrangler.toml with the operator's settings in it, in a folder that
-// git ignores. No tracked file is ever written. Whoever else speaks to wrangler of an environment (removing it) asks here.
+// The wrangler configuration of an environment: the tracked wrangler.toml with the operator's settings in it, written into a
+// folder that git ignores. Tracked files are never written.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { Unstable_RawConfig as RawConfig } from "wrangler";
 import type { DeploySettings } from "./settings-file.ts";
 
-/** `root`: the project's. The folder of all that is made for an environment. */
+/** The folder of the files that are generated for an environment. `root`: the project. */
 export function generatedFolder(root: string, environment: string | null): string {
   return join(root, ".rollcall/deploy", environment ?? "default");
 }
 
-/** Of a hostname of these, Cloudflare makes neither a domain nor a certificate. */
+/** Cloudflare makes neither a domain nor a certificate for these hostnames. */
 const isLoopback = (hostname: string) => ["127.0.0.1", "[::1]", "localhost"].includes(hostname);
 
 /** Hostnames that become custom domains of the Worker, each with its DNS record. */
@@ -21,7 +21,7 @@ export function customDomains(settings: DeploySettings): string[] {
 const hostsOf = ({ origins }: DeploySettings) => origins.map((origin) => URL.parse(origin)?.hostname ?? "");
 const isWorkersDev = (host: string) => host.endsWith(".workers.dev");
 
-/** `toRoot`: the way from where it will lie to the project's root. */
+/** `toRoot`: the relative path from the generated file's folder to the project. */
 export function wranglerConfiguration(
   tracked: RawConfig,
   settings: DeploySettings,
@@ -51,7 +51,7 @@ export function wranglerConfiguration(
   };
 }
 
-/** As the Worker will have them. */
+/** The variables as the Worker will have them. */
 export function deployedVariables(
   tracked: RawConfig,
   { deployment, origins, apiserver, variables }: DeploySettings,
@@ -65,7 +65,7 @@ export function deployedVariables(
   };
 }
 
-/** Returns the file. */
+/** Writes the configuration and returns its path. */
 export function writeConfiguration(root: string, tracked: RawConfig, settings: DeploySettings): string {
   const folder = generatedFolder(root, settings.environment);
   mkdirSync(folder, { recursive: true, mode: 0o700 });

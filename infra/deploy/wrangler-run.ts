@@ -15,14 +15,14 @@ export interface WranglerEnd {
 /** `args`: behind `wrangler`. */
 export type Wrangler = (args: readonly string[]) => Promise<WranglerEnd>;
 
-/** `root`: the project's, whose wrangler it is. */
+/** `root`: the project, whose wrangler is run. */
 export function wranglerOf(root: string, environment: NodeJS.ProcessEnv): Wrangler {
   const program = join(root, "node_modules/wrangler/bin/wrangler.js");
   return (args) =>
     new Promise((resolve, reject) => {
       const child = spawn(process.execPath, [program, ...args], {
         cwd: root,
-        // CI: no question, no login in a browser; no colours, since its words are passed on.
+        // CI: wrangler asks nothing and opens no browser. No colours, since its output is passed on.
         env: { WRANGLER_SEND_METRICS: "false", ...environment, CI: "true", NO_COLOR: "1" },
         stdio: ["ignore", "pipe", "pipe"],
       });
@@ -48,13 +48,13 @@ interface KnownFault {
 const TOKEN =
   'make an API token with the template "Edit Cloudflare Workers" and set CLOUDFLARE_API_TOKEN to it, or: npm exec -- wrangler login';
 
-/** The first that fits says what to do. Codes are those of Cloudflare's API. */
+/** The first entry that matches has the remedy. Codes are those of Cloudflare's API. */
 const KNOWN: readonly KnownFault[] = [
   {
     is: /necessary to set a CLOUDFLARE_API_TOKEN|not logged in|Not logged in|You must be logged in/,
     reason: "refused",
     cure: TOKEN,
-    words: "nobody is logged in to Cloudflare",
+    words: "wrangler is not logged in to Cloudflare",
   },
   {
     is: /More than one account available|multiple accounts/i,
@@ -108,18 +108,18 @@ const KNOWN: readonly KnownFault[] = [
   },
 ];
 
-/** Is what failed that there is no such Worker? */
+/** True if wrangler failed because there is no such Worker. */
 const isNoSuchWorker = ({ stdout, stderr }: WranglerEnd) =>
   /\[code: (10007|10090)\]|does not exist on your account/.test(stdout + stderr);
 
-/** `doing`: "deploying". Its own words, and what to do. */
+/** Turns a failure into wrangler's message and a remedy. `doing`: "deploying". */
 export function wranglerFault(doing: string, end: WranglerEnd): OperatorFault {
   const text = `${end.stderr}\n${end.stdout}`;
   const { reason = "failed", cure, words = ownWords(text) } = KNOWN.find(({ is }) => is.test(text)) ?? {};
   return { reason, message: `${doing}: ${words}${cure === undefined ? "" : `\n  → ${cure}`}` };
 }
 
-/** What stands behind the first [ERROR], without the advice to report it; else its last lines. */
+/** The text after the first [ERROR], without the advice to report it; otherwise the last lines. */
 function ownWords(text: string): string {
   const [, block = ""] = /\[ERROR\] ([^]*?)(?:\n\s*If you think this is a bug|✘|🪵|$)/.exec(text) ?? [];
   const lines = (block === "" ? text : block)
@@ -132,14 +132,14 @@ function ownWords(text: string): string {
 export interface RunningVersion {
   id: string;
   createdAt: string;
-  /** As this program says it of each version: `rollcall 0.1.0`. */
+  /** The message that this program gives each version: `rollcall 0.1.0`. */
   message: string | undefined;
-  /** What its code and static files come to; undefined: another program has deployed it. */
+  /** The digest of its code and static files; undefined if another program has deployed it. */
   contents: string | undefined;
-  /** The last migration of its Durable Object classes; undefined: not said. */
+  /** The last migration of its Durable Object classes; undefined if wrangler does not report it. */
   migrationTag: string | undefined;
   classes: string[];
-  /** As they were set; a number as JSON has it. */
+  /** As they were set; other values than text as JSON. */
   variables: Record<string, string>;
   secrets: string[];
 }
@@ -208,7 +208,7 @@ function runningVersion({
   };
 }
 
-/** Wrangler may say something before it. */
+/** Wrangler may print other lines before the JSON. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text.slice(Math.max(0, text.search(/^[{[]/m))));

@@ -24,7 +24,7 @@ export async function mintToken(workerUrl: string, adminSecret: string, wish: To
   return minted.value.token;
 }
 
-/** By which a browser signs in: good once, and soon. */
+/** The link by which a browser signs in. It works once, for 10 minutes. */
 export async function mintPageLink(workerUrl: string, adminSecret: string): Promise<string> {
   const request = { method: "POST", path: "/v1/session/codes" } as const;
   const answer = await ask(asAdmin(workerUrl, adminSecret), request);
@@ -40,7 +40,7 @@ function asAdmin(url: string, secret: string): WorkerConnection {
 const WITHIN_MS = 3000;
 const MACHINES_OF_GATEWAY = /^rollcall_gateway_machines\{[^}]*\} (\d+)$/gm;
 
-/** undefined: the Worker does not say so now. */
+/** Returns undefined if the Worker does not answer with metrics. */
 export async function countSockets(workerUrl: string, adminSecret: string): Promise<number | undefined> {
   const headers = { authorization: `Bearer ${adminSecret}` };
   const signal = abortAfter(WITHIN_MS);

@@ -34,20 +34,20 @@ import { prepareWorker } from "./workerd.ts";
 
 const DEPLOYMENT = "rollcall";
 
-/** The operator of this cluster is who wrote the file: what it asks for is allowed. */
+/** True if the configuration replaces the taint. The operator of this cluster wrote that file, so it is allowed. */
 function replacesTaint({ inForce }: LoadedConfiguration): boolean {
   return inForce.registerWithTaints !== null;
 }
 
-/** What runs then. */
+/** A cluster that runs. */
 interface StartedCluster extends Apiserver {
   /** The link to the page, by which one browser signs in. */
   page: string;
-  /** How many machines report over sockets; undefined: that is not known now. */
+  /** The number of machines that report over sockets; undefined if the Worker does not answer. */
   sockets: () => Promise<number | undefined>;
 }
 
-/** Starts everything, in the order in which one part needs the other. */
+/** Starts all parts, each after the parts that it needs. */
 export async function startCluster(place: Place): Promise<StartedCluster> {
   const { flags, progress, folder } = place;
   if (flags.config !== undefined) loadConfiguration(flags.config);
@@ -77,7 +77,7 @@ const FAULTS_HINT = 'to break some, write {"sim-1": "down"} into';
 
 const rightsFile = ({ root }: Place) => join(root, "infra/rbac/rollcall.yaml");
 
-/** A cluster of the user's own is changed only once they have seen by what, and agreed. */
+/** Lists what a start puts into a cluster of the user's own, and asks before anything is changed. */
 async function announce(place: Place, { cluster: { url, admin } }: Apiserver): Promise<void> {
   const { flags, progress, confirm } = place;
   const objects = await readAt(url, plannedLines(admin, rightsFile(place)));
@@ -92,7 +92,7 @@ async function announce(place: Place, { cluster: { url, admin } }: Apiserver): P
   await confirm(`${objects.length + 1 + flags.nodes} objects are put into ${url}`);
 }
 
-/** Before anything is written: who cannot read there has the wrong kubeconfig. */
+/** Explains a failed read: the kubeconfig may be wrong. Nothing has been written yet. */
 async function readAt<T>(url: string, read: Promise<T>): Promise<T> {
   return read.catch((error: unknown) => {
     if (error instanceof OthersNeedIt) throw error;
@@ -101,7 +101,7 @@ async function readAt<T>(url: string, read: Promise<T>): Promise<T> {
   });
 }
 
-/** Removes what starts on this state folder have put into the cluster of --kubeconfig. */
+/** Removes the objects that starts with this state folder have put into the cluster of --kubeconfig. */
 export async function removeFromUsersCluster(place: Place): Promise<void> {
   const { folder, progress, confirm } = place;
   const { admin, url } = (await startApiserver(place)).cluster;
@@ -138,7 +138,7 @@ async function startWorker(place: Place, { cluster }: Apiserver): Promise<string
   return url;
 }
 
-/** A join token is minted where the machines of a folder have none, or may not have enrolled with it yet. */
+/** Mints a join token for the machines of a folder and writes it there. */
 async function joinTokenFile(
   folder: string,
   workerUrl: string,
@@ -157,7 +157,7 @@ async function startShim(
   secret: string,
 ): Promise<void> {
   const stateFolder = join(folder, "shim");
-  // The token says as well whether the taint may be replaced.
+  // The token also allows or forbids replacing the taint.
   const configuration = readConfiguration(flags.config, {});
   const withoutFactsOnlyTaint = replacesTaint(configuration);
   const wish = { names: nodeName({}), uses: 1, withoutFactsOnlyTaint };
@@ -175,7 +175,7 @@ async function startSimulation(
   secret: string,
 ): Promise<void> {
   const stateFolder = join(folder, "simulated");
-  // As many again may ask for a name that is taken.
+  // Twice as many uses: for each machine another one may ask for its name.
   const wish = { names: "sim-*", uses: 2 * flags.nodes, withoutFactsOnlyTaint: false };
   const token = await joinTokenFile(stateFolder, workerUrl, secret, wish);
   const command = [
@@ -200,7 +200,7 @@ export interface Apiserver {
 export async function startApiserver(place: Place): Promise<Apiserver> {
   const { flags, folder, state } = place;
   if (flags.kubeconfig !== undefined) {
-    // Its client takes half a second to load, which no other start has to wait for.
+    // Loaded on demand: its client takes half a second to load.
     const { readKubeconfig } = await import("./kubeconfig.ts");
     return { cluster: readKubeconfig(flags.kubeconfig), kubeconfig: flags.kubeconfig };
   }
@@ -267,7 +267,7 @@ async function startReal(place: Place, port: number, assets: string): Promise<Cr
   return { caFile, tokenFile };
 }
 
-/** What marks silent Nodes Unknown, taints them, and collects what they leave. setup-envtest does not bring it. */
+/** kube-controller-manager marks silent Nodes Unknown, taints them, and deletes their leases. setup-envtest does not bring it. */
 function startControllers(
   { folder, parts, progress }: Place,
   assets: string,

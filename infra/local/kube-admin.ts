@@ -12,7 +12,7 @@ export interface Asked {
   body?: object;
 }
 
-/** The answer's JSON. Throws an ApiRefusal, or what is wrong with the connection. */
+/** Returns the answer's JSON. Throws an ApiRefusal, or the fault of the connection. */
 export type KubeAdmin = (asked: Asked) => Promise<unknown>;
 
 /** `ca`: PEM. */
@@ -24,7 +24,7 @@ export function tokenAdmin(url: string, ca: string, token: string): KubeAdmin {
   return (asked) => askKube(url, asked, options);
 }
 
-/** `options` say who asks, and whom to trust. */
+/** `options`: the credentials, and the certificate authority to trust. */
 export async function askKube(url: string, asked: Asked, options: RequestOptions): Promise<unknown> {
   const { method, path, body } = asked;
   const text = body && JSON.stringify(body);
@@ -45,10 +45,10 @@ export async function askKube(url: string, asked: Asked, options: RequestOptions
   return JSON.parse(answered);
 }
 
-/** An answer of the apiserver's that is none of success. */
+/** An answer of the apiserver with another status than 2xx. */
 export class ApiRefusal extends Error {
   readonly code: number;
-  /** As it came: a Status in JSON, or something else. */
+  /** A Status in JSON, or another text. */
   readonly body: string;
 
   constructor(code: number, body: string) {
@@ -58,7 +58,7 @@ export class ApiRefusal extends Error {
   }
 }
 
-/** A request that failed: an apiserver's refusal in its own words, without the whole answer. */
+/** One line about a failed request, with the apiserver's own message if it answered. */
 export function apiFault(error: unknown): string {
   if (!(error instanceof ApiRefusal)) return faultOf(error);
   const message = /"message":\s*("(?:[^"\\]|\\.)*")/.exec(error.body)?.[1];

@@ -31,7 +31,7 @@ export function readKubeconfig(file: string): Cluster {
   return { url, ca: ca || undefined, admin: configAdmin(config, url) };
 }
 
-/** Asked anew for each request: a token may have a program that renews it. */
+/** Credentials are read for each request: a program may renew the token. */
 function configAdmin(config: KubeConfig, url: string): KubeAdmin {
   return async (asked) => {
     const options: RequestOptions = {};

@@ -41,7 +41,7 @@ export function objectsOf(file: string): KubernetesObject[] {
   return parseAllDocuments(readFileSync(file, "utf8")).map((found) => found.toJSON() as KubernetesObject);
 }
 
-/** By what names `npm start` applies: the file, and what the operator decides beside it. */
+/** The field managers of `npm start`: one for the file, one for the operator's decisions. */
 export const FIELD_MANAGERS = ["rollcall-local", "rollcall-local-decisions"] as const;
 
 /** Applies every object of a YAML file, server-side. */
@@ -66,13 +66,13 @@ export function pathOf({ apiVersion, kind, metadata: { name, namespace } }: Kube
   return `${group}${scope}/${kind.toLowerCase().replace(/y$/, "ie")}s/${name}`;
 }
 
-/** As an operator does who lets a deployment's machines go without the taint: docs/cluster.md. */
+/** Allows the deployment's machines to replace the taint, as an operator does it (docs/cluster.md). */
 export async function allowWithoutFactsOnlyTaint(admin: KubeAdmin, deployment: string): Promise<void> {
   const found = (await admin({ method: "GET", path: NAMESPACE })) as KubernetesObject;
   const allowed = found.metadata.annotations?.[WITHOUT_TAINT]?.split(/[, ]+/).filter(Boolean) ?? [];
   if (allowed.includes(deployment)) return;
   const annotations = { [WITHOUT_TAINT]: [...allowed, deployment].join(",") };
-  // By a name of its own: what the file's manager has set and no longer names goes when the file is applied again.
+  // With a field manager of its own: applying the file again removes fields of the file's manager that the file does not have.
   const path = `${NAMESPACE}?fieldManager=${FIELD_MANAGERS[1]}&force=true`;
   const metadata = { name: "rollcall-system", annotations };
   await admin({ method: "PATCH", path, body: { apiVersion: "v1", kind: "Namespace", metadata } });

@@ -6,7 +6,7 @@ import { after, monotonicMs, pause } from "../../node-shim/base/clock.ts";
 
 export interface Part {
   name: string;
-  /** What starts it again, from any shell. */
+  /** The command that starts it again. */
   command: string[];
   logFile: string;
   process: ChildProcess;
@@ -25,8 +25,8 @@ export interface Parts {
 const GRACE_MS = 4000;
 
 /**
- * `onEnd` hears of every part that ends before it is asked to. `detached`: in process groups of their own, so that a
- * Ctrl-C reaches this program alone, which ends the parts in order; else it ends all of them at once.
+ * `onEnd` is called for each part that ends by itself. `detached`: the parts get process groups of their own, so that Ctrl-C
+ * ends only this program, which then ends the parts in order.
  */
 export function localParts(onEnd: (part: Part, how: string) => void, detached = true): Parts {
   const parts: Part[] = [];
@@ -73,7 +73,7 @@ async function stopPart({ process: child, ended }: Part): Promise<void> {
   cancel();
 }
 
-/** Polls until `ready` says so. Throws with the end of the log when the part ends, or is not ready in time. */
+/** Polls until `ready` returns true. Throws with a line of the log if the part ends, or is not ready in time. */
 export async function untilReady(
   part: Part,
   ready: () => Promise<boolean>,
@@ -90,13 +90,13 @@ export async function untilReady(
   }
 }
 
-/** `how`: as `ended` says it. */
+/** `how`: the result of `ended`. */
 export function endText({ name, logFile }: Part, how: string): string {
-  return `${name} ${how}: ${tellingLine(logFile)}`;
+  return `${name} ${how}: ${faultLine(logFile)}`;
 }
 
-/** The last line that speaks of a fault: a crash of Node ends with a stack and its version. */
-function tellingLine(file: string): string {
+/** The last line with a fault; the very last lines of a crash are the stack and Node's version. */
+function faultLine(file: string): string {
   const lines = readFileSync(file, "utf8").trim().split("\n");
   const fault = lines.findLast((line) => /error|fail|cannot|denied/i.test(line) && !/^\s+at /.test(line));
   return (fault ?? lines.at(-1) ?? "").trim();

@@ -1,4 +1,4 @@
-// Free ports on loopback: what the user asked for, else what the last start used, else any.
+// Free ports on loopback: the one that the user wants, or the one of the last start, or any.
 import { createServer } from "node:net";
 
 function listens(port: number): Promise<number | null> {

@@ -19,9 +19,9 @@ const FILE = "state.json";
 
 /** The lock of a start in progress, and what it is made from; see node-shim/identity/lock.ts. */
 const isLock = (name: string) => name === "lock" || name.startsWith("lock.");
-/** What `npm run deploy` generates (infra/deploy/wrangler-configuration.ts) lies in the default folder as well, and stays there. */
+/** `npm run deploy` writes generated files into the default folder as well (infra/deploy/wrangler-configuration.ts). They stay. */
 const DEPLOYMENTS = "deploy";
-/** Everything that a start puts into the folder: what --fresh removes. */
+/** All that a start writes into the folder; --fresh removes it. */
 const OURS = new Set([
   FILE,
   "admin-secret",
@@ -52,7 +52,7 @@ export function openState(folder: string, fresh: boolean): State {
   return parsed.data;
 }
 
-/** A folder of someone else's may hold a state.json as well: what no start has made is never removed. */
+/** Removes only what a start has written: another program's folder may have a state.json as well. */
 function empty(folder: string, entries: string[]): void {
   const foreign = entries.find((name) => !OURS.has(name));
   if (foreign !== undefined) {
@@ -87,9 +87,9 @@ export interface StartFlags {
   state: string;
   fresh?: boolean;
   kubeconfig?: string;
-  /** Does not ask before a cluster of the user's own is changed. */
+  /** Changes a cluster of the user's own without asking. */
   yes?: boolean;
-  /** Takes away from that cluster what a start has put there, and starts nothing. */
+  /** Removes from that cluster what a start has put there, and starts nothing. */
   remove?: boolean;
   config?: string;
   nodes: number;
@@ -107,8 +107,8 @@ export interface Place {
   flags: StartFlags;
   state: State;
   parts: Parts;
-  /** Says what has been done. */
+  /** Prints a line about the progress. */
   progress: (message: string) => void;
-  /** Asks the user; throws where the answer is no, or nobody can be asked. */
+  /** Asks the user; throws if the answer is no, or there is no terminal. */
   confirm: (consequence: string) => Promise<void>;
 }

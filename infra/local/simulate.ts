@@ -65,7 +65,7 @@ const DEADLINE_MS = 9000;
 /** As many machines enrol and register at a time: enough to keep a Worker busy, few enough that none is late. */
 const ENROLMENTS_AT_ONCE = 32;
 
-/** Keys are on disk before they are enrolled: an interrupted start must find the names pinned to keys it still has. */
+/** Writes keys to disk before they are enrolled: after an interruption the names are pinned to keys that exist. */
 async function makeKeys(): Promise<void> {
   for (const index of indices)
     machines[`sim-${index}`] ??= { jwk: { ...(await makeMachineKey()).jwk }, kid: "" };
@@ -94,7 +94,7 @@ function save(): void {
   renameSync(beside, file);
 }
 
-/** The ticket for the first report; "": it was enrolled before. */
+/** Returns the ticket for the first report, or "" if the machine has enrolled before. */
 async function enrolOne(index: number, send: Transport): Promise<string> {
   const name = `sim-${index}`;
   const machine = machines[name];
@@ -116,7 +116,7 @@ async function enrolOne(index: number, send: Transport): Promise<string> {
   return outcome.value.ticket;
 }
 
-/** Runs while it is not down; each time that it comes up it has booted anew. */
+/** Runs a machine while it is not down. Each time that it comes up it has a new boot ID. */
 async function runOne(index: number, ticket: string, reported: () => void): Promise<void> {
   const has = faultsOf(`sim-${index}`);
   for (let boots = 0; !stop.signal.aborted; boots++) {
@@ -132,7 +132,7 @@ async function runOne(index: number, ticket: string, reported: () => void): Prom
 
 const faultsOf = (name: string) => (fault: SimulatedFault) => faults.of(name) === fault;
 
-/** Aborted once it is not so any more, or `stop` is. */
+/** A signal that is aborted as soon as `isSo` is false, or `ends` is aborted. */
 function whileSo(isSo: () => boolean, ends: AbortSignal): AbortSignal {
   const controller = new AbortController();
   void faults.until(() => !isSo(), ends).then(() => controller.abort());
@@ -178,7 +178,7 @@ interface Process {
   reported: () => void;
 }
 
-/** The way of one machine to the Worker, while nothing cuts it off. */
+/** The connection of one machine to the Worker, which fails while the machine is cut off. */
 function linkOf(machine: EnrolledMachine, log: Log) {
   const http = httpTransport(origin, DEADLINE_MS);
   const link = new Link({

@@ -9,9 +9,9 @@ import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 
 export const SIMULATED_FAULTS = [
-  /** Its processes end. Mended, it starts again with another boot ID. */
+  /** Its processes end. Without the fault it starts again, with another boot ID. */
   "down",
-  /** It goes on, and reaches nobody. */
+  /** It runs, and cannot reach the Worker. */
   "cut off",
   /** Under memory pressure. */
   "memory pressure",
@@ -19,7 +19,7 @@ export const SIMULATED_FAULTS = [
   "not ready",
   /** A copy of its disk reports with its key. */
   "cloned",
-  /** It may not create its Node: it counts where that is so from its first report on. */
+  /** Its configuration says not to create a Node. It has an effect only before its first report. */
   "waiting for Node",
   /** Another machine asks for its name. */
   "another asks",
@@ -29,13 +29,13 @@ export type SimulatedFault = (typeof SIMULATED_FAULTS)[number];
 const faultsSchema = z.record(z.string(), z.enum(SIMULATED_FAULTS));
 
 export interface SimulatedFaults {
-  /** undefined: all is well with it. */
+  /** undefined if the machine has no fault. */
   of: (name: string) => SimulatedFault | undefined;
-  /** Resolves once it is so, or `stop` is aborted. */
+  /** Resolves once `isSo` is true, or `stop` is aborted. */
   until: (isSo: () => boolean, stop: AbortSignal) => Promise<void>;
 }
 
-/** How often the file is looked at. */
+/** The interval of checking the file. */
 const LOOK_MS = 200;
 
 /**
@@ -81,7 +81,7 @@ export function simulatedFaults(
   };
 }
 
-/** undefined: there is none. */
+/** undefined if there is no file. */
 function versionOf(file: string): string | undefined {
   const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
   return stat && `${stat.mtimeNs} ${stat.size} ${stat.ino}`;
@@ -98,7 +98,7 @@ const sizeOf = (index: number) => ({
   memoryBytes: ([4, 8, 16, 64][index % 4] as number) * GIB,
 });
 
-/** How a machine differs from when all was well with it. */
+/** The fault of a machine, and how often it has booted. */
 interface SimulatedChange {
   /** How often it has booted since the start; -1: a copy of it. */
   boots: number;
@@ -134,7 +134,7 @@ export function simulatedFacts(
   };
 }
 
-/** Memory wanders within its half; under pressure little is left. */
+/** Available memory is random, at least half; under pressure there is little. */
 export function simulatedVitals(index: number, fault?: SimulatedFault): Vitals {
   const { memoryBytes } = sizeOf(index);
   const available = Math.floor(memoryBytes * (0.5 + Math.random() / 2));

@@ -32,7 +32,7 @@ Examples:
   npm start -- --kubeconfig ~/.kube/config --remove`;
 
 const REDRAW_MS = 1000;
-/** Sockets are counted with each of so many redraws: the Worker asks all gateways for it. */
+/** Sockets are counted only with every fifth redraw, since the Worker asks all gateways. */
 const SOCKETS_EVERY = 5;
 const ROOT = resolve(import.meta.dirname, "../..");
 /** 128 + the signal's number, as shells have it. */
@@ -50,7 +50,7 @@ function wholeNumber(least: number, most: number): (text: string) => number {
   };
 }
 
-/** What it runs in: typically this process, and the person at its terminal. */
+/** The process and terminal of a start; typically this process. */
 interface StartSurroundings {
   stdout: NodeJS.WriteStream;
   stderr: NodeJS.WritableStream;
@@ -58,10 +58,10 @@ interface StartSurroundings {
   onSignal: (signal: NodeJS.Signals, listener: () => void) => unknown;
 }
 
-/** Runs until a signal ends it; the exit code, once nothing of it runs. */
+/** Runs until a signal ends it. Returns the exit code once all parts have ended. */
 async function start(flags: StartFlags, surroundings: StartSurroundings): Promise<number> {
   const { stdout, stderr, terminal, onSignal } = surroundings;
-  // Unlike a stream, it is not ended by a reader that is gone: Ctrl-C ends `| tee` as well.
+  // Unlike a stream, a console survives a reader that is gone: Ctrl-C also ends `| tee`.
   const console = new Console(stdout, stderr);
   const folder = resolve(flags.state);
   const table = liveTable(stdout, nodeName({}));
@@ -72,7 +72,7 @@ async function start(flags: StartFlags, surroundings: StartSurroundings): Promis
   let lock: ReturnType<typeof lockFolder> | undefined;
   let isInterrupted = false;
   let hasStarted = false;
-  // Again and again: npm passes a terminal's Ctrl-C on, and a second one must not leave the parts behind.
+  // Signals are handled more than once: npm passes on Ctrl-C, and a second one must not leave parts running.
   const interrupted = new Promise<number>((end) => {
     for (const [signal, code] of SIGNALS)
       onSignal(signal, () => {
@@ -87,7 +87,7 @@ async function start(flags: StartFlags, surroundings: StartSurroundings): Promis
       hasStarted = started !== null;
       return started ? await showNodes(started, table) : 0;
     } catch (error) {
-      // A part that a signal has ended fails what waits for it: the signal's exit code counts.
+      // If a signal has ended a part, the wait for that part fails: the signal's exit code counts.
       if (!isInterrupted) console.error(`npm start: ${fullDisk(folder) ?? apiFault(error)}`);
       return 1;
     }
@@ -100,10 +100,10 @@ async function start(flags: StartFlags, surroundings: StartSurroundings): Promis
   return code;
 }
 
-/** Less than this is nothing: SQLite's pages, with what they are copied to. */
+/** The least free space that SQLite needs. */
 const LEAST_FREE_BYTES = 256 * 1024;
 
-/** Parts fail in many ways where nothing can be written: the cause is one. */
+/** Without free space the parts fail in many ways: this names the cause. */
 function fullDisk(folder: string): string | null {
   if (!existsSync(folder)) return null;
   const { bavail, bsize } = statfsSync(folder);
@@ -111,13 +111,13 @@ function fullDisk(folder: string): string | null {
   return `no space is left at ${folder}: free some, or pass another --state`;
 }
 
-/** Of what has been started, what is shown. */
+/** What the live table shows. */
 interface Started {
   admin: KubeAdmin;
   sockets: () => Promise<number | undefined>;
 }
 
-/** null: something was removed instead. */
+/** Returns null with --remove, which starts nothing. */
 async function startAll(
   folder: string,
   flags: StartFlags,
@@ -131,7 +131,7 @@ async function startAll(
     if (!agreed.ok) throw new Error(agreed.error);
   };
   const place = { root: ROOT, folder, flags, state, parts, progress, confirm };
-  // Loaded when it is needed: a wrong flag is said at once.
+  // Loaded on demand: a wrong flag is reported at once.
   const { removeFromUsersCluster, startCluster } = await import("./cluster.ts");
   if (flags.remove) {
     await removeFromUsersCluster(place);
@@ -192,7 +192,7 @@ function startProgram(action: (flags: StartFlags) => Promise<void>): Command {
     });
 }
 
-/** `args` are typically those of this process, behind the program. Resolves to its exit code. */
+/** `args`: typically process.argv without the program. Returns the exit code. */
 export async function runStart(args: readonly string[], surroundings: StartSurroundings): Promise<number> {
   const { stdout, stderr } = surroundings;
   let code = 0;
@@ -222,7 +222,7 @@ interface Running {
   page: string;
 }
 
-/** Three things to try: the cluster, this machine's Node, and the fleet as the Worker sees it; and the page. */
+/** The commands to try after the start, and the link to the page. */
 export function nextSteps({ kubeconfig, folder, page }: Running): string {
   const kubectl = ["kubectl", "--kubeconfig", kubeconfig];
   const commands = lines("Try:", [
@@ -234,7 +234,7 @@ export function nextSteps({ kubeconfig, folder, page }: Running): string {
   return `${commands}\nThe page: ${page}\n  (good once, for 10 minutes; \`${another}\` makes another)`;
 }
 
-/** For who has ended it. */
+/** The commands to continue after the end. */
 export function afterwards(flags: StartFlags): string {
   const again = ["npm", "start", ...flagWords(flags)];
   const anew = ["npm", "start", ...flagWords({ ...flags, fresh: true })];

@@ -19,7 +19,7 @@ const TYPES: Readonly<Record<string, string>> = {
 /** `/page/main-ABCDEFGH.js`: what has none of these ends is no static file. */
 const FILE = /^(?:\/[\w-]+)*\/[\w-]+(?:\.[\w-]+)*\.(\w+)$/;
 
-/** Where Cloudflare sends whoever asks for the page by another name (html_handling). */
+/** Cloudflare redirects these names to the page (html_handling). */
 const PAGE_NAMES = new Set(["/index", "/index.html"]);
 
 /** null: it is for the Worker. */
@@ -48,7 +48,7 @@ async function etagOf(contents: ArrayBuffer): Promise<string> {
   return `"${[...digest.subarray(0, 16)].map((byte) => byte.toString(16).padStart(2, "0")).join("")}"`;
 }
 
-/** What is in between may have made a weak one of it. */
+/** A proxy may have made the ETag a weak one. */
 function isKnown(ifNoneMatch: string | null, etag: string): boolean {
   const tags = new Set((ifNoneMatch ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, "")));
   return tags.has(etag) || tags.has("*");

@@ -17,7 +17,7 @@ export interface NodeRow {
   kernel: string;
 }
 
-/** What is drawn: the Nodes as they are now, with how many machines report over sockets if known; or since when nobody knows. */
+/** The Nodes, with the number of machines on sockets if known; or since when the apiserver has not answered. */
 export type View =
   | { kind: "nodes"; rows: NodeRow[]; nowMs: number; sockets?: number | undefined }
   | { kind: "away"; sinceMs: number; fault: string; nowMs: number };
@@ -38,7 +38,7 @@ const COLUMNS: [head: string, cell: (row: NodeRow, nowMs: number) => string][] =
   ["OS-IMAGE", ({ osImage }) => osImage],
   ["KERNEL", ({ kernel }) => kernel],
 ];
-/** NAME and STATUS: cut where they do not fit, while the others are left out. */
+/** The columns NAME and STATUS are cut if they do not fit; the others are left out. */
 const ALWAYS = 2;
 const BETWEEN = "   ";
 /** The head, how many more, how many are Ready, and the line that the cursor is on. */
@@ -53,7 +53,7 @@ export function age(since: string | undefined, nowMs: number): string {
   return seconds < 172_800 ? `${Math.floor(seconds / 3600)}h` : `${Math.floor(seconds / 86_400)}d`;
 }
 
-/** The view's lines, as many as the terminal has room for; of its columns those that fit, from the left. */
+/** As many lines and columns of the view as fit on the terminal, columns from the left. */
 export function viewLines(view: View, thisMachine: string, size: Size): string[] {
   if (view.kind === "away") return awayLines(view, size);
   const rows = inOrder(view.rows, thisMachine);
@@ -66,7 +66,7 @@ export function viewLines(view: View, thisMachine: string, size: Size): string[]
   ].map((line) => cut(line, size.columns));
 }
 
-/** What needs somebody comes first, then this machine. */
+/** Nodes that are not Ready come first, then this machine. */
 function inOrder(rows: NodeRow[], thisMachine: string): NodeRow[] {
   const rank = (row: NodeRow) => (isReady(row) ? (row.name === thisMachine ? 1 : 2) : 0);
   return rows.toSorted((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name, "en", { numeric: true }));
@@ -93,7 +93,7 @@ function tableLines(rows: NodeRow[], nowMs: number, columns: number): string[] {
   );
 }
 
-/** What was known is not shown: nobody knows whether it still holds. */
+/** The last known Nodes are not shown, since they may have changed. */
 function awayLines({ sinceMs, fault, nowMs }: View & { kind: "away" }, { columns }: Size): string[] {
   const since = age(new Date(sinceMs).toISOString(), nowMs);
   const lines = [
@@ -110,7 +110,7 @@ function cut(line: string, columns: number): string {
 
 export interface LiveTable {
   draw: (view: View) => void;
-  /** Says something that stays above the table. */
+  /** Prints a message above the table. */
   note: (message: string) => void;
 }
 
@@ -123,7 +123,7 @@ export function liveTable(out: NodeJS.WriteStream, thisMachine: string): LiveTab
   const erase = () => {
     // A window that was made narrower has broken the lines that were wider.
     const lines = drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / size().columns)), 0);
-    // What was typed (^C) stands before the cursor.
+    // Typed text (^C) is before the cursor.
     cursorTo(out, 0);
     moveCursor(out, 0, -lines);
     clearScreenDown(out);
@@ -151,7 +151,7 @@ export function liveTable(out: NodeJS.WriteStream, thisMachine: string): LiveTab
   };
 }
 
-/** While a fleet starts, more of them report over sockets with each look. */
+/** The number of sockets is printed once it has not changed for this time. */
 const SETTLED_MS = 10_000;
 
 function changesOnly(out: NodeJS.WriteStream): LiveTable["draw"] {
@@ -185,7 +185,7 @@ function changesOnly(out: NodeJS.WriteStream): LiveTable["draw"] {
   };
 }
 
-/** One look at all Nodes of the cluster. */
+/** Reads all Nodes of the cluster with their leases. */
 export async function readNodes(admin: KubeAdmin): Promise<NodeRow[]> {
   const [nodes, leases] = await Promise.all([
     list<V1Node>(admin, "/api/v1/nodes"),

@@ -20,7 +20,7 @@ function titleOf({ kind, metadata: { name, namespace } }: KubernetesObject): str
   return `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
 }
 
-/** A line for each object of the file: what is there already is changed. Throws where the apiserver does not answer. */
+/** A line for each object of the file. Existing objects are marked: they are changed. Throws if the apiserver does not answer. */
 export async function plannedLines(admin: KubeAdmin, file: string): Promise<string[]> {
   const lines = [];
   for (const object of objectsOf(file)) {
@@ -30,7 +30,7 @@ export async function plannedLines(admin: KubeAdmin, file: string): Promise<stri
   return lines;
 }
 
-/** What the new Nodes would break there, as `rollcall impact` reports it; null: nothing, or it cannot be read. */
+/** What the new Nodes would break, as `rollcall impact` reports it; null if nothing breaks, or the cluster cannot be read. */
 export async function breakageText(admin: KubeAdmin, machines: number): Promise<string | null> {
   const assessed = await assessImpact(adminReader(admin), { machines, isUpgrade: false, labels: {} });
   if (!assessed.ok) return null;
@@ -38,13 +38,13 @@ export async function breakageText(admin: KubeAdmin, machines: number): Promise<
   return findings.length === 0 ? null : impactText({ ...assessed.value, findings }, PIPE).trimEnd();
 }
 
-/** What is to be removed from a cluster. */
+/** The objects to remove from a cluster. */
 interface Leftovers {
   /** Of this folder's machines. */
   nodes: string[];
-  /** Of the file, in the order in which they go. */
+  /** Objects of the file, in the order of removal. */
   objects: KubernetesObject[];
-  /** That somebody else has applied as well. They stay. */
+  /** Objects that another writer has applied as well. They stay. */
   kept: string[];
 }
 
@@ -57,7 +57,7 @@ interface Owner {
   machines: readonly string[];
 }
 
-/** Looks, and removes nothing. Throws where another Worker would lose what it needs. */
+/** Finds the objects to remove. Throws an OthersNeedIt if another Worker needs them. */
 export async function leftovers(
   admin: KubeAdmin,
   file: string,
@@ -85,7 +85,7 @@ export async function leftovers(
   return found;
 }
 
-/** Leases and Nodes go first: without its Node a lease is nobody's. Says each thing that is gone. */
+/** Removes each Node's lease, the Node, and then the other objects. `gone` is called after each removal. */
 export async function remove(
   admin: KubeAdmin,
   { nodes, objects }: Leftovers,
@@ -119,10 +119,10 @@ export function simulatedNames(folder: string): string[] {
 const NODES = "/api/v1/nodes";
 const LEASES = `/apis/coordination.k8s.io/v1/namespaces/${NODE_LEASE_NAMESPACE}/leases`;
 
-/** The apiserver's name for what an object had (a namespace's finalizers) when it was first applied with nothing of its own. */
+/** The apiserver's field manager for fields that an object had before its first apply, as a namespace's finalizers. */
 const DEFAULTS = "before-first-apply";
 
-/** Controllers write an object's status: that makes it nobody's. */
+/** True if only npm start has written the object. Status fields do not count, since controllers write them. */
 function isOursAlone({ managedFields = [] }: V1ObjectMeta): boolean {
   return managedFields
     .filter(({ subresource }) => !subresource)

@@ -47,10 +47,10 @@ export async function prepareWorker(settings: WorkerSettings): Promise<string[]>
   return [workerd, "serve", file];
 }
 
-/** JSON's string escapes are ones that Cap'n Proto's text has too. */
+/** Cap'n Proto's text has the same escapes as JSON's strings. */
 const text = (value: string) => JSON.stringify(value);
 
-/** Answers what Cloudflare answers itself out of the static files (wrangler.toml), before it asks the Worker. */
+/** Answers static files before the Worker is called, as Cloudflare does. */
 const withStaticFiles = (entry: string) => `import worker from ${text(entry)};
 import { staticAnswer } from ${text(join(import.meta.dirname, "static-files.ts"))};
 export * from ${text(entry)};
@@ -78,7 +78,7 @@ export function workerConfiguration(settings: WorkerSettings): string {
     ACCESS_TEAM: "",
     ACCESS_AUD: "",
     ACCESS_ADMINS: "",
-    // Whoever starts this cluster has written its machine's configuration: it may report each second.
+    // The user of this cluster writes the machine's configuration, so it may report each second.
     MACHINE_REQUESTS: "1000",
     MIN_REPORT_INTERVAL_SECONDS: "1",
     MIN_STATUS_PERIOD_SECONDS: "1",

@@ -58,7 +58,7 @@ interface PendingLine {
   askedAt: string;
 }
 
-const NOBODY = { thumbprint: "", machineID: "", systemUUID: "", address: "" };
+const NO_MACHINE = { thumbprint: "", machineID: "", systemUUID: "", address: "" };
 
 const PENDING_COLUMNS: readonly TableColumn<PendingLine>[] = [
   { head: "NODE", of: ({ name }) => name, rank: 0 },
@@ -81,7 +81,7 @@ export function pendingList(pending: readonly PendingMachine[]): Shown {
           status: machine.pinned.hasReported ? "has it" : "has it, never reported",
           askedAt: "",
         }
-      : { ...NOBODY, name: "", status: "free by now", askedAt: "" },
+      : { ...NO_MACHINE, name: "", status: "free by now", askedAt: "" },
   ]);
   return listOf(lines, () => PENDING_COLUMNS, { nameOf: ({ name }) => name, records: pending });
 }

@@ -1,4 +1,4 @@
-// What npm version and the release workflow run: the changelog's part of a release, and its check. Publishes nothing.
+// Run by npm version and the release workflow: moves the changelog to a release, and prints the release's notes.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";

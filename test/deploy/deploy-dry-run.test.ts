@@ -95,7 +95,7 @@ async function newSecrets(): Promise<NewSecrets> {
 it("prints the whole plan", () => {
   for (const line of [
     /^Worker rollcall-e2e-dry-run \(environment e2e-dry-run\)/m,
-    /^Deployed now: not known, and taken for nothing: .*nobody is logged in to Cloudflare/m,
+    /^Deployed now: not known, and taken for nothing: .*is not logged in to Cloudflare/m,
     / make KID_MAC_KEYS, kept in \S+\/rollcall\.e2e-dry-run\.kid-mac-keys \(0600\): /m,
     / make the admin secret, which is shown once, and set ADMIN_SECRET_SHA256$/m,
     / set KUBE_TOKEN from \S+\/kube-token$/m,

@@ -33,7 +33,7 @@ test.each<[situation: string, stderr: string, reason: string, words: RegExp, cur
     "nobody who is logged in",
     "✘ [ERROR] In a non-interactive environment, it's necessary to set a CLOUDFLARE_API_TOKEN environment variable",
     "refused",
-    /nobody is logged in/,
+    /is not logged in/,
     /CLOUDFLARE_API_TOKEN/,
   ],
   [

@@ -86,7 +86,7 @@ export const validatingAdmissionPolicyBindingSchema = struct("ValidatingAdmissio
   }),
 });
 
-/** There is one Service, which nobody writes. */
+/** The only Service, which is read-only. */
 export const serviceSchema = struct("Service", { ...typeMeta, metadata: objectMeta });
 
 /** Pods are listed, and there are none: nothing is ever merged into their spec. */
