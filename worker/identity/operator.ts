@@ -179,7 +179,9 @@ async function accessIdentity(
     });
     const { email, common_name: service } = payload;
     const who = email || service;
-    return typeof who === "string" && who !== "" ? success(who) : failure("it names no person and no service");
+    return typeof who === "string" && who !== ""
+      ? success(who)
+      : failure("it names no person and no service");
   } catch (error) {
     return failure(String(error));
   }

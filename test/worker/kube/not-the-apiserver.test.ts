@@ -22,7 +22,7 @@ describe("something else answers", () => {
       /URL/,
     ],
     ["a redirect to nowhere", response(302, to("https://[")), "", /302 .*redirect/, /set KUBE_URL/],
-    ["Access: a wrong service token", response(401), "", /401 .*does not know/, /has ended.*rotated/],
+    ["Access: a wrong service token", response(401), "", /401 .*does not accept/, /has ended.*rotated/],
     ["Access: one that may not", response(403, PAGE), "<html>", /403 .*let the request/, /Service Auth/],
     ["an unknown hostname", response(404), "404 page not found", /404 .*paths/, /hostname/],
     ["cloudflared without the apiserver", response(502), "error code: 502", /502 .*does not reach/, /caPool/],
