@@ -253,11 +253,7 @@ describe("an answer that is no watch", () => {
     ],
     ["a tunnel's page", refused(502, "<html>"), byAnother(502)],
     ["a redirect", refused(302, "", { location: "https://login.test" }), byAnother(302)],
-    [
-      "200 without a body",
-      new Response(null),
-      unanswered("HTTP 200 and no reason an object of the apiserver's"),
-    ],
+    ["200 without a body", new Response(null), unanswered("HTTP 200 without an object of the apiserver's")],
     ["none", new Error("connection refused"), unanswered("connection refused")],
   ])("%s", async (_, answer, end) => {
     const outcome = await watched(answer);
