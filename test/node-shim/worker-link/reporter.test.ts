@@ -177,8 +177,8 @@ describe("answers → outcomes", () => {
   test.each<[situation: string, answer: Scripted, outcome: object]>([
     ["200", json(200, answer), { ok: true, value: answer }],
     ["no answer", lost, { ok: false, error: { reason: "failed", message: "socket hang up" } }],
-    ["200 that is a page", { status: 200, body: "<html>" }, unusable("HTTP 200 and no reason JSON")],
-    ["200 without a body", { status: 200, body: "" }, unusable("HTTP 200 and no reason JSON")],
+    ["200 that is a page", { status: 200, body: "<html>" }, unusable("HTTP 200 without JSON")],
+    ["200 without a body", { status: 200, body: "" }, unusable("HTTP 200 without JSON")],
     ["200 of null", json(200, null), unusable("an answer of another kind")],
     [
       "200 without when to report next",
