@@ -147,13 +147,13 @@ export class IndexObject extends StoredObject {
     return this.#metrics.measure(isEach);
   }
 
-  /** Returns the status of each named machine, known or not. */
-  statuses(names: string[]): MachineStatus[] {
+  /** Returns the status of each named machine, known or not. An RPC name: older versions call it during a deploy. */
+  standings(names: string[]): MachineStatus[] {
     return statusesOf(this.ctx.storage.sql, names);
   }
 
-  /** Returns the status of each machine that matches, by name: at most BULK_LIMITS.machines and one more. */
-  statusesOf(filter: MachineFilter): Result<MachineStatus[]> {
+  /** Returns the status of each machine that matches, by name: at most BULK_LIMITS.machines and one more. An RPC name. */
+  standingsOf(filter: MachineFilter): Result<MachineStatus[]> {
     return this.#search.statuses(filter, BULK_LIMITS.machines + 1);
   }
 
@@ -237,11 +237,13 @@ export class IndexObject extends StoredObject {
     return this.#notifications.test(...asked);
   }
 
-  deliveries(receiver: string) {
+  /** Returns a receiver's deliveries. An RPC name. */
+  letters(receiver: string) {
     return this.#notifications.deliveries(receiver);
   }
 
-  resendDelivery(...asked: Parameters<Notifications["resend"]>) {
+  /** Sends a delivery again. An RPC name. */
+  resendLetter(...asked: Parameters<Notifications["resend"]>) {
     return this.#notifications.resend(...asked);
   }
 

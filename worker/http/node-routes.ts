@@ -144,7 +144,7 @@ serve(nodeRoutes, "POST /v1/bulk", async (c, { body }) => {
   }
   const { action, filter, names = [] } = asked;
   const index = fleetIndex(c.env);
-  const found = filter ? await index.statusesOf(filter) : success(await index.statuses(names));
+  const found = filter ? await index.standingsOf(filter) : success(await index.standings(names));
   if (!found.ok) return refuse("invalid-body", { detail: found.error, pointer: "/filter/beside" });
   const machines = found.value;
   const length = machines.reduce((sum, { name }) => sum + name.length, 0);

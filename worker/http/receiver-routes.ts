@@ -47,13 +47,13 @@ serve(receiverRoutes, "POST /v1/receivers/{receiver}/test", async (c) => {
 });
 
 serve(receiverRoutes, "GET /v1/receivers/{receiver}/letters", async (c) => {
-  const letters = await fleetIndex(c.env).deliveries(c.req.param("receiver"));
+  const letters = await fleetIndex(c.env).letters(c.req.param("receiver"));
   return letters ? c.json({ letters } satisfies LettersAnswer) : refuse("not-found");
 });
 
 serve(receiverRoutes, "POST /v1/receivers/{receiver}/letters/{id}/resend", async (c) => {
   const { receiver, id } = c.req.param();
-  const isFound = await fleetIndex(c.env).resendDelivery(receiver, Number(id), c.var.operator.who);
+  const isFound = await fleetIndex(c.env).resendLetter(receiver, Number(id), c.var.operator.who);
   return isFound ? c.body(null, 204) : refuse("not-found");
 });
 

@@ -85,7 +85,7 @@ it("a machine is silent → the object's alarm sends a letter; dead, it is sent 
   expect(await runInDurableObject(index, (_, { storage }) => storage.getAlarm())).not.toBeNull();
   const letters = async (count: number) => {
     await runDurableObjectAlarm(index);
-    const found = (await index.deliveries("ops")) ?? [];
+    const found = (await index.letters("ops")) ?? [];
     expect(found.filter(({ state }) => state === "dead")).toHaveLength(count);
     expect(found).toHaveLength(count);
     return found;
@@ -93,7 +93,7 @@ it("a machine is silent → the object's alarm sends a letter; dead, it is sent 
   const [dead] = await eventually(() => letters(1));
   expect([dead?.error, dead?.body]).toEqual(["HTTP 400: thanks", expect.stringContaining(machineName(1))]);
   answers.status = 200;
-  expect(await index.resendDelivery("ops", dead!.id, "alice")).toBe(true);
+  expect(await index.resendLetter("ops", dead!.id, "alice")).toBe(true);
   await eventually(() => letters(0));
   const ids = asked.map(({ init }) => (init.headers as Record<string, string>)["webhook-id"]);
   expect([ids.length >= 2, new Set(ids).size]).toEqual([true, 1]);
