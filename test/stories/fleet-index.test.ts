@@ -283,7 +283,7 @@ describe("what it costs", () => {
     const fleet = await countRows(index(), new RegExp(name));
     await send(SHUTTING_DOWN);
     await says(name, { state: "not-ready" });
-    await eventually(async () => expect(await objectOf(name).sentSummary()).not.toBeNull());
+    await eventually(async () => expect(await objectOf(name).toldSummary()).not.toBeNull());
     expect(told).toHaveLength(1);
     expect(await own()).toBe(3);
     // The machine with its place in the sequence, its summary, two lines.

@@ -37,7 +37,7 @@ describe("a Node that is watched", () => {
     expect(await clusterObject(env).watchState()).toEqual({ state: null });
   });
 
-  const isWatched = async (name: string) => (await clusterObject(env).watchStatus(name)).isWatched;
+  const isWatched = async (name: string) => (await clusterObject(env).standing(name)).isWatched;
   const phaseOf = async (name: string) => (await operator("GET", `/v1/nodes/${name}`)).body["phase"];
 
   async function watched(name: string) {

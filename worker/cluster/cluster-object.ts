@@ -89,8 +89,11 @@ export class ClusterObject extends StoredObject {
     return (await this.#own()).tokens.status();
   }
 
-  /** Returns the watch's status for a machine's object, and starts the watch if it does not run. */
-  async watchStatus(name: string): Promise<WatchStatus> {
+  /**
+   * Returns the watch's status for a machine's object, and starts the watch if it does not run. `standing` is the name on the
+   * wire.
+   */
+  async standing(name: string): Promise<WatchStatus> {
     if (!this.#watch) return NOT_WATCHED;
     await this.watchNodes();
     return this.#watch.statusOf(name);

@@ -284,8 +284,8 @@ export class IndexObject extends StoredObject {
     return new IndexRepair({
       sql: ctx.storage.sql,
       registry: () => registry(env),
-      sendAll: (name) => env.NODES.getByName(name).sendAll(),
-      sentSummary: (name) => env.NODES.getByName(name).sentSummary(),
+      sendAll: (name) => env.NODES.getByName(name).tellAnew(),
+      sentSummary: (name) => env.NODES.getByName(name).toldSummary(),
       summary: (name) => this.summary(name),
       countMachines: () => this.#rows.count(),
       remove: (...removed) => this.#remove(...removed),

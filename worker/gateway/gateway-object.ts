@@ -87,11 +87,11 @@ export class GatewayObject extends StoredObject implements LeaseHolder {
     return this.#gateway.noteMember(name, gateway);
   }
 
-  withdraw(name: string, floor: number): Promise<ReturnedLoan | null> {
+  recall(name: string, floor: number): Promise<ReturnedLoan | null> {
     return this.#gateway.withdraw(name, floor);
   }
 
-  heldLoan(name: string): Promise<ReturnedLoan | null> {
+  look(name: string): Promise<ReturnedLoan | null> {
     return this.#gateway.heldLoan(name);
   }
 

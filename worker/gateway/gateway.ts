@@ -1,7 +1,7 @@
 // A gateway, independent of the platform: handles the frames of its machines' sockets, calls of their objects, and the alarm.
 // While heartbeats are quiet it renews leases without waking a machine's object.
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
-import type { LeaseHolder, ReturnedLoan } from "../machine/lease-loan.ts";
+import type { ReturnedLoan } from "../machine/lease-loan.ts";
 import { RATE_LIMITS, type TokenBucket, tokensAt } from "../storage/token-bucket.ts";
 import type { GatewayStatus } from "./counters.ts";
 import { Endings, type GatewayParts, type GatewaySurroundings } from "./endings.ts";
@@ -20,7 +20,7 @@ export const WATCH_LIMITS = {
   checkMs: 30_000,
 } as const;
 
-export class Gateway implements LeaseHolder {
+export class Gateway {
   readonly #in: GatewayParts;
   readonly #endings: Endings;
   readonly #openings: Openings;

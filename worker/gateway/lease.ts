@@ -101,7 +101,7 @@ export function returnedLoan(held: HeldLoan, nowMs: number): ReturnedLoan {
     skewMs,
     samples,
     requests,
-    handoff: loan.handoff,
+    baton: loan.baton,
   };
 }
 

@@ -75,7 +75,7 @@ export class Reports {
     }
   }
 
-  async #start({ loan, key }: Lent, answer: MachineAnswer): Promise<Begun> {
+  async #start({ order: loan, key }: Lent, answer: MachineAnswer): Promise<Begun> {
     const nowMs = this.#in.nowMs();
     const mac = await importHeartbeatKey(loan.sessionKey);
     const nextInMs = reportInMs(answer) ?? loan.intervalMs;

@@ -58,7 +58,7 @@ serve(
     const { webSocket } = response;
     if (!webSocket) return refused(c, (await response.text()) as FeedRefusal);
     // Machines that wait for a name are dropped after a time, without a report to the index.
-    c.executionCtx.waitUntil(registry(c.env).updatePending());
+    c.executionCtx.waitUntil(registry(c.env).tellPending());
     const isNamed = protocolsOf(c).includes(FEED_PROTOCOL);
     return new Response(null, {
       status: 101,

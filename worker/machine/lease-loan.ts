@@ -1,4 +1,5 @@
-// The lease loan that a machine's object hands to its gateway, and the calls between the two. Types only.
+// The lease loan that a machine's object hands to its gateway, and the calls between the two. Types only. Fields and methods
+// keep their names on the wire (`order`, `baton`, `standing`, `recall`, `look`): two versions run during a deploy.
 import type { KeptSamples } from "../../shared/fleet/samples.ts";
 import type { Lease } from "../../shared/kubernetes/types.ts";
 import type { Report, Vitals } from "../../shared/protocol/report.ts";
@@ -33,7 +34,7 @@ export interface LeaseLoan {
   vitals: Vitals;
   quiet: Quiet;
   /** Opaque to the gateway. */
-  handoff: HandoffState;
+  baton: HandoffState;
 }
 
 /** A loan that the gateway returns. Times are durations until now, because two objects may have two clocks. */
@@ -52,7 +53,7 @@ export interface ReturnedLoan {
   samples: KeptSamples;
   /** The number of PUTs. */
   requests: number;
-  handoff: HandoffState;
+  baton: HandoffState;
 }
 
 /**
@@ -76,7 +77,7 @@ export interface UpkeepMemory {
   latest?: Report;
   latestMs: number;
   lastReportMs?: number;
-  watch?: WatchStatus;
+  standing?: WatchStatus;
   between?: TokenBucket;
   /** The requests to the apiserver that were left when the lease was lent. */
   requests: RequestsLeft;
@@ -97,7 +98,7 @@ export interface SocketReport {
 export interface SocketAnswer {
   answer: MachineAnswer;
   /** `key`: the object's X25519 public key for the session. */
-  lent: { loan: LeaseLoan; key: string } | null;
+  lent: { order: LeaseLoan; key: string } | null;
 }
 
 /** What a gateway calls on a machine's object. */
@@ -117,9 +118,9 @@ export interface LeaseHolder {
    * Ends this machine's loan, and drops each loan up to the epoch `floor`, also one that arrives later. Resolves once no PUT
    * is in progress; null if the gateway had no loan.
    */
-  withdraw: (name: string, floor: number) => Promise<ReturnedLoan | null>;
+  recall: (name: string, floor: number) => Promise<ReturnedLoan | null>;
   /** Reads the loan without ending it, for operators; null if there is none. */
-  heldLoan: (name: string) => Promise<ReturnedLoan | null>;
+  look: (name: string) => Promise<ReturnedLoan | null>;
   /** Sends the machine a request to report now, and renews nothing until it does; false if the machine has no socket here. */
   reportNow: (name: string) => Promise<boolean>;
   /** Closes the machine's sockets, after its loan was withdrawn. */

@@ -109,7 +109,7 @@ export class Lending {
     // An eviction has forgotten the loan's epoch, and this clock may be behind that.
     const floor = this.#nextEpoch(this.#epoch === undefined ? this.#lent()?.epochsTo : 0);
     const name = records.get("enrolment")?.name ?? "";
-    const asked = () => gateway(number).withdraw(name, floor);
+    const asked = () => gateway(number).recall(name, floor);
     const returned = await withDeadline<ReturnedLoan | null | undefined>(
       WITHDRAW_WITHIN_MS,
       asked,
@@ -188,7 +188,7 @@ export class Lending {
   async heldLoan(): Promise<ReturnedLoan | null> {
     const lent = this.#lent();
     if (!lent) return null;
-    return (await this.#ask(lent.gateway, (holder, name) => holder.heldLoan(name))) ?? null;
+    return (await this.#ask(lent.gateway, (holder, name) => holder.look(name))) ?? null;
   }
 
   /** Call it before a check for silence. During a loan only the gateway knows when the machine's last heartbeat came. */
@@ -199,7 +199,7 @@ export class Lending {
     // A report may have ended the loan meanwhile.
     if (this.#epoch !== epoch) return;
     const { upkeep, nowMs } = this.#with;
-    upkeep.noteContact(held ? (heardAtMs(held, nowMs()) ?? held.handoff.upkeep.lastReportMs) : undefined);
+    upkeep.noteContact(held ? (heardAtMs(held, nowMs()) ?? held.baton.upkeep.lastReportMs) : undefined);
   }
 
   /** Call it for each report over HTTP. After TRANSPORT_KEPT_MS of them the machine counts as one without a socket. */
@@ -238,15 +238,15 @@ export class Lending {
     records.put("transport", "socket");
     this.#withoutSocketMs = undefined;
     this.#epoch = epoch;
-    const handoff: HandoffState = {
+    const baton: HandoffState = {
       enrolment: enrolment.id,
       upkeep: upkeep.handOver(),
       tickets: requests.handOver(),
       ...(facts.incumbent && { incumbent: facts.incumbent }),
       samples: samples.handOver(),
     };
-    const loan = { ...decided, epoch, sessionKey: agreed.sessionKey, vitals: report.vitals, handoff };
-    return { loan, key: agreed.key };
+    const order = { ...decided, epoch, sessionKey: agreed.sessionKey, vitals: report.vitals, baton };
+    return { order, key: agreed.key };
   }
 
   #decide(report: Report, { by }: Connection) {
@@ -277,7 +277,7 @@ export class Lending {
   #restore(returned: ReturnedLoan | null): void {
     const { state, upkeep, requests, nowMs } = this.#with;
     const isLast = returned && (this.#epoch === undefined || this.#epoch === returned.epoch);
-    const isOfThisMachine = returned?.handoff.enrolment === state.records.get("enrolment")?.id;
+    const isOfThisMachine = returned?.baton.enrolment === state.records.get("enrolment")?.id;
     // Without a loan no gateway has written the lease, and the memory is right.
     const isKnown = this.#epoch === null;
     this.#epoch = null;
@@ -285,9 +285,9 @@ export class Lending {
       if (!isKnown) upkeep.forgetLent();
       return;
     }
-    const { handoff, lease, renewedAgoMs, vitals, samples } = returned;
+    const { baton, lease, renewedAgoMs, vitals, samples } = returned;
     const heardMs = heardAtMs(returned, nowMs());
-    const { tick, latest, ...kept } = handoff.upkeep;
+    const { tick, latest, ...kept } = baton.upkeep;
     upkeep.takeBack(
       {
         ...kept,
@@ -297,12 +297,12 @@ export class Lending {
       },
       lease,
     );
-    upkeep.spendMeanwhile(returned.requests, handoff.upkeep.requests);
-    requests.takeBack(handoff.tickets, heardMs);
-    const { incumbent } = handoff;
+    upkeep.spendMeanwhile(returned.requests, baton.upkeep.requests);
+    requests.takeBack(baton.tickets, heardMs);
+    const { incumbent } = baton;
     state.facts.incumbent =
       incumbent && heardMs !== undefined ? { ...incumbent, lastMs: heardMs } : incumbent;
-    state.samples.takeBack(handoff.samples, samples);
+    state.samples.takeBack(baton.samples, samples);
   }
 
   /** null if there is no gateway, or it does not answer within ASK_WITHIN_MS. */

@@ -291,13 +291,16 @@ export class NodeObject extends StoredObject {
     return this.#index.finish();
   }
 
-  /** For a fleet index that was lost: sends everything about the machine; false if that failed. */
-  async sendAll(): Promise<boolean> {
+  /** Sends the fleet index everything about the machine; false if that failed. `tellAnew` is the name on the wire. */
+  async tellAnew(): Promise<boolean> {
     return !this.#state.records.get("enrolment") || this.#index.sendAll();
   }
 
-  /** For the fleet index, which compares: the summary that it was sent; null if an update is left, or no machine is enrolled. */
-  sentSummary(): MachineSummary | null {
+  /**
+   * Returns the summary that the fleet index was sent; null if an update is left, or no machine is enrolled. `toldSummary` is
+   * the name on the wire.
+   */
+  toldSummary(): MachineSummary | null {
     return this.#index.sentSummary();
   }
 

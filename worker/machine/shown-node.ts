@@ -37,7 +37,7 @@ const at = (ms: number | null | undefined) => (ms ? new Date(ms).toISOString() :
 /** Adds what the gateway has received under a loan; null if there is no loan. */
 export function withLent(latest: LatestOfMachine, lent: ReturnedLoan | null, nowMs: number): LatestOfMachine {
   if (!lent) return latest;
-  const { upkeep } = lent.handoff;
+  const { upkeep } = lent.baton;
   const report = upkeep.latest && { ...upkeep.latest, vitals: lent.vitals };
   const heardMs = lent.heardAgoMs === null ? upkeep.latestMs : nowMs - lent.heardAgoMs;
   const machineMs = lent.skewMs === null ? undefined : heardMs + lent.skewMs;

@@ -32,7 +32,7 @@ const bySignal = <T>(of: (signal: SampledSignal, at: number) => T) =>
 /** Adds the samples that the gateway has received under a loan. */
 export function withLentSamples(
   samples: Pick<Samples, "read">,
-  { handoff: { samples: lent }, samples: latest }: ReturnedLoan,
+  { baton: { samples: lent }, samples: latest }: ReturnedLoan,
 ): Pick<Samples, "read"> {
   return {
     read(sinceMs, nowMs) {

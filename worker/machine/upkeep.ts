@@ -148,14 +148,14 @@ export class Upkeep {
       requests: this.#requests.left,
       ...(this.#latest && { latest: this.#latest }),
       ...(this.#lastReportMs !== undefined && { lastReportMs: this.#lastReportMs }),
-      ...(this.#watch && { watch: this.#watch }),
+      ...(this.#watch && { standing: this.#watch }),
       ...(this.#between && { between: this.#between }),
     };
   }
 
   /** Restores the memory from a loan. `lease`: as last written; null if it must be read. */
   takeBack(
-    { tick, latest, latestMs, lastReportMs, watch, between }: UpkeepMemory,
+    { tick, latest, latestMs, lastReportMs, standing, between }: UpkeepMemory,
     lease: Lease | null,
   ): void {
     this.#memory = { ...tick, lease };
@@ -164,7 +164,7 @@ export class Upkeep {
     this.#applied = latest;
     this.#latestMs = latestMs;
     this.#lastReportMs = lastReportMs;
-    this.#watch = watch;
+    this.#watch = standing;
     this.#between = between;
   }
 
@@ -284,7 +284,7 @@ export class Upkeep {
   /** Does this object learn of each change of the Node by other writers? */
   async #askWatch(name: string): Promise<boolean> {
     if (!isNodeWatchOn(this.#env) || !this.#env.KUBE_URL) return false;
-    const ask = () => clusterObject(this.#env).watchStatus(name);
+    const ask = () => clusterObject(this.#env).standing(name);
     const asked = withDeadline<WatchStatus>(WATCH_WITHIN_MS, ask, NOT_WATCHED);
     this.#watch = await asked.catch(() => NOT_WATCHED);
     return this.#watch.isWatched;

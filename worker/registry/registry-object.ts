@@ -230,8 +230,11 @@ export class RegistryObject extends StoredObject {
     return listPending(this.#sql, currentMs());
   }
 
-  /** Updates the fleet index's list of waiting machines, if it has changed. Also called when a feed opens. */
-  updatePending(): void {
+  /**
+   * Updates the fleet index's list of waiting machines, if it has changed. Also called when a feed opens. `tellPending` is the
+   * name on the wire.
+   */
+  tellPending(): void {
     this.ctx.waitUntil(this.#pending.send());
   }
 
@@ -239,7 +242,7 @@ export class RegistryObject extends StoredObject {
   approve(name: string, thumbprint: string, who: string): Result<GrantedPin> {
     const record = { who, what: "machine.approve", target: name, detail: `key ${thumbprint}` } as const;
     const approved = this.#changing(record, () => approvePending(this.#sql, name, thumbprint, currentMs()));
-    this.updatePending();
+    this.tellPending();
     return approved;
   }
 
@@ -247,7 +250,7 @@ export class RegistryObject extends StoredObject {
   reject(name: string, thumbprint: string, who: string): Result<null> {
     const record = { who, what: "machine.reject", target: name, detail: `key ${thumbprint}` } as const;
     const rejected = this.#changing(record, () => rejectPending(this.#sql, name, thumbprint, currentMs()));
-    this.updatePending();
+    this.tellPending();
     return rejected;
   }
 

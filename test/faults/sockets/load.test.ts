@@ -123,7 +123,7 @@ describe("a machine that is given another gateway", () => {
     const late = await machine.socket.heartbeat();
     await objectOf(machine.name).assignGateway(other);
     expect(await machine.socket.next()).toEqual({ type: "closing", reason: "moved", comeBackInMs: 0 });
-    expect(await gatewayOf(old).heldLoan(machine.name)).toBeNull();
+    expect(await gatewayOf(old).look(machine.name)).toBeNull();
     await machine.asked();
     expect(() => machine.socket.sendText(late)).toThrow();
     expect(await machine.asked()).toEqual([]);
@@ -134,7 +134,7 @@ describe("a machine that is given another gateway", () => {
     clock.shift(BEAT_MS);
     expect(await machine.beat()).toMatchObject({ type: "answer" });
     expect(await machine.asked()).toEqual(putsOf(machine.name, 1));
-    expect(await gatewayOf(other).heldLoan(machine.name)).toMatchObject({ requests: 1 });
+    expect(await gatewayOf(other).look(machine.name)).toMatchObject({ requests: 1 });
     // Its old gateway forgets it, and calls nobody silent.
     await passRinging(clock, 60_000, [gatewayOf(old)]);
     expect(await machine.shown()).toMatchObject({ silentSince: null, transport: "socket" });
@@ -151,11 +151,11 @@ describe("a machine that is given another gateway", () => {
     const socket = await machine.shim.connect(stale);
     socket.sendText(await socket.reportFrame());
     expect(await socket.next()).toEqual({ type: "closing", reason: "moved", comeBackInMs: 0 });
-    expect(await gatewayOf(machine.gateway).heldLoan(machine.name)).toBeNull();
+    expect(await gatewayOf(machine.gateway).look(machine.name)).toBeNull();
     clock.shift(BEAT_MS);
     await machine.http();
     await machine.connect();
-    expect(await gatewayOf(other).heldLoan(machine.name)).not.toBeNull();
+    expect(await gatewayOf(other).look(machine.name)).not.toBeNull();
   });
 
   it("whose gateway is turned off → it goes on by HTTP, and is told of none", async () => {

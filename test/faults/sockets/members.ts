@@ -192,7 +192,7 @@ export class MachineOnSocket {
 
   /** The fleet index has been told. */
   async state(): Promise<string> {
-    await eventually(async () => expect(await objectOf(this.name).sentSummary()).not.toBeNull());
+    await eventually(async () => expect(await objectOf(this.name).toldSummary()).not.toBeNull());
     return (await this.shown()).summary?.state ?? "";
   }
 

@@ -128,11 +128,11 @@ export async function halfOpen(gateway: number, name: string): Promise<(frame: s
 /** Gateways take their time with withdrawals from now on. */
 export function slowRecall(): { begun: () => Promise<void>; goesOn: () => void } {
   const answered = Promise.withResolvers<void>();
-  const withdraw = Reflect.get(GatewayObject.prototype, "withdraw");
-  const withdrawals = vi.spyOn(GatewayObject.prototype, "withdraw");
+  const recall = Reflect.get(GatewayObject.prototype, "recall");
+  const withdrawals = vi.spyOn(GatewayObject.prototype, "recall");
   withdrawals.mockImplementation(async function slowly(this: GatewayObject, ...how) {
     await answered.promise;
-    return withdraw.apply(this, how);
+    return recall.apply(this, how);
   });
   // What goes on after a promise of the gateway's is the gateway's, and may not use the test's socket.
   const begun = () => eventually(() => expect(withdrawals).toHaveBeenCalled());

@@ -210,7 +210,7 @@ describe("a Node of a machine whose heartbeats are quiet, and which is watched",
     const clock = putClock();
     const machine = await lentMachine(nameOf("watched-node", what), clock);
     await whileWatched(async () =>
-      expect((await clusterObject(env).watchStatus(machine.name)).isWatched).toBe(true),
+      expect((await clusterObject(env).standing(machine.name)).isWatched).toBe(true),
     );
     // What the watch begins with may have ended the loan.
     await live([machine], clock, 2 * BEAT_MS + 1000);

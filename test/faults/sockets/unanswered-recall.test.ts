@@ -45,7 +45,7 @@ const recalledAt = async (of: OnSocket) => (await leaseOf(of)).metadata?.annotat
 async function unanswering(name: string): Promise<OnSocket> {
   const known = await onSocket(name);
   const unanswered = () => Promise.reject(new Error("reset"));
-  vi.spyOn(GatewayObject.prototype, "withdraw").mockImplementation(unanswered);
+  vi.spyOn(GatewayObject.prototype, "recall").mockImplementation(unanswered);
   vi.spyOn(GatewayObject.prototype, "dismiss").mockImplementation(unanswered);
   shift(BEAT_MS / 2);
   await requestsAbout(name);

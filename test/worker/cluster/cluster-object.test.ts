@@ -281,7 +281,7 @@ describe("the watch of the Nodes", () => {
       `watch-${situation}`,
       kube,
       async (object, { storage }) => {
-        expect(await object.watchStatus("edge-1")).toEqual({ isWatched: false, isSilenceSeen: false });
+        expect(await object.standing("edge-1")).toEqual({ isWatched: false, isSilenceSeen: false });
         await object.watchNodes();
         await passing(object.alarm());
         expect([object.watchState(), await storage.getAlarm(), asked]).toEqual([{ state: null }, null, []]);
@@ -296,14 +296,14 @@ describe("the watch of the Nodes", () => {
       "watch-asked",
       kube,
       async (object, { storage }) => {
-        expect(await object.watchStatus("edge-1")).toEqual({ isWatched: false, isSilenceSeen: false });
+        expect(await object.standing("edge-1")).toEqual({ isWatched: false, isSilenceSeen: false });
         expect(await storage.getAlarm()).toBe(START_MS + 1);
         const setAlarm = vi.spyOn(storage, "setAlarm");
         await object.watchNodes();
         expect(setAlarm).not.toHaveBeenCalled();
         // It is lost: it does not ring.
         shift(60_000);
-        await object.watchStatus("edge-1");
+        await object.standing("edge-1");
         expect(await storage.getAlarm()).toBe(Date.now() + 1);
       },
       more,
@@ -329,8 +329,8 @@ describe("the watch of the Nodes", () => {
         expect(told).toEqual([["edge-1", given("edge-1", "5")]]);
         expect(await storage.getAlarm()).toBe(START_MS + 1000);
         expect(object.watchState().state).toMatchObject({ state: "live", nodes: 1, waiting: 0 });
-        expect(await object.watchStatus("edge-1")).toEqual({ isWatched: true, isSilenceSeen: true });
-        expect((await object.watchStatus("edge-2")).isWatched).toBe(false);
+        expect(await object.standing("edge-1")).toEqual({ isWatched: true, isSilenceSeen: true });
+        expect((await object.standing("edge-2")).isWatched).toBe(false);
       },
       more,
     );

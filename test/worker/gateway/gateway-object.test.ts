@@ -40,7 +40,7 @@ class RealGateway {
       this.#lease = await apiserver("GET", `${LEASES}/${name}`);
       const loan = loanOf(name, { epoch: this.woken.length, lease: this.#lease });
       const value = { phase: "registered", ready: true, ticket: "t", reportInMs: 0 } as const;
-      return { answer: { ok: true, value }, lent: { loan, key: "worker-key" } };
+      return { answer: { ok: true, value }, lent: { order: loan, key: "worker-key" } };
     },
     socketEnded: async (_, returned) => void this.woken.push({ what: "ended", returned }),
     noteReplacedBeat: async () => void this.woken.push({ what: "replaced beat" }),
@@ -138,13 +138,13 @@ describe("a machine's socket", () => {
     expect(await renewTime("gw-beats")).not.toBe(before);
     expect(await socket.beat()).toMatchObject({ type: "answer", n: 2 });
     expect(gateway.woken.length).toBe(1);
-    expect(await gateway.stub.heldLoan("gw-beats")).toMatchObject({ epoch: 1, requests: 1 });
+    expect(await gateway.stub.look("gw-beats")).toMatchObject({ epoch: 1, requests: 1 });
   });
 
   it("the loan is recalled through the platform, and the machine is dismissed", async () => {
     const gateway = new RealGateway();
     const socket = await gateway.connected("gw-recall");
-    expect(await gateway.stub.withdraw("gw-recall", 1)).toMatchObject({ epoch: 1, requests: 0 });
+    expect(await gateway.stub.recall("gw-recall", 1)).toMatchObject({ epoch: 1, requests: 0 });
     expect(await socket.beat()).toEqual({ type: "again", reason: "over" });
     expect(await gateway.stub.reportNow("gw-recall")).toBe(true);
     await gateway.stub.dismiss("gw-recall", "left");
@@ -222,8 +222,8 @@ describe("a gateway without machines", () => {
     expect(await stub.metrics()).toEqual({});
     await stub.care();
     expect(await runDurableObjectAlarm(stub)).toBe(false);
-    expect(await stub.heldLoan("gw-nobody")).toBeNull();
-    expect(await stub.withdraw("gw-nobody", 1)).toBeNull();
+    expect(await stub.look("gw-nobody")).toBeNull();
+    expect(await stub.recall("gw-nobody", 1)).toBeNull();
     expect(await stub.reportNow("gw-nobody")).toBe(false);
     for (const why of ["left", "moved", "refused"] as const) await stub.dismiss("gw-nobody", why);
     expect(await stub.metrics()).toEqual({});

@@ -48,7 +48,7 @@ describe("heartbeats under a loan", () => {
           skewMs: 0,
           vitals: { signals: { "memory.available": [7e9, 16e9] } },
           requests: 2,
-          handoff: { of: "edge-1" },
+          baton: { of: "edge-1" },
         },
       });
       expect(await made.beat(socket)).toBe("answer");
@@ -585,7 +585,7 @@ describe("a recall", () => {
       const socket = await made.connected("edge-1");
       made.onReport = async ({ request: { name } }) => {
         const lent = made.lent(name);
-        expect(await made.gateway.withdraw(name, lent.lent!.loan.epoch)).toBeNull();
+        expect(await made.gateway.withdraw(name, lent.lent!.order.epoch)).toBeNull();
         return lent;
       };
       await made.report(socket);

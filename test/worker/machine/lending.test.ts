@@ -26,7 +26,7 @@ const returnedLoan = (more: object = {}) =>
     skewMs: 0,
     samples: {},
     requests: 5,
-    handoff: {
+    baton: {
       enrolment: ENROLMENT.id,
       upkeep: { tick: {}, latestMs: 1, lastReportMs: 1, requests: {} },
       tickets: {},
@@ -79,11 +79,11 @@ function lendingIn({ kept = {}, assigned = GATEWAY, ...gateway }: Situation = {}
     },
     requests: { takeBack: () => undefined },
     gateway: (number: number) => ({
-      withdraw(name: string, floor: number) {
+      recall(name: string, floor: number) {
         note(`${number}: withdraw ${name} up to ${floor - NOW_MS}`);
         return answer(withdrawn);
       },
-      heldLoan() {
+      look() {
         note(`${number}: held loan`);
         return answer(looked);
       },

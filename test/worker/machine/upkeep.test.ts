@@ -152,8 +152,8 @@ describe("the alarm that a report sets", () => {
       SILENCE_CHECK_MS,
     ],
   ])("after the alarm has asked the cluster's object: %s", async (_, isSilenceSeen, situation, afterMs) => {
-    const watchStatus = () => Promise.resolve({ isWatched: true, isSilenceSeen });
-    const variables = { NODE_WATCH: "on", CLUSTER: { getByName: () => ({ watchStatus }) } };
+    const standing = () => Promise.resolve({ isWatched: true, isSilenceSeen });
+    const variables = { NODE_WATCH: "on", CLUSTER: { getByName: () => ({ standing }) } };
     const { upkeep, atLatest } = upkeepOf({ ...situation, variables });
     upkeep.noteContact(NOW_MS);
     await upkeep.betweenReports("edge-1");
@@ -197,11 +197,11 @@ describe("a registration", () => {
     const name = "registered-unwatched";
     const machine = await enrolled(name);
     const asked: string[] = [];
-    const watchStatus = (watched: string) => {
+    const standing = (watched: string) => {
       asked.push(watched);
       return new Promise(() => undefined);
     };
-    Object.assign(env, { NODE_WATCH: "on", CLUSTER: { getByName: () => ({ watchStatus }) } });
+    Object.assign(env, { NODE_WATCH: "on", CLUSTER: { getByName: () => ({ standing }) } });
     expect(await shimOf(machine)(facts(name), HEALTHY)).toMatchObject({ value: { phase: "registered" } });
     expect(asked).toEqual([name]);
   });

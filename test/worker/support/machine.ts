@@ -121,7 +121,7 @@ export function shimOf(
 
 /** Until the fleet index was told all that the machine's object knows, which it is in the background. */
 export async function indexIsTold(name: string): Promise<void> {
-  await eventually(async () => expect(await env.NODES.getByName(name).sentSummary()).not.toBeNull());
+  await eventually(async () => expect(await env.NODES.getByName(name).toldSummary()).not.toBeNull());
 }
 
 /** What the apiserver answers its administrator. */

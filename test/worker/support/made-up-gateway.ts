@@ -62,7 +62,7 @@ export function loanOf(name: string, more: Partial<LeaseLoan> = {}): LeaseLoan {
     vitals: VITALS,
     quiet: QUIET,
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a gateway does not read it
-    handoff: { of: name } as unknown as HandoffState,
+    baton: { of: name } as unknown as HandoffState,
     ...more,
   };
 }
@@ -211,7 +211,7 @@ export class MadeUpGateway {
     const lease = this.leases.get(name) ?? leaseOf(name);
     this.leases.set(name, lease);
     const loan = loanOf(name, { epoch: ++this.#epochs, lease, ...this.loan, ...more });
-    return { answer: { ok: true, value: { ...APPLIED } }, lent: { loan, key: "worker-key" } };
+    return { answer: { ok: true, value: { ...APPLIED } }, lent: { order: loan, key: "worker-key" } };
   }
 
   /** As an apiserver does. */

@@ -158,7 +158,7 @@ export class IndexObject extends RealIndexObject {
 
 /** Says that it watches all Nodes, as it does in a cluster that is well; what that costs, another benchmark measures. */
 export class ClusterObject extends RealClusterObject {
-  override watchStatus(): Promise<WatchStatus> {
+  override standing(): Promise<WatchStatus> {
     return Promise.resolve({ isWatched: true, isSilenceSeen: true });
   }
 }
