@@ -11,7 +11,7 @@ describe("what to do about it", () => {
       "of its phase, with its name",
       "blocked",
       { state: "blocked", phase: "cloned" },
-      /`rollcall believe edge-1`/,
+      /`rollcall trust edge-1`/,
     ],
     [
       "of the condition that is wrong",
