@@ -1,5 +1,5 @@
-// The cluster's object over its storage: whose token it gives whom, what it keeps through evictions and deployments, and
-// when its alarm rings.
+// The cluster object over its storage: who gets which token, what outlives evictions and upgrades, and when
+// the alarm rings.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -11,7 +11,7 @@ import { eventually, passing, setClock, shift } from "../support/clock.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-// An alarm that is set for the past rings at once.
+// In the future: an alarm that is set for the past would ring immediately.
 const START_MS = Date.UTC(2100, 0, 1);
 const SECRET = tokenOf(START_MS, DAY_MS, "secret");
 const OTHER_SECRET = tokenOf(START_MS, DAY_MS, "other");
@@ -22,7 +22,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** An apiserver that answers a TokenRequest with a token of a day. */
+/** An apiserver that answers each TokenRequest with a token that lasts a day. */
 function apiserver() {
   const asked: { url: string; authorization: string | null; body: unknown }[] = [];
   const fetch = (url: string, init: RequestInit) => {
@@ -38,7 +38,10 @@ function apiserver() {
   return { asked, fetch };
 }
 
-/** Acts with the object of this name, which wakes for each of them: with this secret, and what it has stored. */
+/**
+ * Calls the cluster object of this name after a fresh start. The object has the secret SECRET and what it
+ * stored earlier.
+ */
 function within<T>(
   name: string,
   { fetch }: Pick<ReturnType<typeof apiserver>, "fetch">,
@@ -54,8 +57,8 @@ function within<T>(
 const tokenFor = async (object: ClusterObject, own: Environment, refused?: string) =>
   object.tokenFor(await tokenChainId(own), refused);
 
-describe("a machine's object that asks", () => {
-  it("before half of the secret's life → the secret, and the alarm rings at its half", async () => {
+describe("tokenFor(), as a machine's object calls it", () => {
+  it("before half of the secret's life → the secret, and the alarm is set for that half", async () => {
     const kube = apiserver();
     const alarm = await within("cluster-early", kube, async (object, { storage }, own) => {
       expect(await tokenFor(object, own)).toBe(SECRET);
@@ -64,7 +67,7 @@ describe("a machine's object that asks", () => {
     expect([alarm, kube.asked]).toEqual([START_MS + 12 * HOUR_MS, []]);
   });
 
-  it("with another secret, apiserver or deployment → nothing of this one's", async () => {
+  it("with another secret, apiserver or deployment → no token", async () => {
     const kube = apiserver();
     await within("cluster-foreign", kube, async (object, { storage }, own) => {
       for (const more of [
@@ -94,7 +97,7 @@ describe("a machine's object that asks", () => {
 });
 
 describe("the alarm", () => {
-  it("renews, as infra/rbac allows it, and rings again at half of the new token's life", async () => {
+  it("renews the token with the rights of infra/rbac → set again for half of the new token's life", async () => {
     const kube = apiserver();
     setClock(START_MS + 12 * HOUR_MS);
     const alarm = await within("cluster-alarm", kube, async (object, { storage }) => {
@@ -119,7 +122,7 @@ describe("the alarm", () => {
     expect(alarm).toBe(START_MS + 24 * HOUR_MS);
   });
 
-  it("that fails by the object's own fault rings again", async () => {
+  it("fails by a bug of the object → set again in five minutes", async () => {
     const alarm = await within("cluster-fault", apiserver(), async (object, { storage }) => {
       storage.sql.exec("DROP TABLE token_chains");
       await object.alarm();
@@ -128,7 +131,7 @@ describe("the alarm", () => {
     expect(alarm).toBe(START_MS + 5 * 60_000);
   });
 
-  it("is set anew by no question that comes before it", async () => {
+  it("is set already → an earlier request for a token does not set it again", async () => {
     await within("cluster-lazy", apiserver(), async (object, { storage }, own) => {
       await tokenFor(object, own);
       const setAlarm = vi.spyOn(storage, "setAlarm");
@@ -157,7 +160,7 @@ describe("what is stored", () => {
       Promise.resolve(storage.sql.exec("SELECT * FROM token_chains").toArray()),
     );
 
-  it("is found after an eviction, and has no token in the clear", async () => {
+  it("a token → found after an eviction, and never stored in plain text", async () => {
     setClock(START_MS + 12 * HOUR_MS);
     const token = await renewed("cluster-evicted", apiserver());
     expect(await found("cluster-evicted")).toBe(token);
@@ -170,7 +173,7 @@ describe("what is stored", () => {
     ]).toEqual([true, false, false, false]);
   });
 
-  it("of another row is not taken for one's own, and one that was damaged is none", async () => {
+  it("the token in another object's row, or in a damaged row → not used", async () => {
     setClock(START_MS + 12 * HOUR_MS);
     await renewed("cluster-swapped", apiserver());
     await renewed("cluster-swapped", apiserver(), { KUBE_TOKEN: OTHER_SECRET });
@@ -185,7 +188,7 @@ describe("what is stored", () => {
     expect(both.filter((token) => [SECRET, OTHER_SECRET].includes(token))).toHaveLength(1);
   });
 
-  it("of the version before stays for a rollback; of a third one the older is forgotten", async () => {
+  it("the token of the version before → kept for a rollback; after a third version the oldest is deleted", async () => {
     const name = "cluster-rollback";
     const [kube, another, third] = [{}, { KUBE_TOKEN: OTHER_SECRET }, { KUBE_TOKEN: THIRD_SECRET }];
     setClock(START_MS + 12 * HOUR_MS);
@@ -199,7 +202,7 @@ describe("what is stored", () => {
     expect(await rows(name)).toHaveLength(2);
   });
 
-  it("of a failure outlives an eviction", async () => {
+  it("a failure → still known after an eviction", async () => {
     setClock(START_MS + 12 * HOUR_MS);
     const unreachable = { fetch: () => Promise.reject(new Error("unreachable")) };
     await within("cluster-failed", unreachable, (object) => object.alarm());
@@ -220,16 +223,16 @@ describe("the watch of the Nodes", () => {
   const UNAUTHORIZED = { kind: "Status", code: 401, reason: "Unauthorized" };
 
   interface Watched {
-    /** Tokens that are answered 401. */
+    /** Tokens that the apiserver answers with 401. */
     refused?: string[];
     nodes?: object[];
-    /** Of the watch, which then ends. */
+    /** Lines of the watch, which then ends. */
     lines?: object[];
-    /** While a machine's object is told. */
+    /** Called while a machine's object is notified. */
     onNotice?: () => void;
   }
 
-  /** An apiserver, a registry that knows one machine, and that machine's object. */
+  /** An apiserver, a registry with one machine, and that machine's object. */
   function surroundings({
     refused = [],
     nodes = [given("edge-1", "5")],
@@ -290,7 +293,7 @@ describe("the watch of the Nodes", () => {
     );
   });
 
-  it("whoever asks has it begin: the alarm rings at once, and is set again where it is lost alone", async () => {
+  it("any request starts it: the alarm is set for now, and is set again only if it was lost", async () => {
     const { kube, more } = surroundings();
     await within(
       "watch-asked",
@@ -301,7 +304,7 @@ describe("the watch of the Nodes", () => {
         const setAlarm = vi.spyOn(storage, "setAlarm");
         await object.watchNodes();
         expect(setAlarm).not.toHaveBeenCalled();
-        // It is lost: it does not ring.
+        // Without a turn in between: the alarm is lost.
         shift(60_000);
         await object.standing("edge-1");
         expect(await storage.getAlarm()).toBe(Date.now() + 1);
@@ -310,7 +313,7 @@ describe("the watch of the Nodes", () => {
     );
   });
 
-  it("the alarm lists and watches by the deployment's label, tells the machine's object, and rings again", async () => {
+  it("the alarm rings → lists and watches by the deployment's label, notifies the machine's object, and sets the next alarm", async () => {
     const { kube, more, asked, told } = surroundings({
       lines: [{ type: "BOOKMARK", object: { metadata: { resourceVersion: "10" } } }],
     });
@@ -334,14 +337,14 @@ describe("the watch of the Nodes", () => {
       },
       more,
     );
-    // It is stored that they know it: an object that wakes tells nobody again.
+    // It is stored that the object was notified, so it is not notified again after an eviction.
     const rows = await within("watch-turn", kube, (_, { storage }) =>
       Promise.resolve(storage.sql.exec("SELECT name, seen = told AS known FROM watched_nodes").toArray()),
     );
     expect(rows).toEqual([{ name: "edge-1", known: 1 }]);
   });
 
-  it("while it tells an object → what that knows is stored as unsure: an eviction must not make it certain", async () => {
+  it("an object is being notified → its knowledge is stored as unsure, so that an eviction does not make it certain", async () => {
     const known: unknown[] = [];
     const look = { rows: () => undefined as void };
     const lines: object[] = [];
@@ -369,7 +372,7 @@ describe("the watch of the Nodes", () => {
     );
   });
 
-  it("of no Node → the alarm that is left is the token's", async () => {
+  it("without a Node → the alarm stays set for the token's renewal", async () => {
     const { kube, more } = surroundings({ nodes: [] });
     await within(
       "watch-none",
@@ -382,14 +385,14 @@ describe("the watch of the Nodes", () => {
     );
   });
 
-  it("whose token is refused → another one at once, for the list and for the watch", async () => {
+  it("the apiserver refuses the token → list and watch continue with another one at once", async () => {
     const { kube, more, asked, told } = surroundings({ refused: [SECRET] });
     await within("watch-refused", kube, (object) => passing(object.alarm()), more);
     expect(asked.filter((request) => request === LIST)).toHaveLength(2);
     expect([asked.filter((request) => request.includes("watch=1")).length, told.length]).toEqual([1, 1]);
   });
 
-  it("that fails twice → history says why, and when; also after an eviction", async () => {
+  it("fails twice → the history has the reason and the time, also after an eviction", async () => {
     const { more } = surroundings();
     const kube = { fetch: () => Promise.reject(new Error("connection refused")) };
     await within(
@@ -410,7 +413,7 @@ describe("the watch of the Nodes", () => {
     ]);
   });
 
-  it("that is under way keeps no token from being renewed, and no alarm from being set for that", async () => {
+  it("is in progress → the token is still renewed, and its alarm is still set", async () => {
     const { more } = surroundings();
     let end = () => undefined as void;
     const body = new ReadableStream<Uint8Array>({ start: (stream) => void (end = () => stream.close()) });

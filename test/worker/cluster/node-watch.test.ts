@@ -1,5 +1,5 @@
-// What the watch of the Nodes makes of lists, changes and failures: who is told of what, what is known for certain, and
-// what the apiserver is asked.
+// The watch of the Nodes over lists, changes and failures: which machines' objects are notified, what is
+// known for certain, and what the apiserver is asked.
 import { describe, expect, it, test, vi } from "vitest";
 import { NOTICE_LIMITS } from "../../../worker/cluster/notices.ts";
 import { WAIT_LIMITS, WATCH_LIMITS } from "../../../worker/cluster/node-watch.ts";
@@ -7,7 +7,7 @@ import { MOST_NODES } from "../../../worker/cluster/watched-nodes.ts";
 import type { WatchEnd } from "../../../worker/kube/watch-stream.ts";
 import { ourNode, refusal, UNREACHABLE, watchedCluster } from "../support/watched-cluster.ts";
 
-/** A thousand times the same. */
+/** A list of one fault, repeated a thousand times. */
 const always = <T>(fault: T): T[] => Array.from({ length: 1000 }, () => fault);
 
 type Cluster = ReturnType<typeof watchedCluster>;
@@ -19,7 +19,7 @@ const failed = (error = UNREACHABLE, retryAfterMs?: number): WatchEnd => ({
   ...(retryAfterMs !== undefined && { retryAfterMs }),
 });
 
-/** Watches these Nodes, and all that is known of them has been told; what the test looks at begins now. */
+/** Starts a watch of these Nodes, and notifies all objects once. The test checks what happens after that. */
 async function watching(nodes: readonly string[], options: Parameters<typeof watchedCluster>[0] = {}) {
   const cluster = watchedCluster(options);
   for (const name of nodes) cluster.put(ourNode(name));
@@ -34,7 +34,7 @@ function forget(cluster: Cluster): void {
 }
 
 describe("the first list", () => {
-  it("comes in pages, and tells each machine's object of its Node: nobody knows what that was told before", async () => {
+  it("comes in pages and notifies each machine's object of its Node, as no earlier notice is on record", async () => {
     const cluster = watchedCluster({ page: 2 });
     for (const name of names(5)) cluster.put(ourNode(name));
     await cluster.pass(10_000);
@@ -48,7 +48,7 @@ describe("the first list", () => {
     expect([cluster.watches.map(({ version }) => version), cluster.notes]).toEqual([["105"], []]);
   });
 
-  it("that finds no Node → nothing is watched until somebody asks; the first Node is then found", async () => {
+  it("finds no Node → the watch pauses until an object asks; then it finds the first Node", async () => {
     const cluster = watchedCluster();
     await cluster.pass(60_000);
     expect([cluster.watch.state().state, cluster.alarmMs, cluster.pages.length]).toEqual(["paused", null, 1]);
@@ -58,7 +58,7 @@ describe("the first list", () => {
     expect([cluster.watch.statusOf("a").isWatched, cluster.watch.state().state]).toEqual([true, "live"]);
   });
 
-  it("of no Node, asked for by everybody at once → once in five seconds", async () => {
+  it("finds no Node while many objects ask at once → one list in five seconds", async () => {
     const cluster = watchedCluster();
     for (let each = 0; each < 199; each++) {
       await cluster.pass(100);
@@ -69,7 +69,7 @@ describe("the first list", () => {
 });
 
 describe("a change", () => {
-  it("by somebody else → told in half a second, with the Node; meanwhile it is not known for certain", async () => {
+  it("by another writer → notified within half a second, with the Node; until then the object's knowledge is unsure", async () => {
     const cluster = await watching(["a", "b"]);
     const changedMs = cluster.nowMs();
     const node = cluster.touch("a", { zone: "x" });
@@ -82,7 +82,7 @@ describe("a change", () => {
     expect([cluster.watch.statusOf("a").isWatched, cluster.pages]).toEqual([true, []]);
   });
 
-  it("by this deployment's own hand, as a heartbeat → no notice, no row, no request", async () => {
+  it("by this deployment itself, as a heartbeat → no notice, no row, no request", async () => {
     const cluster = await watching(["a"]);
     const node = cluster.nodes.get("a")!;
     const conditions = [{ type: "Ready", status: "False", lastHeartbeatTime: "2026-01-01T00:00:00Z" }];
@@ -102,7 +102,7 @@ describe("a change", () => {
     expect([toldNames(cluster), cluster.watch.statusOf("new").isWatched]).toEqual([told, true]);
   });
 
-  it("that is taken back before it is told → nobody is told", async () => {
+  it("is reverted before its notice → no notice", async () => {
     const cluster = await watching(["a"]);
     const before = cluster.nodes.get("a")!;
     cluster.touch("a", { zone: "x" });
@@ -111,7 +111,7 @@ describe("a change", () => {
     expect([cluster.told, cluster.watch.statusOf("a").isWatched]).toEqual([[], true]);
   });
 
-  it("that is taken back while it is told → told of both: the object must not keep the first", async () => {
+  it("is reverted during its notice → a second notice, so that the object does not keep the first state", async () => {
     const cluster = await watching(["a"]);
     const before = cluster.nodes.get("a")!;
     cluster.notify = () => cluster.pause(1000);
@@ -123,13 +123,13 @@ describe("a change", () => {
     expect([cluster.told.at(-1)?.node, cluster.watch.statusOf("a").isWatched]).toEqual([back, true]);
   });
 
-  it("of a Node without a machine → one question to the registry, and no object is woken", async () => {
+  it("to a Node without a machine → one request to the registry, and no object is woken", async () => {
     const cluster = await watching(["a"]);
     cluster.strangers.add("stranger");
     cluster.touch("stranger", { "rollcall.dev/deployment": "rollcall" });
     await cluster.pass(5000);
     expect([cluster.told, cluster.registryAsked]).toEqual([[], 1]);
-    // A machine that enrols under this name later is told of what changes from then on.
+    // A machine enrols under this name later: its object is notified of changes from then on.
     cluster.strangers.clear();
     cluster.touch("stranger", { zone: "x" });
     await cluster.pass(5000);
@@ -137,8 +137,8 @@ describe("a change", () => {
   });
 });
 
-describe("a Node that is gone from the list", () => {
-  it("→ told at once without it, and not known for certain any more; its row goes", async () => {
+describe("a Node that is no longer in the list", () => {
+  it("→ its object is notified at once, without a Node; its status is unsure, and its row is deleted", async () => {
     const cluster = await watching(["a", "b"]);
     cluster.remove("a");
     await cluster.pass(100);
@@ -159,7 +159,7 @@ describe("a Node that is gone from the list", () => {
     expect([toldNames(cluster), cluster.watch.statusOf("a").isWatched]).toEqual([told, true]);
   });
 
-  it("while its object is told of it for the first time → told that it is gone as well", async () => {
+  it("during its first notice → the object is notified of the deletion as well", async () => {
     const cluster = await watching(["b"]);
     cluster.notify = () => cluster.pause(1000);
     cluster.touch("a", {});
@@ -229,7 +229,7 @@ describe("an object that is evicted", () => {
     expect([toldNames(cluster), cluster.watch.state()]).toMatchObject([told, { state: "live", waiting: 0 }]);
   });
 
-  it("while it tells a change, which is then taken back → told again: nobody knows what arrived", async () => {
+  it("during the notice of a change that is then reverted → notifies again, since the first notice may have arrived", async () => {
     const cluster = await watching(["a", "b"]);
     const before = cluster.nodes.get("a")!;
     cluster.notify = () => cluster.pause(1000);
@@ -261,7 +261,7 @@ describe("a list", () => {
     expect([cluster.told, cluster.watch.state().state]).toEqual([[], "live"]);
   });
 
-  it("that misses what happens between its pages → the watch brings it, from the first page on", async () => {
+  it("misses what happens between its pages → the watch, which begins at the first page's version, finds it", async () => {
     const cluster = await watching(names(3), { page: 2 });
     cluster.onPage = (pages) => {
       if (pages === 1) cluster.touch("node-0", { zone: "x" });
@@ -273,7 +273,7 @@ describe("a list", () => {
     expect(toldNames(cluster)).toEqual(["node-0", "between"]);
   });
 
-  it("longer than a turn may read → goes on in the next one, and nothing counts as gone meanwhile", async () => {
+  it("is longer than one turn may read → continues in the next turn, and no Node counts as deleted meanwhile", async () => {
     const cluster = await watching(["last"], { page: 1 });
     const size = 4 * 1024 * 1024;
     const images = [{ names: ["x".repeat(size)] }];
@@ -288,7 +288,7 @@ describe("a list", () => {
     const turn = vi.spyOn(cluster.watch, "turn");
     cluster.endWatch({ kind: "expired" });
     await cluster.pass(10_000);
-    // The one with the first pages, and the one with the last page and the watch.
+    // Two turns: one reads the first pages, the other reads the last page and watches.
     expect([turn.mock.calls.length, cluster.pages.length, cluster.told]).toEqual([2, some.length + 1, []]);
     expect(cluster.watch.state()).toMatchObject({ state: "live", nodes: some.length + 1 });
   });
@@ -307,14 +307,14 @@ describe("a list", () => {
       expect(cluster.notes).toEqual([
         "the versions of the cluster's objects went back: all machines read their Nodes again",
       ]);
-      // Once: the versions that count are those from now on.
+      // The watch expires once; only the versions from now on count.
       cluster.endWatch({ kind: "expired" });
       await cluster.pass(20_000);
       expect([cluster.told.length, cluster.notes.length]).toEqual([2, 1]);
     },
   );
 
-  it("that is none → a failure, and not an empty one", async () => {
+  it("is not a list → a failure, not an empty list", async () => {
     const cluster = await watching(["a"]);
     const list = vi.spyOn(cluster.nodes, "values").mockImplementation(() => {
       throw new TypeError("items is not iterable");
@@ -329,7 +329,7 @@ describe("a list", () => {
 });
 
 describe(`more than ${MOST_NODES} Nodes`, () => {
-  it("→ those beyond are kept true without the watch, counted once each, and take a place that becomes free", async () => {
+  it("→ those that exceed it are not watched; each is counted once and takes the next free place", async () => {
     const cluster = watchedCluster();
     const some = names(MOST_NODES);
     for (const name of some) {
@@ -349,7 +349,7 @@ describe(`more than ${MOST_NODES} Nodes`, () => {
     expect(cluster.watch.state()).toMatchObject({ nodes: some.length, beyond: 0 });
   });
 
-  it("in a list → history says how many; one that goes leaves none behind", async () => {
+  it("in a list → the history states the number; a Node that is deleted leaves nothing", async () => {
     const cluster = watchedCluster();
     for (const name of [...names(MOST_NODES), "more-1", "more-2"]) {
       cluster.strangers.add(name);
@@ -367,11 +367,11 @@ describe(`more than ${MOST_NODES} Nodes`, () => {
 });
 
 describe("a watch", () => {
-  it("that ends goes on from the last version, a bookmark's too, without a list", async () => {
+  it("ends → continues from the last version, also a bookmark's, without a list", async () => {
     const cluster = await watching(["a"]);
     cluster.touch("a", { zone: "x" });
     await cluster.pass(10_000);
-    // What happens to objects that are not ours.
+    // Changes of objects of other deployments.
     cluster.restore(200);
     cluster.bookmark();
     cluster.endWatch();
@@ -379,13 +379,13 @@ describe("a watch", () => {
     expect([cluster.watches.map(({ version }) => version), cluster.pages]).toEqual([["200"], []]);
   });
 
-  it("ends by itself in five minutes at the latest", async () => {
+  it("ends by itself after five minutes at most", async () => {
     const cluster = await watching(["a"]);
     await cluster.pass(WATCH_LIMITS.seconds * 1000);
     expect(cluster.watches).toHaveLength(1);
   });
 
-  it("that has read as much as a turn may is ended, and the next one loses nothing", async () => {
+  it("that has read as much as a turn may → ends, and the next one loses nothing", async () => {
     const cluster = await watching(["a"]);
     cluster.endWatch();
     await cluster.pass(1000);
@@ -398,7 +398,7 @@ describe("a watch", () => {
     expect([toldNames(cluster), cluster.pages, cluster.isWatching()]).toEqual([["a"], [], true]);
   });
 
-  it("in which nothing comes for two minutes is not relied on any more", async () => {
+  it("without a line for two minutes → no longer trusted", async () => {
     const cluster = await watching(["a"]);
     cluster.isSilent = true;
     cluster.bookmark();
@@ -410,7 +410,7 @@ describe("a watch", () => {
     expect(cluster.watch.statusOf("a").isWatched).toBe(true);
   });
 
-  it("whose turn has no notices left goes on at once with the next turn", async () => {
+  it("of a turn that has sent all its notices → the next turn continues at once", async () => {
     const cluster = await watching(["a"]);
     for (const name of names(NOTICE_LIMITS.aTurn + 100)) cluster.touch(name, { zone: "x" });
     await cluster.pass(30_000);
@@ -420,7 +420,7 @@ describe("a watch", () => {
 });
 
 describe("a failure", () => {
-  it("→ tried again after a second, with one Node of the list; once it has failed twice it is down, and history says so", async () => {
+  it("→ the next list, of one Node, after a second; the second failure in a row → down, with a line of history", async () => {
     const cluster = await watching(["a"]);
     cluster.watchFaults = [failed(refusal(500, "InternalError"))];
     cluster.endWatch(failed());
@@ -430,7 +430,7 @@ describe("a failure", () => {
     expect([cluster.watches.length, cluster.pages.map(({ limit }) => limit)]).toEqual([1, [1]]);
     expect(cluster.notes).toEqual([expect.stringContaining("the Nodes are not watched: ")]);
     expect(cluster.watch.statusOf("a").isWatched).toBe(false);
-    // From here on each try begins with a list.
+    // From here on each retry begins with a list.
     await cluster.pass(2000);
     expect([cluster.watches.length, cluster.pages.length]).toEqual([2, 2]);
     cluster.bookmark();
@@ -445,7 +445,7 @@ describe("a failure", () => {
     return cluster.watch.state().state;
   }
 
-  it("that comes once does not become a line of history", async () => {
+  it("that happens once → no line of history", async () => {
     const cluster = await watching(["a"]);
     cluster.endWatch(failed());
     await cluster.pass(60_000);
@@ -468,14 +468,14 @@ describe("a failure", () => {
     const startMs = cluster.nowMs();
     await cluster.pass(600_000);
     const lists = cluster.pages.length;
-    // 1, 2, 4, 8, 16, 32 seconds, and then each minute.
+    // Retries after 1, 2, 4, 8, 16 and 32 seconds, then every minute.
     expect([lists > 12, lists < 18]).toEqual([true, true]);
     expect(cluster.watch.state()).toMatchObject({ state: "down" });
     expect(cluster.watch.state().downSinceMs).toBeLessThan(startMs + 1000);
     expect(cluster.notes).toHaveLength(1);
   });
 
-  it("an expired version at once after each change → no hot loop either", async () => {
+  it("every watch expires right after a change → retries slow down", async () => {
     const cluster = await watching(["a"]);
     const end = cluster.every(100, () => {
       cluster.bookmark();
@@ -483,11 +483,11 @@ describe("a failure", () => {
     });
     await cluster.pass(120_000);
     end();
-    // After 1, 2, 4, 8, 16, 32 seconds.
+    // Retries after 1, 2, 4, 8, 16 and 32 seconds.
     expect(cluster.pages.length).toBeLessThan(9);
   });
 
-  it("each watch is cut after a change → it goes on from there, once a second", async () => {
+  it("every watch is cut after a change → continues from there, once a second", async () => {
     const cluster = await watching(["a"]);
     const end = cluster.every(100, () => {
       cluster.bookmark();
@@ -516,7 +516,7 @@ describe("a failure", () => {
     },
   );
 
-  it("of the watch alone, as where the account may not → what lists bring is told all the same", async () => {
+  it("the watch alone fails, as when the account may not watch → objects are still notified of what lists show", async () => {
     const cluster = await watching(["a", "b"]);
     cluster.watchFaults = always(failed(refusal(403, "Forbidden")));
     cluster.endWatch({ kind: "expired" });
@@ -528,7 +528,7 @@ describe("a failure", () => {
     expect(cluster.watch.state()).toMatchObject({ state: "down", error: { status: { code: 403 } } });
   });
 
-  it("of the object itself → the watch goes on, and history says what it was", async () => {
+  it("a bug of the object → the watch continues, and the history has the error", async () => {
     const cluster = await watching(["a"]);
     const broken = vi.spyOn(cluster.stored, "get").mockImplementation(() => {
       throw new Error("disk I/O error");
@@ -562,7 +562,7 @@ describe("10,000 Nodes", () => {
     }
     return Math.max(...seconds.values());
   };
-  /** Known to all objects without having told them one by one. */
+  /** Returns a cluster where all objects know their Nodes, without 10,000 notices. */
   async function fleet() {
     const cluster = watchedCluster();
     for (const name of names(COUNT)) {
@@ -576,7 +576,7 @@ describe("10,000 Nodes", () => {
     return cluster;
   }
 
-  it("that are relabelled at once → one notice each, 50 a second at most, deletions first, and not a list", async () => {
+  it("all relabelled at once → one notice each, at most 50 a second, deletions first, and no list", async () => {
     const cluster = await fleet();
     for (const name of names(COUNT)) cluster.touch(name, { zone: "x" });
     await cluster.pass(20_000);
@@ -587,18 +587,19 @@ describe("10,000 Nodes", () => {
     const told = cluster.told.map(({ name }) => name);
     expect([told.length, new Set(told).size, most(cluster)]).toEqual([COUNT, COUNT, NOTICE_LIMITS.aSecond]);
     expect([before > 900, before <= 1000]).toEqual([true, true]);
-    // A batch of a second is under way.
+    // A batch of one second is in progress.
     const gone = cluster.told.filter(({ node }) => node === null);
     expect(gone.map(({ name, atMs }) => [name, atMs - removedMs <= 2000])).toEqual([
       ["node-9998", true],
       ["node-9999", true],
     ]);
-    // A row each: that it changed, that it is told, that it was told; and that two of them are gone.
+    // Three rows for each: the change, the start of the notice, its end. Also a row for each of the two
+    // deletions.
     expect([cluster.pages, cluster.rowsWritten]).toEqual([[], 3 * COUNT + 2]);
     expect(cluster.watch.state().waiting).toBe(0);
   });
 
-  it("of which more than is kept changes → told without their Nodes, which their objects then read", async () => {
+  it("with more changes than memory keeps → notices without Nodes, which the objects then read themselves", async () => {
     const cluster = await fleet();
     const long = "x".repeat(16 * 1024);
     for (const name of names(1000)) cluster.touch(name, { long });
@@ -609,7 +610,7 @@ describe("10,000 Nodes", () => {
     expect([kept <= fits, kept > fits - 50]).toEqual([true, true]);
   });
 
-  it("that turn Unknown and report within a beat → 20 notices", async () => {
+  it("all turn Unknown and report within a report interval → at most 20 notices", async () => {
     const cluster = await fleet();
     for (const name of names(COUNT)) cluster.ready(name, "Unknown");
     await cluster.pass(9800);
@@ -619,7 +620,7 @@ describe("10,000 Nodes", () => {
     expect([cluster.watch.state().waiting, cluster.pages]).toEqual([0, []]);
   });
 
-  it("that turn Unknown and stay so → each told, 50 a second at most", async () => {
+  it("all turn Unknown and stay Unknown → one notice each, at most 50 a second", async () => {
     const cluster = await fleet();
     for (const name of names(COUNT)) cluster.ready(name, "Unknown");
     await cluster.pass(300_000);

@@ -1,4 +1,5 @@
-// Which machine's object is told of which change, when, and how many of them in a second and in a turn.
+// Notices to machines' objects: which change leads to a notice, when, and how many are sent in a second and
+// in a turn.
 import { beforeEach, describe, expect, it, test } from "vitest";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import { type ChangeKind, NOTICE_LIMITS, Notices } from "../../../worker/cluster/notices.ts";
@@ -17,16 +18,16 @@ const names = (count: number, prefix = "node") =>
   Array.from({ length: count }, (_, each) => `${prefix}-${each}`);
 
 interface Situation {
-  /** Names without a machine. */
+  /** Names that the registry does not know. */
   strangers?: string[];
-  /** The result of a notice to this name, by default at once. */
+  /** The result of a notice to this name. Default: resolves at once. */
   notify?: (name: string) => Promise<void>;
   known?: (names: string[]) => Promise<string[]>;
 }
 
 function opened({ strangers = [], notify, known }: Situation = {}) {
   const told: { name: string; node: Node | null; atMs: number }[] = [];
-  /** Calls in their order: what is known of a name afterwards is certain only after the last of them. */
+  /** All calls in their order. What an object knows is certain only after its last call. */
   const calls: string[] = [];
   const asked: string[][] = [];
   const lines: Record<string, unknown>[] = [];
@@ -78,14 +79,14 @@ describe("a change", () => {
     expect([notices.waits("a"), notices.size, notices.nextMs()]).toEqual([false, 0, null]);
   });
 
-  it("is noted as unsure before it is told, and as told after", async () => {
+  it("→ stored as unsure before the notice, and as notified after it", async () => {
     const { put, calls } = opened();
     put("a");
     await pass(1000);
     expect(calls).toEqual(["sending a", "notify a", "done a"]);
   });
 
-  it("several times in a row → one notice, half a second after the first, with the newest Node", async () => {
+  it("several times in a row → one notice half a second after the first, with the newest Node", async () => {
     const { notices, told } = opened();
     for (const version of ["1", "2", "3"]) {
       notices.put("a", "changed", nodeOf("a", version), 100);
@@ -95,7 +96,7 @@ describe("a change", () => {
     expect(told).toEqual([{ name: "a", node: nodeOf("a", "3"), atMs: 500 }]);
   });
 
-  it("that is taken back before it is told → nobody is told", async () => {
+  it("that is reverted before its notice → no notice", async () => {
     const { notices, put, told } = opened();
     put("a");
     notices.drop("a");
@@ -104,14 +105,14 @@ describe("a change", () => {
     expect([told, notices.size]).toEqual([[], 0]);
   });
 
-  it("while its object is told of the one before → told of as well", async () => {
+  it("during the notice of the change before → a second notice", async () => {
     const { put, order, calls, notices } = opened({ notify: () => pass1s() });
     put("a");
     await pass(600);
     put("a");
     await pass(5000);
     expect(order()).toEqual(["a", "a"]);
-    // The first one was out of date once it was answered.
+    // The first notice was out of date when its answer came.
     expect(calls).toEqual(["sending a", "notify a", "sending a", "notify a", "done a"]);
     expect(notices.size).toBe(0);
   });
@@ -120,7 +121,7 @@ describe("a change", () => {
 const pass1s = () => time.pause(1000);
 
 describe("a machine", () => {
-  it("that the registry does not know → its object is not woken, and that is all", async () => {
+  it("the registry does not know it → its object is not woken", async () => {
     const { put, calls, notices } = opened({ strangers: ["stranger"] });
     put("stranger");
     put("a");
@@ -129,7 +130,7 @@ describe("a machine", () => {
     expect(notices.size).toBe(0);
   });
 
-  it("whose object fails → tried after 10 s, 20 s and so on up to 5 min; what is known stays unsure", async () => {
+  it("its object fails → retried after 10 s, 20 s and so on, up to 5 min; its knowledge stays unsure", async () => {
     const { put, told, calls, lines } = opened({ notify: () => Promise.reject(new Error("broken")) });
     put("a", "gone");
     await pass(620_000);
@@ -140,7 +141,7 @@ describe("a machine", () => {
     expect(lines[0]).toMatchObject({ node: "a", error: "Error: broken" });
   });
 
-  it("whose object fails keeps no other waiting, and what changes meanwhile does not hasten it", async () => {
+  it("its object fails → no other machine waits, and a further change does not shorten the wait", async () => {
     const { put, told } = opened({
       notify: (name) => (name === "bad" ? Promise.reject(new Error("broken")) : Promise.resolve()),
     });
@@ -154,7 +155,7 @@ describe("a machine", () => {
     expect(told.at(-1)).toMatchObject({ name: "bad", node: nodeOf("bad") });
   });
 
-  it("where the registry does not answer → all of them later, and it is asked once for all", async () => {
+  it("the registry does not answer → all notices wait, and the registry gets one request for all", async () => {
     let isDown = true;
     const { put, order, asked, lines } = opened({
       known: (some) => (isDown ? Promise.reject(new Error("down")) : Promise.resolve(some)),
@@ -169,7 +170,7 @@ describe("a machine", () => {
 });
 
 describe("the order", () => {
-  it("deletions first, then by who waits the longest", async () => {
+  it("deletions first, then the change that waits longest", async () => {
     const { notices, put, open, order } = opened();
     await notices.close();
     for (const name of ["c1", "c2"]) put(name);
@@ -210,7 +211,7 @@ describe("at most", () => {
     expect([told.length, most]).toEqual([20, atOnce]);
   });
 
-  it(`${aTurn} requests in a turn, the registry's among them: then it is spent, and goes on in the next one`, async () => {
+  it(`${aTurn} requests in a turn, including those to the registry; the next turn continues`, async () => {
     const { notices, put, open, told, asked, spent } = opened();
     for (const name of names(500)) put(name, "gone");
     await pass(60_000);
@@ -222,12 +223,12 @@ describe("at most", () => {
     expect([told.length, notices.size]).toEqual([500, 0]);
   });
 
-  it(`${keptLength} characters of Nodes: beyond them without its Node`, async () => {
+  it(`${keptLength} characters of Nodes; further notices have no Node`, async () => {
     const { put, told } = opened();
     put("all-but-one", "changed", keptLength - 100);
     put("fits", "changed", 100);
     put("too-much", "changed", 1);
-    // Of one that changes again the newest counts, and not both.
+    // If a waiting Node changes again, only its newest text counts.
     put("fits", "changed", 100);
     await pass(5000);
     expect(told.map(({ name, node }) => [name, node !== null])).toEqual([
@@ -235,13 +236,13 @@ describe("at most", () => {
       ["fits", true],
       ["too-much", false],
     ]);
-    // What was told leaves room, and so does what was taken back.
+    // A sent notice and a reverted change leave room again.
     put("again", "changed", keptLength);
     await pass(5000);
     expect(told.at(-1)).toMatchObject({ name: "again", node: nodeOf("again") });
   });
 
-  /** Nodes turn Unknown one after the other, as a node controller gives them up. */
+  /** A node controller sets Nodes to Unknown one after the other. */
   async function givenUp(put: ReturnType<typeof opened>["put"], count: number): Promise<void> {
     for (const name of names(count)) {
       put(name, "unknown");
@@ -249,7 +250,7 @@ describe("at most", () => {
     }
   }
 
-  it(`${unknownAtOnce} that turn Unknown within a beat: told at once; the next one 12 s after that`, async () => {
+  it(`${unknownAtOnce} that turn Unknown within a report interval: notified at once; the next one 12 s later`, async () => {
     const { put, told } = opened();
     await givenUp(put, unknownAtOnce + 1);
     expect(told).toHaveLength(unknownAtOnce);
@@ -259,7 +260,7 @@ describe("at most", () => {
     expect(told).toHaveLength(unknownAtOnce + 1);
   });
 
-  it("so many, and those beyond them report within a beat: nobody else is woken", async () => {
+  it("${unknownAtOnce} notices for Unknown Nodes; further machines report within an interval → their objects are not woken", async () => {
     const { notices, put, told } = opened();
     await givenUp(put, 100);
     for (const name of names(100)) notices.drop(name);
@@ -267,7 +268,7 @@ describe("at most", () => {
     expect(told).toHaveLength(unknownAtOnce);
   });
 
-  it("so many do not keep a deletion or a cordon waiting", async () => {
+  it("${unknownAtOnce} notices for Unknown Nodes → a deletion and a cordon do not wait", async () => {
     const { put, told } = opened();
     await givenUp(put, unknownAtOnce + 1);
     const [fromMs, before] = [time.nowMs(), told.length];
@@ -283,7 +284,7 @@ describe("at most", () => {
 });
 
 describe("between turns", () => {
-  it("nothing is told, and what came meanwhile is told in the next one", async () => {
+  it("no notice; the next turn sends the waiting ones", async () => {
     const { notices, put, open, order } = opened();
     await notices.close();
     put("a", "gone");
@@ -294,7 +295,7 @@ describe("between turns", () => {
     expect(order()).toEqual(["a"]);
   });
 
-  it("`close` waits for what is under way, and begins nothing", async () => {
+  it("`close` waits for the notices in progress, and starts none", async () => {
     const { notices, put, order, calls } = opened({ notify: pass1s });
     for (const name of names(20)) put(name, "gone");
     await pass(50);
@@ -337,7 +338,7 @@ describe("between turns", () => {
     },
   );
 
-  it("`finish` first tells what is due within a beat, and no more than that", async () => {
+  it("`finish` first sends the notices that are due within a report interval, and no other", async () => {
     const { notices, put, order } = opened({
       notify: (name) => (name === "bad" ? Promise.reject(new Error("broken")) : Promise.resolve()),
     });

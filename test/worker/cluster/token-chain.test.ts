@@ -1,4 +1,4 @@
-// A chain of tokens through days of its life: what is asked for when, with which token, and what is known of failures.
+// A chain of tokens over days: when a token is requested, with which one, and what is known of failures.
 import { describe, expect, it, test } from "vitest";
 import type { Event } from "../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../shared/result.ts";
@@ -18,23 +18,23 @@ const FORBIDDEN = refusal(403, "Forbidden", "the account may not");
 const UNREACHABLE = failure({ kind: "unanswered" as const, message: "no answer in time" });
 type Refusal = typeof UNAUTHORIZED | typeof UNREACHABLE;
 
-/** A cluster that gives tokens of this life, as long as `refuse` says nothing about the one that asks. */
+/** A cluster that issues tokens of this life, unless `refuse` returns an answer for the requesting token. */
 function chained({ secret = SECRET, lifeMs = DAY_MS } = {}) {
   let made = 0;
   const cluster = {
     nowMs: 0,
     refuse: undefined as ((token: string) => Refusal | undefined) | undefined,
-    /** In place of a new token. */
+    /** Returns the token that is issued instead of a new one. */
     issue: undefined as (() => string | undefined) | undefined,
     refuseEvents: false,
     kept: {} as KeptChain,
-    /** `[minute, token that asked]` */
+    /** `[minute, requesting token]` */
     asked: [] as [number, string][],
     events: [] as Event[],
     logged: [] as unknown[],
     rows: 0,
     chain: undefined as unknown as TokenChain,
-    /** As the alarm does it, until this time. */
+    /** Renews at each time that the chain asks for, as the alarm does, until this time. */
     async until(ms: number): Promise<void> {
       for (let next = await cluster.chain.nextMs(); next !== null && next <= ms;) {
         cluster.nowMs = Math.max(cluster.nowMs, next);
@@ -42,7 +42,7 @@ function chained({ secret = SECRET, lifeMs = DAY_MS } = {}) {
       }
       cluster.nowMs = ms;
     },
-    /** The object is evicted. */
+    /** Simulates an eviction of the object. */
     evict() {
       cluster.chain = opened();
     },
@@ -85,7 +85,7 @@ function chained({ secret = SECRET, lifeMs = DAY_MS } = {}) {
 }
 
 describe("a chain", () => {
-  it("is renewed each half of a token's life, with the newest token, for one row", async () => {
+  it("is renewed at half of each token's life, with the newest token, and needs one row", async () => {
     const cluster = chained();
     await cluster.until(2 * DAY_MS);
     expect(cluster.minutes()).toEqual([720, 1440, 2160, 2880]);
@@ -94,7 +94,7 @@ describe("a chain", () => {
     expect(cluster.events).toEqual([]);
   });
 
-  it("goes on from what is kept, when its object was evicted", async () => {
+  it("continues with the stored token after an eviction", async () => {
     const cluster = chained();
     await cluster.until(13 * HOUR_MS);
     const token = await cluster.chain.tokenFor(undefined);
@@ -130,7 +130,7 @@ describe("an outage", () => {
     expect((await cluster.chain.status()).source).toBe(isSurvived ? "renewed" : "secret");
   });
 
-  it("is tried at growing closeness, a minute apart at least, until the token's end and no longer", async () => {
+  it("is retried faster towards the token's end, at most once a minute, and not after the end", async () => {
     const cluster = chained();
     cluster.refuse = () => UNREACHABLE;
     await cluster.until(10 * DAY_MS);
@@ -142,7 +142,7 @@ describe("an outage", () => {
     expect(minutes.length).toBeLessThan(100);
   });
 
-  it("that outlasts the renewed token → the secret serves while it is good, and the chain begins again", async () => {
+  it("that outlasts the renewed token → the secret is used while it is valid, and starts the chain again", async () => {
     const cluster = chained({ secret: tokenOf(0, 10 * DAY_MS, "ten days") });
     await cluster.until(5 * DAY_MS);
     cluster.refuse = () => UNREACHABLE;
@@ -156,7 +156,7 @@ describe("an outage", () => {
 });
 
 describe("a 401", () => {
-  it("of the renewed token → a new one is asked for at once, with the secret", async () => {
+  it("of the renewed token → a new one is requested at once, with the secret", async () => {
     const cluster = chained();
     await cluster.until(13 * HOUR_MS);
     const renewed = await cluster.chain.tokenFor(undefined);
@@ -170,7 +170,7 @@ describe("a 401", () => {
     expect(await cluster.chain.tokenFor(undefined)).toBe(next);
   });
 
-  it("of the renewed token, where the secret gets none → the secret is used, and the bad one is forgotten", async () => {
+  it("of the renewed token, and no new token for the secret → the secret is used, and the refused token is deleted", async () => {
     const cluster = chained();
     await cluster.until(13 * HOUR_MS);
     const renewed = await cluster.chain.tokenFor(undefined);
@@ -179,7 +179,7 @@ describe("a 401", () => {
     expect(await cluster.chain.tokenFor(undefined)).toBe(SECRET);
   });
 
-  it("while nobody is answered → the other one is used by who was refused, and none is forgotten", async () => {
+  it("while no request is answered → only the refused caller gets the other token, and neither is deleted", async () => {
     const cluster = chained();
     await cluster.until(13 * HOUR_MS);
     const renewed = await cluster.chain.tokenFor(undefined);
@@ -188,14 +188,14 @@ describe("a 401", () => {
     expect(await cluster.chain.tokenFor(undefined)).toBe(renewed);
   });
 
-  it("of a token that is not the newest → the newest, and nothing is asked for", async () => {
+  it("of a token that is not the newest → the newest, without a request", async () => {
     const cluster = chained();
     await cluster.until(13 * HOUR_MS);
     const renewed = await cluster.chain.tokenFor(SECRET);
     expect([renewed === SECRET, cluster.asked.length]).toEqual([false, 1]);
   });
 
-  it("of all tokens, since the account was deleted → an attempt a minute at most, known as a failure", async () => {
+  it("of all tokens, since the account was deleted → at most one attempt a minute, and the status has the failure", async () => {
     const cluster = chained();
     cluster.refuse = () => UNAUTHORIZED;
     for (cluster.nowMs = HOUR_MS; cluster.nowMs < HOUR_MS + 3 * MINUTE_MS; cluster.nowMs += 1000)
@@ -207,14 +207,14 @@ describe("a 401", () => {
     expect(await cluster.chain.nextMs()).toBeNull();
   });
 
-  it("of several machines at a time → one attempt", async () => {
+  it("of several machines at once → one attempt", async () => {
     const cluster = chained();
     const answers = await Promise.all([1, 2, 3].map(() => cluster.chain.tokenFor(SECRET)));
     expect([new Set(answers).size, answers.includes(SECRET), cluster.asked.length]).toEqual([1, false, 1]);
   });
 });
 
-describe("what is answered as a token is not taken", () => {
+describe("an answer with an unusable token is refused", () => {
   test.each<[string, () => string | undefined]>([
     ["that is missing", () => undefined],
     ["that is opaque", () => "opaque"],
@@ -239,7 +239,7 @@ describe("what is answered as a token is not taken", () => {
 describe("a failure", () => {
   const lastFailure = { at: "1970-01-01T12:30:00.000Z", reason: "Forbidden", message: "the account may not" };
 
-  it("is in the status and in the log, and an event of the account says it once", async () => {
+  it("is in the status and in the log, and in one event of the ServiceAccount", async () => {
     const cluster = chained();
     cluster.refuse = () => FORBIDDEN;
     await cluster.until(12.5 * HOUR_MS);
@@ -265,14 +265,14 @@ describe("a failure", () => {
     ]);
   });
 
-  it("with another reason is said as well", async () => {
+  it("with another reason → another event", async () => {
     const cluster = chained();
     cluster.refuse = () => (cluster.nowMs < 13 * HOUR_MS ? FORBIDDEN : refusal(404, "NotFound"));
     await cluster.until(14 * HOUR_MS);
     expect(cluster.events).toHaveLength(2);
   });
 
-  it("that could not be said is said with the next attempt, also when that one succeeds", async () => {
+  it("whose event failed → the event is sent with the next attempt, also if that one succeeds", async () => {
     const cluster = chained();
     cluster.refuse = () => UNREACHABLE;
     await cluster.until(12.5 * HOUR_MS);
@@ -285,7 +285,7 @@ describe("a failure", () => {
     expect((await cluster.chain.status()).lastFailure).toBeUndefined();
   });
 
-  it("whose event is refused as well is logged, and tried again", async () => {
+  it("whose event is refused → logged, and the event is retried", async () => {
     const cluster = chained();
     cluster.refuse = () => FORBIDDEN;
     cluster.refuseEvents = true;
@@ -308,7 +308,7 @@ describe("a failure", () => {
 });
 
 describe("the status", () => {
-  it("of a renewed token has its times", async () => {
+  it("of a renewed token → its times", async () => {
     const cluster = chained();
     await cluster.until(13 * HOUR_MS);
     expect(await cluster.chain.status()).toEqual({

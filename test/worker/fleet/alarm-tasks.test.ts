@@ -1,8 +1,9 @@
-// When the fleet index does what: by one alarm, whatever fails, and none where nothing is to be done.
+// The alarm of the fleet index: which task runs when, that a failed task stops no other, and that no alarm is
+// set without a task.
 import { describe, expect, it } from "vitest";
 import { AlarmTasks, type AlarmTask, TASK_AGAIN_MS } from "../../../worker/fleet/alarm-tasks.ts";
 
-/** AlarmTasks over an alarm and a clock of their own; `ran`: what was done, in order. */
+/** AlarmTasks over an alarm and a clock of their own. `ran` lists the tasks that ran, in order. */
 function tasks(due: Record<string, number | null>, fails: readonly string[] = []) {
   const state = { nowMs: 1000, alarmMs: null as number | null, sets: 0 };
   const ran: string[] = [];
@@ -48,7 +49,7 @@ describe("the alarm is set", () => {
     expect(state.alarmMs).toBe(alarmMs);
   });
 
-  it("again and again → once, unless something is due earlier", async () => {
+  it("several times → set once, unless a task is due earlier", async () => {
     const due: Record<string, number | null> = { a: 5000, b: null };
     const { made, state } = tasks(due);
     for (let times = 0; times < 3; times++) await made.arm();
@@ -60,13 +61,13 @@ describe("the alarm is set", () => {
 });
 
 describe("when it rings", () => {
-  it("→ what is due is done, and it is set for what is due next", async () => {
+  it("→ runs the due tasks, and is set for the next one", async () => {
     const { ring, ran, state } = tasks({ a: 1000, b: 1001, c: 500 });
     await ring();
     expect([ran, state.alarmMs]).toEqual([["a", "c"], 1001]);
   });
 
-  it("and one fails → the others are done, it is said, and it is due again later", async () => {
+  it("and one task fails → the others run, the failure is logged, and that task is retried later", async () => {
     const { ring, ran, state, logged } = tasks({ a: 1000, b: 1000 }, ["a"]);
     await ring();
     expect(ran).toEqual(["a", "b"]);

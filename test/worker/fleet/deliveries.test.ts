@@ -1,4 +1,4 @@
-// Letters on their way: to receivers that fail, hang, redirect, ask for patience, and come back; through evictions.
+// Deliveries to receivers that fail, hang, redirect, send Retry-After, and recover; also through evictions.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { NOTIFICATION_LIMITS } from "../../../shared/protocol/limits.ts";
@@ -12,7 +12,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const [ONE, TWO] = [machineName(1), machineName(2)];
 
-/** A receiver without a delay, of which a machine is silent. */
+/** A receiver without a delay, and one machine that turns silent. */
 async function oneSilent(fleet: NotifiedFleet, how: Behaviour): Promise<void> {
   await fleet.add({ delaySeconds: 0 });
   fleet.behaviour["ops"] = how;
@@ -20,7 +20,7 @@ async function oneSilent(fleet: NotifiedFleet, how: Behaviour): Promise<void> {
   await fleet.pass(0);
 }
 
-describe("a letter", () => {
+describe("a delivery", () => {
   it.each<[string, Behaviour, string]>([
     ["fails", 500, "HTTP 500: an answer"],
     ["has no such path", 404, "HTTP 404: an answer"],
@@ -69,7 +69,7 @@ describe("a letter", () => {
     }),
   );
 
-  it("that never arrives → dead after a day, and hourly until then; what follows it is dead as well", () =>
+  it("never arrives → retried hourly, dead after a day; the deliveries behind it are dead as well", () =>
     withFleet(async (fleet) => {
       await oneSilent(fleet, 503);
       await fleet.pass(12 * HOUR);
@@ -97,14 +97,14 @@ describe("a letter", () => {
       expect(fleet.told()).toEqual([`firing ${ONE} silent`, `resolved ${ONE} silent`]);
     }));
 
-  it("that the receiver does not take → dead at once, and the next one is sent", () =>
+  it("the receiver refuses it → dead at once, and the next one is sent", () =>
     withFleet(async (fleet) => {
       await oneSilent(fleet, 400);
       fleet.behaviour["ops"] = 200;
       fleet.goes(2, "silent");
       fleet.goes(1, "ready");
       await fleet.pass(MINUTE);
-      // What was never told is not over either.
+      // No end is delivered for an alert that never arrived.
       expect(fleet.told()).toEqual([`firing ${TWO} silent`]);
       expect(fleet.notifications().deliveries("ops")).toMatchObject([
         { state: "dead", error: "HTTP 400: an answer" },
@@ -112,7 +112,7 @@ describe("a letter", () => {
       ]);
     }));
 
-  it("to one that hangs → others do not wait for it", () =>
+  it("to a receiver that hangs → others do not wait for it", () =>
     withFleet(async (fleet) => {
       for (const name of ["a", "b", "c", "d", "e"]) await fleet.add({ name, delaySeconds: 0 });
       Object.assign(fleet.behaviour, { a: "hangs", b: "hangs", c: "hangs" });
@@ -124,7 +124,7 @@ describe("a letter", () => {
         expect(fleet.told(name)).toEqual([`firing ${ONE} silent`, `firing ${TWO} silent`]);
     }));
 
-  it("to one whose letters cannot be made → fails alone, and others do not wait for it", () =>
+  it("that cannot be signed → fails alone, and other receivers do not wait for it", () =>
     withFleet(async (fleet) => {
       for (const name of ["a", "b"]) await fleet.add({ name, delaySeconds: 0 });
       fleet.sql.exec("UPDATE receivers SET secret = '' WHERE name = 'a'");
@@ -137,7 +137,7 @@ describe("a letter", () => {
       ]);
     }));
 
-  it("is signed as Standard Webhooks has it; a receiver's secrets are shown once", () =>
+  it("is signed as in Standard Webhooks; a receiver's secrets are shown once", () =>
     withFleet(async (fleet) => {
       const secret = await fleet.add({ delaySeconds: 0, authorization: "Bearer of-the-receiver" });
       fleet.goes(1, "silent");
@@ -166,7 +166,7 @@ describe("a letter", () => {
     }));
 });
 
-/** The answer's body: it begins, and then it does something else than end. */
+/** An answer's body that begins, and then does what `then` does. */
 const beginning = (then: (controller: ReadableStreamDefaultController<Uint8Array>) => void) => () =>
   new ReadableStream<Uint8Array>({
     start(controller) {
@@ -175,7 +175,7 @@ const beginning = (then: (controller: ReadableStreamDefaultController<Uint8Array
     },
   });
 
-describe("an answer whose status has come, and whose body", () => {
+describe("an answer with a status, and a body that", () => {
   const stalls = beginning(() => undefined);
   const breaks = beginning((controller) => {
     queueMicrotask(() => controller.error(new Error("connection lost")));
@@ -195,7 +195,7 @@ describe("an answer whose status has come, and whose body", () => {
   );
 });
 
-describe("too many letters", () => {
+describe("too many deliveries", () => {
   it.each([
     ["of one byte", "x", 1],
     ["of two bytes", "é", 2],
@@ -218,7 +218,7 @@ describe("too many letters", () => {
       }),
   );
 
-  it("that are dead → the oldest go, and are counted; the next message says so", () =>
+  it("dead ones → the oldest are deleted and counted; the next message has the count", () =>
     withFleet(async (fleet) => {
       await fleet.add({ delaySeconds: 0 });
       fleet.behaviour["ops"] = 400;
@@ -236,12 +236,12 @@ describe("too many letters", () => {
       expect(JSON.parse(fleet.letters.at(-1)!.body)).toMatchObject({ dropped: 1 });
     }));
 
-  it("that are dead, and all that they told is over → no more than are kept, and none arrives", () =>
+  it("dead ones whose alerts are over → the limit applies, and none is delivered", () =>
     withFleet(async (fleet) => {
       await fleet.add({ delaySeconds: 0 });
       fleet.behaviour["ops"] = 400;
       const { deadLetters } = NOTIFICATION_LIMITS;
-      // What is over is told by name: here the newest letter comes first.
+      // The newest alert ends first.
       for (let index = deadLetters; index >= 1; index--) {
         fleet.goes(index, "silent");
         await fleet.pass(SECOND);
@@ -255,7 +255,7 @@ describe("too many letters", () => {
       expect(fleet.told()).toEqual([]);
     }));
 
-  it("many alerts at once → few letters", () =>
+  it("many alerts at once → few deliveries", () =>
     withFleet(async (fleet) => {
       await fleet.add();
       for (let index = 1; index <= 1000; index++) fleet.goes(index, "not-ready");
@@ -266,7 +266,7 @@ describe("too many letters", () => {
 });
 
 describe("a receiver", () => {
-  it("that is changed while it fails → tried at once; what is absent stays", () =>
+  it("is changed while it fails → retried at once; fields that the change omits stay", () =>
     withFleet(async (fleet) => {
       await oneSilent(fleet, 500);
       fleet.behaviour["new"] = 200;
@@ -288,7 +288,7 @@ describe("a receiver", () => {
       });
     }));
 
-  it("that is removed → nothing is left of it", () =>
+  it("is removed → no row of it is left", () =>
     withFleet(async (fleet) => {
       await oneSilent(fleet, 500);
       const remove = () => fleet.notifications().remove("ops", "alice");
@@ -317,7 +317,7 @@ describe("a receiver", () => {
     }),
   );
 
-  it("one more than there may be → refused", () =>
+  it("exceeds the limit by one → refused", () =>
     withFleet(async (fleet) => {
       for (let index = 0; index < NOTIFICATION_LIMITS.receivers; index++)
         await fleet.add({ name: `r-${index}` });
@@ -326,7 +326,7 @@ describe("a receiver", () => {
     }));
 });
 
-describe("changes of receivers at the same time", () => {
+describe("concurrent changes of receivers", () => {
   const put = ({ notifications }: NotifiedFleet) =>
     notifications().put("ops", receiverChangeSchema.parse({}), false, "bob");
   it.each<[string, (fleet: NotifiedFleet) => Promise<unknown>[], unknown[], string[]]>([
@@ -356,7 +356,7 @@ describe("changes of receivers at the same time", () => {
     }),
   );
 
-  it("two are added where there is room for one → one is", () =>
+  it("two are added where one fits → one is added", () =>
     withFleet(async (fleet) => {
       const { receivers } = NOTIFICATION_LIMITS;
       for (let index = 1; index < receivers; index++) await fleet.add({ name: `r-${index}` });
@@ -365,7 +365,7 @@ describe("changes of receivers at the same time", () => {
       expect(fleet.notifications().list()).toHaveLength(receivers);
     }));
 
-  it("a dead letter of another receiver is sent again → there is none, and nothing is on record", () =>
+  it("a dead delivery's ID of another receiver → not found, and no audit entry", () =>
     withFleet(async (fleet) => {
       await oneSilent(fleet, 400);
       await fleet.add({ name: "other" });
@@ -380,7 +380,7 @@ describe("changes of receivers at the same time", () => {
 /** The last two report from one address. */
 const MACHINES = [1, 2, 3, 43];
 
-/** What may happen, in any order. */
+/** Events that may happen in any order. */
 const happening = fc.oneof(
   fc.record({
     machine: fc.constantFrom(...MACHINES),
@@ -393,7 +393,7 @@ const happening = fc.oneof(
   fc.constant("resend" as const),
 );
 
-it("whatever happens: each alert that arrived as firing is over exactly once, and in this order", () =>
+it("random events → each alert that arrived as firing ends exactly once, in order", () =>
   fc.assert(
     fc.asyncProperty(fc.array(happening, { maxLength: 25, size: "max" }), (happenings) =>
       withFleet(async (fleet) => {

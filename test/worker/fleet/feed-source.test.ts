@@ -1,4 +1,5 @@
-// How much travels: bytes, by the fleet of these tests, compressed as a whole message is. No outcome depends on speed.
+// The bytes that a feed sends for a large fleet: each message is compressed as a whole. No result depends on
+// speed.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { gzipSync } from "node:zlib";
@@ -36,11 +37,14 @@ class Told {
 
 const gzipped = (text: string) => gzipSync(text).length;
 
-/** The rows that as many tellings would leave: the change of a machine has its number, from 1 on. */
+/**
+ * Writes the rows that the same number of updates would leave. A machine's change has the machine's number,
+ * from 1 on.
+ */
 beforeAll(() =>
   runInDurableObject(stub, (_, { storage: { sql } }) => {
     const read = "SELECT value ->> 0 AS name, value ->> 1 AS seq, value ->> 2 AS summary FROM json_each(?)";
-    // SQLite takes no text of more than 2 MB.
+    // SQLite accepts no text longer than 2 MB.
     for (let from = 0; from < MACHINES; from += 500) {
       const machines = Array.from({ length: 500 }, (_machine, each) => {
         const index = from + each;
@@ -71,7 +75,7 @@ it.each([
   }),
 );
 
-it("a resumed feed that may lack names of those who left → a snapshot", () =>
+it("a resumed feed that may lack names of removed machines → a snapshot", () =>
   runInDurableObject(stub, (_, { storage }) => {
     const { source } = new Told(storage);
     const { cursor } = source.begin(null);
@@ -80,8 +84,8 @@ it("a resumed feed that may lack names of those who left → a snapshot", () =>
     expect([why(MACHINES - 5), why(MACHINES - 6)]).toEqual(["", "it was too long ago"]);
   }));
 
-describe("what travels, compressed", () => {
-  it("of 10,000 machines at first: at most 250 KiB, in messages of at most 1 MiB", () =>
+describe("compressed size", () => {
+  it("the snapshot of 10,000 machines: at most 250 KiB, in messages of at most 1 MiB", () =>
     runInDurableObject(stub, (_, { storage }) => {
       const { source } = new Told(storage);
       const texts: string[] = [];
@@ -97,7 +101,7 @@ describe("what travels, compressed", () => {
       expect(texts.map(gzipped).reduce((sum, bytes) => sum + bytes)).toBeLessThanOrEqual(250 * 1024);
     }));
 
-  it("of 200 machines that fall silent: at most 4 KiB", () =>
+  it("200 machines that turn silent: at most 4 KiB", () =>
     runInDurableObject(stub, (_, { storage }) => {
       const told = new Told(storage);
       const { cursor } = told.source.begin(null);

@@ -1,4 +1,5 @@
-// What an open feed is sent when, and who is closed: by a clock of the test, on rows of an index.
+// Which messages an open feed gets, when, and which feeds are closed: by a clock of the test, over an index's
+// rows.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -61,10 +62,10 @@ class Fleet {
 
   tell(index: number, change: Partial<MachineSummary> = {}): void {
     const telling = tellingOf(index, ++this.#version, change);
-    // Whoever comes back under its name is another generation.
+    // A machine that enrols again under its name has a new generation.
     const { change: told } = this.rows.take({ ...telling, generation: this.#generation });
     if (!told) {
-      // It says nothing new.
+      // The update changes nothing.
       expect(this.rows.summary(telling.name)).toEqual(telling.summary);
       return;
     }
@@ -88,12 +89,12 @@ class Fleet {
     return socket;
   }
 
-  /** The client acknowledges what it was sent, as long as there is something. */
+  /** Acknowledges messages as a client does, until there are no more. */
   acknowledge(socket: MadeUpSocket): void {
     for (let frame = socket.take(); frame !== null; frame = socket.take()) this.feeds.receive(socket, frame);
   }
 
-  /** A feed that has acknowledged a snapshot, a second and more ago. */
+  /** A feed that acknowledged a snapshot more than a second ago. */
   live(): MadeUpSocket {
     const socket = this.open();
     this.acknowledge(socket);
@@ -113,7 +114,7 @@ const states = ({ view }: MadeUpSocket) =>
   Object.fromEntries([...view.machines].map(([name, { state }]) => [Number(name.slice(-6)), state]));
 
 describe("a new feed", () => {
-  it("gets a snapshot of all, and then nothing, by no timer", () =>
+  it("gets a snapshot of all machines, then nothing, and sets no timer", () =>
     inIndex((fleet) => {
       for (const index of [3, 1, 2]) fleet.tell(index);
       const socket = fleet.open();
@@ -124,7 +125,7 @@ describe("a new feed", () => {
       expect(states(socket)).toEqual({ 1: "ready", 2: "ready", 3: "ready" });
     }));
 
-  it("of a machine: all that lists need", () =>
+  it("gets all fields of a machine that lists need", () =>
     inIndex((fleet) => {
       fleet.tell(7, {
         state: "silent",
@@ -159,7 +160,7 @@ describe("a new feed", () => {
       });
     }));
 
-  it("of an empty fleet: an empty one", () =>
+  it("of an empty fleet gets an empty snapshot", () =>
     inIndex((fleet) => {
       const socket = fleet.open();
       expect(socket.messages[1]).toMatchObject({ type: "snapshot", rows: 0, isLast: true, counts: {} });
@@ -167,7 +168,7 @@ describe("a new feed", () => {
 });
 
 describe("changes", () => {
-  it("come at once where the last message is a second old, then once a second, each machine once", () =>
+  it("are sent at once if the last message is a second old, else once a second, each machine once", () =>
     inIndex((fleet) => {
       fleet.tell(1);
       fleet.tell(2);
@@ -188,7 +189,7 @@ describe("changes", () => {
       expect(fleet.clock.timers).toBe(0);
     }));
 
-  it("of what is seldom different → the whole machine; of the rest → less", () =>
+  it("of rarely changing fields → the whole machine; of other fields → only those", () =>
     inIndex((fleet) => {
       fleet.tell(1);
       fleet.tell(2);
@@ -210,7 +211,7 @@ describe("changes", () => {
       ]);
     }));
 
-  it("a machine that has left → its name; one that is there again → all of it", () =>
+  it("a removed machine → its name; a machine that returns → all of it", () =>
     inIndex((fleet) => {
       fleet.tell(1);
       const socket = fleet.live();
@@ -223,7 +224,7 @@ describe("changes", () => {
       expect(states(socket)).toEqual({ 1: "ready" });
     }));
 
-  it("an outage, and those who wait for an approval, travel as well", () =>
+  it("an outage and pending machines are sent as well", () =>
     inIndex((fleet) => {
       const socket = fleet.live();
       fleet.tell(1, { state: "silent", silentSinceMs: 5, address: "203.0.113.7" });
@@ -268,7 +269,7 @@ describe("room for another feed", () => {
     }),
   );
 
-  it("one that has closed leaves its room to another", () =>
+  it("a closed feed leaves its room to another", () =>
     inIndex((fleet) => {
       const sockets = Array.from({ length: feedsOfOperator }, () => fleet.open());
       sockets[0]?.close();
@@ -277,7 +278,7 @@ describe("room for another feed", () => {
 });
 
 describe("a client that does not acknowledge", () => {
-  it("two messages → is kept while no third one is due; then it is closed", () =>
+  it("two messages → the feed stays open until a third is due; then it is closed", () =>
     inIndex((fleet) => {
       const socket = fleet.live();
       for (let message = 0; message < unacknowledged; message++) {
@@ -289,7 +290,7 @@ describe("a client that does not acknowledge", () => {
       expect(socket.closed?.[0]).toBe(FEED_CLOSED.tooSlow);
     }));
 
-  it("for ten seconds → is closed, and not before", () =>
+  it("for ten seconds → the feed is closed, not earlier", () =>
     inIndex((fleet) => {
       const socket = fleet.live();
       fleet.tell(1);
@@ -299,7 +300,7 @@ describe("a client that does not acknowledge", () => {
       expect([socket.closed?.[0], fleet.clock.timers]).toEqual([FEED_CLOSED.tooSlow, 0]);
     }));
 
-  it("the other one goes on", () =>
+  it("the other client's feed continues", () =>
     inIndex((fleet) => {
       const [slow, other] = [fleet.live(), fleet.live()];
       for (let round = 0; round < 4; round++) {
@@ -312,7 +313,7 @@ describe("a client that does not acknowledge", () => {
     }));
 });
 
-describe("a frame", () => {
+describe("a client's frame", () => {
   const cases: [situation: string, frame: (cursor: string) => string | ArrayBuffer][] = [
     ["that is no JSON", () => "{"],
     ["of bytes", () => new ArrayBuffer(2)],
@@ -330,7 +331,7 @@ describe("a frame", () => {
     }),
   );
 
-  it("as long as it may be → counts", () =>
+  it("of the largest size → counts", () =>
     inIndex((fleet) => {
       const socket = fleet.open();
       fleet.feeds.receive(socket, socket.take()!.padEnd(FEED_LIMITS.frameLength));
@@ -339,7 +340,7 @@ describe("a frame", () => {
 });
 
 describe("a credential", () => {
-  it("is looked at once a minute, and before a message alone", () =>
+  it("is checked once a minute, and only before a message", () =>
     inIndex(async (fleet) => {
       const socket = fleet.live();
       for (const [passMs, asked] of [
@@ -359,7 +360,7 @@ describe("a credential", () => {
       expect(kinds(socket).filter((kind) => kind === "changes")).toHaveLength(4);
     }));
 
-  it("that is not good any more → the feed is closed, and sent nothing", () =>
+  it("is no longer valid → the feed is closed without a further message", () =>
     inIndex(async (fleet) => {
       const socket = fleet.live();
       fleet.clock.pass(FEED_CHECK_MS);
@@ -394,7 +395,7 @@ describe("a credential", () => {
     }),
   );
 
-  it("of a feed that is 12 hours old → closes it", () =>
+  it("is valid, but the feed is 12 hours old → closed", () =>
     inIndex((fleet) => {
       const socket = fleet.live();
       fleet.clock.pass(FEED_LIMITS.lifeSeconds * 1000);
@@ -403,8 +404,8 @@ describe("a credential", () => {
     }));
 });
 
-describe("a feed that is resumed", () => {
-  it("at its cursor → gets what has changed and who has gone, not a snapshot", () =>
+describe("a resumed feed", () => {
+  it("at its cursor → changed and removed machines, without a snapshot", () =>
     inIndex((fleet) => {
       for (const index of [1, 2, 3]) fleet.tell(index);
       const before = fleet.live();
@@ -417,7 +418,7 @@ describe("a feed that is resumed", () => {
       ]);
     }));
 
-  it("where nothing has changed → nothing", () =>
+  it("without a change since → nothing", () =>
     inIndex((fleet) => {
       fleet.tell(1);
       expect(kinds(fleet.open(fleet.live().view.cursor))).toEqual(["hello"]);
@@ -431,7 +432,7 @@ describe("a feed that is resumed", () => {
     ],
     ["of a change that is not made yet", (cursor) => `${cursor}0`, "the index began anew"],
   ];
-  it.each(cases)("at a cursor %s → a snapshot, and why", (_, cursor, why) =>
+  it.each(cases)("with the cursor %s → a snapshot, with the reason", (_, cursor, why) =>
     inIndex((fleet) => {
       fleet.tell(1);
       const socket = fleet.open(cursor(fleet.live().view.cursor!));
@@ -440,15 +441,15 @@ describe("a feed that is resumed", () => {
   );
 });
 
-describe("a fleet of many parts", () => {
-  /** 100 machines whose texts come to more than one message has. */
+describe("a fleet whose snapshot has many parts", () => {
+  /** 100 machines whose texts exceed one message. */
   const large = (fleet: Fleet) => {
     for (let index = 0; index < 100; index++) fleet.tell(index, { why: `${index} `.repeat(10_000) });
   };
   const isPart = (socket: MadeUpSocket) =>
     socket.messages.flatMap((message) => (message.type === "snapshot" ? message.isLast : []));
 
-  it("comes in messages of at most 1 MiB, two at a time", () =>
+  it("arrives in messages of at most 1 MiB, two at a time", () =>
     inIndex((fleet) => {
       large(fleet);
       const socket = fleet.open();
@@ -462,7 +463,7 @@ describe("a fleet of many parts", () => {
       expect(Math.max(...sizes)).toBeLessThanOrEqual(FEED_LIMITS.messageBytes);
     }));
 
-  it("that changes meanwhile → what has changed comes behind it, once the client has all of it", () =>
+  it("changes meanwhile → the changes follow once the client has the whole snapshot", () =>
     inIndex((fleet) => {
       large(fleet);
       const socket = fleet.open();
@@ -482,7 +483,7 @@ describe("a fleet of many parts", () => {
       ]);
     }));
 
-  it("whose client stops half-way → is closed after ten seconds, and goes on from there when it is back", () =>
+  it("and a client that stops half-way → closed after ten seconds; a reconnect continues from there", () =>
     inIndex((fleet) => {
       large(fleet);
       const socket = fleet.open();
@@ -498,7 +499,7 @@ describe("a fleet of many parts", () => {
     }));
 });
 
-it("evicted at every point → nothing is lost, and nothing comes twice", () =>
+it("an eviction at any point → nothing is lost, and nothing is sent twice", () =>
   inIndex((fleet) => {
     fleet.tell(1);
     const socket = fleet.open();
@@ -510,7 +511,7 @@ it("evicted at every point → nothing is lost, and nothing comes twice", () =>
     fleet.evict();
     fleet.acknowledge(socket);
     fleet.tell(2);
-    // It waits for its second, and what would have sent it is gone: the next event does.
+    // The change waits for its second, and the eviction deletes that timer. The next event sends the change.
     fleet.evict();
     fleet.clock.pass(intervalMs);
     fleet.tell(3);
@@ -519,7 +520,7 @@ it("evicted at every point → nothing is lost, and nothing comes twice", () =>
     expect(kinds(socket)).toEqual(["hello", "snapshot", "changes", "changes"]);
   }));
 
-it("whatever happens → each client that stays or comes back has what the index has", () =>
+it("random events → each client that stays or reconnects has the index's content", () =>
   inIndex((fleet) => {
     const random = seeded(7);
     let sockets = [fleet.open(), fleet.open()];
@@ -559,7 +560,7 @@ function resumed(fleet: Fleet, socket: MadeUpSocket): MadeUpSocket {
   return next;
 }
 
-/** Numbers below a bound, the same ones each time. */
+/** Random numbers below a bound, the same ones in each run. */
 function seeded(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {

@@ -1,4 +1,4 @@
-// What the fleet index counts and says for metrics: after which changes, and that nothing of it grows without bound.
+// The metrics of the fleet index: what each change counts, and that no series grows without a limit.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, test } from "vitest";
@@ -19,7 +19,7 @@ interface Index {
   measure: (isEach?: boolean) => Measured;
 }
 
-/** An index of its own, whose clock stands unless a telling says otherwise. */
+/** An index of its own. Its clock stands still unless an update moves it. */
 function inIndex<T>(
   work: (index: Index, sql: SqlStorage) => T,
   rollout: ShownRollout | null = null,
@@ -51,7 +51,7 @@ function inIndex<T>(
   });
 }
 
-/** Of them metrics look at a few fields. */
+/** The fields that metrics read. */
 const RECEIVERS = [
   { name: "on-call", waiting: 2, dead: 1, failingSince: "2026-01-01T00:00:00.000Z" },
   { name: "chat", waiting: 0, dead: 0, failingSince: null },
@@ -64,7 +64,7 @@ const withCondition = (type: string, status: string) => ({
   conditions: [{ type, status, reason: "", message: "", sinceMs: 0 }],
 });
 
-/** What was counted: `{ "Ready False": 1 }`. */
+/** Returns the counted transitions, for example `{ "Ready False": 1 }`. */
 function counted({ rollcall_condition_transitions_total: samples = [] }: Measured): Record<string, number> {
   if (typeof samples === "string") throw new Error(samples);
   const some = samples.filter(({ value }) => value !== 0);
@@ -74,7 +74,7 @@ function counted({ rollcall_condition_transitions_total: samples = [] }: Measure
 }
 
 describe("machines", () => {
-  it("→ each has its state and since when, and the states add up", () =>
+  it("→ each has its state and since when, and the states add up to the total", () =>
     inIndex(({ tell, measure }) => {
       tell(1, 1);
       tell(2, 1, { state: "silent", sinceMs: 1_767_225_600_999 });
@@ -103,7 +103,7 @@ rollcall_machine_state{machine="machine-000003",state="ready"} 1
       expect(more.rollcall_index_changes_total).toEqual([{ labels: {}, value: 3 }]);
     }));
 
-  it("of an outage that lasts → those that are silent still; a silence alone has no line", () =>
+  it("in an outage → those that are still silent; a single silent machine has no line", () =>
     inIndex(({ tell, measure }) => {
       const silent = (address: string, sinceMs = FLEET_START_MS): Partial<MachineSummary> => {
         return { state: "silent", sinceMs, silentSinceMs: sinceMs, address };
@@ -119,7 +119,7 @@ rollcall_machine_state{machine="machine-000003",state="ready"} 1
       expect(networks()).toEqual([]);
     }));
 
-  it("whose clocks are ahead, are right again, or that leave → a line only while it is known to be ahead", () =>
+  it("with a clock that is ahead, right again, or of a removed machine → a line only while the clock is ahead", () =>
     inIndex(({ tell, remove, measure }) => {
       const skews = () => measure().rollcall_clock_skew_seconds;
       tell(1, 1, { skewMs: 90_000 });
@@ -136,7 +136,7 @@ rollcall_machine_state{machine="machine-000003",state="ready"} 1
     }));
 });
 
-it("receivers → what waits and what was given up, and whether messages arrive", () =>
+it("receivers → waiting and dead deliveries, and whether deliveries arrive", () =>
   inIndex(({ measure }) => {
     const { rollcall_notifications, rollcall_receiver_failing } = measure();
     expect(rollcall_notifications).toEqual([
@@ -169,7 +169,7 @@ describe("a transition of a condition", () => {
     }),
   );
 
-  it("of a machine that has left and come back → none", () =>
+  it("of a machine that was removed and enrolled again → not counted", () =>
     inIndex(({ tell, remove, measure }) => {
       tell(1, 1);
       remove(1);
@@ -177,7 +177,7 @@ describe("a transition of a condition", () => {
       expect(counted(measure())).toEqual({});
     }));
 
-  it("of so many different conditions → the rest is counted together", () =>
+  it("of more conditions than the limit → the rest is counted in one series", () =>
     inIndex(({ tell, measure }, sql) => {
       const room = MOST_COUNTED - sql.exec("SELECT * FROM condition_transitions").toArray().length;
       for (let index = 0; index < room + 3; index++) {
@@ -193,11 +193,11 @@ describe("a transition of a condition", () => {
       expect(Object.keys(all)).toHaveLength(room + 2);
     }));
 
-  it("of so many, one that has not been seen for a day makes room for another; no other does", () =>
+  it("at the limit, a condition unseen for a day → its place is free for a new one; no other place is", () =>
     inIndex(({ tell, measure }, sql) => {
       const rows = () => sql.exec("SELECT * FROM condition_transitions").toArray().length;
       let version = 0;
-      /** To True, as a condition that was not there before. */
+      /** Sets a new condition to True. */
       const turns = (type: string, afterMs: number) => {
         tell(1, ++version, { conditions: [] });
         for (const status of ["False", "True"])
@@ -225,7 +225,7 @@ describe("a transition of a condition", () => {
       );
     }));
 
-  it("conditions that every Node has are there from the beginning, with since when they are counted", () =>
+  it("of conditions that every Node has → present from the start, with the start of the count", () =>
     inIndex(({ measure }) => {
       const samples = measure().rollcall_condition_transitions_total;
       expect(samples).toHaveLength(12);
@@ -243,7 +243,7 @@ const ROLLOUT = {
   machines: { underway: 1, upgraded: 2, silent: 0, accepted: 0 },
 } as unknown as ShownRollout;
 
-it("a rollout → whether it has stopped, and its machines by what became of them", () =>
+it("a rollout → whether it has stopped, and its machines by result", () =>
   inIndex(({ measure }) => {
     const { rollcall_rollout_stopped: stopped, rollcall_rollout_machines: machines } = measure();
     expect(stopped).toEqual([{ labels: { version: "0.2.0" }, value: 0 }]);

@@ -1,4 +1,5 @@
-// How many machines a second may change the form of their Nodes, also where the index ends in between.
+// The turns in which machines may change the form of their Nodes: the rate, also after an eviction of the
+// index.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
@@ -21,13 +22,13 @@ test("machines that ask at once → one turn after the other", () =>
     expect([1, 2, 3].map(() => turns.take(NOW_MS))).toEqual([0, EVERY_MS, 2 * EVERY_MS]);
   }));
 
-test("machines that ask seldom → no wait", () =>
+test("machines that ask rarely → no wait", () =>
   withTurns("turns-seldom", (open) => {
     const turns = open();
     expect([0, EVERY_MS, 5000].map((ms) => turns.take(NOW_MS + ms))).toEqual([0, 0, 0]);
   }));
 
-test("the index ends → it begins after all turns that it gave, and kept one row", () =>
+test("the index is evicted → continues after all given turns, with one row", () =>
   withTurns("turns-evicted", (open, rows) => {
     const before = open();
     const given = Array.from({ length: 25 }, () => before.take(NOW_MS));

@@ -1,4 +1,5 @@
-// The repair of a fleet index, and its daily check: whom they ask, what they remove, and how they go on after an eviction.
+// The repair of a fleet index and its daily check: which objects they ask, what they remove, and how they
+// continue after an eviction.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
@@ -10,11 +11,11 @@ import { pass } from "../support/clock.ts";
 let objects = 0;
 beforeEach(() => void vi.spyOn(console, "log").mockReturnValue(undefined));
 
-/** What no duty takes longer than, since the others of its turn wait for it. */
+/** Longest duration of one task, since the other tasks of its turn wait. */
 const DUTY_MS = 15_000;
 const never = () => new Promise<never>(() => undefined);
 
-/** An index of its own with these machines, and a registry with those. */
+/** An index of its own with the `indexed` machines, and a registry with the `registered` ones. */
 function withRepair<T>(
   { indexed, registered }: { indexed: number[]; registered: number[] },
   work: (world: ReturnType<typeof worldOf>) => Promise<T>,
@@ -33,11 +34,11 @@ function worldOf({ sql }: DurableObjectStorage, indexed: number[], registered: s
     rows,
     registered,
     asked: [] as string[],
-    /** Machines whose objects do not answer, as often as that. */
+    /** Machines whose objects do not answer, and for how many requests. */
     deaf: new Map<string, number>(),
-    /** What objects say that they have told. */
+    /** The summaries that objects report as sent. */
     told: new Map<string, ReturnType<typeof summaryOf>>(),
-    /** How long each machine's object takes to tell. */
+    /** The time that each machine's object takes to send its summary. */
     tellsInMs: 0,
     isRegistrySilent: false,
     areObjectsSilent: false,
@@ -73,7 +74,7 @@ function worldOf({ sql }: DurableObjectStorage, indexed: number[], registered: s
         pause: (ms) => Promise.resolve(void (world.nowMs += ms)),
       });
     },
-    /** What is due, once; the times of all that is due. */
+    /** Runs what is due once. Returns the times of all that is still due. */
     async turn() {
       for (const { dueMs, run } of world.repair.tasks) if ((dueMs() ?? Infinity) <= world.nowMs) await run();
       return world.repair.tasks.map(({ dueMs }) => dueMs());
@@ -91,7 +92,7 @@ function worldOf({ sql }: DurableObjectStorage, indexed: number[], registered: s
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, at) => from + at);
 
 describe("a repair", () => {
-  it("asks every machine once, in portions that an eviction does not begin again", () =>
+  it("asks every machine once, in portions that an eviction does not restart", () =>
     withRepair({ indexed: [], registered: range(0, 1000) }, async (world) => {
       world.repair.begin("test");
       let portions = 0;
@@ -115,7 +116,7 @@ describe("a repair", () => {
       expect(repair).not.toHaveProperty("missed");
     }));
 
-  it("of machines that take long → asks each once all the same, and no portion takes longer than a duty may", () =>
+  it("of machines that answer slowly → each asked once, and no portion exceeds a task's duration", () =>
     withRepair({ indexed: [], registered: range(0, 120) }, async (world) => {
       world.tellsInMs = 1000;
       for (const index of [3, 40, 119]) world.deaf.set(machineName(index), 1);
@@ -129,7 +130,7 @@ describe("a repair", () => {
       expect((await world.repair.state()).repair).toMatchObject({ asked: 120, failed: 0 });
     }));
 
-  it("while the registry does not answer → fails in time, and goes on once it does", () =>
+  it("while the registry does not answer → fails in time, and continues once it answers", () =>
     withRepair({ indexed: [], registered: [1] }, async (world) => {
       world.repair.begin("test");
       world.isRegistrySilent = true;
@@ -140,7 +141,7 @@ describe("a repair", () => {
       expect((await world.turn())[0]).toBeNull();
     }));
 
-  it("asks those that do not answer once more; who does not then is counted", () =>
+  it("asks machines that do not answer once more, then counts them", () =>
     withRepair({ indexed: [], registered: [1, 2, 3] }, async (world) => {
       world.deaf.set(machineName(1), 1).set(machineName(2), 2);
       world.repair.begin("test");
@@ -149,7 +150,7 @@ describe("a repair", () => {
       expect((await world.repair.state()).repair).toMatchObject({ asked: 3, failed: 1 });
     }));
 
-  it("removes machines that the registry does not know, wherever they stand", () =>
+  it("removes machines that the registry does not know, in any position", () =>
     withRepair({ indexed: [0, 5, 60, 999], registered: range(1, 60) }, async (world) => {
       world.repair.begin("test");
       await world.turn();
@@ -157,7 +158,7 @@ describe("a repair", () => {
       expect((await world.repair.state()).repair).toMatchObject({ removed: 3 });
     }));
 
-  it("under way → is not begun again; one that has ended is", () =>
+  it("in progress → is not restarted; a finished one is", () =>
     withRepair({ indexed: [], registered: [1] }, async (world) => {
       for (const cause of ["first", "second"]) world.repair.begin(cause);
       expect((await world.repair.state()).repair?.cause).toBe("first");
@@ -188,7 +189,7 @@ describe("the daily check", () => {
     return world.repair.state();
   };
 
-  it("of an index that is right → asks nobody to tell, and writes no log", () =>
+  it("of a correct index → asks no object to send again, and logs nothing", () =>
     withRepair({ indexed: [1, 2], registered: [1, 2] }, async (world) => {
       world.told.set(machineName(1), summaryOf(1));
       const { check, log } = await aDayLater(world);
@@ -196,7 +197,7 @@ describe("the daily check", () => {
       expect([world.asked, log]).toEqual([[], []]);
     }));
 
-  it("of many machines that take long → is over in time", () =>
+  it("of many machines that answer slowly → ends in time", () =>
     withRepair({ indexed: [99], registered: range(0, 50) }, async (world) => {
       await world.repair.care();
       world.tellsInMs = 1000;
@@ -208,7 +209,7 @@ describe("the daily check", () => {
       expect(check).toMatchObject({ absent: world.registered, removed: [machineName(99)] });
     }));
 
-  it("of machines that do not say what they told → asks them all at once", () =>
+  it("of machines that do not report what they sent → asks them all at once", () =>
     withRepair({ indexed: range(0, 10), registered: range(0, 10) }, async (world) => {
       await world.repair.care();
       world.nowMs += REPAIR_LIMITS.checkEveryMs;
@@ -219,7 +220,7 @@ describe("the daily check", () => {
       expect((await world.repair.state()).check).toMatchObject({ atMs: world.nowMs, differing: [] });
     }));
 
-  it("asks the first of the sample, whatever their names are", () => {
+  it("asks the first of the sample, for any names", () => {
     const all = range(0, REPAIR_LIMITS.asked + 2).reverse();
     return withRepair({ indexed: all, registered: all }, async (world) => {
       for (const index of all) world.told.set(machineName(index), summaryOf(index, { state: "silent" }));
@@ -228,7 +229,7 @@ describe("the daily check", () => {
     });
   });
 
-  it("of one that is not → has what differs told again, removes what nobody knows, and says so", () =>
+  it("of a wrong index → machines that differ send again, unknown ones are removed, and the log has both", () =>
     withRepair({ indexed: [1, 2, 9], registered: [1, 2, 3] }, async (world) => {
       world.told.set(machineName(2), summaryOf(2, { state: "silent" }));
       const { check, log } = await aDayLater(world);

@@ -1,4 +1,5 @@
-// What the fleet index keeps of what machines' objects tell: each once, in order, whatever comes twice or late.
+// The machines' rows in the fleet index: each update is stored once and in order, also if it is repeated or
+// late.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -6,7 +7,7 @@ import { FLEET_HISTORY_LIMITS, MachineRows } from "../../../worker/fleet/machine
 import { FLEET_START_MS, machineName, stateEntry, summaryOf, tellingOf } from "../support/made-up-fleet.ts";
 
 let objects = 0;
-/** Rows of an index of their own. */
+/** The rows of an index of its own. */
 function inIndex<T>(work: (rows: MachineRows, sql: SqlStorage) => T): Promise<T> {
   const stub = env.INDEX.getByName(`rows-${objects++}`);
   return runInDurableObject(stub, (_, { storage }) => work(new MachineRows(storage.sql), storage.sql));
@@ -14,7 +15,7 @@ function inIndex<T>(work: (rows: MachineRows, sql: SqlStorage) => T): Promise<T>
 
 const SILENT = stateEntry(2, "ready", "silent", FLEET_START_MS + 60_000);
 
-describe("a telling", () => {
+describe("an update", () => {
   it("of a new machine → its row, and its lines of history", () =>
     inIndex((rows, sql) => {
       const { until, change } = rows.take(tellingOf(1, 10, {}, [SILENT]));
@@ -39,7 +40,7 @@ describe("a telling", () => {
       expect([change?.before?.state, change?.after?.state, change?.seq]).toEqual(["ready", "silent", 2]);
     }));
 
-  it("twice → counts once", () =>
+  it("twice → stored once", () =>
     inIndex((rows, sql) => {
       rows.take(tellingOf(1, 10, {}, [SILENT]));
       expect(rows.take(tellingOf(1, 10, {}, [SILENT]))).toEqual({ until: { entryId: 2 }, change: null });
@@ -47,7 +48,7 @@ describe("a telling", () => {
       expect(rows.seq()).toBe(1);
     }));
 
-  it("that says nothing new → is no change; what was told before it is out of date all the same", () =>
+  it("without a change → no change is counted; the update before it is out of date all the same", () =>
     inIndex((rows) => {
       rows.take(tellingOf(1, 10, {}, [SILENT]));
       expect(rows.take(tellingOf(1, 12, {}, [SILENT]))).toEqual({ until: { entryId: 2 }, change: null });
@@ -56,13 +57,13 @@ describe("a telling", () => {
       expect(rows.take(tellingOf(1, 13, { state: "silent" })).change?.seq).toBe(2);
     }));
 
-  it("of a newer pin that says the same → is a change", () =>
+  it("with the same content by a newer pin → a change", () =>
     inIndex((rows) => {
       rows.take(tellingOf(1, 10));
       expect(rows.take({ ...tellingOf(1, 5), generation: 2 }).change?.seq).toBe(2);
     }));
 
-  it("whose answer was lost, with more by now → only what is new is added", () =>
+  it("whose answer was lost, repeated with further lines → only the new lines are added", () =>
     inIndex((rows, sql) => {
       rows.take(tellingOf(1, 10, {}, [SILENT]));
       const back = stateEntry(3, "silent", "ready", FLEET_START_MS + 90_000);
@@ -73,14 +74,14 @@ describe("a telling", () => {
       ]);
     }));
 
-  it("that comes late → changes nothing", () =>
+  it("that is late → changes nothing", () =>
     inIndex((rows) => {
       rows.take(tellingOf(1, 11, { state: "silent" }));
       expect(rows.take(tellingOf(1, 10)).change).toBeNull();
       expect(rows.summary(machineName(1))?.state).toBe("silent");
     }));
 
-  it("of a newer pin → its history begins again; of an older one → changes nothing", () =>
+  it("of a newer pin → its history begins again; of an older pin → changes nothing", () =>
     inIndex((rows) => {
       rows.take(tellingOf(1, 10, {}, [SILENT]));
       const first = stateEntry(1, "not-ready", "ready", FLEET_START_MS);
@@ -116,8 +117,8 @@ describe("history of all machines, when it is full", () => {
   );
 });
 
-describe("a machine that is gone", () => {
-  it("→ its row goes, one line of history says so, and what is told late does not bring it back", () =>
+describe("a removed machine", () => {
+  it("→ its row is deleted, one line of history has that, and a late update does not restore it", () =>
     inIndex((rows) => {
       rows.take(tellingOf(1, 10));
       const change = rows.remove(machineName(1), 1, FLEET_START_MS, "left");
@@ -132,7 +133,7 @@ describe("a machine that is gone", () => {
       expect(rows.take({ ...tellingOf(1, 12), generation: 2 }).change?.before).toBeNull();
     }));
 
-  it("and was followed by another one of its name → that one stays", () =>
+  it("whose name another machine has taken → the other one stays", () =>
     inIndex((rows) => {
       rows.take({ ...tellingOf(1, 10), generation: 2 });
       expect(rows.remove(machineName(1), 1, FLEET_START_MS, "left")).toBeNull();
@@ -140,7 +141,7 @@ describe("a machine that is gone", () => {
     }));
 });
 
-it("machines are counted as they come, change and go", () =>
+it("the counts follow each new, changed and removed machine", () =>
   inIndex((rows) => {
     const counts: [number, unknown][] = [];
     const count = () => counts.push([rows.count(), rows.counts()]);

@@ -1,4 +1,4 @@
-// What the fleet index finds, by any filter and in any order: the same as looking at machine by machine.
+// The search of the fleet index, with any filter and in any order, finds the same as a check of each machine.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
@@ -22,7 +22,7 @@ import { ADDRESSES, isFound, isWithin, varied, VERSIONS } from "../support/varie
 const KNOWN = 300;
 const NOT_KNOWN = { shim: "", kernel: "", os: "", runtime: "", architecture: "" };
 const fleet = Array.from({ length: KNOWN }, (_, index) => varied(index));
-/** Two wait for one name, one of them for a name that the index has. */
+/** Two of them wait for the same name, and one waits for a name that the index has. */
 const others = [301, 302, 303].map((index): FoundMachine => {
   const { summary } = varied(index);
   const change = { state: "pending" as const, labels: {}, conditions: [], versions: NOT_KNOWN };
@@ -33,7 +33,7 @@ const others = [301, 302, 303].map((index): FoundMachine => {
 });
 
 let objects = 0;
-/** In an index of its own with these machines. */
+/** Calls `work` with the search of an index of its own that has these machines. */
 function inIndex<T>(
   machines: readonly FoundMachine[],
   work: (search: MachineSearch, rows: MachineRows, sql: SqlStorage) => T,
@@ -62,7 +62,7 @@ function found(search: MachineSearch, request: Partial<MachineSearchRequest>) {
   return page.value.found;
 }
 
-/** Page by page, to the end. */
+/** Reads all pages. */
 function allFound(search: MachineSearch, request: Partial<MachineSearchRequest>): string[] {
   const ids: string[] = [];
   let after: SearchPosition | null = null;
@@ -121,7 +121,7 @@ const QUERIES = fc.record(
   { requiredKeys: [] },
 );
 
-/** Of a row, what it is sorted by first; versions and addresses by how they stand in their lists. */
+/** The first sort key of each order. Versions and addresses sort by their positions in their lists. */
 const ORDER: Record<MachineSort, (machine: FoundMachine) => string | number> = {
   name: ({ id }) => id,
   state: ({ summary }) => summary.state,
@@ -151,7 +151,7 @@ function countsOf(machines: FoundMachine[]) {
   return counts;
 }
 
-it("any query → what looking at machine by machine finds, in that order, with those counts", () =>
+it("any query → the machines, order and counts of a check of each machine", () =>
   inIndex(fleet, (search) => {
     const request = fc.record({
       query: QUERIES,
@@ -205,7 +205,7 @@ it("label selectors → the verdicts of Kubernetes", () => {
   });
 });
 
-it("a filter with as many terms as there can be → is asked for", () =>
+it("a filter with the largest number of terms → accepted", () =>
   inIndex(fleet.slice(0, 3), (search) => {
     const { terms, labelValues } = FILTER_LIMITS;
     const times = (text: string) => Array.from({ length: terms }, () => text).join();
@@ -229,8 +229,8 @@ it("a filter with as many terms as there can be → is asked for", () =>
     expect(found(search, { filter, after, sort, others }).machines).toEqual([]);
   }));
 
-describe("beside a machine", () => {
-  it("that nobody knows, or whose address is not known → says so", () =>
+describe("the neighbours of a machine", () => {
+  it("that is unknown, or whose address is unknown → the answer states that", () =>
     inIndex([{ id: "a", summary: summaryOf(1, { address: "" }) }], (search) => {
       const errors = ["a", "b"].map((beside) => search.page({ ...REQUEST, filter: { beside } }));
       expect(errors).toEqual([
@@ -240,7 +240,7 @@ describe("beside a machine", () => {
     }));
 });
 
-it("sets that no machine has any more → go in time", () =>
+it("label sets that no machine has any more → deleted in time", () =>
   inIndex(fleet.slice(0, 3), (search, rows, sql) => {
     for (let version = 2; version < 250; version++) {
       const labels = { turn: String(version) };
@@ -252,12 +252,12 @@ it("sets that no machine has any more → go in time", () =>
   }));
 
 describe("between two pages", () => {
-  it("machines come, go and change → each that stays as it is is there once", () =>
+  it("machines are added, changed and removed → each unchanged one is listed once", () =>
     inIndex(fleet, (search, rows) => {
       const sort = { by: "since", isDescending: false } as const;
       const first = found(search, { sort, limit: 120 });
       const seen = first.machines.map(({ id }) => id);
-      // One of the first page moves behind it, one that is to come goes, one comes.
+      // One machine of the first page moves behind it; one of a later page is removed; one is added.
       const [moved, gone] = [seen[3]!, fleet.find(({ id }) => !seen.includes(id))!.id];
       const later = { ...fleet[0]!.summary, sinceMs: FLEET_START_MS + 3_600_000 };
       rows.take({ name: moved, generation: 1, version: 2, summary: later, entries: [] });
@@ -274,7 +274,7 @@ describe("between two pages", () => {
       expect(second.counts?.fleet).toEqual(countsOf([...found(search, {}).machines]));
     }));
 
-  it("nothing changes → is known by the last change alone", () =>
+  it("nothing changes → the number of the last change shows that", () =>
     inIndex(fleet.slice(0, 3), (search, rows) => {
       const ask = () => search.page({ ...REQUEST, unlessSeq: 3 });
       expect(ask()).toEqual({ ok: true, value: { seq: 3, found: null } });

@@ -1,4 +1,4 @@
-// Who is told what of the fleet, in which order, whatever fails: situations, with time and receivers that the tests move.
+// Alerts: which receiver gets which, in which order, whatever fails. The tests control time and receivers.
 import { describe, expect, it } from "vitest";
 import { receiverChangeSchema } from "../../../shared/protocol/receiver-api.ts";
 import { machineName } from "../support/made-up-fleet.ts";
@@ -9,7 +9,7 @@ const HOUR = 60 * MINUTE;
 const ONE = machineName(1);
 const at = (ms: number) => new Date(Date.UTC(2026, 0, 1) + ms).toISOString();
 
-describe("what is told", () => {
+describe("what receivers get", () => {
   it.each<[string, Record<string, unknown>, (fleet: NotifiedFleet) => Promise<void> | void, string[]]>([
     ["a machine that is well → nothing", {}, ({ goes }) => goes(1, "ready"), []],
     [
@@ -136,12 +136,12 @@ describe("what is told", () => {
       await situation(fleet);
       await fleet.pass(2 * MINUTE);
       expect(fleet.told()).toEqual(expected);
-      // What is well leaves no row.
+      // A machine in order leaves no row.
       if (!expected.some((each) => each.startsWith("firing"))) await fleet.pass(10 * MINUTE);
     }),
   );
 
-  it("since when, why, and what it is now", () =>
+  it("since when, why, and the present state", () =>
     withFleet(async ({ add, goes, pass, letters }) => {
       await add();
       goes(1, "not-ready", { why: "disk pressure" });
@@ -157,7 +157,7 @@ describe("what is told", () => {
       expect(letters.map(({ atMs }) => atMs)).toEqual([2 * MINUTE, 5 * MINUTE + 5000]);
     }));
 
-  it("a machine that was silent when the receiver was added → nothing: what changes is told", () =>
+  it("a machine that was silent when the receiver was added → nothing: only changes are alerts", () =>
     withFleet(async ({ add, goes, pass, told, sql }) => {
       goes(1, "silent");
       await add();
@@ -169,7 +169,7 @@ describe("what is told", () => {
       expect(sql.exec("SELECT * FROM watched").toArray()).toEqual([]);
     }));
 
-  it("an outage → one alert with all its machines; it is over when the last one is back", () =>
+  it("an outage → one alert with all its machines; it ends when the last machine reports", () =>
     withFleet(async ({ add, goes, pass, told, letters }) => {
       await add();
       for (let index = 1; index <= 30; index++) {
@@ -219,7 +219,7 @@ describe("what is told", () => {
     }),
   );
 
-  it("what lasts → again each so often, with the same ID; over once", () =>
+  it("a lasting alert → repeated at intervals with the same ID, and ended once", () =>
     withFleet(async ({ add, goes, pass, letters }) => {
       await add({ repeatMinutes: 60 });
       goes(1, "silent");
@@ -294,7 +294,7 @@ describe("a mute", () => {
     }),
   );
 
-  it("that begins once it was told → that it is over is told all the same", () =>
+  it("that begins after the alert → its end is delivered all the same", () =>
     withFleet(async ({ add, goes, pass, mute, told }) => {
       await add();
       goes(1, "silent");
@@ -305,7 +305,7 @@ describe("a mute", () => {
       expect(told()).toEqual([`firing ${ONE} silent`, `resolved ${ONE} silent`]);
     }));
 
-  it("that is ended early → what lasts is told then", () =>
+  it("that is ended early → lasting alerts are delivered then", () =>
     withFleet(async ({ add, goes, pass, mute, told, notifications }) => {
       await add();
       const id = await mute({ until: inMinutes(30) });
@@ -320,7 +320,7 @@ describe("a mute", () => {
       expect(told()).toEqual([`firing ${ONE} silent`]);
     }));
 
-  it("repeats nothing either", () =>
+  it("also mutes repetitions", () =>
     withFleet(async ({ add, goes, pass, mute, told }) => {
       await add({ repeatMinutes: 5 });
       goes(1, "silent");

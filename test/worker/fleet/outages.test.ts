@@ -1,4 +1,4 @@
-// Who is in one outage, whatever the order in which silences are told, and how it ends.
+// Outages: which machines one has, in any order of the updates, and how it ends.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -46,7 +46,7 @@ class Fleet {
     if (change) this.outages.note(change);
   }
 
-  /** In short: who, since when, until when, and what it was. */
+  /** A short form: machines, start, end, result. */
   get shown() {
     return this.outages
       .list(ALL)
@@ -165,7 +165,7 @@ describe("an outage of two", () => {
   );
 });
 
-it("a machine that is silent alone now and then → one row of that, not all of them", () =>
+it("a machine that is silent alone now and then → the search reads one row of it, not all", () =>
   inIndex((fleet) => {
     for (let hour = 0; hour < 30; hour++) {
       fleet.silent(1, hour * 7200);
@@ -175,7 +175,7 @@ it("a machine that is silent alone now and then → one row of that, not all of 
     expect([rows("outages"), rows("outage_machines")]).toEqual([1, 1]);
   }));
 
-/** Outages of two machines each that are over, a thousand seconds apart and all before the fleet's start. */
+/** Ended outages of two machines each, 1000 seconds apart, before the fleet's start. */
 function past(sql: SqlStorage, network: string, count: number): void {
   const { last } = sql.exec<{ last: number }>("SELECT IFNULL(MAX(id), 0) AS last FROM outages").one();
   const numbers = "WITH RECURSIVE number(at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM number WHERE at < ?1)";
@@ -225,7 +225,7 @@ describe("a network with many outages", () => {
     }),
   );
 
-  it("keeps so many that are over, the latest, and takes none from another network", () =>
+  it("keeps the latest ended ones up to the limit, and no outage of another network is deleted", () =>
     inIndex((fleet) => {
       const { keptOfNetwork, prunedAtOnce } = OUTAGE_LIMITS;
       past(fleet.sql, "203.0.113.8", 3);
@@ -263,7 +263,7 @@ describe("the list of outages", () => {
   const started = (outages: { startedAt: string }[]) =>
     outages.map(({ startedAt }) => (Date.parse(startedAt) - FLEET_START_MS) / 1000);
 
-  it("open ones come first, then the latest; a page after the other has each once", () =>
+  it("open ones first, then the latest; the pages have each once", () =>
     inIndex((fleet) => {
       happened(fleet);
       const pages: number[][] = [];
@@ -285,7 +285,7 @@ describe("the list of outages", () => {
     }),
   );
 
-  it("names ten machines, and one outage lists all of them, page by page", () =>
+  it("names ten machines; a single outage lists all of them, page by page", () =>
     inIndex((fleet) => {
       for (let index = 0; index < 12; index++) fleet.silent(index, index);
       const [outage] = fleet.outages.list(ALL).outages;
@@ -299,7 +299,7 @@ describe("the list of outages", () => {
     }));
 });
 
-it("operators ask for them over HTTP", async () => {
+it("operators read it over HTTP", async () => {
   const address = "198.51.100.9";
   for (const index of [801, 802])
     await env.INDEX.getByName("index").tell(

@@ -1,4 +1,4 @@
-// The rollout's rows: who is given the version, what becomes of those machines, and that it stops by itself.
+// A rollout: which machines get the version, how they are counted, and when the rollout stops by itself.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -13,7 +13,7 @@ const GIVEN = { version: "0.2.0" };
 
 interface Fleet {
   rollouts: Rollouts;
-  /** The machine tells the index that it has this version, and is in this state. */
+  /** The machine's object reports this version and state to the index. */
   tell: (index: number, shim: string, state?: FleetState) => void;
   leave: (index: number) => void;
   ask: (index: number, version?: string) => unknown;
@@ -23,7 +23,7 @@ interface Fleet {
   logged: unknown[];
 }
 
-/** Ten machines with 0.1.0, and more by `tell`. */
+/** Ten machines with version 0.1.0; `tell` changes them and adds others. */
 function withFleet(object: string, work: (fleet: Fleet) => Promise<void>): Promise<void> {
   return runInDurableObject(env.INDEX.getByName(`rollouts-${object}`), async (_, { storage }) => {
     const { sql } = storage;
@@ -62,13 +62,13 @@ function withFleet(object: string, work: (fleet: Fleet) => Promise<void>): Promi
   });
 }
 
-it("no rollout → nothing is shown, nobody is given anything, nothing can be stopped or ended", () =>
+it("no rollout → nothing is shown or offered, and there is nothing to stop or end", () =>
   withFleet("none", async ({ rollouts, ask, audited }) => {
     expect([rollouts.show(), ask(1)]).toEqual([null, { version: null, why: "no rollout" }]);
     expect([await rollouts.stop("alice"), await rollouts.end("alice"), audited]).toEqual([null, false, []]);
   }));
 
-it("a rollout → machines are given the version, and are counted by what becomes of them", () =>
+it("a rollout → machines get the version, and are counted by result", () =>
   withFleet("counted", async ({ rollouts, ask, tell, leave, clock, audited }) => {
     await rollouts.put(wish, "alice");
     for (const index of [1, 2, 3, 4]) expect(ask(index)).toEqual(GIVEN);
@@ -94,7 +94,7 @@ it("a rollout → machines are given the version, and are counted by what become
     ]);
   }));
 
-it("a machine asks again → given again, without a row; one that the index does not know → no row", () =>
+it("a machine asks again → gets it again, without a row; a machine that the index does not know → no row", () =>
   withFleet("again", async ({ rollouts, ask, rows }) => {
     await rollouts.put(wish, "alice");
     expect([ask(1), ask(1), rows()]).toEqual([GIVEN, GIVEN, 1]);
@@ -102,7 +102,7 @@ it("a machine asks again → given again, without a row; one that the index does
   }));
 
 describe("machines that fall silent", () => {
-  it("fewer than may be → it goes on; one more → it stops by itself, says why once, and gives nobody anything", () =>
+  it("up to the limit → continues; one more → stops by itself, states why once, and no machine gets the version", () =>
     withFleet("stops", async ({ rollouts, ask, tell, logged, clock }) => {
       await rollouts.put(wish, "alice");
       for (let index = 0; index < 10; index++) ask(index);
@@ -124,7 +124,7 @@ describe("machines that fall silent", () => {
       ]);
     }));
 
-  it("machines that were not given the version → they count for nothing", () =>
+  it("without having got the version → not counted", () =>
     withFleet("others", async ({ rollouts, ask, tell }) => {
       await rollouts.put(wish, "alice");
       ask(1);
@@ -132,7 +132,7 @@ describe("machines that fall silent", () => {
       expect(rollouts.show()).toMatchObject({ stopped: null, machines: { silent: 0, underway: 1 } });
     }));
 
-  it("they come back → they are upgraded; the rollout stays stopped until somebody sets it again", () =>
+  it("report again → they are upgraded; the rollout stays stopped until an operator sets it again", () =>
     withFleet("back", async ({ rollouts, ask, tell }) => {
       await rollouts.put(wish, "alice");
       ask(1);
@@ -144,7 +144,7 @@ describe("machines that fall silent", () => {
       expect([rollouts.show()?.stopped, ask(2)]).toEqual([null, GIVEN]);
     }));
 
-  it("set again while they are silent → they do not stop it again, and the next one does", () =>
+  it("when the rollout is set again → they do not stop it; the next one does", () =>
     withFleet("accepted", async ({ rollouts, ask, tell }) => {
       await rollouts.put(wish, "alice");
       for (const index of [1, 2]) ask(index);
@@ -157,7 +157,7 @@ describe("machines that fall silent", () => {
       expect(rollouts.show()).toMatchObject({ stopped: {}, machines: { accepted: 1, silent: 1 } });
     }));
 
-  it("more than are named → the last ones are", () =>
+  it("more than the listed number → the last ones are listed", () =>
     withFleet("names", async ({ rollouts, ask, tell }) => {
       await rollouts.put({ ...wish, mostSilentPercent: 100 }, "alice");
       const many = ROLLOUT_LIMITS.namesShown + 1;
@@ -171,8 +171,8 @@ describe("machines that fall silent", () => {
     }));
 });
 
-describe("machines at once", () => {
-  it("as many as may be → the next one waits until one reports with the version", () =>
+describe("machines that are upgraded at once", () => {
+  it("up to the limit → the next one waits until one reports with the version", () =>
     withFleet("at-once", async ({ rollouts, ask, tell }) => {
       await rollouts.put({ ...wish, atOnce: 2 }, "alice");
       expect([ask(1), ask(2), ask(3)]).toEqual([GIVEN, GIVEN, { version: null, why: "too many at once" }]);
@@ -194,7 +194,7 @@ describe("machines at once", () => {
 });
 
 describe("an operator", () => {
-  it("stops it → it says who, and stays so", () =>
+  it("stops it → it names the operator, and stays stopped", () =>
     withFleet("stopped", async ({ rollouts, ask, audited, clock }) => {
       await rollouts.put(wish, "alice");
       clock.nowMs += 1000;
@@ -206,7 +206,7 @@ describe("an operator", () => {
       expect(audited).toContainEqual({ who: "bob", what: "rollout.stop", target: "0.2.0", detail: "" });
     }));
 
-  it("ends it → it is forgotten", () =>
+  it("ends it → it is deleted", () =>
     withFleet("ended", async ({ rollouts, ask, rows, audited }) => {
       await rollouts.put(wish, "alice");
       ask(1);
@@ -215,7 +215,7 @@ describe("an operator", () => {
       expect(audited).toContainEqual({ who: "bob", what: "rollout.end", target: "0.2.0", detail: "" });
     }));
 
-  it("widens it → those that were given it stay so; with another version all begin anew", () =>
+  it("widens it → machines that got the version keep it; with another version all start again", () =>
     withFleet("widened", async ({ rollouts, ask, rows, tell }) => {
       await rollouts.put({ ...wish, percent: 100 }, "alice");
       ask(1);

@@ -1,4 +1,4 @@
-// What a gateway says in GET /metrics.
+// The metrics of a gateway.
 import { expect, it } from "vitest";
 import { Durations, type Sample } from "../../../worker/metrics/metrics.ts";
 import { withKnownLabels } from "../support/metric-labels.ts";
@@ -11,7 +11,7 @@ const values = (samples: Sample[] | string | undefined, label: string) =>
       .map(({ labels, value }) => [labels[label], value]),
   );
 
-it("heartbeats, renewals and closed sockets, by cause, since when it counts", () =>
+it("heartbeats, renewals, and closed sockets by cause, with the start of the count", () =>
   inGateway(async (made) => {
     const socket = await made.connected("edge-1");
     await made.connected("edge-2");
@@ -35,7 +35,7 @@ it("heartbeats, renewals and closed sockets, by cause, since when it counts", ()
     expect(values(measured.rollcall_gateway_closed_sockets_total, "reason")).toEqual({ "bad frame": 1 });
   }));
 
-it("while the apiserver fails, that it does", () =>
+it("the apiserver fails → the metric of suspended requests", () =>
   inGateway(async (made) => {
     const socket = await made.connected("edge-1");
     made.onPut = () => Promise.resolve({ kind: "failed", isAnswered: true, retryAfterMs: 0 });
@@ -45,7 +45,7 @@ it("while the apiserver fails, that it does", () =>
     expect(values(measured.rollcall_gateway_renewals_total, "outcome")).toEqual({ failed: 1 });
   }));
 
-it("how long PUTs took, for this gateway", () =>
+it("durations of PUTs, for this gateway", () =>
   inGateway(async (made) => {
     await made.connected("edge-1");
     const durations = new Durations(() => 0);
@@ -57,7 +57,7 @@ it("how long PUTs took, for this gateway", () =>
     expect(taken).toMatchObject([{ labels: { gateway: "7", verb: "PUT", code: "200" } }]);
   }));
 
-it("without a machine: nothing", () =>
+it("without a machine → no metrics", () =>
   inGateway(async (made) => {
     expect(made.gateway.status()).toBeNull();
     await Promise.resolve();

@@ -1,4 +1,5 @@
-// The gateway's object with real sockets, real evictions and an apiserver: what the platform does with what gateway.ts is.
+// The gateway's object with real sockets, real evictions and an apiserver. gateway.test.ts covers the gateway
+// without the platform.
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -12,7 +13,7 @@ import { eventually, shift } from "../support/clock.ts";
 import { KUBE_TOKEN, KUBE_URL } from "../support/constants.ts";
 import { leaseOf, MachineSocket, openedBy, loanOf } from "../support/made-up-gateway.ts";
 
-// wrangler.toml does not know of it. Each file has one of its own (set-up.ts).
+// A binding that wrangler.toml lacks. Each test file has one of its own (set-up.ts).
 const bound = env as unknown as { KUBE: Fetcher };
 const LEASES = `${KUBE_URL}/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases`;
 
@@ -28,7 +29,7 @@ async function apiserver(method: string, url: string, body?: object): Promise<Le
 
 let gateways = 0;
 
-/** A gateway whose machines' objects are of the test. */
+/** A gateway's object; the test stands in for the machines' objects. */
 class RealGateway {
   readonly stub = env.GATEWAYS.getByName(`real-${gateways++}`);
   readonly woken: { what: string; returned?: ReturnedLoan | null }[] = [];
@@ -46,7 +47,7 @@ class RealGateway {
     noteReplacedBeat: async () => void this.woken.push({ what: "replaced beat" }),
   };
 
-  /** As often as the object wakes. */
+  /** Runs each time the object wakes. */
   async wake(): Promise<void> {
     await runInDurableObject(this.stub, (instance: GatewayObject) => {
       const own = { ...env, NODES: { getByName: () => this.#node } };
@@ -69,7 +70,7 @@ class RealGateway {
     return new RealSocket(name, webSocket);
   }
 
-  /** With a lease, and an accepted report. */
+  /** Opens a socket whose report is accepted and gets a loan. */
   async connected(name: string): Promise<RealSocket> {
     const { metadata, spec } = leaseOf(name);
     const { uid: _, resourceVersion: __, ...made } = metadata ?? {};
@@ -130,7 +131,7 @@ async function until(isSo: () => boolean): Promise<void> {
 const renewTime = async (name: string) => (await apiserver("GET", `${LEASES}/${name}`)).spec?.renewTime;
 
 describe("a machine's socket", () => {
-  it("a heartbeat renews the lease, and its machine's object is not asked", async () => {
+  it("a heartbeat renews the lease without the machine's object", async () => {
     const gateway = new RealGateway();
     const socket = await gateway.connected("gw-beats");
     const before = await renewTime("gw-beats");
@@ -141,7 +142,7 @@ describe("a machine's socket", () => {
     expect(await gateway.stub.look("gw-beats")).toMatchObject({ epoch: 1, requests: 1 });
   });
 
-  it("the loan is recalled through the platform, and the machine is dismissed", async () => {
+  it("the machine's object withdraws the loan and dismisses the machine through the platform", async () => {
     const gateway = new RealGateway();
     const socket = await gateway.connected("gw-recall");
     expect(await gateway.stub.recall("gw-recall", 1)).toMatchObject({ epoch: 1, requests: 0 });
@@ -153,7 +154,7 @@ describe("a machine's socket", () => {
     expect(gateway.woken.length).toBe(1);
   });
 
-  it("it closes → the machine's object is told at once", async () => {
+  it("a close → the machine's object is notified at once", async () => {
     const gateway = new RealGateway();
     const socket = await gateway.connected("gw-closes");
     await socket.beat();
@@ -163,7 +164,7 @@ describe("a machine's socket", () => {
     await socket.closed;
   });
 
-  it("a frame that is none → closed by the gateway", async () => {
+  it("a frame of another form → the gateway closes the socket", async () => {
     const gateway = new RealGateway();
     const socket = await gateway.connected("gw-bad");
     expect(await socket.answered("hello")).toMatchObject({ type: "closing", reason: "bad frame" });
@@ -172,7 +173,7 @@ describe("a machine's socket", () => {
     expect(gateway.woken[1]).toMatchObject({ what: "ended" });
   });
 
-  it("a later one takes its place, and its end ends nothing", async () => {
+  it("a later socket takes its place → the close of the first one ends nothing", async () => {
     const gateway = new RealGateway();
     const socket = await gateway.connected("gw-two");
     const next = await gateway.open("gw-two");
@@ -184,12 +185,12 @@ describe("a machine's socket", () => {
   });
 });
 
-describe("an opening that is refused", () => {
-  /** Sockets that the platform has of this gateway. */
+describe("a refused opening", () => {
+  /** Sockets that the platform lists for this gateway. */
   const sockets = ({ stub }: RealGateway) =>
     runInDurableObject(stub, (_, state) => state.getWebSockets().length);
 
-  it("its ticket was used → in words, and no socket more", async () => {
+  it("its ticket was used → a text with the reason, and no further socket", async () => {
     const gateway = new RealGateway();
     await gateway.wake();
     expect((await gateway.ask("gw-opens", "once")).status).toBe(101);
@@ -198,7 +199,7 @@ describe("an opening that is refused", () => {
     expect(await sockets(gateway)).toBe(1);
   });
 
-  it("GATEWAY_SIZE machines are there → full; less than that → a socket", async () => {
+  it("GATEWAY_SIZE machines → full; fewer → a socket", async () => {
     const gateway = new RealGateway();
     const { GATEWAY_SIZE } = env;
     const hasRoomFor = (machines: number) => Object.assign(env, { GATEWAY_SIZE: machines });
@@ -217,7 +218,7 @@ describe("an opening that is refused", () => {
 });
 
 describe("a gateway without machines", () => {
-  it("measures nothing, needs no alarm, and has nothing to give back", async () => {
+  it("has no metrics, sets no alarm, and returns no loan", async () => {
     const { stub } = new RealGateway();
     expect(await stub.metrics()).toEqual({});
     await stub.care();
@@ -229,7 +230,7 @@ describe("a gateway without machines", () => {
     expect(await stub.metrics()).toEqual({});
   });
 
-  it("is noted to have one → measured, and an alarm that looks for it", async () => {
+  it("gets a member without a socket → has metrics, and an alarm that finds out", async () => {
     const { stub } = new RealGateway();
     expect(await stub.noteMember("gw-noted", 7)).toBe(true);
     expect(await stub.metrics()).toMatchObject({
@@ -242,7 +243,7 @@ describe("a gateway without machines", () => {
 });
 
 describe("the alarm", () => {
-  it("a socket without an accepted report → closed by it at its time, and it rings no more", async () => {
+  it("a socket without an accepted report → closed in time, and no further alarm", async () => {
     const gateway = new RealGateway();
     const { closed, machine } = await gateway.open("gw-silent");
     shift(1000 * GATEWAY_LIMITS.unacceptedSeconds);
@@ -255,7 +256,7 @@ describe("the alarm", () => {
 });
 
 describe("an eviction", () => {
-  it("sockets stay; who sends a heartbeat is told to report, and goes on", async () => {
+  it("sockets stay; after its next heartbeat the machine is asked for a report, and continues", async () => {
     const gateway = new RealGateway();
     const socket = await gateway.connected("gw-evicted");
     await socket.beat();
@@ -267,7 +268,7 @@ describe("an eviction", () => {
     expect(await socket.beat()).toMatchObject({ type: "answer" });
   });
 
-  it("by which the sockets are closed: the alarm tells the machines' objects", async () => {
+  it("closes the sockets → the alarm notifies the machines' objects", async () => {
     const gateway = new RealGateway();
     await gateway.connected("gw-deployed");
     await evictDurableObject(gateway.stub, { webSockets: "close" });
@@ -278,7 +279,7 @@ describe("an eviction", () => {
   });
 });
 
-it("metrics are its own, by its number; care() sees to the alarm", async () => {
+it("metrics have the gateway's own number; care() sets a lost alarm", async () => {
   const gateway = new RealGateway();
   const socket = await gateway.connected("gw-metrics");
   await socket.beat();

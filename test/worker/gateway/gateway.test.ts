@@ -1,5 +1,5 @@
-// What a gateway does with frames, and with what machines' objects ask of it: by a clock of the test, with an apiserver and
-// objects in memory. Each fault that it has to bear has a test by its name.
+// A gateway's handling of frames and of calls by machines' objects. The clock belongs to the test; the
+// apiserver and the objects are in memory. Each tolerated fault has a test with its name.
 import { describe, expect, it } from "vitest";
 import { GATEWAY_LIMITS, LIMITS } from "../../../shared/protocol/limits.ts";
 import { LEAST_RENEWAL_MS } from "../../../worker/gateway/heartbeats.ts";
@@ -13,7 +13,7 @@ const FAILED: LeasePut = { kind: "failed", isAnswered: true, retryAfterMs: 0 };
 const NO_ANSWER: LeasePut = { kind: "failed", isAnswered: false, retryAfterMs: 0 };
 
 describe("heartbeats under a loan", () => {
-  it("each renews the lease, by one PUT, and wakes no machine's object", () =>
+  it("each renews the lease with one PUT, and wakes no machine's object", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       for (let beats = 0; beats < 6; beats++) expect(await made.beat(socket)).toBe("answer");
@@ -21,7 +21,7 @@ describe("heartbeats under a loan", () => {
       expect(made.leases.get("edge-1")?.spec?.renewTime).toBe("2026-01-01T00:01:00.000000Z");
     }));
 
-  it("the answer says when the next one is due, over another nonce", () =>
+  it("the answer has the next due time and a new nonce", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       const before = socket.nonce;
@@ -30,7 +30,7 @@ describe("heartbeats under a loan", () => {
       expect(socket.nonce).not.toBe(before);
     }));
 
-  it("the loan is given back with the next report, with what was done under it", () =>
+  it("the loan is returned with the next report, with the renewals under it", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       await made.beat(socket);
@@ -54,7 +54,7 @@ describe("heartbeats under a loan", () => {
       expect(await made.beat(socket)).toBe("answer");
     }));
 
-  it("an unquiet one → again, and nothing is renewed until there is another loan", () =>
+  it("an unquiet heartbeat → again; no renewal until there is another loan", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       expect(await made.beat(socket, { available: QUIET_FROM })).toBe("answer");
@@ -65,7 +65,7 @@ describe("heartbeats under a loan", () => {
       expect(await made.beat(socket)).toBe("answer");
     }));
 
-  it("the loan's time is over → again", () =>
+  it("the loan has expired → again", () =>
     inGateway(async (made) => {
       made.loan = { quietForMs: 2 * INTERVAL_MS };
       const socket = await made.connected("edge-1");
@@ -73,7 +73,7 @@ describe("heartbeats under a loan", () => {
       expect(await made.beat(socket)).toBe("again over");
     }));
 
-  it("without a loan → again no session, and the report is passed on without one", () =>
+  it("without a loan → again no session; the report is passed on without a loan", () =>
     inGateway(async (made) => {
       made.onReport = async (report) => ({ ...made.lent(report.request.name), lent: null });
       const socket = await made.connected("edge-1");
@@ -84,7 +84,7 @@ describe("heartbeats under a loan", () => {
 });
 
 describe("a heartbeat that is not fresh", () => {
-  it("an old n → again; nothing is renewed", () =>
+  it("an old n → again, no renewal", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       const recorded = await socket.beat(made.nowMs + INTERVAL_MS);
@@ -107,7 +107,7 @@ describe("a heartbeat that is not fresh", () => {
     }),
   );
 
-  it("of a session of before → again", () =>
+  it("of an earlier session → again", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       const { nonce } = socket;
@@ -124,7 +124,7 @@ describe("a heartbeat that is not fresh", () => {
       expect([socket.said.slice(1), made.puts]).toEqual([["again not fresh", "again over"], []]);
     }));
 
-  it("hoarded by a proxy: older than a lease duration, it renews nothing", () =>
+  it("delayed by a proxy beyond a lease duration → no renewal", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       const hoarded = await socket.beat(made.nowMs + INTERVAL_MS);
@@ -133,7 +133,7 @@ describe("a heartbeat that is not fresh", () => {
       expect([socket.said.slice(1), made.puts]).toEqual([["again not fresh"], []]);
     }));
 
-  it("hoarded by a proxy that had thirty of them signed: one nonce is good for one of them", () =>
+  it("thirty signed ones collected by a proxy: one nonce is valid for one of them", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       const hoarded: string[] = [];
@@ -146,7 +146,7 @@ describe("a heartbeat that is not fresh", () => {
       expect(socket.said.at(-1)).toBe("closing too often");
     }));
 
-  it("the third refusal closes, and the machine is away", () =>
+  it("the third refusal closes the socket, and the machine is away", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       for (let refused = 0; refused < 3; refused++) await made.beat(socket, { n: 99 });
@@ -158,7 +158,7 @@ describe("a heartbeat that is not fresh", () => {
       expect(await made.open("edge-1")).not.toBeTypeOf("string");
     }));
 
-  it("the third refusal closes those that it has opened beside as well: none of them is accepted meanwhile", () =>
+  it("the third refusal also closes the name's sockets without an accepted report: none becomes accepted", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       const [reporting, silent] = [await made.opened("edge-1"), await made.opened("edge-1")];
@@ -181,7 +181,7 @@ describe("a heartbeat that is not fresh", () => {
       expect(neighbour.said).toEqual(["report-answer 200"]);
     }));
 
-  it("on a socket without an accepted report: it alone is closed, and the machine is not away", () =>
+  it("on a socket without an accepted report → only that socket closes, and the machine is not away", () =>
     inGateway(async (made) => {
       const beside = await made.opened("edge-1");
       const socket = await made.opened("edge-1");
@@ -191,7 +191,7 @@ describe("a heartbeat that is not fresh", () => {
       expect(await made.open("edge-1")).not.toBeTypeOf("string");
     }));
 
-  it("two of them, and two early heartbeats, between any two reports → it goes on", () =>
+  it("two of them and two early heartbeats between two reports → the socket stays", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       for (let reports = 0; reports < 5; reports++) {
@@ -205,7 +205,7 @@ describe("a heartbeat that is not fresh", () => {
       expect(socket.said.filter((what) => what.startsWith("closing"))).toEqual([]);
     }));
 
-  it("who sends heartbeats in place of the report that was asked for is closed", () =>
+  it("heartbeats in place of a requested report → closed", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       made.evict();
@@ -214,8 +214,8 @@ describe("a heartbeat that is not fresh", () => {
     }));
 });
 
-describe("a machine that beats too often", () => {
-  it("ten times a second: no PUT for it, and the third closes", () =>
+describe("a machine that sends heartbeats too often", () => {
+  it("ten a second → no PUT for the early ones, and the third closes the socket", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       await made.beat(socket);
@@ -251,7 +251,7 @@ describe("a machine that beats too often", () => {
 });
 
 describe("reports", () => {
-  it("a heartbeat that arrives while one is under way → again over; nothing is renewed", () =>
+  it("a heartbeat during a report → again over, no renewal", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -266,7 +266,7 @@ describe("reports", () => {
       expect([made.puts, socket.said.at(-1)]).toEqual([[], "report-answer 200"]);
     }));
 
-  it("one waits for the PUT that is under way, and gives back what came of it", () =>
+  it("a report during a PUT → waits for it, and returns its result", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       const put = Promise.withResolvers<void>();
@@ -283,7 +283,7 @@ describe("reports", () => {
       expect(socket.said.slice(1)).toEqual(["answer", "report-answer 200"]);
     }));
 
-  it("those of one machine go one after the other: each gives back what the last one was lent", () =>
+  it("reports of one machine run one after the other; each returns the loan of the one before", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       await Promise.all([made.report(socket), made.report(socket)]);
@@ -294,7 +294,7 @@ describe("reports", () => {
       ]);
     }));
 
-  it("a refusal is answered as over HTTP, and accepts nothing", () =>
+  it("a refusal is answered as over HTTP, and the socket is not accepted", () =>
     inGateway(async (made) => {
       made.onReport = () =>
         Promise.resolve({
@@ -304,13 +304,13 @@ describe("reports", () => {
       const socket = await made.connected("edge-1");
       expect(socket.last).toMatchObject({ status: 409, body: { reason: "ticket-stale", ticket: "next" } });
       expect(await made.gateway.reportNow("edge-1")).toBe(false);
-      // Who has but a recorded upgrade makes no row, and nobody is told that it goes.
+      // An upgrade alone, which may be a replay, makes no row, and its end notifies no object.
       expect(made.members).toEqual([]);
       await made.lose(socket);
       expect([made.woken, made.members]).toEqual([["edge-1 report"], []]);
     }));
 
-  it("the gateway's number does not reach the machine", () =>
+  it("the machine does not get the gateway's number", () =>
     inGateway(async (made) => {
       const { answer, lent } = made.lent("edge-1");
       if (!answer.ok) throw new Error("refused");
@@ -344,7 +344,7 @@ describe("reports", () => {
       expect(socket.said).toEqual(["report-answer 500"]);
     }));
 
-  it("the socket closes while its object does not answer in time, and has noted it → it is told so", () =>
+  it("the socket closes while its object is late, and the object has the member → it is notified of the end", () =>
     inGateway(async (made) => {
       const socket = await made.opened("edge-1");
       made.onReport = async ({ gateway }) => {
@@ -359,14 +359,14 @@ describe("reports", () => {
       expect([made.asked[1], made.members]).toMatchObject([{ what: "ended", returned: null }, []]);
     }));
 
-  it("a member that is noted when its socket is long gone → its object is told within half a minute", () =>
+  it("the object adds a member long after its socket closed → notified of the end within half a minute", () =>
     inGateway(async (made) => {
       await made.gateway.noteMember("edge-1", 1);
       await made.pass(30_000);
       expect([made.asked[0], made.members]).toMatchObject([{ what: "ended", returned: null }, []]);
     }));
 
-  it("a flood of them: as many as are allowed at once reach the object, and then one a second", () =>
+  it("a flood of reports → the object gets a burst up to the limit, then one a second", () =>
     inGateway(async (made) => {
       const { reportsAtOnce } = GATEWAY_LIMITS;
       const socket = await made.opened("edge-1");
@@ -379,15 +379,15 @@ describe("reports", () => {
       expect(socket.last).toEqual({ type: "closing", reason: "too often", comeBackInMs: AWAY_MS });
     }));
 
-  it("who lost its socket comes back the later, the more machines there are", () =>
+  it("the more machines a gateway has, the later one reconnects", () =>
     inGateway(async (made) => {
       for (let index = 0; index < 100; index++) await made.connected(`edge-${index}`);
       expect(made.sockets.at(-1)?.last).toMatchObject({ comeBackWithinMs: 6000 });
     }));
 });
 
-describe("the lease is somebody else's", () => {
-  it("409, or 404 → again lease; the loan goes back without it, and the conflict is not repeated", () =>
+describe("another writer has the lease", () => {
+  it("409 or 404 → again lease; the loan is returned without the lease, and the PUT is not repeated", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       made.leases.delete("edge-1");
@@ -400,7 +400,7 @@ describe("the lease is somebody else's", () => {
 });
 
 describe("the apiserver fails", () => {
-  it("heartbeats are answered without a PUT but one that finds out, and no machine's object is woken", () =>
+  it("heartbeats are answered without a PUT, except probes; no machine's object is woken", () =>
     inGateway(async (made) => {
       const sockets = [];
       for (let index = 0; index < 500; index++) sockets.push(await made.connected(`edge-${index}`));
@@ -416,7 +416,7 @@ describe("the apiserver fails", () => {
       expect([...new Set(sockets.map(({ said }) => said.at(-1)))]).toEqual(["answer"]);
     }));
 
-  it("500 PUTs that fail at once, all under way: none of them wakes an object, also once the apiserver is back", () =>
+  it("500 PUTs in progress fail at once → none wakes an object, also once the apiserver is back", () =>
     inGateway(async (made) => {
       const sockets = [];
       for (let index = 0; index < 500; index++) sockets.push(await made.connected(`edge-${index}`));
@@ -434,7 +434,7 @@ describe("the apiserver fails", () => {
       expect([made.puts.length, made.asked.length - asked]).toEqual([1000, 0]);
     }));
 
-  it("one PUT is slow, and its neighbour's is answered meanwhile → the neighbour goes on; Retry-After counts for both", () =>
+  it("one PUT is slow and another's is answered meanwhile → the other continues; Retry-After applies to both", () =>
     inGateway(async (made) => {
       const [slow, neighbour] = [await made.connected("edge-1"), await made.connected("edge-2")];
       const { promise, resolve } = Promise.withResolvers<LeasePut>();
@@ -451,7 +451,7 @@ describe("the apiserver fails", () => {
       expect(made.gateway.status()?.isSuspended).toBe(true);
     }));
 
-  it("a PUT without an answer that took effect: the next one shows it, and the loan goes back without the lease", () =>
+  it("a PUT took effect without an answer → the next PUT shows it, and the loan is returned without the lease", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       made.onPut = (lease) => {
@@ -464,7 +464,7 @@ describe("the apiserver fails", () => {
       expect(await made.beat(socket)).toBe("again lease");
     }));
 
-  it("each loan ends a lease duration after its last renewal, in its machine's own time", () =>
+  it("each loan ends a lease duration after its last renewal, by its machine's clock", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       await made.beat(socket);
@@ -473,7 +473,7 @@ describe("the apiserver fails", () => {
       expect(await made.beat(socket)).toBe("again over");
     }));
 
-  it("PutLease that throws counts as a PUT without an answer", () =>
+  it("PutLease throws → counts as a PUT without an answer", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       made.onPut = () => Promise.reject(new Error("a bug"));
@@ -485,7 +485,7 @@ describe("the apiserver fails", () => {
 });
 
 describe("the clock is put back", () => {
-  it("the loan is over", () =>
+  it("the loan ends", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       await made.beat(socket);
@@ -496,7 +496,7 @@ describe("the clock is put back", () => {
 });
 
 describe("an eviction", () => {
-  it("between heartbeats → again no session; the report that follows says that nothing is known", () =>
+  it("between heartbeats → again no session; the next report returns an unknown result", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       await made.beat(socket);
@@ -514,7 +514,7 @@ describe("an eviction", () => {
       expect(await made.beat(socket)).toBe("again no session");
     }));
 
-  it("during a PUT that takes effect: nothing else is renewed under that loan", () =>
+  it("during a PUT that takes effect → no further renewal under that loan", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       made.onPut = () => new Promise(() => undefined);
@@ -527,7 +527,7 @@ describe("an eviction", () => {
       expect(made.puts.length).toBe(1);
     }));
 
-  it("while what is lent with the first report is on its way, and the machine does not come back: its object is told", () =>
+  it("before the first loan arrives, and the machine does not return → its object is notified", () =>
     inGateway(async (made) => {
       const socket = await made.opened("edge-1");
       made.onReport = async ({ gateway }) => {
@@ -542,7 +542,7 @@ describe("an eviction", () => {
       expect(made.asked[1]).toMatchObject({ what: "ended", returned: null });
     }));
 
-  it("the accepted socket stays the machine's: it is asked to report, and dismissed", () =>
+  it("the accepted socket remains the machine's: it can be asked for a report, and dismissed", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       made.evict();
@@ -553,7 +553,7 @@ describe("an eviction", () => {
     }));
 });
 
-describe("a recall", () => {
+describe("a withdrawal", () => {
   it("takes the loan: the next heartbeat renews nothing", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
@@ -564,7 +564,7 @@ describe("a recall", () => {
       expect(made.puts.length).toBe(1);
     }));
 
-  it("resolves once the PUT under way has ended", () =>
+  it("resolves once the PUT in progress has ended", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       const put = Promise.withResolvers<void>();
@@ -580,7 +580,7 @@ describe("a recall", () => {
       await beaten;
     }));
 
-  it("that overtakes its loan: the loan is dropped when it comes", () =>
+  it("arrives before its loan → the loan is dropped on arrival", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       made.onReport = async ({ request: { name } }) => {
@@ -598,7 +598,7 @@ describe("a recall", () => {
       expect(made.asked.at(-1)).toMatchObject({ returned: null });
     }));
 
-  it("that comes too late leaves the loan that was given since", () =>
+  it("arrives too late → the newer loan stays", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       await made.report(socket);
@@ -606,7 +606,7 @@ describe("a recall", () => {
       expect(await made.beat(socket)).toBe("answer");
     }));
 
-  it("of a machine without a socket: nobody watches it any more", () =>
+  it("of a machine without a socket → its member is deleted", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       made.evict();
@@ -617,8 +617,8 @@ describe("a recall", () => {
     }));
 });
 
-describe("who looks", () => {
-  it("sees what would be given back, which stays", () =>
+describe("heldLoan()", () => {
+  it("returns what the gateway would return, and keeps the loan", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       await made.beat(socket);
@@ -647,7 +647,7 @@ describe("a dismissal", () => {
   );
 });
 
-describe("a heartbeat that has come when its machine is dismissed", () => {
+describe("a heartbeat that arrived before its machine's dismissal", () => {
   it("renews nothing", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
@@ -660,7 +660,7 @@ describe("a heartbeat that has come when its machine is dismissed", () => {
 });
 
 describe("reportNow", () => {
-  it("reaches the socket whose report was accepted", () =>
+  it("reaches the accepted socket", () =>
     inGateway(async (made) => {
       const next = await made.opened("edge-1");
       expect(await made.gateway.reportNow("edge-1")).toBe(false);
@@ -672,7 +672,7 @@ describe("reportNow", () => {
 });
 
 describe("reportNow while a PUT is under way", () => {
-  it("reaches the socket at once; nothing more is renewed, and the loan is given back with the report", () =>
+  it("reaches the socket at once; no further renewal, and the loan is returned with the report", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       const put = Promise.withResolvers<void>();
@@ -694,7 +694,7 @@ describe("reportNow while a PUT is under way", () => {
 });
 
 describe("two sockets of one machine", () => {
-  it("the later takes the earlier one's place with its first accepted report, and gives back what that had", () =>
+  it("the later one replaces the earlier one with its first accepted report, and returns the earlier loan", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       await made.beat(socket);
@@ -707,7 +707,7 @@ describe("two sockets of one machine", () => {
       expect(made.members).toEqual(["edge-1"]);
     }));
 
-  it("one that was opened since is left alone", () =>
+  it("a third one that was opened since → stays", () =>
     inGateway(async (made) => {
       const socket = await made.opened("edge-1");
       made.nowMs += 1;
@@ -718,7 +718,7 @@ describe("two sockets of one machine", () => {
       expect([socket.readyState, next.readyState]).toEqual([3, 1]);
     }));
 
-  it("a heartbeat that the replaced one sends afterwards is told, once", () =>
+  it("a heartbeat on the replaced socket → its machine's object is notified, once", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       await made.beat(socket);
@@ -773,14 +773,14 @@ describe("frames", () => {
     }),
   );
 
-  it("binary ones", () =>
+  it("a binary frame", () =>
     inGateway(async (made) => {
       const socket = await made.opened("edge-1");
       await made.gateway.receive(socket, new ArrayBuffer(8));
       expect(socket.said).toEqual(["closing bad frame"]);
     }));
 
-  it("what comes by a socket that was closed is nothing", () =>
+  it("a frame of a closed socket is ignored", () =>
     inGateway(async (made) => {
       const socket = await made.opened("edge-1");
       await made.receive(socket, "hello");
@@ -790,7 +790,7 @@ describe("frames", () => {
 });
 
 describe("a socket closes", () => {
-  it("the machine's object is told at once, with its loan", () =>
+  it("its machine's object is notified at once, with the loan", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       await made.beat(socket);
@@ -800,7 +800,7 @@ describe("a socket closes", () => {
       expect(made.members).toEqual([]);
     }));
 
-  it("while its report is under way: the loan that comes goes back", () =>
+  it("during its report → the loan that arrives is returned", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -821,7 +821,7 @@ describe("a socket closes", () => {
       expect([made.woken.at(-1), made.members]).toEqual(["edge-1 ended", []]);
     }));
 
-  it("its first report being under way: the same", () =>
+  it("during its first report → the loan that arrives is returned", () =>
     inGateway(async (made) => {
       const socket = await made.opened("edge-1");
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -838,7 +838,7 @@ describe("a socket closes", () => {
       expect(made.members).toEqual([]);
     }));
 
-  it("the object cannot be told: it is told later, that nothing is known", () =>
+  it("its object cannot be reached → notified later, with an unknown result", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       made.onEnded = () => Promise.reject(new Error("reset"));

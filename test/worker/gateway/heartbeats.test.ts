@@ -1,4 +1,4 @@
-// When a machine whose heartbeat renewed nothing is asked again: before a second interval is over.
+// When a machine is asked for the next heartbeat if one renewed nothing: before a second interval is over.
 import { describe, expect, it } from "vitest";
 import type { LeasePut } from "../../../worker/gateway/lease.ts";
 import {
@@ -19,14 +19,14 @@ const nextInMs = (socket: MachineSocket): number => {
 };
 
 describe("the next heartbeat after one", () => {
-  it("that renewed the lease → after an interval", () =>
+  it("that renewed the lease → after one interval", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       await made.beat(socket);
       expect(nextInMs(socket)).toBe(WHOLE);
     }));
 
-  it("whose PUT has failed → after half of one, and after a whole one again once it succeeds", () =>
+  it("whose PUT failed → after half an interval; after one again once a PUT succeeds", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       made.onPut = () => Promise.resolve(FAILED);
@@ -53,7 +53,7 @@ describe("the next heartbeat after one", () => {
     }),
   );
 
-  it("that did not ask, since another one's PUT has failed → after a quarter", () =>
+  it("without a PUT, since another machine's PUT failed → after a quarter", () =>
     inGateway(async (made) => {
       const [one, other] = [await made.connected("edge-1"), await made.connected("edge-2")];
       made.onPut = () => Promise.resolve(FAILED);
@@ -62,7 +62,7 @@ describe("the next heartbeat after one", () => {
       expect([nextInMs(one), nextInMs(other), made.puts]).toEqual([HALF, QUARTER, ["edge-1"]]);
     }));
 
-  it("that did not ask, since its own PUT was just now: after a quarter where that has failed, else after an interval", () =>
+  it("without a PUT, since its own was recent → after a quarter if that failed, else after an interval", () =>
     inGateway(async (made) => {
       made.loan = { intervalMs: 4000 };
       const socket = await made.connected("edge-1");
@@ -76,7 +76,7 @@ describe("the next heartbeat after one", () => {
     }));
 });
 
-describe("the apiserver is away for five seconds, and sixty machines beat", () => {
+describe("the apiserver is away for five seconds, with sixty machines", () => {
   it.each([
     ["it refuses at once", 0],
     ["each PUT waits for three seconds", 3000],
@@ -97,7 +97,7 @@ interface Story {
   slowMs: number;
 }
 
-/** Outages a minute apart, each at another moment of the machines' intervals. Milliseconds. */
+/** Outages a minute apart, each at a different moment of the machines' intervals. Milliseconds. */
 async function longestBetween(made: MadeUpGateway, story: Story): Promise<number> {
   const startMs = made.nowMs;
   made.loan = { quietForMs: 2 * story.outages * 60_000 };

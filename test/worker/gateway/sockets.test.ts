@@ -1,4 +1,4 @@
-// Which frames of a machine are read: by the schemas, and within the size.
+// The frames that a gateway reads from a machine: by schema, and up to the largest size.
 import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { heartbeatSchema } from "../../../shared/protocol/frames.ts";
@@ -58,7 +58,7 @@ describe("a heartbeat", () => {
     expect(readFrame(`${JSON.stringify(BEAT)}\n${MAC}A`)).toEqual({ kind: "bad" });
   });
 
-  it("what counts as one without the schema is one by the schema, and unchanged", () => {
+  it("every frame that is accepted without the schema is accepted by the schema, unchanged", () => {
     const amount = fc.oneof(
       fc.integer({ min: -1 }),
       fc.constant(null),
@@ -96,7 +96,7 @@ describe("a heartbeat", () => {
 });
 
 describe("a report", () => {
-  it("is read as it is", () => {
+  it("is read unchanged", () => {
     expect(readFrame(report('{"a":"\\n"}'))).toEqual({
       kind: "report",
       report: { type: "report", token: "jwt", body: '{"a":"\\n"}' },

@@ -1,4 +1,4 @@
-// What operators read of the cluster: newest first, page by page, and no more than is kept.
+// The cluster's history as operators read it: newest first, page by page, with a limited number of entries.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
@@ -20,11 +20,11 @@ function written(history: ReturnType<typeof clusterHistory>, count: number): voi
   for (let each = 1; each <= count; each++) history.add(`entry ${each}`, START_MS + each * 1000);
 }
 
-it("nothing has happened → nothing", async () => {
+it("without an entry → empty", async () => {
   await within("empty", (history) => expect(history.read(ALL)).toEqual([]));
 });
 
-it("newest first, with its time, also after an eviction", async () => {
+it("entries → newest first, with their times, also after an eviction", async () => {
   await within("order", (history, again) => {
     written(history, 2);
     expect(again().read(ALL)).toEqual([
@@ -34,7 +34,7 @@ it("newest first, with its time, also after an eviction", async () => {
   });
 });
 
-it("page by page: those before an entry, up to a limit", async () => {
+it("a page → the entries before a given one, up to the limit", async () => {
   await within("pages", (history) => {
     written(history, 5);
     const ids = (query: { before?: number; limit: number }) => history.read(query).map(({ id }) => id);
@@ -46,7 +46,7 @@ it("page by page: those before an entry, up to a limit", async () => {
   });
 });
 
-it("as many as are kept → all of them; one more → the oldest is forgotten", async () => {
+it("the largest number of entries → all are kept; one more → the oldest is deleted", async () => {
   await within("limit", (history) => {
     written(history, entries);
     expect(history.read(ALL).map(({ id }) => id)).toHaveLength(entries);
@@ -57,7 +57,7 @@ it("as many as are kept → all of them; one more → the oldest is forgotten", 
   });
 });
 
-it("an entry as long as it may be stays as it is; a longer one is cut", async () => {
+it("an entry of the longest size → stays as it is; a longer one → cut", async () => {
   await within("length", (history) => {
     history.add("x".repeat(entryLength), START_MS);
     history.add("y".repeat(entryLength + 1), START_MS);

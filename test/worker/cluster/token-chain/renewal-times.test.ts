@@ -1,4 +1,4 @@
-// Which token of a chain is used, and when the next one is asked for.
+// Which token of a chain is used, and when the next one is requested.
 import { describe, expect, it, test } from "vitest";
 import { newestGood, nextAttemptMs } from "../../../../worker/cluster/token-chain.ts";
 import { tokenLife } from "../../../../worker/kube/token.ts";
@@ -7,7 +7,7 @@ import { tokenOf } from "../../support/account-tokens.ts";
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-describe("the newest that is good", () => {
+describe("the newest valid token", () => {
   const chainToken = (token: string) => ({ token, life: tokenLife(token)! });
   const [secret, renewed] = [tokenOf(0, 10 * HOUR_MS, "s"), tokenOf(5 * HOUR_MS, HOUR_MS, "r")];
   const tokens = [renewed, secret].map(chainToken);

@@ -1,10 +1,10 @@
-// What is known of each Node: found again after an eviction, and written only where it changes.
+// The rows of watched Nodes: read again after an eviction, and written only where they change.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it, test } from "vitest";
 import { ABSENT, nodeRows, UNSURE, type WatchedNode } from "../../../../worker/cluster/watched-nodes.ts";
 
-/** Over a storage of its own, which counts the rows that are written. */
+/** Calls `work` with a storage of its own, which counts the written rows. */
 function within<T>(
   name: string,
   act: (open: () => ReturnType<typeof nodeRows>, written: () => number) => T,
@@ -44,7 +44,7 @@ test.each<[situation: string, rows: WatchedNode[], found: WatchedNode | undefine
   });
 });
 
-it("of several Nodes each has a row of its own, and those that are over may be put while all are looked at", async () => {
+it("one row for each of several Nodes; a row may be written during an iteration over all", async () => {
   await within("several", (open) => {
     const kept = open();
     for (const name of ["a", "b", "c"]) kept.put(name, { seen: name, told: UNSURE });

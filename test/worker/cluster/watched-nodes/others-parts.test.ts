@@ -1,4 +1,4 @@
-// What counts as somebody else's part of a Node: the digest changes with it, and with nothing else.
+// The digest of the parts of a Node that other writers own: it changes with those parts only.
 import { describe, expect, it, test } from "vitest";
 import type { Node, NodeCondition } from "../../../../shared/kubernetes/types.ts";
 import {
@@ -11,7 +11,7 @@ import {
 const OURS = "rollcall.rollcall";
 const CONTROLLER = "kube-controller-manager";
 
-/** A manager that has written these conditions, and taints where it says so. */
+/** A manager's managedFields entry for these conditions, and for the taints if `taints` is set. */
 function wrote(manager: string, conditions: string[] = [], taints = false) {
   const written = Object.fromEntries(conditions.map((type) => [`k:{"type":${JSON.stringify(type)}}`, {}]));
   return {
@@ -95,18 +95,18 @@ describe("the digest stays with", () => {
     expect(digest(changed)).toBe(digest(NODE));
   });
 
-  it("another deployment's conditions are another's", () => {
+  it("another deployment's conditions count as another writer's", () => {
     const changed = withStatus({ conditions: [{ ...READY, status: "False" }, DISK] });
     expect(othersDigest(changed, "east")).not.toBe(othersDigest(NODE, "east"));
   });
 
-  it("where nobody records who wrote a condition, all of them are others'", () => {
+  it("without managedFields all conditions count as another writer's", () => {
     const unrecorded = withMetadata({ managedFields: undefined });
     const changed = { ...unrecorded, status: { ...status, conditions: [{ ...READY, status: "False" }] } };
     expect(digest(changed)).not.toBe(digest(unrecorded));
   });
 
-  it("a Node without anything has one as well", () => {
+  it("a Node without any part has a digest, too", () => {
     expect(digest({})).toMatch(/^[\w-]{16}$/);
   });
 });

@@ -1,8 +1,8 @@
-// Which addresses messages may be sent to, in whatever way they are written.
+// Which webhook addresses are accepted, in all spellings.
 import { describe, expect, it } from "vitest";
 import { webhookAddress } from "../../../../worker/fleet/deliveries.ts";
 
-describe("an address that is refused, and why", () => {
+describe("a refused address, and the reason", () => {
   it.each([
     ["nothing", "", "not a URL"],
     ["no scheme", "hooks.example.com/x", "not a URL"],
@@ -56,7 +56,7 @@ describe("an address that is refused, and why", () => {
   });
 });
 
-describe("an address that is taken", () => {
+describe("an accepted address", () => {
   it.each([
     ["https://hooks.slack.com/services/T0/B0/x", "https://hooks.slack.com/services/T0/B0/x"],
     ["HTTPS://Hooks.Example.COM:8443/a?b=c", "https://hooks.example.com:8443/a?b=c"],

@@ -1,8 +1,8 @@
-// By what machines are found: the texts of the columns.
+// The texts of the columns that a search uses.
 import { expect, it } from "vitest";
 import { pairsText } from "../../../../worker/fleet/machine-rows.ts";
 
-it("a set of pairs → each is found whole", () => {
+it("a set of pairs → the search finds each as a whole", () => {
   const text = pairsText([
     ["site", "berlin"],
     ["machine", ""],

@@ -21,7 +21,7 @@ function counted(object: string, machines: readonly Machine[]): Promise<Versions
   });
 }
 
-it("machines of several versions → counted by state, the newest first, those behind marked", async () => {
+it("machines of several versions → counted by state, the newest first, outdated ones marked", async () => {
   const fleet: Machine[] = [
     ["0.1.0", "ready"],
     ["0.1.0", "ready"],

@@ -1,4 +1,4 @@
-// Which sockets a gateway lets be opened.
+// The sockets that a gateway allows to be opened.
 import { describe, expect, it } from "vitest";
 import { GATEWAY_LIMITS } from "../../../../shared/protocol/limits.ts";
 import { inGateway, type MadeUpGateway } from "../../support/made-up-gateway.ts";
@@ -11,14 +11,14 @@ describe("a connect ticket", () => {
       expect(await made.open("edge-1", "b")).not.toBeTypeOf("string");
     }));
 
-  it("is used up by a refusal, too", () =>
+  it("is also used up by a refusal", () =>
     inGateway(async (made) => {
       made.size = 0;
       expect(await made.open("edge-1", "a")).toBe("full");
       expect(await made.open("edge-1", "a")).toBe("used ticket");
     }));
 
-  it("is remembered for as long as it is good", () =>
+  it("is remembered for as long as it is valid", () =>
     inGateway(async (made) => {
       await made.open("edge-1", "a");
       await made.pass(1000 * GATEWAY_LIMITS.ticketSeconds);
@@ -27,13 +27,13 @@ describe("a connect ticket", () => {
 });
 
 describe("sockets of one name without an accepted report", () => {
-  it("as many as there may be", () =>
+  it("up to the limit → all stay", () =>
     inGateway(async (made) => {
       for (let sockets = 0; sockets < GATEWAY_LIMITS.unacceptedOfName; sockets++) await made.opened("edge-1");
       expect(made.sockets.flatMap(({ said }) => said)).toEqual([]);
     }));
 
-  it("one more → the oldest gives way; an accepted one does not count", () =>
+  it("one more → the oldest is closed; an accepted one does not count", () =>
     inGateway(async (made) => {
       const accepted = await made.connected("edge-1");
       for (let sockets = 0; sockets <= GATEWAY_LIMITS.unacceptedOfName; sockets++) {
@@ -54,7 +54,7 @@ describe("sockets that one name opens", () => {
     for (let sockets = 0; sockets < upgradesAMinute; sockets++) await made.opened("edge-1");
   }
 
-  it("as many as may be opened at once, and not one more, though the gateway has closed them; another name's do not count", () =>
+  it("up to the limit at once, also if the gateway has closed them; another name's do not count", () =>
     inGateway(async (made) => {
       await opensAll(made);
       expect(made.sockets.filter(({ readyState }) => readyState === 1)).toHaveLength(
@@ -78,14 +78,14 @@ describe("sockets that one name opens", () => {
     }),
   );
 
-  it("by a clock that was put back: nobody waits for it", () =>
+  it("a clock that is set back → no machine waits longer", () =>
     inGateway(async (made) => {
       await opensAll(made);
       made.nowMs -= 3_600_000;
       expect(await made.open("edge-1")).not.toBeTypeOf("string");
     }));
 
-  it("as many again after a minute, in which its alarm has rung", () =>
+  it("the full number again after a minute, in which the alarm rang", () =>
     inGateway(async (made) => {
       await opensAll(made);
       await made.pass(30_000);
@@ -97,7 +97,7 @@ describe("sockets that one name opens", () => {
 });
 
 describe("a gateway's size", () => {
-  it("so many machines, and not one more; a member may always open another socket", () =>
+  it("up to the limit; a member may always open another socket", () =>
     inGateway(async (made) => {
       made.size = 2;
       await made.connected("edge-1");
@@ -106,7 +106,7 @@ describe("a gateway's size", () => {
       expect(await made.open("edge-1")).not.toBeTypeOf("string");
     }));
 
-  it("who has not reported yet has its place", () =>
+  it("a machine without a report yet takes a place", () =>
     inGateway(async (made) => {
       made.size = 2;
       await made.connected("edge-1");
@@ -115,7 +115,7 @@ describe("a gateway's size", () => {
       expect(await made.open("edge-2")).not.toBeTypeOf("string");
     }));
 
-  it("a place is free once its machine is gone; members count after an eviction as well", () =>
+  it("the place of a machine that ended is free; members count after an eviction as well", () =>
     inGateway(async (made) => {
       made.size = 1;
       const socket = await made.connected("edge-1");

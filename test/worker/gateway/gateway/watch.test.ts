@@ -1,5 +1,5 @@
-// Silence, as a gateway notices it: machines that miss heartbeats, sockets that no handler was called for, members that an
-// eviction has left without a socket. By a clock of the test, and the alarm that the gateway sets.
+// How a gateway notices silence: missed heartbeats, a close without a handler call, and members without a
+// socket after an eviction. The clock belongs to the test; the gateway sets the alarm.
 import { describe, expect, it } from "vitest";
 import { GATEWAY_LIMITS } from "../../../../shared/protocol/limits.ts";
 import { WATCH_LIMITS } from "../../../../worker/gateway/gateway.ts";
@@ -8,8 +8,8 @@ import { INTERVAL_MS, inGateway, type MadeUpGateway } from "../../support/made-u
 const SILENT_MS = GATEWAY_LIMITS.missedBeats * INTERVAL_MS;
 const AWAY_MS = 1000 * GATEWAY_LIMITS.awaySeconds;
 
-describe("a machine that is not heard of", () => {
-  it("for three heartbeats, its socket half-open: its object is told, and the socket closed", () =>
+describe("a machine that sends nothing", () => {
+  it("for three heartbeats over a half-open socket → its object is notified, and the socket closed", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       await made.beat(socket);
@@ -21,7 +21,7 @@ describe("a machine that is not heard of", () => {
       expect([made.members, made.alarmMs]).toEqual([[], null]);
     }));
 
-  it("heartbeats and reports put it off, and the alarm rings once in a while", () =>
+  it("heartbeats and reports delay the end; the alarm rings rarely", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       let rings = 0;
@@ -36,7 +36,7 @@ describe("a machine that is not heard of", () => {
       expect(rings).toBeLessThanOrEqual(15);
     }));
 
-  it("a heartbeat that is refused puts nothing off", () =>
+  it("a refused heartbeat delays nothing", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       await made.pass(SILENT_MS - 1);
@@ -45,7 +45,7 @@ describe("a machine that is not heard of", () => {
       expect(made.woken.at(-1)).toBe("edge-1 ended");
     }));
 
-  it("each by its own interval", () =>
+  it("each machine by its own interval", () =>
     inGateway(async (made) => {
       made.loan = { intervalMs: 60_000, leaseMs: 240_000 };
       await made.connected("slow");
@@ -57,7 +57,7 @@ describe("a machine that is not heard of", () => {
       expect(made.woken.slice(3)).toEqual(["slow ended"]);
     }));
 
-  it("without a loan by the time of its next report, and by ten seconds where that is sooner", () =>
+  it("without a loan: after its report interval and ten seconds at most", () =>
     inGateway(async (made) => {
       made.onReport = ({ request: { name } }) =>
         Promise.resolve({
@@ -80,7 +80,7 @@ describe("a machine that is not heard of", () => {
       expect(made.woken.slice(3)).toEqual(["later ended"]);
     }));
 
-  it("a report that is under way is contact", () =>
+  it("a report in progress counts as contact", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -98,7 +98,7 @@ describe("a machine that is not heard of", () => {
       expect([socket.said.at(-1), made.woken.length]).toEqual(["report-answer 200", 2]);
     }));
 
-  it("by a clock that was put back: as if it had been heard of then", () =>
+  it("a clock that is set back → counts as contact", () =>
     inGateway(async (made) => {
       await made.connected("edge-1");
       made.nowMs -= 3_600_000;
@@ -108,8 +108,8 @@ describe("a machine that is not heard of", () => {
     }));
 });
 
-describe("a socket whose handler is not called", () => {
-  it("is closed for us, and by no handler: it is noticed as silence is", () =>
+describe("a socket whose close calls no handler", () => {
+  it("→ found like a silent machine", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       made.sockets.splice(made.sockets.indexOf(socket), 1);
@@ -117,7 +117,7 @@ describe("a socket whose handler is not called", () => {
       expect(made.asked[1]).toMatchObject({ what: "ended", returned: { epoch: 1 } });
     }));
 
-  it("is replaced by the machine's next one meanwhile: nothing has ended", () =>
+  it("the machine's next socket replaces it → nothing ends", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       made.sockets.splice(made.sockets.indexOf(socket), 1);
@@ -135,7 +135,7 @@ describe("after an eviction", () => {
     for (let index = 0; index < count; index++) await made.connected(`edge-${index}`);
   }
 
-  it("members that never come back: all objects are told, fifty a second", () =>
+  it("members that never return → all objects are notified, fifty a second", () =>
     inGateway(async (made) => {
       await connected(made, 120);
       made.sockets.length = 0;
@@ -155,14 +155,14 @@ describe("after an eviction", () => {
       expect([made.members, made.alarmMs]).toEqual([[], null]);
     }));
 
-  it("members whose sockets are open have three intervals from when they were heard of, however often it comes", () =>
+  it("members with open sockets have three intervals from their last contact, through any number of evictions", () =>
     inGateway(async (made) => {
       await connected(made, 2);
       const [socket] = made.sockets;
       await made.beat(socket!);
       made.evict();
       made.asked.length = 0;
-      // The alarm wakes it, and nothing keeps it awake.
+      // The alarm wakes the object, and nothing keeps it awake.
       await made.pass(SILENT_MS - INTERVAL_MS);
       expect(made.asked).toMatchObject([{ name: "edge-1", what: "ended", returned: null }]);
       made.evict();
@@ -172,7 +172,7 @@ describe("after an eviction", () => {
       expect(made.asked[1]).toMatchObject({ name: "edge-0", what: "ended", returned: null });
     }));
 
-  it("by a clock that was put back: three intervals from then on", () =>
+  it("a clock that is set back → three intervals from the present time", () =>
     inGateway(async (made) => {
       await connected(made, 1);
       made.nowMs -= 3_600_000;
@@ -183,7 +183,7 @@ describe("after an eviction", () => {
       expect(made.woken.at(-1)).toBe("edge-0 ended");
     }));
 
-  it("of those with longer intervals by those, and who reports again stays", () =>
+  it("longer intervals are respected, and a machine that reports again stays", () =>
     inGateway(async (made) => {
       made.loan = { intervalMs: 60_000, leaseMs: 240_000 };
       const [stays, goes] = [await made.connected("stays"), await made.connected("goes")];
@@ -195,7 +195,7 @@ describe("after an eviction", () => {
       expect(goes.said.at(-1)).toBe("closing silent");
     }));
 
-  it("a lost alarm is set again by who cares for it, and only where there is a member", () =>
+  it("care() sets a lost alarm again, only if there is a member", () =>
     inGateway(async (made) => {
       await made.gateway.care();
       expect(made.alarmMs).toBeNull();
@@ -209,8 +209,8 @@ describe("after an eviction", () => {
     }));
 });
 
-describe("objects that cannot be told", () => {
-  it("do not keep others from being told, and are told later", () =>
+describe("objects that cannot be reached", () => {
+  it("delay no other notification, and are notified later", () =>
     inGateway(async (made) => {
       for (let index = 0; index < 60; index++) await made.connected(`edge-${index}`);
       made.onEnded = (name) =>
@@ -227,7 +227,7 @@ describe("objects that cannot be told", () => {
 });
 
 describe("a socket without an accepted report", () => {
-  it("is closed after ten seconds, and the next one of its machine is taken: the upgrade may be a thief's", () =>
+  it("is closed after ten seconds, and the machine's next one is accepted: a thief may have opened the first", () =>
     inGateway(async (made) => {
       const socket = await made.opened("edge-1");
       await made.pass(1000 * GATEWAY_LIMITS.unacceptedSeconds - 1);
@@ -238,7 +238,7 @@ describe("a socket without an accepted report", () => {
       expect(await made.open("edge-1")).not.toBeTypeOf("string");
     }));
 
-  it("likewise where the alarm is late, with its next frame", () =>
+  it("is closed at its next frame if the alarm is late", () =>
     inGateway(async (made) => {
       const socket = await made.opened("edge-1");
       made.nowMs += 1000 * GATEWAY_LIMITS.unacceptedSeconds;
@@ -246,7 +246,7 @@ describe("a socket without an accepted report", () => {
       expect([socket.said, made.asked]).toEqual([["closing no report"], []]);
     }));
 
-  it("its refused reports do not count; one that is under way may still be accepted", () =>
+  it("a refused report does not extend its time; a report in progress may still be accepted", () =>
     inGateway(async (made) => {
       const socket = await made.opened("edge-1");
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -264,7 +264,7 @@ describe("a socket without an accepted report", () => {
       expect(socket.said).toEqual(["report-answer 200"]);
     }));
 
-  it("after an eviction as well", () =>
+  it("is closed after an eviction as well", () =>
     inGateway(async (made) => {
       const socket = await made.opened("edge-1");
       made.evict();

@@ -1,4 +1,4 @@
-// What becomes of a heartbeat, by situation.
+// The decision on a heartbeat, by situation.
 import { describe, expect, it, test } from "vitest";
 import type { HeartbeatFrame } from "../../../../shared/protocol/frames.ts";
 import { type BeatSituation, decideBeat, LEAST_RENEWAL_MS } from "../../../../worker/gateway/heartbeats.ts";
@@ -112,7 +112,7 @@ test.each<[situation: string, outcome: object, more: Partial<BeatSituation>, bea
   expect(decideBeat({ ...BEAT, ...beat }, { ...SITUATION, ...more })).toMatchObject(outcome);
 });
 
-describe("how long a loan lasts", () => {
+describe("the duration of a loan", () => {
   const at = (atMs: number, held: HeldLoan) =>
     decideBeat(
       { ...BEAT, at: atMs },

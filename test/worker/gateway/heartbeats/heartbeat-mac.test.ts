@@ -1,4 +1,5 @@
-// The MAC of a heartbeat: which texts it is over, and that nothing else passes. The expected MAC is made by another program.
+// The MAC of a heartbeat covers the nonce and the payload, and any other text is refused. OpenSSL made the
+// expected MAC.
 import { expect, it, test } from "vitest";
 import { importHeartbeatKey, isHeartbeatMac } from "../../../../worker/gateway/heartbeats.ts";
 
@@ -11,7 +12,7 @@ const MAC = "EDAHo02pVCYRxC7x0pNCvg";
 const isMac = async (mac: string, payload = PAYLOAD, nonce = NONCE, key = KEY) =>
   isHeartbeatMac(await importHeartbeatKey(key), nonce, { payload, mac });
 
-it("over nonce and payload → taken", async () => {
+it("over nonce and payload → accepted", async () => {
   expect(await isMac(MAC)).toBe(true);
 });
 

@@ -1,4 +1,4 @@
-// What a gateway remembers of a loan, and gives back.
+// A loan in a gateway's memory, and its return.
 import { expect, it, test } from "vitest";
 import type { Vitals } from "../../../../shared/protocol/report.ts";
 import { type HeldLoan, holdLoan, noteBeat, returnedLoan } from "../../../../worker/gateway/lease.ts";
@@ -27,7 +27,7 @@ test.each<[string, Partial<HeldLoan>, object]>([
   expect(returnedLoan(held(more), START_MS + 10_000)).toMatchObject(returned);
 });
 
-it("samples are the least of each minute, with the capacities", () => {
+it("samples have the lowest value of each minute, with the capacities", () => {
   const loan = held();
   for (let beat = 0; beat < 30; beat++) {
     const available = 8e9 - (beat % 5);

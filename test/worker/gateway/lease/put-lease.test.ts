@@ -1,4 +1,4 @@
-// What comes of a PUT of a lease, by the apiserver's answer: one request, and what the gateway is told.
+// The PUT of a lease by the apiserver's answer: one request, and the result that the gateway gets.
 import { env } from "cloudflare:workers";
 import { describe, expect, it, test } from "vitest";
 import type { Environment } from "../../../../worker/env.ts";
@@ -107,8 +107,8 @@ test.each<[situation: string, answer: Response | Error, outcome: LeasePut, code:
   expect(codes).toEqual([`PUT ${code}`]);
 });
 
-describe("what is sent", () => {
-  it("names version and uid, so that a deleted lease does not come back", async () => {
+describe("the request", () => {
+  it("has version and uid, so that it cannot restore a deleted lease", async () => {
     const { asked } = await put([Response.json(LEASE)]);
     expect(asked[0]).toMatchObject({
       authorization: "Bearer token",
@@ -116,7 +116,7 @@ describe("what is sent", () => {
     });
   });
 
-  it("401 → once more, with the token that the cluster's object has by now", async () => {
+  it("401 → repeated once, with the cluster object's newest token", async () => {
     const [secret, other] = [tokenOf(0, 3_600_000, "secret"), tokenOf(0, 3_600_000, "other")];
     const asked: (string | null)[] = [];
     const fetch = (_: string, { headers }: RequestInit) => {

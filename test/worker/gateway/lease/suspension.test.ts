@@ -1,4 +1,4 @@
-// When the apiserver is asked although it fails.
+// Which requests are sent while the apiserver fails.
 import { describe, expect, it } from "vitest";
 import { Suspension, SUSPENSION_MS } from "../../../../worker/gateway/lease.ts";
 
@@ -10,8 +10,8 @@ function suspendedAt(nowMs: number, retryAfterMs?: number): Suspension {
   return suspension;
 }
 
-describe("while it answers", () => {
-  it("any number of requests may be under way", () => {
+describe("while the apiserver answers", () => {
+  it("any number of requests may be in progress", () => {
     const suspension = new Suspension();
     const begun = [suspension.begin(), suspension.begin()];
     expect(begun.map(({ isProbe }) => isProbe)).toEqual([false, false]);
@@ -31,15 +31,15 @@ describe("while it answers", () => {
   });
 });
 
-describe("once a request has failed", () => {
-  it("none begins for a second, then one at a time", () => {
+describe("after a failed request", () => {
+  it("no request for a second, then one at a time", () => {
     const suspension = suspendedAt(0);
     expect([suspension.mayAsk(first - 1), suspension.mayAsk(first)]).toEqual([false, true]);
     expect(suspension.begin().isProbe).toBe(true);
     expect([suspension.mayAsk(first), suspension.mayAsk(first + longest)]).toEqual([false, false]);
   });
 
-  it("after each one that fails for twice as long, and ten seconds at most", () => {
+  it("each further failure doubles the wait, up to ten seconds", () => {
     const suspension = suspendedAt(0);
     let nowMs = first;
     const waits = Array.from({ length: 6 }, () => {
@@ -52,14 +52,14 @@ describe("once a request has failed", () => {
     expect(waits).toEqual([2000, 4000, 8000, longest, longest, longest]);
   });
 
-  it("of those that were under way as well each other failure changes nothing", () => {
+  it("of several in progress, only the first failure counts", () => {
     const suspension = new Suspension();
     const begun = [suspension.begin(), suspension.begin(), suspension.begin()];
     begun.forEach((asked, at) => suspension.failed(asked, at * 100));
     expect([suspension.mayAsk(first - 1), suspension.mayAsk(first)]).toEqual([false, true]);
   });
 
-  it("the first success ends it, also of one that had begun before", () => {
+  it("the first success ends the suspension, also of an earlier request", () => {
     const suspension = new Suspension();
     const [one, other] = [suspension.begin(), suspension.begin()];
     suspension.failed(other, 0);
@@ -67,7 +67,7 @@ describe("once a request has failed", () => {
     expect([suspension.isOn, suspension.mayAsk(0), suspension.begin().isProbe]).toEqual([false, true, false]);
   });
 
-  it("a probe that is slow, while an earlier request ended the suspension and later ones are answered → suspends nobody", () => {
+  it("a slow probe fails after an earlier request has ended the suspension → no new suspension", () => {
     const suspension = new Suspension();
     const [early, other] = [suspension.begin(), suspension.begin()];
     suspension.failed(other, 0);
@@ -78,7 +78,7 @@ describe("once a request has failed", () => {
     expect([probe.isProbe, suspension.isOn]).toEqual([true, false]);
   });
 
-  it("a probe of the suspension before fails → the one that is under way goes on alone", () => {
+  it("a probe of an earlier suspension fails → the present probe continues alone", () => {
     const suspension = new Suspension();
     const [early, other] = [suspension.begin(), suspension.begin()];
     suspension.failed(other, 0);
@@ -92,7 +92,7 @@ describe("once a request has failed", () => {
     expect([suspension.mayAsk(5999), suspension.mayAsk(6000)]).toEqual([false, true]);
   });
 
-  it("after a success it begins anew", () => {
+  it("after a success the waits start again", () => {
     const suspension = suspendedAt(0);
     suspension.failed(suspension.begin(), first);
     suspension.succeeded(suspension.begin());
@@ -112,6 +112,6 @@ describe("Retry-After", () => {
   });
 });
 
-it("a clock that was put back makes nobody wait", () => {
+it("a clock that is set back delays no request", () => {
   expect(suspendedAt(100_000).mayAsk(99_999)).toBe(true);
 });
