@@ -1,19 +1,20 @@
-// What the API's description says of each route in addition to its rules (shared/protocol/routes.ts). The Worker's bundle has
-// none of it.
+// The form of a route's description, in addition to its rules (shared/protocol/routes.ts). The Worker's bundle lacks it.
 import type * as z from "zod/mini";
 import type { RouteName, ROUTES } from "../../shared/protocol/routes.ts";
 
 /** The tags of the description. */
-export type RouteGroup =
-  | "fleet"
-  | "notifications"
-  | "machines"
-  | "nodes"
-  | "tokens"
-  | "operators"
-  | "bulk"
-  | "deployment"
-  | "health";
+export const TAGS = {
+  fleet: "All machines, without waking one",
+  notifications: "Who is notified of what goes wrong",
+  nodes: "One machine, for operators",
+  tokens: "Join tokens",
+  operators: "Operators with names",
+  bulk: "Many machines at once",
+  deployment: "The deployment as a whole",
+  health: "Whether the Worker works",
+  machines: "Requests of machines themselves",
+};
+type RouteGroup = keyof typeof TAGS;
 
 export interface Description {
   /** Unique; generated clients name their methods after it. */
@@ -21,11 +22,12 @@ export interface Description {
   group: RouteGroup;
   /** The effect of a request, in a few words. */
   what: string;
-  /** What else a client has to know. */
+  /** What else a client must know. */
   more?: string;
   /** The meaning of each parameter of the query. */
   about?: Readonly<Record<string, string>>;
-  answers: Readonly<Record<number, RouteAnswer>>;
+  /** By status. By default 204, without a body. */
+  answers?: Readonly<Record<number, RouteAnswer>>;
 }
 
 type Query<Name extends RouteName> = (typeof ROUTES)[Name] extends { query: z.ZodMiniObject<infer Shape> }
@@ -37,7 +39,7 @@ export type Descriptions = { [Name in RouteName]: Description & Query<Name> };
 
 export interface RouteAnswer {
   what: string;
-  /** By media type; none: the answer has no body. */
+  /** By media type; absent for an answer without a body. */
   content?: Readonly<Record<string, NamedSchema | "text">>;
 }
 
@@ -57,13 +59,21 @@ export const list = (...named: Parameters<typeof json>): RouteAnswer => {
   return { what, content: { ...content, "application/x-ndjson": "text", "text/csv": "text" } };
 };
 
-export const DONE: Record<number, RouteAnswer> = { 204: { what: "It is done." } };
+/** Describes routes of one group. */
+export function grouped<Name extends RouteName>(
+  group: RouteGroup,
+  routes: { [Each in Name]: Omit<Description, "group"> & Query<Each> },
+): Pick<Descriptions, Name> {
+  const grouped = Object.entries<object>(routes).map(([name, route]) => [name, { group, ...route }]);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- fromEntries loses the names
+  return Object.fromEntries(grouped) as Pick<Descriptions, Name>;
+}
 
 export const LINES =
-  "As CSV or JSON lines, by `format` or by the header Accept, it is the whole list unless `limit` says less.";
+  "As CSV or JSON lines, by `format` or the header Accept, the answer has the whole list, or `limit` entries.";
 
-export const FORMAT = { format: "As what: JSON, JSON lines or CSV." };
+export const FORMAT = { format: "The format: JSON, JSON lines or CSV." };
 
-export const LIMIT = "How many entries: 1 to 1,000; 100 where it is absent.";
+export const LIMIT = "How many entries: 1 to 1,000; 100 by default.";
 
 export const LISTED = { ...FORMAT, limit: LIMIT };

@@ -1,10 +1,16 @@
-// The API's description in OpenAPI 3.1, out of the table of routes. The same table gives the same bytes.
+// Builds the API's description in OpenAPI 3.1 from the table of routes. The same table gives the same bytes.
 import * as z from "zod/mini";
 import { type Problem, type Reason, REASON_STATUSES } from "../../shared/protocol/answers.ts";
 import { LIMITS } from "../../shared/protocol/limits.ts";
 import { type RouteName, type RouteRules, ROUTES } from "../../shared/protocol/routes.ts";
 import { VERSION } from "../../shared/version.ts";
-import type { Description, Descriptions, NamedSchema, RouteAnswer, RouteGroup } from "./description.ts";
+import {
+  type Description,
+  type Descriptions,
+  type NamedSchema,
+  type RouteAnswer,
+  TAGS,
+} from "./description.ts";
 import { DEPLOYMENT_DESCRIPTIONS } from "./routes/deployment.ts";
 import { FLEET_DESCRIPTIONS } from "./routes/fleet.ts";
 import { MACHINES_DESCRIPTIONS } from "./routes/machines.ts";
@@ -19,36 +25,27 @@ const DESCRIPTIONS: Descriptions = {
 export interface DescribedRoute extends RouteRules, Description {
   method: string;
   path: string;
+  answers: NonNullable<Description["answers"]>;
 }
+
+const DONE = { 204: { what: "It is done." } };
 
 /** All routes, in the order of the table. */
 export const DESCRIBED: readonly DescribedRoute[] = Object.keys(ROUTES).map((key) => {
   const name = key as RouteName;
   const [method = "", path = ""] = name.split(" ");
-  return { method, path, ...ROUTES[name], ...DESCRIPTIONS[name] };
+  return { method, path, answers: DONE, ...ROUTES[name], ...DESCRIPTIONS[name] };
 });
 
 type Json = Readonly<Record<string, unknown>>;
 
-const INTRODUCTION = `Keeps the Kubernetes Nodes of machines without a kubelet true.
+const INTRODUCTION = `Keeps the Kubernetes Nodes of machines without a kubelet up to date.
 
 Operators send a secret as a bearer token, sign in from a browser, or come through Cloudflare Access; machines sign
-their requests. Every answer from 400 on is a problem document (RFC 9457) with a stable \`reason\`, but for the checks of \`/readyz\`. A query or a body
-with a member that is not described here is refused, and nothing is done. Answers may have more members in a later
-version. A HEAD is answered as a GET, without the body. \`x-rollcall-wakes\`: it wakes the object of a machine, which
-costs, as a report does.`;
-
-const TAGS: Record<RouteGroup, string> = {
-  fleet: "All machines, without waking one",
-  notifications: "Who is told of what goes wrong",
-  nodes: "One machine, for operators",
-  tokens: "Join tokens",
-  operators: "Operators with names",
-  bulk: "Many machines at once",
-  deployment: "The deployment as a whole",
-  health: "Whether the Worker works",
-  machines: "What machines themselves ask",
-};
+their requests. Every answer from 400 on, except the checks of \`/readyz\`, is a problem document (RFC 9457) with a stable
+\`reason\`. A query or a body with a member that is not described here is refused and has no effect. Answers may have more
+members in a later version. A HEAD is answered as a GET, without the body. \`x-rollcall-wakes\`: the request wakes the
+object of a machine, which costs as much as a report.`;
 
 const SECURITY: Record<RouteRules["who"], readonly Json[]> = {
   anybody: [],
@@ -64,14 +61,14 @@ const SECURITY_SCHEMES = {
     in: "cookie",
     name: "__Host-rollcall",
     description:
-      "Of POST /v1/session; over plain http, in a local cluster, its name is `rollcall`. A request that changes something, " +
-      "or opens a WebSocket, has to come from a page of the Worker's own origin, as its Origin or Sec-Fetch-Site says.",
+      "Set by POST /v1/session; over plain http, in a local cluster, its name is `rollcall`. A request that changes something, " +
+      "or opens a WebSocket, must come from a page of the Worker's own origin, by its Origin or Sec-Fetch-Site.",
   },
   access: {
     type: "apiKey",
     in: "header",
     name: "cf-access-jwt-assertion",
-    description: "Cloudflare Access adds it to the requests that it lets through.",
+    description: "Cloudflare Access adds it to the requests that it admits.",
   },
   machine: {
     type: "http",
@@ -82,10 +79,10 @@ const SECURITY_SCHEMES = {
   },
 };
 
-/** The description of this version's routes, as it is served. */
+/** Returns the description of this version's routes, as the Worker serves it. */
 export const openapiText = () => `${JSON.stringify(openapiDocument(DESCRIBED, VERSION))}\n`;
 
-/** As Kubernetes has it (shared/node/node-name.ts). */
+/** Kubernetes' rule for names (shared/node/node-name.ts). */
 const LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const NODE_NAME = { type: "string", maxLength: LIMITS.nameLength, pattern: `^${LABEL}(\\.${LABEL})*$` };
 
@@ -191,7 +188,7 @@ export function refusalsOf({ who, path, body, reasons: own = [] }: DescribedRout
 const MACHINE_REFUSALS: readonly Reason[] = ["unauthenticated", "wrong-origin"];
 const OPERATOR_REFUSALS: readonly Reason[] = ["forbidden", "invalid-query"];
 
-/** The refusals of a route; beside an answer of its own with the same status, either body may come. */
+/** The refusals of a route. If it has an answer of its own with the same status, either body may be sent. */
 function problemsOf(route: DescribedRoute): Json {
   const byStatus = Map.groupBy(refusalsOf(route), (reason) => REASON_STATUSES[reason]);
   return Object.fromEntries(
@@ -222,7 +219,7 @@ function componentSchemas(routes: readonly DescribedRoute[]): Json {
   return Object.fromEntries(all) as Json;
 }
 
-/** Of answers, also those of a newer Worker are to be valid: they may have more members. */
+/** An answer's schema allows more members, so that those of a newer Worker are valid. */
 function jsonSchema(schema: z.core.$ZodType, io: "input" | "output"): Json {
   const { $schema: _, ...made } = z.toJSONSchema(schema, {
     io,

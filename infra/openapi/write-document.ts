@@ -1,4 +1,4 @@
-// Writes the API's description to where wrangler takes the Worker's static files from.
+// Writes the API's description to the Worker's static files, as part of npm run build.
 import { mkdirSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { replaceFile } from "../page/build/replace-file.ts";
@@ -10,3 +10,5 @@ export function writeDocument(): void {
   mkdirSync(dirname(FILE), { recursive: true });
   replaceFile(FILE, Buffer.from(openapiText()));
 }
+
+if (import.meta.main) writeDocument();
