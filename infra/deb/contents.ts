@@ -3,7 +3,7 @@
 import { chmodSync, cpSync, lutimesSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { shimProgram } from "../../node-shim/cli/program.ts";
+import { shimProgram } from "../../node-shim/cli/command-line.ts";
 import { type ManualPart, manPage } from "./man-page.ts";
 import type { Runtime } from "./runtime.ts";
 

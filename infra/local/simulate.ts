@@ -15,7 +15,7 @@ import { DIRECTLY } from "../../node-shim/worker-link/outbound.ts";
 import { reporter } from "../../node-shim/worker-link/reporter.ts";
 import { enrol, type EnrolledMachine } from "../../node-shim/worker-link/requests.ts";
 import { requestFaultText, type Transport } from "../../node-shim/worker-link/exchange.ts";
-import { machineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
+import { machineKey, makeMachineKey } from "../../node-shim/identity/identity.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import {
   SIMULATED_FAULTS,

@@ -3,10 +3,9 @@ import type { Command } from "commander";
 import { wallMs } from "../base/clock.ts";
 import { doctor, type DoctorFlags } from "../doctor/doctor.ts";
 import { type Screen, screenOf, statusScreen } from "../status/screen.ts";
-import { statusOf } from "../status/status.ts";
-import { machineFlags, withSet } from "./machine-flags.ts";
+import { statusOf } from "../status/diagnosis.ts";
+import { machineFlags, stateFlag, TOKEN_FILE, TOKEN_HELP, withSet, workerFlags } from "./flags.ts";
 import { likeService, stateOfService } from "./service-flags.ts";
-import { stateFlag, TOKEN_FILE, TOKEN_HELP, workerFlags } from "./worker-flags.ts";
 
 export function addCheckCommands(program: Command): void {
   stateFlag(stateOfService(program.command("status")))

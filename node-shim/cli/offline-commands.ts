@@ -2,13 +2,24 @@
 import type { Command } from "commander";
 import { stringify } from "yaml";
 import { KUBELET_VERSION } from "../../shared/from-report/reported-status.ts";
+import { defaultLabels } from "../../shared/node/initial-node.ts";
+import type { Facts } from "../../shared/protocol/facts.ts";
+import type { Settings } from "../../shared/protocol/settings.ts";
 import { VERSION } from "../../shared/version.ts";
-import { printConfig } from "../commands/print-config.ts";
-import { printFacts } from "../commands/print-facts.ts";
+import { API_VERSION, type Field, KIND } from "../config/schema.ts";
+import { FACT_GROUPS } from "../machine/fact-groups.ts";
+import { MACHINE_FLAGS, type MachineFlag } from "../machine/flag-table.ts";
+import { requireOwnReservations, thisMachine } from "../machine/machine.ts";
 import { previewNode } from "../machine/preview-node.ts";
-import { requireOwnReservations } from "../machine/reservations.ts";
-import type { MachineFlags } from "../machine/settings.ts";
-import { machineFlags, withSet } from "./machine-flags.ts";
+import {
+  configurationNotes,
+  type MachineFlags,
+  type MachineSettings,
+  machineSettings,
+} from "../machine/settings.ts";
+import { architecture } from "../sources/kernel/machine.ts";
+import { environmentProxy, exceptions } from "../worker-link/proxy.ts";
+import { machineFlags, withSet } from "./flags.ts";
 import { likeService } from "./service-flags.ts";
 
 export function addOfflineCommands(program: Command): void {
@@ -56,4 +67,108 @@ export async function preview(flags: MachineFlags): Promise<string> {
   const { node, errors } = await previewNode(flags, (source, message) => say(`${source}: ${message}`));
   for (const error of errors) say(error);
   return stringify({ apiVersion: "v1", kind: "Node", ...node });
+}
+
+// node-shim config: the effective configuration as a file, and where each value came from. Offline.
+
+/** YAML. What is no field of a KubeletConfiguration stands in comments below it. */
+export function printConfig(flags: MachineFlags, environment: NodeJS.ProcessEnv = process.env): string {
+  const machine = machineSettings(flags);
+  const { inForce, sources, settings } = machine;
+  const fields = Object.keys(inForce) as Field[];
+  const others = [
+    ...Object.values(MACHINE_FLAGS).flatMap((flag) => flagLine(flag, machine, flags)),
+    ...proxyLines(environment),
+    ...overriddenDefaults(settings),
+    ...configurationNotes(machine),
+  ];
+  return [
+    stringify({ apiVersion: API_VERSION, kind: KIND }),
+    ...fields.map((field) => line(field, inForce[field], sources[field])),
+    ...others.map((text) => `# ${text}\n`),
+  ].join("");
+}
+
+function flagLine(flag: MachineFlag, machine: MachineSettings, flags: MachineFlags): string[] {
+  const inForce = flag.inForce(machine, flags);
+  if (inForce === null) return [];
+  const { value, source } = inForce;
+  return [`--${flag.name}${value && ` ${value}`} # ${source}`];
+}
+
+/** Without name and password. Which Worker is asked, and so whether through the proxy, is no part of a configuration. */
+function proxyLines(environment: NodeJS.ProcessEnv): string[] {
+  const proxy = environmentProxy(environment);
+  if (proxy === null) return [];
+  const excepted = exceptions(environment);
+  const set = [
+    `${proxy.source} ${proxy.origin}`,
+    ...(excepted ? [`NO_PROXY ${excepted.replaceAll(/\s+/g, " ")}`] : []),
+  ];
+  return set.map((line) => `${line} # environment`);
+}
+
+/** Upstream initialNode logs the same when it registers. */
+function overriddenDefaults({ hostname, nodeLabels = {} }: Settings): string[] {
+  const platform = { goos: process.platform, goarch: architecture(process.arch) };
+  return Object.entries(defaultLabels({ hostname, ...platform })).flatMap(([key, value]) => {
+    const own = nodeLabels[key];
+    return own === undefined || own === value
+      ? []
+      : [`--node-labels ${key}=${own} overrides ${value} at registration`];
+  });
+}
+
+/** The source is a comment behind the field's first line. */
+function line(field: Field, value: unknown, source: string): string {
+  const [first, ...rest] = stringify({ [field]: value }, { lineWidth: 0 }).split("\n");
+  return [`${first} # ${source}`, ...rest].join("\n");
+}
+
+// node-shim facts: the facts that this machine would report, and where each was read. Offline.
+
+/** JSON: the facts, with `value` and `source` in place of each. */
+export async function printFacts(flags: MachineFlags): Promise<string> {
+  const noted = new Map<string, string>();
+  const warn = (source: string, message: string) => console.error(`node-shim: ${source}: ${message}`);
+  const machine = await thisMachine(flags, warn, (pointer, source) => noted.set(pointer, source));
+  await machine.setUp();
+  const { facts } = await machine.gather("wait").finally(machine.close);
+  const sources = new Map([
+    ...tableSources(flags.containerRuntime === "docker"),
+    ["/settings/hostname", flags.hostnameOverride ? "--hostname-override" : "this machine's host name"],
+    ["/addresses/nodeIPs", flags.nodeIp ? "--node-ip" : "default"],
+    ...Object.entries(machine.sources).flatMap(([field, source]): [string, string][] => [
+      [`/settings/${field}`, source],
+      [`/settings/${field}Ms`, source],
+    ]),
+    ...noted,
+  ] as [string, string][]);
+  return `${JSON.stringify(withSources(facts, sources), null, 2)}\n`;
+}
+
+/** The sources in the table of fact groups. Those noted while gathering are more exact, and replace them. */
+function tableSources(isDocker: boolean): [pointer: string, source: string][] {
+  return Object.entries(FACT_GROUPS).flatMap(([group, { sources, dockerSources = {} }]) =>
+    Object.entries({ ...sources, ...(isDocker ? dockerSources : {}) }).map(
+      ([name, source]): [string, string] => [name === "" ? `/${group}` : `/${group}/${name}`, source],
+    ),
+  );
+}
+
+function withSources(facts: Facts, sources: ReadonlyMap<string, string>): Record<string, unknown> {
+  const withSource = (pointer: string, value: unknown, group = pointer) => ({
+    value,
+    source: sources.get(pointer) ?? sources.get(group),
+  });
+  const groups = Object.entries(facts).map(([group, fact]) => {
+    const isGroup = typeof fact === "object" && fact !== null && !Array.isArray(fact);
+    if (!isGroup) return [group, withSource(`/${group}`, fact)] as const;
+    const entries = Object.entries(fact).map(([name, value]) => [
+      name,
+      withSource(`/${group}/${name}`, value, `/${group}`),
+    ]);
+    return [group, Object.fromEntries(entries)] as const;
+  });
+  return Object.fromEntries(groups);
 }

@@ -5,11 +5,11 @@ import { type Command, Option } from "commander";
 import { LOG_FORMATS } from "../base/log.ts";
 import { requireTrusted } from "../base/state-file.ts";
 import { machineSettings, type MachineFlags } from "../machine/settings.ts";
-import { missingVariables } from "../service/environment.ts";
+import { missingVariables } from "../service/installed.ts";
 import { installService, thisHost, uninstallService } from "../service/service.ts";
 import { UNIT_NAME, unitText } from "../service/unit.ts";
-import { caFileCertificates } from "../worker-link/authorities.ts";
-import { machineFlags, givenFlags, withSet } from "./machine-flags.ts";
+import { caFileCertificates } from "../worker-link/outbound.ts";
+import { machineFlags, givenFlags, withSet } from "./flags.ts";
 
 export function addServiceCommands(program: Command): void {
   machineFlags(program.command("install-service"))

@@ -7,8 +7,7 @@ import { codeOf } from "../base/fault.ts";
 import { LOG_FORMATS } from "../base/log.ts";
 import { type InstalledService, installedService } from "../service/installed.ts";
 import { hasPackageUnit } from "../service/service.ts";
-import { machineFlags } from "./machine-flags.ts";
-import { TOKEN_FILE, TOKEN_HELP, workerFlags } from "./worker-flags.ts";
+import { machineFlags, TOKEN_FILE, TOKEN_HELP, workerFlags } from "./flags.ts";
 
 export interface Here {
   /** "/"; in tests another folder. */

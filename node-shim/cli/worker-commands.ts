@@ -7,16 +7,15 @@ import { join, type JoinFlags } from "../commands/join.ts";
 import { leaveWorker } from "../commands/leave.ts";
 import { run, type RunFlags } from "../commands/run.ts";
 import { thisUpgradeHost, type UpgradeFlags, upgradeShim } from "../commands/upgrade.ts";
-import { loadNextKey, makeNextKey, storeNextEnrolment } from "../identity/next-key.ts";
+import { loadNextKey, makeNextKey, storeNextEnrolment } from "../identity/identity.ts";
 import { hasPackageUnit } from "../service/service.ts";
 import { EXIT, UNIT } from "../status/diagnoses.ts";
 import { requestFaultText } from "../worker-link/exchange.ts";
 import { rotate } from "../worker-link/requests.ts";
 import { STATUS_CODES } from "./check-commands.ts";
-import { flagOption, machineFlags, withSet } from "./machine-flags.ts";
+import { flagOption, machineFlags, TOKEN_FILE, TOKEN_HELP, withSet, workerFlags } from "./flags.ts";
 import { installFrom } from "./service-commands.ts";
 import { likeService, likeServiceThatStays } from "./service-flags.ts";
-import { TOKEN_FILE, TOKEN_HELP, workerFlags } from "./worker-flags.ts";
 
 const NAME_HELP = "the Node's name, where it is not to be that of the enrolment";
 

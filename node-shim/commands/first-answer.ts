@@ -3,8 +3,7 @@
 import { type Clock, after, monotonicMs, pause, wallMs } from "../base/clock.ts";
 import type { MachineFlags } from "../machine/settings.ts";
 import type { Log } from "../base/log.ts";
-import { type Diagnosis, diagnose } from "../status/diagnosis.ts";
-import { statusOf } from "../status/status.ts";
+import { diagnose, type Diagnosis, statusOf } from "../status/diagnosis.ts";
 import { reportUntilStopped } from "./run.ts";
 
 /** Long enough for a registration at an apiserver that is slow, short enough for somebody who waits. */

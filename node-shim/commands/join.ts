@@ -1,8 +1,14 @@
 // node-shim join: enrols this machine once, and stores key, enrolment and URL. What the cluster then says is
 // first-answer's.
 import { pause } from "../base/clock.ts";
-import { gatherMachine } from "../machine/machine-facts.ts";
-import { loadEnrolment, loadKey, loadOrMakeKey, storeEnrolment } from "../identity/identity.ts";
+import { gatherMachine } from "../machine/fact-groups.ts";
+import {
+  loadEnrolment,
+  loadKey,
+  loadOrMakeKey,
+  type MachineKey,
+  storeEnrolment,
+} from "../identity/identity.ts";
 import { joinTokenKey, readJoinToken } from "../identity/join-token.ts";
 import { lockFolder } from "../identity/lock.ts";
 import { type MachineFlags, machineSettings } from "../machine/settings.ts";
@@ -10,7 +16,6 @@ import { findOrigin } from "../worker-link/origin.ts";
 import { type Outbound, outboundTo } from "../worker-link/outbound.ts";
 import type { RequestFault } from "../worker-link/exchange.ts";
 import { enrol } from "../worker-link/requests.ts";
-import type { MachineKey } from "../identity/machine-key.ts";
 import { httpTransport } from "../worker-link/http-transport.ts";
 
 export interface JoinFlags extends MachineFlags {

@@ -1,15 +1,15 @@
 // node-shim run: loads the key, enrols where that is not done, and reports until stopped.
 import { randomBytes } from "node:crypto";
-import { startDevices } from "../sources/devices/with-devices.ts";
+import { startDevices } from "../sources/devices/manager.ts";
 import { enrolMachine } from "../worker-link/enrol.ts";
 import { LIMITS } from "../../shared/protocol/limits.ts";
 import { valueOr } from "../../shared/result.ts";
 import { monotonicMs, pause, systemClock, timestamp, wallMs } from "../base/clock.ts";
 import { faultOf } from "../base/fault.ts";
-import type { Warn } from "../base/warn.ts";
+import type { Warn } from "../base/reading.ts";
 import { type StatusBoard, statusBoard } from "../status/board.ts";
 import type { StatusFile } from "../status/status-file.ts";
-import { loadEnrolment, loadOrMakeKey } from "../identity/identity.ts";
+import { adoptNextKey, loadEnrolment, loadOrMakeKey, pinnedNextKey } from "../identity/identity.ts";
 import { bootID } from "../sources/kernel/names.ts";
 import { lockFolder } from "../identity/lock.ts";
 import { type Log, type LogFormat, stderrLog } from "../base/log.ts";
@@ -17,7 +17,6 @@ import { reportUntilAsked } from "../loop/until-asked.ts";
 import type { LoopDependencies, Reported } from "../loop/loop.ts";
 import { type Machine, thisMachine } from "../machine/machine.ts";
 import { type MachineFlags } from "../machine/settings.ts";
-import { adoptNextKey, pinnedNextKey } from "../identity/next-key.ts";
 import { workerOrigin } from "../worker-link/origin.ts";
 import { Link } from "../worker-link/link.ts";
 import { type Outbound, outboundTo } from "../worker-link/outbound.ts";

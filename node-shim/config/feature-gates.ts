@@ -1,7 +1,218 @@
-// Which feature gates a configuration turns on, and what a kubelet refuses of them. Nothing here has a gate of its own.
+// The feature gates that a kubelet of Kubernetes v1.36.3 knows, with those that are locked. Data only.
+// Source: DefaultMutableFeatureGate's GetAll() and Dependencies() in a program that imports cmd/kubelet/app: the tables of
+// pkg/features, apiserver, client-go, apimachinery, component-base and controller-manager.
 import { failure, type Result, success } from "../../shared/result.ts";
-import { KNOWN_GATES, NEEDED_GATES } from "./known-feature-gates.ts";
 import { nearestName } from "./nearest-name.ts";
+
+interface Gates {
+  stage: "alpha" | "beta" | "stable" | "deprecated";
+  isOn: boolean;
+  /** It cannot be set to anything else. */
+  isLocked: boolean;
+  names: readonly string[];
+}
+
+const words = (text: string) => text.trim().split(/\s+/);
+
+export const KNOWN_GATES: readonly Gates[] = [
+  {
+    stage: "alpha",
+    isOn: false,
+    isLocked: false,
+    names: words(`
+      APIServingWithRoutine AllowUnsafeMalformedObjectDeletion CBORServingAndStorage
+      CPUManagerPolicyAlphaOptions CRIListStreaming CSIVolumeHealth ClientsAllowCBOR ClientsPreferCBOR
+      CloudControllerManagerWatchBasedRoutesReconciliation CloudControllerManagerWebhook
+      ContainerStopSignals ControllerManagerReleaseLeaderElectionLockOnExit CrossNamespaceVolumeDataSource
+      DRAListTypeAttributes DRANodeAllocatableResources DRAResourcePoolStatus DRAWorkloadResourceClaims
+      EventedPLEG GangScheduling GenericWorkload HPAScaleToZero ImageVolumeWithDigest
+      InPlacePodVerticalScalingExclusiveCPUs InPlacePodVerticalScalingExclusiveMemory
+      KubeletInUserNamespace LoggingAlphaOptions ManifestBasedAdmissionControlConfig MemoryQoS
+      MutablePVNodeAffinity NativeHistograms PersistentVolumeClaimUnusedSinceTime
+      PodAndContainerStatsFromCRI PodLevelResourceManagers PodLogsQuerySplitStreams PodsAPI QOSReserved
+      ReduceDefaultCrashLoopBackOffDecay RuntimeClassInImageCriApi ShardedListAndWatch
+      StorageCapacityScoring StorageVersionAPI TaintTolerationComparisonOperators
+      TopologyAwareWorkloadScheduling TopologyManagerPolicyAlphaOptions UserNamespacesHostNetworkSupport
+      VolumeLimitScaling WindowsCPUAndMemoryAffinity WorkloadAwarePreemption WorkloadWithJob
+    `),
+  },
+  {
+    stage: "beta",
+    isOn: false,
+    isLocked: false,
+    names: words(`
+      ClusterTrustBundle ClusterTrustBundleProjection ConcurrentWatchObjectDecode
+      CoordinatedLeaderElection DRADeviceTaintRules LocalStorageCapacityIsolationFSQuotaMonitoring
+      MaxUnavailableStatefulSet PodCertificateRequest SELinuxMount SchedulerAsyncAPICalls
+      StorageVersionMigrator
+    `),
+  },
+  {
+    stage: "beta",
+    isOn: true,
+    isLocked: false,
+    names: words(`
+      APIResponseCompression APIServerIdentity AllowParsingUserUIDFromCertAuth AtomicFIFO
+      AuthorizePodWebsocketUpgradeCreatePermission CPUManagerPolicyBetaOptions
+      CRDObservedGenerationTracking ClearingNominatedNodeNameAfterBinding ClientsAllowCARotation
+      ClientsAllowTLSCacheGC ComponentFlagz ComponentStatusz ConstrainedImpersonation ContainerCheckpoint
+      ContainerRestartRules ContextualLogging DRAConsumableCapacity DRADeviceBindingConditions
+      DRADeviceTaints DRAExtendedResource DRAPartitionableDevices DRAResourceClaimDeviceStatus
+      DRAResourceClaimGranularStatusAuthorization DRASchedulerFilterTimeout DeclarativeValidationBeta
+      DeploymentReplicaSetTerminatingReplicas DetectCacheInconsistency EnvFiles ExtendWebSocketsToKubelet
+      GracefulNodeShutdown GracefulNodeShutdownBasedOnPodPriority HPAConfigurableTolerance
+      HostnameOverride InOrderInformersBatchProcess InPlacePodLevelResourcesVerticalScaling
+      InPlacePodVerticalScalingInitContainers KubeletCrashLoopBackOffMax KubeletEnsureSecretPulledImages
+      KubeletSeparateDiskGC KubeletServiceAccountTokenForCredentialProviders ListFromCacheSnapshot
+      LoggingBetaOptions MatchLabelKeysInPodTopologySpread MatchLabelKeysInPodTopologySpreadSelectorMerge
+      MutablePodResourcesForSuspendedJobs MutableSchedulingDirectivesForSuspendedJobs NodeDeclaredFeatures
+      NominatedNodeNameForExpectation OpenAPIEnums OpportunisticBatching PLEGOnDemandRelist
+      PodDeletionCost PodLevelResources PodReadyToStartContainersCondition PodTopologyLabelsAdmission
+      PortForwardWebsockets PreventStaticPodAPIReferences RelaxedServiceNameValidation
+      ReloadKubeletClientCAFile ReloadKubeletServerCertificateFile RemoteRequestHeaderUID
+      ResourceHealthStatus ResourceHealthStatusMessage RestartAllContainersOnContainerExits
+      RotateKubeletServerCertificate SchedulerAsyncPreemption SchedulerPopFromBackoffQ
+      ServiceAccountNodeAudienceRestriction SizeBasedListCostEstimate StaleControllerConsistencyDaemonSet
+      StaleControllerConsistencyJob StaleControllerConsistencyReplicaSet
+      StaleControllerConsistencyStatefulSet StatefulSetSemanticRevisionComparison StorageVersionHash
+      StrictIPCIDRValidation StructuredAuthenticationConfigurationEgressSelector
+      StructuredAuthenticationConfigurationJWKSMetrics TokenRequestServiceAccountUIDValidation
+      TopologyManagerPolicyBetaOptions TranslateStreamCloseWebsocketRequests
+      UnauthenticatedHTTP2DOSMitigation UnknownVersionInteroperabilityProxy UnlockWhileProcessingFIFO
+      WatchCacheInitializationPostStartHook WatchList WatchListClient WindowsGracefulNodeShutdown
+    `),
+  },
+  {
+    stage: "stable",
+    isOn: true,
+    isLocked: false,
+    names: words(`
+      AllowServiceExternalIPs CustomCPUCFSQuotaPeriod DRAPrioritizedList InformerResourceVersion
+      MutatingAdmissionPolicy
+    `),
+  },
+  {
+    stage: "stable",
+    isOn: true,
+    isLocked: true,
+    names: words(`
+      APIServerTracing AnonymousAuthConfigurableEndpoints AnyVolumeDataSource AuthorizeNodeWithSelectors
+      AuthorizeWithSelectors BtreeWatchCache CPUManagerPolicyOptions CRDValidationRatcheting
+      CSIServiceAccountTokenSecrets ConsistentListFromCache CustomResourceFieldSelectors DRAAdminAccess
+      DeclarativeValidation DisableAllocatorDualWrite DynamicResourceAllocation ExecProbeTimeout
+      ExternalServiceAccountTokenSigner ImageMaximumGCAge ImageVolume InOrderInformers
+      InPlacePodVerticalScaling JobBackoffLimitPerIndex JobManagedBy JobPodReplacementPolicy
+      JobSuccessPolicy KubeletCgroupDriverFromCRI KubeletFineGrainedAuthz KubeletPSI
+      KubeletPodResourcesDynamicResources KubeletPodResourcesGet KubeletTracing LogarithmicScaleDown
+      MatchLabelKeysInPodAffinity MultiCIDRServiceAllocator MutableCSINodeAllocatableCount
+      NFTablesProxyMode NodeInclusionPolicyInPodTopologySpread NodeLogQuery NodeSwap
+      OrderedNamespaceDeletion PodLifecycleSleepAction PodLifecycleSleepActionAllowZero
+      PodObservedGenerationTracking PodSchedulingReadiness PreferSameTrafficDistribution ProcMountType
+      RecoverVolumeExpansionFailure RecursiveReadOnlyMounts RelaxedDNSSearchValidation
+      RelaxedEnvironmentVariableValidation ResilientWatchCacheInitialization RetryGenerateName
+      SELinuxChangePolicy SELinuxMountReadWriteOncePod SchedulerQueueingHints
+      SeparateTaintEvictionController ServiceAccountTokenJTI ServiceAccountTokenNodeBinding
+      ServiceAccountTokenNodeBindingValidation ServiceAccountTokenPodNodeInfo SidecarContainers
+      StreamingCollectionEncodingToJSON StreamingCollectionEncodingToProtobuf
+      StructuredAuthenticationConfiguration SupplementalGroupsPolicy SystemdWatchdog
+      TopologyManagerPolicyOptions UserNamespacesSupport VolumeAttributesClass WinDSR WinOverlay
+    `),
+  },
+  {
+    stage: "deprecated",
+    isOn: false,
+    isLocked: false,
+    names: words(`
+      AllowDNSOnlyNodeCSR AllowInsecureKubeletCertificateSigningRequests
+      ChangeContainerStatusOnKubeletRestart DeclarativeValidationTakeover KMSv1
+      KubeletRegistrationGetOnExistsOnly WindowsHostNetwork
+    `),
+  },
+  {
+    stage: "deprecated",
+    isOn: false,
+    isLocked: true,
+    names: words(`
+      AllowOverwriteTerminationGracePeriodSeconds GitRepoVolumeDriver SeparateCacheWatchRPC
+    `),
+  },
+  {
+    stage: "deprecated",
+    isOn: true,
+    isLocked: false,
+    names: words(`
+      DisableCPUQuotaWithExclusiveCPUs KubeletPodResourcesListUseActivePods ServiceCIDRStatusFieldWiping
+      StorageNamespaceIndex
+    `),
+  },
+  {
+    stage: "deprecated",
+    isOn: true,
+    isLocked: true,
+    names: words(`
+      AggregatedDiscoveryRemoveBetaType DisableNodeKubeProxyVersion
+    `),
+  },
+];
+
+/** The gates that have to be on for one to be on. */
+export const NEEDED_GATES: Readonly<Record<string, readonly string[]>> = {
+  AuthorizeNodeWithSelectors: ["AuthorizeWithSelectors"],
+  ClusterTrustBundleProjection: ["ClusterTrustBundle"],
+  DRAAdminAccess: ["DynamicResourceAllocation"],
+  DRAConsumableCapacity: ["DynamicResourceAllocation"],
+  DRADeviceBindingConditions: ["DRAResourceClaimDeviceStatus", "DynamicResourceAllocation"],
+  DRADeviceTaintRules: ["DRADeviceTaints"],
+  DRADeviceTaints: ["DynamicResourceAllocation"],
+  DRAExtendedResource: ["DynamicResourceAllocation"],
+  DRAListTypeAttributes: ["DynamicResourceAllocation"],
+  DRANodeAllocatableResources: ["DynamicResourceAllocation"],
+  DRAPartitionableDevices: ["DynamicResourceAllocation"],
+  DRAPrioritizedList: ["DynamicResourceAllocation"],
+  DRAResourceClaimGranularStatusAuthorization: ["DRAResourceClaimDeviceStatus", "DynamicResourceAllocation"],
+  DRAResourcePoolStatus: ["DynamicResourceAllocation"],
+  DRASchedulerFilterTimeout: ["DynamicResourceAllocation"],
+  DRAWorkloadResourceClaims: ["DynamicResourceAllocation", "GenericWorkload"],
+  DeclarativeValidationBeta: ["DeclarativeValidation"],
+  DeclarativeValidationTakeover: ["DeclarativeValidation"],
+  DisableAllocatorDualWrite: ["MultiCIDRServiceAllocator"],
+  ExtendWebSocketsToKubelet: ["NodeDeclaredFeatures"],
+  GangScheduling: ["GenericWorkload"],
+  GracefulNodeShutdownBasedOnPodPriority: ["GracefulNodeShutdown"],
+  ImageVolumeWithDigest: ["ImageVolume"],
+  InPlacePodLevelResourcesVerticalScaling: [
+    "InPlacePodVerticalScaling",
+    "NodeDeclaredFeatures",
+    "PodLevelResources",
+  ],
+  InPlacePodVerticalScalingExclusiveCPUs: ["InPlacePodVerticalScaling"],
+  InPlacePodVerticalScalingExclusiveMemory: ["InPlacePodVerticalScaling"],
+  InPlacePodVerticalScalingInitContainers: ["InPlacePodVerticalScaling", "NodeDeclaredFeatures"],
+  MatchLabelKeysInPodTopologySpreadSelectorMerge: ["MatchLabelKeysInPodTopologySpread"],
+  PodCertificateRequest: ["AuthorizeNodeWithSelectors"],
+  PodLevelResourceManagers: ["PodLevelResources"],
+  PodLifecycleSleepActionAllowZero: ["PodLifecycleSleepAction"],
+  ProcMountType: ["UserNamespacesSupport"],
+  ResourceHealthStatus: ["DynamicResourceAllocation"],
+  ResourceHealthStatusMessage: ["ResourceHealthStatus"],
+  RestartAllContainersOnContainerExits: ["ContainerRestartRules", "NodeDeclaredFeatures"],
+  ServiceAccountTokenNodeBinding: ["ServiceAccountTokenNodeBindingValidation"],
+  StaleControllerConsistencyDaemonSet: ["AtomicFIFO"],
+  StaleControllerConsistencyJob: ["AtomicFIFO"],
+  StaleControllerConsistencyReplicaSet: ["AtomicFIFO"],
+  StaleControllerConsistencyStatefulSet: ["AtomicFIFO"],
+  StorageVersionAPI: ["APIServerIdentity"],
+  StructuredAuthenticationConfigurationEgressSelector: ["StructuredAuthenticationConfiguration"],
+  StructuredAuthenticationConfigurationJWKSMetrics: ["StructuredAuthenticationConfiguration"],
+  TopologyAwareWorkloadScheduling: ["GenericWorkload"],
+  UnknownVersionInteroperabilityProxy: ["APIServerIdentity"],
+  UserNamespacesHostNetworkSupport: ["NodeDeclaredFeatures", "UserNamespacesSupport"],
+  WindowsGracefulNodeShutdown: ["GracefulNodeShutdown"],
+  WorkloadAwarePreemption: ["GangScheduling"],
+  WorkloadWithJob: ["GenericWorkload"],
+};
+
+// Which feature gates a configuration turns on, and what a kubelet refuses of them. Nothing here has a gate of its own.
 
 /** Is the gate of this name on? */
 export type FeatureGates = (name: string) => boolean;

@@ -3,11 +3,10 @@
 import { parseDuration } from "../../shared/go/duration.ts";
 import { SETTINGS_LIMITS } from "../../shared/protocol/limits.ts";
 import { textFault } from "../../shared/protocol/settings.ts";
-import { socketPathOf } from "./endpoint.ts";
+import { failure, type Result, success, valueOr } from "../../shared/result.ts";
 import type { Field, KubeletConfiguration } from "./schema.ts";
-import { valueOr } from "../../shared/result.ts";
 
-export interface ConfigurationFault {
+interface ConfigurationFault {
   field: Field;
   message: string;
 }
@@ -137,4 +136,19 @@ function levelFault(level: string, at: number, configuration: KubeletConfigurati
   if (level === "none") return levels.length > 1 ? "may hold nothing else beside none" : null;
   if (cgroup !== null && configuration[cgroup] === "") return `has ${level}, which needs ${cgroup}`;
   return cgroupsPerQOS ? null : `has ${level}, which needs cgroupsPerQOS`;
+}
+
+// Where a container runtime listens, as the kubelet's configuration writes it. Opens nothing.
+
+/** sun_path has 108 bytes, the last of which is NUL. */
+const MAX_PATH_BYTES = 107;
+
+/** The path in "unix:///run/containerd/containerd.sock", or why there is none (cri-client GetAddressAndDialer). */
+export function socketPathOf(endpoint: string): Result<string> {
+  const path = /^(?:unix:\/\/)?(\/[^\0]*)$/.exec(endpoint)?.[1];
+  if (path === undefined)
+    return failure(`must read unix:///PATH, or "" where no container runtime is, not "${endpoint}"`);
+  return Buffer.byteLength(path) <= MAX_PATH_BYTES
+    ? success(path)
+    : failure(`is longer than the ${MAX_PATH_BYTES} bytes that a socket's path may have`);
 }

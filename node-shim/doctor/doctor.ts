@@ -6,12 +6,11 @@ import { previewNode } from "../machine/preview-node.ts";
 import { type MachineFlags, nodeName } from "../machine/settings.ts";
 import type { Kind } from "../status/diagnoses.ts";
 import type { StatusFile } from "../status/status-file.ts";
-import { statusOf } from "../status/status.ts";
+import { statusOf } from "../status/diagnosis.ts";
 import { findOrigin, type FoundOrigin } from "../worker-link/origin.ts";
 import { fail, type Finding, findingsText, ok, warn } from "./finding.ts";
 import { checkIdentity } from "./identity-checks.ts";
-import { findOutbound, transportFindings } from "./proxy-checks.ts";
-import { checkWorker } from "./worker-checks.ts";
+import { checkWorker, findOutbound, transportFindings } from "./worker-checks.ts";
 import { type WorkerProbes, workerProbes } from "./worker-probes.ts";
 
 export interface DoctorFlags extends MachineFlags {

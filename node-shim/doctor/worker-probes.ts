@@ -12,7 +12,7 @@ import { codeOf } from "../base/fault.ts";
 import { hostOf, servernameOf } from "../worker-link/origin.ts";
 import type { Outbound } from "../worker-link/outbound.ts";
 import { openTunnel, TunnelAgent } from "../worker-link/tunnel.ts";
-import { makeMachineKey } from "../identity/machine-key.ts";
+import { makeMachineKey } from "../identity/identity.ts";
 import { exchange, requestFaultText } from "../worker-link/exchange.ts";
 import { httpTransport } from "../worker-link/http-transport.ts";
 import { signEnrolment } from "../worker-link/sign.ts";

@@ -1,12 +1,18 @@
 // The machine's key and enrolment in its state folder: 0600, on disk before they are used.
+import {
+  calculateJwkThumbprint,
+  type CryptoKey,
+  exportJWK,
+  generateKeyPair,
+  importJWK,
+  type JWK,
+} from "jose";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import type { JWK } from "jose";
 import * as z from "zod/mini";
 import { parseJson, readIfThere, writeDurably } from "../base/state-file.ts";
-import { type MachineKey, machineKey, makeMachineKey } from "./machine-key.ts";
 
-export const enrolmentFile = z.strictObject({
+const enrolmentFile = z.strictObject({
   name: z.string(),
   /** The key that was enrolled. */
   thumbprint: z.string(),
@@ -15,7 +21,7 @@ export const enrolmentFile = z.strictObject({
   origin: z.optional(z.string()),
 });
 /** The enrolment by which this machine's key is pinned. */
-export type StoredEnrolment = z.infer<typeof enrolmentFile>;
+type StoredEnrolment = z.infer<typeof enrolmentFile>;
 
 /** The machine's key: read, or made and fsynced when the (locked) folder has none. Throws with what to do. */
 export async function loadOrMakeKey(stateFolder: string): Promise<MachineKey> {
@@ -88,4 +94,92 @@ export function forgetIdentity(stateFolder: string, name: string): void {
   if (leftName(stateFolder) === null) writeDurably(join(stateFolder, LEFT), JSON.stringify({ name }));
   for (const file of ["next.json", "enrolment.json", "key.json", "status.json", "failed-upgrade.json"])
     rmSync(join(stateFolder, file), { force: true });
+}
+
+// Makes a machine's key, from its JWK or anew. Uses neither files nor network.
+
+export interface MachineKey {
+  /** Private JWK (OKP, Ed25519): what is kept on disk. */
+  jwk: JWK;
+  signing: CryptoKey;
+  /** `x` alone, for headers. */
+  publicJwk: { kty: "OKP"; crv: "Ed25519"; x: string };
+  /** RFC 7638. */
+  thumbprint: string;
+}
+
+/** A key from its private JWK; throws where the JWK is not an Ed25519 private key. */
+export async function machineKey(jwk: JWK): Promise<MachineKey> {
+  const { kty, crv, x, d } = jwk;
+  if (kty !== "OKP" || crv !== "Ed25519" || !x || !d) throw new Error("not an Ed25519 private key");
+  const publicJwk = { kty: "OKP", crv: "Ed25519", x } as const;
+  const signing = await importJWK({ ...publicJwk, d }, "EdDSA");
+  return {
+    jwk: { ...publicJwk, d },
+    signing,
+    publicJwk,
+    thumbprint: await calculateJwkThumbprint(publicJwk),
+  };
+}
+
+export async function makeMachineKey(): Promise<MachineKey> {
+  const { privateKey } = await generateKeyPair("EdDSA", { crv: "Ed25519", extractable: true });
+  return machineKey(await exportJWK(privateKey));
+}
+
+// The next key in the state folder: stored before the Worker gets it, and until it has reported. The old key stays as
+// long.
+
+const nextFile = z.strictObject({
+  jwk: z.looseObject({}),
+  /** Absent until the Worker has pinned the key. */
+  enrolment: z.optional(enrolmentFile),
+});
+
+interface NextKey {
+  key: MachineKey;
+  enrolment: StoredEnrolment | undefined;
+}
+
+/** null where no rotation is under way. Throws with what to do. */
+export async function loadNextKey(stateFolder: string): Promise<NextKey | null> {
+  const path = join(stateFolder, "next.json");
+  const text = readIfThere(path);
+  if (text === null) return null;
+  try {
+    const { jwk, enrolment } = nextFile.parse(parseJson(text));
+    return { key: await machineKey(jwk), enrolment };
+  } catch (error) {
+    throw new Error(`${path} is damaged: remove it; until its key has reported the one before is good`, {
+      cause: error,
+    });
+  }
+}
+
+/** The next key, if the Worker has pinned it: the machine signs with it from now on. null: with its own key. */
+export async function pinnedNextKey(stateFolder: string, name: string): Promise<Required<NextKey> | null> {
+  const next = await loadNextKey(stateFolder);
+  return next?.enrolment?.name === name ? next : null;
+}
+
+/** On disk before it is used. */
+export async function makeNextKey(stateFolder: string): Promise<NextKey> {
+  const key = await makeMachineKey();
+  writeDurably(join(stateFolder, "next.json"), JSON.stringify({ jwk: key.jwk }));
+  return { key, enrolment: undefined };
+}
+
+/** Call it when the Worker has pinned the key: the machine signs with it from the next start on. */
+export function storeNextEnrolment(stateFolder: string, key: MachineKey, enrolment: StoredEnrolment): void {
+  writeDurably(join(stateFolder, "next.json"), JSON.stringify({ jwk: key.jwk, enrolment }));
+}
+
+/**
+ * Call it when the next key has reported: the old key is refused from now on. After a crash the next start repeats it.
+ */
+export function adoptNextKey(stateFolder: string, { key, enrolment }: NextKey): void {
+  if (!enrolment) throw new Error("a next key that was not pinned");
+  storeEnrolment(stateFolder, enrolment);
+  writeDurably(join(stateFolder, "key.json"), JSON.stringify(key.jwk));
+  rmSync(join(stateFolder, "next.json"), { force: true });
 }

@@ -7,7 +7,7 @@ import {
 } from "../../shared/resources/eviction.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../shared/protocol/settings.ts";
-import type { Seen } from "../machine/probe.ts";
+import type { Seen } from "../machine/machine.ts";
 import { parsedSettings } from "../../shared/from-report/parsed-settings.ts";
 
 /** The part of the vitals that conditions depend on. */

@@ -2,10 +2,8 @@
 // of a machine that shuts down.
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { type Clock, systemClock, wakeableWait } from "../base/clock.ts";
-import type { Machine } from "../machine/machine.ts";
-import type { Probe, Seen } from "../machine/probe.ts";
-import { inhibitShutdown } from "../shutdown/inhibitor.ts";
-import { type ShutdownWatch, watchShutdown } from "../shutdown/shutdown.ts";
+import type { Machine, Probe, Seen } from "../machine/machine.ts";
+import { inhibitShutdown, type ShutdownWatch, watchShutdown } from "../shutdown/shutdown.ts";
 import { type LoopDependencies, startLoop } from "./loop.ts";
 
 /** How much a last report may take of the second in which a stopped shim ends. */

@@ -2,13 +2,12 @@
 import { every, monotonicMs, pause } from "../base/clock.ts";
 import { parseDuration } from "../../shared/go/duration.ts";
 import type { KubeletConfiguration } from "../config/schema.ts";
-import { socketPathOf } from "../config/endpoint.ts";
-import { runtimeMonitor, type RuntimeMonitor } from "../sources/cri/monitor.ts";
+import { socketPathOf } from "../config/validation.ts";
+import { runtimeMonitor, type RuntimeMonitor, type RuntimeReader } from "../sources/cri/monitor.ts";
 import { runtimeClient } from "../sources/cri/runtime-client.ts";
 import { RUNTIME_SOCKETS, runtimeFinder } from "../sources/cri/runtime-finder.ts";
 import { dockerClient } from "../sources/docker/client.ts";
-import type { RuntimeReader } from "../sources/cri/runtime-reader.ts";
-import type { Warn } from "../base/warn.ts";
+import type { Warn } from "../base/reading.ts";
 import { valueOr } from "../../shared/result.ts";
 
 /** A runtime that works answers in a few milliseconds. The first report waits only this long for one that hangs. */

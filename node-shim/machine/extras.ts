@@ -6,8 +6,8 @@ import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { type CloudFlags, machineCloud } from "../sources/cloud/provider.ts";
 import { dropInFolder } from "../sources/drop-ins/drop-ins.ts";
-import type { Note } from "./machine-facts.ts";
-import type { Warn } from "../base/warn.ts";
+import type { Note } from "./fact-groups.ts";
+import type { Warn } from "../base/reading.ts";
 import { hardware, keptInventory } from "../sources/inventory/inventory.ts";
 
 export interface ExtraFlags extends CloudFlags {

@@ -1,14 +1,13 @@
 // The fact groups: what each is, where it comes from, and how it is read. Gathering, `node-shim facts` and
 // docs/facts.md use this table. Decides nothing.
 import type { Facts } from "../../shared/protocol/facts.ts";
-import { orWarn, type Warn } from "../base/warn.ts";
-import type { RuntimeReader } from "../sources/cri/runtime-reader.ts";
-import { addresses, type AddressSources } from "../sources/kernel/addresses.ts";
-import { osImage } from "../sources/kernel/names.ts";
 import { VERSION } from "../../shared/version.ts";
-import { architecture } from "../sources/kernel/machine.ts";
+import { orWarn, type Reading, type Warn } from "../base/reading.ts";
+import type { RuntimeReader } from "../sources/cri/monitor.ts";
+import { addresses, type AddressSources } from "../sources/kernel/addresses.ts";
+import { architecture, hugePages, logicalCores, memory } from "../sources/kernel/machine.ts";
+import { bootID, machineID, osImage, systemUUID } from "../sources/kernel/names.ts";
 import type { FileSystemReader } from "../sources/kernel/storage.ts";
-import { gatherMachine, type Note, noted } from "./machine-facts.ts";
 
 export interface FactsOptions extends Omit<AddressSources, "hostname"> {
   settings: Facts["settings"];
@@ -30,7 +29,7 @@ export interface FactsOptions extends Omit<AddressSources, "hostname"> {
   note?: Note;
 }
 
-export interface FactGroup<Fact> {
+interface FactGroup<Fact> {
   what: string;
   /**
    * For people: where the parts of the group are read, by their names; "" is the whole. Where a part may come from
@@ -201,4 +200,32 @@ async function readStorage({ nodefsPath, readFileSystem, warn }: FactsOptions) {
   const fileSystem = await readFileSystem(nodefsPath);
   const nodefs = orWarn(fileSystem.ok ? fileSystem.value.bytes : fileSystem, "nodefs", warn);
   return nodefs && { nodefsCapacityBytes: nodefs[1] };
+}
+
+// The fact group `machine`: this machine's IDs and capacity. Decides nothing.
+
+/** Called where a fact has several possible places: with the fact's JSON Pointer, and the place where it was read. */
+export type Note = (pointer: string, source: string) => void;
+
+/** Whole or absent: a capacity of zero must never come from a file that could not be read. */
+export async function gatherMachine(root: string, warn: Warn, note?: Note): Promise<Facts["machine"]> {
+  const id = noted(await machineID(root), "/machine/machineID", note);
+  const uuid = noted(await systemUUID(root), "/machine/systemUUID", note);
+  const cores = orWarn(noted(logicalCores(root), "/machine/cores", note), "cores", warn);
+  const total = orWarn(memory(root), "memory", warn);
+  const pages = orWarn(hugePages(root), "huge pages", warn);
+  if (cores === undefined || total === undefined || pages === undefined) return undefined;
+  return {
+    machineID: orWarn(id, "machine ID", warn) ?? "",
+    systemUUID: orWarn(uuid, "system UUID", warn) ?? "",
+    bootID: orWarn(noted(bootID(root), "/machine/bootID", note), "boot ID", warn) ?? "",
+    cores,
+    ...total,
+    hugePages: pages,
+  };
+}
+
+function noted<T>(reading: Reading<T>, pointer: string, note: Note | undefined): Reading<T> {
+  if (reading.ok && reading.source !== undefined) note?.(pointer, reading.source);
+  return reading;
 }

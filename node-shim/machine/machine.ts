@@ -1,4 +1,6 @@
 // All facts and vitals of this machine, gathered by its settings. Decides nothing, and sends nothing.
+import { reservationFault } from "../../shared/from-report/parsed-settings.ts";
+import { machineInfoOf } from "../../shared/from-report/reported-status.ts";
 import { parseDuration } from "../../shared/go/duration.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import { printableTexts } from "../../shared/protocol/printable.ts";
@@ -6,20 +8,16 @@ import type { SIGNALS, Vitals } from "../../shared/protocol/report.ts";
 import type { Settings } from "../../shared/protocol/settings.ts";
 import { valueOr } from "../../shared/result.ts";
 import { monotonicMs, pause } from "../base/clock.ts";
-import type { Reading } from "../base/reading.ts";
-import { orWarn, sayOnce, type Warn, withoutEcho } from "../base/warn.ts";
+import { orWarn, type Reading, sayOnce, type Warn, withoutEcho } from "../base/reading.ts";
 import type { Configuration, LoadedConfiguration } from "../config/config.ts";
-import { runtimeErrors, type RuntimeReader } from "../sources/cri/runtime-reader.ts";
+import { runtimeErrors, type RuntimeReader } from "../sources/cri/monitor.ts";
 import { attachLimits } from "../sources/csi/attach-limits.ts";
 import { memoryAvailable, oomKills, pidAvailable } from "../sources/kernel/signals.ts";
 import type { FileSystem, FileSystemReader } from "../sources/kernel/storage.ts";
 import { volumeScanner } from "../sources/kernel/volumes.ts";
 import { type ContainerRuntime, watchContainerRuntime } from "./container-runtime.ts";
 import { machineExtras } from "./extras.ts";
-import { FACT_GROUPS, type FactsOptions } from "./fact-groups.ts";
-import type { Note } from "./machine-facts.ts";
-import type { Probe, Seen } from "./probe.ts";
-import { requireReservations } from "./reservations.ts";
+import { FACT_GROUPS, type FactsOptions, gatherMachine, type Note } from "./fact-groups.ts";
 import { configurationNotes, type MachineFlags, machineSettings } from "./settings.ts";
 import { systemSources } from "./system-sources.ts";
 import type { TransportChoice } from "./transport.ts";
@@ -195,4 +193,53 @@ function fileSystemSignals(
     [`${name}.available`, fileSystem.ok ? fileSystem.value.bytes : fileSystem],
     [`${name}.inodesFree`, fileSystem.ok ? fileSystem.value.inodes : fileSystem],
   ];
+}
+
+// What is read between two reports. The loop decides when, and what follows from it.
+
+/** What was seen between two reports; what is absent was not looked at. */
+export interface Seen extends Partial<Vitals> {
+  /** Is there a container runtime? */
+  hasRuntime?: boolean;
+}
+
+/** Something of this machine that a condition depends on. */
+export interface Probe {
+  /** From the end of one look to the next. null: every 100 ms until the Node's first Ready, and not afterwards. */
+  everyMs: number | null;
+  /** It may take long, and delays neither a report nor another probe. Never rejects. */
+  look: () => Promise<Seen>;
+}
+
+// Checks once, before the first report, that this machine has what its configuration reserves.
+
+/** For this machine, and what its flags and its file reserve. */
+export async function requireOwnReservations(flags: MachineFlags): Promise<void> {
+  const { rootDir, settings } = machineSettings(flags);
+  await requireReservations({ ...systemSources(rootDir), settings });
+}
+
+/**
+ * As the kubelet's container manager at its start: throws with what to change. What cannot be read is not checked here;
+ * gathering warns about it.
+ */
+async function requireReservations({
+  root,
+  settings,
+  nodefsPath,
+  readFileSystem,
+}: Pick<FactsOptions, "root" | "settings" | "nodefsPath" | "readFileSystem">): Promise<void> {
+  const machine = await gatherMachine(root, () => undefined);
+  if (machine === undefined) return;
+  const fileSystem = await readFileSystem(nodefsPath);
+  const nodefs = fileSystem.ok ? fileSystem.value.bytes : fileSystem;
+  const pids = pidAvailable(root);
+  const fault = reservationFault(
+    settings,
+    machineInfoOf(machine),
+    nodefs.ok ? nodefs.value[1] : undefined,
+    pids.ok ? pids.value[1] : undefined,
+  );
+  if (fault !== null)
+    throw new Error(`${fault} Change kubeReserved, systemReserved, reservedSystemCPUs or evictionHard.`);
 }

@@ -7,7 +7,7 @@ import { ownLabels } from "../../shared/node/own-labels.ts";
 import { setNodeStatus } from "../../shared/node/update-node.ts";
 import { reportedInitialNode } from "../../shared/from-report/reported-node.ts";
 import { NOTHING_REMEMBERED } from "../../shared/from-report/reported-status.ts";
-import type { Warn } from "../base/warn.ts";
+import type { Warn } from "../base/reading.ts";
 import { thisMachine } from "./machine.ts";
 import { type MachineFlags } from "./settings.ts";
 

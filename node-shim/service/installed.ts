@@ -2,8 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { codeOf } from "../base/fault.ts";
-import { environmentIn, runArguments, serviceOf } from "./unit-file.ts";
-import { UNIT_NAME } from "./unit.ts";
+import { environmentIn, runArguments, serviceOf, UNIT_NAME } from "./unit.ts";
 
 export interface InstalledService {
   /** The files that say how it runs, first the unit's. */
@@ -75,4 +74,32 @@ function orNull<T>(read: () => T, path: string): T | null {
       });
     throw new Error(`${path}, which the service reads, cannot be read (${code})`, { cause: error });
   }
+}
+
+// The service's environment file, beside the variables of the shell that installs the service: systemd passes none on.
+
+const ENVIRONMENT_FILE = "etc/rollcall/node-shim.env";
+/** What decides whether the Worker can be reached. */
+const VARIABLES = ["HTTPS_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS"];
+
+/** What to do for the service to have what this shell has, in one line; null: it has. No value is shown. */
+export function missingVariables(root: string, environment: NodeJS.ProcessEnv): string | null {
+  const set = variableNames(join(root, ENVIRONMENT_FILE));
+  const missing = VARIABLES.flatMap((name) => {
+    const here = [name, name.toLowerCase()].find((spelling) => environment[spelling]);
+    return here === undefined || set.has(name) ? [] : [here];
+  });
+  if (missing.length === 0) return null;
+  return `the service does not have ${missing.join(", ")} of this shell: write it into /${ENVIRONMENT_FILE} (mode 0600), then systemctl restart ${UNIT_NAME}`;
+}
+
+/** In upper case. */
+function variableNames(path: string): Set<string> {
+  let text = "";
+  try {
+    text = readFileSync(path, "utf8");
+  } catch {
+    // There is none, or it is not this user's to read.
+  }
+  return new Set(environmentIn(text).map(([name]) => name.toUpperCase()));
 }

@@ -42,3 +42,113 @@ function systemdWord(word: string): string {
   if (/^[\w@+=:,./%-]+$/.test(doubled)) return doubled;
   return `"${doubled.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 }
+
+// Reads what a unit and its drop-ins say of the service's command and environment, as systemd.service(5) and
+// systemd.exec(5) say it. Pure: reads no file, and knows only the keys that matter here.
+
+interface UnitService {
+  /** The command line as it stands in the unit; "": none. */
+  execStart: string;
+  /** Environment=, in order. */
+  environment: [name: string, value: string][];
+  /** EnvironmentFile=, in order. */
+  environmentFiles: string[];
+}
+
+/** The texts of a unit and of its drop-ins, in the order in which systemd reads them. */
+export function serviceOf(texts: readonly string[]): UnitService {
+  const service: UnitService = { execStart: "", environment: [], environmentFiles: [] };
+  for (const [key, value] of texts.flatMap(assignments)) {
+    // An empty value takes back what stood before, also of a file before.
+    if (key === "ExecStart") service.execStart = value;
+    else if (key === "Environment")
+      service.environment = value === "" ? [] : [...service.environment, ...pairs(words(value))];
+    else if (key === "EnvironmentFile")
+      service.environmentFiles =
+        value === "" ? [] : [...service.environmentFiles, value.replace(/^-/, "").replaceAll("%%", "%")];
+  }
+  return service;
+}
+
+/** The assignments of [Service]. A line that ends with a backslash goes on. */
+function assignments(text: string): [key: string, value: string][] {
+  let section = "";
+  return text
+    .replaceAll(/\\\n/g, " ")
+    .split("\n")
+    .flatMap((line): [string, string][] => {
+      const header = /^\[(.+)\]\s*$/.exec(line);
+      if (header) section = header[1] ?? "";
+      const assignment = /^\s*(\w+)\s*=\s*(.*?)\s*$/.exec(line);
+      if (!assignment || section !== "Service") return [];
+      return [[assignment[1] ?? "", assignment[2] ?? ""]];
+    });
+}
+
+/** The words of a command line: quoted ones are one, and a backslash escapes. */
+function words(text: string): string[] {
+  const found: string[] = [];
+  let word: string | null = null;
+  let quote = "";
+  for (let index = 0; index < text.length; index++) {
+    const character = text[index] ?? "";
+    if (character === "\\" && quote !== "'") word = (word ?? "") + (text[++index] ?? "");
+    else if (quote !== "") {
+      if (character === quote) quote = "";
+      else word = (word ?? "") + character;
+    } else if (character === '"' || character === "'") {
+      quote = character;
+      word ??= "";
+    } else if (/\s/.test(character)) {
+      if (word !== null) found.push(word);
+      word = null;
+    } else word = (word ?? "") + character;
+  }
+  return word === null ? found : [...found, word];
+}
+
+function pairs(assigned: readonly string[]): [string, string][] {
+  return assigned.flatMap((word): [string, string][] => {
+    const at = word.indexOf("=");
+    return at < 1 ? [] : [[word.slice(0, at), word.slice(at + 1).replaceAll("%%", "%")]];
+  });
+}
+
+/** The assignments of an EnvironmentFile=. */
+export function environmentIn(text: string): [name: string, value: string][] {
+  return text
+    .replaceAll(/\\\n/g, "")
+    .split("\n")
+    .flatMap((line): [string, string][] => {
+      const assignment = /^\s*([A-Za-z_]\w*)\s*=\s*(.*?)\s*$/.exec(line);
+      return assignment ? [[assignment[1] ?? "", unquoted(assignment[2] ?? "")]] : [];
+    });
+}
+
+/** In a file, blanks within a value need no quotes. */
+function unquoted(value: string): string {
+  const [quote] = value;
+  if ((quote !== '"' && quote !== "'") || value.length < 2 || !value.endsWith(quote)) return value;
+  const inner = value.slice(1, -1);
+  return quote === '"' ? inner.replaceAll(/\\([\\"$`])/g, "$1") : inner;
+}
+
+/** The arguments behind `run`; undefined: the command is another one. */
+export function runArguments(
+  execStart: string,
+  environment: ReadonlyMap<string, string>,
+): string[] | undefined {
+  const all = words(execStart).flatMap((word) => expanded(word, environment));
+  const run = all.indexOf("run");
+  return run === -1 ? undefined : all.slice(run + 1);
+}
+
+/** $NAME as a word of its own becomes several, ${NAME} never; $$ and %% are one character. */
+function expanded(word: string, environment: ReadonlyMap<string, string>): string[] {
+  const whole = /^\$([A-Za-z_]\w*)$/.exec(word);
+  if (whole) return words(environment.get(whole[1] ?? "") ?? "");
+  const text = word.replaceAll(/\$\$|%%|\$\{([A-Za-z_]\w*)\}/g, (found, name: string | undefined) =>
+    name === undefined ? found.slice(1) : (environment.get(name) ?? ""),
+  );
+  return [text];
+}

@@ -1,6 +1,9 @@
 // What the status of a machine's shim comes to: in one line, with its cure and an exit code. Pure.
+import { valueOr } from "../../shared/result.ts";
+import { storedEnrolment } from "../identity/identity.ts";
+import { bootID } from "../sources/kernel/names.ts";
 import { DIAGNOSES, type DiagnosisCode, type Entry, type Kind, NOT_READY_CURES } from "./diagnoses.ts";
-import type { SeenStatus, StatusFile } from "./status-file.ts";
+import { readStatus, type SeenStatus, type StatusFile, thisReader } from "./status-file.ts";
 
 export interface Diagnosis {
   kind: Kind;
@@ -82,4 +85,19 @@ function diagnosis(kind: Kind, name: string, message: string): Diagnosis {
     exitCode: entry.exitCode,
     passes: entry.passes === true,
   };
+}
+
+// What is known of this machine's shim without asking anybody: its status, and what that comes to.
+
+interface MachineStatus {
+  /** null: none was left, or this user may not read it. */
+  seen: SeenStatus | null;
+  diagnosis: Diagnosis;
+}
+
+/** Throws with what to do where this user may read neither a status nor the state folder. */
+export function statusOf(state: string, nowMs: number): MachineStatus {
+  const seen = readStatus(state, thisReader(valueOr(bootID("/"), "")));
+  const name = seen === null ? (storedEnrolment(state)?.name ?? null) : seen.file.name;
+  return { seen, diagnosis: diagnose(seen, name, nowMs) };
 }

@@ -1,11 +1,9 @@
 // Has this machine's key pinned under its name, once: with the join token that an operator gave it.
 import type { EnrolmentAnswer } from "../../shared/protocol/answers.ts";
 import { pause } from "../base/clock.ts";
-import type { LogMessage } from "../base/log-table.ts";
-import type { Log } from "../base/log.ts";
-import { storeEnrolment } from "../identity/identity.ts";
+import type { Log, LogMessage } from "../base/log.ts";
+import { type MachineKey, storeEnrolment } from "../identity/identity.ts";
 import { joinTokenKey, readJoinToken } from "../identity/join-token.ts";
-import type { MachineKey } from "../identity/machine-key.ts";
 import type { Machine } from "../machine/machine.ts";
 import type { RequestFault, Transport } from "./exchange.ts";
 import { enrol } from "./requests.ts";

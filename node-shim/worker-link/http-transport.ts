@@ -3,10 +3,14 @@
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { abortAfter } from "../base/clock.ts";
-import { agentTo, connectionFault, lateText } from "./agent.ts";
-import { MAX_ANSWER_BYTES, retryAfterMs, type Transport } from "./exchange.ts";
-import type { TransportRequest, TransportResponse } from "./exchange.ts";
-import { DIRECTLY, type Outbound } from "./outbound.ts";
+import { agentTo, connectionFault, DIRECTLY, lateText, type Outbound } from "./outbound.ts";
+import {
+  MAX_ANSWER_BYTES,
+  retryAfterMs,
+  type Transport,
+  type TransportRequest,
+  type TransportResponse,
+} from "./exchange.ts";
 import { lateProxy } from "./tunnel.ts";
 
 /** `wasIdle`: a kept-alive connection turned out to be closed before anything came back on it. */

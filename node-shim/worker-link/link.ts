@@ -2,8 +2,7 @@
 // offers, beside the reports and without delaying them; link-state.ts decides when.
 import type { ReportAnswer } from "../../shared/protocol/answers.ts";
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
-import type { LogMessage } from "../base/log-table.ts";
-import type { Log } from "../base/log.ts";
+import type { Log, LogMessage } from "../base/log.ts";
 import type { TransportChoice } from "../machine/transport.ts";
 import type { ReportLink } from "./reporter.ts";
 import type { GatewaySocket } from "./socket-transport.ts";

@@ -12,7 +12,7 @@ import { PROTOCOL } from "../../shared/protocol/report.ts";
 import { RELEASE } from "../../shared/protocol/rollout-api.ts";
 import type { PathOf } from "../../shared/protocol/routes.ts";
 import type { Result } from "../../shared/result.ts";
-import type { MachineKey } from "../identity/machine-key.ts";
+import type { MachineKey } from "../identity/identity.ts";
 import { exchange, type IsAnswer, MAX_CHALLENGES, type RequestFault, type Transport } from "./exchange.ts";
 import { namingOrigin } from "./origin.ts";
 import { sha256Base64url, signEnrolment, signNextKey, signReport } from "./sign.ts";

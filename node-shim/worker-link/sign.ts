@@ -9,7 +9,7 @@ import {
   type ReportClaims,
 } from "../../shared/protocol/claims.ts";
 import { joinTokenKey } from "../identity/join-token.ts";
-import type { MachineKey } from "../identity/machine-key.ts";
+import type { MachineKey } from "../identity/identity.ts";
 
 export function sha256Base64url(text: string): string {
   return createHash("sha256").update(text).digest("base64url");

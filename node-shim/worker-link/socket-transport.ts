@@ -13,7 +13,7 @@ import type { Vitals } from "../../shared/protocol/report.ts";
 import { shortened } from "../../shared/quiet/heartbeat-vitals.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import type { Clock } from "../base/clock.ts";
-import { lateText } from "./agent.ts";
+import { lateText } from "./outbound.ts";
 import type { SignedReport } from "./reporter.ts";
 import { type SessionKeys, type SocketSession, startSession } from "./session.ts";
 import type { WebSocketConnection } from "./websocket.ts";

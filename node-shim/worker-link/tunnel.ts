@@ -7,7 +7,7 @@ import type { Duplex } from "node:stream";
 import { after } from "../base/clock.ts";
 import { faultOf } from "../base/fault.ts";
 import { servernameOf } from "./origin.ts";
-import type { Outbound } from "./outbound.ts";
+import type { SecureContext } from "node:tls";
 import type { Proxy } from "./proxy.ts";
 
 /** Of a proxy's answer to CONNECT: Node's own limit, whatever NODE_OPTIONS say. */
@@ -42,7 +42,7 @@ interface Opening {
 export function openTunnel(
   { host, port }: { host: string; port: number }, // the Worker's
   proxy: Proxy,
-  trust: Outbound["trust"],
+  trust: SecureContext | undefined,
   deadlineMs: number,
 ): Opening {
   const target = `${isIPv6(host) ? `[${host}]` : host}:${port}`;
@@ -117,11 +117,11 @@ function brokenProxy(error: Error, { origin }: Proxy): ProxyFault {
 /** Keeps connections to the Worker, each through a tunnel of its own. `destroy` ends those that are being opened, too. */
 export class TunnelAgent extends Agent {
   readonly #proxy: Proxy;
-  readonly #trust: Outbound["trust"];
+  readonly #trust: SecureContext | undefined;
   readonly #deadlineMs: number;
   readonly #underWay = new Set<() => void>();
 
-  constructor(proxy: Proxy, trust: Outbound["trust"], deadlineMs: number) {
+  constructor(proxy: Proxy, trust: SecureContext | undefined, deadlineMs: number) {
     super({ keepAlive: true, maxSockets: 2, ...(trust && { secureContext: trust }) });
     this.#proxy = proxy;
     this.#trust = trust;

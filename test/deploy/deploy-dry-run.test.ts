@@ -14,7 +14,7 @@ import { mintToken } from "../../infra/local/admin.ts";
 import { simulatedFacts, simulatedVitals } from "../../infra/local/simulated-machine.ts";
 import { ask } from "../../infra/operator/client.ts";
 import { defaultConfiguration } from "../../node-shim/config/config.ts";
-import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../node-shim/identity/identity.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import { reporter } from "../../node-shim/worker-link/reporter.ts";
 import { enrol } from "../../node-shim/worker-link/requests.ts";

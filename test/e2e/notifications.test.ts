@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../../infra/local/ports.ts";
-import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../node-shim/identity/identity.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import { enrol } from "../../node-shim/worker-link/requests.ts";
 import { messageText, testAlert } from "../../shared/fleet/alert.ts";

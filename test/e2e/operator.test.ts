@@ -5,7 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { workerProbes } from "../../node-shim/doctor/worker-probes.ts";
-import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../node-shim/identity/identity.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import { DIRECTLY } from "../../node-shim/worker-link/outbound.ts";
 import { enrol } from "../../node-shim/worker-link/requests.ts";

@@ -11,7 +11,7 @@ import { simulatedFacts, simulatedVitals } from "../../infra/local/simulated-mac
 import { defaultConfiguration } from "../../node-shim/config/config.ts";
 import { reporter } from "../../node-shim/worker-link/reporter.ts";
 import { enrol } from "../../node-shim/worker-link/requests.ts";
-import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../node-shim/identity/identity.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import { createTokenSigner } from "../../infra/local/apiserver/access/service-account-tokens.ts";
 import { loadCredentials } from "../../infra/local/apiserver/certificates.ts";

@@ -2,7 +2,7 @@
 import { mintToken } from "../../infra/local/admin.ts";
 import { simulatedFacts, simulatedVitals } from "../../infra/local/simulated-machine.ts";
 import { defaultConfiguration } from "../../node-shim/config/config.ts";
-import { type MachineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
+import { type MachineKey, makeMachineKey } from "../../node-shim/identity/identity.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import { reporter } from "../../node-shim/worker-link/reporter.ts";
 import { enrol } from "../../node-shim/worker-link/requests.ts";

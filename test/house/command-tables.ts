@@ -2,7 +2,7 @@
 import type { Argument, Command, Option } from "commander";
 import { polledChanges } from "../../infra/operator/feed-client.ts";
 import { operatorProgram } from "../../infra/operator/program.ts";
-import { shimProgram } from "../../node-shim/cli/program.ts";
+import { shimProgram } from "../../node-shim/cli/command-line.ts";
 import { CONFIGURATION_FLAGS } from "../../node-shim/config/flags.ts";
 import { MACHINE_FLAGS } from "../../node-shim/machine/flag-table.ts";
 

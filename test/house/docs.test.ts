@@ -8,7 +8,7 @@ import { parseAllDocuments } from "yaml";
 import { terminal } from "../../infra/operator/confirm.ts";
 import { polledChanges } from "../../infra/operator/feed-client.ts";
 import { operatorProgram } from "../../infra/operator/program.ts";
-import { shimProgram } from "../../node-shim/cli/program.ts";
+import { shimProgram } from "../../node-shim/cli/command-line.ts";
 import { type Page, pages, parsePage, root } from "./markdown.ts";
 
 const all = pages();

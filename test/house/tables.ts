@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { format, resolveConfig } from "prettier";
 import { parse } from "yaml";
-import { LOG_LINES, WARNING_SOURCES } from "../../node-shim/base/log-table.ts";
+import { LOG_LINES, WARNING_SOURCES } from "../../node-shim/base/log.ts";
 import { withDefaults } from "../../node-shim/config/config.ts";
 import { CONFIGURATION_FLAGS } from "../../node-shim/config/flags.ts";
 import { CHECKS } from "../../node-shim/doctor/finding.ts";

@@ -2,14 +2,13 @@
 import { afterEach, expect, test } from "vitest";
 import { cloudMetadata } from "../../node-shim/sources/cloud/metadata.ts";
 import { defaultConfiguration } from "../../node-shim/config/config.ts";
-import { CRI } from "../../node-shim/sources/cri/methods.ts";
+import { CRI, runtimeClient } from "../../node-shim/sources/cri/runtime-client.ts";
 import { runtimeMonitor } from "../../node-shim/sources/cri/monitor.ts";
-import { runtimeClient } from "../../node-shim/sources/cri/runtime-client.ts";
 import { addressLookup } from "../../node-shim/sources/kernel/addresses.ts";
 import { gatherFacts, gatherVitals } from "../../node-shim/machine/machine.ts";
 import { inBackground } from "../../node-shim/machine/system-sources.ts";
 import { fileSystemReader } from "../../node-shim/sources/kernel/storage.ts";
-import { sayOnce, withoutEcho } from "../../node-shim/base/warn.ts";
+import { sayOnce, withoutEcho } from "../../node-shim/base/reading.ts";
 import { grpcServer, serve } from "../../node-shim/wire/grpc/server.ts";
 import { startLoop } from "../../node-shim/loop/loop.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";

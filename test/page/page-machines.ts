@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Configuration, parseConfiguration } from "../../node-shim/config/config.ts";
-import { makeMachineKey, type MachineKey } from "../../node-shim/identity/machine-key.ts";
+import { makeMachineKey, type MachineKey } from "../../node-shim/identity/identity.ts";
 import { requestFaultText, type Transport } from "../../node-shim/worker-link/exchange.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import { reporter } from "../../node-shim/worker-link/reporter.ts";

@@ -20,7 +20,7 @@ import {
   send,
   shimOf,
 } from "../worker/support/machine.ts";
-import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../node-shim/identity/identity.ts";
 
 async function lose(stub: DurableObjectStub): Promise<void> {
   await runInDurableObject(stub, async (_, state) => {

@@ -6,12 +6,11 @@ import { reporter, type ReportOutcome } from "../../node-shim/worker-link/report
 import { sha256Base64url } from "../../node-shim/worker-link/sign.ts";
 import { rotate } from "../../node-shim/worker-link/requests.ts";
 import { type Transport } from "../../node-shim/worker-link/exchange.ts";
-import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../node-shim/identity/identity.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Report, Vitals } from "../../shared/protocol/report.ts";
 import type { Event } from "../../shared/kubernetes/types.ts";
-import type { ListedSenders } from "../../shared/protocol/operator-answers.ts";
-import type { AuditEntry } from "../../shared/protocol/operator-answers.ts";
+import type { AuditEntry, ListedSenders } from "../../shared/protocol/operator-answers.ts";
 import { ORIGIN } from "../worker/support/constants.ts";
 import {
   type EnrolledMachine,

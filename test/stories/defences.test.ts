@@ -5,7 +5,7 @@ import { Hono } from "hono";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { sha256Base64url, signEnrolment, signReport } from "../../node-shim/worker-link/sign.ts";
-import { makeMachineKey, type MachineKey } from "../../node-shim/identity/machine-key.ts";
+import { makeMachineKey, type MachineKey } from "../../node-shim/identity/identity.ts";
 import { canonicalJson } from "../../shared/protocol/digest.ts";
 import { JWT_TYPES } from "../../shared/protocol/claims.ts";
 import type { Problem } from "../../shared/protocol/answers.ts";

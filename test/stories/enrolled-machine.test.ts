@@ -2,8 +2,7 @@
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import type { MachineKey } from "../../node-shim/identity/machine-key.ts";
-import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
+import { type MachineKey, makeMachineKey } from "../../node-shim/identity/identity.ts";
 import { leave, rotate } from "../../node-shim/worker-link/requests.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import type { AuditEntry, HistoryAnswer } from "../../shared/protocol/operator-answers.ts";

@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { type MachineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
+import { type MachineKey, makeMachineKey } from "../../node-shim/identity/identity.ts";
 import { leave, rotate } from "../../node-shim/worker-link/requests.ts";
 import type { Problem } from "../../shared/protocol/answers.ts";
 import type { PendingMachine } from "../../shared/protocol/operator-answers.ts";

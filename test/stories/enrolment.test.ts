@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { signEnrolment } from "../../node-shim/worker-link/sign.ts";
 import { joinTokenKey } from "../../node-shim/identity/join-token.ts";
-import { type MachineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
+import { type MachineKey, makeMachineKey } from "../../node-shim/identity/identity.ts";
 import type { Problem } from "../../shared/protocol/answers.ts";
 import { nameMatches } from "../../worker/identity/join-token.ts";
 import { ADMIN_SECRET } from "../worker/support/constants.ts";

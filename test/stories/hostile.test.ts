@@ -4,7 +4,7 @@ import { base64url, calculateJwkThumbprint, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import type { ReportOutcome } from "../../node-shim/worker-link/reporter.ts";
 import { sha256Base64url, signEnrolment, signReport } from "../../node-shim/worker-link/sign.ts";
-import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../node-shim/identity/identity.ts";
 import { type Facts, factsSchema } from "../../shared/protocol/facts.ts";
 import { canonicalJson } from "../../shared/protocol/digest.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";

@@ -6,7 +6,7 @@ import { enrol, leave } from "../../node-shim/worker-link/requests.ts";
 import { type Transport } from "../../node-shim/worker-link/exchange.ts";
 import { registry } from "../../worker/env.ts";
 import { NodeObject } from "../../worker/machine/node-object.ts";
-import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../node-shim/identity/identity.ts";
 import { ADMIN_SECRET, ORIGIN } from "../worker/support/constants.ts";
 import {
   type EnrolledMachine,

@@ -2,7 +2,7 @@
 // is not.
 import { env, exports } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../node-shim/identity/identity.ts";
 import type { Problem } from "../../shared/protocol/answers.ts";
 import { TICKET_PROTOCOL } from "../../shared/protocol/feed-names.ts";
 import { FAILURE_LIMIT } from "../../worker/http/failure-limits.ts";

@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../node-shim/identity/identity.ts";
 import { rotate } from "../../node-shim/worker-link/requests.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import { ORIGIN } from "../worker/support/constants.ts";

@@ -3,7 +3,7 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { signEnrolment } from "../../node-shim/worker-link/sign.ts";
-import { type MachineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
+import { type MachineKey, makeMachineKey } from "../../node-shim/identity/identity.ts";
 import type { ListedToken, PendingMachine } from "../../shared/protocol/operator-answers.ts";
 import { registry } from "../../worker/env.ts";
 import { issueKid } from "../../worker/identity/issued.ts";

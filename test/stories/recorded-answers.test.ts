@@ -7,7 +7,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
-import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../node-shim/identity/identity.ts";
 import type { Transport } from "../../node-shim/worker-link/exchange.ts";
 import { reporter } from "../../node-shim/worker-link/reporter.ts";
 import { askForUpgrade, enrol, leave, rotate } from "../../node-shim/worker-link/requests.ts";

@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { rotate } from "../../node-shim/worker-link/requests.ts";
 import { type Transport } from "../../node-shim/worker-link/exchange.ts";
-import { type MachineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
+import { type MachineKey, makeMachineKey } from "../../node-shim/identity/identity.ts";
 import { ORIGIN } from "../worker/support/constants.ts";
 import {
   enrolled,

@@ -15,7 +15,7 @@ import {
   setFault,
   shimOf,
 } from "../worker/support/machine.ts";
-import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../node-shim/identity/identity.ts";
 import { setClock, shift } from "../worker/support/clock.ts";
 
 const MIB = 2 ** 20;

@@ -5,7 +5,7 @@ import { type CloudMetadata, cloudSchema } from "../../../shared/protocol/facts.
 import { firstFault } from "../../../shared/protocol/schema.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { after } from "../../base/clock.ts";
-import type { Warn } from "../../base/warn.ts";
+import type { Warn } from "../../base/reading.ts";
 
 /** Reads the metadata once; what is under way ends with `signal`. Never rejects. */
 export type CloudSource = (signal: AbortSignal) => Promise<Result<unknown>>;

@@ -1,13 +1,17 @@
 // --cloud-provider and --cloud-metadata-file: which metadata the machine has, if any. Reads none of it.
-import { monotonicMs } from "../../base/clock.ts";
+import { constants } from "node:fs";
+import { open } from "node:fs/promises";
+import { parse as parseYaml } from "yaml";
 import { CLOUD_PROVIDERS, type CloudProvider } from "../../../shared/protocol/settings.ts";
-import type { Warn } from "../../base/warn.ts";
+import { failure, type Result, success } from "../../../shared/result.ts";
+import { monotonicMs } from "../../base/clock.ts";
+import { codeOf, faultOf } from "../../base/fault.ts";
+import type { Warn } from "../../base/reading.ts";
 import { awsSource } from "./aws.ts";
 import { azureSource } from "./azure.ts";
-import { fileSource } from "./file.ts";
 import { gceSource } from "./gce.ts";
-import { cloudMetadata, type CloudSource } from "./metadata.ts";
 import { LINK_LOCAL_URL } from "./metadata-server.ts";
+import { cloudMetadata, type CloudSource } from "./metadata.ts";
 
 export interface CloudFlags {
   /** --cloud-provider NAME */
@@ -55,4 +59,41 @@ export function machineCloud(flags: CloudFlags, intervalMs: number, warn: Warn) 
       warn,
     }),
   };
+}
+
+// A file in place of a metadata server, for clouds that have none. metadata.ts validates its content.
+
+const MAX_FILE_BYTES = 64 * 1024;
+
+/** YAML or JSON. An absent provider ID or instance type counts as "". */
+export function fileSource(path: string): CloudSource {
+  return async () => {
+    const text = await readSmallFile(path);
+    if (!text.ok) return text;
+    try {
+      const document: unknown = parseYaml(text.value, { logLevel: "error" });
+      if (typeof document !== "object" || document === null || Array.isArray(document))
+        return failure("holds no fields such as providerID, instanceType, zone, region, addresses");
+      return success({ providerID: "", instanceType: "", ...document });
+    } catch (error) {
+      return failure(`not YAML: ${faultOf(error)}`);
+    }
+  };
+}
+
+async function readSmallFile(path: string): Promise<Result<string>> {
+  try {
+    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK); // a FIFO would wait for a writer
+    try {
+      const stat = await file.stat();
+      // Anything else than a file may never end.
+      if (!stat.isFile()) return failure("not a file");
+      if (stat.size > MAX_FILE_BYTES) return failure(`larger than ${MAX_FILE_BYTES} bytes`);
+      return success(await file.readFile("utf8"));
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    return failure(`cannot be read (${codeOf(error)})`);
+  }
 }

@@ -4,9 +4,14 @@ import { RUNTIME_DOWN } from "../../../shared/from-report/missing-runtime.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import { FACTS_LIMITS, LIMITS } from "../../../shared/protocol/limits.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
-import { sayOnce, type Warn } from "../../base/warn.ts";
-import type { CriImage, RuntimeCondition, StatusAnswer, VersionAnswer } from "./methods.ts";
-import type { RuntimeClient } from "./runtime-client.ts";
+import { sayOnce, type Warn } from "../../base/reading.ts";
+import type {
+  CriImage,
+  RuntimeClient,
+  RuntimeCondition,
+  StatusAnswer,
+  VersionAnswer,
+} from "./runtime-client.ts";
 
 /** As often as the kubelet calls updateRuntimeUp. */
 const STATUS_EVERY_MS = 5000;
@@ -298,4 +303,14 @@ function described(condition: RuntimeCondition | undefined): string {
 
 function bounded(text: string): string {
   return text.slice(0, LIMITS.textLength);
+}
+
+// How facts and vitals read what the monitor knows about the container runtime.
+
+/** The latest snapshot; null on a machine without a runtime. Typically the monitor's. */
+export type RuntimeReader = () => RuntimeSnapshot | null;
+
+export function runtimeErrors(snapshot: RuntimeSnapshot | null): Pick<Vitals, "errors"> {
+  if (snapshot === null || Object.keys(snapshot.errors).length === 0) return {};
+  return { errors: snapshot.errors };
 }

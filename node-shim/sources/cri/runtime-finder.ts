@@ -1,12 +1,11 @@
 // Watches a container runtime that nobody configured, from when one is found until it is gone. Looks again now and then.
 // Decides nothing: where none is, it says so.
 import { statSync } from "node:fs";
-import type { Warn } from "../../base/warn.ts";
+import type { Warn } from "../../base/reading.ts";
 import { grpcClient } from "../../wire/grpc/client.ts";
 import { type Fault, faultText } from "../../wire/grpc/status.ts";
-import { CRI } from "./methods.ts";
-import type { RuntimeMonitor } from "./monitor.ts";
-import type { RuntimeReader } from "./runtime-reader.ts";
+import { CRI } from "./runtime-client.ts";
+import type { RuntimeMonitor, RuntimeReader } from "./monitor.ts";
 
 /** How often one is looked for. */
 const LOOK_EVERY_MS = 10_000;

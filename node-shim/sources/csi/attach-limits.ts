@@ -6,7 +6,7 @@ import type { Facts } from "../../../shared/protocol/facts.ts";
 import { FACTS_LIMITS } from "../../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { codeOf } from "../../base/fault.ts";
-import type { Warn } from "../../base/warn.ts";
+import type { Warn } from "../../base/reading.ts";
 import { grpcClient, type GrpcClient, type Method } from "../../wire/grpc/client.ts";
 import type { Schema } from "../../wire/grpc/schema.ts";
 import { faultText } from "../../wire/grpc/status.ts";

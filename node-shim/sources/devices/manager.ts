@@ -1,21 +1,22 @@
 // Serves the device plugins of this machine, as a kubelet's device manager does, but allocates no device.
 import { join } from "node:path";
+import * as z from "zod/mini";
 import { isExtendedResourceName } from "../../../shared/kubernetes/resource-names.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import { FACTS_LIMITS } from "../../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { faultOf } from "../../base/fault.ts";
-import type { Log } from "../../base/log.ts";
+import type { Log, LogMessage } from "../../base/log.ts";
+import { parseJson, readIfThere, writeDurably } from "../../base/state-file.ts";
 import { grpcClient } from "../../wire/grpc/client.ts";
 import type { ProtoMessage } from "../../wire/grpc/schema.ts";
 import { serve } from "../../wire/grpc/server.ts";
 import { type Fault, fault, faultText } from "../../wire/grpc/status.ts";
 import { GET_OPTIONS, LIST_AND_WATCH, REGISTER, VERSION } from "./api.ts";
-import { readRecord, writeRecord } from "./record.ts";
 import { takeRegistrationSocket } from "./registration-socket.ts";
 import { type DeviceResources, deviceResources, type KnownResources } from "./resources.ts";
 
-export interface DeviceManagerOptions {
+interface DeviceManagerOptions {
   /** Where plugins look for kubelet.sock; typically /var/lib/kubelet/device-plugins. */
   folder: string;
   /** Locked by this process. */
@@ -255,4 +256,78 @@ async function dial(
     if (answer.error.code !== "Unavailable" || nowMs() - startMs >= DIAL_GIVE_UP_MS) return answer.error;
     await sleep(DIAL_EVERY_MS);
   }
+}
+
+// Keeps in the state folder which resources device plugins have announced, like upstream's checkpoint. Without a record
+// it is not known what the machine had before.
+
+const names = z
+  .array(z.string().check(z.refine(isExtendedResourceName)))
+  .check(z.maxLength(FACTS_LIMITS.extendedResources));
+const recordSchema = z.strictObject({ registered: names, removed: names });
+
+/**
+ * null: there is none, or a damaged one. Upstream uses a damaged checkpoint as an empty one; a resource whose plugin is
+ * gone would then stay in the Node for ever. Throws with what to do where it cannot be read.
+ */
+export function readRecord(
+  stateFolder: string,
+  warn: (message: LogMessage) => void, // called for a damaged record
+): KnownResources | null {
+  const path = pathOf(stateFolder);
+  const text = readIfThere(path);
+  if (text === null) return null;
+  const parsed = recordSchema.safeParse(parseJson(text));
+  if (parsed.success) return parsed.data;
+  warn(`${path} is damaged: the Node's extended resources are 0 until their device plugins register`);
+  return null;
+}
+
+/** Throws where the folder cannot be written to. */
+export function writeRecord(stateFolder: string, known: KnownResources): void {
+  writeDurably(pathOf(stateFolder), JSON.stringify(known));
+}
+
+function pathOf(stateFolder: string): string {
+  return join(stateFolder, "devices.json");
+}
+
+// Adds the devices to the facts: those of the device plugins or, where these are not served, that there are none.
+
+interface WithDevices<G> {
+  /** Rejects as startDeviceManager does. */
+  gathering: Promise<() => Promise<G>>;
+  /** May be called while it starts; nothing is left of it afterwards. */
+  close: () => Promise<void>;
+}
+
+/** Makes a `gather` that adds the devices to the facts. */
+export function startDevices<G extends { facts: Facts }>(
+  gather: () => Promise<G>,
+  folder: string | undefined, // --device-plugins
+  options: Omit<DeviceManagerOptions, "folder">,
+): WithDevices<G> {
+  const starting =
+    folder === undefined
+      ? Promise.resolve(formerDevices(options.stateFolder))
+      : startDeviceManager({ ...options, folder });
+  const gatherBoth = (manager: DeviceManager | null) => async () => {
+    if (manager === null) return gather();
+    const [gathered, devices] = await Promise.all([gather(), manager.read()]);
+    return { ...gathered, facts: { ...gathered.facts, devices } };
+  };
+  const close = async () => {
+    const manager = await starting.catch(() => null);
+    await manager?.close();
+  };
+  return { gathering: starting.then(gatherBoth), close };
+}
+
+/** Resources that plugins announced while they were served count as removed. null: they were never served. */
+function formerDevices(stateFolder: string): DeviceManager | null {
+  const before = readRecord(stateFolder, () => undefined);
+  if (before === null) return null;
+  const removed = [...before.registered, ...before.removed].slice(0, FACTS_LIMITS.extendedResources);
+  const devices = { capacity: {}, allocatable: {}, removed, recorded: true };
+  return { read: () => Promise.resolve(devices), close: () => Promise.resolve() };
 }

@@ -1,8 +1,7 @@
 // Asks a Docker daemon, through systeminformation, and returns its answers in the form of a CRI runtime's. Warns once
 // in each outage.
 import type { Systeminformation } from "systeminformation";
-import type { CriImage, StatusAnswer } from "../cri/methods.ts";
-import type { RuntimeClient, RuntimeClientOptions } from "../cri/runtime-client.ts";
+import type { CriImage, RuntimeClient, RuntimeClientOptions, StatusAnswer } from "../cri/runtime-client.ts";
 
 type Docker = Pick<typeof import("systeminformation"), "dockerImages" | "dockerInfo">;
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { type Inventory, inventorySchema } from "../../../shared/protocol/inventory.ts";
 import { firstFault } from "../../../shared/protocol/schema.ts";
 import type { RunProgram } from "../../base/child.ts";
-import type { Warn } from "../../base/warn.ts";
+import type { Warn } from "../../base/reading.ts";
 
 export interface InventoryOptions {
   look: () => Promise<Result<Inventory>>; // typically hardware

@@ -4,8 +4,7 @@ import type { Facts } from "../../../shared/protocol/facts.ts";
 import { isUnspecified, parseIpSloppy } from "../../../shared/kubernetes/ip.ts";
 import { hostIPs, interfaceIPs, type Interfaces } from "./host-ip.ts";
 import { oneAtATime } from "../../base/one-at-a-time.ts";
-import { unread, type Reading } from "../../base/reading.ts";
-import { orWarn, type Warn } from "../../base/warn.ts";
+import { orWarn, type Reading, unread, type Warn } from "../../base/reading.ts";
 
 /** A resolver that does not answer must not delay a report. */
 const LOOKUP_GIVE_UP_MS = 3000;

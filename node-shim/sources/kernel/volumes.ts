@@ -8,7 +8,7 @@ import type { Facts } from "../../../shared/protocol/facts.ts";
 import { FACTS_LIMITS } from "../../../shared/protocol/limits.ts";
 import { codeOf } from "../../base/fault.ts";
 import { oneAtATime } from "../../base/one-at-a-time.ts";
-import type { Warn } from "../../base/warn.ts";
+import type { Warn } from "../../base/reading.ts";
 
 /** Upstream saveVolumeData writes seven short texts. */
 export const VOLUME_DATA_BYTES = 16 * 1024;

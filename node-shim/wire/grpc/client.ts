@@ -13,10 +13,9 @@ import { failure, type Result, success } from "../../../shared/result.ts";
 import { after, nextTurn } from "../../base/clock.ts";
 import { faultOf } from "../../base/fault.ts";
 import { deframer, frame, MAX_MESSAGE_BYTES } from "./frames.ts";
-import { decode, encode } from "./protobuf.ts";
+import { decode, encode, WireError } from "./protobuf.ts";
 import type { ProtoInput, ProtoMessage, Schema } from "./schema.ts";
 import { type Fault, fault, faultOfHttpStatus, faultOfReset, statusOf, timeoutHeader } from "./status.ts";
-import { WireError } from "./wire.ts";
 
 export interface Method<Q extends Schema, A extends Schema> {
   /** "/package.Service/Method" */

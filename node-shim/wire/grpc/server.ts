@@ -8,12 +8,11 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
-import { decode, encode } from "./protobuf.ts";
+import { decode, encode, WireError } from "./protobuf.ts";
 import type { Method } from "./client.ts";
 import { deframer, frame } from "./frames.ts";
 import type { ProtoInput, ProtoMessage, Schema } from "./schema.ts";
 import { type Fault, statusHeaders } from "./status.ts";
-import { WireError } from "./wire.ts";
 
 /** grpc-go's default limit of a request. */
 const MAX_REQUEST_BYTES = 4 * 1024 * 1024;

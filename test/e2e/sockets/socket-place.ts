@@ -8,7 +8,7 @@ import { startApiserver } from "../../../infra/local/apiserver/serve.ts";
 import { writeKubeconfig } from "../../../infra/local/kubernetes.ts";
 import { simulatedFacts, simulatedVitals } from "../../../infra/local/simulated-machine.ts";
 import { defaultConfiguration } from "../../../node-shim/config/config.ts";
-import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
 import { enrol, type EnrolledMachine } from "../../../node-shim/worker-link/requests.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";

@@ -1,7 +1,7 @@
 // A withdrawal that overtakes the loan that it is about: while the report runs that would bring one, or while the loan is on
 // its way to the gateway. It is dropped when it arrives.
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import { rotate } from "../../../node-shim/worker-link/requests.ts";
 import { ORIGIN } from "../../worker/support/constants.ts";
 import { facts, kube, operator, setFault, transport } from "../../worker/support/machine.ts";

@@ -1,7 +1,7 @@
 // What ends a machine's right to its name while its lease is lent: nothing is renewed afterwards, not once, whatever still
 // comes by its socket.
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import { leave, rotate } from "../../../node-shim/worker-link/requests.ts";
 import { ORIGIN } from "../../worker/support/constants.ts";
 import {

@@ -1,7 +1,7 @@
 // Machines that are not heard of any more, however their sockets end: each is silent in time, and nobody else is.
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import { GatewayObject } from "../../../worker/gateway/gateway-object.ts";
 import { WATCH_LIMITS } from "../../../worker/gateway/gateway.ts";
 import { enrolling, mintToken, operator } from "../../worker/support/machine.ts";

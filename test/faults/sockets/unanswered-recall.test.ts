@@ -1,7 +1,7 @@
 // A gateway that does not answer the withdrawal of a loan: it finds another version of the lease with its next PUT, whatever
 // the apiserver does meanwhile; and what has failed is repeated by the alarm.
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import type { Lease } from "../../../shared/kubernetes/types.ts";
 import { GatewayObject } from "../../../worker/gateway/gateway-object.ts";
 import type { Fault } from "../../worker/support/fault.ts";

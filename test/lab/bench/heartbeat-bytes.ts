@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
 import { type TransportRequest } from "../../../node-shim/worker-link/exchange.ts";
-import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import type { ReportAnswer } from "../../../shared/protocol/answers.ts";
 import { issueKid } from "../../../worker/identity/issued.ts";
 import { parseMacKeys } from "../../../worker/identity/mac-keys.ts";

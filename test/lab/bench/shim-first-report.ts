@@ -7,7 +7,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import type { Containerd } from "../../node-shim/sources/cri/containerd.ts";
 import { nodes } from "../../runtimes/node-shim/nodes.ts";
 import type { Benchmark, Progress, Round } from "./benchmark.ts";

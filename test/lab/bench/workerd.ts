@@ -12,7 +12,7 @@ import { prepareWorker } from "../../../infra/local/workerd.ts";
 import type { WorkerConnection } from "../../../infra/operator/client.ts";
 import { enrol } from "../../../node-shim/worker-link/requests.ts";
 import { type Transport } from "../../../node-shim/worker-link/exchange.ts";
-import { type MachineKey, makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
+import { type MachineKey, makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import { cpuMicrosecondsOf } from "./process-weight.ts";
 
 export const ROOT = fileURLToPath(new URL("../../..", import.meta.url));

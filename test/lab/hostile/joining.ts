@@ -1,5 +1,5 @@
 // How a recording's machines join: a join token that is planted, keys from a seed. Those stay here.
-import { machineKey, type MachineKey } from "../../../node-shim/identity/machine-key.ts";
+import { machineKey, type MachineKey } from "../../../node-shim/identity/identity.ts";
 import type { Transport } from "../../../node-shim/worker-link/exchange.ts";
 import { enrol, type EnrolledMachine } from "../../../node-shim/worker-link/requests.ts";
 import type { Result } from "../../../shared/result.ts";

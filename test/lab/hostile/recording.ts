@@ -1,6 +1,6 @@
 // Machines that enrol, report, rotate, leave and are revoked, and all that they sent, as a thief has it for whom TLS is
 // not there; some of it never arrived. The keys stay here; the generator gets the requests.
-import type { MachineKey } from "../../../node-shim/identity/machine-key.ts";
+import type { MachineKey } from "../../../node-shim/identity/identity.ts";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
 import {
   askForUpgrade,

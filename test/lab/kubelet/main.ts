@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
-import { givenFlags, machineFlags, withSet } from "../../../node-shim/cli/machine-flags.ts";
+import { givenFlags, machineFlags, withSet } from "../../../node-shim/cli/flags.ts";
 import { faultOf } from "../../../node-shim/base/fault.ts";
 import type { MachineFlags } from "../../../node-shim/machine/settings.ts";
 import { previewNode } from "../../../node-shim/machine/preview-node.ts";

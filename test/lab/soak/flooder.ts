@@ -5,7 +5,7 @@ import { connect, type Socket } from "node:net";
 import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";
 import { simulatedFacts, simulatedVitals } from "../../../infra/local/simulated-machine.ts";
 import { defaultConfiguration } from "../../../node-shim/config/config.ts";
-import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import { requestFaultText } from "../../../node-shim/worker-link/exchange.ts";
 import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";

@@ -3,7 +3,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { defaultConfiguration } from "../../../node-shim/config/config.ts";
 import type { Clock } from "../../../node-shim/base/clock.ts";
-import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
 import { requestFaultText } from "../../../node-shim/worker-link/exchange.ts";
 import { enrol } from "../../../node-shim/worker-link/requests.ts";

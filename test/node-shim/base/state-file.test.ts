@@ -14,17 +14,18 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
-import { readRecord, writeRecord } from "../../../node-shim/sources/devices/record.ts";
+import { readRecord, writeRecord } from "../../../node-shim/sources/devices/manager.ts";
 import {
   loadEnrolment,
   loadKey,
+  loadNextKey,
   loadOrMakeKey,
+  makeMachineKey,
+  makeNextKey,
   storedEnrolment,
   storeEnrolment,
 } from "../../../node-shim/identity/identity.ts";
 import { lockFolder } from "../../../node-shim/identity/lock.ts";
-import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
-import { loadNextKey, makeNextKey } from "../../../node-shim/identity/next-key.ts";
 import { commandLine } from "../cli/command-line.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { reportUntilStopped } from "../../../node-shim/commands/run.ts";
 import type { Log } from "../../../node-shim/base/log.ts";
-import type { Warn } from "../../../node-shim/base/warn.ts";
+import type { Warn } from "../../../node-shim/base/reading.ts";
 import { JOIN_TOKEN, type MachineFolder, machineFolder } from "../cli/machine-folder.ts";
 
 const UNREACHABLE = "http://127.0.0.1:1";

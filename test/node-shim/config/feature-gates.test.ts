@@ -1,6 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { featureGates } from "../../../node-shim/config/feature-gates.ts";
-import { KNOWN_GATES, NEEDED_GATES } from "../../../node-shim/config/known-feature-gates.ts";
+import { featureGates, KNOWN_GATES, NEEDED_GATES } from "../../../node-shim/config/feature-gates.ts";
 import { failure } from "../../../shared/result.ts";
 
 function isOn(set: Record<string, boolean>, name: string): boolean {

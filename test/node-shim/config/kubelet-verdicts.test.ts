@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { shimProgram } from "../../../node-shim/cli/program.ts";
+import { shimProgram } from "../../../node-shim/cli/command-line.ts";
 import { type Configuration, CONFIGURATIONS, fileOf } from "../../lab/kubelet/configurations.ts";
 import { DISAGREEMENTS } from "../../lab/kubelet/disagreements.ts";
 

@@ -10,7 +10,7 @@ import { type Finding, findingsText } from "../../../node-shim/doctor/finding.ts
 import { checkWorker } from "../../../node-shim/doctor/worker-checks.ts";
 import { type WorkerProbes, workerProbes } from "../../../node-shim/doctor/worker-probes.ts";
 import { DIRECTLY } from "../../../node-shim/worker-link/outbound.ts";
-import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import { thisProcess } from "../../../node-shim/base/process-id.ts";
 import { bootID } from "../../../node-shim/sources/kernel/names.ts";
 import type { StatusFile } from "../../../node-shim/status/status-file.ts";

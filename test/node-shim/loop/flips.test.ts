@@ -1,6 +1,6 @@
 // What conditions depend on: told at once, told once, and never more often than is good for the Worker.
 import { afterEach, describe, expect, it, test } from "vitest";
-import type { Seen } from "../../../node-shim/machine/probe.ts";
+import type { Seen } from "../../../node-shim/machine/machine.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
 import { failed, GiB, machineWithLoop, ok, ROOMY, type Situation, TIGHT } from "./machine.ts";
 

@@ -1,7 +1,7 @@
 // A machine and a Worker for the loop's tests: what the machine is can be set, what the Worker hears is noted.
 import { defaultConfiguration } from "../../../node-shim/config/config.ts";
 import { type Loop, type LoopDependencies, startLoop } from "../../../node-shim/loop/loop.ts";
-import type { Seen } from "../../../node-shim/machine/probe.ts";
+import type { Seen } from "../../../node-shim/machine/machine.ts";
 import type { ReportOutcome } from "../../../node-shim/worker-link/reporter.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";

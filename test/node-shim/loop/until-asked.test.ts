@@ -1,7 +1,7 @@
 // The looks between two reports: how often, and what keeps them from harming each other.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { watchProbe, watchSuspend } from "../../../node-shim/loop/until-asked.ts";
-import { type Probe } from "../../../node-shim/machine/probe.ts";
+import { type Probe } from "../../../node-shim/machine/machine.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
 import { fakeClock, settle } from "../base/fake-clock.ts";
 import { ROOMY } from "./machine.ts";

@@ -1,5 +1,5 @@
 // A machine whose reports go by its link, by a clock that is the test's: reporter, link and HTTP, and what they say.
-import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import type { TransportChoice } from "../../../node-shim/machine/transport.ts";
 import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
 import { Link, type TransportInUse } from "../../../node-shim/worker-link/link.ts";

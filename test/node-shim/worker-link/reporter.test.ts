@@ -5,7 +5,7 @@ import { reporter } from "../../../node-shim/worker-link/reporter.ts";
 import { enrol } from "../../../node-shim/worker-link/requests.ts";
 import { type TransportRequest, type TransportResponse } from "../../../node-shim/worker-link/exchange.ts";
 import { sha256Base64url } from "../../../node-shim/worker-link/sign.ts";
-import { type MachineKey, makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
+import { type MachineKey, makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import type { Report, Vitals } from "../../../shared/protocol/report.ts";
 import { canonicalJson } from "../../../shared/protocol/digest.ts";

@@ -1,7 +1,7 @@
 // What a machine asks about an upgrade, and which answers it believes. Enrolling, rotating and leaving are stories.
 import { decodeJwt, decodeProtectedHeader } from "jose";
 import { describe, expect, it, test } from "vitest";
-import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import type { Transport, TransportRequest } from "../../../node-shim/worker-link/exchange.ts";
 import { askForUpgrade } from "../../../node-shim/worker-link/requests.ts";
 import { sha256Base64url } from "../../../node-shim/worker-link/sign.ts";

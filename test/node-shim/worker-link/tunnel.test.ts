@@ -5,7 +5,7 @@ import type { RequestListener } from "node:http";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
-import { authorities } from "../../../node-shim/worker-link/authorities.ts";
+import { authorities } from "../../../node-shim/worker-link/outbound.ts";
 import type { TransportRequest } from "../../../node-shim/worker-link/exchange.ts";
 import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
 import { proxyTo } from "../../../node-shim/worker-link/proxy.ts";

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import project from "../../../package.json" with { type: "json" };
-import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import { ROOT } from "../../node-shim/base/temporary-folder.ts";
 import { eventually } from "../../node-shim/base/eventually.ts";
 import { commandLine } from "../../node-shim/cli/command-line.ts";

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { base64url, SignJWT } from "jose";
-import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import { sha256Base64url, signReport } from "../../../node-shim/worker-link/sign.ts";
 import { canonicalJson } from "../../../shared/protocol/digest.ts";
 import { GATEWAY_LIMITS, LIMITS } from "../../../shared/protocol/limits.ts";

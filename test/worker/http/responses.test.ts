@@ -1,7 +1,7 @@
 // A Worker that is not configured says so to machines, and blames neither their signatures nor their tokens.
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
-import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import type { Problem } from "../../../shared/protocol/answers.ts";
 import worker from "../../../worker/index.ts";
 import { ADMIN_SECRET, ORIGIN } from "../support/constants.ts";

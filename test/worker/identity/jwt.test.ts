@@ -14,7 +14,7 @@ import {
   verifyProof,
   verifyRequest,
 } from "../../../worker/identity/jwt.ts";
-import { makeMachineKey, type MachineKey } from "../../../node-shim/identity/machine-key.ts";
+import { makeMachineKey, type MachineKey } from "../../../node-shim/identity/identity.ts";
 
 const ORIGINS = ["https://rollcall.test", "https://other.test"];
 const machine = await makeMachineKey();

@@ -1,6 +1,6 @@
 // The keys of one machine: which pin they follow, who is enrolled, and what a key's request is.
 import { describe, expect, it } from "vitest";
-import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import { sha256Base64url, signReport } from "../../../node-shim/worker-link/sign.ts";
 import { KEY_REVOKED, UNAUTHENTICATED } from "../../../worker/machine/answers.ts";
 import { pinnedKeys } from "../../../worker/machine/pinned-keys.ts";

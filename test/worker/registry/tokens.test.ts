@@ -1,6 +1,6 @@
 // What join tokens give, allow and forbid; how operators see and revoke them.
 import { describe, expect, it } from "vitest";
-import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import type { ListedToken, MintedToken } from "../../../shared/protocol/operator-answers.ts";
 import {
   enrolled,

@@ -1,7 +1,7 @@
 // A request for a socket as it goes over the wire, whoever signs it, with whatever ticket.
 import { env } from "cloudflare:workers";
 import { SignJWT } from "jose";
-import type { MachineKey } from "../../../node-shim/identity/machine-key.ts";
+import type { MachineKey } from "../../../node-shim/identity/identity.ts";
 import { JWT_TYPES } from "../../../shared/protocol/claims.ts";
 import { connectTicket, newKid } from "../../../worker/identity/issued.ts";
 import { parseMacKeys } from "../../../worker/identity/mac-keys.ts";

@@ -1,6 +1,6 @@
 // An enrolment as it goes over the wire, over whatever challenge: the shim itself asks for one and signs that.
 import { env } from "cloudflare:workers";
-import type { MachineKey } from "../../../node-shim/identity/machine-key.ts";
+import type { MachineKey } from "../../../node-shim/identity/identity.ts";
 import { type EnrolmentToSign, signEnrolment } from "../../../node-shim/worker-link/sign.ts";
 import { newChallenge } from "../../../worker/identity/issued.ts";
 import { parseMacKeys } from "../../../worker/identity/mac-keys.ts";

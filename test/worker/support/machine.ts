@@ -5,7 +5,7 @@ import type { Node } from "../../../shared/kubernetes/types.ts";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
 import { enrol } from "../../../node-shim/worker-link/requests.ts";
 import { type Transport, type TransportRequest } from "../../../node-shim/worker-link/exchange.ts";
-import { type MachineKey, makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
+import { type MachineKey, makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import {
   ADMIN_SECRET,
   FAULTS_PATH,

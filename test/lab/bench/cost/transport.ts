@@ -1,6 +1,6 @@
 // What the bench of costs asks of a way by which machines report. Types only.
 import type { Facts } from "../../../../shared/protocol/facts.ts";
-import type { MachineKey } from "../../../../node-shim/identity/machine-key.ts";
+import type { MachineKey } from "../../../../node-shim/identity/identity.ts";
 import type { After } from "../../../../infra/local/apiserver/timer.ts";
 
 /** Where a machine is, and what it has at hand: enrolled, with a clock. */

@@ -3,7 +3,7 @@ import { canonicalJson } from "../../../../shared/protocol/digest.ts";
 import type { GatewayFrame, ReportFrame } from "../../../../shared/protocol/frames.ts";
 import type { Problem, ReportAnswer } from "../../../../shared/protocol/answers.ts";
 import { PROTOCOL, SIGNALS } from "../../../../shared/protocol/report.ts";
-import type { MachineKey } from "../../../../node-shim/identity/machine-key.ts";
+import type { MachineKey } from "../../../../node-shim/identity/identity.ts";
 import type { Transport } from "../../../../node-shim/worker-link/exchange.ts";
 import {
   makeSessionKeys,

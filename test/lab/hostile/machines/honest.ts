@@ -1,6 +1,6 @@
 // Honest machines that report all the time, and how long each report takes. What they find wrong is noted, and they go on.
 import { setTimeout as wait } from "node:timers/promises";
-import type { MachineKey } from "../../../../node-shim/identity/machine-key.ts";
+import type { MachineKey } from "../../../../node-shim/identity/identity.ts";
 import { httpTransport } from "../../../../node-shim/worker-link/http-transport.ts";
 import { reporter } from "../../../../node-shim/worker-link/reporter.ts";
 import { enrolledMachine, type RunningWorker } from "../../bench/workerd.ts";

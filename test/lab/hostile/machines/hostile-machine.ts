@@ -1,5 +1,5 @@
 // A hostile machine: enrolled, with a key of its own, it acts ten times a second, which is what the Worker takes of a machine.
-import { machineKey, type MachineKey } from "../../../../node-shim/identity/machine-key.ts";
+import { machineKey, type MachineKey } from "../../../../node-shim/identity/identity.ts";
 import type { Transport } from "../../../../node-shim/worker-link/exchange.ts";
 import { enrol, leave, rotate } from "../../../../node-shim/worker-link/requests.ts";
 import { seededKey } from "../jwt.ts";

@@ -1,6 +1,6 @@
 // Sends what a hostile machine says, signed well, under the ticket that it has; notes each answer. What it says is not
 // decided here.
-import type { MachineKey } from "../../../../node-shim/identity/machine-key.ts";
+import type { MachineKey } from "../../../../node-shim/identity/identity.ts";
 import type { Transport } from "../../../../node-shim/worker-link/exchange.ts";
 import { sha256Base64url, signReport } from "../../../../node-shim/worker-link/sign.ts";
 import type { Problem, ReportAnswer } from "../../../../shared/protocol/answers.ts";

@@ -6,7 +6,7 @@ import type { FactsOptions } from "../../../../node-shim/machine/fact-groups.ts"
 import { gatherFacts, gatherVitals } from "../../../../node-shim/machine/machine.ts";
 import { fileSystemReader } from "../../../../node-shim/sources/kernel/storage.ts";
 import { systemSources } from "../../../../node-shim/machine/system-sources.ts";
-import { sayOnce } from "../../../../node-shim/base/warn.ts";
+import { sayOnce } from "../../../../node-shim/base/reading.ts";
 import { type Facts, factsSchema } from "../../../../shared/protocol/facts.ts";
 import { reportSchema, type Vitals } from "../../../../shared/protocol/report.ts";
 import { rootOf, rootWith, type Machine } from "../../sources/kernel/tree.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it, test } from "vitest";
 import { awsSource } from "../../../../node-shim/sources/cloud/aws.ts";
 import { azureSource } from "../../../../node-shim/sources/cloud/azure.ts";
-import { fileSource } from "../../../../node-shim/sources/cloud/file.ts";
+import { fileSource } from "../../../../node-shim/sources/cloud/provider.ts";
 import { gceSource } from "../../../../node-shim/sources/cloud/gce.ts";
 import type { CloudSource } from "../../../../node-shim/sources/cloud/metadata.ts";
 import { cloudSchema } from "../../../../shared/protocol/facts.ts";

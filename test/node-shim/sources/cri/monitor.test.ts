@@ -1,9 +1,8 @@
 // Watching a runtime that answers, refuses, hangs and goes away; its clock and its timer are the test's.
 import { success } from "../../../../shared/result.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { CRI, type StatusAnswer } from "../../../../node-shim/sources/cri/methods.ts";
+import { CRI, runtimeClient, type StatusAnswer } from "../../../../node-shim/sources/cri/runtime-client.ts";
 import { runtimeMonitor, type RuntimeMonitor } from "../../../../node-shim/sources/cri/monitor.ts";
-import { runtimeClient } from "../../../../node-shim/sources/cri/runtime-client.ts";
 import { grpcServer, serve, type GrpcServer } from "../../../../node-shim/wire/grpc/server.ts";
 import { fault } from "../../../../node-shim/wire/grpc/status.ts";
 import { place, type Place } from "../../wire/grpc/socket.ts";

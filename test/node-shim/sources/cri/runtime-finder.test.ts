@@ -2,9 +2,8 @@
 import { existsSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
-import { CRI } from "../../../../node-shim/sources/cri/methods.ts";
+import { CRI, runtimeClient } from "../../../../node-shim/sources/cri/runtime-client.ts";
 import { runtimeMonitor } from "../../../../node-shim/sources/cri/monitor.ts";
-import { runtimeClient } from "../../../../node-shim/sources/cri/runtime-client.ts";
 import { type RuntimeFinder, runtimeFinder } from "../../../../node-shim/sources/cri/runtime-finder.ts";
 import { type GrpcServer, grpcServer, serve } from "../../../../node-shim/wire/grpc/server.ts";
 import { success } from "../../../../shared/result.ts";

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, test } from "vitest";
 import { ASK_AGAIN_MS, attachLimits } from "../../../../node-shim/sources/csi/attach-limits.ts";
-import { sayOnce } from "../../../../node-shim/base/warn.ts";
+import { sayOnce } from "../../../../node-shim/base/reading.ts";
 import { FACTS_LIMITS } from "../../../../shared/protocol/limits.ts";
 import { factsSchema } from "../../../../shared/protocol/facts.ts";
 import { type DriverWish, kubeletFolder, serveDriver } from "./driver.ts";

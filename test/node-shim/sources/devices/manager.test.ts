@@ -2,8 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
-import type { DeviceManager } from "../../../../node-shim/sources/devices/manager.ts";
-import { writeRecord } from "../../../../node-shim/sources/devices/record.ts";
+import { type DeviceManager, writeRecord } from "../../../../node-shim/sources/devices/manager.ts";
 import { STOP_GRACE_MS } from "../../../../node-shim/sources/devices/resources.ts";
 import { FACTS_LIMITS } from "../../../../shared/protocol/limits.ts";
 import { factsSchema } from "../../../../shared/protocol/facts.ts";

@@ -8,7 +8,7 @@ import {
   VOLUME_NAMES_BYTES,
   volumeScanner,
 } from "../../../../node-shim/sources/kernel/volumes.ts";
-import { sayOnce } from "../../../../node-shim/base/warn.ts";
+import { sayOnce } from "../../../../node-shim/base/reading.ts";
 import { FACTS_LIMITS } from "../../../../shared/protocol/limits.ts";
 import { temporaryFolder } from "../../base/temporary-folder.ts";
 

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import type { RequestFault } from "../../../../node-shim/worker-link/exchange.ts";
 import { namingOrigin } from "../../../../node-shim/worker-link/origin.ts";
 import { leave } from "../../../../node-shim/worker-link/requests.ts";
-import { makeMachineKey } from "../../../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../../../node-shim/identity/identity.ts";
 import { failure, success } from "../../../../shared/result.ts";
 import { problem } from "../../../../worker/problems.ts";
 

@@ -3,10 +3,9 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { loadOrMakeKey, storedEnrolment } from "../../../../node-shim/identity/identity.ts";
+import { loadNextKey, loadOrMakeKey, storedEnrolment } from "../../../../node-shim/identity/identity.ts";
 import { lockFolder } from "../../../../node-shim/identity/lock.ts";
-import { loadNextKey } from "../../../../node-shim/identity/next-key.ts";
-import { readRecord } from "../../../../node-shim/sources/devices/record.ts";
+import { readRecord } from "../../../../node-shim/sources/devices/manager.ts";
 import { type TemporaryFolder, temporaryFolder } from "../../../node-shim/base/temporary-folder.ts";
 
 let folder: TemporaryFolder;

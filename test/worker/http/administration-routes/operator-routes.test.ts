@@ -3,7 +3,7 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { base64url, exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { makeMachineKey } from "../../../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../../../node-shim/identity/identity.ts";
 import type {
   AuditEntry,
   ClusterHistoryAnswer,

@@ -2,7 +2,7 @@
 import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
-import { makeMachineKey } from "../../../../node-shim/identity/machine-key.ts";
+import { makeMachineKey } from "../../../../node-shim/identity/identity.ts";
 import type { Problem } from "../../../../shared/protocol/answers.ts";
 import { type Environment, registry } from "../../../../worker/env.ts";
 import { GATEWAY_OPENING } from "../../../../worker/gateway/gateway-object.ts";

@@ -1,7 +1,7 @@
 // The runtime's images as facts: the kubelet's order and selection, within what a report can hold.
 import { expect, test } from "vitest";
 import { imageFacts } from "../../../../../node-shim/sources/cri/monitor.ts";
-import type { CriImage } from "../../../../../node-shim/sources/cri/methods.ts";
+import type { CriImage } from "../../../../../node-shim/sources/cri/runtime-client.ts";
 import { FACTS_LIMITS, LIMITS } from "../../../../../shared/protocol/limits.ts";
 import { factsSchema } from "../../../../../shared/protocol/facts.ts";
 

@@ -7,7 +7,7 @@ import {
   stateAfter,
   UNKNOWN_STATE,
 } from "../../../../../node-shim/sources/cri/monitor.ts";
-import type { StatusAnswer } from "../../../../../node-shim/sources/cri/methods.ts";
+import type { StatusAnswer } from "../../../../../node-shim/sources/cri/runtime-client.ts";
 import type { DraftNode } from "../../../../../shared/setters/setter.ts";
 
 const condition = (type: string, status: boolean, reason = "", message = "") => ({

@@ -2,9 +2,9 @@
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { startDevices } from "../../../../node-shim/sources/devices/with-devices.ts";
-import type { Facts } from "../../../../shared/protocol/facts.ts";
-import { gone, GPU, machine, NOTHING } from "./plugin.ts";
+import { startDevices } from "../../../../../node-shim/sources/devices/manager.ts";
+import type { Facts } from "../../../../../shared/protocol/facts.ts";
+import { gone, GPU, machine, NOTHING } from "../plugin.ts";
 
 const facts: Facts = {
   settings: {

@@ -2,8 +2,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { missingVariables } from "../../../node-shim/service/environment.ts";
-import { temporaryFolder } from "../base/temporary-folder.ts";
+import { missingVariables } from "../../../../node-shim/service/installed.ts";
+import { temporaryFolder } from "../../base/temporary-folder.ts";
 
 let root: { path: string; remove: () => void };
 beforeEach(() => {

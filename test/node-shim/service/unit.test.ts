@@ -2,8 +2,13 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
-import { environmentIn, runArguments, serviceOf } from "../../../node-shim/service/unit-file.ts";
-import { UNIT_NAME, unitText } from "../../../node-shim/service/unit.ts";
+import {
+  environmentIn,
+  runArguments,
+  serviceOf,
+  UNIT_NAME,
+  unitText,
+} from "../../../node-shim/service/unit.ts";
 import { ROOT } from "../base/temporary-folder.ts";
 
 const TEMPLATE = readFileSync(join(ROOT, "infra/systemd", UNIT_NAME), "utf8");

@@ -1,6 +1,6 @@
 // The flags that configure the machine's Node, most of them the kubelet's, for every command that has them.
-import { resolve } from "node:path";
 import { type Command, Option } from "commander";
+import { resolve } from "node:path";
 import { CONFIGURATION_FLAGS, type ConfigurationFlag, type FlagTexts } from "../config/flags.ts";
 import { MACHINE_FLAGS, type MachineFlag } from "../machine/flag-table.ts";
 import type { MachineFlags } from "../machine/settings.ts";
@@ -57,3 +57,19 @@ export function givenFlags(command: Command, without: readonly string[]): string
     return texts.map((text) => `--${option.name()}=${isPath ? resolve(text) : text}`);
   });
 }
+
+// The flags of the commands that speak with a Worker or look at what such a command has left.
+
+export const TOKEN_FILE = "--join-token-file <file>";
+export const TOKEN_HELP = "a join token, - for standard input (or set ROLLCALL_JOIN_TOKEN)";
+
+export const stateFlag = (command: Command) =>
+  command.option("--state <folder>", "keeps the machine's key and enrolment", "/var/lib/rollcall");
+
+export const workerFlags = (command: Command) =>
+  stateFlag(
+    command.option(
+      "--url <origin>",
+      "the Worker: https://rollcall.example.com (or set ROLLCALL_URL); join keeps it",
+    ),
+  );

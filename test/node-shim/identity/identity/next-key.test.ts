@@ -3,19 +3,17 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
+  adoptNextKey,
   forgetIdentity,
   loadEnrolment,
-  loadOrMakeKey,
-  storeEnrolment,
-} from "../../../node-shim/identity/identity.ts";
-import {
-  adoptNextKey,
   loadNextKey,
+  loadOrMakeKey,
   makeNextKey,
   pinnedNextKey,
+  storeEnrolment,
   storeNextEnrolment,
-} from "../../../node-shim/identity/next-key.ts";
-import { temporaryFolder } from "../base/temporary-folder.ts";
+} from "../../../../node-shim/identity/identity.ts";
+import { temporaryFolder } from "../../base/temporary-folder.ts";
 
 const NAME = "edge-1";
 let folder: { path: string; remove: () => void };

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, test } from "vitest";
-import { caFileCertificates } from "../../../node-shim/worker-link/authorities.ts";
+import { caFileCertificates } from "../../../node-shim/worker-link/outbound.ts";
 import { temporaryFolder } from "../base/temporary-folder.ts";
 import { type Pems, selfSigned } from "./connect-proxy.ts";
 

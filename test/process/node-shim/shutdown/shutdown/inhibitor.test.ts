@@ -3,9 +3,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { inhibitShutdown } from "../../../../node-shim/shutdown/inhibitor.ts";
-import { temporaryFolder } from "../../../node-shim/base/temporary-folder.ts";
-import { fakeInhibit } from "./fake-inhibit.ts";
+import { inhibitShutdown } from "../../../../../node-shim/shutdown/shutdown.ts";
+import { temporaryFolder } from "../../../../node-shim/base/temporary-folder.ts";
+import { fakeInhibit } from "../fake-inhibit.ts";
 
 let folder: { path: string; remove: () => void };
 beforeEach(() => {
@@ -35,7 +35,7 @@ it("held by systemd-inhibit until it is released; nothing of the environment tha
 
 it("the process that holds it is killed → released", async () => {
   const systemd = fakeInhibit(folder.path);
-  const module = join(import.meta.dirname, "../../../../node-shim/shutdown/inhibitor.ts");
+  const module = join(import.meta.dirname, "../../../../../node-shim/shutdown/shutdown.ts");
   const code = `import { inhibitShutdown } from ${JSON.stringify(module)};
     inhibitShutdown(console.error); setInterval(() => {}, 1000);`;
   const child = spawn(process.execPath, ["--input-type=module-typescript", "-e", code], {

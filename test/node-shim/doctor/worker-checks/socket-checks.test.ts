@@ -2,8 +2,7 @@
 import { createServer, type RequestListener } from "node:http";
 import type { Duplex } from "node:stream";
 import { afterEach, describe, expect, it, test } from "vitest";
-import { checkSocket, transportFindings } from "../../../../node-shim/doctor/proxy-checks.ts";
-import { checkWorker } from "../../../../node-shim/doctor/worker-checks.ts";
+import { checkSocket, checkWorker, transportFindings } from "../../../../node-shim/doctor/worker-checks.ts";
 import { type WorkerProbes, workerProbes } from "../../../../node-shim/doctor/worker-probes.ts";
 import { DIRECTLY } from "../../../../node-shim/worker-link/outbound.ts";
 import type { StatusFile } from "../../../../node-shim/status/status-file.ts";

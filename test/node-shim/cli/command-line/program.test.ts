@@ -2,9 +2,9 @@
 // so, and with which exit code: cli.test.ts.
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { faultOf } from "../../../node-shim/base/fault.ts";
-import { shimProgram } from "../../../node-shim/cli/program.ts";
-import { temporaryFolder } from "../base/temporary-folder.ts";
+import { faultOf } from "../../../../node-shim/base/fault.ts";
+import { shimProgram } from "../../../../node-shim/cli/command-line.ts";
+import { temporaryFolder } from "../../base/temporary-folder.ts";
 
 let folder: { path: string; remove: () => void };
 beforeEach(() => {
