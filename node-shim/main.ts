@@ -1,7 +1,7 @@
 // node-shim: runs the command line of this process.
 import { runCommandLine } from "./cli/command-line.ts";
 
-// Up to 20.19, Node.js warns that Ed25519 is experimental, which is of no use to the machine's operator.
+// Up to version 20.19, Node.js warns that Ed25519 is experimental. Operators cannot act on that warning.
 process.removeAllListeners("warning");
 process.on("warning", ({ name, message }) => {
   if (name !== "ExperimentalWarning") console.error(`node-shim: ${name}: ${message}`);

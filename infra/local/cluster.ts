@@ -35,8 +35,8 @@ import { prepareWorker } from "./workerd.ts";
 const DEPLOYMENT = "rollcall";
 
 /** True if the configuration replaces the taint. The operator of this cluster wrote that file, so it is allowed. */
-function replacesTaint({ inForce }: LoadedConfiguration): boolean {
-  return inForce.registerWithTaints !== null;
+function replacesTaint({ active }: LoadedConfiguration): boolean {
+  return active.registerWithTaints !== null;
 }
 
 /** A cluster that runs. */

@@ -1,4 +1,4 @@
-// Runs a short-lived program that may hang, fail or write too much. Its process group does not outlive the deadline.
+// Runs a short-lived program, and kills its process group if it hangs or writes too much.
 import { after } from "./clock.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { spawn } from "node:child_process";
@@ -7,23 +7,22 @@ import { faultOf } from "./fault.ts";
 interface ChildOptions {
   program: string;
   args: readonly string[];
-  /** After this time it is killed, with every process that it has started and that is still in its group. */
+  /** After this time the program and its process group are killed. */
   deadlineMs: number;
-  /** What it may write to its standard output. */
+  /** The limit of its standard output. */
   maxBytes: number;
 }
 
-/** As runChild does. */
 export type RunProgram = (options: ChildOptions) => Promise<Result<string>>;
 
-/** The last line of the standard error is quoted where the program fails. */
+/** The result of a program that fails quotes the last line of its standard error. */
 const MAX_ERROR_CHARACTERS = 512;
 
-/** Resolves with its standard output once it has ended with 0. Never rejects. */
+/** Resolves with the standard output of a program that ends with 0. Never rejects. */
 export function runChild({ program, args, deadlineMs, maxBytes }: ChildOptions): Promise<Result<string>> {
   return new Promise((resolve) => {
     const child = spawn(program, args, {
-      // A group of its own, so that all of it can be killed.
+      // Makes a process group, so that killGroup reaches every process in it.
       detached: true,
       cwd: "/",
       env: environment(),
@@ -57,9 +56,9 @@ export function runChild({ program, args, deadlineMs, maxBytes }: ChildOptions):
     child.stderr.on("data", (text: string) => (errors = (errors + text).slice(-MAX_ERROR_CHARACTERS)));
     child.on("close", (code, signal) => {
       if (code === 0) return end(success(Buffer.concat(chunks).toString()));
-      const said = errors.trimEnd().split("\n").at(-1) ?? "";
+      const lastLine = errors.trimEnd().split("\n").at(-1) ?? "";
       const how = signal === null ? `ended with ${code}` : `was ended by ${signal}`;
-      return end(failure(said === "" ? how : `${how}: ${said}`));
+      return end(failure(lastLine === "" ? how : `${how}: ${lastLine}`));
     });
   });
 }

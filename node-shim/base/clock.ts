@@ -1,11 +1,11 @@
-// Time: the one module that reads a clock or starts a timer, so that a test replaces both at one place. Waits are measured
-// by a clock that setting the wall clock does not change.
+// The only module that reads a clock or starts a timer, so that a test replaces both in one place. Setting the wall clock
+// changes no wait.
 import { uptime } from "node:os";
 
 export interface Clock {
   /** Milliseconds since some moment. Never goes back, and continues while the machine is suspended. */
   nowMs: () => number; // typically os.uptime
-  /** Calls back once, after this many milliseconds in which the machine ran. The result cancels it. */
+  /** Calls back once, after `ms` in which the machine was not suspended. The result cancels it. */
   timer: (ms: number, callback: () => void) => () => void;
 }
 
@@ -64,14 +64,14 @@ export function pause(
   });
 }
 
-/** Aborted after `ms`. The process may end before. */
+/** Returns a signal that is aborted after `ms`. The process may end before. */
 export function abortAfter(ms: number): AbortSignal {
   const controller = new AbortController();
   after(ms, () => controller.abort(new DOMException("The deadline passed", "TimeoutError")), { ref: false });
   return controller.signal;
 }
 
-/** os.uptime is CLOCK_BOOTTIME on Linux, which shows after a suspend how much is left of a wait. */
+/** os.uptime is CLOCK_BOOTTIME on Linux, which continues during a suspend. */
 export const systemClock: Clock = { nowMs: () => uptime() * 1000, timer: after };
 
 /** A wait ends early when `stop` is aborted or `wake` is called. One wait at a time. */

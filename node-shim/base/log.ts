@@ -1,5 +1,5 @@
-// Every line of the shim's log and every source of its warnings, with the meaning and what to do. `npm run generate` writes
-// docs/operations.md from it, and a Log takes no other line. Words in capitals stand for values.
+// The shim's log: every line and every source of a warning, with its meaning and what to do. `npm run generate` writes
+// docs/operations.md from the tables, and a Log takes no other line. Words in capitals stand for values.
 import type { MessageOf } from "../../shared/message-of.ts";
 import type { PressureCondition } from "../../shared/resources/eviction.ts";
 
@@ -63,7 +63,7 @@ export const LOG_LINES = {
     "the plugin has ended, or hangs",
     "start it again: it registers by itself",
   ],
-  "device plugins: the socket in FOLDER was removed: listening anew": [
+  "device plugins: the socket in FOLDER was removed: listening again": [
     "the folder was emptied; plugins register again once they notice",
     "nothing, unless a plugin does not come back: restart it",
   ],
@@ -154,10 +154,10 @@ export const WARNING_SOURCES = {
   "volume PATH": ["that volume", "see what the line names"],
 } as const satisfies Record<string, readonly [leftOut: string, todo: string]>;
 
-/** What cannot be read of the machine. */
+/** The sources of facts and signals that a warning can name. */
 export type WarningSource = MessageOf<keyof typeof WARNING_SOURCES>;
 
-/** Lines whose first word is of a list, and those of a process that ends. */
+/** Lines that LogMessage lists by their first word, and the last line of a process. */
 type OtherLine = "CONDITION: LEFT" | "CONDITION is over" | "SOURCE: MESSAGE" | `node-shim: ${string}`;
 
 export type LogMessage =
@@ -166,20 +166,18 @@ export type LogMessage =
   | `${PressureCondition} is over`
   | `${WarningSource}: ${string}`;
 
-// Log lines: readable ones on a terminal, JSON elsewhere, or as --log-format says. They never have a secret in them.
-
 export type Log = (level: "info" | "warn", message: LogMessage) => void;
 
 export const LOG_FORMATS = ["text", "json"] as const;
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
-/** `now` gives RFC 3339. */
+/** Writes text on a terminal and JSON elsewhere, unless `format` is given. `now` returns RFC 3339. */
 export function stderrLog(now: () => string, format?: LogFormat): Log {
   const chosen = format ?? (process.stderr.isTTY ? "text" : "json");
   return (level, message) => console.error(logLine(chosen, now(), level, message));
 }
 
-/** One line, without its end. */
+/** Returns one line, without a line break. */
 export function logLine(format: LogFormat, time: string, level: string, message: string): string {
   if (format === "text") return `${time.slice(11, 19)} ${level} ${message}`;
   return JSON.stringify({ time, level, message });

@@ -1,11 +1,11 @@
-// Keeps a call that may hang from blocking its caller and from using up the thread pool.
+// Runs calls that may hang, without blocking the caller or using up the thread pool.
 import { after } from "./clock.ts";
 import { success } from "../../shared/result.ts";
 import { type Reading, unread, unreadable } from "./reading.ts";
 
 /**
- * Runs `call` one at a time, and gives up after `giveUpMs`. A call that was given up still holds one of libuv's four
- * threads: until it returns, further calls fail at once. Never rejects.
+ * Runs `call` one at a time, each for up to `giveUpMs`. A call that hangs longer keeps one of libuv's four threads, and
+ * until it returns, further calls fail at once. Never rejects.
  */
 export function oneAtATime<R>(
   name: string, // typically "statfs"
@@ -42,7 +42,7 @@ async function resultOf<R>(call: (argument: string) => Promise<R>, argument: str
   }
 }
 
-/** "late" once the time is over, unless `answer` comes first, which cancels the timer. */
+/** Resolves after `ms`. An `answer` that comes first cancels the timer. */
 function lateUnless(answer: Promise<unknown>, ms: number): Promise<"late"> {
   return new Promise((resolve) => {
     const cancel = after(ms, () => resolve("late"));

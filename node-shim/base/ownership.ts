@@ -1,32 +1,31 @@
-// Who may have put a file there, or may put another in its place: root and this process's user alone are trusted.
+// Checks which users can change or replace a file. The shim trusts root and this process's user alone.
 import { lstatSync, readlinkSync, type Stats } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 
 const STICKY = 0o1000;
 const GROUP_WRITES = 0o020;
-/** As the kernel's own limit: path_resolution(7). */
+/** The kernel's own limit: path_resolution(7). */
 const MAX_LINKS = 40;
 
-/** Why this may not be trusted or run; null: it may. */
+/** Returns why a file is not trusted; null if it is. */
 export function ownershipFault({ uid, mode }: { uid: number; mode: number }, ownUid: number): string | null {
   if (uid !== 0 && uid !== ownUid) return `belongs to user ${uid}: chown it to root`;
   return (mode & 0o022) === 0 ? null : "can be written by others: chmod go-w";
 }
 
 /**
- * As ownershipFault, with the path at fault before it: of the folder, of each folder above it and of each link on the
- * way, since whoever may write above it puts a folder of their own in its place. What is not there yet has no fault,
- * and neither has what cannot be looked at: it cannot be used either, and the use says why.
+ * Returns the first path that is not trusted, and why: the folder, a folder above it or a link on the way, since a user
+ * who may write above the folder can replace it. null for a path that is missing or unreadable: its use fails anyway.
  */
 export function folderFault(
   folder: string,
   ownUid: number,
-  programUid = 0, // owner of the running program: whoever may replace it decides everything anyway
+  programUid = 0, // the running program's owner, who could replace the program itself
 ): string | null {
   const rest = namesOf(resolve(folder));
   let links = 0;
   for (let path = "/"; ;) {
-    const stats = lookAt(path);
+    const stats = statsOf(path);
     if (stats === null) return null;
     let next: string | undefined;
     if (stats.isSymbolicLink()) {
@@ -41,7 +40,7 @@ export function folderFault(
       if (fault !== null) return `${path} ${fault}`;
       const name = rest.shift();
       if (name === undefined) return null;
-      // The path has no links by now, so that ".." is what its text says.
+      // The path has no links here, so join() resolves ".." correctly.
       next = join(path, name);
     }
     path = next;
@@ -49,8 +48,8 @@ export function folderFault(
 }
 
 /**
- * In a sticky folder, as /tmp is one, nobody but its owner moves what is another's. A group with the owner's number is
- * the owner's alone, as where the umask is 002 (pam_umask(8), usergroups).
+ * In a sticky folder such as /tmp, users cannot move the files of others. A group with the owner's number has the owner
+ * as its only member (pam_umask(8), usergroups).
  */
 function faultAbove({ uid, gid, mode }: Stats, ownUid: number, programUid: number): string | null {
   if (![0, ownUid, programUid].includes(uid))
@@ -63,7 +62,7 @@ function namesOf(path: string): string[] {
   return path.split("/").filter((name) => name !== "" && name !== ".");
 }
 
-function lookAt(path: string): Stats | null {
+function statsOf(path: string): Stats | null {
   try {
     return lstatSync(path);
   } catch {

@@ -1,13 +1,13 @@
-// Names a process so that a later one with the same number is not taken for it, and tells whether it still runs.
+// Identifies a process by its number and start time, since a later process may have the same number.
 import { readFileSync } from "node:fs";
 import { codeOf } from "./fault.ts";
 
-/** "pid starttime" of this process. */
+/** Returns "pid starttime" of this process. */
 export function thisProcess(): string {
   return `${process.pid} ${startTimeOf(process.pid)}`;
 }
 
-/** `named` is what thisProcess returned in some process since the machine's last start. */
+/** Does the process still run whose thisProcess() was `named`? The machine has not restarted since. */
 export function isAlive(named: string): boolean {
   const [pid, startTime] = named.split(" ");
   if (!(Number(pid) > 0)) return false;
@@ -19,13 +19,13 @@ export function isAlive(named: string): boolean {
   return startTimeOf(Number(pid)) === (startTime ?? "");
 }
 
-/** Field 22 of /proc/PID/stat (proc(5)); "" where there is no /proc. The name in field 2 may hold spaces. */
+/** Reads field 22 of /proc/PID/stat (proc(5)); "" without /proc. The name in field 2 may have spaces. */
 function startTimeOf(pid: number): string {
   const stat = processFile(pid, "stat");
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
 }
 
-/** /proc/PID/cgroup (cgroups(7)): one line for each hierarchy; "" where the process is gone. */
+/** Reads /proc/PID/cgroup (cgroups(7)): one line for each hierarchy; "" if the process is gone. */
 export function cgroupsOf(pid: string): string {
   return processFile(pid, "cgroup");
 }

@@ -1,11 +1,11 @@
-// Reads the small files that facts come from, under a root folder. Does not interpret them.
+// Reads the small files that facts come from, under a root folder, and warns about those that cannot be read.
 import { readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Failure, failure, type Result, type Success, success } from "../../shared/result.ts";
 import type { WarningSource } from "./log.ts";
 
-/** A fact, or why there is none. `source` where it may be one of several. */
+/** A fact, or why there is none. `source` names the file if it may be one of several. */
 export type Reading<T> = (Success<T> & { source?: string }) | Failure<Unread>;
 
 interface Unread {
@@ -18,13 +18,13 @@ export function unreadable(message: string, reason: Unread["reason"] = "failed")
   return failure({ reason, message });
 }
 
-/** The reading for an error that a call has thrown. */
+/** Returns the reading for a thrown error. */
 export function unread(error: unknown): Failure<Unread> {
   if (!(error instanceof Error)) return unreadable(String(error));
   return unreadable(error.message, "code" in error && error.code === "ENOENT" ? "missing" : "failed");
 }
 
-/** A file of /proc or /sys. The kernel answers from memory, so that a synchronous read is cheapest. */
+/** Reads a file of /proc or /sys. The kernel answers from memory, so a synchronous read is cheapest. */
 export function readKernelFile(root: string, path: string): Reading<string> {
   try {
     return success(readFileSync(join(root, path), "utf8"));
@@ -33,7 +33,7 @@ export function readKernelFile(root: string, path: string): Reading<string> {
   }
 }
 
-/** The names in a folder of /proc or /sys, in the order of Go's os.ReadDir. */
+/** Lists a folder of /proc or /sys, in the order of Go's os.ReadDir. */
 export function listKernelFolder(root: string, path: string): Reading<string[]> {
   try {
     return success(readdirSync(join(root, path)).sort());
@@ -42,7 +42,7 @@ export function listKernelFolder(root: string, path: string): Reading<string[]> 
   }
 }
 
-/** A file on a disk, which may be slow. */
+/** Reads a file on a disk, which may be slow. */
 export async function readDiskFile(root: string, path: string): Promise<Reading<string>> {
   try {
     return success(await readFile(join(root, path), "utf8"));
@@ -51,21 +51,20 @@ export async function readDiskFile(root: string, path: string): Promise<Reading<
   }
 }
 
-// How gathering reports that a source failed. The caller decides where warnings go.
-
-/** Called when a fact or signal is left out: with the source that it would have come from, and the reason. */
+/** Called with the source of a missing fact or signal, and the reason. */
 export type Warn = (source: WarningSource, message: string) => void;
 
-/** Passes on the first warning of each source. A caller that removes a source from `said` gets its next one as well. */
-export function sayOnce(warn: Warn, said: Set<string> = new Set()): Warn {
+/** Passes on the first warning of each source. */
+export function warnOncePerSource(warn: Warn): Warn {
+  const warned = new Set<string>();
   return (source, message) => {
-    if (said.has(source)) return;
-    said.add(source);
+    if (warned.has(source)) return;
+    warned.add(source);
     warn(source, message);
   };
 }
 
-/** Passes on a message that several sources share for the first one only: a missing file results in one line. */
+/** Passes on a message only for the first source that has it: a missing file results in one line. */
 export function withoutEcho(warn: Warn): Warn {
   const firstOf = new Map<string, string>();
   return (source, message) => {
@@ -74,7 +73,7 @@ export function withoutEcho(warn: Warn): Warn {
   };
 }
 
-/** The fact, or undefined after a warning. */
+/** Returns the fact, or undefined after a warning. */
 export function orWarn<T>(
   reading: Result<T, string | Unread>,
   source: WarningSource,

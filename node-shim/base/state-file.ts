@@ -1,5 +1,5 @@
-// Reads and writes the files of the state folder: with mode 0600, and so that a power cut loses none. It neither reads
-// nor writes what another user may have put there.
+// Reads and writes the files of the state folder: with mode 0600, safe against power cuts, and only if no other user can
+// have put them there.
 import { failure, type Result, success } from "../../shared/result.ts";
 import {
   closeSync,
@@ -17,12 +17,12 @@ import { dirname } from "node:path";
 import { codeOf } from "./fault.ts";
 import { folderFault, ownershipFault } from "./ownership.ts";
 
-/** No link is followed, and no pipe waited for. */
+/** Follows no link, and does not wait for a pipe's writer. */
 const FOR_READING = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-/** A file that is made now, or none: what stands there is not opened, whatever it is. */
+/** Opens a new file alone. */
 const FOR_WRITING = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
-/** Throws with what to do where others than root and this user could decide what is in the folder. */
+/** Throws with what to do if users other than root and this one can change the folder. */
 export function requireTrusted(stateFolder: string): void {
   const fault = folderFault(stateFolder, ownUid(), programUid());
   if (fault !== null) throw new Error(refusal(stateFolder, fault));
@@ -46,7 +46,7 @@ export function writeDurably(path: string, text: string): void {
   }
 }
 
-/** Fsynced, 0600. What a crash has left in its place goes first. */
+/** Writes a new file with mode 0600 and fsyncs it. Replaces a file that a crash has left. */
 export function writeNew(path: string, text: string): void {
   remove(path);
   const file = openSync(path, FOR_WRITING, 0o600);
@@ -66,7 +66,7 @@ function remove(path: string): void {
   }
 }
 
-/** null: there is no such file. Throws with what to do where it cannot be read, or may not be believed. */
+/** Reads a file; null if there is none. Throws with what to do if it cannot be read or is not trusted. */
 export function readIfThere(path: string): string | null {
   requireTrusted(dirname(path));
   let read: Result<string>;
@@ -88,7 +88,7 @@ export function readIfThere(path: string): string | null {
 
 const NO_FILE = "is not a file (links are not followed): remove it";
 
-/** What is looked at is what was opened, not what has its name by then. */
+/** Checks the opened file itself, since another one may have its name by now. */
 function readTrusted(path: string): Result<string> {
   const file = openSync(path, FOR_READING);
   try {
@@ -100,12 +100,11 @@ function readTrusted(path: string): Result<string> {
   }
 }
 
-/** The system asks whose it is by the effective user. */
 function ownUid(): number {
   return process.geteuid?.() ?? 0;
 }
 
-/** Who owns the program that runs: of a checkout whoever made it, of a package root. */
+/** Returns the owner of the running program: the user of a checkout, or root for a package. */
 function programUid(): number {
   const [, program] = process.argv;
   try {
@@ -119,7 +118,7 @@ function refusal(stateFolder: string, fault: string): string {
   return `--state ${stateFolder} is not trusted: ${fault}, or pass another --state`;
 }
 
-/** undefined: the text is no JSON. */
+/** undefined if the text is no JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,4 +1,4 @@
-// The commands that look at this machine's shim and its way to the Worker, and change nothing: status, doctor.
+// The commands that check this machine's shim and its connection to the Worker, and change nothing: status, doctor.
 import type { Command } from "commander";
 import { wallMs } from "../base/clock.ts";
 import { doctor, type DoctorFlags } from "../doctor/doctor.ts";
@@ -9,7 +9,7 @@ import { likeService, stateOfService } from "./service-flags.ts";
 
 export function addCheckCommands(program: Command): void {
   stateFlag(stateOfService(program.command("status")))
-    .description("Show what this machine's shim last did, and whether its Node is Ready. Asks nobody.")
+    .description("Show what this machine's shim last did, and whether its Node is Ready. Sends no request.")
     .option("--json", "the same as JSON")
     .addHelpText("after", STATUS_HELP)
     .action((flags: StatusFlags) => {
@@ -20,7 +20,7 @@ export function addCheckCommands(program: Command): void {
 
   machineFlags(workerFlags(likeService(program.command("doctor"))))
     .description(
-      "Check all that the shim needs, from the URL to the disk, and say what to do. Changes nothing.",
+      "Check everything that the shim needs, from the URL to the disk, and print what to do. Changes nothing.",
     )
     .option(TOKEN_FILE, `${TOKEN_HELP}; its form is checked`)
     .option("--json", "the findings as JSON")
@@ -33,7 +33,7 @@ export function addCheckCommands(program: Command): void {
 }
 
 export const STATUS_CODES = `  0  the shim reports, and the Node is Ready
-  1  this machine is not enrolled, or this user may not look
+  1  this machine is not enrolled, or this user may not read its state
   3  no shim runs, or it hangs
   4  the shim runs, and the Worker does not answer it or refuses it
   5  the Worker answers, and the Node is not Ready`;
@@ -53,16 +53,14 @@ Examples:
   node-shim doctor --url https://rollcall.example.com --join-token-file /root/join-token
   node-shim doctor --json | jq '.findings[] | select(.level != "ok")'
 
-Each finding is ok, warn (the shim works, but see to it) or fail (it cannot work: exit code 1).`;
-
-// node-shim status: what the running shim last did, and what it comes to. Offline: asks nobody, changes nothing.
+Each finding is ok, warn (the shim works, but needs attention) or fail (it cannot work: exit code 1).`;
 
 interface StatusFlags {
   state: string;
   json?: boolean;
 }
 
-/** What is printed, and the exit code. Throws as statusOf does. */
+/** Returns the text to print and the exit code. Throws as statusOf does. */
 function statusCommand({ state, json }: StatusFlags, screen: Screen): { text: string; exitCode: number } {
   const nowMs = wallMs();
   const { seen, diagnosis } = statusOf(state, nowMs);

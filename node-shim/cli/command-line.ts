@@ -9,12 +9,12 @@ import { addOfflineCommands } from "./offline-commands.ts";
 import { addServiceCommands } from "./service-commands.ts";
 import { addWorkerCommands } from "./worker-commands.ts";
 
-/** `args` are typically those of this process, behind the program. What is wrong with them ends it at once. */
+/** `args` are typically this process's, after the program. An unknown command or flag ends the process at once. */
 export async function runCommandLine(args: readonly string[]): Promise<void> {
   try {
     await shimProgram().parseAsync([...args], { from: "user" });
   } catch (error) {
-    // With --log-format json, every line has to be JSON.
+    // With --log-format json, every line is JSON.
     const isJson = / --log-format[= ]json( |$)/.test(` ${args.join(" ")}`);
     const fault = faultOf(error);
     console.error(isJson ? logLine("json", timestamp(), "error", fault) : `node-shim: ${fault}`);
@@ -34,13 +34,13 @@ Examples:
 Environment:
   ROLLCALL_URL         the Worker, where no --url is given
   ROLLCALL_JOIN_TOKEN  a join token, where no --join-token-file is given
-  HTTPS_PROXY          a proxy on the way to the Worker: http://[NAME:PASSWORD@]HOST:PORT, or https://
-  NO_PROXY             Workers that are asked without it: domains, addresses, networks, each perhaps with a port; or *
-  NODE_EXTRA_CA_CERTS  a file of authorities that are trusted as well, as with --ca-file
+  HTTPS_PROXY          the proxy to the Worker: http://[NAME:PASSWORD@]HOST:PORT, or https://
+  NO_PROXY             Workers to reach without the proxy: domains, addresses, networks, with or without a port; or *
+  NODE_EXTRA_CA_CERTS  a file of authorities to trust in addition, as with --ca-file
 
 Exit codes:
-  0  ended as asked (SIGTERM, SIGINT); by that signal where a hung file system or resolver holds a call of it
-  1  something on this machine or at the Worker is not as it must be; the last line says what to do
+  0  ended by SIGTERM or SIGINT (as a process that the signal ended, if a file system or resolver hangs)
+  1  something on this machine or at the Worker is wrong; the last line says what to do
   2  the command line is wrong
   status and join have more: see their help`;
 

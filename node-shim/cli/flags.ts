@@ -15,24 +15,20 @@ const configurationFlags = Object.entries(CONFIGURATION_FLAGS).map(([name, [fiel
 });
 
 export function machineFlags(command: Command): Command {
-  for (const flag of Object.values(MACHINE_FLAGS)) command.addOption(optionOf(flag));
+  for (const flag of Object.values(MACHINE_FLAGS)) command.addOption(flagOption(flag));
   for (const { option } of configurationFlags) command.addOption(option);
   return command;
 }
 
-/** One of them, for a command that needs no others. */
-export function flagOption(name: keyof typeof MACHINE_FLAGS): Option {
-  return optionOf(MACHINE_FLAGS[name]);
-}
-
-function optionOf({ name, value, help, default: preset, alone, repeats }: MachineFlag): Option {
+/** Returns the option of one flag in MACHINE_FLAGS. */
+export function flagOption({ name, value, help, default: preset, alone, repeats }: MachineFlag): Option {
   const option = new Option(`--${name}${value && ` ${value}`}`, help);
   if (preset !== undefined) option.default(preset);
   if (alone !== undefined) option.preset(alone);
   return repeats ? option.argParser(collect) : option;
 }
 
-/** Moves the fields of the configuration into `set`, where the commands expect them. */
+/** Moves the configuration's flags into `set`, where the commands expect them. */
 export function withSet<Flags extends MachineFlags>(flags: Flags): Flags {
   const texts = flags as Record<string, unknown>;
   const set = configurationFlags.flatMap(({ name, option }) => {
@@ -42,10 +38,7 @@ export function withSet<Flags extends MachineFlags>(flags: Flags): Flags {
   return { ...flags, set: Object.fromEntries(set) as FlagTexts };
 }
 
-/**
- * The flags that were given to a command, for another command that may run in any folder: paths are absolute. `without`
- * names the flags to leave out.
- */
+/** Returns the flags that the command line gave, with absolute paths, except those named in `without`. */
 export function givenFlags(command: Command, without: readonly string[]): string[] {
   return command.options.flatMap((option) => {
     const name = option.attributeName();

@@ -1,4 +1,4 @@
-// The commands that only read this machine: preview, config, facts, version. They send and store nothing.
+// The commands that only read this machine: preview, config, facts, version.
 import type { Command } from "commander";
 import { stringify } from "yaml";
 import { KUBELET_VERSION } from "../../shared/from-report/reported-status.ts";
@@ -31,7 +31,7 @@ export function addOfflineCommands(program: Command): void {
     });
 
   machineFlags(likeService(program.command("config")))
-    .description("Print the configuration in force, as YAML, and where each value came from. Offline.")
+    .description("Print the active configuration, as YAML, and where each value came from. Offline.")
     .addHelpText("after", "\nExample:\n  node-shim config --config /etc/rollcall/kubelet.yaml --max-pods 30")
     .action(async (flags) => {
       const text = printConfig(withSet(flags));
@@ -50,7 +50,7 @@ export function addOfflineCommands(program: Command): void {
 
   program
     .command("version")
-    .description("Print the versions of the shim, of what its Node shows as the kubelet's, and of Node.js.")
+    .description("Print the versions of the shim, of the kubelet as its Node shows it, and of Node.js.")
     .action(() => {
       const { node } = process.versions;
       process.stdout.write(
@@ -59,23 +59,19 @@ export function addOfflineCommands(program: Command): void {
     });
 }
 
-// node-shim preview: prints the Node that this machine would be. Offline.
-
-/** YAML, as `kubectl get node -o yaml` shows a Node right after its registration; what the apiserver adds is absent. */
+/** Returns YAML like that of `kubectl get node -o yaml` after a registration, without what the apiserver adds. */
 export async function preview(flags: MachineFlags): Promise<string> {
-  const say = (message: string) => console.error(`node-shim: ${message}`);
-  const { node, errors } = await previewNode(flags, (source, message) => say(`${source}: ${message}`));
-  for (const error of errors) say(error);
+  const print = (message: string) => console.error(`node-shim: ${message}`);
+  const { node, errors } = await previewNode(flags, (source, message) => print(`${source}: ${message}`));
+  for (const error of errors) print(error);
   return stringify({ apiVersion: "v1", kind: "Node", ...node });
 }
 
-// node-shim config: the effective configuration as a file, and where each value came from. Offline.
-
-/** YAML. What is no field of a KubeletConfiguration stands in comments below it. */
+/** Returns the active KubeletConfiguration as YAML. Comments below it have all other settings. */
 export function printConfig(flags: MachineFlags, environment: NodeJS.ProcessEnv = process.env): string {
   const machine = machineSettings(flags);
-  const { inForce, sources, settings } = machine;
-  const fields = Object.keys(inForce) as Field[];
+  const { active, sources, settings } = machine;
+  const fields = Object.keys(active) as Field[];
   const others = [
     ...Object.values(MACHINE_FLAGS).flatMap((flag) => flagLine(flag, machine, flags)),
     ...proxyLines(environment),
@@ -84,19 +80,19 @@ export function printConfig(flags: MachineFlags, environment: NodeJS.ProcessEnv 
   ];
   return [
     stringify({ apiVersion: API_VERSION, kind: KIND }),
-    ...fields.map((field) => line(field, inForce[field], sources[field])),
+    ...fields.map((field) => line(field, active[field], sources[field])),
     ...others.map((text) => `# ${text}\n`),
   ].join("");
 }
 
 function flagLine(flag: MachineFlag, machine: MachineSettings, flags: MachineFlags): string[] {
-  const inForce = flag.inForce(machine, flags);
-  if (inForce === null) return [];
-  const { value, source } = inForce;
+  const active = flag.active(machine, flags);
+  if (active === null) return [];
+  const { value, source = `--${flag.name}` } = active;
   return [`--${flag.name}${value && ` ${value}`} # ${source}`];
 }
 
-/** Without name and password. Which Worker is asked, and so whether through the proxy, is no part of a configuration. */
+/** The proxy of the environment, without name and password. */
 function proxyLines(environment: NodeJS.ProcessEnv): string[] {
   const proxy = environmentProxy(environment);
   if (proxy === null) return [];
@@ -119,15 +115,13 @@ function overriddenDefaults({ hostname, nodeLabels = {} }: Settings): string[] {
   });
 }
 
-/** The source is a comment behind the field's first line. */
+/** Adds the source to the field's first line, as a comment. */
 function line(field: Field, value: unknown, source: string): string {
   const [first, ...rest] = stringify({ [field]: value }, { lineWidth: 0 }).split("\n");
   return [`${first} # ${source}`, ...rest].join("\n");
 }
 
-// node-shim facts: the facts that this machine would report, and where each was read. Offline.
-
-/** JSON: the facts, with `value` and `source` in place of each. */
+/** Returns the facts of this machine's reports as JSON, each with its `value` and `source`. */
 export async function printFacts(flags: MachineFlags): Promise<string> {
   const noted = new Map<string, string>();
   const warn = (source: string, message: string) => console.error(`node-shim: ${source}: ${message}`);
@@ -147,7 +141,7 @@ export async function printFacts(flags: MachineFlags): Promise<string> {
   return `${JSON.stringify(withSources(facts, sources), null, 2)}\n`;
 }
 
-/** The sources in the table of fact groups. Those noted while gathering are more exact, and replace them. */
+/** The sources in the table of fact groups. Gathering notes more exact ones, which replace them. */
 function tableSources(isDocker: boolean): [pointer: string, source: string][] {
   return Object.entries(FACT_GROUPS).flatMap(([group, { sources, dockerSources = {} }]) =>
     Object.entries({ ...sources, ...(isDocker ? dockerSources : {}) }).map(

@@ -1,4 +1,4 @@
-// The commands about the systemd service, and how the flags of a command become those of the service.
+// The commands for the systemd service: install-service and uninstall-service.
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
@@ -21,7 +21,7 @@ export function addServiceCommands(program: Command): void {
     .option("--print", "print the unit instead")
     .addHelpText("after", EXAMPLES)
     .action(async (flags: MachineFlags & { state: string; print?: true }, command: Command) => {
-      // What `run` would refuse at every start is refused here.
+      // Refuses flags that `run` would refuse at every start.
       machineSettings(withSet(flags));
       if (flags.caFile !== undefined) caFileCertificates(flags.caFile);
       if (!flags.print) requireTrusted(flags.state);
@@ -31,7 +31,7 @@ export function addServiceCommands(program: Command): void {
 
   program
     .command("uninstall-service")
-    .description("Stop and disable the service, and remove what install-service made. The enrolment stays.")
+    .description("Stop and disable the service, and remove the unit of install-service. The enrolment stays.")
     .action(async () => {
       process.stderr.write(`node-shim: ${await uninstallService(thisHost())}\n`);
     });
@@ -42,9 +42,9 @@ Examples:
   node-shim install-service --config /etc/rollcall/kubelet.yaml --node-labels shop=4711
   node-shim install-service --print
 
-Where a package has brought the unit, that one is enabled and started: its flags are in /etc/rollcall/node-shim.env.`;
+If a package has installed the unit, this enables and starts that unit. Its flags are in /etc/rollcall/node-shim.env.`;
 
-/** Installs the service with the flags that the command was given. */
+/** Installs the service with the flags of the command. */
 export async function installFrom(command: Command, state: string): Promise<void> {
   const host = thisHost();
   process.stderr.write(`node-shim: ${await installService(host, unitFrom(command, state))}\n`);
@@ -53,7 +53,7 @@ export async function installFrom(command: Command, state: string): Promise<void
 }
 
 const NOT_FOR_RUN = ["print", "installService"];
-/** Only joining needs them. */
+/** Only `join` needs these flags. */
 const NOT_AFTER_JOIN = ["url", "joinTokenFile"];
 
 function unitFrom(command: Command, state: string): string {
@@ -66,10 +66,10 @@ function unitFrom(command: Command, state: string): string {
   });
 }
 
-/** The unit beside the bundle or, where the shim runs from its sources, that of the packages. */
+/** Returns the unit next to the bundle or, if the shim runs from its sources, the packages' unit. */
 function unitTemplate(): string {
   const places = [`./${UNIT_NAME}`, `../../infra/systemd/${UNIT_NAME}`];
   const found = places.map((place) => new URL(place, import.meta.url)).find((url) => existsSync(url));
-  if (!found) throw new Error(`${UNIT_NAME} is missing beside node-shim: install the package again`);
+  if (!found) throw new Error(`${UNIT_NAME} is missing next to node-shim: install the package again`);
   return readFileSync(found, "utf8");
 }

@@ -1,5 +1,5 @@
-// Lets a command see what the service sees: flags of its own, then its environment, then what the service runs with,
-// then defaults. Where no service is installed, nothing changes.
+// Gives a command the service's flags and variables. A flag's value comes from the command line, else from the
+// environment, else from the service, else it is the default.
 import { accessSync, constants } from "node:fs";
 import { resolve } from "node:path";
 import { Command } from "commander";
@@ -12,41 +12,41 @@ import { machineFlags, TOKEN_FILE, TOKEN_HELP, workerFlags } from "./flags.ts";
 export interface Here {
   /** "/"; in tests another folder. */
   root: string;
-  /** What the service's environment is added to. Typically process.env. */
+  /** Gets the service's variables. Typically process.env. */
   environment: NodeJS.ProcessEnv;
-  /** Gets what was found, in one line. */
-  say: (line: string) => void;
+  /** Prints one line. */
+  print: (line: string) => void;
 }
 
 const onThisMachine: Here = {
   root: "/",
   environment: process.env,
-  say: (line) => void process.stderr.write(`node-shim: ${line}\n`),
+  print: (line) => void process.stderr.write(`node-shim: ${line}\n`),
 };
 
-/** Flags that the environment decides where it is set, rather than the service's. */
+/** The environment variables that win over the service's flags. */
 const VARIABLE_OF: Readonly<Record<string, string>> = {
   url: "ROLLCALL_URL",
   joinTokenFile: "ROLLCALL_JOIN_TOKEN",
 };
 
-/** Has `command` do that before its action. */
+/** Calls `asServiceDoes` before the action of `command`. */
 export function likeService(command: Command, without: readonly string[] = []): Command {
   return command.hook("preAction", () => asServiceDoes(command, without));
 }
 
-/** For `status`, which reads a file that is everybody's: the service's state folder, where this user may know it. */
+/** Gives `status` the service's state folder, if this user may read the service's files. */
 export function stateOfService(command: Command): Command {
   return command.hook("preAction", () => {
     try {
-      asServiceDoes(command, [], { ...onThisMachine, environment: {}, say: () => undefined });
+      asServiceDoes(command, [], { ...onThisMachine, environment: {}, print: () => undefined });
     } catch {
-      // Then it is the usual folder, or --state says which.
+      // `status` then reads the folder of --state, or the default folder.
     }
   });
 }
 
-/** For `join`: with --install-service the unit gets the flags of this command, unless a package has brought the unit. */
+/** For `join`: with --install-service the unit gets this command's flags, unless a package has installed the unit. */
 export function likeServiceThatStays(command: Command): Command {
   return command.hook("preAction", () => {
     const isReplaced = command.getOptionValue("installService") === true && !hasPackageUnit("/");
@@ -55,9 +55,9 @@ export function likeServiceThatStays(command: Command): Command {
 }
 
 /**
- * Gives `command` what the service runs with, where it was not given something else. `without` names the flags that are
- * not to be taken over. With a --state other than the service's it is about another shim, and nothing is taken. Throws
- * with what to do where this user may not read it.
+ * Gives `command` the service's flags and variables, except those that the command line gave and those in `without`.
+ * A --state other than the service's means another shim, which gets none of them. Throws if this user may not read
+ * them.
  */
 export function asServiceDoes(
   command: Command,
@@ -85,19 +85,19 @@ function takeFrom(service: InstalledService, command: Command, without: readonly
   });
   const variables = [...service.environment].flatMap(([name, value]) => {
     if (IN_UNIT.has(name) || here.environment[name] !== undefined) return [];
-    // A flag beats the environment, whoever gave it.
+    // A flag of the command line wins over each environment.
     if (isGiven(Object.keys(VARIABLE_OF).find((flag) => VARIABLE_OF[flag] === name) ?? "")) return [];
     here.environment[name] = value;
     return [name];
   });
   const what = [...taken, ...variables].join(", ") || "its defaults";
-  here.say(`as the service does: ${what} (${service.files.join(", ")})`);
+  here.print(`as the service does: ${what} (${service.files.join(", ")})`);
 }
 
-/** They are part of the flags already, or matter to a process that runs for long. */
+/** Variables that are part of the flags already, or that only a long-running process needs. */
 const IN_UNIT: ReadonlySet<string> = new Set(["NODE_SHIM_FLAGS", "MALLOC_TRIM_THRESHOLD_"]);
 
-/** The service's flags, as `run` would read them. Those of another version are left out. */
+/** Parses the service's flags as `run` does, and ignores those of another version. */
 function parsedRun(flags: readonly string[]): Command {
   const run = machineFlags(workerFlags(new Command("run")))
     .option(TOKEN_FILE, TOKEN_HELP)
@@ -116,7 +116,7 @@ function parsedRun(flags: readonly string[]): Command {
   return run;
 }
 
-/** A state folder that is another user's is seen here, in one line, before anything else is read. */
+/** Throws one line if this user may not read the state folder. */
 function requireReadable(command: Command): void {
   const state: unknown = command.getOptionValue("state");
   if (typeof state !== "string" || command.name() === "status") return;
@@ -125,7 +125,7 @@ function requireReadable(command: Command): void {
   } catch (error) {
     if (codeOf(error) !== "EACCES") return;
     throw new Error(
-      `${state} is not this user's to read: sudo node-shim ${command.name()}, or pass another --state`,
+      `this user may not read ${state}: sudo node-shim ${command.name()}, or pass another --state`,
       { cause: error },
     );
   }

@@ -1,5 +1,6 @@
 // The commands that send requests to the Worker as this machine: join, run, rotate, upgrade, leave.
 import { type Command, Option } from "commander";
+import { MACHINE_FLAGS } from "../machine/flag-table.ts";
 import { LOG_FORMATS } from "../base/log.ts";
 import { asEnrolled, type EnrolledFlags } from "../commands/as-enrolled.ts";
 import { firstAnswer } from "../commands/first-answer.ts";
@@ -17,18 +18,18 @@ import { flagOption, machineFlags, TOKEN_FILE, TOKEN_HELP, withSet, workerFlags 
 import { installFrom } from "./service-commands.ts";
 import { likeService, likeServiceThatStays } from "./service-flags.ts";
 
-const NAME_HELP = "the Node's name, where it is not to be that of the enrolment";
+const NAME_HELP = "the Node's name (default: the enrolment's)";
 
-/** The enrolment's counts, unless the command is given one. */
+/** The service's flag that these commands ignore: they use the enrolment's name unless the command line has one. */
 const NAME = ["hostnameOverride"];
 
 export function addWorkerCommands(program: Command): void {
   machineFlags(workerFlags(likeServiceThatStays(program.command("join"))))
     .description(
-      "Enrol this machine under its name, once, and say whether its Node is Ready. With --install-service it reports from then on.",
+      "Enrol this machine under its name, once, and print whether its Node is Ready. With --install-service it reports from then on.",
     )
     .option(TOKEN_FILE, TOKEN_HELP)
-    .option("--install-service", "install, enable and start the systemd service, which gets the same flags")
+    .option("--install-service", "install, enable and start the systemd service with the same flags")
     .addHelpText("after", JOIN_EXAMPLES)
     .action(async (flags: JoinFlags & { installService?: true }, command: Command) => {
       process.stderr.write(`node-shim: ${await join(withSet(flags))}\n`);
@@ -37,8 +38,8 @@ export function addWorkerCommands(program: Command): void {
     });
 
   machineFlags(workerFlags(program.command("run")))
-    .description("Enrol where that is not done yet, then report until stopped.")
-    .option(TOKEN_FILE, `${TOKEN_HELP}; needed where join has not been run`)
+    .description("Enrol this machine if it is not enrolled, then report until stopped.")
+    .option(TOKEN_FILE, `${TOKEN_HELP}; needed if join has not been run`)
     .addOption(
       new Option("--log-format <format>", "text on a terminal, json elsewhere").choices([...LOG_FORMATS]),
     )
@@ -46,9 +47,9 @@ export function addWorkerCommands(program: Command): void {
     .action((flags: RunFlags) => run(withSet(flags)));
 
   workerFlags(likeService(program.command("rotate"), NAME))
-    .description("Have a new key take this one's place, with the next start's first report. The name stays.")
+    .description("Replace this machine's key with the first report after the next start. The name stays.")
     .option("--hostname-override <name>", NAME_HELP)
-    .addOption(flagOption("caFile"))
+    .addOption(flagOption(MACHINE_FLAGS.caFile))
     .addHelpText(
       "after",
       "\nExample, within the lease of a running service:\n" +
@@ -59,10 +60,10 @@ export function addWorkerCommands(program: Command): void {
     });
 
   workerFlags(likeService(program.command("upgrade"), NAME))
-    .description("Ask the Worker which version this machine may have, and have apt install it.")
-    .option("--check", "ask, say what it may have, and install nothing")
+    .description("Ask the Worker which version this machine may have, and install it with apt.")
+    .option("--check", "ask, print the version that it may have, and install nothing")
     .option("--hostname-override <name>", NAME_HELP)
-    .addOption(flagOption("caFile"))
+    .addOption(flagOption(MACHINE_FLAGS.caFile))
     .addHelpText("after", UPGRADE_HELP)
     .action(async (flags: UpgradeFlags) => {
       const { show, clear } = progressLine(process.stderr, "waiting: ");
@@ -72,17 +73,17 @@ export function addWorkerCommands(program: Command): void {
 
   workerFlags(likeService(program.command("leave"), NAME))
     .description(
-      "Have the Node removed and this machine forgotten, once. Coming back needs a new join token.",
+      "Remove the Node and this machine's enrolment, once. To come back, it needs a new join token.",
     )
     .option("--hostname-override <name>", NAME_HELP)
-    .addOption(flagOption("caFile"))
+    .addOption(flagOption(MACHINE_FLAGS.caFile))
     .addHelpText("after", LEAVE_EXAMPLE)
     .action(async (flags: EnrolledFlags) => {
       process.stderr.write(`node-shim: ${await leaveWorker(flags)}\n`);
     });
 }
 
-/** Prints what the cluster says now, and what is next. Returns the exit code. */
+/** Prints the cluster's answer and the next step. Returns the exit code. */
 async function endWithAnswer(flags: JoinFlags, isServiceStarted: boolean): Promise<number> {
   const { show, clear } = progressLine(process.stderr, "waiting: ");
   const { diagnosis, isLast } = await firstAnswer(flags, isServiceStarted, show).finally(clear);
@@ -106,10 +107,10 @@ Examples:
 
 A token is never an argument: every user of a machine can read those. Joining twice changes nothing.
 
-It ends once the cluster has answered, within 10 s: "edge-7 is Ready", or why not and what to do. Where no service runs,
-it makes the reports itself until then, and says what is to report from then on.
+It ends once the cluster has answered, within 10 s: "edge-7 is Ready", or why not and what to do. If no service runs, it
+reports itself until then, and prints how to report from then on.
 
-Exit codes: 1 where it did not enrol, else those of node-shim status:
+Exit codes: 1 if it did not enrol, else those of node-shim status:
 ${STATUS_CODES}`;
 
 const RUN_EXAMPLES = `
@@ -118,9 +119,9 @@ Examples:
   node-shim run --url https://rollcall.example.com --join-token-file /etc/rollcall/join-token
   node-shim run --config /etc/rollcall/kubelet.yaml --log-format json
 
-Reports go out every nodeStatusUpdateFrequency (10s) less 2 to 6 %, and at once when a threshold is crossed, when errors
-of the runtime, the network or the storage come, go or change, and (with a shutdownGracePeriod) when the machine goes
-down. After an error: at random, at most one interval apart. What it says goes to stderr: a line when something changed.
+It reports every nodeStatusUpdateFrequency (10s) less 2 to 6 %, and at once when a threshold is crossed, when errors of
+the runtime, the network or the storage come, go or change, and (with a shutdownGracePeriod) when the machine shuts down.
+After an error it waits at random, at most one interval. It logs to stderr: one line when something changed.
 
 SIGTERM or SIGINT ends it within a second.`;
 
@@ -130,24 +131,22 @@ Examples:
   node-shim upgrade
   systemctl enable --now rollcall-node-shim-upgrade.timer
 
-The last one has systemd do it once an hour or two. Which machines may have a version is the operator's to say, by a rollout;
-where there is none, nothing happens. The package comes from the apt repository of this machine's sources, by whose signature
-apt takes it; a version that is older than the one that runs is never installed.
+The timer upgrades once an hour or two. The operator's rollout decides which machines may have a version; without a
+rollout, nothing happens. The package comes from the apt repository of this machine's sources, and apt checks its
+signature. The shim never installs a version that is older than the one that runs.
 
 With --check as well, the rollout counts this machine as one that was given the version.
 
-The service is restarted with the new version. Where the Worker has not answered that within 3 minutes, the former one is
-installed again, and the new one is not tried again for a day.
+The package restarts the service with the new version. If the Worker has not answered the new version within 3 minutes,
+the shim installs the former one again, and does not try the new one for a day.
 
 Exit codes: 0 upgraded, or nothing to do; 1 not upgraded, or gone back: the last line says why, and what to do.`;
 
 const LEAVE_EXAMPLE = `
-Example, of a machine with the service:
+Example, for a machine with the service:
   systemctl stop ${UNIT} && node-shim leave && node-shim uninstall-service
 
-In this order: leave sees the URL, the proxy and the authorities of the service while that is installed.`;
-
-// One line on a terminal that says what is waited for, and goes away. Elsewhere nothing is written.
+Keep this order: leave uses the service's URL, proxy and authorities while the service is installed.`;
 
 interface ProgressStream {
   isTTY?: boolean;
@@ -157,7 +156,7 @@ interface ProgressStream {
 
 const CLEAR = "\r\u{1B}[K";
 
-/** `stream` is typically process.stderr. */
+/** Shows one line on a terminal, and clears it. Writes nothing elsewhere. `stream` is typically process.stderr. */
 export function progressLine(
   stream: ProgressStream,
   before: string,
@@ -169,18 +168,18 @@ export function progressLine(
     stream.write(CLEAR + line);
   };
   return {
-    // A line that wraps could not be cleared.
+    // CLEAR cannot clear a line that wraps.
     show: (text) => put((before + text).slice(0, (stream.columns ?? 80) - 1)),
     clear: () => put(""),
   };
 }
 
-// node-shim rotate: has a next key pinned for this machine. The shim signs with it from its next start on, and its
-// first report ends the old key.
-
 const DEADLINE_MS = 10_000;
 
-/** Returns what was done, in one line. Throws with what to do; it can be tried again, with the same next key. */
+/**
+ * Asks the Worker to pin a next key. The shim signs with it from its next start on, and its first report ends the old
+ * key. Returns one line. Throws with what to do; a retry uses the same next key.
+ */
 function rotateKey(flags: EnrolledFlags): Promise<string> {
   return asEnrolled(flags, DEADLINE_MS, "join first", async (machine, { send }) => {
     const { name, origin } = machine;
@@ -190,7 +189,7 @@ function rotateKey(flags: EnrolledFlags): Promise<string> {
       const outcome = await rotate(send, machine, next.key);
       if (!outcome.ok) {
         throw new Error(
-          `not rotated: ${requestFaultText(outcome.error)}; the key is the one before, try again`,
+          `not rotated: ${requestFaultText(outcome.error)}; the key has not changed, try again`,
         );
       }
       storeNextEnrolment(flags.state, next.key, { name, thumbprint, kid: outcome.value.kid, origin });

@@ -1,5 +1,4 @@
-// What the commands of an enrolled machine other than `run` need: the machine's key and enrolment, a connection to the
-// Worker, and for what changes them the state folder's lock.
+// Gives the commands of an enrolled machine other than `run` its key, its enrolment and a connection to the Worker.
 import { loadEnrolment, loadKey, storedEnrolment } from "../identity/identity.ts";
 import { lockFolder } from "../identity/lock.ts";
 import { nodeName } from "../machine/settings.ts";
@@ -13,23 +12,20 @@ export interface EnrolledFlags {
   /** --url, else ROLLCALL_URL, else the Worker that enrolled this machine. */
   url?: string;
   state: string;
-  /** Without it, the name is that of the enrolment. */
+  /** Absent: the enrolment's name. */
   hostnameOverride?: string;
-  /** --ca-file FILE */
   caFile?: string;
 }
 
-interface Connection {
-  send: Transport;
-  /** Drops the connection; the next request makes another one. */
-  reconnect: () => void;
-}
-
-type Work<T> = (machine: EnrolledMachine, connection: Connection) => Promise<T>;
+/** `reconnect` drops the connection; the next request makes another one. */
+type Work<T> = (
+  machine: EnrolledMachine,
+  connection: { send: Transport; reconnect: () => void },
+) => Promise<T>;
 
 /**
- * With the state folder's lock, and so not while a shim runs. Throws what `work` throws; where the machine is not
- * enrolled, an error with `otherwise` for its operator.
+ * Does `work` with the state folder's lock, and so not while a shim runs. Throws what `work` throws or, if the machine
+ * is not enrolled, an error that ends with `otherwise`.
  */
 export function asEnrolled<T>(
   flags: EnrolledFlags,
@@ -40,7 +36,7 @@ export function asEnrolled<T>(
   return connected(flags, deadlineMs, otherwise, work, () => lockFolder(flags.state));
 }
 
-/** The same beside a shim that runs: each file of the folder is whole at any time, and `work` must not write them. */
+/** Does the same while a shim may run: each file of the folder is whole at any time, and `work` writes none of them. */
 export function besideShim<T>(
   flags: EnrolledFlags,
   deadlineMs: number,

@@ -1,5 +1,4 @@
-// node-shim join: enrols this machine once, and stores key, enrolment and URL. What the cluster then says is
-// first-answer's.
+// node-shim join: enrols this machine once, and stores key, enrolment and URL.
 import { pause } from "../base/clock.ts";
 import { gatherMachine } from "../machine/fact-groups.ts";
 import {
@@ -29,15 +28,15 @@ const MAX_ATTEMPTS = 3;
 const WAIT_MS = 1000;
 
 /**
- * Enrols, or does nothing where this machine is enrolled at that Worker already. Returns what was done, in one line.
- * Throws with what to do; the files stay, so that it can be tried again.
+ * Enrols, or does nothing if this machine is enrolled at that Worker already. Returns one line for the operator. Throws
+ * with what to do; the files stay for a retry.
  */
 export async function join(flags: JoinFlags): Promise<string> {
-  // Refuses what `run` would refuse, before it contacts the Worker.
+  // Refuses flags that `run` would refuse, before it contacts the Worker.
   const { name } = machineSettings(flags);
   const { origin } = findOrigin(flags, process.env);
   const outbound = outboundTo(origin, flags, process.env);
-  // A shim that runs has the folder's lock.
+  // A shim that runs holds the folder's lock.
   const known = await loadKey(flags.state);
   if (known && loadEnrolment(flags.state, { name, thumbprint: known.thumbprint })?.origin === origin)
     return `${name} is enrolled at ${origin} already, key ${known.thumbprint}`;
@@ -54,7 +53,7 @@ export async function join(flags: JoinFlags): Promise<string> {
   }
 }
 
-/** A few attempts; a refusal that is no fault of the Worker's is final. */
+/** Makes up to MAX_ATTEMPTS attempts. Returns the key ID. */
 async function enrolOnce(
   key: MachineKey,
   { name, origin, joinToken }: { name: string; origin: string; joinToken: string },
@@ -76,13 +75,13 @@ async function enrolOnce(
   }
 }
 
-/** A challenge that is good no more is the network's fault. */
+/** A refusal of the request itself is final. A stale challenge is not: the network was slow. */
 const isFinal = (fault: RequestFault) =>
   fault.reason === "refused" && fault.problem.status < 500 && fault.problem.reason !== "challenge-stale";
 
 function refusal(fault: RequestFault, thumbprint: string, token: string): string {
   if (fault.reason === "failed")
-    return `not enrolled: ${fault.message}; try again, or let \`node-shim doctor\` look`;
+    return `not enrolled: ${fault.message}; try again, or run \`node-shim doctor\``;
   const { title, detail, reason } = fault.problem;
   const approval = reason === "name-pinned" ? ` This machine's key: ${thumbprint}.` : "";
   return `not enrolled: ${title}. ${detail}${approval} Join token: ${token}`;

@@ -1,4 +1,4 @@
-// node-shim leave: has the Node removed and this machine forgotten, then forgets its own key and enrolment.
+// node-shim leave: asks the Worker to remove the Node and this machine, then deletes its key and enrolment.
 import { pause } from "../base/clock.ts";
 import { asEnrolled, type EnrolledFlags } from "./as-enrolled.ts";
 import { forgetIdentity, leftName } from "../identity/identity.ts";
@@ -6,17 +6,14 @@ import { lockFolder } from "../identity/lock.ts";
 import { requestFaultText } from "../worker-link/exchange.ts";
 import { leave } from "../worker-link/requests.ts";
 
-/** Longer than the Worker takes to end a tick and to ask the apiserver. */
+/** Longer than the Worker needs to end a tick and to ask the apiserver. */
 const DEADLINE_MS = 20_000;
 const MAX_ATTEMPTS = 3;
 const WAIT_MS = 1000;
 
-const NOT_ENROLLED = "nothing to leave; where another folder keeps the enrolment, pass --state";
+const NOT_ENROLLED = "nothing to leave; if another folder keeps the enrolment, pass --state";
 
-/**
- * Returns what was done, in one line: a machine that has left already stays as it is. Throws with what to do while it
- * has not left; the files stay, so that it can be tried again.
- */
+/** Returns one line for the operator. Throws with what to do if it has not left; the files stay for a retry. */
 export async function leaveWorker(flags: EnrolledFlags): Promise<string> {
   const left = leftName(flags.state);
   if (left !== null) return forgetLeft(flags.state, left);
@@ -27,7 +24,7 @@ export async function leaveWorker(flags: EnrolledFlags): Promise<string> {
       const outcome = await leave(send, machine);
       if (outcome.ok) break;
       const fault = outcome.error;
-      // A machine that has left is no longer known: the answer to an earlier attempt was lost.
+      // The Worker does not know a machine that has left: the answer to an earlier attempt was lost.
       if (fault.reason === "refused" && fault.problem.status === 401 && wasUnanswered) break;
       const why = requestFaultText(fault);
       const isFinal = fault.reason === "refused" && fault.problem.status < 500;
@@ -43,7 +40,7 @@ export async function leaveWorker(flags: EnrolledFlags): Promise<string> {
   });
 }
 
-/** A crash may have kept the files that were to go. */
+/** A crash may have left files that `leave` deletes. */
 function forgetLeft(state: string, name: string): string {
   const lock = lockFolder(state);
   try {

@@ -1,4 +1,4 @@
-// node-shim run: loads the key, enrols where that is not done, and reports until stopped.
+// node-shim run: loads the key, enrols if needed, and reports until stopped.
 import { randomBytes } from "node:crypto";
 import { startDevices } from "../sources/devices/manager.ts";
 import { enrolMachine } from "../worker-link/enrol.ts";
@@ -29,22 +29,21 @@ export interface RunFlags extends MachineFlags {
   /** --url, else ROLLCALL_URL, else the Worker that enrolled this machine. */
   url?: string;
   state: string;
-  /** "-": standard input. */
   joinTokenFile?: string;
-  /** text on a terminal, json elsewhere. */
+  /** Absent: text on a terminal, json elsewhere. */
   logFormat?: LogFormat;
 }
 
 /** Longer than the Worker's own deadline for a tick (8 s), shorter than an interval. */
 const DEADLINE_MS = 9000;
 
-/** A stopped shim ends within a second, even where a system call hangs: the one that stores its status, or another. */
+/** A stopped shim ends within a second, even if a system call hangs. */
 const CLOSE_MS = 400;
 const HELD_MS = 500;
-/** A process that stood still in this time has at least these turns of its event loop: it needs two or three to end. */
+/** After a pause of the whole process, Node gets at least these turns of its event loop: it needs two or three to end. */
 const HELD_TURNS = 9;
 
-/** Reports until SIGTERM or SIGINT. Throws with what to do when it cannot begin. */
+/** Reports until SIGTERM or SIGINT. Throws with what to do if it cannot begin. */
 export async function run(flags: RunFlags): Promise<void> {
   const log = stderrLog(timestamp, flags.logFormat);
   const warn: Warn = (source, message) => log("warn", `${source}: ${message}`);
@@ -54,14 +53,14 @@ export async function run(flags: RunFlags): Promise<void> {
 
 export interface Running {
   log: Log;
-  /** Gets what cannot be read of the machine. */
+  /** Called with each source of facts that cannot be read. */
   warn: Warn;
   stop: AbortSignal;
   /** Called with the status after each report. */
   watch?: (status: StatusFile) => void;
 }
 
-/** What `run` does, until `stop`. Throws with what to do when it cannot begin. */
+/** Does what `run` does, until `stop` is aborted. Throws with what to do if it cannot begin. */
 export async function reportUntilStopped(
   flags: RunFlags,
   { log, warn, stop, watch }: Running,
@@ -91,7 +90,7 @@ export async function reportUntilStopped(
   };
   try {
     const beginning = { flags, machine, origin, outbound, send, close, stop, log, board, closings };
-    // A shim that is asked to end does not wait for what is still under way.
+    // A shim that is asked to end does not wait for its begin.
     const begun = await Promise.race([begin(beginning), asked]);
     if (begun) {
       const { gather, ...worker } = begun;
@@ -104,7 +103,7 @@ export async function reportUntilStopped(
     close();
     machine.close();
     const closed = Promise.all(closings.map((end) => end())).then(() => board.written());
-    // A file system that hangs holds nobody up.
+    // A file system that hangs does not delay the end.
     await Promise.race([closed, pause(CLOSE_MS, { ref: false })]);
     lock.release();
   }
@@ -115,21 +114,20 @@ interface Beginning {
   machine: Machine;
   origin: string;
   outbound: Outbound;
-  /** By HTTP. */
+  /** Sends a request by HTTP. */
   send: Transport;
-  /** Drops its connection. */
+  /** Drops the connection of HTTP. */
   close: () => void;
   stop: AbortSignal;
   log: Log;
   board: StatusBoard;
-  /** `begin` adds what is to be called at the end. */
+  /** `begin` adds the functions to call at the end. */
   closings: (() => Promise<void>)[];
 }
 
-/** What sends the machine's reports, and what gathers them. */
 type Begun = Pick<LoopDependencies, "report" | "gather" | "reconnect" | "listen">;
 
-/** All steps before the first report; null: stopped before. A setup that fails is reported, and thrown. */
+/** Does all steps before the first report. Reports and throws a failed setup. null if it was stopped before. */
 async function begin(beginning: Beginning): Promise<Begun | null> {
   const { flags, machine, origin, send, close, stop, log, board, closings } = beginning;
   const { name } = machine;
@@ -178,7 +176,7 @@ async function begin(beginning: Beginning): Promise<Begun | null> {
   };
 }
 
-/** Beside HTTP. It is closed at the end. */
+/** Makes the link that carries reports over a socket. It is closed at the end. */
 function linkOf({ machine, outbound, close, log, board, closings }: Beginning, own: EnrolledMachine): Link {
   const link = new Link({
     machine: own,
@@ -195,7 +193,7 @@ function linkOf({ machine, outbound, close, log, board, closings }: Beginning, o
   return link;
 }
 
-/** Calls `accepted` after the first report that the Worker has accepted. */
+/** Calls `accepted` after the first report that the Worker accepts. */
 function onceAccepted(report: LoopDependencies["report"], accepted: () => void): LoopDependencies["report"] {
   let isAccepted = false;
   return async (facts, vitals) => {
@@ -206,7 +204,7 @@ function onceAccepted(report: LoopDependencies["report"], accepted: () => void):
   };
 }
 
-/** Once in each process: a shim that is started again reports it again, as a kubelet does. */
+/** Reports it once in each process: a shim that is started again reports it again, as a kubelet does. */
 async function reportSetupFailure(
   { gather }: Machine,
   report: LoopDependencies["report"],
@@ -222,14 +220,11 @@ async function reportSetupFailure(
 
 interface Stopping {
   stop: AbortSignal;
-  /** Call it once the shim has ended what it does, so that only Node is left to end. */
+  /** Call it once the shim has ended all its work, so that only Node has to end. */
   stopped: () => void;
 }
 
-/**
- * The time for Node's own end begins after the shim's, and counts turns as well: the exit code of a shim that nothing
- * holds does not depend on how fast the machine is.
- */
+/** Gives Node time and turns of its event loop to end, so that the exit code does not depend on the machine's speed. */
 function stopSignal(): Stopping {
   const controller = new AbortController();
   let asked: NodeJS.Signals | null = null;
@@ -239,7 +234,7 @@ function stopSignal(): Stopping {
       controller.abort();
     });
   }
-  // Node waits for its threads, even for one that hangs in a file system or resolver.
+  // Node waits for its threads, even for one that hangs in a file system or resolver. The signal ends the process then.
   const stopped = async () => {
     for (let turn = 0; turn < HELD_TURNS; turn++) await pause(HELD_MS / HELD_TURNS, { ref: false });
     if (asked) process.kill(process.pid, asked);

@@ -1,6 +1,6 @@
-// node-shim upgrade: asks the Worker which version this machine may have, and has apt install it. Where that does not report
-// then, the former one is installed again: nobody visits these machines. Once apt has begun, nothing is read of the
-// package's own files, which are replaced under this process.
+// node-shim upgrade: asks the Worker which version this machine may have, and installs it with apt. If the new version
+// does not report, installs the former one again, since no operator visits these machines. Once apt has begun, it reads
+// none of the package's own files, which apt replaces.
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod/mini";
@@ -34,19 +34,18 @@ export interface UpgradeFlags extends EnrolledFlags {
   check?: boolean;
 }
 
-/** All that an upgrade touches beside the Worker; in tests other things. */
+/** Everything that an upgrade uses in addition to the Worker. */
 export interface UpgradeHost {
   isRoot: boolean;
-  /** What runs, absolute and without links. */
+  /** The path of the running program, absolute and without links. */
   program: string;
   packages: PackageManager;
-  /** See serviceShim. */
   service: () => ServiceShim | null;
-  /** By which the wait is measured. */
+  /** Measures the wait for the first report. */
   clock: Pick<Clock, "nowMs"> & { sleep: (ms: number) => Promise<unknown> };
   /** Milliseconds since 1970. */
   dateMs: () => number;
-  /** Gets what is waited for. */
+  /** Called with the name of the step that is under way. */
   progress: (text: string) => void;
 }
 
@@ -61,13 +60,13 @@ export const thisUpgradeHost = ({ state }: UpgradeFlags, progress: UpgradeHost["
 });
 
 const DEADLINE_MS = 10_000;
-/** A shim that starts reports within seconds; a slow machine, and a Worker that challenges, take some more. */
+/** A shim that starts reports within seconds; a slow machine and a challenge of the Worker take longer. */
 export const REPORT_MS = 180_000;
-const LOOK_EVERY_MS = 2000;
+const CHECK_EVERY_MS = 2000;
 
-/** Returns what was done, in one line. Throws with what to do: where it says nothing else, the version is the one before. */
+/** Returns one line for the operator. Throws with what to do; unless the error says otherwise, the version has not changed. */
 export async function upgradeShim(flags: UpgradeFlags, host: UpgradeHost): Promise<string> {
-  // Before it asks: a machine that was given a version counts at the Worker as one that is being upgraded.
+  // Comes before the request: the Worker counts a machine that was given a version as one that is being upgraded.
   const former = flags.check ? "" : await upgradable(host);
   const { name, version, why } = await askedFor(flags);
   if (version === null) return `${name} stays with ${VERSION}: ${why}`;
@@ -76,12 +75,12 @@ export async function upgradeShim(flags: UpgradeFlags, host: UpgradeHost): Promi
   const isWatched = host.service() !== null;
   await install(version, host);
   if (!isWatched)
-    return `${name} has ${version} installed, after ${VERSION}; its service does not run, so that nobody has seen whether it reports`;
+    return `${name} has ${version} installed, after ${VERSION}; its service does not run, so no report has been seen`;
   if (await reports(version, host)) return `${name} has ${version} now, after ${VERSION}, and it reports`;
   return goBack(flags, { version, former }, host);
 }
 
-/** The Debian version that is installed. */
+/** Returns the installed Debian version. Throws with what to do if this process cannot upgrade it. */
 async function upgradable({ isRoot, program, packages }: UpgradeHost): Promise<string> {
   const installed = await installedVersion(packages, program);
   if (!installed.ok) throw new Error(`not upgraded: ${installed.error}`);
@@ -91,7 +90,7 @@ async function upgradable({ isRoot, program, packages }: UpgradeHost): Promise<s
 
 interface Answered {
   name: string;
-  /** Newer than this one; null: none. */
+  /** Newer than this shim's; null if there is none. */
   version: string | null;
   why: string;
 }
@@ -106,8 +105,8 @@ function askedFor(flags: UpgradeFlags): Promise<Answered> {
 
 function faultText(fault: RequestFault, origin: string): string {
   if (fault.reason === "refused" && [404, 405].includes(fault.problem.status))
-    return `the Worker at ${origin} is too old to say which version: upgrade it first`;
-  return `${requestFaultText(fault)}; try again, or let \`node-shim doctor\` look`;
+    return `the Worker at ${origin} is too old to name a version: upgrade it first`;
+  return `${requestFaultText(fault)}; try again, or run \`node-shim doctor\``;
 }
 
 const STAYS: Readonly<Record<ReasonToStay, string>> = {
@@ -116,20 +115,20 @@ const STAYS: Readonly<Record<ReasonToStay, string>> = {
   stopped: "the rollout is stopped",
   "not chosen": "the rollout has not come to this machine yet",
   "too many at once": "the rollout waits for other machines",
-  "not known": "the Worker does not know it well enough yet",
+  "not known": "the Worker does not know enough of this machine yet",
 };
 
-/** Whoever has the Worker, or is taken for it, must not bring machines back to a version with known faults. */
+/** Throws for an older version: an attacker who controls the Worker must not install a version with known faults. */
 function newerOf(answer: UpgradeAnswer): Omit<Answered, "name"> {
   if (answer.version === null) {
     const known = Object.hasOwn(STAYS, answer.why) ? STAYS[answer.why] : undefined;
-    return { version: null, why: known ?? `the Worker says: ${printable(answer.why.slice(0, 200))}` };
+    return { version: null, why: known ?? `the Worker answers: ${printable(answer.why.slice(0, 200))}` };
   }
   const { version } = answer;
   if (isBehind(VERSION, version)) return { version, why: "" };
   if (!isBehind(version, VERSION)) return { version: null, why: STAYS["up to date"] };
   throw new Error(
-    `not upgraded: the Worker gives ${version}, which is older than ${VERSION}: it cannot make a machine go back; who wants that runs apt-get install --allow-downgrades ${PACKAGE}=${packageVersion(version)}`,
+    `not upgraded: the Worker gives ${version}, which is older than ${VERSION}: it cannot downgrade a machine; to do that yourself, run apt-get install --allow-downgrades ${PACKAGE}=${packageVersion(version)}`,
   );
 }
 
@@ -141,7 +140,7 @@ function refuseFailed({ state }: UpgradeFlags, version: string, { dateMs }: Upgr
   );
 }
 
-/** Lists that could not be read need not matter: a source of somebody else's may be down for years. */
+/** Goes on after a failed update of the lists: an unrelated apt source may be down for years. */
 async function install(version: string, { packages, progress }: UpgradeHost): Promise<void> {
   progress("apt-get update");
   const lists = await updateLists(packages);
@@ -154,7 +153,7 @@ async function install(version: string, { packages, progress }: UpgradeHost): Pr
   );
 }
 
-/** Has the Worker answered the service's shim in this version? */
+/** Waits until the Worker has answered the service's shim in this version. False if it has not within REPORT_MS. */
 async function reports(version: string, { service, clock, progress }: UpgradeHost): Promise<boolean> {
   const untilMs = clock.nowMs() + REPORT_MS;
   for (;;) {
@@ -162,7 +161,7 @@ async function reports(version: string, { service, clock, progress }: UpgradeHos
     if (shim?.version === version && shim.hasAnswer) return true;
     if (clock.nowMs() >= untilMs) return false;
     progress(`a first report of ${version}`);
-    await clock.sleep(LOOK_EVERY_MS);
+    await clock.sleep(CHECK_EVERY_MS);
   }
 }
 
@@ -174,69 +173,62 @@ async function goBack(
   const silent = `${version} was installed, and has not reported within ${REPORT_MS / 60_000} minutes`;
   progress(`apt-get install of ${former}`);
   const installed = await installFormer(packages, former);
-  noteIfPossible(state, version, dateMs());
+  try {
+    noteFailedUpgrade(state, version, dateMs());
+  } catch {
+    // Without the note, the shim tries the version again in an hour. The outcome below matters more.
+  }
   if (installed.ok)
     throw new Error(
-      `${silent}: ${former} is installed again; \`journalctl -u ${PACKAGE}\` says what ${version} did`,
+      `${silent}: ${former} is installed again; \`journalctl -u ${PACKAGE}\` has the log of ${version}`,
     );
   throw new Error(
     `${silent}, and ${former} could not be installed again (apt-get ${installed.error}): apt-get install --allow-downgrades ${PACKAGE}=${former}`,
   );
 }
 
-function noteIfPossible(state: string, version: string, nowMs: number): void {
-  try {
-    noteFailedUpgrade(state, version, nowMs);
-  } catch {
-    // Then it is tried again in an hour. What has become of the machine matters more.
-  }
-}
-
-// Which version was installed on this machine and did not report: a note in the state folder, so that the same is not tried
-// again each hour, with minutes of silence each time.
-
+/** Notes a version that did not report, so that the shim does not try it every hour, with minutes of silence. */
 const failedUpgradeFile = z.object({ version: z.string(), at: z.string() });
 
-/** A network that was down, or a Worker, is back by then. */
+/** A network or a Worker that was down has returned by then. */
 const AGAIN_MS = 86_400_000;
 
 export const failedUpgradePath = (stateFolder: string): string => join(stateFolder, "failed-upgrade.json");
 
-/** When `version` may be tried again, in milliseconds since 1970; null: now. */
+/** Returns when to try `version` again, in milliseconds since 1970; null if now. */
 export function triedAgainAt(stateFolder: string, version: string, nowMs: number): number | null {
   const text = readIfThere(failedUpgradePath(stateFolder));
   const failed = text === null ? undefined : failedUpgradeFile.safeParse(parseJson(text)).data;
   const againMs = Date.parse(failed?.at ?? "") + AGAIN_MS;
-  // Of a clock that was put back since, the note is of no use.
+  // Ignores a note from the future: the clock was set back.
   const isLater = againMs > nowMs && againMs <= nowMs + AGAIN_MS;
   return failed?.version === version && isLater ? againMs : null;
 }
 
-/** Throws where it cannot be written. */
+/** Throws if it cannot write the note. */
 export function noteFailedUpgrade(stateFolder: string, version: string, nowMs: number): void {
   const at = new Date(nowMs).toISOString();
   writeDurably(failedUpgradePath(stateFolder), JSON.stringify({ version, at }));
 }
 
-// The shim that the service runs: which version it is, and whether the Worker answers it. Asks nobody.
-
+/** The shim that the service runs. */
 export interface ServiceShim {
   version: string;
-  /** Has the Worker taken a report of this very process? */
+  /** Has the Worker accepted a report of this process? */
   hasAnswer: boolean;
 }
 
-/** null: the service does not run, or has not said anything yet. One that somebody started otherwise is not it. */
+/** null if the service does not run, or has written no status yet. */
 function serviceShim(state: string): ServiceShim | null {
   try {
     return shimOfService(readLastingStatus(state, thisReader(valueOr(bootID("/"), ""))), cgroupsOf);
   } catch {
-    // Between two processes of the service, what is read of one may be gone.
+    // Between two processes of the service, the files of the first one may be gone.
     return null;
   }
 }
 
-/** `cgroups`: see cgroupsOf. */
+/** null if the service does not run the shim. `cgroups` is typically cgroupsOf. */
 export function shimOfService(
   seen: SeenStatus<LastingStatus> | null,
   cgroups: (pid: string) => string,

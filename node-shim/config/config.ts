@@ -1,5 +1,5 @@
-// The shim's configuration: a file of KubeletConfiguration and the kubelet's flags, with the kubelet's defaults. It
-// keeps where each value came from. An unknown field is an error.
+// The shim's configuration: a file of KubeletConfiguration and the kubelet's flags, with the kubelet's defaults and the
+// source of each value. An unknown field is an error.
 import { readFileSync } from "node:fs";
 import { parseDocument, type ScalarTag, type Tags } from "yaml";
 import * as z from "zod/mini";
@@ -26,17 +26,17 @@ import {
 } from "./schema.ts";
 import { configurationFault } from "./validation.ts";
 
-/** The part of it that is in the facts. An optional setting is present only where it was set. */
+/** The part of the configuration that is in the facts. An optional setting is present only if it was set. */
 export type Configuration = Omit<Settings, "hostname">;
 
 export interface LoadedConfiguration {
   configuration: Configuration;
-  inForce: KubeletConfiguration;
-  /** "default", the file, or the flag. */
+  active: KubeletConfiguration;
+  /** The source of each field: "default", the file, or the flag. */
   sources: Record<Field, string>;
   /** Fields of the file that have no effect here. */
   ignored: string[];
-  /** Keys that the file has more than once: the last one counts. */
+  /** Keys that the file has more than once. The last one counts. */
   repeated: string[];
 }
 
@@ -44,7 +44,7 @@ interface FileContent {
   given: GivenFields;
   ignored: IgnoredValues;
   repeated: string[];
-  /** Names the file in errors. */
+  /** The file's name in errors. */
   source: string;
 }
 
@@ -52,7 +52,7 @@ const DEFAULT = "default";
 const NO_FILE: FileContent = { given: {}, ignored: {}, repeated: [], source: "" };
 const TAINT_FIELDS = ["key", "value", "effect"];
 
-/** Reads a file and flags; both are optional. Throws one line: file or flag, field and fault. */
+/** Reads an optional file and flags. Throws one line: file or flag, field and fault. */
 export function readConfiguration(file: string | undefined, flags: FlagTexts): LoadedConfiguration {
   if (file === undefined) return merge(NO_FILE, flags);
   let text: string;
@@ -66,7 +66,7 @@ export function readConfiguration(file: string | undefined, flags: FlagTexts): L
   return parseConfiguration(text, `--config ${file}`, flags);
 }
 
-/** The configuration of a file without flags; without a file, the defaults. Throws as readConfiguration does. */
+/** Reads the configuration of a file, or the defaults. Throws as readConfiguration does. */
 export function loadConfiguration(file: string | undefined): Configuration {
   return readConfiguration(file, {}).configuration;
 }
@@ -90,7 +90,7 @@ const documentSchema = z.extend(z.partial(kubeletConfigurationFields), header);
 
 function readDocument(document: unknown, source: string): Omit<FileContent, "repeated"> {
   const isMap = typeof document === "object" && document !== null && !Array.isArray(document);
-  // null is "not set" in every field.
+  // In each field, null means "not set".
   const fields = isMap ? Object.entries(document).filter(([, value]) => value !== null) : [];
   const isIgnored = ([name]: [string, unknown]) => Object.hasOwn(IGNORED_FIELDS, name);
   const known = Object.fromEntries(
@@ -125,37 +125,37 @@ function schemaFault(error: z.core.$ZodError): string {
   return `${field}${message}; the nearest known name is ${nearestName(issue.keys[0] ?? "", names)}`;
 }
 
-/** Defaults come before flags, as in the kubelet: a flag of 0 is 0. */
+/** Applies flags after defaults, as the kubelet does: a flag of 0 is 0. */
 function merge({ given, ignored, repeated, source }: FileContent, flags: FlagTexts): LoadedConfiguration {
   const { values, set } = withDefaults(given);
   const { given: fromFlags, flagOf } = readFlags(flags);
-  const inForce: KubeletConfiguration = { ...values, ...(fromFlags as object) };
-  const fields = Object.keys(inForce) as Field[];
+  const active: KubeletConfiguration = { ...values, ...(fromFlags as object) };
+  const fields = Object.keys(active) as Field[];
   const sources = Object.fromEntries(
     fields.map((field) => [field, flagOf.get(field) ?? (set.has(field) ? source : DEFAULT)]),
   ) as Record<Field, string>;
   const where = (field: Field) => flagOf.get(field) ?? (source === "" ? field : `${source}: ${field}`);
-  const fault = configurationFault(inForce);
+  const fault = configurationFault(active);
   if (fault !== null) throw new Error(`${where(fault.field)}: ${fault.message}`);
-  requireAccepted(ignored, inForce, source);
-  const configuration = settingsOf(inForce, sources);
+  requireAccepted(ignored, active, source);
+  const configuration = settingsOf(active, sources);
   const parsed = settingsSchema.safeParse({ hostname: "any", ...configuration });
   if (!parsed.success) {
     const { path, message } = firstFault(parsed.error);
     throw new Error(`${where((path.split("/")[1] ?? "").replace(/Ms$/, "") as Field)}: ${message}`);
   }
-  return { configuration, inForce, sources, ignored: Object.keys(ignored), repeated };
+  return { configuration, active, sources, ignored: Object.keys(ignored), repeated };
 }
 
-/** Throws where a kubelet refuses what has no effect here. */
-function requireAccepted(ignored: IgnoredValues, inForce: KubeletConfiguration, source: string): void {
+/** Throws if a kubelet refuses a field that has no effect here. */
+function requireAccepted(ignored: IgnoredValues, active: KubeletConfiguration, source: string): void {
   const gates = featureGates(ignored.featureGates ?? {});
   if (!gates.ok) throw new Error(`${source}: featureGates: ${gates.error}`);
-  const fault = ignoredFault(ignored, gates.value, inForce);
+  const fault = ignoredFault(ignored, gates.value, active);
   if (fault !== null) throw new Error(`${source}: ${fault.field}: ${fault.message}`);
 }
 
-/** The optional settings of a report that have the same form in a file. */
+/** The optional settings that have the same form in a report as in a file. */
 const SAME_IN_REPORT = [
   "registerNode",
   "providerID",
@@ -172,17 +172,17 @@ const SAME_IN_REPORT = [
   "localStorageCapacityIsolation",
 ] as const;
 
-function settingsOf(inForce: KubeletConfiguration, sources: Record<Field, string>): Configuration {
+function settingsOf(active: KubeletConfiguration, sources: Record<Field, string>): Configuration {
   const isSet = (field: Field) => sources[field] !== DEFAULT;
-  const same = SAME_IN_REPORT.filter(isSet).map((field) => [field, inForce[field]]);
+  const same = SAME_IN_REPORT.filter(isSet).map((field) => [field, active[field]]);
   return {
-    nodeStatusUpdateFrequencyMs: milliseconds(inForce.nodeStatusUpdateFrequency),
-    nodeStatusReportFrequencyMs: milliseconds(inForce.nodeStatusReportFrequency),
-    nodeLeaseDurationSeconds: inForce.nodeLeaseDurationSeconds,
-    registerWithTaints: inForce.registerWithTaints,
-    maxPods: inForce.maxPods,
+    nodeStatusUpdateFrequencyMs: milliseconds(active.nodeStatusUpdateFrequency),
+    nodeStatusReportFrequencyMs: milliseconds(active.nodeStatusReportFrequency),
+    nodeLeaseDurationSeconds: active.nodeLeaseDurationSeconds,
+    registerWithTaints: active.registerWithTaints,
+    maxPods: active.maxPods,
     ...(isSet("evictionPressureTransitionPeriod") && {
-      evictionPressureTransitionPeriodMs: milliseconds(inForce.evictionPressureTransitionPeriod),
+      evictionPressureTransitionPeriodMs: milliseconds(active.evictionPressureTransitionPeriod),
     }),
     ...(Object.fromEntries(same) as Partial<Configuration>),
   };
@@ -191,8 +191,6 @@ function settingsOf(inForce: KubeletConfiguration, sources: Record<Field, string
 function milliseconds(duration: string): number {
   return Math.round(valueOr(parseDuration(duration), 0));
 }
-
-// The defaults of a KubeletConfiguration (SetDefaults_KubeletConfiguration, DefaultEvictionHard). Validates nothing.
 
 const {
   podsPerCore,
@@ -204,7 +202,7 @@ const {
   localStorageCapacityIsolation,
 } = DEFAULT_SETTINGS;
 
-/** The values of a configuration that sets nothing. */
+/** SetDefaults_KubeletConfiguration, DefaultEvictionHard. */
 const DEFAULTS: KubeletConfiguration = {
   nodeStatusUpdateFrequency: "10s",
   nodeStatusReportFrequency: "5m",
@@ -237,7 +235,7 @@ const DEFAULTS: KubeletConfiguration = {
   runtimeRequestTimeout: "2m",
 };
 
-/** In these fields 0 means "not set". In all others 0 is a value, or the default. */
+/** In these fields, 0 means "not set". */
 const ZERO_IS_UNSET: ReadonlySet<Field> = new Set<Field>([
   "nodeStatusUpdateFrequency",
   "nodeStatusReportFrequency",
@@ -247,13 +245,13 @@ const ZERO_IS_UNSET: ReadonlySet<Field> = new Set<Field>([
   "runtimeRequestTimeout",
 ]);
 
-/** The values of a file with its defaults, and which fields it has set. */
+/** Adds the defaults to a file's values, and returns the fields that the file has set. */
 export function withDefaults(given: GivenFields): { values: KubeletConfiguration; set: ReadonlySet<Field> } {
   const entries = Object.entries(given) as [Field, unknown][];
   const own = entries.filter(([field, value]) => value !== undefined && !isUnset(field, value));
   const set = new Set(own.map(([field]) => field));
   const values: KubeletConfiguration = { ...DEFAULTS, ...(Object.fromEntries(own) as GivenFields as object) };
-  // An update frequency that is set is the report frequency's default as well.
+  // The file's update frequency is the default of its report frequency.
   if (set.has("nodeStatusUpdateFrequency") && !set.has("nodeStatusReportFrequency"))
     values.nodeStatusReportFrequency = values.nodeStatusUpdateFrequency;
   if (set.has("evictionHard"))
@@ -265,8 +263,6 @@ function isUnset(field: Field, value: unknown): boolean {
   if (!ZERO_IS_UNSET.has(field)) return false;
   return typeof value === "string" ? valueOr(parseDuration(value), null) === 0 : value === 0;
 }
-
-// Is a value of a file of its field's Go type? What a kubelet cannot decode, it refuses; null is "not set" everywhere.
 
 interface TypeFault {
   /** Dotted: authentication.anonymous.enabled. */
@@ -299,52 +295,40 @@ const SCALARS: Readonly<Record<Scalar, { holds: (value: unknown) => boolean; is:
   },
 };
 
-/** The first value that is not of its type, in depth; null: all are. */
+/** Returns the first value that is not of its field's Go type, in depth; null if there is none. */
 function typeFault(value: unknown, type: IgnoredType, path: string): TypeFault | null {
   if (value === null) return null;
   if (isText(type))
     return SCALARS[type].holds(value) ? null : { path, message: `must be ${SCALARS[type].is}` };
   if (isList(type)) {
     if (!Array.isArray(value)) return { path, message: "must be a list" };
-    return firstTypeFault(value.map((item, at) => () => typeFault(item, type[0], `${path}.${at}`)));
+  } else if (typeof value !== "object" || Array.isArray(value)) return { path, message: "must be a map" };
+  for (const [name, content] of Object.entries(value)) {
+    const field = isList(type)
+      ? type[0]
+      : (type["*"] ?? (Object.hasOwn(type, name) ? type[name] : undefined));
+    const known = isList(type) ? [] : Object.keys(type);
+    const fault =
+      field === undefined
+        ? { path, message: `has no field ${name}; the nearest known name is ${nearestName(name, known)}` }
+        : typeFault(content, field, `${path}.${name}`);
+    if (fault !== null) return fault;
   }
-  if (typeof value !== "object" || Array.isArray(value)) return { path, message: "must be a map" };
-  return firstTypeFault(
-    Object.entries(value).map(([name, content]) => () => {
-      const field = type["*"] ?? (Object.hasOwn(type, name) ? type[name] : undefined);
-      if (field !== undefined) return typeFault(content, field, `${path}.${name}`);
-      return {
-        path,
-        message: `has no field ${name}; the nearest known name is ${nearestName(name, Object.keys(type))}`,
-      };
-    }),
-  );
+  return null;
 }
 
 function isList(type: IgnoredType): type is readonly [IgnoredType] {
   return Array.isArray(type);
 }
 
-function firstTypeFault(looks: readonly (() => TypeFault | null)[]): TypeFault | null {
-  for (const look of looks) {
-    const fault = look();
-    if (fault !== null) return fault;
-  }
-  return null;
-}
-
-// Reads YAML as a kubelet does: by YAML 1.1, in which yes and on are true, and with the last of equal keys.
-
-interface ParsedYaml {
-  document: unknown;
-  /** Where a key stands again: "Map keys must be unique at line 4, column 1". */
-  repeated: string[];
-}
-
-/** Dates and numbers to the base of 60 are texts in Go. */
+/** In Go, dates and numbers to the base of 60 are texts. */
 const NO_TYPE_IN_GO = new Set(["tag:yaml.org,2002:timestamp", "TIME"]);
 
-function parseYaml(text: string): Result<ParsedYaml> {
+/**
+ * Reads YAML as a kubelet does: YAML 1.1, in which yes and on are true. The last of equal keys counts; `repeated` has
+ * lines such as "Map keys must be unique at line 4, column 1".
+ */
+function parseYaml(text: string): Result<{ document: unknown; repeated: string[] }> {
   const parsed = parseDocument(text, { version: "1.1", logLevel: "error", customTags: asInGo });
   const isRepeated = ({ code }: { code: string }) => code === "DUPLICATE_KEY";
   const fault = parsed.errors.find((error) => !isRepeated(error));
@@ -357,7 +341,7 @@ function parseYaml(text: string): Result<ParsedYaml> {
   }
 }
 
-/** `0o17`, which is of YAML 1.2, and which Go's reader of 1.1 knows as well. */
+/** `0o17` is YAML 1.2, but Go's reader of YAML 1.1 accepts it. */
 const OCTAL: ScalarTag = {
   tag: "tag:yaml.org,2002:int",
   default: true,

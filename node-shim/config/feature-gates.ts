@@ -1,13 +1,12 @@
-// The feature gates that a kubelet of Kubernetes v1.36.3 knows, with those that are locked. Data only.
-// Source: DefaultMutableFeatureGate's GetAll() and Dependencies() in a program that imports cmd/kubelet/app: the tables of
-// pkg/features, apiserver, client-go, apimachinery, component-base and controller-manager.
+// The feature gates of a kubelet of Kubernetes v1.36.3, and the gates that a configuration turns on. The shim itself has
+// none. Source: DefaultMutableFeatureGate's GetAll() and Dependencies() in a program that imports cmd/kubelet/app.
 import { failure, type Result, success } from "../../shared/result.ts";
 import { nearestName } from "./nearest-name.ts";
 
 interface Gates {
   stage: "alpha" | "beta" | "stable" | "deprecated";
   isOn: boolean;
-  /** It cannot be set to anything else. */
+  /** A locked gate cannot be changed. */
   isLocked: boolean;
   names: readonly string[];
 }
@@ -155,7 +154,7 @@ export const KNOWN_GATES: readonly Gates[] = [
   },
 ];
 
-/** The gates that have to be on for one to be on. */
+/** For each gate, the gates that it needs. */
 export const NEEDED_GATES: Readonly<Record<string, readonly string[]>> = {
   AuthorizeNodeWithSelectors: ["AuthorizeWithSelectors"],
   ClusterTrustBundleProjection: ["ClusterTrustBundle"],
@@ -212,14 +211,12 @@ export const NEEDED_GATES: Readonly<Record<string, readonly string[]>> = {
   WorkloadWithJob: ["GenericWorkload"],
 };
 
-// Which feature gates a configuration turns on, and what a kubelet refuses of them. Nothing here has a gate of its own.
-
 /** Is the gate of this name on? */
 export type FeatureGates = (name: string) => boolean;
 
 const known = new Map(KNOWN_GATES.flatMap((gates) => gates.names.map((name) => [name, gates] as const)));
 
-/** Gates that stand for all of a stage that are not set themselves. */
+/** Gates that set all gates of a stage, except those that the configuration sets. */
 const STAGES: ReadonlyMap<string, string> = new Map([
   ["AllAlpha", "alpha"],
   ["AllBeta", "beta"],

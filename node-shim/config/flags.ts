@@ -1,15 +1,15 @@
-// The kubelet's flags that are fields of its configuration: reads their texts as a file's fields. A flag takes
-// precedence over the file (kubeletConfigFlagPrecedence).
+// The kubelet's flags that are fields of its configuration. A flag takes precedence over the file
+// (kubeletConfigFlagPrecedence).
 import { parseTaintsFlag } from "../../shared/kubernetes/taints.ts";
 import { parseBoolean } from "../../shared/go/boolean.ts";
 import { parseInteger } from "../../shared/go/integer.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
 import { type Field, type GivenFields, kubeletConfigurationFields } from "./schema.ts";
 
-/** Gets the texts of a flag, at least one, in their order; throws their fault. */
+/** Parses a flag's texts: at least one, in the order of the command line. Throws the fault. */
 type Read = (texts: string[]) => unknown;
 
-/** By name: the field, the shape of a value as --help shows it, and how to read it. */
+/** For each flag: its field, the shape of its value in --help, and its parser. */
 export const CONFIGURATION_FLAGS = {
   "node-status-update-frequency": ["nodeStatusUpdateFrequency", "<duration>", last],
   "register-node": ["registerNode", "[boolean]", readBoolean],
@@ -38,10 +38,10 @@ export const CONFIGURATION_FLAGS = {
 } as const satisfies Record<string, readonly [field: Field, shape: string, read: Read]>;
 
 export type ConfigurationFlag = keyof typeof CONFIGURATION_FLAGS;
-/** What was given on the command line: a flag may come more than once. */
+/** The texts of each flag on the command line, where a flag may come more than once. */
 export type FlagTexts = Partial<Record<ConfigurationFlag, string[]>>;
 
-/** The fields that flags set, and by which flag. Throws with flag and fault. */
+/** Returns the fields that flags set, and the flag of each. Throws with flag and fault. */
 export function readFlags(texts: FlagTexts): { given: GivenFields; flagOf: ReadonlyMap<Field, string> } {
   const given: Record<string, unknown> = {};
   const flagOf = new Map<Field, string>();

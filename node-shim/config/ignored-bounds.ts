@@ -1,5 +1,5 @@
-// The bounds and choices of the fields that have no effect here (ValidateKubeletConfiguration, and what the kubelet refuses
-// when it starts). Rules between fields: ignored-rules.ts.
+// The bounds and choices of single fields that have no effect here (ValidateKubeletConfiguration, and the kubelet's checks
+// at its start). ignored-rules.ts has the rules between fields.
 import { parseDuration } from "../../shared/go/duration.ts";
 import { valueOr } from "../../shared/result.ts";
 import type { IgnoredField, IgnoredValues } from "./ignored-fields.ts";
@@ -16,7 +16,7 @@ type FieldsOf<Value> = {
 const PORT = [0, 65_535] as const;
 const NOT_NEGATIVE = [0, Infinity] as const;
 
-/** Inclusive. A port of 0 is the default, or none. */
+/** Inclusive. Port 0 is the default, or none. */
 const NUMBERS: { readonly [Field in FieldsOf<number>]?: readonly [least: number, most: number] } = {
   imageGCHighThresholdPercent: [0, 100],
   imageGCLowThresholdPercent: [0, 100],
@@ -60,7 +60,7 @@ const CHOICES: { readonly [Field in FieldsOf<string>]?: readonly string[] } = {
   showHiddenMetricsForVersion: ["1.35"],
 };
 
-/** The first field that is outside its bounds; null: none. */
+/** Returns the first field that is outside its bounds; null if there is none. */
 export function boundsFault(values: IgnoredValues): IgnoredFault | null {
   for (const field of Object.keys(values) as IgnoredField[]) {
     const message = outside(field, values[field]);
@@ -96,7 +96,7 @@ function range(least: number, most: number): string {
   return most === Infinity ? `at least ${least}` : `between ${least} and ${most}`;
 }
 
-/** A duration that the types accept. */
+/** Parses a duration that the field's type has accepted. */
 export function durationMs(text: string): number {
   return valueOr(parseDuration(text), 0);
 }

@@ -1,7 +1,7 @@
-// The fields of a KubeletConfiguration (v1beta1, v1.36.3) that nothing here reads, with their types: they are about pods,
-// containers and what else only a kubelet does. Data only. Source: k8s.io/kubelet/config/v1beta1 KubeletConfiguration.
+// The fields of a KubeletConfiguration (v1beta1, v1.36.3) that have no effect here, with their types: they configure pods,
+// containers and other work of a kubelet. Source: k8s.io/kubelet/config/v1beta1 KubeletConfiguration.
 
-/** A scalar of Go, a list of one type, a map with free keys ("*"), or a struct. */
+/** A Go scalar, a list of one type, a map with free keys ("*"), or a struct. */
 export type IgnoredType =
   | "string"
   | "bool"
@@ -130,7 +130,7 @@ export const IGNORED_FIELDS = {
   userNamespaces: { idsPerPod: "int64" },
 } as const satisfies Record<string, IgnoredType>;
 
-/** A value of that type. */
+/** A value of an IgnoredType. */
 type ValueOf<Type> = Type extends "bool"
   ? boolean
   : Type extends "int32" | "int64" | "uint32" | "float"
@@ -146,5 +146,5 @@ type ValueOf<Type> = Type extends "bool"
             : { [Field in keyof Type]?: ValueOf<Type[Field]> };
 
 export type IgnoredField = keyof typeof IGNORED_FIELDS;
-/** What a file sets of them, each of its type. */
+/** The ignored fields that a file sets. */
 export type IgnoredValues = { [Field in IgnoredField]?: ValueOf<(typeof IGNORED_FIELDS)[Field]> };

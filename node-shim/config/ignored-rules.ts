@@ -1,5 +1,5 @@
-// The rules between fields that have no effect here, and for their contents: a kubelet with the same file refuses it
-// (ValidateKubeletConfiguration, and what the kubelet refuses when it starts). Reads nothing of the machine.
+// The rules between fields that have no effect here, and for their contents. The shim refuses each file that a kubelet
+// refuses (ValidateKubeletConfiguration, and the kubelet's checks at its start).
 import { parseBoolean } from "../../shared/go/boolean.ts";
 import { parseQuantity } from "../../shared/kubernetes/quantity/parse.ts";
 import type { FeatureGates } from "./feature-gates.ts";
@@ -7,19 +7,19 @@ import { boundsFault, durationMs, type IgnoredFault } from "./ignored-bounds.ts"
 import type { IgnoredField, IgnoredValues } from "./ignored-fields.ts";
 import type { KubeletConfiguration } from "./schema.ts";
 
-/** Says what is wrong; null: nothing is. */
+/** A rule returns its fault; null if the values obey it. */
 type Rule = readonly [
   field: IgnoredField,
-  fault: (values: IgnoredValues, isOn: FeatureGates, inForce: KubeletConfiguration) => string | null,
+  fault: (values: IgnoredValues, isOn: FeatureGates, active: KubeletConfiguration) => string | null,
 ];
 
 const rule = (
   field: IgnoredField,
-  isBroken: (values: IgnoredValues, isOn: FeatureGates, inForce: KubeletConfiguration) => boolean,
+  isBroken: (values: IgnoredValues, isOn: FeatureGates, active: KubeletConfiguration) => boolean,
   message: string,
 ): Rule => [field, (...given) => (isBroken(...given) ? message : null)];
 
-/** How a field's content is to be, where the file sets the field. */
+/** A rule for the content of one field, if the file sets it. */
 const content = <Field extends IgnoredField>(
   field: Field,
   fault: (value: NonNullable<IgnoredValues[Field]>) => string | null,
@@ -27,7 +27,7 @@ const content = <Field extends IgnoredField>(
 
 const IMAGE_MINIMUM_AGE = "2m";
 const CFS_QUOTA_PERIOD = "100ms";
-/** 2^16 user IDs: what each pod has at least. */
+/** 2^16 user IDs: the least of a pod. */
 const USER_NAMESPACE_UNIT = 65_536;
 const MAX_UINT32 = 2 ** 32 - 1;
 
@@ -48,7 +48,7 @@ const RULES: readonly Rule[] = [
     ({ maxParallelImagePulls: pulls = 1, serializeImagePulls }) => pulls > 1 && serializeImagePulls === true,
     "cannot be larger than 1 unless serializeImagePulls is false",
   ),
-  rule("runOnce", ({ runOnce }) => runOnce === true, "must be false: no kubelet runs so"),
+  rule("runOnce", ({ runOnce }) => runOnce === true, "must be false: kubelets no longer support it"),
   rule(
     "systemCgroups",
     ({ systemCgroups = "", cgroupRoot = "" }) => systemCgroups !== "" && cgroupRoot === "",
@@ -81,11 +81,11 @@ const RULES: readonly Rule[] = [
   ),
   rule(
     "shutdownGracePeriodByPodPriority",
-    ({ shutdownGracePeriodByPodPriority: periods = [] }, isOn, inForce) =>
+    ({ shutdownGracePeriodByPodPriority: periods = [] }, isOn, active) =>
       periods.length > 0 &&
       (!isOn("GracefulNodeShutdownBasedOnPodPriority") ||
-        durationMs(inForce.shutdownGracePeriod) > 0 ||
-        durationMs(inForce.shutdownGracePeriodCriticalPods) > 0),
+        durationMs(active.shutdownGracePeriod) > 0 ||
+        durationMs(active.shutdownGracePeriodCriticalPods) > 0),
     "cannot be specified together with shutdownGracePeriod, nor without the feature gate GracefulNodeShutdownBasedOnPodPriority",
   ),
   rule(
@@ -143,22 +143,22 @@ const RULES: readonly Rule[] = [
   ),
 ];
 
-/** The first rule that is broken; null: none. */
+/** Returns the first broken rule; null if there is none. */
 export function ignoredFault(
   values: IgnoredValues,
   isOn: FeatureGates,
-  inForce: KubeletConfiguration,
+  active: KubeletConfiguration,
 ): IgnoredFault | null {
   const outside = boundsFault(values);
   if (outside !== null) return outside;
   for (const [field, fault] of RULES) {
-    const message = fault(values, isOn, inForce);
+    const message = fault(values, isOn, active);
     if (message !== null) return { field, message };
   }
   return null;
 }
 
-/** Of the static policy, and the gate that an option needs. */
+/** The options of the static policy, and the gate that each needs. */
 const CPU_OPTIONS: ReadonlyMap<string, string | null> = new Map([
   ["full-pcpus-only", null],
   ["strict-cpu-reservation", null],
@@ -182,7 +182,7 @@ function cpuOptionsFault(
   return null;
 }
 
-/** A whole image name without tag and digest, or all below a registry or folder. */
+/** A pattern is an image's name without tag and digest, or a registry or folder that ends with /*. */
 function imagePatternFault(patterns: string[]): string | null {
   const wrong = patterns.find((pattern) => !/^[^*\s@:/]+(?::\d+)?(?:\/[^*\s@:/]+)*(?:\/\*)?$/.test(pattern));
   return wrong === undefined
@@ -241,7 +241,7 @@ function loggingFault({
   return oneOf("format", format, ["text", "json"]);
 }
 
-/** A relative path is taken from the file's folder, and made normal by that. */
+/** The kubelet resolves and normalizes a relative path. */
 function podLogsDirFault(folder: string): string | null {
   if (/[^\0-\x7f]/.test(folder)) return "must contain ASCII characters only";
   const isNormal =
@@ -285,8 +285,6 @@ function tracingFault({
   return scheme === undefined ? null : oneOf("endpoint's scheme", scheme, ["dns", "unix", "unix-abstract"]);
 }
 
-// Which sysctls a kubelet lets its pods set: those that the kernel keeps apart for each of them (upstream NewAllowlist).
-
 const MAX_LENGTH = 253;
 const PATTERN = /^(?:[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9*][-_a-z0-9*]*$/;
 const NAMESPACED = new Set([
@@ -296,7 +294,7 @@ const NAMESPACED = new Set([
 ]);
 const NAMESPACED_FOLDERS = ["net.", "fs.mqueue."];
 
-/** `pattern`: a sysctl, or the beginning of some and an asterisk. null: allowed. */
+/** A kubelet allows sysctls that are namespaced (upstream NewAllowlist), also by a prefix and an asterisk. null if allowed. */
 function sysctlFault(pattern: string): string | null {
   if (pattern.length > MAX_LENGTH || !PATTERN.test(pattern) || !/^[^*]*\*?$/.test(pattern))
     return `"${pattern}" is no sysctl, and no pattern of some`;
@@ -306,38 +304,21 @@ function sysctlFault(pattern: string): string | null {
   return isNamespaced ? null : `the sysctls "${pattern}" are not known to be namespaced`;
 }
 
-// The cipher suites and curves that a kubelet of Kubernetes v1.36.3 accepts in its configuration. Data only.
-// Source: component-base/cli/flag TLSCipherPossibleValues, and crypto/tls CurveID of Go 1.26.
+const CBC_AND_GCM = ["AES_128_CBC_SHA", "AES_128_CBC_SHA256", "AES_128_GCM_SHA256", "AES_256_CBC_SHA"];
+const RSA_CIPHERS = [...CBC_AND_GCM, "AES_256_GCM_SHA384", "RC4_128_SHA", "3DES_EDE_CBC_SHA"];
+const CHACHA = ["CHACHA20_POLY1305", "CHACHA20_POLY1305_SHA256"];
 
+/** Source: component-base/cli/flag TLSCipherPossibleValues. */
 const TLS_CIPHER_SUITES: ReadonlySet<string> = new Set([
   "TLS_AES_128_GCM_SHA256",
   "TLS_AES_256_GCM_SHA384",
   "TLS_CHACHA20_POLY1305_SHA256",
-  "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA",
-  "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256",
-  "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
-  "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA",
-  "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
-  "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305",
-  "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
-  "TLS_ECDHE_ECDSA_WITH_RC4_128_SHA",
-  "TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA",
-  "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA",
-  "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256",
-  "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
-  "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA",
-  "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
-  "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305",
-  "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
-  "TLS_ECDHE_RSA_WITH_RC4_128_SHA",
-  "TLS_RSA_WITH_3DES_EDE_CBC_SHA",
-  "TLS_RSA_WITH_AES_128_CBC_SHA",
-  "TLS_RSA_WITH_AES_128_CBC_SHA256",
-  "TLS_RSA_WITH_AES_128_GCM_SHA256",
-  "TLS_RSA_WITH_AES_256_CBC_SHA",
-  "TLS_RSA_WITH_AES_256_GCM_SHA384",
-  "TLS_RSA_WITH_RC4_128_SHA",
+  ...[...CBC_AND_GCM, "AES_256_GCM_SHA384", "RC4_128_SHA", ...CHACHA].map(
+    (cipher) => `TLS_ECDHE_ECDSA_WITH_${cipher}`,
+  ),
+  ...[...RSA_CIPHERS, ...CHACHA].map((cipher) => `TLS_ECDHE_RSA_WITH_${cipher}`),
+  ...RSA_CIPHERS.map((cipher) => `TLS_RSA_WITH_${cipher}`),
 ]);
 
-/** P-256, P-384, P-521, X25519, and the three hybrids with ML-KEM. */
+/** CurveID in Go 1.26's crypto/tls: P-256, P-384, P-521, X25519, and the three hybrids with ML-KEM. */
 const TLS_CURVES: ReadonlySet<number> = new Set([23, 24, 25, 29, 4587, 4588, 4589]);

@@ -1,6 +1,6 @@
-// The nearest name to a mistyped one.
+// Finds the known name that is nearest to a mistyped one.
 
-/** For people who mistyped a name: the one that differs least. `names` has at least one. */
+/** Returns the name that differs least. `names` has at least one. */
 export function nearestName(name: string, names: readonly string[]): string {
   const wanted = name.slice(0, 64).toLowerCase();
   let nearest = "";
@@ -14,7 +14,7 @@ export function nearestName(name: string, names: readonly string[]): string {
   return nearest;
 }
 
-/** Levenshtein's: how many characters to insert, delete or replace. */
+/** Levenshtein's distance. */
 function editDistance(from: string, to: string): number {
   let previous = Array.from({ length: to.length + 1 }, (_, at) => at);
   for (let row = 1; row <= from.length; row++) {

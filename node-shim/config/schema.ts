@@ -1,5 +1,5 @@
-// KubeletConfiguration (kubelet.config.k8s.io/v1beta1): the fields that decide about the Node, with their Go types.
-// validation.ts has the ranges and the rules between fields, defaults.ts the values of absent ones.
+// KubeletConfiguration (kubelet.config.k8s.io/v1beta1): the fields that have an effect on the Node, with their Go types.
+// validation.ts has their ranges and the rules between them, config.ts their defaults.
 import * as z from "zod/mini";
 import { parseDuration } from "../../shared/go/duration.ts";
 import { labelKeyErrors, labelValueErrors } from "../../shared/kubernetes/validation.ts";
@@ -23,7 +23,7 @@ const duration = textWithout((text) =>
 const int32 = z.int().check(z.minimum(-(2 ** 31)), z.maximum(2 ** 31 - 1));
 const texts = z.record(z.string(), z.string());
 
-/** As CheckTaintValidation; the effect is required, because the apiserver refuses a Node whose taint has none. */
+/** CheckTaintValidation. The apiserver refuses a Node whose taint has no effect, so the effect is required. */
 const taint = z.strictObject({
   key: textWithout((text) => labelKeyErrors(text)[0]),
   value: z.optional(textWithout((text) => labelValueErrors(text)[0])),
@@ -63,7 +63,7 @@ export const kubeletConfigurationFields = z.strictObject({
   localStorageCapacityIsolation: z.boolean(),
   shutdownGracePeriod: duration,
   shutdownGracePeriodCriticalPods: duration,
-  /** null: the one that is found. */
+  /** null: the shim looks for a runtime. */
   containerRuntimeEndpoint: z.nullable(z.string()),
   imageServiceEndpoint: z.string(),
   runtimeRequestTimeout: duration,
@@ -71,9 +71,7 @@ export const kubeletConfigurationFields = z.strictObject({
 
 type Fields = z.infer<typeof kubeletConfigurationFields>;
 export type Field = keyof Fields;
-/** The fields that a file or the flags set. */
 export type GivenFields = { [F in Field]?: Fields[F] | undefined };
-/** The effective configuration. */
 export type KubeletConfiguration = Omit<Fields, "registerWithTaints"> & {
   /** null: not configured. */
   registerWithTaints: Fields["registerWithTaints"] | null;

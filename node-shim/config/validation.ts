@@ -1,5 +1,5 @@
-// The rules for the fields of a KubeletConfiguration that have an effect here (ValidateKubeletConfiguration, and what
-// the kubelet refuses when it starts). Reads nothing of the machine.
+// The rules for the fields of a KubeletConfiguration that have an effect here (ValidateKubeletConfiguration, and the
+// kubelet's checks at its start).
 import { parseDuration } from "../../shared/go/duration.ts";
 import { SETTINGS_LIMITS } from "../../shared/protocol/limits.ts";
 import { textFault } from "../../shared/protocol/settings.ts";
@@ -58,7 +58,7 @@ const RULES: readonly Rule[] = [
   ),
 ];
 
-/** The first rule that is broken; null: none. */
+/** Returns the first broken rule; null if there is none. */
 export function configurationFault(configuration: KubeletConfiguration): ConfigurationFault | null {
   for (const rule of RULES) {
     const fault = rule(configuration);
@@ -84,7 +84,7 @@ function milliseconds(duration: string): number {
   return valueOr(parseDuration(duration), 0);
 }
 
-/** The protocol's bounds, which keep a machine from overloading the apiserver; the kubelet has none. */
+/** Applies the protocol's bounds, which protect the apiserver. The kubelet has none. */
 function durationWithin(
   field: "nodeStatusUpdateFrequency" | "nodeStatusReportFrequency" | "evictionPressureTransitionPeriod",
   [least, most]: readonly [number, number],
@@ -96,10 +96,7 @@ function durationWithin(
   };
 }
 
-/**
- * As the kubelet's clients of the runtime. "": the machine has no runtime, or images have the same endpoint. null: the
- * runtime that is found.
- */
+/** "" means that the machine has no runtime, or that images have the same endpoint. null: the shim looks for a runtime. */
 function socket(field: "containerRuntimeEndpoint" | "imageServiceEndpoint"): Rule {
   return ({ [field]: endpoint }) => {
     const socket = endpoint === "" || endpoint === null ? null : socketPathOf(endpoint);
@@ -107,7 +104,7 @@ function socket(field: "containerRuntimeEndpoint" | "imageServiceEndpoint"): Rul
   };
 }
 
-/** Each level of enforcement, and the field that it needs. */
+/** For each level of enforcement, the field that it needs. */
 const ENFORCEMENTS: ReadonlyMap<string, "systemReservedCgroup" | "kubeReservedCgroup" | null> = new Map([
   ["pods", null],
   ["system-reserved", "systemReservedCgroup"],
@@ -117,7 +114,7 @@ const ENFORCEMENTS: ReadonlyMap<string, "systemReservedCgroup" | "kubeReservedCg
   ["none", null],
 ]);
 
-/** Nothing is enforced here, but a configuration that a kubelet refuses is a mistake. */
+/** The shim enforces nothing, but refuses what a kubelet refuses. */
 function enforcement(configuration: KubeletConfiguration): ConfigurationFault | null {
   const { enforceNodeAllocatable: levels } = configuration;
   const message =
@@ -133,21 +130,19 @@ function levelFault(level: string, at: number, configuration: KubeletConfigurati
   const cgroup = ENFORCEMENTS.get(level);
   if (levels.indexOf(level) < at) return `has ${level} twice`;
   if (cgroup === undefined) return `has "${level}", which is none of ${[...ENFORCEMENTS.keys()].join(", ")}`;
-  if (level === "none") return levels.length > 1 ? "may hold nothing else beside none" : null;
+  if (level === "none") return levels.length > 1 ? "may hold nothing else next to none" : null;
   if (cgroup !== null && configuration[cgroup] === "") return `has ${level}, which needs ${cgroup}`;
   return cgroupsPerQOS ? null : `has ${level}, which needs cgroupsPerQOS`;
 }
 
-// Where a container runtime listens, as the kubelet's configuration writes it. Opens nothing.
-
 /** sun_path has 108 bytes, the last of which is NUL. */
 const MAX_PATH_BYTES = 107;
 
-/** The path in "unix:///run/containerd/containerd.sock", or why there is none (cri-client GetAddressAndDialer). */
+/** Returns the path in "unix:///run/containerd/containerd.sock", or a fault (cri-client GetAddressAndDialer). */
 export function socketPathOf(endpoint: string): Result<string> {
   const path = /^(?:unix:\/\/)?(\/[^\0]*)$/.exec(endpoint)?.[1];
   if (path === undefined)
-    return failure(`must read unix:///PATH, or "" where no container runtime is, not "${endpoint}"`);
+    return failure(`must read unix:///PATH, or "" if there is no container runtime, not "${endpoint}"`);
   return Buffer.byteLength(path) <= MAX_PATH_BYTES
     ? success(path)
     : failure(`is longer than the ${MAX_PATH_BYTES} bytes that a socket's path may have`);

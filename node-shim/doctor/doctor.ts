@@ -1,4 +1,4 @@
-// node-shim doctor: checks everything that a shim needs, and says what to do. Changes nothing, enrols nobody.
+// node-shim doctor: checks everything that a shim needs, and prints what to do. Changes nothing.
 import type { InitialNode } from "../../shared/node/initial-node.ts";
 import { wallMs } from "../base/clock.ts";
 import { faultOf } from "../base/fault.ts";
@@ -32,7 +32,7 @@ export async function examine(
   try {
     name = nodeName(flags);
   } catch {
-    // checkNode has found this as a fault of the configuration.
+    // checkNode has returned this fault.
     return [...worker, ...node];
   }
   const identity = await checkIdentity(flags, name, environment);
@@ -48,7 +48,7 @@ async function checkUrl(
   try {
     found = findOrigin(flags, environment);
   } catch (error) {
-    return [fail("URL", faultOf(error), "ask whoever runs the Worker for its URL")];
+    return [fail("URL", faultOf(error), "ask the Worker's operator for its URL")];
   }
   const { origin, source } = found;
   const url = ok("URL", `${origin} (${source})`);
@@ -57,7 +57,7 @@ async function checkUrl(
   return [url, ...findings, ...(await checkWorker(origin, probes, outbound, flags.transport !== "http"))];
 }
 
-/** What is printed, and the exit code: 1 where something has to be done before the shim can work. */
+/** Returns the text to print and the exit code: 1 if the shim cannot work. */
 export async function doctor(flags: DoctorFlags): Promise<{ text: string; exitCode: 0 | 1 }> {
   const findings = await examine(flags);
   const exitCode = findings.some(({ level }) => level === "fail") ? 1 : 0;
@@ -65,13 +65,10 @@ export async function doctor(flags: DoctorFlags): Promise<{ text: string; exitCo
   return { text, exitCode };
 }
 
-// Checks what this machine's shim does, by the status that it leaves: whether it runs, and what the cluster says. Asks
-// nobody.
+/** The diagnoses that do not pass without an operator. */
+const NEEDS_OPERATOR: ReadonlySet<Kind> = new Set(["refused", "wrong origin", "node deleted"]);
 
-/** The Worker takes nothing from this machine any more, or its Node is gone; all else may end without anybody's doing. */
-const NEEDS_SOMEBODY: ReadonlySet<Kind> = new Set(["refused", "wrong origin", "node deleted"]);
-
-/** No finding where the machine is not enrolled, or its state folder cannot be read: other checks say that. */
+/** Checks the shim's status file. Other checks report a machine that is not enrolled, or an unreadable state folder. */
 function checkShim(state: string, nowMs: number): Finding[] {
   let found: ReturnType<typeof statusOf>;
   try {
@@ -87,7 +84,7 @@ function checkShim(state: string, nowMs: number): Finding[] {
   const transport = isShown && found.seen ? transportFindings(found.seen.file) : [];
   const others = [...transport, ...(found.seen?.isRunning ? versionFindings(found.seen.file) : [])];
   if (cure === undefined) return [ok("shim", message), ...others];
-  const level = NEEDS_SOMEBODY.has(kind) ? "fail" : "warn";
+  const level = NEEDS_OPERATOR.has(kind) ? "fail" : "warn";
   return [{ check: "shim", level, message, todo: cure }, ...others];
 }
 
@@ -95,24 +92,24 @@ const UPGRADE =
   "upgrade it as it was installed: from an apt repository by `node-shim upgrade`, once a rollout gives it the version, or by " +
   "apt-get install --only-upgrade rollcall-node-shim; else by install.sh again";
 
-/** Nothing where the shim is as new as the Worker, or newer. */
+/** The last answer has the Worker's version only if the shim is older. */
 function versionFindings({ shim, answer }: StatusFile): Finding[] {
   const { workerVersion } = answer ?? {};
   if (workerVersion === undefined) return [];
   return [warn("version", `this shim is ${shim}, and the Worker ${workerVersion}`, UPGRADE)];
 }
 
-// Checks the Node that this machine would have: configuration, sources, conditions. Sends nothing.
-
+/** What to do about a condition. */
 const TODO: Record<string, string> = {
   MemoryPressure: "free memory, or lower evictionHard and evictionSoft of memory.available",
   DiskPressure: "free disk space or inodes, or lower evictionHard and evictionSoft of nodefs and imagefs",
   PIDPressure: "end processes, or lower evictionHard and evictionSoft of pid.available",
   NetworkUnavailable:
-    "nothing takes pods until a route controller sets it False: leave it off where none runs",
+    "no pod is scheduled until a route controller sets it False: leave the flag out if none runs",
   Ready: "see what the message names",
 };
 
+/** Checks configuration, sources and conditions of the Node that this machine would have. */
 async function checkNode(flags: MachineFlags): Promise<Finding[]> {
   const unread: Finding[] = [];
   const note = (source: string, message: string) => {
@@ -134,15 +131,15 @@ async function checkNode(flags: MachineFlags): Promise<Finding[]> {
   ];
 }
 
-const SOURCE = "the Node lacks what depends on it; `node-shim facts` shows what there is";
+const SOURCE =
+  "the Node lacks everything that depends on it; `node-shim facts` shows the facts that were read";
 
-/** Findings from the conditions of a Node, for people who set up a machine. */
 export function nodeFindings({ node, errors }: InitialNode): Finding[] {
   const findings = errors.map((error) => warn("Node", error, SOURCE));
   for (const { type, status, message = "" } of node.status?.conditions ?? []) {
     const isGood = (status === "True") === (type === "Ready");
     if (isGood) findings.push({ ...ok("<condition>", message), check: type });
-    else findings.push({ ...warn("<condition>", message, TODO[type] ?? "see who sets it"), check: type });
+    else findings.push({ ...warn("<condition>", message, TODO[type] ?? "see what sets it"), check: type });
   }
   return findings;
 }

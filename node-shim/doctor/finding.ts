@@ -1,6 +1,6 @@
-// Doctor's checks, the result of one, and its text.
+// The checks of `node-shim doctor`, the result of one, and its text.
 
-/** In their order; `npm run generate` writes docs/shim.md. A name in angle brackets stands for several. */
+/** In their order. `npm run generate` writes docs/shim.md. A name in angle brackets stands for several checks. */
 export const CHECKS = {
   URL: ["the URL of the Worker, and where it is from", "there is none, or it is no URL"],
   proxy: [
@@ -9,16 +9,19 @@ export const CHECKS = {
   ],
   "CA file": ["`--ca-file`", "it cannot be read, or has no certificate"],
   DNS: ["the Worker's name", "it has no address"],
-  TLS: ["the Worker's certificate", "it has ended, ends within 14 days, is for another name, is not trusted"],
+  TLS: [
+    "the Worker's certificate",
+    "it has expired, expires within 14 days, is for another name, is not trusted",
+  ],
   Worker: ["`GET /livez`", "no answer, or another one than `ok`"],
   clock: ["this machine's, by the Worker's `Date`", "more than 5 s off"],
   origin: [
-    "whether the Worker takes what is signed for the URL's origin; asked by a key that is not enrolled",
+    "whether the Worker accepts requests that are signed for the URL's origin; sent with a key that is not enrolled",
     "it does not, is not configured, or does not answer",
   ],
   WebSocket: [
-    "whether the request that opens a [socket](#sockets) comes to the Worker; asked by a key that is not enrolled",
-    "something on the way keeps it",
+    "whether the request that opens a [socket](#sockets) reaches the Worker; sent with a key that is not enrolled",
+    "a proxy on the way blocks it",
   ],
   "join token": [
     "the one given, if any",
@@ -27,7 +30,7 @@ export const CHECKS = {
   "state folder": ["the folder, and the files in it", "not writable, not trusted, open to others"],
   enrolment: ["key and enrolment", "damaged, another node's, not enrolled"],
   shim: [
-    "[the status](#status) that the shim leaves",
+    "[the status](#status) that the shim writes",
     "it does not run, hangs, is refused by the Worker, or its Node is not Ready",
   ],
   transport: [
@@ -40,21 +43,18 @@ export const CHECKS = {
   ],
   node: ["the version of Node.js", "never"],
   configuration: ["the file and the flags", "it is refused, or has fields that are ignored"],
-  "<source>": [
-    "what a machine is read from: [the sources](operations.md#the-shims-log)",
-    "it cannot be read",
-  ],
-  Node: ["the Node that would result, offline", "a part of it cannot be decided"],
+  "<source>": ["[the sources](operations.md#the-shims-log) of the machine's facts", "it cannot be read"],
+  Node: ["the Node that this machine would have, offline", "a part of it cannot be decided"],
   "<condition>": ["its conditions", "a threshold is met already, NetworkUnavailable is True, not Ready"],
 } as const satisfies Record<string, readonly [checked: string, failsWhen: string]>;
 type Check = keyof typeof CHECKS;
 
 export interface Finding {
-  /** What was checked: "TLS", "clock". */
+  /** "TLS", "clock" … */
   check: string;
   level: "ok" | "warn" | "fail";
   message: string;
-  /** What to do about it; absent where all is well. */
+  /** What to do about it; absent if the level is "ok". */
   todo?: string;
 }
 
@@ -72,7 +72,7 @@ export const fail = (check: Check, message: string, todo: string): Finding => ({
   todo,
 });
 
-/** One line each, what to do on a line of its own. */
+/** Returns one line for each finding, and one for what to do. */
 export function findingsText(findings: readonly Finding[]): string {
   const width = Math.max(...findings.map(({ check }) => check.length));
   return findings

@@ -1,4 +1,4 @@
-// Checks this machine's identity: join token, enrolment, and who may read the state folder. Changes nothing.
+// Checks this machine's identity: join token, enrolment, and the state folder's permissions.
 import { accessSync, constants, type Stats, statSync } from "node:fs";
 import { join } from "node:path";
 import { codeOf, faultOf } from "../base/fault.ts";
@@ -41,16 +41,16 @@ async function checkToken(
     if (fault !== null)
       return fail("join token", fault, "copy it again, or ask your operator for another one");
   } catch (error) {
-    // The service's flags may name a file that was removed after it has enrolled.
+    // The service's flags may name a file that the operator removed after the enrolment.
     if (isEnrolled) return ok("join token", "cannot be read, and is not needed: this machine is enrolled");
-    return fail("join token", faultOf(error), "see that the file can be read by whoever runs the shim");
+    return fail("join token", faultOf(error), "let the user who runs the shim read the file");
   }
-  return ok("join token", "well formed; whether it is still good, only enrolling tells");
+  return ok("join token", "well formed; only an enrolment shows whether it is still valid");
 }
 
-const TRUST = "first look at what is in it: whoever may write there may have put another machine's key there";
+const TRUST = "first check its files: a user who may write there may have put another machine's key there";
 
-/** Whoever can read key and enrolment can report as this machine. */
+/** A user who can read key and enrolment can report as this machine. */
 function checkFolder(folder: string): Finding {
   try {
     requireTrusted(folder);
@@ -64,7 +64,7 @@ function checkFolder(folder: string): Finding {
     if (codeOf(error) === "ENOENT") return ok("state folder", `${folder} is not there yet: join makes it`);
     return fail(
       "state folder",
-      `${folder} cannot be looked at (${codeOf(error)})`,
+      `${folder} cannot be read (${codeOf(error)})`,
       "run as root, or pass --state",
     );
   }
@@ -85,7 +85,7 @@ function checkFolder(folder: string): Finding {
       return fail(
         "state folder",
         `others may use ${path} (mode ${mode.toString(8)})`,
-        `chmod go= ${path}; if someone else may have read the key: leave, and join again`,
+        `chmod go= ${path}; if another user may have read the key: leave, and join again`,
       );
   }
   return ok("state folder", `${folder}${holderOf(folder)}`);
@@ -95,7 +95,7 @@ function modeOf(path: string): number | null {
   return (statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o777 || null;
 }
 
-/** The process that uses it, if there is one. */
+/** Names the process that uses the folder, if there is one. */
 function holderOf(folder: string): string {
   try {
     const holder = readIfThere(join(folder, "lock"));

@@ -1,4 +1,4 @@
-// Checks that this machine can reach its Worker: name, certificate, answer, clock. Sends nothing about the machine.
+// Checks that this machine can reach its Worker: proxy, name, certificate, answer, clock, socket.
 import { isIP } from "node:net";
 import { codeOf, faultOf } from "../base/fault.ts";
 import type { StatusFile } from "../status/status-file.ts";
@@ -9,13 +9,13 @@ import { ProxyFault } from "../worker-link/tunnel.ts";
 import { fail, type Finding, ok, warn } from "./finding.ts";
 import type { Livez, SeenCertificate, WorkerProbes } from "./worker-probes.ts";
 
-/** A certificate that ends sooner should have been renewed. */
+/** A certificate that expires sooner should have been renewed. */
 const RENEWED_BEFORE_DAYS = 14;
 /** The Date header has whole seconds. */
 const SKEW_MS = 5000;
 const DAY_MS = 86_400_000;
 
-/** Checks in the order of the dependencies, and ends where further checks would only repeat the fault. */
+/** Checks in the order of the dependencies, and ends after a fault that later checks would only repeat. */
 export async function checkWorker(
   origin: string,
   probes: WorkerProbes,
@@ -41,7 +41,7 @@ async function checkName(url: URL, { lookup }: WorkerProbes): Promise<Finding> {
     return fail(
       "DNS",
       `${host} has no address (${codeOf(error)})`,
-      `check the URL's spelling and the resolver: getent hosts ${host}; where a proxy is the way out, set HTTPS_PROXY`,
+      `check the URL's spelling and the resolver: getent hosts ${host}; if this machine needs a proxy, set HTTPS_PROXY`,
     );
   }
 }
@@ -59,7 +59,7 @@ async function checkCertificate(
       "TLS",
       `no TLS with ${url.host}: ${faultOf(error)}`,
       outbound.proxy
-        ? `see that the proxy lets TLS to ${url.host} through`
+        ? `let the proxy pass TLS to ${url.host} through`
         : `let outbound HTTPS to ${url.host} through the firewall, or set HTTPS_PROXY`,
     );
   }
@@ -73,14 +73,14 @@ async function checkCertificate(
   if (seen.distrust !== null)
     return fail("TLS", `the certificate is not trusted: ${seen.distrust}`, distrustTodo(seen, hostOf(url)));
   if (days < RENEWED_BEFORE_DAYS)
-    return warn("TLS", `the certificate ends in ${days} days`, "see that whoever runs the Worker renews it");
+    return warn("TLS", `the certificate ends in ${days} days`, "ask the Worker's operator to renew it");
   return ok("TLS", `the certificate is trusted and lasts ${days} days`);
 }
 
 function distrustTodo({ names, distrust }: SeenCertificate, host: string): string {
   if (distrust?.includes("ALTNAME"))
     return `it is for ${names || "no name"}, not ${host}: correct the URL, or the Worker's domain`;
-  return "a proxy may stand in between: pass the file of its authority with --ca-file (or NODE_EXTRA_CA_CERTS)";
+  return "a proxy may intercept TLS: pass the file of its authority with --ca-file (or NODE_EXTRA_CA_CERTS)";
 }
 
 async function checkAnswer(url: URL, probes: WorkerProbes, outbound: Outbound): Promise<Finding[]> {
@@ -113,7 +113,7 @@ async function checkAnswer(url: URL, probes: WorkerProbes, outbound: Outbound): 
   ];
 }
 
-/** A machine signs for the origin of its URL, and the Worker takes requests for those that it knows. */
+/** A machine signs for the origin of its URL, and the Worker accepts requests for its own origins alone. */
 async function checkOrigin(url: URL, { refusal }: WorkerProbes, outbound: Outbound): Promise<Finding> {
   const { origin } = url;
   let reason: string;
@@ -133,13 +133,13 @@ async function checkOrigin(url: URL, { refusal }: WorkerProbes, outbound: Outbou
       return fail(
         "origin",
         `this machine signs for ${origin}, which is none of the Worker's`,
-        "ask the Worker's operator to add it to ORIGINS, or pass the --url by which the others report",
+        "ask the Worker's operator to add it to ORIGINS, or pass the --url of your other machines",
       );
     case "not-configured":
       return fail(
         "origin",
-        "the Worker is not configured: it takes no machine's requests",
-        "ask the Worker's operator, to whom GET /readyz says what is missing",
+        "the Worker is not configured: it accepts no machine's requests",
+        "ask the Worker's operator: GET /readyz shows what is missing",
       );
     default:
       return warn("origin", `whether requests may be signed for ${origin} is not known (${reason})`, AGAIN);
@@ -150,7 +150,7 @@ const AGAIN = "try again in a minute";
 
 function clockFinding(dateMs: number | null, nowMs: number): Finding {
   if (dateMs === null) return ok("clock", "the answer has no Date header: not compared");
-  // Half a second on average: a Date header is cut off, not rounded.
+  // A Date header is cut off and not rounded: half a second on average.
   const skewMs = nowMs - dateMs - 500;
   const seconds = Math.round(Math.abs(skewMs) / 1000);
   if (Math.abs(skewMs) <= SKEW_MS) return ok("clock", `within ${SKEW_MS / 1000} s of the Worker's`);
@@ -161,9 +161,7 @@ function clockFinding(dateMs: number | null, nowMs: number): Finding {
   );
 }
 
-// Checks the way out of this machine: which proxy and authorities, and whether the proxy opens the way to the Worker.
-
-/** What `run` would use for this origin; outbound is null where `run` would end. */
+/** Returns the proxy and authorities that `run` would use for this origin; outbound is null if `run` would end. */
 export function findOutbound(
   origin: string,
   { caFile }: { caFile?: string },
@@ -175,7 +173,9 @@ export function findOutbound(
     outbound.proxy = proxyTo(origin, environment);
     if (!outbound.proxy && origin.startsWith("https:")) findings.push(ok("proxy", whyNone(environment)));
   } catch (error) {
-    findings.push(fail("proxy", faultOf(error), "correct the variable, also where the service has it from"));
+    findings.push(
+      fail("proxy", faultOf(error), "correct the variable, also in the service's environment file"),
+    );
   }
   try {
     if (caFile !== undefined) outbound.trust = authorities(caFile, environment);
@@ -186,14 +186,14 @@ export function findOutbound(
   return { outbound: isUsable ? outbound : null, findings };
 }
 
-/** sudo and systemd pass no variable of a shell on, so it is worth a line that there is none. */
+/** sudo and systemd pass on no variables of a shell, so doctor reports that there is no proxy. */
 function whyNone(environment: NodeJS.ProcessEnv): string {
   if (environmentProxy(environment)) return "none: NO_PROXY excepts the Worker, or it is this machine";
   const isPlain = Boolean(environment["HTTP_PROXY"] || environment["http_proxy"]);
   return `none: HTTPS_PROXY is not set${isPlain ? ", and HTTP_PROXY is not for https://" : ""}`;
 }
 
-/** Behind a proxy, it is the proxy that has to find the Worker's name. */
+/** Behind a proxy, the proxy resolves the Worker's name. */
 async function checkProxy(url: URL, { tunnel }: WorkerProbes, outbound: Outbound): Promise<Finding> {
   const { origin = "", source = "", authorization = null } = outbound.proxy ?? {};
   try {
@@ -208,19 +208,17 @@ async function checkProxy(url: URL, { tunnel }: WorkerProbes, outbound: Outbound
 
 const PROXY_TODO: Readonly<Record<ProxyFault["reason"], (source: string, host: string) => string>> = {
   unreachable: (source) => `check ${source}, and that this machine may reach the proxy`,
-  credentials: (source) => `set ${source}=http://NAME:PASSWORD@HOST:PORT, as whoever runs the proxy says`,
+  credentials: (source) => `set ${source}=http://NAME:PASSWORD@HOST:PORT, as the proxy's operator tells you`,
   refused: (_, host) =>
-    `have whoever runs the proxy allow CONNECT to ${host}; or name it in NO_PROXY, to go past the proxy`,
+    `ask the proxy's operator to allow CONNECT to ${host}; or name it in NO_PROXY, to connect without the proxy`,
   "no proxy": (source) =>
     `check that ${source} is the URL of an HTTP proxy, and http:// or https:// as it listens`,
 };
 
-// Checks whether sockets pass the way to the Worker, and which way this machine's shim reports now. Opens none.
-
 const TODO =
-  "nothing has to be done: HTTP does the same, at a higher price for whoever runs the Worker; to have sockets, let WebSockets to it through";
+  "nothing has to be done: HTTP does the same, at a higher price for the Worker's operator; to have sockets, let WebSockets to it through";
 
-/** An upgrade that the Worker itself refuses has come through whatever is on the way. */
+/** If the Worker itself refuses the upgrade, sockets can reach it. */
 export async function checkSocket(url: URL, { upgrade }: WorkerProbes, outbound: Outbound): Promise<Finding> {
   const { why, reason } = await upgrade(url, outbound);
   if (reason === "not-found") return ok("WebSocket", "this Worker has no sockets: reports go by HTTP");
@@ -229,12 +227,12 @@ export async function checkSocket(url: URL, { upgrade }: WorkerProbes, outbound:
   return warn("WebSocket", `reports go by HTTP, since no socket can be opened: ${why}`, TODO);
 }
 
-/** Which way the reports of a shim that runs go, and why not over a socket. */
+/** Reports how the running shim sends its reports, and why not over a socket. */
 export function transportFindings({ transport }: StatusFile): Finding[] {
   if (transport === undefined) return [];
   const { via, choice, fault } = transport;
   if (via === "socket") return [ok("transport", "reports go over a socket")];
   if (choice === "http") return [ok("transport", "reports go by HTTP (--transport http)")];
-  if (fault === undefined) return [ok("transport", "reports go by HTTP; nothing stands in a socket's way")];
+  if (fault === undefined) return [ok("transport", "reports go by HTTP; nothing prevents a socket")];
   return [warn("transport", `reports go by HTTP, since there is no socket: ${fault}`, TODO)];
 }

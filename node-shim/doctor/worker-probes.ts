@@ -1,4 +1,4 @@
-// doctor's requests to the Worker: name, certificate, answer. They contain nothing about the machine. Judges no result.
+// The requests of `node-shim doctor` to the Worker: name, certificate, answer. None has data about the machine.
 import { lookup as dnsLookup } from "node:dns/promises";
 import { get as httpGet, type IncomingMessage } from "node:http";
 import { get as httpsGet } from "node:https";
@@ -21,17 +21,16 @@ import { openSocket, type UpgradeRefusal } from "../worker-link/upgrade.ts";
 const DEADLINE_MS = 5000;
 
 export interface WorkerProbes {
-  /** The addresses of a host name; rejects when it has none. */
+  /** Resolves a host name; rejects if it has no address. */
   lookup: (host: string) => Promise<string[]>;
-  /** Whether a proxy opens the way; rejects with a ProxyFault. */
+  /** Opens a tunnel through the proxy; rejects with a ProxyFault. */
   tunnel: (url: URL, outbound: Outbound) => Promise<void>;
-  /** The certificate behind a host, and why it is not trusted; rejects when there is no TLS. */
+  /** Reads a host's certificate, and why it is not trusted; rejects if there is no TLS. */
   certificate: (url: URL, outbound: Outbound) => Promise<SeenCertificate>;
-  /** GET /livez. */
   livez: (url: URL, outbound: Outbound) => Promise<Livez>;
-  /** The reason for which the Worker refuses an enrolment by nobody that is signed for this origin; rejects without one. */
+  /** Sends an enrolment that is signed for this origin by an unknown key. Returns the refusal's reason; rejects without one. */
   refusal: (url: URL, outbound: Outbound) => Promise<string>;
-  /** Why the Worker opens no socket for nobody, and whether it was the Worker that said so. */
+  /** Asks for a socket with an unknown key. Returns the refusal, and whether it is the Worker's own. */
   upgrade: (url: URL, outbound: Outbound) => Promise<UpgradeRefusal>;
   /** Milliseconds since 1970, by the machine's clock. */
   now: () => number;
@@ -42,7 +41,7 @@ export interface SeenCertificate {
   endsMs: number;
   /** "DNS:a.example, DNS:b.example" */
   names: string;
-  /** null where it is trusted. */
+  /** null if it is trusted. */
   distrust: string | null;
 }
 
@@ -87,7 +86,7 @@ async function readCertificate(url: URL, outbound: Outbound): Promise<SeenCertif
     const socket = connect({
       host: hostOf(url),
       port: Number(url.port || 443),
-      // Distrust is returned, not thrown: no request is sent on this connection.
+      // Returns an untrusted certificate instead of an error: no request is sent on this connection.
       rejectUnauthorized: false,
       servername: servernameOf(url),
       ...(tunnel && { socket: tunnel }),
@@ -108,7 +107,7 @@ async function readCertificate(url: URL, outbound: Outbound): Promise<SeenCertif
   });
 }
 
-/** Node has an error or its code here, although its types have the error alone. */
+/** Node has an error or its code here, but its types have only the error. */
 function codeText(error: unknown): string {
   return typeof error === "string" ? error : codeOf(error);
 }
@@ -137,17 +136,17 @@ function readLivez(origin: URL, { proxy, trust }: Outbound): Promise<Livez> {
   }).finally(() => agent?.destroy());
 }
 
-/** Nobody's enrolment has no answer but a refusal. */
+/** The only answer to an unknown key's enrolment is a refusal. */
 const isNone = (answer: unknown): answer is never => answer === undefined;
 
-/** By a key and a token of this moment, under no machine's name, over no challenge: it can enrol nobody. */
+/** Signs with a new key and a new token, without a challenge: it can enrol no machine. */
 async function refusalOf({ origin }: URL, outbound: Outbound): Promise<string> {
   const { send, close } = httpTransport(origin, DEADLINE_MS, outbound);
   try {
     const path: PathOf<"PUT"> = "/v1/nodes/doctor/enrolment";
     const joinToken = `rcj1_${randomBytes(32).toString("base64url")}`;
-    const nobody = { name: "doctor", path, challenge: "", machineID: "", systemUUID: "" };
-    const jwts = await signEnrolment(await makeMachineKey(), joinToken, { ...nobody, origin });
+    const unknown = { name: "doctor", path, challenge: "", machineID: "", systemUUID: "" };
+    const jwts = await signEnrolment(await makeMachineKey(), joinToken, { ...unknown, origin });
     const headers = { "content-type": "application/json" };
     const request = {
       method: "PUT",
@@ -156,7 +155,7 @@ async function refusalOf({ origin }: URL, outbound: Outbound): Promise<string> {
       body: JSON.stringify({ protocol: PROTOCOL, ...jwts }),
     } as const;
     const outcome = await exchange(send, request, isNone);
-    if (outcome.ok) throw new Error("nobody cannot be enrolled");
+    if (outcome.ok) throw new Error("an unknown key was enrolled");
     if (outcome.error.reason === "failed") throw new Error(requestFaultText(outcome.error));
     return outcome.error.problem.reason;
   } finally {
@@ -171,7 +170,7 @@ const NO_LISTENER = {
   ended: () => undefined,
 };
 
-/** By a key of this moment, whose kid no Worker has given. */
+/** Signs with a new key, whose kid no Worker has given. */
 async function refusedUpgrade({ origin }: URL, outbound: Outbound): Promise<UpgradeRefusal> {
   const machine = { name: "doctor", origin, key: await makeMachineKey(), kid: "doctor" };
   const upgrading = { machine, outbound, deadlineMs: DEADLINE_MS, clock: systemClock };
@@ -179,7 +178,11 @@ async function refusedUpgrade({ origin }: URL, outbound: Outbound): Promise<Upgr
   const opened = await openSocket(upgrading, path, NO_LISTENER, new AbortController().signal);
   if (!opened.ok) return opened.error;
   opened.value.close();
-  return { why: "something else than the Worker has opened one for nobody", reason: null, retryAfterMs: 0 };
+  return {
+    why: "a server other than the Worker has opened a socket for an unknown key",
+    reason: null,
+    retryAfterMs: 0,
+  };
 }
 
 function dateOf(response: IncomingMessage): number | null {

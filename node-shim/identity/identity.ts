@@ -1,4 +1,4 @@
-// The machine's key and enrolment in its state folder: 0600, on disk before they are used.
+// The machine's key, its enrolment and its next key, in the state folder. Each is on disk before the shim uses it.
 import {
   calculateJwkThumbprint,
   type CryptoKey,
@@ -20,10 +20,9 @@ const enrolmentFile = z.strictObject({
   /** The Worker that enrolled it. */
   origin: z.optional(z.string()),
 });
-/** The enrolment by which this machine's key is pinned. */
 type StoredEnrolment = z.infer<typeof enrolmentFile>;
 
-/** The machine's key: read, or made and fsynced when the (locked) folder has none. Throws with what to do. */
+/** Reads the machine's key from the locked folder, or makes and stores one. Throws with what to do. */
 export async function loadOrMakeKey(stateFolder: string): Promise<MachineKey> {
   const stored = await loadKey(stateFolder);
   if (stored !== null) return stored;
@@ -32,7 +31,7 @@ export async function loadOrMakeKey(stateFolder: string): Promise<MachineKey> {
   return key;
 }
 
-/** The machine's key; null where none was made yet. Throws with what to do. */
+/** Reads the machine's key; null if there is none. Throws with what to do. */
 export async function loadKey(stateFolder: string): Promise<MachineKey | null> {
   const path = join(stateFolder, "key.json");
   const text = readIfThere(path);
@@ -47,7 +46,7 @@ export async function loadKey(stateFolder: string): Promise<MachineKey | null> {
   }
 }
 
-/** The enrolment of this name and key; null when there is none, or only another key's. Throws for another name's. */
+/** Reads the enrolment of this name and key; null if there is none. Throws if the folder has another name's. */
 export function loadEnrolment(
   stateFolder: string,
   { name, thumbprint }: Pick<StoredEnrolment, "name" | "thumbprint">,
@@ -59,7 +58,7 @@ export function loadEnrolment(
   return stored.thumbprint === thumbprint ? stored : null;
 }
 
-/** The enrolment in the folder, of any name and key; null when there is none. Throws with what to do. */
+/** Reads the enrolment of any name and key; null if there is none. Throws with what to do. */
 export function storedEnrolment(stateFolder: string): StoredEnrolment | null {
   const path = join(stateFolder, "enrolment.json");
   const text = readIfThere(path);
@@ -75,20 +74,19 @@ export function storeEnrolment(stateFolder: string, enrolment: StoredEnrolment):
   writeDurably(join(stateFolder, "enrolment.json"), JSON.stringify(enrolment));
 }
 
-/** Says under which name this machine has left, so that leaving again is no error. */
+/** The file with the name under which this machine has left, so that leaving again is no error. */
 const LEFT = "left.json";
 const leftFile = z.strictObject({ name: z.string() });
 
-/** Under which name this machine has left; null: it has not, or has enrolled again. Throws with what to do. */
+/** Reads the name under which this machine has left; null if it is enrolled, or never was. Throws with what to do. */
 export function leftName(stateFolder: string): string | null {
   const text = readIfThere(join(stateFolder, LEFT));
   return text === null ? null : (leftFile.safeParse(parseJson(text)).data?.name ?? "this machine");
 }
 
 /**
- * After leaving, the key is refused for ever, and coming back needs a new one. Notes first that the machine has left:
- * what a crash interrupts is not to be asked of the Worker again. Removes the enrolment before the key, and what says
- * how the machine's shim did.
+ * Deletes key, enrolment and status after a leave: the Worker refuses the key for ever. Stores first that the machine
+ * has left, so that after a crash it does not ask the Worker again. Deletes the enrolment before the key.
  */
 export function forgetIdentity(stateFolder: string, name: string): void {
   if (leftName(stateFolder) === null) writeDurably(join(stateFolder, LEFT), JSON.stringify({ name }));
@@ -99,7 +97,7 @@ export function forgetIdentity(stateFolder: string, name: string): void {
 // Makes a machine's key, from its JWK or anew. Uses neither files nor network.
 
 export interface MachineKey {
-  /** Private JWK (OKP, Ed25519): what is kept on disk. */
+  /** The private JWK (OKP, Ed25519), as it is on disk. */
   jwk: JWK;
   signing: CryptoKey;
   /** `x` alone, for headers. */
@@ -108,7 +106,7 @@ export interface MachineKey {
   thumbprint: string;
 }
 
-/** A key from its private JWK; throws where the JWK is not an Ed25519 private key. */
+/** Makes a key from its private JWK; throws if that is not an Ed25519 private key. */
 export async function machineKey(jwk: JWK): Promise<MachineKey> {
   const { kty, crv, x, d } = jwk;
   if (kty !== "OKP" || crv !== "Ed25519" || !x || !d) throw new Error("not an Ed25519 private key");
@@ -141,7 +139,7 @@ interface NextKey {
   enrolment: StoredEnrolment | undefined;
 }
 
-/** null where no rotation is under way. Throws with what to do. */
+/** Reads the next key, which a rotation stores before the Worker gets it. null without a rotation. Throws with what to do. */
 export async function loadNextKey(stateFolder: string): Promise<NextKey | null> {
   const path = join(stateFolder, "next.json");
   const text = readIfThere(path);
@@ -150,33 +148,30 @@ export async function loadNextKey(stateFolder: string): Promise<NextKey | null> 
     const { jwk, enrolment } = nextFile.parse(parseJson(text));
     return { key: await machineKey(jwk), enrolment };
   } catch (error) {
-    throw new Error(`${path} is damaged: remove it; until its key has reported the one before is good`, {
+    throw new Error(`${path} is damaged: remove it; the former key is valid until this one has reported`, {
       cause: error,
     });
   }
 }
 
-/** The next key, if the Worker has pinned it: the machine signs with it from now on. null: with its own key. */
+/** Reads the next key if the Worker has pinned it: the machine signs with it from now on. null: it keeps its key. */
 export async function pinnedNextKey(stateFolder: string, name: string): Promise<Required<NextKey> | null> {
   const next = await loadNextKey(stateFolder);
   return next?.enrolment?.name === name ? next : null;
 }
 
-/** On disk before it is used. */
 export async function makeNextKey(stateFolder: string): Promise<NextKey> {
   const key = await makeMachineKey();
   writeDurably(join(stateFolder, "next.json"), JSON.stringify({ jwk: key.jwk }));
   return { key, enrolment: undefined };
 }
 
-/** Call it when the Worker has pinned the key: the machine signs with it from the next start on. */
+/** Call it once the Worker has pinned the key. The shim signs with it from its next start on. */
 export function storeNextEnrolment(stateFolder: string, key: MachineKey, enrolment: StoredEnrolment): void {
   writeDurably(join(stateFolder, "next.json"), JSON.stringify({ jwk: key.jwk, enrolment }));
 }
 
-/**
- * Call it when the next key has reported: the old key is refused from now on. After a crash the next start repeats it.
- */
+/** Call it once the next key has reported: the Worker refuses the old key from now on. A start after a crash repeats it. */
 export function adoptNextKey(stateFolder: string, { key, enrolment }: NextKey): void {
   if (!enrolment) throw new Error("a next key that was not pinned");
   storeEnrolment(stateFolder, enrolment);

@@ -1,22 +1,19 @@
-// One process per state folder: two shims with one key would each make the other's tickets stale.
+// Locks a state folder for one process: two shims with one key would make each other's tickets stale.
 import { linkSync, mkdirSync, renameSync, unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { codeOf } from "../base/fault.ts";
 import { cgroupsOf, isAlive, thisProcess } from "../base/process-id.ts";
 import { readIfThere, requireTrusted, writeNew } from "../base/state-file.ts";
 
-/**
- * Makes the folder where it is missing and takes its lock, or throws with its holder and what to do. A lock whose
- * process is gone is taken over.
- */
+/** Makes the folder if needed and takes its lock, also from a process that is gone. Throws with the holder and what to do. */
 export function lockFolder(folder: string): { release: () => void } {
   const path = join(folder, "lock");
   const mine = thisProcess();
-  // Before anything is made in it: the folders above may lead elsewhere.
+  // The folders above are checked before the shim makes anything in them.
   requireTrusted(folder);
   try {
     makeFolder(folder);
-    // Another user may have made it meanwhile, in /tmp for example.
+    // Another user may have made the folder meanwhile, in /tmp for example.
     requireTrusted(folder);
     for (let attempt = 0; attempt < 3; attempt++) {
       if (take(path, mine)) return { release: () => release(path, mine) };
@@ -28,15 +25,15 @@ export function lockFolder(folder: string): { release: () => void } {
     if (!(error as NodeJS.ErrnoException).code) throw error;
     const code = codeOf(error);
     const cure =
-      code === "ENOSPC" || code === "EDQUOT" ? "free some space there" : "run as who may write there";
+      code === "ENOSPC" || code === "EDQUOT" ? "free some space there" : "run as a user who may write there";
     throw new Error(`${folder} cannot be used (${code}): pass another --state, or ${cure}`, { cause: error });
   }
   throw new Error(`${path} cannot be taken: remove it if nothing uses ${folder}`);
 }
 
 /**
- * With those above it. Node's own recursive mkdir never returns where the kernel makes no folders (/proc), and calls a
- * read-only file system ENOENT.
+ * Makes a folder and those above it. Node's recursive mkdir never returns in /proc, and reports a read-only file system
+ * as ENOENT.
  */
 function makeFolder(path: string): void {
   const make = () => {
@@ -60,12 +57,12 @@ function inUse(folder: string, holder: string): never {
   throw new Error(`${folder} is in use by process ${pid}: stop it${how}, or pass another --state`);
 }
 
-/** By name: what cron or a container's service has started is not stopped by stopping those. `cgroups`: cgroups(7). */
+/** Is it a process of the shim's own service, and not of cron's or a container's? `cgroups` is as in cgroups(7). */
 export function isOfService(cgroups: string): boolean {
   return /\/rollcall-node-shim\.service$/m.test(cgroups);
 }
 
-/** Writes another file and links it, so that a lock is never seen without its holder. */
+/** Links a complete file, so that no process reads a lock without its holder. */
 function take(path: string, mine: string): boolean {
   const beside = `${path}.${process.pid}`;
   writeNew(beside, mine);
@@ -80,7 +77,7 @@ function take(path: string, mine: string): boolean {
   }
 }
 
-/** Moves the lock away first, and puts it back where it is another process's by now. */
+/** Moves the lock away, and puts it back if another process has taken it meanwhile. */
 function discard(path: string, holder: string): void {
   const aside = `${path}.${process.pid}.stale`;
   try {

@@ -1,4 +1,4 @@
-// Detects flips: compares what conditions depend on with the last delivered report. Sends nothing: the loop does.
+// Detects flips: compares the inputs of the Node's conditions with the last delivered report. The loop sends reports.
 import {
   CONDITION_OF_SIGNAL,
   NO_PRESSURE,
@@ -13,34 +13,34 @@ import { parsedSettings } from "../../shared/from-report/parsed-settings.ts";
 /** The part of the vitals that conditions depend on. */
 interface ConditionInputs {
   pressures: readonly PressureCondition[];
-  /** What keeps the Node from being Ready, as JSON; "" when nothing does. */
+  /** The errors that keep the Node from being Ready, as JSON; "" if there are none. */
   errors: string;
   hasRuntime: boolean;
   shuttingDown: boolean;
 }
 
-/** The content of a report; `delivered` gets it once it was delivered. */
+/** The content of a report. Give it to `delivered` once the Worker has accepted the report. */
 export interface ReportDraft {
   vitals: Vitals;
   inputs: ConditionInputs;
 }
 
 export interface Flips {
-  /** What was seen between two reports: signals, errors, or both. */
+  /** Call it with the signals and errors that a probe read between two reports. */
   see: (seen: Seen) => void;
-  /** The content of a report that is sent now, beside its facts. */
+  /** Returns the content of a report that is sent now, without its facts. */
   draft: (gathered: Vitals, hasRuntime: boolean) => ReportDraft;
   delivered: (draft: ReportDraft) => void;
   /**
-   * Has something changed that a condition depends on, since the last delivered report? Before the first Ready, other
-   * errors are no news; that there are none any more is.
+   * Has the input of a condition changed since the last delivered report? Before the first Ready, changed errors do not
+   * count, but their end does.
    */
   isNews: (wasReady: boolean) => boolean;
 }
 
 /**
- * Pressures begin and end by the Worker's own rules: at once, and evictionPressureTransitionPeriod after. A signal that
- * crossed a threshold is sent as it was then, since it may have crossed back before the report.
+ * Pressures begin and end by the Worker's rules: at once, and evictionPressureTransitionPeriod later. A report carries
+ * the value with which a signal crossed its threshold, since it may have crossed back before the report.
  */
 export function conditionFlips(settings: Settings, nowMs: () => number): Flips {
   const { thresholds } = parsedSettings(settings);
@@ -79,9 +79,9 @@ export function conditionFlips(settings: Settings, nowMs: () => number): Flips {
       see({ ...gathered, errors, hasRuntime, shuttingDown });
       return { vitals: { ...gathered, signals: { ...gathered.signals, ...crossings } }, inputs };
     },
-    delivered({ vitals, inputs: said }) {
-      lastDelivered = said;
-      // Signals that crossed while the report was on its way are still to be sent.
+    delivered({ vitals, inputs: sent }) {
+      lastDelivered = sent;
+      // Keeps signals that crossed while the report was on its way.
       crossings = Object.fromEntries(
         Object.entries(crossings).filter(
           ([name, seen]) => vitals.signals[name as keyof typeof crossings] !== seen,

@@ -1,5 +1,4 @@
-// The shim's loop: gather, post, wait until the Worker wants the next report or a condition flips. Never more than one
-// request at a time. Clock and randomness are arguments.
+// The shim's loop: gather, send, wait until the next report is due or a condition flips. It sends one request at a time.
 import { backOff } from "../../shared/back-off.ts";
 import { type TokenBucket, tryAccept } from "../../shared/events/token-bucket.ts";
 import type { ReportAnswer } from "../../shared/protocol/answers.ts";
@@ -19,7 +18,7 @@ export interface Reported {
   facts: Facts;
   vitals: Vitals;
   outcome: ReportOutcome;
-  /** How long the loop waits now, unless something urgent ends the wait. */
+  /** The wait until the next report, unless something urgent ends it. */
   nextInMs: number;
 }
 
@@ -27,33 +26,33 @@ export interface LoopDependencies {
   /** Facts and vitals as they are now. Never rejects. */
   gather: () => Promise<{ facts: Facts; vitals: Vitals }>;
   report: (facts: Facts, vitals: Vitals) => Promise<ReportOutcome>;
-  /** What is configured: the interval, and the thresholds. */
+  /** The configured interval and thresholds. */
   settings: Settings;
   clock: Clock;
   stop: AbortSignal;
   /** Typically Math.random. */
   random: () => number;
-  /** Drops the connection to the Worker, and what is under way on it. */
+  /** Drops the connection to the Worker, with the requests on it. */
   reconnect: () => void;
-  /** Gets what is to be called when the Worker wants a report now. Absent: it has no way to say so. */
+  /** Registers a function that is called when the Worker wants a report now. Absent without a socket. */
   listen?: (asked: () => void) => void;
   log: Log;
-  /** Called after each report, before the wait. Never throws. Typically the status file's; absent: nobody asks. */
+  /** Called after each report, before the wait. Never throws. Typically the status board's. */
   reported?: (report: Reported) => void;
 }
 
 export interface Loop {
   /** Resolves once stopped. */
   done: Promise<void>;
-  /** What probes saw between two reports. A flip is reported at once, or right after the request that is under way. */
+  /** Call it with what a probe read. The loop reports a flip at once, or right after the request that is under way. */
   see: (seen: Seen) => void;
-  /** The machine was suspended: the connection is dropped and a report sent at once. */
+  /** Call it after a suspend: the loop drops the connection and reports at once. */
   resumed: () => void;
-  /** Is the Node's first Ready still waited for? The kubelet looks every 100 ms then, for at most 120 s. */
+  /** True until the Node's first Ready, for at most 120 s. A kubelet checks its status every 100 ms in this time. */
   isStarting: () => boolean;
 }
 
-/** Signatures that were not accepted are tried again at most once a minute: the key may be approved meanwhile. */
+/** After a refused signature the loop waits at least a minute: an operator may approve the key meanwhile. */
 const UNAUTHENTICATED_WAIT_MS = 60_000;
 /** The first wait after an error may be up to this long, then twice that, up to one interval. */
 const FIRST_BACKOFF_MS = 1000;
@@ -69,24 +68,24 @@ export function startLoop(dependencies: LoopDependencies): Loop {
   const isStarting = () => !wasReady && clock.nowMs() - startedMs < STARTING_MS;
   const flips = conditionFlips(settings, clock.nowMs);
   const isNews = () => flips.isNews(!isStarting());
-  const rests = resting(clock, stop, isNews);
+  const waits = reportWaits(clock, stop, isNews);
   const noteReady = (isReady: boolean) => void (wasReady ||= isReady);
-  dependencies.listen?.(rests.hurry);
+  dependencies.listen?.(waits.hurry);
 
   return {
-    done: reportUntilStopped(dependencies, flips, rests, noteReady),
+    done: reportUntilStopped(dependencies, flips, waits, noteReady),
     see(seen) {
       flips.see(seen);
-      // That a shutdown begins, or is cancelled, is reported without the limit for flips.
+      // The limit for flips does not apply to the begin and the end of a shutdown.
       const { shuttingDown = isGoingDown } = seen;
       const isUrgent = shuttingDown !== isGoingDown;
       isGoingDown = shuttingDown;
-      if (isUrgent) rests.hurry();
-      else if (isNews()) rests.wake();
+      if (isUrgent) waits.hurry();
+      else if (isNews()) waits.wake();
     },
     resumed() {
       reconnect();
-      rests.hurry();
+      waits.hurry();
     },
     isStarting,
   };
@@ -95,14 +94,14 @@ export function startLoop(dependencies: LoopDependencies): Loop {
 async function reportUntilStopped(
   dependencies: LoopDependencies,
   flips: Flips,
-  { rest, begin }: Rest,
+  { wait, begin }: ReportWaits,
   noteReady: (isReady: boolean) => void,
 ): Promise<void> {
   const { gather, report, settings, stop, reconnect } = dependencies;
-  const say = logChanges(dependencies.log);
+  const logOutcome = logChanges(dependencies.log);
   const logPressing = logPressures(dependencies.log);
   let failures = 0;
-  // No wait after an error exceeds it. The Worker's may be longer than the configured one: its deployment has a minimum.
+  // The longest wait after an error. The deployment's minimum may make it longer than the configured interval.
   let intervalMs = reportIntervalMs(settings);
   while (!stop.aborted) {
     begin();
@@ -112,7 +111,7 @@ async function reportUntilStopped(
     logPressing(draft);
     const outcome = await report(facts, draft.vitals);
     if (stop.aborted) return;
-    say(outcome);
+    logOutcome(outcome);
     if (outcome.ok) {
       failures = 0;
       flips.delivered(draft);
@@ -121,7 +120,7 @@ async function reportUntilStopped(
       intervalMs = Math.max(reportInMs, reportIntervalMs(settings));
       const nextInMs = Math.max(reportInMs, LEAST_WAIT_MS);
       dependencies.reported?.({ facts, vitals: draft.vitals, outcome, nextInMs });
-      await rest(nextInMs, 0, true);
+      await wait(nextInMs, 0, true);
       continue;
     }
     failures++;
@@ -129,7 +128,7 @@ async function reportUntilStopped(
     if (fault.reason === "failed") reconnect();
     const nextInMs = waitAfterError(fault, failures, intervalMs, dependencies.random);
     dependencies.reported?.({ facts, vitals: draft.vitals, outcome, nextInMs });
-    await rest(nextInMs, fault.retryAfterMs ?? 0, false);
+    await wait(nextInMs, fault.retryAfterMs ?? 0, false);
   }
 }
 
@@ -146,8 +145,7 @@ function waitAfterError(
   return Math.max(fault.retryAfterMs ?? 0, random() * backOff(failures, FIRST_BACKOFF_MS, intervalMs));
 }
 
-// The shim's log lines about its reports and the machine: one line when something has changed.
-
+/** Logs an outcome if its text differs from the last one. */
 function logChanges(log: Log): (outcome: ReportOutcome) => void {
   let last = "";
   return (outcome) => {
@@ -158,7 +156,7 @@ function logChanges(log: Log): (outcome: ReportOutcome) => void {
   };
 }
 
-/** One line when a pressure begins, with what is left, and one when it is over. */
+/** Logs one line when a pressure begins, with the amount that is left, and one when it ends. */
 function logPressures(log: Log): (draft: ReportDraft) => void {
   let before: ReportDraft["inputs"]["pressures"] = [];
   return ({ vitals, inputs: { pressures } }) => {
@@ -189,29 +187,27 @@ function describe(outcome: ReportOutcome): LogMessage {
   return `phase: ${phase}, node ${ready ? "Ready" : "not Ready"}${message ? `; ${message}` : ""}${refused}`;
 }
 
-// Waits between two reports, and ends the wait early. The caller decides how long it is, and what is urgent.
-
-/** Flips besides the periodic reports: five at once, then five a minute. Faster ones wait for the next report. */
+/** The limit of flips that end a wait: five at once, then five a minute. Further ones wait for the next report. */
 const FLIPS_AT_ONCE = 5;
 const FLIPS_PER_SECOND = 5 / 60;
 
-interface Rest {
-  /** Waits `ms`; something urgent ends the wait after `leastMs`, a flip (where it may) at once. */
-  rest: (ms: number, leastMs: number, mayFlipEnd: boolean) => Promise<void>;
-  /** Call it when a report begins: it includes what was urgent until now. */
+interface ReportWaits {
+  /** Waits `ms`. Something urgent ends the wait after `leastMs`, and a flip at once if `mayFlipEnd`. */
+  wait: (ms: number, leastMs: number, mayFlipEnd: boolean) => Promise<void>;
+  /** Call it when a report begins: the report includes everything that was urgent until now. */
   begin: () => void;
-  /** Call it for something urgent: ends this wait or, during a request, the wait that follows. */
+  /** Ends this wait or, during a request, the wait that follows. */
   hurry: () => void;
   /** Call it when there may be a flip. */
   wake: () => void;
 }
 
-function resting(clock: Clock, stop: AbortSignal, isFlipped: () => boolean): Rest {
+function reportWaits(clock: Clock, stop: AbortSignal, isFlipped: () => boolean): ReportWaits {
   const waits = wakeableWait(clock, stop);
   let isUrgent = false;
   let bucket: TokenBucket | undefined;
 
-  /** A token is taken for each flip that is reported on its own. */
+  /** Takes a token for each flip that ends a wait. */
   function mayReportFlip(): boolean {
     if (!isFlipped()) return false;
     const taken = tryAccept(bucket, clock.nowMs() * 1000, FLIPS_AT_ONCE, FLIPS_PER_SECOND);
@@ -220,13 +216,13 @@ function resting(clock: Clock, stop: AbortSignal, isFlipped: () => boolean): Res
   }
 
   return {
-    async rest(ms, leastMs, mayFlipEnd) {
+    async wait(ms, leastMs, mayFlipEnd) {
       const beganMs = clock.nowMs();
       for (;;) {
-        const restedMs = clock.nowMs() - beganMs;
-        if (stop.aborted || restedMs >= ms || (isUrgent && restedMs >= leastMs)) return;
+        const waitedMs = clock.nowMs() - beganMs;
+        if (stop.aborted || waitedMs >= ms || (isUrgent && waitedMs >= leastMs)) return;
         if (mayFlipEnd && mayReportFlip()) return;
-        await waits.wait((isUrgent ? leastMs : ms) - restedMs);
+        await waits.wait((isUrgent ? leastMs : ms) - waitedMs);
       }
     },
     begin: () => void (isUrgent = false),

@@ -1,12 +1,11 @@
-// Runs the loop, the probes and the shutdown watch until the shim is asked to end. Waits a moment for the last report
-// of a machine that shuts down.
+// Runs the loop, the probes and the shutdown watch until the shim is asked to end.
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { type Clock, systemClock, wakeableWait } from "../base/clock.ts";
 import type { Machine, Probe, Seen } from "../machine/machine.ts";
 import { inhibitShutdown, type ShutdownWatch, watchShutdown } from "../shutdown/shutdown.ts";
 import { type LoopDependencies, startLoop } from "./loop.ts";
 
-/** How much a last report may take of the second in which a stopped shim ends. */
+/** The wait for the last report of a machine that shuts down. A stopped shim ends within a second. */
 const LAST_REPORT_MS = 600;
 
 export async function reportUntilAsked(
@@ -45,7 +44,7 @@ export async function reportUntilAsked(
     watchSuspend(clock, stop, resumed),
   ];
   try {
-    // None of the watches ends before that, except by a bug, which must not go unnoticed.
+    // A watch ends earlier only by a bug, whose error this throws.
     await Promise.race([asked, loop.done, Promise.all(watches)]);
     await shutdown.awaitLastReport(LAST_REPORT_MS);
   } finally {
@@ -72,8 +71,6 @@ function withShutdown(
   };
 }
 
-// Runs probes between two reports, and passes on what they saw. Decides nothing.
-
 interface Watching {
   clock: Clock;
   stop: AbortSignal;
@@ -83,25 +80,24 @@ interface Watching {
 
 /** Upstream fastStatusUpdateOnce. */
 const STARTING_EVERY_MS = 100;
-/** How soon the end of a suspend is noticed. */
 const SUSPEND_CHECK_MS = 1000;
-/** A check that is later than this was delayed by a suspend (or by SIGSTOP), not by a busy machine. */
+/** A check that is later than this was delayed by a suspend or SIGSTOP, and not by a busy machine. */
 const SUSPENDED_MS = 5000;
 
-/** Probes until stopped. Waits first, since the first report has just looked. Ends after a look that is under way. */
+/** Probes until stopped. Waits first, since the first report has just read the same. */
 export async function watchProbe(probe: Probe, { clock, stop, see, isStarting }: Watching): Promise<void> {
   const { wait } = wakeableWait(clock, stop);
   const isOver = () => probe.everyMs === null && !isStarting();
   while (!isOver()) {
     await wait(probe.everyMs ?? STARTING_EVERY_MS);
     if (stop.aborted) return;
-    const seen = await probe.look();
+    const seen = await probe.read();
     if (stop.aborted) return;
     see(seen);
   }
 }
 
-/** Detects a suspend by a late timer: timers stop while a machine is suspended, its clock does not. */
+/** Detects a suspend by a late timer: a suspended machine's timers stop, but its clock does not. */
 export async function watchSuspend(
   clock: Clock,
   stop: AbortSignal,

@@ -1,4 +1,4 @@
-// Watches the container runtime, the configured one or one that is found, for as long as the shim runs. Decides nothing.
+// Watches the configured container runtime, or looks for one, for as long as the shim runs.
 import { every, monotonicMs, pause } from "../base/clock.ts";
 import { parseDuration } from "../../shared/go/duration.ts";
 import type { KubeletConfiguration } from "../config/schema.ts";
@@ -10,29 +10,27 @@ import { dockerClient } from "../sources/docker/client.ts";
 import type { Warn } from "../base/reading.ts";
 import { valueOr } from "../../shared/result.ts";
 
-/** A runtime that works answers in a few milliseconds. The first report waits only this long for one that hangs. */
-const FIRST_LOOK_MS = 1000;
+/** The first report's wait for a runtime that hangs. A working one answers in a few milliseconds. */
+const FIRST_ANSWER_MS = 1000;
 
 export interface ContainerRuntime {
   snapshot: RuntimeReader;
-  /** Resolves once the first look is over, or has taken too long. */
-  looked: Promise<unknown>;
+  /** Resolves once the runtime has answered for the first time, or has taken too long. */
+  asked: Promise<unknown>;
   /** Asks for the status now: see RuntimeMonitor and RuntimeFinder. */
   refresh: () => Promise<void>;
   close: () => void;
 }
 
 export interface RuntimeFlags {
-  /** --container-runtime NAME */
   containerRuntime?: string;
-  /** --docker-endpoint ENDPOINT */
   dockerEndpoint?: string;
 }
 
-/** Upstream's default, in SetDefaults_KubeletConfiguration. Here nothing is required by default. */
+/** Upstream's default, in SetDefaults_KubeletConfiguration. The shim requires no runtime by default. */
 export const CRI_ENDPOINT = "unix:///run/containerd/containerd.sock";
 
-/** Upstream's default, from the time when kubelets used Docker directly. */
+/** The default of the kubelets that used Docker directly. */
 export const DOCKER_ENDPOINT = "unix:///var/run/docker.sock";
 
 type Endpoints = Pick<
@@ -42,12 +40,12 @@ type Endpoints = Pick<
 
 const NONE: ContainerRuntime = {
   snapshot: () => null,
-  looked: Promise.resolve(),
+  asked: Promise.resolve(),
   refresh: () => Promise.resolve(),
   close: () => undefined,
 };
 
-/** The socket of `--container-runtime docker`; null: the runtime speaks CRI. Throws with what to change. */
+/** Returns the socket of `--container-runtime docker`; null if the runtime speaks CRI. Throws with what to change. */
 export function dockerSocket({ containerRuntime = "remote", dockerEndpoint }: RuntimeFlags): string | null {
   if (containerRuntime === "remote" && dockerEndpoint !== undefined)
     throw new Error("--docker-endpoint: needs --container-runtime docker");
@@ -59,7 +57,7 @@ export function dockerSocket({ containerRuntime = "remote", dockerEndpoint }: Ru
   throw new Error(`--docker-endpoint ${dockerEndpoint}: must be a socket's path, as in ${DOCKER_ENDPOINT}`);
 }
 
-/** Watches from now on. Calls `onFlip` when what the Ready condition depends on has changed. */
+/** Watches from now on. Calls `onFlip` when an input of the Ready condition has changed. */
 export function watchContainerRuntime(
   endpoints: Endpoints,
   docker: string | null, // dockerSocket
@@ -87,12 +85,12 @@ export function watchContainerRuntime(
   return watched(runtimeFinder({ sockets: RUNTIME_SOCKETS, watch: criMonitor, nowMs, every, onFlip, warn }));
 }
 
-function watched({ snapshot, refresh, close }: Omit<ContainerRuntime, "looked">): ContainerRuntime {
-  const looked = Promise.race([refresh(), pause(FIRST_LOOK_MS, { ref: false })]);
-  return { snapshot, looked, refresh, close };
+function watched({ snapshot, refresh, close }: Omit<ContainerRuntime, "asked">): ContainerRuntime {
+  const asked = Promise.race([refresh(), pause(FIRST_ANSWER_MS, { ref: false })]);
+  return { snapshot, asked, refresh, close };
 }
 
-/** Throws for a bug alone: the configuration was validated before. */
+/** Throws only for a bug: the configuration was validated before. */
 function validPath(endpoint: string): string {
   const socket = socketPathOf(endpoint);
   if (!socket.ok) throw new Error(`"${endpoint}" ${socket.error}`);

@@ -1,5 +1,4 @@
-// The facts beyond a kubelet's: cloud, hardware, drop-ins. All are read in the background, so that they delay no
-// report.
+// The facts that a kubelet does not have: cloud, hardware, drop-ins. The shim reads them in the background.
 import { runChild } from "../base/child.ts";
 import { monotonicMs, wallMs } from "../base/clock.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
@@ -11,11 +10,8 @@ import type { Warn } from "../base/reading.ts";
 import { hardware, keptInventory } from "../sources/inventory/inventory.ts";
 
 export interface ExtraFlags extends CloudFlags {
-  /** --inventory MODE */
   inventory?: string;
-  /** --inventory-labels */
   inventoryLabels?: boolean;
-  /** --facts-dir FOLDER */
   factsDir?: string;
 }
 
@@ -25,13 +21,9 @@ export interface Extras {
 }
 
 export const FACTS_FOLDER = "/etc/rollcall/facts.d";
-/** What one drop-in may take. */
 const DROP_IN_DEADLINE_MS = 10_000;
 
-/**
- * The function returns what is known by now; with "wait" it reads everything first. machineExtras itself throws, with
- * what to change, for invalid flags.
- */
+/** The function returns the latest facts; with "wait" it reads them first. Throws with what to change for invalid flags. */
 export function machineExtras(
   flags: ExtraFlags,
   intervalMs: number, // nodeStatusUpdateFrequency
@@ -64,7 +56,7 @@ export function machineExtras(
   };
 }
 
-/** null: not wanted. */
+/** null if the flags turn the inventory off. */
 function machineInventory({ inventory = "on", inventoryLabels }: ExtraFlags, warn: Warn) {
   if (!["on", "off", "serials"].includes(inventory))
     throw new Error(`--inventory ${inventory}: must be on, off or serials`);
@@ -72,5 +64,5 @@ function machineInventory({ inventory = "on", inventoryLabels }: ExtraFlags, war
     throw new Error("--inventory-labels: needs an inventory; drop --inventory off");
   if (inventory === "off") return null;
   const withSerials = inventory === "serials";
-  return keptInventory({ look: () => hardware(withSerials, runChild), nowMs: monotonicMs, warn });
+  return keptInventory({ read: () => hardware(withSerials, runChild), nowMs: monotonicMs, warn });
 }

@@ -1,5 +1,5 @@
-// The fact groups: what each is, where it comes from, and how it is read. Gathering, `node-shim facts` and
-// docs/facts.md use this table. Decides nothing.
+// The fact groups: the meaning of each, its sources, and how it is read. Gathering, `node-shim facts` and docs/facts.md
+// use this table.
 import type { Facts } from "../../shared/protocol/facts.ts";
 import { VERSION } from "../../shared/version.ts";
 import { orWarn, type Reading, type Warn } from "../base/reading.ts";
@@ -16,14 +16,14 @@ export interface FactsOptions extends Omit<AddressSources, "hostname"> {
   kernel: string; // typically os.release()
   os: string; // typically process.platform
   arch: string; // typically process.arch
-  /** Read once, as the kubelet does; absent: not known. */
+  /** Read once, as the kubelet does; absent if unknown. */
   cgroups?: Facts["cgroups"];
   readFileSystem: FileSystemReader;
   containerRuntime: RuntimeReader;
   /** Typically a volumeScanner's. */
   volumes: () => Promise<Facts["volumes"]>;
   attachLimits: () => Promise<Facts["attachLimits"]>;
-  /** The facts beyond a kubelet's: see extras.ts. */
+  /** The facts that a kubelet does not have: see extras.ts. */
   extras?: Pick<Facts, "cloud" | "inventory" | "dropIns" | "custom">;
   warn: Warn;
   note?: Note;
@@ -31,14 +31,11 @@ export interface FactsOptions extends Omit<AddressSources, "hostname"> {
 
 interface FactGroup<Fact> {
   what: string;
-  /**
-   * For people: where the parts of the group are read, by their names; "" is the whole. Where a part may come from
-   * several places, its reader notes which one it was.
-   */
+  /** For people: the source of each part of the group by its name, or of the whole by "". */
   sources: Readonly<Record<string, string>>;
-  /** With --container-runtime docker. */
+  /** The sources with --container-runtime docker. */
   dockerSources?: Readonly<Record<string, string>>;
-  /** undefined: not known. Never rejects. Absent: `run` adds the group. */
+  /** Returns undefined if the fact is unknown. Never rejects. Absent if `run` adds the group. */
   read?: (options: FactsOptions) => Fact | undefined | Promise<Fact | undefined>;
 }
 
@@ -50,7 +47,7 @@ const DOCKER_INFO = "Docker's info, by systeminformation";
 /** In the order in which `node-shim facts` prints them. */
 export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNullable<Facts[Name]> | null> } = {
   settings: {
-    what: "how the Node is configured, as far as the Worker decides by it",
+    what: "the Node's configuration, as far as the Worker uses it",
     sources: {
       "": "--config, and the flags that are its fields",
       hostname: "--hostname-override, else this machine's host name",
@@ -67,15 +64,15 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
     read: ({ settings }) => settings,
   },
   platform: {
-    what: "operating system and processor, in Go's words",
+    what: "operating system and processor, by Go's names",
     sources: {
       os: "the operating system that node runs on",
-      architecture: "the processor that node runs on, in Go's words",
+      architecture: "the processor that node runs on, by Go's name",
     },
     read: ({ os, arch }) => ({ os, architecture: architecture(arch) }),
   },
   machine: {
-    what: "who the machine is, and how much it has. As a whole or not at all",
+    what: "the machine's IDs and its capacity; whole or absent",
     sources: {
       machineID: "/etc/machine-id, else /var/lib/dbus/machine-id",
       systemUUID: "DMI's product_uuid, else the device tree, else /etc/machine-id",
@@ -88,7 +85,7 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
     read: ({ root, warn, note }) => gatherMachine(root, warn, note),
   },
   versions: {
-    what: "kernel, what the operating system calls itself, and the shim's own version",
+    what: "kernel, the operating system's own name, and the shim's version",
     sources: {
       kernel: "uname",
       osImage: "/etc/os-release, else /usr/lib/os-release; else Unknown",
@@ -114,7 +111,7 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
     dockerSources: { "": "Docker's images, by systeminformation" },
     read: ({ containerRuntime }) => {
       const snapshot = containerRuntime();
-      // Before the first list the kubelet's is empty, and that is no error.
+      // Before the first list, the kubelet reports no images.
       return snapshot === null ? undefined : (snapshot.images ?? []);
     },
   },
@@ -129,7 +126,7 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
     read: ({ containerRuntime }) => containerRuntime()?.features,
   },
   addresses: {
-    what: "everything that the Node's address is chosen from",
+    what: "all addresses that the Node's address is chosen from",
     sources: {
       nodeIPs: "--node-ip",
       lookup: "the resolver, asked for the Node's name",
@@ -165,22 +162,22 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
     read: (options) => options.attachLimits(),
   },
   cloud: {
-    what: "what the machine's cloud says of it: provider ID, instance type, zone, region, addresses",
+    what: "the cloud's metadata of the machine: provider ID, instance type, zone, region, addresses",
     sources: { "": "the metadata server of --cloud-provider, or --cloud-metadata-file" },
     read: ({ extras }) => extras?.cloud,
   },
   inventory: {
-    what: "the hardware, by model; null where it is not wanted",
+    what: "the hardware, by model; null if it is turned off",
     sources: { "": "systeminformation, in a process of its own; or --inventory off" },
     read: ({ extras }) => extras?.inventory,
   },
   dropIns: {
-    what: "resources, labels and conditions of drop-ins, and how they do; null where there are none",
+    what: "resources, labels and conditions of drop-ins, and their failures; null if there are none",
     sources: { "": "--facts-dir" },
     read: ({ extras }) => extras?.dropIns,
   },
   custom: {
-    what: "what drop-ins say for setters of one's own",
+    what: "facts of drop-ins for custom setters",
     sources: { "": "--facts-dir" },
     read: ({ extras }) => extras?.custom,
   },
@@ -192,7 +189,7 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
 
 async function readVersions({ root, kernel, warn, note }: FactsOptions) {
   const image = noted(await osImage(root), "/versions/osImage", note);
-  // As cAdvisor's ContainerOsVersion.
+  // cAdvisor's ContainerOsVersion has the same default.
   return { kernel, osImage: orWarn(image, "OS image", warn) ?? "Unknown", shim: VERSION };
 }
 
@@ -202,12 +199,10 @@ async function readStorage({ nodefsPath, readFileSystem, warn }: FactsOptions) {
   return nodefs && { nodefsCapacityBytes: nodefs[1] };
 }
 
-// The fact group `machine`: this machine's IDs and capacity. Decides nothing.
-
-/** Called where a fact has several possible places: with the fact's JSON Pointer, and the place where it was read. */
+/** Called with the JSON Pointer of a fact that has several possible sources, and the source where it was read. */
 export type Note = (pointer: string, source: string) => void;
 
-/** Whole or absent: a capacity of zero must never come from a file that could not be read. */
+/** Reads the whole group or nothing: a file that cannot be read must not result in a capacity of zero. */
 export async function gatherMachine(root: string, warn: Warn, note?: Note): Promise<Facts["machine"]> {
   const id = noted(await machineID(root), "/machine/machineID", note);
   const uuid = noted(await systemUUID(root), "/machine/systemUUID", note);

@@ -1,5 +1,5 @@
-// The flags that configure this machine's Node, apart from those that are fields of the configuration
-// (config/flags.ts). The command line, its help, `node-shim config` and docs/configuration.md are made from this table.
+// The flags that configure this machine's Node. config/flags.ts has those that are fields of the configuration. The
+// command line, its help, `node-shim config` and docs/configuration.md come from this table.
 import { DOCKER_ENDPOINT } from "./container-runtime.ts";
 import { FACTS_FOLDER } from "./extras.ts";
 import { DEVICE_PLUGINS_FOLDER, type MachineFlags, type MachineSettings, ROOT_DIR } from "./settings.ts";
@@ -7,190 +7,173 @@ import { DEVICE_PLUGINS_FOLDER, type MachineFlags, type MachineSettings, ROOT_DI
 export interface MachineFlag {
   /** Without its dashes. */
   name: string;
-  /** The shape of a value, as --help shows it; "" for none. */
+  /** The shape of the value in --help; "" if it has none. */
   value: string;
   help: string;
   default?: string;
-  /** What the flag alone means, where it may have a value. */
+  /** The value of the flag without one, if it may have one. */
   alone?: string;
-  /** It may be given more than once, and each counts. */
+  /** The flag may be given more than once, and each counts. */
   repeats?: true;
-  /** A kubelet's of today, one of older kubelets, or rollcall's own. */
+  /** Who has the flag: today's kubelet, older kubelets, or rollcall alone. */
   of: "kubelet" | "older kubelets" | "rollcall";
-  /** For `node-shim config`: the value in force ("": none), and where it came from. null: it means nothing now. */
-  inForce: (settings: MachineSettings, flags: MachineFlags) => InForce | null;
+  /** For `node-shim config`: the active value ("": none) and its source. null if the flag has no effect now. */
+  active: (settings: MachineSettings, flags: MachineFlags) => InForce | null;
 }
 
 interface InForce {
   value: string;
-  source: string;
+  /** Absent: the flag. */
+  source?: string;
 }
 
-const set = (value: string, flag: string): InForce => ({ value, source: `--${flag}` });
+type FlagName = keyof Omit<Required<MachineFlags>, "set">;
+
+const set = (value: string): InForce => ({ value });
 const byDefault = (value: string): InForce => ({ value, source: "default" });
 const none = (what: string): InForce => ({ value: "", source: `default: ${what}` });
-const orNone = (value: string | undefined, flag: string) => (value ? set(value, flag) : none("none"));
-const onOrOff = (isOn: boolean | undefined, flag: string) => (isOn ? set("true", flag) : byDefault("false"));
+const orNone = (value: string | undefined) => (value ? set(value) : none("none"));
+const onOrOff = (isOn: boolean | undefined) => (isOn ? set("true") : byDefault("false"));
 
-/** By the name under which the commands get it, in the order of the help. */
-export const MACHINE_FLAGS: { readonly [Name in keyof Omit<Required<MachineFlags>, "set">]: MachineFlag } = {
+/** The flags by their names in MachineFlags, in the order of the help. */
+const FLAGS: { readonly [Name in FlagName]: Omit<MachineFlag, "name"> } = {
   config: {
-    name: "config",
     value: "<file>",
     help: "KubeletConfiguration (kubelet.config.k8s.io/v1beta1) in YAML",
     of: "kubelet",
-    // `node-shim config` shows for each field where it came from.
-    inForce: () => null,
+    // `node-shim config` shows the source of each field.
+    active: () => null,
   },
   hostnameOverride: {
-    name: "hostname-override",
     value: "<name>",
     help: "the Node's name, instead of this machine's host name",
     of: "kubelet",
-    inForce: ({ name }, { hostnameOverride }) =>
-      hostnameOverride ? set(name, "hostname-override") : { value: name, source: "this machine's host name" },
+    active: ({ name }, { hostnameOverride }) =>
+      hostnameOverride ? set(name) : { value: name, source: "this machine's host name" },
   },
   nodeIp: {
-    name: "node-ip",
     value: "<ip[,ip]>",
     help: "the Node's InternalIP, or one of each family",
     of: "kubelet",
-    inForce: ({ nodeIPs }) =>
-      nodeIPs.length > 0
-        ? set(nodeIPs.join(","), "node-ip")
-        : none("by the machine's name, else its default route"),
+    active: ({ nodeIPs }) =>
+      nodeIPs.length > 0 ? set(nodeIPs.join(",")) : none("by the machine's name, else its default route"),
   },
   cloudProvider: {
-    name: "cloud-provider",
     value: "<name>",
-    help: "external, aws, gce, azure or file: who says addresses, provider ID and zone",
+    help: "external, aws, gce, azure or file: the source of addresses, provider ID and zone",
     of: "kubelet",
-    inForce: ({ settings }) => orNone(settings.cloudProvider, "cloud-provider"),
+    active: ({ settings }) => orNone(settings.cloudProvider),
   },
   cloudMetadataFile: {
-    name: "cloud-metadata-file",
     value: "<file>",
-    help: "with --cloud-provider file: what metadata servers say elsewhere",
+    help: "with --cloud-provider file: the metadata, instead of a metadata server's",
     of: "rollcall",
-    inForce: (_, { cloudMetadataFile }) =>
-      cloudMetadataFile === undefined ? null : set(cloudMetadataFile, "cloud-metadata-file"),
+    active: (_, { cloudMetadataFile }) => (cloudMetadataFile === undefined ? null : set(cloudMetadataFile)),
   },
   containerRuntime: {
-    name: "container-runtime",
     value: "<name>",
     help: "remote: one that speaks CRI; or docker (default: the one that is found)",
     of: "older kubelets",
-    inForce: (_, { containerRuntime }) =>
-      containerRuntime ? set(containerRuntime, "container-runtime") : none("by containerRuntimeEndpoint"),
+    active: (_, { containerRuntime }) =>
+      containerRuntime ? set(containerRuntime) : none("by containerRuntimeEndpoint"),
   },
   dockerEndpoint: {
-    name: "docker-endpoint",
     value: "<unix:///path>",
     help: `where Docker listens (default: ${DOCKER_ENDPOINT})`,
     of: "older kubelets",
-    inForce: ({ docker }, { dockerEndpoint }) => {
+    active: ({ docker }, { dockerEndpoint }) => {
       if (docker === null) return null;
-      return dockerEndpoint ? set(`unix://${docker}`, "docker-endpoint") : byDefault(`unix://${docker}`);
+      return dockerEndpoint ? set(`unix://${docker}`) : byDefault(`unix://${docker}`);
     },
   },
   inventory: {
-    name: "inventory",
     value: "<mode>",
-    help: "what hardware there is: on (default), off, or serials (and their numbers)",
+    help: "report the hardware: on (default), off, or serials (with serial numbers)",
     of: "rollcall",
-    inForce: (_, { inventory }) => (inventory ? set(inventory, "inventory") : byDefault("on")),
+    active: (_, { inventory }) => (inventory ? set(inventory) : byDefault("on")),
   },
   inventoryLabels: {
-    name: "inventory-labels",
     value: "",
     help: "label the Node with the models of its hardware (rollcall.dev/cpu-model ...)",
     of: "rollcall",
-    inForce: ({ settings }) => (settings.inventoryLabels ? set("", "inventory-labels") : null),
+    active: ({ settings }) => (settings.inventoryLabels ? set("") : null),
   },
   factsDir: {
-    name: "facts-dir",
     value: "<folder>",
     help: `programs and JSON files that add facts (default: ${FACTS_FOLDER})`,
     of: "rollcall",
-    inForce: (_, { factsDir }) => (factsDir ? set(factsDir, "facts-dir") : byDefault(FACTS_FOLDER)),
+    active: (_, { factsDir }) => (factsDir ? set(factsDir) : byDefault(FACTS_FOLDER)),
   },
   nodeLabels: {
-    name: "node-labels",
     value: "<key=value,...>",
-    help: "labels of the Node, which has these and no longer those before",
+    help: "labels of the Node; they replace those of an earlier run",
     repeats: true,
     of: "kubelet",
-    inForce: ({ settings }) => {
+    active: ({ settings }) => {
       const labels = Object.entries(settings.nodeLabels ?? {}).map(([key, value]) => `${key}=${value}`);
-      return orNone(labels.join(","), "node-labels");
+      return orNone(labels.join(","));
     },
   },
   rootDir: {
-    name: "root-dir",
     value: "<folder>",
-    help: "where volumes are mounted, and whose disk is nodefs",
+    help: "the folder of mounted volumes; its file system is nodefs",
     default: ROOT_DIR,
     of: "kubelet",
-    inForce: ({ rootDir }, flags) =>
-      flags.rootDir === undefined || flags.rootDir === ROOT_DIR
-        ? byDefault(rootDir)
-        : set(rootDir, "root-dir"),
+    active: ({ rootDir }, flags) =>
+      flags.rootDir === undefined || flags.rootDir === ROOT_DIR ? byDefault(rootDir) : set(rootDir),
   },
   keepTerminatedPodVolumes: {
-    name: "keep-terminated-pod-volumes",
     value: "[boolean]",
-    help: "the Node is annotated so; nothing is unmounted",
+    help: "annotate the Node; the shim unmounts nothing",
     alone: "true",
     of: "older kubelets",
-    inForce: ({ settings }) => onOrOff(settings.keepTerminatedPodVolumes, "keep-terminated-pod-volumes"),
+    active: ({ settings }) => onOrOff(settings.keepTerminatedPodVolumes),
   },
   registerSchedulable: {
-    name: "register-schedulable",
     value: "[boolean]",
     help: "false: the Node is created cordoned",
     alone: "true",
     of: "older kubelets",
-    inForce: ({ settings }) =>
-      settings.registerSchedulable === false ? set("false", "register-schedulable") : byDefault("true"),
+    active: ({ settings }) => (settings.registerSchedulable === false ? set("false") : byDefault("true")),
   },
   networkUnavailable: {
-    name: "network-unavailable",
     value: "[boolean]",
-    help: "the Node is created with NetworkUnavailable, until a route controller ends that",
+    help: "create the Node with NetworkUnavailable, which a route controller sets to False",
     alone: "true",
     of: "rollcall",
-    inForce: ({ settings }) => onOrOff(settings.networkUnavailable, "network-unavailable"),
+    active: ({ settings }) => onOrOff(settings.networkUnavailable),
   },
   volumeLimits: {
-    name: "volume-limits",
     value: "[boolean]",
-    help: "attach limits of CSI drivers are resources of the Node, as with older kubelets",
+    help: "make attach limits of CSI drivers resources of the Node, as older kubelets do",
     alone: "true",
     of: "rollcall",
-    inForce: ({ settings }) => onOrOff(settings.volumeLimits, "volume-limits"),
+    active: ({ settings }) => onOrOff(settings.volumeLimits),
   },
   devicePlugins: {
-    name: "device-plugins",
     value: "[folder]",
-    help: `run serves device plugins, where no kubelet does (alone: ${DEVICE_PLUGINS_FOLDER})`,
+    help: `serve device plugins in run, if no kubelet does (alone: ${DEVICE_PLUGINS_FOLDER})`,
     alone: DEVICE_PLUGINS_FOLDER,
     of: "rollcall",
-    inForce: (_, { devicePlugins }) =>
-      devicePlugins === undefined ? none("not served") : set(devicePlugins, "device-plugins"),
+    active: (_, { devicePlugins }) => (devicePlugins === undefined ? none("not served") : set(devicePlugins)),
   },
   caFile: {
-    name: "ca-file",
     value: "<file>",
-    help: "authorities (PEM) that may vouch for the Worker, or for an https proxy, beside the usual ones",
+    help: "authorities (PEM) to trust for the Worker or an https proxy, in addition to the usual ones",
     of: "rollcall",
-    inForce: (_, { caFile }) => (caFile ? set(caFile, "ca-file") : none("public authorities")),
+    active: (_, { caFile }) => (caFile ? set(caFile) : none("public authorities")),
   },
   transport: {
-    name: "transport",
     value: "<name>",
-    help: "auto (default): a socket where one can be had; http: none; socket: a fault where none can be had",
+    help: "auto (default): a socket if one is available; http: none; socket: a fault if none is available",
     of: "rollcall",
-    inForce: ({ transport }, flags) =>
-      flags.transport === undefined ? byDefault(transport) : set(transport, "transport"),
+    active: ({ transport }, flags) => (flags.transport === undefined ? byDefault(transport) : set(transport)),
   },
 };
+
+/** cloudProvider is --cloud-provider. */
+const nameOf = (field: string) => field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+export const MACHINE_FLAGS = Object.fromEntries(
+  Object.entries(FLAGS).map(([field, flag]) => [field, { name: nameOf(field), ...flag }]),
+) as { readonly [Name in FlagName]: MachineFlag };

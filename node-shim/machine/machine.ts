@@ -1,4 +1,4 @@
-// All facts and vitals of this machine, gathered by its settings. Decides nothing, and sends nothing.
+// Gathers all facts and vitals of this machine.
 import { reservationFault } from "../../shared/from-report/parsed-settings.ts";
 import { machineInfoOf } from "../../shared/from-report/reported-status.ts";
 import { parseDuration } from "../../shared/go/duration.ts";
@@ -8,7 +8,7 @@ import type { SIGNALS, Vitals } from "../../shared/protocol/report.ts";
 import type { Settings } from "../../shared/protocol/settings.ts";
 import { valueOr } from "../../shared/result.ts";
 import { monotonicMs, pause } from "../base/clock.ts";
-import { orWarn, type Reading, sayOnce, type Warn, withoutEcho } from "../base/reading.ts";
+import { orWarn, type Reading, warnOncePerSource, type Warn, withoutEcho } from "../base/reading.ts";
 import type { Configuration, LoadedConfiguration } from "../config/config.ts";
 import { runtimeErrors, type RuntimeReader } from "../sources/cri/monitor.ts";
 import { attachLimits } from "../sources/csi/attach-limits.ts";
@@ -32,17 +32,16 @@ export interface Machine {
   /** Where each field of the configuration came from. */
   sources: LoadedConfiguration["sources"];
   settings: Settings;
-  /** Which ways its reports may go. */
   transport: TransportChoice;
-  /** 0: a shutdown is not watched for. */
+  /** 0: the shim does not watch for a shutdown. */
   shutdownGracePeriodMs: number;
-  /** Throws where this machine has less than its configuration reserves. */
+  /** Throws if this machine has less than its configuration reserves. */
   setUp: () => Promise<void>;
-  /** The first call begins to watch the container runtime. With "wait" it also reads what is slow, for seconds. */
+  /** The first call begins the watch of the container runtime. With "wait" it also waits for slow sources. */
   gather: (wait?: "wait") => Promise<{ facts: Facts; vitals: Vitals }>;
-  /** What is looked at between two reports. */
+  /** Read between two reports. */
   probes: readonly Probe[];
-  /** `see` is called when the watch of the container runtime has seen a change. Only the last listener counts. */
+  /** Calls `see` when the container runtime's status has changed. Only the last listener counts. */
   listen: (see: (seen: Seen) => void) => void;
   close: () => void;
 }
@@ -50,10 +49,10 @@ export interface Machine {
 /** Throws as machineSettings does. */
 export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note): Promise<Machine> {
   const own = machineSettings(flags);
-  const { name, configuration, inForce, sources, nodeIPs, rootDir, docker, transport, settings } = own;
+  const { name, configuration, active, sources, nodeIPs, rootDir, docker, transport, settings } = own;
   for (const note of configurationNotes(own)) warn("configuration", note);
-  const runtime = runtimeOnDemand(inForce, docker, warn);
-  const once = sayOnce(warn);
+  const runtime = runtimeOnDemand(active, docker, warn);
+  const once = warnOncePerSource(warn);
   const limits = attachLimits({
     rootDir,
     nowMs: monotonicMs,
@@ -68,18 +67,18 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
     containerRuntime: runtime.snapshot,
     volumes: volumeScanner(rootDir, once),
     attachLimits: limits.read,
-    warn: sayOnce(withoutEcho(warn)),
+    warn: warnOncePerSource(withoutEcho(warn)),
     ...(note && { note }),
   };
   const extras = machineExtras(flags, configuration.nodeStatusUpdateFrequencyMs, warn, note);
   const gather = async (wait?: "wait") => {
-    const [{ facts: added, vitals }] = await Promise.all([extras(wait), runtime.looked()]);
+    const [{ facts: added, vitals }] = await Promise.all([extras(wait), runtime.asked()]);
     return {
       facts: await gatherFacts({ ...options, extras: added }),
       vitals: { ...(await gatherVitals(options)), ...vitals },
     };
   };
-  const { containerRuntimeEndpoint, shutdownGracePeriod } = inForce;
+  const { containerRuntimeEndpoint, shutdownGracePeriod } = active;
   return {
     name,
     configuration,
@@ -90,8 +89,8 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
     setUp: () => requireReservations(options),
     gather,
     probes: [
-      { everyMs: SIGNALS_EVERY_MS, look: () => gatherVitals(options) },
-      ...(docker === null && containerRuntimeEndpoint === "" ? [] : [{ everyMs: null, look: runtime.look }]),
+      { everyMs: SIGNALS_EVERY_MS, read: () => gatherVitals(options) },
+      ...(docker === null && containerRuntimeEndpoint === "" ? [] : [{ everyMs: null, read: runtime.read }]),
     ],
     listen: runtime.listen,
     close: () => {
@@ -101,15 +100,15 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
   };
 }
 
-/** The watch of the container runtime, which begins when facts are first gathered. */
+/** Begins the watch of the container runtime when facts are first gathered. */
 function runtimeOnDemand(
-  inForce: LoadedConfiguration["inForce"],
+  active: LoadedConfiguration["active"],
   docker: string | null,
   warn: Warn,
 ): Pick<Machine, "listen" | "close"> & {
   snapshot: FactsOptions["containerRuntime"];
-  looked: () => Promise<unknown>;
-  look: () => Promise<Seen>;
+  asked: () => Promise<unknown>;
+  read: () => Promise<Seen>;
 } {
   let watched: ContainerRuntime | undefined;
   let onFlip: (seen: Seen) => void = () => undefined;
@@ -120,8 +119,8 @@ function runtimeOnDemand(
   };
   return {
     snapshot,
-    looked: () => (watched ??= watchContainerRuntime(inForce, docker, warn, () => onFlip(seen()))).looked,
-    look: async () => {
+    asked: () => (watched ??= watchContainerRuntime(active, docker, warn, () => onFlip(seen()))).asked,
+    read: async () => {
       await watched?.refresh();
       return seen();
     },
@@ -130,11 +129,9 @@ function runtimeOnDemand(
   };
 }
 
-// Gathers every fact group. A group that cannot be read is left out, with a warning. Decides nothing.
-
 /**
- * Never rejects; takes no longer than its slowest source. Replaces control characters, since the Worker would refuse
- * facts with one: a text of firmware, programs or runtimes must not prevent the Node.
+ * Gathers every fact group, and warns about a group that cannot be read. Never rejects. Replaces control characters in
+ * texts of firmware, programs and runtimes, since the Worker refuses facts with one.
  */
 export async function gatherFacts(options: FactsOptions): Promise<Facts> {
   const groups = Object.entries(FACT_GROUPS).map(
@@ -143,9 +140,6 @@ export async function gatherFacts(options: FactsOptions): Promise<Facts> {
   const known = (await Promise.all(groups)).filter(([, fact]) => fact !== undefined);
   return printableTexts(Object.fromEntries(known) as Facts);
 }
-
-// Gathers the vitals: the eviction signals, the kernel's OOM kills, and the errors of the container runtime. Decides
-// nothing.
 
 type SignalName = (typeof SIGNALS)[number];
 type Observation = Reading<[available: number, capacity: number]>;
@@ -159,7 +153,7 @@ interface VitalsOptions {
   warn: Warn;
 }
 
-/** The container runtime reports where imagefs is; without a runtime there is none. Never rejects. */
+/** Gathers the eviction signals, the OOM kills and the runtime's errors. Without a runtime, imagefs is unknown. Never rejects. */
 export async function gatherVitals({
   root,
   nodefsPath,
@@ -195,33 +189,28 @@ function fileSystemSignals(
   ];
 }
 
-// What is read between two reports. The loop decides when, and what follows from it.
-
-/** What was seen between two reports; what is absent was not looked at. */
+/** The vitals that a probe has read. */
 export interface Seen extends Partial<Vitals> {
-  /** Is there a container runtime? */
   hasRuntime?: boolean;
 }
 
-/** Something of this machine that a condition depends on. */
+/** Reads vitals between two reports. */
 export interface Probe {
-  /** From the end of one look to the next. null: every 100 ms until the Node's first Ready, and not afterwards. */
+  /** The pause between two reads. null: 100 ms until the Node's first Ready, and no read afterwards. */
   everyMs: number | null;
-  /** It may take long, and delays neither a report nor another probe. Never rejects. */
-  look: () => Promise<Seen>;
+  /** A slow read delays neither a report nor another probe. Never rejects. */
+  read: () => Promise<Seen>;
 }
 
-// Checks once, before the first report, that this machine has what its configuration reserves.
-
-/** For this machine, and what its flags and its file reserve. */
+/** Checks the reservations of this machine's flags and file. */
 export async function requireOwnReservations(flags: MachineFlags): Promise<void> {
   const { rootDir, settings } = machineSettings(flags);
   await requireReservations({ ...systemSources(rootDir), settings });
 }
 
 /**
- * As the kubelet's container manager at its start: throws with what to change. What cannot be read is not checked here;
- * gathering warns about it.
+ * Throws with what to change if this machine has less than its configuration reserves, as the kubelet's container manager
+ * does at its start. Passes over facts that cannot be read: gathering warns about them.
  */
 async function requireReservations({
   root,

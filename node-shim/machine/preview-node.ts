@@ -1,4 +1,6 @@
-// The Node that this machine would be, made by the setters that the Worker runs. Nothing is sent.
+// Makes the Node that this machine would have, by the setters that the Worker runs.
+import type { Facts } from "../../shared/protocol/facts.ts";
+import type { Vitals } from "../../shared/protocol/report.ts";
 import { wallMs } from "../base/clock.ts";
 import type { InitialNode } from "../../shared/node/initial-node.ts";
 import { bystander } from "../../shared/node/bystander.ts";
@@ -12,29 +14,28 @@ import { thisMachine } from "./machine.ts";
 import { type MachineFlags } from "./settings.ts";
 
 interface PreviewedNode extends InitialNode {
-  /** What a kubelet would let pods have. */
+  /** The resources that a kubelet would offer to pods. */
   allocatable: ResourceList;
 }
 
-/** The Node, and what its setters could not set. `warn` gets what could not be read. Throws as thisMachine does. */
+/** Returns the Node and its setters' errors. `warn` gets the sources that cannot be read. Throws as thisMachine does. */
 export async function previewNode(flags: MachineFlags, warn: Warn): Promise<PreviewedNode> {
-  // Reading the hardware takes seconds, and a Node has its labels alone.
+  // Reading the hardware takes seconds, and only its labels are in the Node.
   const seen = flags.inventoryLabels ? flags : { ...flags, inventory: "off" };
   const machine = await thisMachine(seen, warn);
   await machine.setUp();
   const { facts, vitals } = await machine.gather("wait").finally(machine.close);
-  const reported = {
-    name: machine.name,
-    facts,
-    vitals,
-    nowMs: wallMs(),
-    memory: structuredClone(NOTHING_REMEMBERED),
-    recordEvent: () => undefined,
-  };
-  const initial = reportedInitialNode(reported, { withoutFactsOnlyTaint: false });
+  const initial = nodeOf(machine.name, facts, vitals, wallMs());
   if (!initial.ok) throw new Error(initial.error);
   const { allocatable = {} } = initial.value.node.status;
-  // Only the Worker knows its deployment, and the roles.
+  // Only the Worker knows its deployment and the roles.
   setNodeStatus(initial.value.node, [ownLabels(null, []), bystander(false, "moved")]);
   return { ...initial.value, allocatable };
+}
+
+/** Runs the Worker's setters on a machine's own facts and vitals. */
+export function nodeOf(name: string, facts: Facts, vitals: Vitals, nowMs: number) {
+  const memory = structuredClone(NOTHING_REMEMBERED);
+  const reported = { name, facts, vitals, nowMs, memory, recordEvent: () => undefined };
+  return reportedInitialNode(reported, { withoutFactsOnlyTaint: false });
 }

@@ -1,4 +1,4 @@
-// Makes this machine's settings out of flags and configuration. Reads nothing of the machine but its name.
+// Makes this machine's settings from flags, configuration and host name.
 import { hostname as osHostname } from "node:os";
 import { resolve } from "node:path";
 import { isUnspecified, parseIpSloppy } from "../../shared/kubernetes/ip.ts";
@@ -24,49 +24,38 @@ export const DEVICE_PLUGINS_FOLDER = "/var/lib/kubelet/device-plugins";
 /** The endpoints of a runtime that speaks CRI, which Docker does not use. */
 const ENDPOINTS = ["containerRuntimeEndpoint", "imageServiceEndpoint"] as const;
 
+/** The flags of flag-table.ts. */
 export interface MachineFlags extends ExtraFlags, RuntimeFlags {
-  /** --config FILE */
   config?: string;
-  /** --hostname-override NAME */
   hostnameOverride?: string;
-  /** --node-ip IP[,IP] */
   nodeIp?: string;
-  /** --node-labels KEY=VALUE,... */
   nodeLabels?: string[];
-  /** --root-dir FOLDER */
   rootDir?: string;
-  /** --keep-terminated-pod-volumes [BOOLEAN] */
   keepTerminatedPodVolumes?: string;
-  /** --register-schedulable [BOOLEAN] */
   registerSchedulable?: string;
-  /** --network-unavailable [BOOLEAN] */
   networkUnavailable?: string;
-  /** --volume-limits [BOOLEAN] */
   volumeLimits?: string;
-  /** --ca-file FILE */
   caFile?: string;
-  /** --transport NAME */
   transport?: string;
-  /** --device-plugins [FOLDER] */
   devicePlugins?: string;
   /** The flags that are fields of the configuration. */
   set?: FlagTexts;
 }
 
-/** The content of flags and file, all of it valid, and the machine's name. */
+/** The validated content of flags and file, and the machine's name. */
 export interface MachineSettings extends LoadedConfiguration {
   /** The Node's name. */
   name: string;
   nodeIPs: string[];
-  /** The kubelet's folder, whose volumes are in use; absolute. */
+  /** The absolute path of --root-dir. */
   rootDir: string;
-  /** The path of Docker's socket; null: Docker is not used. */
+  /** The path of Docker's socket; null if the runtime is not Docker. */
   docker: string | null;
   transport: TransportChoice;
   settings: Settings;
 }
 
-/** Throws, with what to change, when the flags or the configuration are invalid. */
+/** Throws with what to change if the flags or the configuration are invalid. */
 export function machineSettings(flags: MachineFlags): MachineSettings {
   const loaded = withNamedRuntime(readConfiguration(flags.config, flags.set ?? {}), flags);
   const name = nodeName(flags);
@@ -88,9 +77,10 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
     ...(isOn("keep-terminated-pod-volumes", flags.keepTerminatedPodVolumes) && {
       keepTerminatedPodVolumes: true,
     }),
-    ...(isOff("register-schedulable", flags.registerSchedulable) && { registerSchedulable: false }),
+    ...(flags.registerSchedulable !== undefined &&
+      !isOn("register-schedulable", flags.registerSchedulable) && { registerSchedulable: false }),
     ...(isOn("network-unavailable", flags.networkUnavailable) && { networkUnavailable: true }),
-    ...(docker === null && loaded.inForce.containerRuntimeEndpoint === null && { findRuntime: true }),
+    ...(docker === null && loaded.active.containerRuntimeEndpoint === null && { findRuntime: true }),
   };
   const parsed = settingsSchema.safeParse(settings);
   if (!parsed.success) {
@@ -112,20 +102,20 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
   };
 }
 
-/** `--container-runtime remote` requires a runtime that speaks CRI: where no endpoint is set, at upstream's default. */
+/** `--container-runtime remote` requires a CRI runtime, at upstream's default endpoint if none is set. */
 function withNamedRuntime(
   loaded: LoadedConfiguration,
   { containerRuntime }: RuntimeFlags,
 ): LoadedConfiguration {
-  if (containerRuntime !== "remote" || loaded.inForce.containerRuntimeEndpoint !== null) return loaded;
+  if (containerRuntime !== "remote" || loaded.active.containerRuntimeEndpoint !== null) return loaded;
   return {
     ...loaded,
-    inForce: { ...loaded.inForce, containerRuntimeEndpoint: CRI_ENDPOINT },
+    active: { ...loaded.active, containerRuntimeEndpoint: CRI_ENDPOINT },
     sources: { ...loaded.sources, containerRuntimeEndpoint: "--container-runtime" },
   };
 }
 
-/** What a file says to no effect: for the log, and for `node-shim config`. */
+/** Lists the content of a file that has no effect, for the log and `node-shim config`. */
 export function configurationNotes({ ignored, repeated }: LoadedConfiguration): string[] {
   return [
     ...(ignored.length > 0 ? [`ignored, since nothing here depends on it: ${ignored.join(", ")}`] : []),
@@ -133,7 +123,7 @@ export function configurationNotes({ ignored, repeated }: LoadedConfiguration): 
   ];
 }
 
-/** The host name is the Node's name, as it is the kubelet's without a cloud provider. */
+/** Returns the host name, as a kubelet without a cloud provider does. */
 export function nodeName({ hostnameOverride = "" }: MachineFlags): string {
   const name = hostname(hostnameOverride, osHostname);
   if (!name.ok) throw new Error(`${name.error}: pass --hostname-override`);
@@ -149,10 +139,6 @@ function isOn(flag: string, text: string | undefined): boolean {
   } catch (error) {
     throw new Error(`--${flag}: ${(error as Error).message}`, { cause: error });
   }
-}
-
-function isOff(flag: string, text: string | undefined): boolean {
-  return text !== undefined && !isOn(flag, text);
 }
 
 function nodeIPs({ nodeIp = "" }: MachineFlags): string[] {

@@ -1,4 +1,4 @@
-// The sources of facts that Node.js itself provides for this machine: os, DNS, statfs. Starts no process.
+// The sources of facts that Node.js itself provides: os, DNS, statfs.
 import { lookup } from "node:dns/promises";
 import { statfs } from "node:fs/promises";
 import { networkInterfaces, release } from "node:os";
@@ -21,7 +21,7 @@ type SystemSources = Pick<
   | "readFileSystem"
 >;
 
-/** Made once per process, for gatherFacts and gatherVitals alike: a hung call is remembered in it. */
+/** Call it once in a process, for gatherFacts and gatherVitals: the result remembers a hung call. */
 export function systemSources(
   rootDir: string, // typically /var/lib/kubelet
 ): SystemSources {
@@ -38,11 +38,9 @@ export function systemSources(
   };
 }
 
-// Keeps a slow source from delaying more than the first report.
-
 /**
- * Calls `call` each time, but waits only for the first result of an argument. Later it returns the latest result, so
- * that a change is noticed one report later. `call` must not reject, and must end (see oneAtATime).
+ * Calls `call` each time, but waits only for the first result of an argument, so that a slow source delays only the first
+ * report. Later it returns the latest result. `call` must not reject, and must end (see oneAtATime).
  */
 export function inBackground<R>(
   call: (argument: string) => Promise<Reading<R>>,

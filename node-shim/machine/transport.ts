@@ -1,6 +1,6 @@
-// --transport: which ways this machine's reports may go.
+// --transport: how this machine sends its reports.
 
-/** auto: over a socket where one can be had. socket: the same, and it is a fault where none can. */
+/** auto: over a socket if one is available. socket: the same, but a missing socket is a fault. */
 export const TRANSPORTS = ["auto", "http", "socket"] as const;
 export type TransportChoice = (typeof TRANSPORTS)[number];
 

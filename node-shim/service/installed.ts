@@ -1,19 +1,18 @@
-// Finds the service that is installed here, of a package or of install-service, and with what it runs. Changes nothing.
+// Finds the installed service, of a package or of install-service, with its flags and environment.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { codeOf } from "../base/fault.ts";
 import { environmentIn, runArguments, serviceOf, UNIT_NAME } from "./unit.ts";
 
 export interface InstalledService {
-  /** The files that say how it runs, first the unit's. */
+  /** The files that configure the service, first the unit. */
   files: string[];
   /** The flags of its `run`. */
   flags: string[];
-  /** What its environment adds to that of any service. */
   environment: ReadonlyMap<string, string>;
 }
 
-/** The first that has a file of a name decides, as for systemd. */
+/** As in systemd, the first folder that has a file wins. */
 const FOLDERS = [
   "etc/systemd/system",
   "run/systemd/system",
@@ -22,7 +21,7 @@ const FOLDERS = [
   "lib/systemd/system",
 ];
 
-/** null: there is none that runs `node-shim run`. Throws with what to do where this user may not read its files. */
+/** null if no service runs `node-shim run`. Throws with what to do if this user may not read its files. */
 export function installedService(root: string): InstalledService | null {
   const unit = FOLDERS.map((folder) => join(root, folder, UNIT_NAME)).flatMap((path) => fileAt(path) ?? []);
   if (unit[0] === undefined) return null;
@@ -40,7 +39,7 @@ interface TextFile {
   text: string;
 }
 
-/** What `systemctl edit` and administrators have added, by name. */
+/** Reads the drop-ins of `systemctl edit` and of administrators, by name. */
 function dropIns(root: string): TextFile[] {
   const byName = new Map<string, string>();
   for (const folder of FOLDERS) {
@@ -61,7 +60,7 @@ function fileAt(path: string): TextFile | null {
   return text === null ? null : { path, text };
 }
 
-/** null: not there. */
+/** null if the file or folder is missing. */
 function orNull<T>(read: () => T, path: string): T | null {
   try {
     return read();
@@ -69,20 +68,18 @@ function orNull<T>(read: () => T, path: string): T | null {
     const code = codeOf(error);
     if (code === "ENOENT" || code === "ENOTDIR") return null;
     if (code === "EACCES" || code === "EPERM")
-      throw new Error(`${path}, which the service reads, is not this user's to read: use sudo`, {
+      throw new Error(`this user may not read ${path}, which the service reads: use sudo`, {
         cause: error,
       });
     throw new Error(`${path}, which the service reads, cannot be read (${code})`, { cause: error });
   }
 }
 
-// The service's environment file, beside the variables of the shell that installs the service: systemd passes none on.
-
 const ENVIRONMENT_FILE = "etc/rollcall/node-shim.env";
-/** What decides whether the Worker can be reached. */
+/** The variables that the connection to the Worker depends on. */
 const VARIABLES = ["HTTPS_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS"];
 
-/** What to do for the service to have what this shell has, in one line; null: it has. No value is shown. */
+/** Names the variables of this shell that the service lacks, in one line without values; null if there are none. */
 export function missingVariables(root: string, environment: NodeJS.ProcessEnv): string | null {
   const set = variableNames(join(root, ENVIRONMENT_FILE));
   const missing = VARIABLES.flatMap((name) => {
@@ -93,13 +90,13 @@ export function missingVariables(root: string, environment: NodeJS.ProcessEnv): 
   return `the service does not have ${missing.join(", ")} of this shell: write it into /${ENVIRONMENT_FILE} (mode 0600), then systemctl restart ${UNIT_NAME}`;
 }
 
-/** In upper case. */
+/** Returns names in upper case. */
 function variableNames(path: string): Set<string> {
   let text = "";
   try {
     text = readFileSync(path, "utf8");
   } catch {
-    // There is none, or it is not this user's to read.
+    // The file is missing, or this user may not read it.
   }
   return new Set(environmentIn(text).map(([name]) => name.toUpperCase()));
 }

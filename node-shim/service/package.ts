@@ -1,4 +1,4 @@
-// The Debian package that this shim was installed by: what dpkg says of it, and apt, which installs another version.
+// The Debian package of this shim: reads its version with dpkg, and installs another version with apt.
 import { spawn } from "node:child_process";
 import { printable } from "../../shared/protocol/printable.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
@@ -8,11 +8,11 @@ import { faultOf } from "../base/fault.ts";
 
 export const PACKAGE = "rollcall-node-shim";
 
-/** dpkg and apt of this machine; in tests others. Neither rejects. */
+/** dpkg and apt. Neither rejects. */
 export interface PackageManager {
   /** Resolves with the standard output of dpkg-query. */
   query: (args: readonly string[]) => Promise<Result<string>>;
-  /** Runs apt-get; an error has the last lines of what it said. */
+  /** Runs apt-get; an error has the last lines of its output. */
   aptGet: (args: readonly string[]) => Promise<Result<null>>;
 }
 
@@ -22,12 +22,12 @@ const MAX_QUERY_BYTES = 65_536;
 const APT_MS = 600_000;
 const GRACE_MS = 60_000;
 
-/** Only this, also where a shell has more: apt has proxies of its own in /etc/apt. */
+/** apt-get gets no other variables: its proxies are in /etc/apt. */
 const APT_ENVIRONMENT = {
   PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
   LC_ALL: "C.UTF-8",
   DEBIAN_FRONTEND: "noninteractive",
-  // It would find that this very process runs a Node.js that was replaced, and restart the unit that it runs in.
+  // needrestart would see that this process runs a replaced Node.js, and restart this process's own unit.
   NEEDRESTART_SUSPEND: "1",
 };
 
@@ -49,7 +49,7 @@ export const packageManager: PackageManager = {
     }),
 };
 
-/** The Debian version of the package that has brought `program`, an absolute path; or what to do. */
+/** Returns the Debian version of the package that installed `program` (an absolute path), or what to do. */
 export async function installedVersion({ query }: PackageManager, program: string): Promise<Result<string>> {
   const owner = await query(["--search", program]);
   // `rollcall-node-shim: /usr/…`, or with the architecture behind the name.
@@ -68,57 +68,55 @@ export async function installedVersion({ query }: PackageManager, program: strin
 }
 
 /**
- * What makes an upgrade safe is that apt takes a package only by the signature of a repository that this machine's operator
- * trusts: no option here may weaken that (--allow-unauthenticated, --force-yes, Trusted, AllowInsecureRepositories).
+ * An upgrade is safe because apt checks the signature of a repository that this machine's operator trusts. No option here
+ * may weaken that (--allow-unauthenticated, --force-yes, Trusted, AllowInsecureRepositories).
  */
 const INSTALL = [
   "install",
-  // What somebody has removed meanwhile stays so.
+  // A package that an operator has removed meanwhile stays removed.
   "--only-upgrade",
   "--no-remove",
   "--assume-yes",
   "-qq",
   "-o",
   "DPkg::Lock::Timeout=120",
-  // Nobody is there to be asked about a configuration that the operator has changed.
+  // Keeps configuration files that the operator has changed, without a question.
   "-o",
   "Dpkg::Options::=--force-confold",
 ] as const;
 
-/** Reads the lists of this machine's sources anew. */
+/** Updates the lists of this machine's sources. */
 export function updateLists({ aptGet }: PackageManager): Promise<Result<null>> {
   return aptGet(["update", "-qq", "-o", "DPkg::Lock::Timeout=120"]);
 }
 
-/** A Debian version that is newer. */
+/** Installs a newer Debian version. */
 export function installVersion({ aptGet }: PackageManager, version: string): Promise<Result<null>> {
   return aptGet([...INSTALL, `${PACKAGE}=${version}`]);
 }
 
-/** One that was installed before. */
+/** Installs a Debian version that may be older. */
 export function installFormer({ aptGet }: PackageManager, version: string): Promise<Result<null>> {
   return aptGet([...INSTALL, "--allow-downgrades", `${PACKAGE}=${version}`]);
 }
 
-// Runs a program that must not be interrupted halfway, as package managers are: what would end this process waits for it.
-
 interface LongRun {
   program: string;
   args: readonly string[];
-  /** All that the program gets. */
+  /** All variables of the program. */
   environment: NodeJS.ProcessEnv;
-  /** After this time it is asked to end, by SIGTERM; what it has started goes on to its own end. */
+  /** After this time the program gets SIGTERM. Its own children continue. */
   deadlineMs: number;
-  /** How long what it has started may still write, once it has ended itself. */
+  /** The time in which its children may still write after its end. */
   graceMs: number;
 }
 
 const ENDING = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
-/** The last lines, of both streams: what went wrong is in them. */
-const MAX_SAID_CHARACTERS = 4096;
+/** The limits of the output that an error quotes: the last lines of both streams. */
+const MAX_OUTPUT_CHARACTERS = 4096;
 const MAX_LINES = 5;
 
-/** Resolves once it has ended; an error has the last lines of what it said. Never rejects. */
+/** Runs a package manager to its end, and delays signals that would end this process meanwhile. Never rejects. */
 export async function runToItsEnd(run: LongRun): Promise<Result<null>> {
   let asked: NodeJS.Signals | undefined;
   const hold = (signal: NodeJS.Signals) => {
@@ -131,7 +129,7 @@ export async function runToItsEnd(run: LongRun): Promise<Result<null>> {
   return ended;
 }
 
-/** In this process's group, so that ^C on a terminal reaches it as it always does. */
+/** Runs the program in this process's group, so that ^C on a terminal reaches it. */
 function ending({ program, args, environment, deadlineMs, graceMs }: LongRun): Promise<Result<null>> {
   return new Promise((resolve) => {
     const child = spawn(program, args, {
@@ -139,11 +137,11 @@ function ending({ program, args, environment, deadlineMs, graceMs }: LongRun): P
       env: environment,
       stdio: ["ignore", "pipe", "pipe"],
     });
-    let said = "";
+    let output = "";
     let isLate = false;
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding("utf8").on("data", (text: string) => {
-        said = (said + text).slice(-MAX_SAID_CHARACTERS);
+        output = (output + text).slice(-MAX_OUTPUT_CHARACTERS);
       });
     const cancelDeadline = after(deadlineMs, () => {
       isLate = true;
@@ -158,9 +156,9 @@ function ending({ program, args, environment, deadlineMs, graceMs }: LongRun): P
     child.on("error", (error) => end(failure(faultOf(error))));
     child.on("exit", (code, signal) => {
       const outcome = () => {
-        if (isLate) return failure(withLines(`did not end within ${deadlineMs / 1000} s`, said));
+        if (isLate) return failure(withLines(`did not end within ${deadlineMs / 1000} s`, output));
         if (code === 0) return success(null);
-        return failure(withLines(signal === null ? `ended with ${code}` : `was ended by ${signal}`, said));
+        return failure(withLines(signal === null ? `ended with ${code}` : `was ended by ${signal}`, output));
       };
       const cancelGrace = after(graceMs, () => end(outcome()));
       child.on("close", () => {
@@ -171,8 +169,8 @@ function ending({ program, args, environment, deadlineMs, graceMs }: LongRun): P
   });
 }
 
-/** In one line. */
-function withLines(how: string, said: string): string {
-  const lines = said.split("\n").flatMap((line) => line.trim() || []);
+/** Returns one line. */
+function withLines(how: string, output: string): string {
+  const lines = output.split("\n").flatMap((line) => line.trim() || []);
   return printable([how, lines.slice(-MAX_LINES).join("; ")].filter((part) => part !== "").join(": "));
 }

@@ -1,5 +1,4 @@
-// node-shim install-service and uninstall-service: write or remove the unit, and call systemctl. They leave the state
-// folder alone.
+// node-shim install-service and uninstall-service: write or remove the unit, and call systemctl. The state folder stays.
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -25,8 +24,8 @@ export function thisHost(): ServiceHost {
         await promisify(execFile)("systemctl", args);
       } catch (error) {
         const { stderr = "" } = error as { stderr?: string };
-        const said = stderr.trim().split("\n")[0] || faultOf(error);
-        throw new Error(`systemctl ${args.join(" ")}: ${said}; see journalctl -u ${UNIT_NAME}`, {
+        const why = stderr.trim().split("\n")[0] || faultOf(error);
+        throw new Error(`systemctl ${args.join(" ")}: ${why}; see journalctl -u ${UNIT_NAME}`, {
           cause: error,
         });
       }
@@ -35,17 +34,17 @@ export function thisHost(): ServiceHost {
 }
 
 const ownUnit = (root: string) => join(root, "etc/systemd/system", UNIT_NAME);
-/** Where install.sh puts the unit; the others are packages'. */
+/** The folder of install.sh. Packages install their unit elsewhere. */
 const INSTALLER_FOLDER = "usr/local/lib/systemd/system";
 const packageUnit = (root: string) =>
   [INSTALLER_FOLDER, "usr/lib/systemd/system", "lib/systemd/system"]
     .map((folder) => join(root, folder, UNIT_NAME))
     .find((path) => existsSync(path));
 
-/** A package has brought the unit, which then reads its flags from a file of the package. */
+/** Has a package installed the unit? That unit reads its flags from a file of the package. */
 export const hasPackageUnit = (root: string): boolean => packageUnit(root) !== undefined;
 
-/** Enables and starts the service, also at every start of the machine. Returns what was done. Throws what to do. */
+/** Enables and starts the service. Returns one line for the operator. Throws with what to do. */
 export async function installService(host: ServiceHost, unit: string): Promise<string> {
   requireSystemd(host, "install-service");
   const { root, systemctl } = host;
@@ -58,14 +57,14 @@ export async function installService(host: ServiceHost, unit: string): Promise<s
   }
   await systemctl(["daemon-reload"]);
   await systemctl(["enable", UNIT_NAME]);
-  // Restarted, since a service that runs would keep the old unit.
+  // A running service would keep the old unit.
   await systemctl(["restart", UNIT_NAME]);
   return fromPackage === undefined
     ? `${path} is installed, enabled and started`
-    : `${fromPackage}, which a package brought, is enabled and started; its flags are in /etc/rollcall/node-shim.env`;
+    : `${fromPackage}, which a package installed, is enabled and started; its flags are in /etc/rollcall/node-shim.env`;
 }
 
-/** Stops and disables the service, and removes what install-service made. Also succeeds where there is none. */
+/** Stops and disables the service, and removes the unit of install-service. Succeeds if there is none. */
 export async function uninstallService(host: ServiceHost): Promise<string> {
   requireSystemd(host, "uninstall-service");
   const { root, systemctl } = host;
@@ -79,7 +78,7 @@ export async function uninstallService(host: ServiceHost): Promise<string> {
     return `stopped and disabled; ${fromPackage} belongs to its package: ${removalOf(fromPackage)}`;
   rmSync(path);
   await systemctl(["daemon-reload"]);
-  // systemd would remember a unit that had failed. For any other unit the call fails, which is no fault.
+  // systemd remembers a failed unit. The call fails for any other unit.
   await systemctl(["reset-failed", UNIT_NAME]).catch(() => undefined);
   return `${path} is stopped and removed; key and enrolment stay until \`node-shim leave\``;
 }
@@ -90,7 +89,7 @@ function removalOf(packageUnit: string | undefined): string {
     : "apt-get remove rollcall-node-shim";
 }
 
-/** As sd_booted(3): the folder is there only where systemd is the init system. */
+/** As in sd_booted(3), the folder exists only if systemd is the init system. */
 function requireSystemd({ root, isRoot }: ServiceHost, command: string): void {
   if (!existsSync(join(root, "run/systemd/system")))
     throw new Error(

@@ -1,15 +1,15 @@
-// Makes the systemd unit for one installation from the packages' unit. Pure: touches no file.
+// Makes the text of the systemd unit, and parses the text of an installed unit. Reads and writes no file.
 
 export const UNIT_NAME = "rollcall-node-shim.service";
-/** A unit without this line is not ours to change or remove. */
+/** The first line of the units that install-service makes. The shim changes no other unit. */
 export const MADE_BY = "# Made by node-shim install-service; uninstall-service removes it.";
-/** What the unit's own StateDirectory= makes. */
+/** The folder of the unit's StateDirectory=. */
 const DEFAULT_STATE = "/var/lib/rollcall";
 
 export interface Installation {
   /** Absolute path of node. */
   node: string;
-  /** Absolute path of what node runs. */
+  /** Absolute path of the shim's program. */
   shim: string;
   /** Flags of `run`. */
   flags: string[];
@@ -21,12 +21,12 @@ export interface Installation {
 export function unitText(template: string, { node, shim, flags, state }: Installation): string {
   const command = [node, shim, "run", ...flags].map(systemdWord).join(" ");
   const isOwnFolder = state !== DEFAULT_STATE;
-  // The service must be able to read a node that is installed below a home folder, as by nvm, and files that flags name.
+  // node may be installed below a home folder, as by nvm, and flags may name files there.
   const usesHome = [node, shim, ...flags].some((word) => /(^|=)(\/home|\/root|\/run\/user)\//.test(word));
   const lines = template.split("\n").flatMap((line): string[] => {
     const [key] = line.split("=");
     if (key === "ExecStart") return [`ExecStart=${command} $NODE_SHIM_FLAGS`];
-    // Whoever installs the service has joined, or passes a token.
+    // An operator who installs the service has joined, or passes a token.
     if (key === "ConditionPathExists" || line.startsWith("# Waits for `node-shim join`")) return [];
     if (key === "StateDirectory" && isOwnFolder) return [`ReadWritePaths=${systemdWord(state)}`];
     if (key === "StateDirectoryMode" && isOwnFolder) return [];
@@ -36,18 +36,16 @@ export function unitText(template: string, { node, shim, flags, state }: Install
   return [MADE_BY, ...lines].join("\n");
 }
 
-/** One word of a command line, as systemd.service(5) quotes it: % and $ stand for themselves when doubled. */
+/** Quotes one word of a command line as systemd.service(5) does: a doubled % or $ is one character. */
 function systemdWord(word: string): string {
   const doubled = word.replaceAll("%", "%%").replaceAll("$", "$$$$");
   if (/^[\w@+=:,./%-]+$/.test(doubled)) return doubled;
   return `"${doubled.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 }
 
-// Reads what a unit and its drop-ins say of the service's command and environment, as systemd.service(5) and
-// systemd.exec(5) say it. Pure: reads no file, and knows only the keys that matter here.
-
+/** The part of a unit and its drop-ins that the shim uses: see systemd.service(5) and systemd.exec(5). */
 interface UnitService {
-  /** The command line as it stands in the unit; "": none. */
+  /** The unit's command line; "" if there is none. */
   execStart: string;
   /** Environment=, in order. */
   environment: [name: string, value: string][];
@@ -55,11 +53,11 @@ interface UnitService {
   environmentFiles: string[];
 }
 
-/** The texts of a unit and of its drop-ins, in the order in which systemd reads them. */
+/** Parses the texts of a unit and of its drop-ins, in systemd's order. */
 export function serviceOf(texts: readonly string[]): UnitService {
   const service: UnitService = { execStart: "", environment: [], environmentFiles: [] };
   for (const [key, value] of texts.flatMap(assignments)) {
-    // An empty value takes back what stood before, also of a file before.
+    // An empty value removes the earlier values, also those of an earlier file.
     if (key === "ExecStart") service.execStart = value;
     else if (key === "Environment")
       service.environment = value === "" ? [] : [...service.environment, ...pairs(words(value))];
@@ -70,7 +68,7 @@ export function serviceOf(texts: readonly string[]): UnitService {
   return service;
 }
 
-/** The assignments of [Service]. A line that ends with a backslash goes on. */
+/** Parses the assignments of [Service]. A backslash at its end continues a line. */
 function assignments(text: string): [key: string, value: string][] {
   let section = "";
   return text
@@ -85,7 +83,7 @@ function assignments(text: string): [key: string, value: string][] {
     });
 }
 
-/** The words of a command line: quoted ones are one, and a backslash escapes. */
+/** Splits a command line into words. A quoted text is one word, and a backslash escapes. */
 function words(text: string): string[] {
   const found: string[] = [];
   let word: string | null = null;
@@ -114,7 +112,7 @@ function pairs(assigned: readonly string[]): [string, string][] {
   });
 }
 
-/** The assignments of an EnvironmentFile=. */
+/** Parses the assignments of an EnvironmentFile=. */
 export function environmentIn(text: string): [name: string, value: string][] {
   return text
     .replaceAll(/\\\n/g, "")
@@ -125,7 +123,7 @@ export function environmentIn(text: string): [name: string, value: string][] {
     });
 }
 
-/** In a file, blanks within a value need no quotes. */
+/** In an EnvironmentFile=, a value with blanks needs no quotes. */
 function unquoted(value: string): string {
   const [quote] = value;
   if ((quote !== '"' && quote !== "'") || value.length < 2 || !value.endsWith(quote)) return value;
@@ -133,7 +131,7 @@ function unquoted(value: string): string {
   return quote === '"' ? inner.replaceAll(/\\([\\"$`])/g, "$1") : inner;
 }
 
-/** The arguments behind `run`; undefined: the command is another one. */
+/** Returns the arguments after `run`; undefined if the command is another one. */
 export function runArguments(
   execStart: string,
   environment: ReadonlyMap<string, string>,
@@ -143,7 +141,7 @@ export function runArguments(
   return run === -1 ? undefined : all.slice(run + 1);
 }
 
-/** $NAME as a word of its own becomes several, ${NAME} never; $$ and %% are one character. */
+/** The word $NAME becomes several words, ${NAME} never. $$ and %% are one character. */
 function expanded(word: string, environment: ReadonlyMap<string, string>): string[] {
   const whole = /^\$([A-Za-z_]\w*)$/.exec(word);
   if (whole) return words(environment.get(whole[1] ?? "") ?? "");

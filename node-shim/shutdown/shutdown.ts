@@ -1,5 +1,5 @@
-// Watches for a shutdown of this machine. logind announces it (PrepareForShutdown) and waits for the inhibitor, which
-// is held until a report with it was delivered. Upstream's node shutdown manager, without pods to end.
+// Watches for a shutdown of this machine, as upstream's node shutdown manager does. logind announces a shutdown
+// (PrepareForShutdown) and waits for the inhibitor, which the shim holds until it has reported the shutdown.
 import { spawn } from "node:child_process";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { type Clock, wakeableWait } from "../base/clock.ts";
@@ -8,9 +8,9 @@ import { type Bus, connectBus, ownerOf, subscribe } from "../wire/dbus/bus.ts";
 import type { BusMessage } from "../wire/dbus/wire.ts";
 
 interface Watching {
-  /** shutdownGracePeriod: the longest delay of a shutdown. 0: shutdowns are not watched for. */
+  /** shutdownGracePeriod: the longest delay of a shutdown. 0: the shim does not watch. */
   gracePeriodMs: number;
-  /** Of the system bus; undefined: the usual one. */
+  /** The system bus's; undefined: the usual one. */
   address: string | undefined; // typically DBUS_SYSTEM_BUS_ADDRESS
   inhibit: typeof inhibitShutdown;
   clock: Clock;
@@ -22,9 +22,9 @@ interface Watching {
 
 export interface ShutdownWatch {
   isShuttingDown: () => boolean;
-  /** Call it when a report with the shutdown was delivered: the shutdown may continue. */
+  /** Call it once the Worker has accepted a report with the shutdown. The shutdown then continues. */
   reportDelivered: () => void;
-  /** Resolves at once where no report about a shutdown is due; else when it was delivered, or after `withinMs`. */
+  /** Waits until the report of a shutdown is delivered, for at most `withinMs`. Resolves at once if none is due. */
   awaitLastReport: (withinMs: number) => Promise<void>;
 }
 
@@ -38,14 +38,14 @@ const LOGIN1 = "org.freedesktop.login1";
 const LOGIN1_PATH = "/org/freedesktop/login1";
 const MANAGER = `${LOGIN1}.Manager`;
 const RULE = `type='signal',sender='${LOGIN1}',path='${LOGIN1_PATH}',interface='${MANAGER}',member='PrepareForShutdown'`;
-/** How often a bus that is absent, or was restarted, is tried again. */
+/** The pause before it connects again to a bus that is absent or was restarted. */
 const RECONNECT_MS = 5000;
 
 export function watchShutdown(watching: Watching): ShutdownWatch {
   const { gracePeriodMs, clock, stop, turned, log } = watching;
   if (gracePeriodMs === 0) return NOT_WATCHED;
-  const say = logChanges(log);
-  const lock = heldLock(watching, say);
+  const logFault = logChanges(log);
+  const lock = heldLock(watching, logFault);
   const waiting = new Set<() => void>();
   let shuttingDown = false;
   let isReportDue = false;
@@ -60,7 +60,7 @@ export function watchShutdown(watching: Watching): ShutdownWatch {
     else lock.hold();
   }
 
-  void followLogind({ ...watching, prepare, hold: lock.hold, say });
+  void followLogind({ ...watching, prepare, hold: lock.hold, logFault });
   stop.addEventListener("abort", lock.release, { once: true });
   return {
     isShuttingDown: () => shuttingDown,
@@ -73,7 +73,7 @@ export function watchShutdown(watching: Watching): ShutdownWatch {
     async awaitLastReport(withinMs) {
       if (!isReportDue) return;
       await new Promise<void>((resolve) => {
-        // A timer that goes on would hold the process.
+        // A running timer would keep the process alive.
         const cancel = clock.timer(withinMs, resolve);
         waiting.add(() => {
           cancel();
@@ -84,16 +84,10 @@ export function watchShutdown(watching: Watching): ShutdownWatch {
   };
 }
 
-interface HeldLock {
-  hold: () => void;
-  release: () => void;
-  releaseWithin: (ms: number) => void;
-}
-
 function heldLock(
   { inhibit, clock }: Pick<Watching, "inhibit" | "clock">,
-  say: (text: LogMessage) => void,
-): HeldLock {
+  logFault: (text: LogMessage) => void,
+) {
   let inhibitor: Inhibitor | null = null;
   let cancelDeadline = () => {};
   function release(): void {
@@ -103,11 +97,11 @@ function heldLock(
   }
   return {
     release,
-    hold() {
+    hold: () => {
       release();
-      inhibitor = inhibit((why) => say(`shutdowns are not held back: ${why}`));
+      inhibitor = inhibit((why) => logFault(`shutdowns are not held back: ${why}`));
     },
-    releaseWithin(ms) {
+    releaseWithin: (ms: number) => {
       cancelDeadline = clock.timer(ms, release);
     },
   };
@@ -116,23 +110,21 @@ function heldLock(
 interface Following extends Pick<Watching, "address" | "clock" | "stop"> {
   prepare: (isShuttingDown: boolean) => void;
   hold: () => void;
-  say: (text: LogMessage) => void;
+  logFault: (text: LogMessage) => void;
 }
 
-async function followLogind({ address, clock, stop, prepare, hold, say }: Following): Promise<void> {
+async function followLogind({ address, clock, stop, prepare, hold, logFault }: Following): Promise<void> {
   const { wait } = wakeableWait(clock, stop);
   while (!stop.aborted) {
     const bus = await connectBus(address, (signal, from) => void onPrepareForShutdown(signal, from, prepare));
     const lost = bus.ok ? await listen(bus.value, stop, prepare, hold) : bus.error;
     if (stop.aborted) return;
-    say(`a shutdown of this machine would not be noticed: ${lost}`);
+    logFault(`a shutdown of this machine would not be noticed: ${lost}`);
     await wait(RECONNECT_MS);
   }
 }
 
-/**
- * Listens until the connection ends; returns why. Subscribes before it reads the property, so that it misses nothing.
- */
+/** Listens until the connection ends, and returns why. Subscribes before it reads the property, to miss no signal. */
 async function listen(
   bus: Bus,
   stop: AbortSignal,
@@ -155,7 +147,7 @@ async function listen(
   }
 }
 
-/** logind's property, or why it cannot be read. */
+/** Reads logind's property. */
 async function isPreparing({ call }: Bus): Promise<Result<boolean>> {
   const answer = await call({
     destination: LOGIN1,
@@ -171,7 +163,7 @@ async function isPreparing({ call }: Bus): Promise<Result<boolean>> {
     : failure("logind's PreparingForShutdown is not a boolean");
 }
 
-/** Any process on the bus may send such a signal, so that the bus is asked whether the sender is logind. */
+/** Any process on the bus may send such a signal, so it asks the bus whether the sender is logind. */
 async function onPrepareForShutdown(
   { path, interface: of, member, sender, body }: BusMessage,
   bus: Bus,
@@ -184,7 +176,7 @@ async function onPrepareForShutdown(
   if (owner.ok && owner.value[0] === sender) prepare(isShuttingDown);
 }
 
-/** Logs a text when it differs from the one before. */
+/** Logs a text if it differs from the last one. */
 function logChanges(log: Log): (text: LogMessage) => void {
   let last = "";
   return (text) => {
@@ -193,22 +185,22 @@ function logChanges(log: Log): (text: LogMessage) => void {
   };
 }
 
-// Delays a shutdown for a moment, so that the machine's last report is sent. systemd-inhibit holds logind's file
-// descriptor, since Node cannot receive one without native code.
-
 interface Inhibitor {
   /** Lets the shutdown continue. */
   release: () => void;
 }
 
-/** `failed` is called when the lock cannot be taken, or is lost. It is also released when this process ends. */
+/**
+ * Delays a shutdown until the lock is released or this process ends. Calls `failed` if the lock cannot be taken, or is
+ * lost. systemd-inhibit holds logind's file descriptor, since Node cannot receive one without native code.
+ */
 export function inhibitShutdown(failed: (why: string) => void): Inhibitor {
   const { PATH, DBUS_SYSTEM_BUS_ADDRESS } = process.env;
   const command = ["--what=shutdown", "--mode=delay", "--who=node-shim", `--why=${WHY}`, "cat"];
   const child = spawn("systemd-inhibit", command, {
-    // The lock lasts as long as cat reads: until this pipe is closed.
+    // cat holds the lock until this pipe is closed.
     stdio: ["pipe", "ignore", "ignore"],
-    // Passes on nothing of the environment that could be a secret.
+    // Passes on no variable that could be a secret.
     env: { ...(PATH && { PATH }), ...(DBUS_SYSTEM_BUS_ADDRESS && { DBUS_SYSTEM_BUS_ADDRESS }) },
   });
   let isReleased = false;
@@ -230,5 +222,5 @@ export function inhibitShutdown(failed: (why: string) => void): Inhibitor {
   };
 }
 
-/** What `systemd-inhibit --list` shows. */
-const WHY = "rollcall tells the cluster that this machine goes down";
+/** `systemd-inhibit --list` shows it. */
+const WHY = "rollcall reports the shutdown of this machine to the cluster";

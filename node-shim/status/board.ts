@@ -1,10 +1,9 @@
-// What the running shim writes for others to read: one small file, replaced after each report. It is never fsynced, and
-// no fault of it reaches the loop.
+// Writes the status of the running shim into one small file, after each report. The file is never fsynced, and none of
+// its faults reaches the loop.
 import { constants } from "node:fs";
 import { open, rename } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { reportedInitialNode } from "../../shared/from-report/reported-node.ts";
-import { NOTHING_REMEMBERED } from "../../shared/from-report/reported-status.ts";
+import { nodeOf } from "../machine/preview-node.ts";
 import { readyConditionOf } from "../../shared/node/heartbeat.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import { LIMITS } from "../../shared/protocol/limits.ts";
@@ -20,21 +19,20 @@ import type { TransportInUse } from "../worker-link/link.ts";
 import type { ReportOutcome } from "../worker-link/reporter.ts";
 import { type StatusFile, statusPath } from "./status-file.ts";
 
-/** Readable for everybody who may enter the folder, whatever the umask is: it holds no secret. */
+/** Every user who may enter the folder can read the file, which has no secret. */
 const MODE = 0o644;
 const FOR_WRITING = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
 
 type Noted = Partial<Pick<StatusFile, "thumbprint" | "waiting" | "ended">>;
 
 export interface StatusBoard {
-  /** What is noted by now. */
   file: () => StatusFile;
   note: (noted: Noted) => void;
   /** Call it after each report. */
   reported: (report: Reported) => void;
-  /** Call it when that has changed. */
+  /** Call it when the transport has changed. */
   transport: (transport: TransportInUse) => void;
-  /** Resolves once what was noted is written, or could not be. Never rejects. */
+  /** Resolves once the latest status is written, or could not be. Never rejects. */
   written: () => Promise<void>;
 }
 
@@ -95,7 +93,7 @@ function transportOf(
   return { via, since, choice, ...(fault !== null && { fault }), ...(againAt !== undefined && { againAt }) };
 }
 
-/** What a report changes of the status. Exported for its test. */
+/** Returns the part of the status that a report changes. Exported for its test. */
 export function notedOf(
   { facts, vitals, outcome, nextInMs }: Reported,
   before: Pick<StatusFile, "name" | "answer">,
@@ -113,7 +111,7 @@ export function notedOf(
   };
 }
 
-/** There are up to 32 of them. */
+/** The limit of the error of each drop-in, of which there are up to 32. */
 const FAILURE_LENGTH = 200;
 const shortFailure = ({ name, error }: { name: string; error: string }) => ({
   name,
@@ -131,7 +129,7 @@ function outcomeOf(outcome: Reported["outcome"], at: string): Pick<StatusFile, "
   return { report: { at, fault: { reason, message: `${title}. ${detail}` } } };
 }
 
-/** Texts of others, for a terminal and within the file's size. */
+/** Shortens texts of the Worker and of programs, and makes them safe for a terminal. */
 function shortTexts<T>(file: T): T {
   const text = JSON.stringify(printableTexts(file), (_, value: unknown) =>
     typeof value === "string" ? value.slice(0, LIMITS.textLength).toWellFormed() : value,
@@ -139,12 +137,12 @@ function shortTexts<T>(file: T): T {
   return JSON.parse(text) as T;
 }
 
-/** Writes the latest text, one at a time: what comes while a slow file system writes replaces what waits. */
+/** Writes one text at a time. While a slow file system writes, only the latest text waits. */
 function latestFile(path: string, log: Log): { put: (text: string) => void; done: () => Promise<void> } {
   let waiting: string | null = null;
   let writing: Promise<void> | null = null;
   let isFailing = false;
-  /** Looked at once: what is hung must hang no report. */
+  /** Checked once, so that a hung file system delays no report. */
   const distrust = distrustOf(dirname(path));
 
   async function writeAll(): Promise<void> {
@@ -167,7 +165,7 @@ function latestFile(path: string, log: Log): { put: (text: string) => void; done
   };
 }
 
-/** Whoever reads sees the old file or the new one. null: written. */
+/** Replaces the file, so that readers get the old one or the new one. null if it is written. */
 async function replace(path: string, text: string): Promise<string | null> {
   const beside = `${path}.new`;
   try {
@@ -194,9 +192,10 @@ function distrustOf(folder: string): string | null {
   }
 }
 
-// Why this machine's Node is not Ready, by its own facts: the Ready condition that the Worker's setters make of them.
-
-/** undefined: it is Ready, or nobody has said that it is not. Costs a run of the setters where it is not. */
+/**
+ * Runs the Worker's setters on this machine's own facts, to learn why its Node is not Ready. undefined if it is Ready, or
+ * if there was no answer.
+ */
 function notReadyOf(
   name: string,
   facts: Facts,
@@ -205,15 +204,7 @@ function notReadyOf(
   outcome: ReportOutcome,
 ): StatusFile["notReady"] {
   if (!outcome.ok || outcome.value.ready) return undefined;
-  const reported = {
-    name,
-    facts,
-    vitals,
-    nowMs,
-    memory: structuredClone(NOTHING_REMEMBERED),
-    recordEvent: () => undefined,
-  };
-  const initial = reportedInitialNode(reported, { withoutFactsOnlyTaint: false });
+  const initial = nodeOf(name, facts, vitals, nowMs);
   if (!initial.ok) return { source: "facts", message: initial.error };
   const ready = readyConditionOf(initial.value.node);
   if (ready === undefined || ready.status === "True") return undefined;

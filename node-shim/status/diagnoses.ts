@@ -1,9 +1,8 @@
-// From what a machine's shim goes through to its cure: the one table that `status`, `join` and `doctor` speak from, and
-// that docs/shim.md shows. Decides nothing.
+// The diagnoses of a machine's shim, each with its remedy: the one table of `status`, `join`, `doctor` and docs/shim.md.
 import type { Phase } from "../../shared/protocol/answers.ts";
 import { UNIT_NAME } from "../service/unit.ts";
 
-/** What there is to say of a machine: the Worker's phases, and what the Worker does not know of. */
+/** The Worker's phases, and the states that only the machine itself knows. */
 export type Kind =
   | Exclude<Phase, "registered">
   | "Ready"
@@ -20,21 +19,21 @@ export type Kind =
   | "not running"
   | "not enrolled";
 
-/** For scripts; docs/shim.md lists them. 2 is a wrong command line, of any command. */
+/** For scripts; docs/shim.md lists them. 2 is a wrong command line of any command. */
 export const EXIT = { ready: 0, fault: 1, notRunning: 3, noAnswer: 4, notReady: 5 } as const;
 export type DiagnosisCode = (typeof EXIT)[keyof typeof EXIT];
 
 export interface Entry {
-  /** Behind the Node's name. */
+  /** Follows the Node's name. */
   says: string;
-  /** "": nothing to do. */
+  /** "" if there is nothing to do. */
   cure: string;
   exitCode: DiagnosisCode;
-  /** It may be over within seconds, without anybody's doing. */
+  /** It may pass by itself within seconds. */
   passes?: true;
 }
 
-/** As people type it. */
+/** The name that operators type. */
 export const UNIT = UNIT_NAME.replace(/\.service$/, "");
 const NOT_HERE = "nothing to do on this machine, which reports on:";
 
@@ -167,7 +166,7 @@ export const DIAGNOSES: Readonly<Record<Kind, Entry>> = {
 
 const WITHOUT_RUNTIME = 'containerRuntimeEndpoint: "" in the configuration';
 
-/** Where the Ready condition is not True: by what it comes from. */
+/** For a Ready condition that is not True: the remedy by its source. */
 export const NOT_READY_CURES: Readonly<Record<string, Pick<Entry, "cure" | "passes">>> = {
   runtime: {
     cure: `start the container runtime; where there is none, set ${WITHOUT_RUNTIME}`,

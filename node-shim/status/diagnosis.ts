@@ -1,4 +1,4 @@
-// What the status of a machine's shim comes to: in one line, with its cure and an exit code. Pure.
+// Diagnoses the status of this machine's shim: in one line, with its remedy and an exit code.
 import { valueOr } from "../../shared/result.ts";
 import { storedEnrolment } from "../identity/identity.ts";
 import { bootID } from "../sources/kernel/names.ts";
@@ -9,14 +9,14 @@ export interface Diagnosis {
   kind: Kind;
   /** "edge-7 is Ready" */
   text: string;
-  /** What to do; absent: nothing. */
+  /** What to do; absent if there is nothing to do. */
   cure?: string;
   exitCode: DiagnosisCode;
-  /** May it be over within seconds, without anybody's doing? */
+  /** May it pass by itself within seconds? */
   passes: boolean;
 }
 
-/** Why a report was not taken, where that is not about the machine's key. */
+/** The refusals of a report that do not concern the machine's key. */
 const OTHER_REFUSALS = new Map<string, Kind>([
   ["failed", "unreachable"],
   ["internal", "not served"],
@@ -25,10 +25,10 @@ const OTHER_REFUSALS = new Map<string, Kind>([
   ["wrong-origin", "wrong origin"],
 ]);
 
-/** A report and its answers take this long at most, after the time for it has come. */
+/** The longest time from the due time of a report to its answer. */
 const LATE_MS = 60_000;
 
-/** `name`: the enrolment's, where there is no status. null: not enrolled, as far as this user may read. */
+/** `name` is the enrolment's, for a machine without a status; null if it is not enrolled, as far as this user may read. */
 export function diagnose(seen: SeenStatus | null, name: string | null, nowMs: number): Diagnosis {
   if (seen === null) {
     if (name === null) return diagnosis("not enrolled", "this machine", "");
@@ -59,24 +59,29 @@ function answered(file: StatusFile, answer: NonNullable<StatusFile["answer"]>): 
   const { name, notReady } = file;
   const { phase, ready, message, factsRefused } = answer;
   const refused = factsRefused && `its facts are refused at ${factsRefused.path}: ${factsRefused.message}`;
-  const said = [message, refused].filter((text) => text !== undefined).join("; ");
-  if (phase !== "registered") return diagnosis(phase, name, said);
-  if (ready) return isReady(file, said, refused !== undefined);
-  if (notReady === undefined) return diagnosis("not Ready", name, said || "the cluster does not say so yet");
+  const details = [message, refused].filter((text) => text !== undefined).join("; ");
+  if (phase !== "registered") return diagnosis(phase, name, details);
+  if (ready) return readyDiagnosis(file, details, refused !== undefined);
+  if (notReady === undefined)
+    return diagnosis("not Ready", name, details || "the cluster does not show it as Ready yet");
   const { cure, passes } = NOT_READY_CURES[notReady.source] ?? DIAGNOSES["not Ready"];
   return { ...diagnosis("not Ready", name, notReady.message), cure, passes: passes === true };
 }
 
-function isReady({ name, transport }: StatusFile, said: string, hasRefusedFacts: boolean): Diagnosis {
-  if (hasRefusedFacts) return { ...diagnosis("Ready", name, said), cure: DIAGNOSES["facts refused"].cure };
+function readyDiagnosis(
+  { name, transport }: StatusFile,
+  details: string,
+  hasRefusedFacts: boolean,
+): Diagnosis {
+  if (hasRefusedFacts) return { ...diagnosis("Ready", name, details), cure: DIAGNOSES["facts refused"].cure };
   const { via, choice, fault } = transport ?? {};
   if (via === "http" && choice === "socket" && fault !== undefined)
     return diagnosis("no socket", name, fault);
-  return diagnosis("Ready", name, said);
+  return diagnosis("Ready", name, details);
 }
 
 function diagnosis(kind: Kind, name: string, message: string): Diagnosis {
-  // A Worker that is newer than this shim may have another phase.
+  // A newer Worker may have a phase that this shim does not know.
   const entry: Entry = DIAGNOSES[kind] ?? { ...DIAGNOSES["not Ready"], says: `is not Ready (${kind})` };
   return {
     kind,
@@ -87,15 +92,13 @@ function diagnosis(kind: Kind, name: string, message: string): Diagnosis {
   };
 }
 
-// What is known of this machine's shim without asking anybody: its status, and what that comes to.
-
 interface MachineStatus {
-  /** null: none was left, or this user may not read it. */
+  /** null if there is none, or this user may not read it. */
   seen: SeenStatus | null;
   diagnosis: Diagnosis;
 }
 
-/** Throws with what to do where this user may read neither a status nor the state folder. */
+/** Throws with what to do if this user may read neither a status nor the state folder. */
 export function statusOf(state: string, nowMs: number): MachineStatus {
   const seen = readStatus(state, thisReader(valueOr(bootID("/"), "")));
   const name = seen === null ? (storedEnrolment(state)?.name ?? null) : seen.file.name;

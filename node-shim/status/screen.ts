@@ -1,15 +1,15 @@
-// The status of a machine on one screen: lines that fit the terminal, colours where it is one. Pure.
+// Formats the status of a machine for a terminal: wrapped lines and colours.
 import type { Diagnosis } from "./diagnosis.ts";
 import { EXIT } from "./diagnoses.ts";
 import type { SeenStatus, StatusFile } from "./status-file.ts";
 
 export interface Screen {
-  /** null: no terminal; nothing is wrapped. */
+  /** null if it is no terminal: lines are not wrapped. */
   columns: number | null;
   hasColours: boolean;
 }
 
-/** What a terminal can show; `stream` is typically process.stdout. */
+/** `stream` is typically process.stdout. */
 export function screenOf(
   stream: { isTTY?: boolean; columns?: number },
   environment: NodeJS.ProcessEnv,
@@ -19,10 +19,10 @@ export function screenOf(
   return { columns: isTerminal ? (stream.columns ?? 80) : null, hasColours: isTerminal && !isPlain };
 }
 
-/** Labels and values stand side by side from this width on. */
+/** From this width on, labels and values are on the same line. */
 const WIDE = 60;
 const LABEL_WIDTH = 14;
-/** A terminal that is narrower breaks the lines itself. */
+/** A narrower terminal breaks the lines itself. */
 const LEAST_COLUMNS = 20;
 const COLOURS: Readonly<Record<number, number>> = { [EXIT.ready]: 32, [EXIT.notReady]: 33 };
 const RED = 31;
@@ -98,7 +98,7 @@ function rowLines([label, value]: Row, columns: number | null): string[] {
   return wrapped(`${label.padEnd(LABEL_WIDTH)}${value}`, columns, indent);
 }
 
-/** Lines of at most `width`, broken between words, and within one that is longer than a line. */
+/** Breaks lines between words, or within a word that is longer than a line. */
 function wrapped(text: string, width: number | null, indent: string): string[] {
   if (width === null) return [text];
   const columns = Math.max(width, LEAST_COLUMNS);

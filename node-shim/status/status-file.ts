@@ -1,5 +1,5 @@
-// What the running shim leaves for `status`, `doctor` and `join` to read: where the file is, its schema, and which
-// one counts. It holds no secret: no key, no ticket, no startId.
+// The status file of the running shim, which `status`, `doctor` and `join` read: its path and its schema. It has no
+// secret: no key, no ticket, no startId.
 import { statSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import * as z from "zod/mini";
@@ -11,23 +11,22 @@ import { TRANSPORTS } from "../machine/transport.ts";
 const FILE = "status.json";
 /** The unit's RuntimeDirectory=. */
 const SERVICE_FOLDER = "/run/rollcall-node-shim";
-/** A status file is about 1 KB, and less than this with the longest texts. */
+/** A status file has about 1 KB, and with the longest texts less than this. */
 export const MAX_STATUS_BYTES = 65_536;
 
 /**
- * What every version of the shim writes in the same form: an earlier one that upgrades itself looks here whether the later
- * one reports, and goes back where it cannot read that.
+ * The fields that every version of the shim writes in the same form. A version that upgrades itself reads here whether
+ * the new one reports, and installs the former one again if it cannot read them.
  */
 const lastingSchema = z.object({
-  /** The state folder, absolute: whose status this is. */
+  /** The absolute path of the shim's state folder. */
   state: z.string(),
-  /** The shim's version. */
   shim: z.string(),
   /** "pid starttime" */
   process: z.string(),
   bootID: z.string(),
   startedAt: z.string(),
-  /** Absent: this process has had none. */
+  /** Absent if this process has had no answer. */
   answer: z.optional(z.object({ at: z.string() })),
   ended: z.optional(z.object({ at: z.string() })),
 });
@@ -37,21 +36,20 @@ export type LastingStatus = z.infer<typeof lastingSchema>;
 const schema = z.extend(lastingSchema, {
   version: z.literal(1),
   name: z.string(),
-  /** The Worker. */
   origin: z.string(),
-  /** Of the machine's key; "" before it was read. */
+  /** The machine key's; "" before the key is read. */
   thumbprint: z.string(),
-  /** What is waited for before the first report. */
+  /** Why the first report has to wait. */
   waiting: z.optional(z.string()),
-  /** The last report; `fault` where the Worker did not take it. */
+  /** The last report, with a `fault` if the Worker did not accept it. */
   report: z.optional(
     z.object({
       at: z.string(),
-      /** `reason` is a problem's, or "failed" where there was no answer. */
+      /** `reason` is a problem's, or "failed" if there was no answer. */
       fault: z.optional(z.object({ reason: z.string(), message: z.string() })),
     }),
   ),
-  /** What the Worker last answered to a report that it took. */
+  /** The Worker's last answer to a report that it accepted. */
   answer: z.optional(
     z.object({
       at: z.string(),
@@ -59,54 +57,54 @@ const schema = z.extend(lastingSchema, {
       ready: z.boolean(),
       message: z.optional(z.string()),
       factsRefused: z.optional(z.object({ path: z.string(), message: z.string() })),
-      /** Where this shim is older. */
+      /** Present if this shim is older. */
       workerVersion: z.optional(z.string()),
     }),
   ),
   nextReportAt: z.optional(z.string()),
-  /** Which way reports go; absent: not known yet. */
+  /** How reports are sent; absent if not known yet. */
   transport: z.optional(
     z.object({
       via: z.enum(["socket", "http"]),
       since: z.string(),
       /** --transport */
       choice: z.enum(TRANSPORTS),
-      /** Why there is no socket, where something is wrong. */
+      /** Why there is no socket, if something is wrong. */
       fault: z.optional(z.string()),
-      /** When a socket is tried again at the earliest; absent: with what the Worker answers next. */
+      /** The earliest time of the next attempt at a socket; absent: with the Worker's next offer. */
       againAt: z.optional(z.string()),
     }),
   ),
-  /** By this machine's own facts: what its Ready condition says, and which source it comes from, where it is not True. */
+  /** The message and the source of a Ready condition that is not True, by this machine's own facts. */
   notReady: z.optional(z.object({ source: z.string(), message: z.string() })),
-  /** null: none is used. Absent: not known. */
+  /** null if there is none. Absent if it is unknown. */
   runtime: z.optional(z.nullable(z.string())),
   dropIns: z.optional(
     z.object({ working: z.int(), failures: z.array(z.object({ name: z.string(), error: z.string() })) }),
   ),
-  /** Why the shim ended, where it did not because it was asked to. */
+  /** Why the shim ended, unless it was asked to. */
   ended: z.optional(z.object({ at: z.string(), fault: z.string() })),
 });
 export type StatusFile = z.infer<typeof schema>;
 
-/** A status, and whether the shim that wrote it still runs. */
+/** A status file, and whether the shim that wrote it still runs. */
 export interface SeenStatus<File extends LastingStatus = StatusFile> {
   file: File;
   isRunning: boolean;
 }
 
-/** The machine as far as reading a status needs it. */
+/** The properties of a machine that the status depends on. */
 export interface StatusReader {
   /** "/"; in tests another folder. */
   root: string;
   environment: NodeJS.ProcessEnv;
-  /** See isAlive; in tests another answer. */
+  /** Typically isAlive. */
   isAlive: (process: string) => boolean;
-  /** "" where there is none. */
+  /** "" if there is none. */
   bootID: string;
 }
 
-/** Where a shim of this state folder writes: into the folder that systemd gave it, else into its state folder. */
+/** A shim writes into the folder that systemd gave it, else into its state folder. */
 export function statusPath(state: string, environment: NodeJS.ProcessEnv): string {
   return join(runtimeFolder(environment) ?? resolve(state), FILE);
 }
@@ -115,15 +113,12 @@ function runtimeFolder(environment: NodeJS.ProcessEnv): string | undefined {
   return environment["RUNTIME_DIRECTORY"]?.split(delimiter)[0] || undefined;
 }
 
-/**
- * The status of this state folder's shim: that of the one that runs, else the one that was started last. null: none
- * that this user may read.
- */
+/** Reads the status of this state folder's running shim, else of the last one. null if this user may read none. */
 export function readStatus(state: string, reader: StatusReader): SeenStatus | null {
   return lastStatus(schema, state, reader);
 }
 
-/** The same of a shim of any version. */
+/** Reads the status of a shim of any version. */
 export function readLastingStatus(state: string, reader: StatusReader): SeenStatus<LastingStatus> | null {
   return lastStatus(lastingSchema, state, reader);
 }
@@ -153,12 +148,12 @@ export const thisReader = (bootID: string): StatusReader => ({
   bootID,
 });
 
-/** Of a boot before, another process may have the same number and the same time since the boot. */
+/** After a restart, another process may have the same number and the same start time. */
 function isRunning({ process, bootID, ended }: LastingStatus, reader: StatusReader): boolean {
   return ended === undefined && bootID === reader.bootID && reader.isAlive(process);
 }
 
-/** null: not there, not readable, not trusted, or not a status of this form. */
+/** null if the file is missing, unreadable, not trusted, or of another form. */
 function parsed<File>(form: z.ZodMiniType<File>, path: string): File | null {
   try {
     const { size = 0 } = statSync(path, { throwIfNoEntry: false }) ?? {};

@@ -8,7 +8,7 @@ import { addressLookup } from "../../node-shim/sources/kernel/addresses.ts";
 import { gatherFacts, gatherVitals } from "../../node-shim/machine/machine.ts";
 import { inBackground } from "../../node-shim/machine/system-sources.ts";
 import { fileSystemReader } from "../../node-shim/sources/kernel/storage.ts";
-import { sayOnce, withoutEcho } from "../../node-shim/base/reading.ts";
+import { warnOncePerSource, withoutEcho } from "../../node-shim/base/reading.ts";
 import { grpcServer, serve } from "../../node-shim/wire/grpc/server.ts";
 import { startLoop } from "../../node-shim/loop/loop.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
@@ -117,7 +117,7 @@ async function runningMachine() {
     containerRuntime: monitor.snapshot,
     volumes: () => Promise.resolve({ synced: true, inUse: [] }),
     attachLimits: () => Promise.resolve(undefined),
-    warn: sayOnce(withoutEcho(warn)),
+    warn: warnOncePerSource(withoutEcho(warn)),
   };
   const cloud = cloudMetadata({
     source: () => sources.metadata(),

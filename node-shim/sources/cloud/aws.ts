@@ -1,17 +1,17 @@
-// EC2's instance metadata, version 2 (a token first). Uses neither AWS's API nor credentials.
+// Reads EC2's instance metadata, version 2, which needs a token. Uses neither AWS's API nor credentials.
 import type { CloudMetadata } from "../../../shared/protocol/facts.ts";
 import { addressesOf, type CloudAddress, type CloudSource } from "./metadata.ts";
 import { bodyOf, metadataServer, optionalBodyOf, required, asResult } from "./metadata-server.ts";
 
 const TOKEN_PATH = "/latest/api/token";
 const METADATA = "/latest/meta-data/";
-/** The longest that EC2 allows. An instance that was stopped meanwhile gets a 401 and asks for another one. */
+/** EC2's maximum. An instance that was stopped meanwhile gets a 401 and asks for another token. */
 const TOKEN_TTL_SECONDS = 21_600;
 
-/** Reads a path; "optional": an absent one is "". Throws what `asResult` catches. */
+/** Reads a path; with "optional", a missing path is "". Throws an error that `asResult` catches. */
 type Get = (path: string, wish?: "optional") => Promise<string>;
 
-/** One for the whole process: it keeps the token. */
+/** Call it once in a process, since the result keeps the token. */
 export function awsSource(baseUrl: string): CloudSource {
   let token = "";
   return (signal) => {
@@ -41,18 +41,18 @@ async function read(get: Get): Promise<CloudMetadata> {
     providerID: `aws:///${zone}/${id}`,
     instanceType: await get("instance-type"),
     zone,
-    // Older servers have no region.
+    // Older metadata servers have no region.
     region: (await get("placement/region", "optional")) || regionOf(zone),
     addresses: await addresses(get),
   };
 }
 
-/** Of `eu-central-1a`, and of a local zone such as `us-west-2-lax-1a`. */
+/** Returns the region of `eu-central-1a`, or of a local zone such as `us-west-2-lax-1a`. */
 function regionOf(zone: string): string {
   return /^[a-z]+(-[a-z]+)+-\d+/.exec(zone)?.[0] ?? "";
 }
 
-/** As aws.go's NodeAddresses has them from the metadata, with the IPv6 addresses of each interface after its IPv4. */
+/** aws.go's NodeAddresses. The IPv6 addresses of each interface follow its IPv4 addresses. */
 async function addresses(get: Get): Promise<CloudAddress[]> {
   const found: CloudAddress[] = [];
   const add = (type: CloudAddress["type"], texts: string[]) => found.push(...addressesOf(type, texts));
@@ -65,14 +65,14 @@ async function addresses(get: Get): Promise<CloudAddress[]> {
   if (hostname !== undefined) {
     const label = hostname.split(".", 1).join("");
     add("Hostname", [hostname]);
-    // DHCP options with several domains: each is one more name of the instance.
+    // Each domain in the DHCP options is one more name of the instance.
     add("InternalDNS", [hostname, ...domains.map((domain) => `${label}.${domain}`)]);
   }
   add("ExternalDNS", words(await get("public-hostname", "optional")));
   return found;
 }
 
-/** The paths of the network interfaces, in the order in which the instance has them. */
+/** Returns the paths of the network interfaces, in the order of their numbers. */
 async function interfaces(get: Get): Promise<string[]> {
   const folder = "network/interfaces/macs/";
   const numbered: [number, string][] = [];
@@ -83,5 +83,4 @@ async function interfaces(get: Get): Promise<string[]> {
   return numbered.sort(([a], [b]) => a - b).map(([, path]) => path);
 }
 
-/** Names and addresses have no white space, so that any white space separates them. */
 const words = (text: string) => text.split(/\s+/).filter((word) => word !== "");

@@ -1,4 +1,4 @@
-// Azure's Instance Metadata Service. Asks for one document, in a version that does not have user data yet.
+// Reads Azure's Instance Metadata Service: one document, in a version of the API without user data.
 import { failure } from "../../../shared/result.ts";
 import * as z from "zod/mini";
 import type { CloudMetadata } from "../../../shared/protocol/facts.ts";
@@ -40,14 +40,14 @@ function read({ compute, network }: Document): CloudMetadata {
   return {
     providerID: `azure://${withLowerCaseGroup(compute.resourceId)}`,
     instanceType: compute.vmSize,
-    // As azure_zones.go: outside of zones, the fault domain.
+    // azure_zones.go: outside of zones, the fault domain.
     zone: compute.zone === "" ? compute.platformFaultDomain : `${region}-${compute.zone}`.toLowerCase(),
     region,
     addresses: addresses(compute, network.interface),
   };
 }
 
-/** As convertResourceGroupNameToLower: Azure itself ignores the case, and answers in any. */
+/** convertResourceGroupNameToLower: Azure ignores the case, and answers in any case. */
 function withLowerCaseGroup(resourceId: string): string {
   return resourceId.replace(
     /(\/resourceGroups\/)([^/]+)/i,
@@ -55,7 +55,7 @@ function withLowerCaseGroup(resourceId: string): string {
   );
 }
 
-/** As azure_instances.go's NodeAddresses with instance metadata: the Node's name, and the first interface. */
+/** azure_instances.go's NodeAddresses: the Node's name, and the first interface. */
 function addresses(
   { name, osProfile }: Document["compute"],
   [first]: Document["network"]["interface"],

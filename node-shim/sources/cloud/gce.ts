@@ -1,4 +1,4 @@
-// Google Cloud's instance metadata. Asks for single values: the whole tree has start-up scripts and keys.
+// Reads Google Cloud's instance metadata. Asks for single values, since the whole tree has start-up scripts and keys.
 import { failure } from "../../../shared/result.ts";
 import * as z from "zod/mini";
 import type { CloudMetadata } from "../../../shared/protocol/facts.ts";
@@ -6,7 +6,7 @@ import { addressesOf, type CloudAddress, type CloudSource, parsedJson } from "./
 import { bodyOf, metadataServer, optionalBodyOf, required, asResult } from "./metadata-server.ts";
 
 const METADATA = "/computeMetadata/v1/";
-/** Sent as proof that the request is made on purpose, and sent back as proof that a metadata server answers. */
+/** The metadata server requires this header, and proves with it that the answer is its own. */
 const FLAVOR = "Google";
 
 const textOrNone = z._default(z.string(), "");
@@ -51,7 +51,7 @@ function lastSegment(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-/** As gce_instances.go's NodeAddresses. */
+/** gce_instances.go's NodeAddresses. */
 async function addresses(get: Get): Promise<CloudAddress[]> {
   const path = "instance/network-interfaces/?recursive=true";
   const interfaces = required(parsedJson(await get(path), interfacesSchema, path));

@@ -1,12 +1,12 @@
-// HTTP to a cloud's metadata server. Follows no redirect and uses no proxy, so that no request leaves the link.
+// Sends HTTP requests to a cloud's metadata server, without redirects and proxy, so that no request leaves the link.
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { request as httpRequest } from "node:http";
 import { faultOf } from "../../base/fault.ts";
 
-/** Where AWS, Google Cloud and Azure serve metadata. It is no name, since any resolver could answer for that. */
+/** The metadata server of AWS, Google Cloud and Azure. A name instead would let a resolver choose the server. */
 export const LINK_LOCAL_URL = "http://169.254.169.254";
 
-/** More than any answer that is asked for. */
+/** More than any expected answer. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
 export interface MetadataAnswer {
@@ -20,12 +20,12 @@ export interface MetadataRequest {
   headers?: Record<string, string>;
 }
 
-/** Asks for a path. An error is one of the connection; any status is an answer. Never rejects. */
+/** Asks for a path. Any HTTP status is an answer; only the connection has errors. Never rejects. */
 export type AskServer = (path: string, request?: MetadataRequest) => Promise<Result<MetadataAnswer>>;
 
 export function metadataServer(
   baseUrl: string, // typically LINK_LOCAL_URL
-  signal: AbortSignal, // ends whatever is under way
+  signal: AbortSignal, // ends the requests that are under way
 ): AskServer {
   return (path, { method = "GET", headers = {} } = {}) =>
     new Promise((resolve) => {
@@ -33,7 +33,7 @@ export function metadataServer(
         const why = signal.aborted ? "no answer in time" : faultOf(error);
         resolve(failure(`${method} ${path}: ${why}`));
       };
-      // Not the global agent, which may have a proxy from the environment.
+      // The global agent may have a proxy from the environment.
       const options = { method, headers, signal, agent: false as const };
       const request = httpRequest(new URL(path, baseUrl), options, (response) => {
         const chunks: Buffer[] = [];
@@ -62,12 +62,12 @@ export function bodyOf(path: string, answer: Result<MetadataAnswer>): Result<str
   return status === 200 ? success(body.trim()) : failure(`GET ${path}: status ${status}`);
 }
 
-/** As bodyOf, but "" for a 404: the instance has no such value. */
+/** Returns "" for a 404, which means that the instance has no such value; else as bodyOf does. */
 export function optionalBodyOf(path: string, answer: Result<MetadataAnswer>): Result<string> {
   return answer.ok && answer.value.status === 404 ? success("") : bodyOf(path, answer);
 }
 
-/** The value of a reading. A failure ends the whole: it throws what `asResult` catches. */
+/** Returns the value of a reading, or throws an error that `asResult` catches. */
 export function required<T>(reading: Result<T>): T {
   if (!reading.ok) throw new UnreadError(reading.error);
   return reading.value;
@@ -75,7 +75,7 @@ export function required<T>(reading: Result<T>): T {
 
 class UnreadError extends Error {}
 
-/** The result of `read`. What `required` throws becomes its error; anything else that is thrown is a bug. */
+/** Returns the result of `read`, with the error of `required`. Rethrows any other error, which is a bug. */
 export async function asResult<T>(read: () => Promise<T>): Promise<Result<T>> {
   try {
     return success(await read());

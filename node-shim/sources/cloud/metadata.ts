@@ -1,5 +1,5 @@
-// Keeps the last good metadata of the cloud that the machine runs in, and refreshes it in the background. A source that
-// hangs or fails costs a line in the log.
+// Keeps the last valid metadata of the machine's cloud, and refreshes it in the background. A source that hangs or fails
+// results in a line of the log.
 import type * as z from "zod/mini";
 import { type CloudMetadata, cloudSchema } from "../../../shared/protocol/facts.ts";
 import { firstFault } from "../../../shared/protocol/schema.ts";
@@ -7,45 +7,45 @@ import { failure, type Result, success } from "../../../shared/result.ts";
 import { after } from "../../base/clock.ts";
 import type { Warn } from "../../base/reading.ts";
 
-/** Reads the metadata once; what is under way ends with `signal`. Never rejects. */
+/** Reads the metadata once, until `signal` is aborted. Never rejects. */
 export type CloudSource = (signal: AbortSignal) => Promise<Result<unknown>>;
 
 interface CloudMetadataOptions {
   source: CloudSource;
   /** For people: `http://169.254.169.254 (aws)`. */
   where: string;
-  /** nodeStatusUpdateFrequency: how often the metadata is read. */
+  /** The pause between two readings: nodeStatusUpdateFrequency. */
   intervalMs: number;
-  /** What one reading may take. */
+  /** The limit of one reading. */
   deadlineMs: number;
   /** Monotonic: typically monotonicMs. */
   nowMs: () => number;
   warn: Warn;
 }
 
-/** A server that did not answer yet is asked again this soon: the Node's registration waits for it. */
+/** The pause before the first answer, since the Node's registration waits for it. */
 const FIRST_RETRY_MS = 1000;
 /** A factor of the interval, since reports come a little early. */
 const EARLY = 0.9;
 
 /**
- * The last good metadata; undefined before the first. Each call starts a reading in the background when one is due;
- * only the first call waits for it, no longer than the deadline. Never rejects.
+ * The function returns the last valid metadata; undefined before the first. It starts a reading in the background when
+ * one is due. Only its first call waits, for at most the deadline. Never rejects.
  */
 export function cloudMetadata(options: CloudMetadataOptions): () => Promise<CloudMetadata | undefined> {
   const { where, intervalMs, nowMs, warn } = options;
   let good: CloudMetadata | undefined;
   let startedMs: number | undefined;
   let isReading = false;
-  let said = "";
+  let lastFault = "";
 
   const refresh = async () => {
     isReading = true;
     const reading = await readOnce(options, () => (isReading = false));
     if (reading.ok) good = reading.value;
     const fault = !reading.ok ? reading.error : "";
-    if (fault !== "" && fault !== said) warn("cloud metadata", `${where}: ${fault}`);
-    said = fault;
+    if (fault !== "" && fault !== lastFault) warn("cloud metadata", `${where}: ${fault}`);
+    lastFault = fault;
   };
 
   return async () => {
@@ -60,7 +60,7 @@ export function cloudMetadata(options: CloudMetadataOptions): () => Promise<Clou
   };
 }
 
-/** `ended` is called when the source is done, which may be after it was given up. */
+/** Calls `ended` when the source ends, which may be after the deadline. */
 async function readOnce(
   { source, deadlineMs }: CloudMetadataOptions,
   ended: () => void,
@@ -78,7 +78,7 @@ async function readOnce(
   return !first.ok ? first : checked(first.value);
 }
 
-/** Validates the metadata here: no answer of a metadata server may get the machine's facts refused. */
+/** Validates the metadata, so that no answer of a metadata server makes the Worker refuse the machine's facts. */
 function checked(found: unknown): Result<CloudMetadata> {
   const parsed = cloudSchema.safeParse(withoutRepetition(found));
   if (parsed.success) return success(parsed.data);
@@ -86,7 +86,7 @@ function checked(found: unknown): Result<CloudMetadata> {
   return failure(`${path === "" ? "" : `${path.slice(1).replaceAll("/", ".")}: `}${message}`);
 }
 
-/** Two interfaces may share a name; the apiserver refuses an address that is there twice. */
+/** The apiserver refuses equal addresses, but two interfaces may share a name. */
 function withoutRepetition(found: unknown): unknown {
   if (typeof found !== "object" || found === null || !("addresses" in found)) return found;
   if (!Array.isArray(found.addresses)) return found;
@@ -95,16 +95,12 @@ function withoutRepetition(found: unknown): unknown {
   return { ...found, addresses: addresses.filter((_, at) => texts.indexOf(texts[at] ?? "") === at) };
 }
 
-// Addresses of a machine as its cloud names them. Decides nothing.
-
 export type CloudAddress = NonNullable<CloudMetadata["addresses"]>[number];
 
 /** Skips texts that are empty. */
 export function addressesOf(type: CloudAddress["type"], texts: readonly string[]): CloudAddress[] {
   return texts.flatMap((address) => (address === "" ? [] : [{ type, address }]));
 }
-
-// Parses a metadata server's JSON by a schema. Decides nothing.
 
 export function parsedJson<T>(text: string, schema: z.ZodMiniType<T>, path: string): Result<T> {
   let json: unknown;

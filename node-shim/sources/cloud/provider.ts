@@ -1,4 +1,4 @@
-// --cloud-provider and --cloud-metadata-file: which metadata the machine has, if any. Reads none of it.
+// --cloud-provider and --cloud-metadata-file: chooses the source of the machine's metadata.
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { parse as parseYaml } from "yaml";
@@ -14,13 +14,11 @@ import { LINK_LOCAL_URL } from "./metadata-server.ts";
 import { cloudMetadata, type CloudSource } from "./metadata.ts";
 
 export interface CloudFlags {
-  /** --cloud-provider NAME */
   cloudProvider?: string;
-  /** --cloud-metadata-file FILE */
   cloudMetadataFile?: string;
 }
 
-/** What one reading may take. On its link a server answers in milliseconds. */
+/** The limit of one reading. A server on the same link answers in milliseconds. */
 const DEADLINE_MS = 2000;
 
 const SOURCES: Record<Exclude<CloudProvider, "external">, (file: string) => CloudSource> = {
@@ -30,7 +28,7 @@ const SOURCES: Record<Exclude<CloudProvider, "external">, (file: string) => Clou
   file: fileSource,
 };
 
-/** The provider that is named; "" names none, as it does for a kubelet. Throws with what to change. */
+/** Returns the provider; null if there is none. "" names none, as for a kubelet. Throws with what to change. */
 export function cloudProviderOf({ cloudProvider = "", cloudMetadataFile }: CloudFlags): CloudProvider | null {
   const provider = CLOUD_PROVIDERS.find((name) => name === cloudProvider);
   if (cloudProvider !== "" && provider === undefined)
@@ -42,7 +40,7 @@ export function cloudProviderOf({ cloudProvider = "", cloudMetadataFile }: Cloud
   return provider ?? null;
 }
 
-/** Reads the metadata of the provider that is named; null: there is none to read. Throws as cloudProviderOf does. */
+/** Returns the reader of the provider's metadata; null if there is none. Throws as cloudProviderOf does. */
 export function machineCloud(flags: CloudFlags, intervalMs: number, warn: Warn) {
   const provider = cloudProviderOf(flags);
   if (provider === null || provider === "external") return null;
@@ -61,11 +59,9 @@ export function machineCloud(flags: CloudFlags, intervalMs: number, warn: Warn) 
   };
 }
 
-// A file in place of a metadata server, for clouds that have none. metadata.ts validates its content.
-
 const MAX_FILE_BYTES = 64 * 1024;
 
-/** YAML or JSON. An absent provider ID or instance type counts as "". */
+/** Reads YAML or JSON, for clouds without a metadata server. A missing provider ID or instance type counts as "". */
 export function fileSource(path: string): CloudSource {
   return async () => {
     const text = await readSmallFile(path);
@@ -86,7 +82,7 @@ async function readSmallFile(path: string): Promise<Result<string>> {
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK); // a FIFO would wait for a writer
     try {
       const stat = await file.stat();
-      // Anything else than a file may never end.
+      // A device or pipe may never end.
       if (!stat.isFile()) return failure("not a file");
       if (stat.size > MAX_FILE_BYTES) return failure(`larger than ${MAX_FILE_BYTES} bytes`);
       return success(await file.readFile("utf8"));

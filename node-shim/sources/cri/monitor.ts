@@ -1,10 +1,9 @@
-// Watches the container runtime, apart from reports: a hung runtime delays nothing, and its last answers are kept.
-// state.ts interprets them.
+// Watches the container runtime in the background and keeps its last answers, so that a hung runtime delays no report.
 import { RUNTIME_DOWN } from "../../../shared/from-report/missing-runtime.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import { FACTS_LIMITS, LIMITS } from "../../../shared/protocol/limits.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
-import { sayOnce, type Warn } from "../../base/reading.ts";
+import { warnOncePerSource, type Warn } from "../../base/reading.ts";
 import type {
   CriImage,
   RuntimeClient,
@@ -13,17 +12,14 @@ import type {
   VersionAnswer,
 } from "./runtime-client.ts";
 
-/** As often as the kubelet calls updateRuntimeUp. */
+/** The kubelet's interval of updateRuntimeUp. */
 const STATUS_EVERY_MS = 5000;
-/** As often as the kubelet's image manager lists them, less what a timer may be early. */
+/** The interval of the kubelet's image manager, less the time that a timer may be early. */
 const IMAGES_FRESH_MS = 29_000;
-/**
- * A kubelet asks for version and imagefs every 10 s. They change only when the runtime restarts, which is noticed:
- * asking rarely saves half of the calls.
- */
+/** Version and imagefs change only with a restart, which the shim detects. A kubelet asks for them every 10 s. */
 const RESTART_FRESH_MS = 300_000;
 
-/** What is known about the runtime; what never was known is absent. */
+/** The last answers of the runtime. A field without an answer is absent. */
 export interface RuntimeSnapshot {
   runtime?: NonNullable<Facts["runtime"]>;
   handlers?: NonNullable<Facts["runtimeHandlers"]>;
@@ -31,16 +27,14 @@ export interface RuntimeSnapshot {
   images?: NonNullable<Facts["images"]>;
   /** A folder on imagefs. */
   imageFsPath?: string;
-  /** The socket of a runtime that nobody configured. */
+  /** The socket of a runtime that was found without a configuration. */
   foundAt?: string;
-  /** What keeps the Node from being Ready, as of now. */
+  /** The errors that keep the Node from being Ready now. */
   errors: NonNullable<Vitals["errors"]>;
 }
 
 interface RuntimeMonitorOptions {
-  /**
-   * Makes the client; typically runtimeClient. It calls `onConnect` when the runtime may be another one than before.
-   */
+  /** Makes the client; typically runtimeClient. It calls `onConnect` for every new connection. */
   client: (onConnect: () => void) => RuntimeClient;
   nodeStatusMaxImages: number;
   /** Monotonic; typically monotonicMs. */
@@ -54,26 +48,26 @@ interface RuntimeMonitorOptions {
 
 export interface RuntimeMonitor {
   snapshot: () => RuntimeSnapshot;
-  /** Asks for the status now, and for everything that is due. Takes as long as the runtime; never rejects. */
+  /** Asks for the status now, and for everything else that is due. Never rejects. */
   refresh: () => Promise<void>;
-  /** The first refresh, as far as the Ready condition depends on it: images may take longer. */
+  /** Begins the first refresh, and waits for the part that the Ready condition depends on. */
   begin: () => Promise<void>;
-  /** Has nobody listened for as long as it takes until a runtime is down? */
+  /** Has no process listened for SYNC_THRESHOLD_MS? */
   isGone: () => boolean;
   close: () => void;
 }
 
 interface Known extends Omit<RuntimeSnapshot, "handlers" | "features" | "errors"> {
   state: RuntimeState;
-  /** When it last answered for its status, by the monotonic clock; at first when the watch began. */
+  /** The time of the last status by the monotonic clock; at first the begin of the watch. */
   answeredMs: number;
 }
 
-/** Watches until closed. The first look is the caller's `refresh`, the others follow every 5 s. */
+/** Watches until closed. The caller calls `refresh` first; further ones follow every 5 s. */
 export function runtimeMonitor(options: RuntimeMonitorOptions): RuntimeMonitor {
   const { nowMs, onFlip, every } = options;
   const known: Known = { state: UNKNOWN_STATE, answeredMs: nowMs() };
-  const { status, version, images, imageFs, isAbsent, close } = looks(options, known);
+  const { status, version, images, imageFs, isAbsent, close } = questions(options, known);
   const errors = () => errorsOf(known.state, nowMs());
   let lastSeen = JSON.stringify(errors());
 
@@ -86,7 +80,7 @@ export function runtimeMonitor(options: RuntimeMonitorOptions): RuntimeMonitor {
 
   async function refresh(): Promise<void> {
     const now = nowMs();
-    // A missing answer becomes an error while the call is still under way.
+    // A missing answer becomes an error during the call.
     noteFlip();
     await Promise.all([status.at(now).then(noteFlip), version.at(now), images.at(now), imageFs.at(now)]);
   }
@@ -101,7 +95,7 @@ export function runtimeMonitor(options: RuntimeMonitorOptions): RuntimeMonitor {
     refresh,
     begin: async () => {
       void refresh();
-      // Joins the looks that are under way.
+      // Joins the calls that are under way.
       await Promise.all([status.at(nowMs()), version.at(nowMs())]);
     },
     isGone: () => isAbsent() && isOverdue(known.answeredMs, nowMs()),
@@ -112,15 +106,15 @@ export function runtimeMonitor(options: RuntimeMonitorOptions): RuntimeMonitor {
   };
 }
 
-/** One look for each kind of information; they write their results into `known`. */
-function looks(options: RuntimeMonitorOptions, known: Known) {
+/** One question for each kind of information. The answers go into `known`. */
+function questions(options: RuntimeMonitorOptions, known: Known) {
   const { nowMs, nodeStatusMaxImages } = options;
-  const warnOnce = sayOnce(options.warn);
+  const warnOnce = warnOncePerSource(options.warn);
   const client = options.client(() => {
     version.expire();
     imageFs.expire();
   });
-  const status = look(0, async () => {
+  const status = question(0, async () => {
     const answer = await client.status();
     if (answer) {
       known.state = stateAfter(known.state, answer, nowMs());
@@ -128,20 +122,20 @@ function looks(options: RuntimeMonitorOptions, known: Known) {
     } else version.expire();
     return answer !== null;
   });
-  const version = look(RESTART_FRESH_MS, async () => {
+  const version = question(RESTART_FRESH_MS, async () => {
     const answer = await client.version();
     if (answer) known.runtime = runtimeOf(answer);
-    // The kubelet writes this as well while the runtime does not answer.
+    // The kubelet also reports Unknown while the runtime does not answer.
     else if (known.runtime) known.runtime = { ...known.runtime, version: "Unknown" };
     return answer !== null;
   });
-  const images = look(IMAGES_FRESH_MS, async () => {
+  const images = question(IMAGES_FRESH_MS, async () => {
     const listed = await client.images();
-    const say = (message: string) => warnOnce("images", message);
-    if (listed) known.images = imageFacts(listed, nodeStatusMaxImages, say);
+    const warn = (message: string) => warnOnce("images", message);
+    if (listed) known.images = imageFacts(listed, nodeStatusMaxImages, warn);
     return listed !== null;
   });
-  const imageFs = look(RESTART_FRESH_MS, async () => {
+  const imageFs = question(RESTART_FRESH_MS, async () => {
     const path = await client.imageFsPath();
     if (path !== null) known.imageFsPath = path;
     return path !== null;
@@ -156,23 +150,21 @@ function runtimeOf({ runtimeName, runtimeVersion }: VersionAnswer): NonNullable<
   };
 }
 
-// Makes the facts' images out of the runtime's: in the kubelet's order, and no more than fit into a report.
-
 type Images = NonNullable<Facts["images"]>;
 
-/** Upstream MaxNamesPerImageInNodeStatus: more are never shown. */
+/** Upstream MaxNamesPerImageInNodeStatus. */
 const MAX_NAMES = 5;
-/** Bytes of all images' names. 50 images with 5 names of 500 bytes each are 125 KiB; the rest is for other facts. */
+/** The limit of all images' names: enough for 50 images with 5 names of 500 bytes each, which have 125 KiB. */
 const MAX_NAMES_BYTES = 160 * 1024;
 
 /**
- * Upstream imageCache.set and what nodestatus.Images shows of it: by size, largest first, ties by ID, last first.
- * `maxImages` is nodeStatusMaxImages; negative: all. Calls `say` when they do not fit into a report.
+ * Upstream imageCache.set and nodestatus.Images: the largest first, and the last ID first for equal sizes. `maxImages` is
+ * nodeStatusMaxImages; negative: all. Calls `warn` if they do not fit into a report.
  */
 export function imageFacts(
   listed: readonly CriImage[],
   maxImages: number,
-  say: (message: string) => void,
+  warn: (message: string) => void,
 ): Images {
   const wanted = listed
     .toSorted((a, b) => b.size - a.size || Number(b.id > a.id) - Number(b.id < a.id))
@@ -192,21 +184,15 @@ export function imageFacts(
     });
   }
   const leftOut = wanted.length - images.length;
-  if (leftOut > 0) say(`${leftOut} of ${listed.length} do not fit into a report: set nodeStatusMaxImages`);
+  if (leftOut > 0) warn(`${leftOut} of ${listed.length} do not fit into a report: set nodeStatusMaxImages`);
   return images;
 }
 
-// Repeats an attempt when it is due: one at a time, and not while its result is fresh. Has no clock of its own.
-
-interface Look {
-  /** Looks when it is due at `nowMs`; joins a look that is under way. */
-  at: (nowMs: number) => Promise<void>;
-  /** The result may be out of date: the next look is due at once. */
-  expire: () => void;
-}
-
-/** `attempt` returns whether it succeeded; a failed one is due again at once. It must not reject. */
-function look(freshForMs: number, attempt: () => Promise<boolean>): Look {
+/**
+ * `at` repeats the attempt unless its last result is fresh at `nowMs`, and joins an attempt that is under way. `expire`
+ * makes the next attempt due at once, as a failed attempt does. `attempt` returns whether it succeeded, and never rejects.
+ */
+function question(freshForMs: number, attempt: () => Promise<boolean>) {
   let underWay: Promise<void> | null = null;
   let dueMs = -Infinity;
 
@@ -217,21 +203,19 @@ function look(freshForMs: number, attempt: () => Promise<boolean>): Look {
   }
 
   return {
-    at: (nowMs) => (nowMs < dueMs ? Promise.resolve() : (underWay ??= run(nowMs))),
+    at: (nowMs: number) => (nowMs < dueMs ? Promise.resolve() : (underWay ??= run(nowMs))),
     expire: () => {
       dueMs = -Infinity;
     },
   };
 }
 
-// Interprets the runtime's answers as the kubelet's runtimeState and updateRuntimeUp do, with the same texts. Calls no
-// runtime; the clock is an argument.
-
-/** maxWaitForContainerRuntime */
+/** Upstream maxWaitForContainerRuntime. */
 const SYNC_THRESHOLD_MS = 30_000;
 
+/** The kubelet's runtimeState, with the same texts. */
 export interface RuntimeState {
-  /** When the runtime was last seen ready, by the caller's clock; null: never. */
+  /** The time of the last ready status; null if there was none. */
   lastSyncMs: number | null;
   networkError: string | null;
   runtimeError: string | null;
@@ -239,14 +223,14 @@ export interface RuntimeState {
   features?: NonNullable<Facts["runtimeFeatures"]>;
 }
 
-/** Before the first answer (newRuntimeState). */
+/** The state before the first answer (newRuntimeState). */
 export const UNKNOWN_STATE: RuntimeState = {
   lastSyncMs: null,
   networkError: "network state unknown",
   runtimeError: null,
 };
 
-/** Upstream updateRuntimeUp, with an answer. Handlers and features are taken from a ready runtime alone. */
+/** Upstream updateRuntimeUp, with an answer. Only a ready runtime updates handlers and features. */
 export function stateAfter(state: RuntimeState, answer: StatusAnswer, nowMs: number): RuntimeState {
   const conditions = answer.status?.conditions ?? [];
   const network = conditions.find(({ type }) => type === "NetworkReady");
@@ -265,7 +249,7 @@ export function stateAfter(state: RuntimeState, answer: StatusAnswer, nowMs: num
   };
 }
 
-/** Upstream runtimeErrors and networkErrors: what keeps the Node from being Ready. */
+/** Upstream runtimeErrors and networkErrors. */
 export function errorsOf(state: RuntimeState, nowMs: number): NonNullable<Vitals["errors"]> {
   const { lastSyncMs, runtimeError, networkError } = state;
   const runtime = runtimeError === null ? [] : [bounded(runtimeError)];
@@ -277,12 +261,11 @@ export function errorsOf(state: RuntimeState, nowMs: number): NonNullable<Vitals
   };
 }
 
-/** Is a sign of life from then too old by now? */
 function isOverdue(atMs: number, nowMs: number): boolean {
   return nowMs - atMs >= SYNC_THRESHOLD_MS;
 }
 
-/** Sorted by name, so that another order is no change. */
+/** Sorts by name, so that another order is no change. */
 function handlersOf({ runtimeHandlers }: StatusAnswer): NonNullable<Facts["runtimeHandlers"]> {
   const handlers = runtimeHandlers.map(({ name, features }) => ({
     name,
@@ -305,9 +288,7 @@ function bounded(text: string): string {
   return text.slice(0, LIMITS.textLength);
 }
 
-// How facts and vitals read what the monitor knows about the container runtime.
-
-/** The latest snapshot; null on a machine without a runtime. Typically the monitor's. */
+/** Returns the latest snapshot; null if there is no runtime. Typically the monitor's. */
 export type RuntimeReader = () => RuntimeSnapshot | null;
 
 export function runtimeErrors(snapshot: RuntimeSnapshot | null): Pick<Vitals, "errors"> {

@@ -1,5 +1,5 @@
-// The calls to the container runtime: four methods of k8s.io/cri-api runtime.v1, and the fields of their messages that
-// the Node's status needs. The numbers are api.proto's.
+// Calls a container runtime over CRI: four methods of k8s.io/cri-api runtime.v1, with the fields that the Node's status
+// needs. The numbers are api.proto's. Warns once in each outage, with what to do.
 import type { WarningSource } from "../../base/log.ts";
 import type { Warn } from "../../base/reading.ts";
 import { grpcClient, type GrpcClient, type Method } from "../../wire/grpc/client.ts";
@@ -65,35 +65,33 @@ export const CRI = {
   imageFsInfo: method("/runtime.v1.ImageService/ImageFsInfo", IMAGE_FS_INFO_ANSWER),
 } as const;
 
-// Calls a container runtime over CRI. Warns once in each outage, with what to do. Does not interpret the answers.
-
 export interface RuntimeClientOptions {
   socketPath: string;
-  /** Where images are asked for; typically the same. */
+  /** The socket of the image service; typically the same. */
   imageSocketPath: string;
   /** runtimeRequestTimeout */
   deadlineMs: number;
   /** Monotonic; typically monotonicMs. */
   nowMs: () => number;
   warn: Warn;
-  /** Called for every new connection: the runtime may be another one than before. */
+  /** Called for every new connection: it may be to another runtime. */
   onConnect: () => void;
 }
 
-/** Never rejects. null: no answer, or an incomplete one. */
+/** Its functions never reject. null means no answer, or an incomplete one. */
 export interface RuntimeClient {
   status: () => Promise<StatusAnswer | null>;
   version: () => Promise<VersionAnswer | null>;
   images: () => Promise<CriImage[] | null>;
   /** The first mount point, as the kubelet's ImageFsStats takes it. */
   imageFsPath: () => Promise<string | null>;
-  /** Did nobody listen when the runtime was last asked? One that is slow, or refuses, does. */
+  /** Was no process listening at the last call? A slow runtime, or one that refuses, is not absent. */
   isAbsent: () => boolean;
-  /** Ends calls that are under way, without a warning. */
+  /** Ends the calls that are under way, without a warning. */
   close: () => void;
 }
 
-/** With one of these codes, no other call on the socket is answered either. */
+/** Faults of the whole socket: no other call has an answer either. */
 const WHOLE_SERVICE: ReadonlySet<Fault["code"]> = new Set(["Unavailable", "DeadlineExceeded"]);
 
 interface Service {
@@ -107,7 +105,7 @@ export function runtimeClient(options: RuntimeClientOptions): RuntimeClient {
   const { socketPath, imageSocketPath, deadlineMs, nowMs, warn, onConnect } = options;
   const runtime = service(socketPath, "containerRuntimeEndpoint");
   const image = imageSocketPath === socketPath ? runtime : service(imageSocketPath, "imageServiceEndpoint");
-  const said = new Set<string>();
+  const warned = new Set<string>();
   let closed = false;
   let isAbsent = false;
 
@@ -115,13 +113,13 @@ export function runtimeClient(options: RuntimeClientOptions): RuntimeClient {
     return { client: grpcClient({ socketPath, nowMs, onConnect }), socketPath, field };
   }
 
-  function sayOnce(key: string, source: WarningSource, message: string): void {
-    if (said.has(key) || closed) return;
-    said.add(key);
+  function warnOnce(key: string, source: WarningSource, message: string): void {
+    if (warned.has(key) || closed) return;
+    warned.add(key);
     warn(source, message);
   }
 
-  /** `missing` returns what an incomplete answer lacks; null: the answer counts. */
+  /** `missing` returns the fault of an incomplete answer; null if the answer is complete. */
   async function ask<A extends Schema>(
     asked: Service,
     source: WarningSource,
@@ -134,18 +132,14 @@ export function runtimeClient(options: RuntimeClientOptions): RuntimeClient {
     if (!answer.ok) {
       const text = `${socketPath}: ${faultText(answer.error)}`;
       if (WHOLE_SERVICE.has(answer.error.code))
-        sayOnce(
-          socketPath,
-          "container runtime",
-          `${text}: start it, or set ${field} ("" where there is none)`,
-        );
-      else sayOnce(source, source, text);
+        warnOnce(socketPath, "container runtime", `${text}: start it, or set ${field} ("" if there is none)`);
+      else warnOnce(source, source, text);
       return null;
     }
-    said.delete(socketPath);
+    warned.delete(socketPath);
     const fault = missing(answer.value);
-    if (fault === null) said.delete(source);
-    else sayOnce(source, source, `${socketPath}: ${fault}`);
+    if (fault === null) warned.delete(source);
+    else warnOnce(source, source, `${socketPath}: ${fault}`);
     return fault === null ? answer.value : null;
   }
 

@@ -1,5 +1,4 @@
-// Watches a container runtime that nobody configured, from when one is found until it is gone. Looks again now and then.
-// Decides nothing: where none is, it says so.
+// Finds a container runtime if none is configured, and watches it until it is gone. Searches again every 10 s.
 import { statSync } from "node:fs";
 import type { Warn } from "../../base/reading.ts";
 import { grpcClient } from "../../wire/grpc/client.ts";
@@ -7,13 +6,12 @@ import { type Fault, faultText } from "../../wire/grpc/status.ts";
 import { CRI } from "./runtime-client.ts";
 import type { RuntimeMonitor, RuntimeReader } from "./monitor.ts";
 
-/** How often one is looked for. */
-const LOOK_EVERY_MS = 10_000;
-/** While the first Ready is waited for, the caller asks every 100 ms. */
+const SEARCH_EVERY_MS = 10_000;
+/** The least time between two searches. Until the first Ready, the caller asks every 100 ms. */
 const LEAST_PAUSE_MS = 1000;
 
 interface RuntimeFinderOptions {
-  /** Where a runtime may listen, the preferred one first; typically RUNTIME_SOCKETS. */
+  /** The sockets to try, in this order; typically RUNTIME_SOCKETS. */
   sockets: readonly string[];
   /** Makes the watch of a runtime; typically runtimeMonitor. */
   watch: (socketPath: string, onFlip: () => void) => RuntimeMonitor;
@@ -21,15 +19,15 @@ interface RuntimeFinderOptions {
   nowMs: () => number;
   /** Calls back repeatedly until it is cancelled; typically every. */
   every: (ms: number, call: () => void) => () => void;
-  /** Called when a runtime is found or gone, and as its monitor does. */
+  /** Called when a runtime is found or gone, and when its monitor calls its own onFlip. */
   onFlip: () => void;
   warn: Warn;
 }
 
 export interface RuntimeFinder {
-  /** null: no runtime is there. */
+  /** null if there is no runtime. */
   snapshot: RuntimeReader;
-  /** Looks for a runtime, or asks the one that is used. Takes as long as they do; never rejects. */
+  /** Searches for a runtime, or asks the one in use. Never rejects. */
   refresh: () => Promise<void>;
   close: () => void;
 }
@@ -37,11 +35,11 @@ export interface RuntimeFinder {
 interface Found {
   path: string;
   monitor: RuntimeMonitor;
-  /** Has it answered for the first time? Before, it would look like one that is not ready. */
+  /** True after its first answer. Before, it would count as a runtime that is not ready. */
   isKnown: boolean;
 }
 
-/** The first look is the caller's `refresh`. */
+/** The caller calls `refresh` for the first search. */
 export function runtimeFinder(options: RuntimeFinderOptions): RuntimeFinder {
   const { sockets, watch, nowMs, every, onFlip, warn } = options;
   const { search, close } = runtimeSearch(sockets, nowMs, warn);
@@ -54,19 +52,19 @@ export function runtimeFinder(options: RuntimeFinderOptions): RuntimeFinder {
 
   const present = () => (found?.isKnown && !found.monitor.isGone() ? found : null);
 
-  function tell(): void {
+  function notify(): void {
     wasPresent = present() !== null;
     onFlip();
   }
 
-  async function look(): Promise<void> {
+  async function find(): Promise<void> {
     found?.monitor.close();
     found = null;
-    if (wasPresent) tell();
+    if (wasPresent) notify();
     const path = await search();
     if (path === null || isClosed) return;
-    // One that was replaced may still have calls under way.
-    const flipped = () => void (found === next && next.isKnown && !isClosed && tell());
+    // A replaced monitor may still have calls under way.
+    const flipped = () => void (found === next && next.isKnown && !isClosed && notify());
     const next: Found = { path, monitor: watch(path, flipped), isKnown: false };
     found = next;
     await next.monitor.begin();
@@ -79,10 +77,10 @@ export function runtimeFinder(options: RuntimeFinderOptions): RuntimeFinder {
     if (runtime) return runtime.monitor.refresh();
     if (isClosed || (underWay === null && nowMs() < notBeforeMs)) return Promise.resolve();
     notBeforeMs = nowMs() + LEAST_PAUSE_MS;
-    return (underWay ??= look().finally(() => (underWay = null)));
+    return (underWay ??= find().finally(() => (underWay = null)));
   }
 
-  const stop = every(LOOK_EVERY_MS, () => void (present() === null && refresh()));
+  const stop = every(SEARCH_EVERY_MS, () => void (present() === null && refresh()));
   return {
     snapshot: () => {
       const runtime = present();
@@ -98,10 +96,7 @@ export function runtimeFinder(options: RuntimeFinderOptions): RuntimeFinder {
   };
 }
 
-// Searches for a container runtime that nobody configured: the first socket that is there and whose owner speaks CRI.
-// Says which one it chose where there are several, and what does not count.
-
-/** In the order in which they are tried: containerd, CRI-O, and Docker by cri-dockerd. */
+/** In the order of the search: containerd, CRI-O, and Docker by cri-dockerd. */
 export const RUNTIME_SOCKETS: readonly string[] = [
   "/run/containerd/containerd.sock",
   "/run/crio/crio.sock",
@@ -109,32 +104,27 @@ export const RUNTIME_SOCKETS: readonly string[] = [
   "/var/run/cri-dockerd.sock",
 ];
 
-/** A runtime that works answers in a few milliseconds. One that does not is asked again with the next search. */
+/** A working runtime answers in a few milliseconds. The next search asks a slow one again. */
 const ANSWER_WITHIN_MS = 2000;
-
-interface RuntimeSearch {
-  /** The path of the socket; null: there is no runtime. Without sockets it costs a `stat` for each. Never rejects. */
-  search: () => Promise<string | null>;
-  /** Says nothing from now on. */
-  close: () => void;
-}
 
 interface Socket {
   path: string;
-  /** Another socket under the same path, after a restart, has another identity. */
+  /** A new socket at the same path, after a restart, has another identity. */
   identity: string;
 }
 
-/** `sockets`: where a runtime may listen, the preferred one first. `nowMs`: monotonic; typically monotonicMs. */
-function runtimeSearch(sockets: readonly string[], nowMs: () => number, warn: Warn): RuntimeSearch {
-  /** Of those without CRI, by path: they are not asked again, until another one listens there. */
-  const without = new Map<string, string>();
-  /** What does not count is said once. */
-  const said = new Set<string>();
+/**
+ * `search` returns the path of the first socket whose server speaks CRI; null if there is none. It never rejects. It
+ * warns about its choice, and once about each socket that does not count. After `close` it warns no more.
+ */
+function runtimeSearch(sockets: readonly string[], nowMs: () => number, warn: Warn) {
+  /** The identities of sockets without CRI, by path. A search passes over them. */
+  const withoutCri = new Map<string, string>();
+  const warned = new Set<string>();
   let isFirst = true;
   let isClosed = false;
 
-  function say(message: string): void {
+  function warnUntilClosed(message: string): void {
     if (!isClosed) warn("container runtime", message);
   }
 
@@ -142,25 +132,25 @@ function runtimeSearch(sockets: readonly string[], nowMs: () => number, warn: Wa
     const fault = await criFault(path, nowMs);
     if (fault === null) return true;
     const isOther = fault.code === "Unimplemented";
-    if (isOther) without.set(path, identity);
+    if (isOther) withoutCri.set(path, identity);
     const counts = `counts as no container runtime${isOther ? "" : " until it answers"}`;
     const line = `${path} ${fault.code}`;
-    if (!said.has(line)) say(`${path} ${counts}: ${faultText(fault)}`);
-    said.add(line);
+    if (!warned.has(line)) warnUntilClosed(`${path} ${counts}: ${faultText(fault)}`);
+    warned.add(line);
     return false;
   }
 
   async function search(): Promise<string | null> {
     const wasFirst = isFirst;
     isFirst = false;
-    const there = socketsThere(sockets).filter(({ path, identity }) => without.get(path) !== identity);
+    const there = socketsThere(sockets).filter(({ path, identity }) => withoutCri.get(path) !== identity);
     for (const [at, socket] of there.entries()) {
       if (!(await isRuntime(socket))) continue;
       const { path } = socket;
       const others = there.slice(at + 1).map((other) => other.path);
       if (others.length > 0)
-        say(`${path} is used, not ${others.join(", ")}: set containerRuntimeEndpoint to choose`);
-      else if (!wasFirst) say(`${path} is there now, and used`);
+        warnUntilClosed(`${path} is used, not ${others.join(", ")}: set containerRuntimeEndpoint to choose`);
+      else if (!wasFirst) warnUntilClosed(`${path} is there now, and used`);
       return path;
     }
     return null;
@@ -169,7 +159,7 @@ function runtimeSearch(sockets: readonly string[], nowMs: () => number, warn: Wa
   return { search, close: () => void (isClosed = true) };
 }
 
-/** Two paths to the same socket are one. */
+/** Two paths to the same socket count as one. */
 function socketsThere(paths: readonly string[]): Socket[] {
   const there = paths.flatMap((path) => {
     const identity = identityOf(path);
@@ -178,7 +168,7 @@ function socketsThere(paths: readonly string[]): Socket[] {
   return there.filter(({ identity }, at) => there.findIndex((other) => other.identity === identity) === at);
 }
 
-/** With the time, since a socket that is made anew often gets the inode of the one before. */
+/** Includes the time, since a new socket often gets the inode of the old one. */
 function identityOf(path: string): string | null {
   try {
     const stat = statSync(path);
@@ -188,7 +178,7 @@ function identityOf(path: string): string | null {
   }
 }
 
-/** Why whoever listens there is no runtime; null: it is one. */
+/** Returns why the socket's server is no runtime; null if it is one. */
 async function criFault(socketPath: string, nowMs: () => number): Promise<Fault | null> {
   const client = grpcClient({ socketPath, nowMs });
   const answer = await client.unary(CRI.version, {}, ANSWER_WITHIN_MS);

@@ -1,4 +1,4 @@
-// Asks each CSI driver that registers on this machine, once, how many volumes it can attach here. Decides nothing.
+// Asks each CSI driver that registers on this machine once how many volumes it can attach here.
 import { lstat, readdir } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import { labelValueErrors } from "../../../shared/kubernetes/validation.ts";
@@ -11,13 +11,13 @@ import { grpcClient, type GrpcClient, type Method } from "../../wire/grpc/client
 import type { Schema } from "../../wire/grpc/schema.ts";
 import { faultText } from "../../wire/grpc/status.ts";
 
-/** How long a driver that did not answer is left alone. */
+/** The pause before a driver that did not answer is asked again. */
 export const ASK_AGAIN_MS = 60_000;
-/** How long the first report waits for drivers; later ones do not wait. */
+/** The first report's wait for drivers. Later reports do not wait. */
 const FIRST_WAIT_MS = 500;
 
 interface Registered {
-  /** Distinguishes a socket from a later one of the same name. */
+  /** Changes with every new socket of the same name. */
   stamp: string;
   answer: Result<Driver | null>;
   askedMs: number;
@@ -33,13 +33,13 @@ interface AttachLimitsOptions {
 
 interface AttachLimits {
   read: () => Promise<Facts["attachLimits"]>;
-  /** Ends calls that are under way. */
+  /** Ends the calls that are under way. */
   close: () => void;
 }
 
 /**
- * By driver; undefined where none has answered. Drivers are asked in the background, so that one that hangs delays
- * nothing; one that is asked again keeps its last answer until then. Never rejects.
+ * `read` returns the limit of each driver; undefined if none has answered. It asks drivers in the background, and keeps a
+ * driver's last answer until the next one. Never rejects.
  */
 export function attachLimits(options: AttachLimitsOptions): AttachLimits {
   const registered = new Map<string, Registered>();
@@ -70,7 +70,7 @@ function limitsOf(registered: ReadonlyMap<string, Registered>, warn: Warn): Fact
   return Object.fromEntries([...limits].sort(([a], [b]) => (a < b ? -1 : 1)).slice(0, most));
 }
 
-/** All at once, since one may hang; those whose socket is gone are forgotten. */
+/** Asks all drivers in parallel, since one may hang. Forgets drivers whose socket is gone. */
 async function askAll(
   { rootDir, nowMs, warn }: AttachLimitsOptions,
   registered: Map<string, Registered>,
@@ -92,7 +92,7 @@ async function askAll(
   await Promise.all([...sockets].map(ask));
 }
 
-/** As upstream's plugin watcher: every socket whose name does not begin with a dot. A missing folder has none. */
+/** Lists every socket whose name does not begin with a dot, as upstream's plugin watcher does. */
 async function socketsIn(folder: string, warn: Warn): Promise<Map<string, string>> {
   const sockets = new Map<string, string>();
   try {
@@ -107,12 +107,9 @@ async function socketsIn(folder: string, warn: Warn): Promise<Map<string, string
   return sockets;
 }
 
-// Asks one CSI driver, through the socket it registers with, for its name and how many volumes it can attach here. Does
-// not register it, as a kubelet would.
-
-/** As GenerateRegisterPluginFunc. */
+/** GenerateRegisterPluginFunc. */
 const GET_INFO_DEADLINE_MS = 1000;
-/** The kubelet waits two minutes; a driver that asks its cloud first takes seconds. */
+/** A driver that asks its cloud first takes seconds. The kubelet waits two minutes. */
 const NODE_GET_INFO_DEADLINE_MS = 10_000;
 
 interface Driver {
@@ -121,7 +118,7 @@ interface Driver {
   maxVolumes: number;
 }
 
-/** null: no CSI driver registers there. Never rejects. */
+/** Asks a driver for its name and its limit. null if the socket is no CSI driver's. Never rejects. */
 async function askDriver(
   socketPath: string,
   nowMs: () => number, // monotonic: typically monotonicMs
@@ -140,12 +137,12 @@ async function askDriver(
     client.unary(NODE_GET_INFO, {}, NODE_GET_INFO_DEADLINE_MS),
   );
   if (!node.ok) return failure(`NodeGetInfo of ${name}: ${faultText(node.error)}`);
-  // As nodeinfomanager.updateCSINode: none when not positive, and an int32.
+  // nodeinfomanager.updateCSINode: a limit that is not positive is none, and it is an int32.
   const maxVolumes = Math.min(Math.max(node.value.maxVolumesPerNode, 0), FACTS_LIMITS.attachLimit);
   return success({ name, maxVolumes });
 }
 
-/** A client for one call, which ends early when `stop` is aborted. */
+/** Makes a client for one call, which ends early if `stop` is aborted. */
 function clientOf(nowMs: () => number, stop: AbortSignal) {
   return async <T>(socketPath: string, call: (client: GrpcClient) => Promise<T>): Promise<T> => {
     const client = grpcClient({ socketPath, nowMs });
@@ -160,8 +157,8 @@ function clientOf(nowMs: () => number, stop: AbortSignal) {
   };
 }
 
-// The two calls to a CSI driver that attach limits depend on, with the fields that they need. Sources: k8s.io/kubelet
-// pluginregistration/v1/api.proto (whose package lacks the v1), container-storage-interface csi.proto.
+// Sources of the messages: k8s.io/kubelet pluginregistration/v1/api.proto (whose package lacks the v1), and
+// container-storage-interface csi.proto.
 
 const CSI_PLUGIN = "CSIPlugin";
 
@@ -170,7 +167,7 @@ const empty = {} as const satisfies Schema;
 const pluginInfo = {
   type: [1, "string"],
   name: [2, "string"],
-  /** The driver's own socket; empty: the one that answers. */
+  /** The driver's own socket; empty if it is the same. */
   endpoint: [3, "string"],
 } as const satisfies Schema;
 

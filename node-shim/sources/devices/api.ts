@@ -1,4 +1,4 @@
-// The fields and methods of deviceplugin/v1beta1 that the Node depends on, without allocation. Source:
+// The messages and methods of deviceplugin/v1beta1 that the Node depends on. Source:
 // k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1/api.proto.
 import type { Method } from "../../wire/grpc/client.ts";
 import type { Schema } from "../../wire/grpc/schema.ts";
@@ -10,7 +10,7 @@ const empty = {} as const satisfies Schema;
 
 const registerRequest = {
   version: [1, "string"],
-  /** The plugin's socket: a name in the folder that the registration socket is in. */
+  /** The plugin's socket: a name in the folder of the registration socket. */
   endpoint: [2, "string"],
   resourceName: [3, "string"],
 } as const satisfies Schema;
@@ -37,7 +37,7 @@ export const GET_OPTIONS = {
   answer: options,
 } as const satisfies Method<typeof empty, typeof options>;
 
-/** A stream that has the whole list with every change. */
+/** A stream that sends the whole list with every change. */
 export const LIST_AND_WATCH = {
   path: "/v1beta1.DevicePlugin/ListAndWatch",
   request: empty,

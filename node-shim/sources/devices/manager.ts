@@ -1,4 +1,4 @@
-// Serves the device plugins of this machine, as a kubelet's device manager does, but allocates no device.
+// Serves the device plugins of this machine, as a kubelet's device manager does, without allocating devices.
 import { join } from "node:path";
 import * as z from "zod/mini";
 import { isExtendedResourceName } from "../../../shared/kubernetes/resource-names.ts";
@@ -17,7 +17,7 @@ import { takeRegistrationSocket } from "./registration-socket.ts";
 import { type DeviceResources, deviceResources, type KnownResources } from "./resources.ts";
 
 interface DeviceManagerOptions {
-  /** Where plugins look for kubelet.sock; typically /var/lib/kubelet/device-plugins. */
+  /** The folder of kubelet.sock; typically /var/lib/kubelet/device-plugins. */
   folder: string;
   /** Locked by this process. */
   stateFolder: string;
@@ -27,12 +27,12 @@ interface DeviceManagerOptions {
 }
 
 export interface DeviceManager {
-  /** The facts' devices. Also keeps the socket and the record up to date. Never rejects. */
+  /** Returns the facts' devices. Also keeps the socket and the record up to date. Never rejects. */
   read: () => Promise<NonNullable<Facts["devices"]>>;
   close: () => Promise<void>;
 }
 
-/** Throws with what to do where a kubelet runs, or folder or record cannot be used. */
+/** Throws with what to do if a kubelet runs, or if the folder or the record cannot be used. */
 export async function startDeviceManager(options: DeviceManagerOptions): Promise<DeviceManager> {
   const { folder, stateFolder, nowMs, log } = options;
   const before = readRecord(stateFolder, (message) => log("warn", message));
@@ -42,19 +42,19 @@ export async function startDeviceManager(options: DeviceManagerOptions): Promise
   const methods = [serve(REGISTER, (request) => register(request, serving))];
   let socket = await takeRegistrationSocket(folder, methods);
 
-  async function lookAfterSocket(): Promise<void> {
+  async function checkSocket(): Promise<void> {
     const owner = serving.open ? await socket.owner() : "us";
     if (owner === "us") return;
     await socket.close();
     if (owner === "another process") throw new Error(`another process took the socket in ${folder}`);
-    log("warn", `device plugins: the socket in ${folder} was removed: listening anew`);
+    log("warn", `device plugins: the socket in ${folder} was removed: listening again`);
     socket = await takeRegistrationSocket(folder, methods);
   }
 
   return {
     async read() {
       try {
-        await lookAfterSocket();
+        await checkSocket();
       } catch (error) {
         log("warn", `device plugins: ${faultOf(error)}; restart the shim once it may have it again`);
         stopServing(serving);
@@ -72,7 +72,7 @@ interface Serving extends DeviceManagerOptions {
   resources: DeviceResources;
   plugins: Map<string, Plugin>;
   keepRecord: () => boolean;
-  /** Once false, it stays so. */
+  /** Never true again once it is false. */
   open: boolean;
 }
 
@@ -85,7 +85,7 @@ function stopServing(serving: Serving): void {
   serving.plugins.clear();
 }
 
-/** Upstream server.Register, with its texts. After it the plugin may list its devices. */
+/** Upstream server.Register, with its texts. */
 async function register(
   request: ProtoMessage<typeof REGISTER.request>,
   serving: Serving,
@@ -100,7 +100,7 @@ async function register(
   return fault("Unknown", wrong);
 }
 
-/** null: its devices count from now on. */
+/** null if the plugin's devices count from now on. */
 async function addPlugin(
   { endpoint, resourceName }: ProtoMessage<typeof REGISTER.request>,
   serving: Serving,
@@ -157,7 +157,7 @@ function registrationFault({
   return null;
 }
 
-/** The function writes the record where something has changed, and returns whether there is one. */
+/** The function writes the record if it has changed, and returns whether there is one. */
 function recordKeeper(
   stateFolder: string,
   before: KnownResources | null,
@@ -185,9 +185,7 @@ function recordKeeper(
   };
 }
 
-// One device plugin: from its registration to the loss of its stream. Keeps no count of devices.
-
-/** As upstream: a plugin may register a moment before it listens. */
+/** As in upstream, a plugin may register a moment before it listens. */
 const DIAL_GIVE_UP_MS = 10_000;
 const DIAL_EVERY_MS = 500;
 
@@ -199,7 +197,7 @@ interface PluginOptions {
   nowMs: () => number; // monotonic: typically monotonicMs
   sleep: (ms: number) => Promise<void>;
   onList: (devices: readonly { ID: string; health: string }[]) => void;
-  /** Once, unless it was closed before. */
+  /** Called once, unless it was closed before. */
   onLost: (why: string) => void;
 }
 
@@ -208,7 +206,7 @@ interface Plugin {
   close: () => void;
 }
 
-/** Upstream client.Connect: waits until the plugin answers, or returns why it does not. */
+/** Upstream client.Connect: waits until the plugin answers. */
 async function connectPlugin(options: PluginOptions): Promise<Result<Plugin>> {
   const { folder, endpoint, nowMs, sleep } = options;
   const client = grpcClient({ socketPath: join(folder, endpoint), nowMs });
@@ -243,7 +241,7 @@ async function connectPlugin(options: PluginOptions): Promise<Result<Plugin>> {
   });
 }
 
-/** Like upstream's blocking dial, tries again only while nobody listens. null: the plugin answers. */
+/** Like upstream's blocking dial, tries again only while no process listens. null if the plugin answers. */
 async function dial(
   call: () => Promise<Result<unknown, Fault>>,
   nowMs: () => number,
@@ -258,17 +256,14 @@ async function dial(
   }
 }
 
-// Keeps in the state folder which resources device plugins have announced, like upstream's checkpoint. Without a record
-// it is not known what the machine had before.
-
 const names = z
   .array(z.string().check(z.refine(isExtendedResourceName)))
   .check(z.maxLength(FACTS_LIMITS.extendedResources));
 const recordSchema = z.strictObject({ registered: names, removed: names });
 
 /**
- * null: there is none, or a damaged one. Upstream uses a damaged checkpoint as an empty one; a resource whose plugin is
- * gone would then stay in the Node for ever. Throws with what to do where it cannot be read.
+ * Reads the record of the resources that device plugins have announced, like upstream's checkpoint. null if there is none,
+ * or a damaged one: as an empty one it would leave a gone plugin's resource in the Node for ever. Throws with what to do.
  */
 export function readRecord(
   stateFolder: string,
@@ -283,7 +278,7 @@ export function readRecord(
   return null;
 }
 
-/** Throws where the folder cannot be written to. */
+/** Throws if it cannot write the folder. */
 export function writeRecord(stateFolder: string, known: KnownResources): void {
   writeDurably(pathOf(stateFolder), JSON.stringify(known));
 }
@@ -292,26 +287,20 @@ function pathOf(stateFolder: string): string {
   return join(stateFolder, "devices.json");
 }
 
-// Adds the devices to the facts: those of the device plugins or, where these are not served, that there are none.
-
-interface WithDevices<G> {
-  /** Rejects as startDeviceManager does. */
-  gathering: Promise<() => Promise<G>>;
-  /** May be called while it starts; nothing is left of it afterwards. */
-  close: () => Promise<void>;
-}
-
-/** Makes a `gather` that adds the devices to the facts. */
+/**
+ * `gathering` resolves with a `gather` that adds the devices to the facts, and rejects as startDeviceManager does.
+ * `close` may be called while it starts, and stops it for good.
+ */
 export function startDevices<G extends { facts: Facts }>(
   gather: () => Promise<G>,
   folder: string | undefined, // --device-plugins
   options: Omit<DeviceManagerOptions, "folder">,
-): WithDevices<G> {
+) {
   const starting =
     folder === undefined
       ? Promise.resolve(formerDevices(options.stateFolder))
       : startDeviceManager({ ...options, folder });
-  const gatherBoth = (manager: DeviceManager | null) => async () => {
+  const gatherBoth = (manager: DeviceManager | null) => async (): Promise<G> => {
     if (manager === null) return gather();
     const [gathered, devices] = await Promise.all([gather(), manager.read()]);
     return { ...gathered, facts: { ...gathered.facts, devices } };
@@ -323,7 +312,7 @@ export function startDevices<G extends { facts: Facts }>(
   return { gathering: starting.then(gatherBoth), close };
 }
 
-/** Resources that plugins announced while they were served count as removed. null: they were never served. */
+/** Without --device-plugins, the resources of an earlier run count as removed. null if there was no such run. */
 function formerDevices(stateFolder: string): DeviceManager | null {
   const before = readRecord(stateFolder, () => undefined);
   if (before === null) return null;

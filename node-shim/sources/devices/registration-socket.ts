@@ -1,5 +1,4 @@
-// kubelet.sock, where device plugins register: taken only where no kubelet has it, and given up when one takes it. The
-// methods that it serves are arguments.
+// Takes kubelet.sock, where device plugins register, if no kubelet has it, and gives it up if a kubelet takes it.
 import { lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -8,24 +7,24 @@ import { codeOf } from "../../base/fault.ts";
 import { grpcServer, type Served } from "../../wire/grpc/server.ts";
 
 const SOCKET = "kubelet.sock";
-/** Bound under this name and renamed: closing a server removes the path it was bound to, whoever has that by then. */
+/** The server binds this name, and the shim renames it: a closing server removes the path that it has bound. */
 const UNNAMED = "shim.sock";
 /** Upstream kubeletDeviceManagerCheckpoint. */
 const CHECKPOINT = "kubelet_internal_checkpoint";
-/** sockaddr_un has 108 bytes, one of them a NUL. */
+/** sockaddr_un has 108 bytes, and one of them is a NUL. */
 export const SOCKET_PATH_BYTES = 107;
-/** A stopped process accepts no connection, but has the socket: no answer within this time means that it is taken. */
+/** A stopped process accepts no connection but keeps the socket. A socket that does not answer in this time is taken. */
 const CONNECT_GIVE_UP_MS = 2000;
 
 export interface RegistrationSocket {
-  /** Whose socket file it is now. */
+  /** Returns the owner of the socket file now. */
   owner: () => Promise<"us" | "nobody" | "another process">;
   close: () => Promise<void>;
 }
 
 /**
- * Takes the socket, or throws with who has it and what to do. The other sockets of the folder are removed, as the
- * kubelet does at its start: plugins see it and register.
+ * Takes the socket, or throws with its owner and what to do. Removes the folder's other sockets, as the kubelet does at
+ * its start: plugins notice that and register.
  */
 export async function takeRegistrationSocket(
   folder: string, // typically /var/lib/kubelet/device-plugins
@@ -54,7 +53,7 @@ export async function takeRegistrationSocket(
     await server.close();
     if (!(error as NodeJS.ErrnoException).code) throw error;
     throw new Error(
-      `--device-plugins ${folder} cannot be used (${codeOf(error)}): pass another folder, or run as who may write there`,
+      `--device-plugins ${folder} cannot be used (${codeOf(error)}): pass another folder, or run as a user who may write there`,
       { cause: error },
     );
   }
@@ -72,7 +71,7 @@ async function refuseKubelet(folder: string, path: string): Promise<void> {
     );
 }
 
-/** Does a process hold the socket, even one that does not accept? */
+/** Does a process have the socket, even if it does not accept connections? */
 function answers(path: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect(path);
@@ -85,7 +84,7 @@ function answers(path: string): Promise<boolean> {
     socket.on("connect", () => done(true));
     socket.on("error", (error) => {
       const code = codeOf(error);
-      // A path that is no socket results in ECONNREFUSED. EAGAIN: the socket's queue is full.
+      // A path that is no socket results in ECONNREFUSED, and a socket with a full queue in EAGAIN.
       if (["ENOENT", "ECONNREFUSED"].includes(code)) done(false);
       else if (code === "EAGAIN") done(true);
       else reject(error);

@@ -1,28 +1,28 @@
-// Counts the devices that the device plugins of this machine announce, for the facts' devices. Mirrors upstream's
-// devicemanager.ManagerImpl, without allocation. Calls no plugin.
+// Counts the devices that this machine's device plugins announce, as upstream's devicemanager.ManagerImpl does without
+// allocation.
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import { FACTS_LIMITS } from "../../../shared/protocol/limits.ts";
 import { HEALTHY } from "./api.ts";
 
-/** Upstream endpointStopGracePeriod: how long the devices of a plugin that is gone stay, as unhealthy ones. */
+/** Upstream endpointStopGracePeriod: the time for which a gone plugin's devices stay, as unhealthy ones. */
 export const STOP_GRACE_MS = 5 * 60_000;
 
-/** What outlives the process: the resources' names, as in upstream's checkpoint. */
+/** The resources' names, which outlive the process, as in upstream's checkpoint. */
 export interface KnownResources {
-  /** Resources that have a plugin, or lost theirs less than the grace period ago. */
+  /** Resources with a plugin, or whose plugin has been gone for less than the grace period. */
   registered: readonly string[];
-  /** Those that are 0 in the Node until their plugin comes back. */
+  /** Resources that are 0 in the Node until their plugin comes back. */
   removed: readonly string[];
 }
 
 interface Resource {
-  /** A plugin that has connected and listed nothing yet leaves the Node as it is. */
+  /** False until the plugin has sent its first list. The Node does not change before. */
   announced: boolean;
   healthy: number;
   unhealthy: number;
-  /** Devices by ID: with a lost plugin all of them are unhealthy. */
+  /** The number of distinct IDs. All devices of a lost plugin are unhealthy. */
   distinct: number;
-  /** When its plugin was lost; null: it is connected. */
+  /** The time of the plugin's loss; null while it is connected. */
   stoppedAtMs: number | null;
 }
 
@@ -38,7 +38,7 @@ export interface DeviceResources {
   known: () => KnownResources;
 }
 
-/** Upstream readCheckpoint: what was registered before is 0 until its plugin registers again, or is given up. */
+/** Upstream readCheckpoint: a resource of an earlier run is 0 until its plugin registers again. */
 export function deviceResources(
   before: KnownResources,
   nowMs: () => number, // monotonic: typically monotonicMs
@@ -94,7 +94,7 @@ function expire(resources: Map<string, Resource>, removed: Set<string>, nowMs: n
     resources.delete(name);
     removed.add(name);
   }
-  // The oldest are forgotten; they stay 0 in the Node.
+  // Forgets the oldest ones, which stay 0 in the Node.
   for (const name of removed) {
     if (removed.size > FACTS_LIMITS.extendedResources) removed.delete(name);
   }

@@ -1,13 +1,12 @@
-// Asks a Docker daemon, through systeminformation, and returns its answers in the form of a CRI runtime's. Warns once
-// in each outage.
+// Asks a Docker daemon, through systeminformation, and returns the answers of a CRI runtime. Warns once in each outage.
 import type { Systeminformation } from "systeminformation";
 import type { CriImage, RuntimeClient, RuntimeClientOptions, StatusAnswer } from "../cri/runtime-client.ts";
 
 type Docker = Pick<typeof import("systeminformation"), "dockerImages" | "dockerInfo">;
 
-/** Loaded only when a client for Docker is made: other shims never have it in their memory. */
+/** Loads systeminformation only for Docker, to save the memory of other shims. */
 async function load(socketPath: string, deadlineMs: number): Promise<Docker> {
-  // systeminformation reads these variables once, when it is loaded, and has no other setting for them.
+  // systeminformation reads these variables once, when it is loaded. It has no other setting for them.
   process.env["DOCKER_SOCKET"] = socketPath;
   process.env["DOCKER_SOCKET_TIMEOUT"] = String(deadlineMs);
   // @ts-expect-error -- the package has types for the whole of it only
@@ -15,7 +14,7 @@ async function load(socketPath: string, deadlineMs: number): Promise<Docker> {
   return loaded.default;
 }
 
-/** At most one in a process. An error and no answer look the same: systeminformation returns nothing for both. */
+/** Call it once in a process. systeminformation returns nothing for an error and for a missing answer. */
 export function dockerClient({
   socketPath,
   deadlineMs,
@@ -23,19 +22,19 @@ export function dockerClient({
   onConnect,
 }: Pick<RuntimeClientOptions, "socketPath" | "deadlineMs" | "warn" | "onConnect">): RuntimeClient {
   const docker = load(socketPath, deadlineMs);
-  let isSaid = false;
+  let isAbsent = false;
   let isClosed = false;
   let before = "";
 
   async function info() {
     const { serverVersion, dockerRootDir, images } = await (await docker).dockerInfo();
     if (serverVersion) {
-      isSaid = false;
+      isAbsent = false;
       return { serverVersion, dockerRootDir, images };
     }
-    if (!isSaid && !isClosed)
+    if (!isAbsent && !isClosed)
       warn("container runtime", `${socketPath}: Docker does not answer: start it, or set --docker-endpoint`);
-    isSaid = true;
+    isAbsent = true;
     return null;
   }
 
@@ -55,16 +54,16 @@ export function dockerClient({
     async images() {
       const answer = await info();
       const images = answer === null ? [] : (await (await docker).dockerImages()).flatMap(imageOf);
-      // A failure also results in an empty list.
+      // systeminformation returns an empty list also for a failure.
       return answer === null || (images.length === 0 && answer.images > 0) ? null : images;
     },
     imageFsPath: async () => (await info())?.dockerRootDir ?? null,
-    isAbsent: () => isSaid,
+    isAbsent: () => isAbsent,
     close: () => void (isClosed = true),
   };
 }
 
-/** A daemon that answers can run containers, and has its own network, as dockershim without a CNI plugin. */
+/** A daemon that answers can run containers and has its own network, like dockershim without a CNI plugin. */
 const READY: StatusAnswer = {
   status: {
     conditions: ["RuntimeReady", "NetworkReady"].map((type) => ({
@@ -80,7 +79,7 @@ const READY: StatusAnswer = {
 
 const VERSION = { version: "", runtimeName: "docker", runtimeApiVersion: "" };
 
-/** Empty for an image that was removed since it was listed. */
+/** Returns nothing for an image that was removed after it was listed. */
 function imageOf(image: Partial<Systeminformation.DockerImageData> | undefined): CriImage[] {
   const { id, size, repoDigests, repoTags } = image ?? {};
   return id && size !== undefined ? [{ id, size, repoDigests, repoTags }] : [];

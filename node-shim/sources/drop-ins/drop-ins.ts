@@ -1,5 +1,4 @@
-// Runs the drop-ins once a minute, one after the other and in the background, and keeps the last output of each. None
-// of them can prevent a report.
+// Runs the drop-ins once a minute, one after the other and in the background, and keeps the last output of each.
 import { lstat, readdir, readFile, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { CustomFacts } from "../../../shared/protocol/custom.ts";
@@ -17,81 +16,77 @@ interface DropInsOptions {
   /** --facts-dir */
   folder: string;
   run: RunProgram; // typically runChild
-  /** What one program may take. */
+  /** The limit of one program. */
   deadlineMs: number;
   uid: number; // typically process.getuid()
-  /** Milliseconds since 1970, for a file's age alone. */
-  wallMs: () => number; // typically wallMs
-  /** Monotonic: typically monotonicMs. */
-  nowMs: () => number;
+  wallMs: () => number; // milliseconds since 1970, for a file's age
+  nowMs: () => number; // monotonic: typically monotonicMs
 }
 
-export interface LookedAt {
-  /** null: there are none. Absent: none was read yet. */
+export interface DropInFacts {
+  /** null if there are none. Absent if none was read yet. */
   dropIns?: DropIns | null;
-  /** For custom setters; absent where no drop-in has any. */
+  /** For custom setters; absent if no drop-in has any. */
   custom?: CustomFacts;
   remainingSeconds?: NonNullable<Vitals["remainingSeconds"]>;
 }
 
-interface Remembered extends Partial<Said> {
-  saidMs: number;
+interface Remembered extends Partial<Output> {
+  readMs: number;
   error?: string | undefined;
 }
 
 const EVERY_MS = 60_000;
 
-/** The last output of all drop-ins. With `wait` it reads them now, and waits for that. Never rejects. */
-export function dropInFolder(given: DropInsOptions): (wait: boolean) => Promise<LookedAt> {
+/** The function returns the last output of all drop-ins. With `wait` it reads them first. Never rejects. */
+export function dropInFolder(given: DropInsOptions): (wait: boolean) => Promise<DropInFacts> {
   const { nowMs } = given;
-  // Programs run in "/", from where a relative path leads elsewhere.
+  // Programs run in "/", so a relative path would lead elsewhere.
   const options = { ...given, folder: resolve(given.folder) };
   let known: ReadonlyMap<string, Remembered> | undefined;
-  let lookedMs = -Infinity;
-  let isLooking = false;
+  let startedMs = -Infinity;
+  let isReading = false;
 
-  const look = async () => {
-    isLooking = true;
-    known = await lookAt(options, known);
-    isLooking = false;
+  const readAll = async () => {
+    isReading = true;
+    known = await readDropIns(options, known);
+    isReading = false;
   };
 
   return async (wait) => {
-    if (!isLooking && (wait || nowMs() - lookedMs >= EVERY_MS)) {
-      lookedMs = nowMs();
-      const looked = look();
-      if (wait) await looked;
+    if (!isReading && (wait || nowMs() - startedMs >= EVERY_MS)) {
+      startedMs = nowMs();
+      const reading = readAll();
+      if (wait) await reading;
     }
-    return lookedAt(known, nowMs());
+    return factsOf(known, nowMs());
   };
 }
 
-async function lookAt(
+async function readDropIns(
   options: DropInsOptions,
   before: ReadonlyMap<string, Remembered> = new Map(),
 ): Promise<ReadonlyMap<string, Remembered>> {
-  const { folder, run, deadlineMs, uid, wallMs, nowMs } = options;
+  const { folder, nowMs } = options;
   const names = await namesIn(options);
-  if (!names.ok) {
-    // The last output stays until it expires: a folder that cannot be read shows nothing about the machine.
-    return new Map([...before, [folder, { saidMs: nowMs(), error: names.error }]]);
-  }
+  // While the folder cannot be read, the last output stays until it expires.
+  if (!names.ok) return new Map([...before, [folder, { readMs: nowMs(), error: names.error }]]);
   const known = new Map<string, Remembered>();
   for (const name of names.value.slice(0, DROP_IN_LIMITS.dropIns - 1)) {
-    const reading = await readDropIn(name, { folder, run, deadlineMs, uid, nowMs: wallMs });
+    const reading = await readDropIn(name, options);
     known.set(
       name,
       reading.ok
-        ? { ...reading.value, saidMs: nowMs() }
-        : { saidMs: nowMs(), ...before.get(name), error: reading.error },
+        ? { ...reading.value, readMs: nowMs() }
+        : { readMs: nowMs(), ...before.get(name), error: reading.error },
     );
   }
   const left = names.value.length - known.size;
-  if (left > 0) known.set(folder, { saidMs: nowMs(), error: `${left} more than are looked at are there` });
+  if (left > 0) known.set(folder, { readMs: nowMs(), error: `${left} more than are looked at are there` });
   return known;
 }
 
-/** Sorted. Hidden files are no drop-ins; a missing folder counts as an empty one. */
+/** Returns the names, sorted. A hidden file is no drop-in, and a missing folder counts as an empty one. */
 async function namesIn({ folder, uid }: DropInsOptions): Promise<Result<string[]>> {
   try {
     const fault = ownershipFault(await stat(folder), uid);
@@ -104,16 +99,16 @@ async function namesIn({ folder, uid }: DropInsOptions): Promise<Result<string[]
   }
 }
 
-function lookedAt(known: ReadonlyMap<string, Remembered> | undefined, nowMs: number): LookedAt {
+function factsOf(known: ReadonlyMap<string, Remembered> | undefined, nowMs: number): DropInFacts {
   if (known === undefined) return {};
   if (known.size === 0) return { dropIns: null };
   const all = [...known].map(([name, { dropIn, error }]) => ({ name, dropIn, error }));
   const { custom, ...dropIns } = mergeDropIns(all);
   const remaining = new Map<string, number>();
-  for (const { dropIn, agedMs = 0, saidMs } of known.values()) {
+  for (const { dropIn, agedMs = 0, readMs } of known.values()) {
     for (const { type, expiresInSeconds } of dropIn?.conditions ?? []) {
-      const leftMs = expiresInSeconds * 1000 - agedMs - (nowMs - saidMs);
-      // Where two report the same type, the first one counts.
+      const leftMs = expiresInSeconds * 1000 - agedMs - (nowMs - readMs);
+      // Of two drop-ins with the same type, the first one counts.
       if (!remaining.has(type)) remaining.set(type, Math.max(0, Math.ceil(leftMs / 1000)));
     }
   }
@@ -125,9 +120,7 @@ function lookedAt(known: ReadonlyMap<string, Remembered> | undefined, nowMs: num
   };
 }
 
-// Merges the output of all drop-ins. Where two set the same thing, the first by name counts, and the other one fails.
-
-/** What is known about one drop-in: its last output, if there was one, and its error, if it fails now. */
+/** A drop-in's last output, and its error if it fails now. */
 interface Known {
   name: string;
   dropIn?: DropIn | undefined;
@@ -138,7 +131,7 @@ interface MergedDropIns extends DropIns {
   custom: CustomFacts;
 }
 
-/** What is limited over all drop-ins, and its name in a fault. */
+/** The limits over all drop-ins, with the name of each in a fault. */
 const KINDS = [
   ["resources", DROP_IN_LIMITS.resources, "resources"],
   ["labels", DROP_IN_LIMITS.labels, "labels"],
@@ -146,7 +139,7 @@ const KINDS = [
   ["custom", CUSTOM_LIMITS.entries, "custom facts"],
 ] as const;
 
-/** In the order in which they are given. */
+/** Merges the outputs in their order. A drop-in that sets the same as an earlier one fails. */
 export function mergeDropIns(known: readonly Known[]): MergedDropIns {
   const merged: MergedDropIns = {
     resources: {},
@@ -164,7 +157,7 @@ export function mergeDropIns(known: readonly Known[]): MergedDropIns {
   return merged;
 }
 
-/** Adds all of it; or nothing, and returns why. */
+/** Adds the whole drop-in, or returns why it adds nothing. */
 function add(merged: MergedDropIns, { resources, labels, conditions, custom }: DropIn): string | undefined {
   const taken =
     Object.keys(resources).find((name) => Object.hasOwn(merged.resources, name)) ??
@@ -189,28 +182,16 @@ function bounded(text: string, limit: "nameLength" | "messageLength"): string {
   return text.slice(0, DROP_IN_LIMITS[limit]).toWellFormed();
 }
 
-// Reads or runs one drop-in, and validates its output. Trusts no file that others than root or this user can change.
-
-/** The output, and its age. */
-interface Said {
+interface Output {
   dropIn: DropIn;
   agedMs: number;
 }
 
-interface ReadDropInOptions {
-  folder: string;
-  run: RunProgram; // typically runChild
-  deadlineMs: number;
-  uid: number; // typically process.getuid()
-  /** Milliseconds since 1970, for a file's age alone. */
-  nowMs: () => number; // typically wallMs
-}
-
-/** Of a file, and of a program's output. */
+/** The limit of a file, and of a program's output. */
 const MAX_BYTES = 64 * 1024;
 
-/** A file that ends in .json is read, anything else is run. Never rejects. */
-async function readDropIn(name: string, options: ReadDropInOptions): Promise<Result<Said>> {
+/** Reads a file that ends in .json, and runs any other. Trusts no file that other users can change. Never rejects. */
+async function readDropIn(name: string, options: DropInsOptions): Promise<Result<Output>> {
   const { deadlineMs } = options;
   const path = join(options.folder, name);
   try {
@@ -225,13 +206,13 @@ async function readDropIn(name: string, options: ReadDropInOptions): Promise<Res
     if (stat.size > MAX_BYTES) return failure(`is larger than ${MAX_BYTES} bytes`);
     const dropIn = parsed(await readFile(path, "utf8"));
     if (!dropIn.ok) return dropIn;
-    return success({ dropIn: dropIn.value, agedMs: Math.max(0, options.nowMs() - stat.mtimeMs) });
+    return success({ dropIn: dropIn.value, agedMs: Math.max(0, options.wallMs() - stat.mtimeMs) });
   } catch (error) {
     return failure(`cannot be read (${codeOf(error)})`);
   }
 }
 
-function outputOf(output: Result<string>): Result<Said> {
+function outputOf(output: Result<string>): Result<Output> {
   if (!output.ok) return output;
   const dropIn = parsed(output.value);
   return !dropIn.ok ? dropIn : success({ dropIn: dropIn.value, agedMs: 0 });

@@ -1,10 +1,10 @@
-// A separate program (dist/inventory.js): reads the hardware, prints it as JSON, and ends. What it loads and forks is
-// never part of the shim's process.
+// A separate program (dist/inventory.js) that reads the hardware and prints it as JSON, so that the shim's process never
+// loads systeminformation.
 import { existsSync } from "node:fs";
 import si from "systeminformation";
 import { hardwareOf } from "./hardware.ts";
 
-/** One part that cannot be read must not hide the others. */
+/** Returns undefined for a part that cannot be read, so that the others are reported. */
 async function orNothing<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read();
@@ -13,7 +13,7 @@ async function orNothing<T>(read: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Interfaces of containers and bridges come and go; only a card has a device. */
+/** Only a card has a device; interfaces of containers and bridges have none. */
 const isCard = ({ iface }: { iface: string }) => existsSync(`/sys/class/net/${iface}/device`);
 
 const cpu = await orNothing(() => si.cpu());

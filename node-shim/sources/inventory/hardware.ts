@@ -1,9 +1,9 @@
-// Converts what systeminformation finds to the facts' inventory: known values alone, in texts of limited length.
+// Converts the output of systeminformation to the facts' inventory: known values, in texts of limited length.
 import type { Systeminformation } from "systeminformation";
 import type { Inventory } from "../../../shared/protocol/inventory.ts";
 import { INVENTORY_LIMITS } from "../../../shared/protocol/limits.ts";
 
-/** What was found; what could not be read is absent. */
+/** A part that could not be read is absent. */
 export interface Found {
   cpu?: Pick<Systeminformation.CpuData, "manufacturer" | "brand" | "processors" | "physicalCores">;
   system?: Pick<Systeminformation.SystemData, "manufacturer" | "model" | "serial">;
@@ -45,7 +45,7 @@ function named(vendor?: string, model?: string, serial?: string) {
   return known({ vendor: text(vendor), model: text(model), serial: text(serial) });
 }
 
-/** An unknown value is an empty text, a dash, or a placeholder of the vendor's. */
+/** Returns undefined for an empty text, a dash, or a vendor's placeholder. */
 function text(value: string | null | undefined): string | undefined {
   const cut = (value ?? "").trim().slice(0, INVENTORY_LIMITS.textLength).toWellFormed();
   return /^(-|unknown|none|n\/a|default string|to be filled by o\.?e\.?m\.?)?$/i.test(cut) ? undefined : cut;
@@ -55,7 +55,7 @@ function count(value: number | null | undefined): number | undefined {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : undefined;
 }
 
-/** Without the fields that are undefined. */
+/** Removes the fields that are undefined. */
 function known<T extends object>(thing: T): { [Key in keyof T]: Exclude<T[Key], undefined> } {
   const entries = Object.entries(thing).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [Key in keyof T]: Exclude<T[Key], undefined> };

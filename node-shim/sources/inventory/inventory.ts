@@ -1,5 +1,5 @@
-// Keeps the last good inventory of the machine's hardware. A child process reads it, soon after the start and then
-// hourly; the shim's own process loads nothing for it.
+// Keeps the last valid inventory of the machine's hardware. A child process reads it, soon after the start and then
+// hourly.
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { fileURLToPath } from "node:url";
 import { type Inventory, inventorySchema } from "../../../shared/protocol/inventory.ts";
@@ -7,43 +7,38 @@ import { firstFault } from "../../../shared/protocol/schema.ts";
 import type { RunProgram } from "../../base/child.ts";
 import type { Warn } from "../../base/reading.ts";
 
-export interface InventoryOptions {
-  look: () => Promise<Result<Inventory>>; // typically hardware
-  /** Monotonic: typically monotonicMs. */
-  nowMs: () => number;
+interface InventoryOptions {
+  read: () => Promise<Result<Inventory>>; // typically hardware
+  nowMs: () => number; // monotonic: typically monotonicMs
   warn: Warn;
 }
 
-/** After the Node is Ready: reading the hardware takes seconds on a small machine. */
+/** Usually after the Node is Ready: reading the hardware takes seconds on a small machine. */
 const FIRST_AFTER_MS = 5000;
 const EVERY_MS = 3_600_000;
 
 /**
- * The last good inventory; undefined before the first. Each call starts a look in the background when one is due; with
- * `wait` it looks now, and waits for that. Never rejects.
+ * The function returns the last valid inventory; undefined before the first. It starts a reading in the background when
+ * one is due; with `wait` it reads first. Never rejects.
  */
-export function keptInventory({
-  look,
-  nowMs,
-  warn,
-}: InventoryOptions): (wait: boolean) => Promise<Inventory | undefined> {
+export function keptInventory({ read, nowMs, warn }: InventoryOptions) {
   let good: Inventory | undefined;
   let dueMs = nowMs() + FIRST_AFTER_MS;
-  let isLooking = false;
+  let isReading = false;
 
   const refresh = async () => {
-    isLooking = true;
-    const found = await look();
-    isLooking = false;
+    isReading = true;
+    const found = await read();
+    isReading = false;
     if (found.ok) good = found.value;
     else warn("inventory", found.error);
   };
 
-  return async (wait) => {
-    if (!isLooking && (wait || nowMs() >= dueMs)) {
+  return async (wait: boolean): Promise<Inventory | undefined> => {
+    if (!isReading && (wait || nowMs() >= dueMs)) {
       dueMs = nowMs() + EVERY_MS;
-      const looked = refresh();
-      if (wait) await looked;
+      const refreshed = refresh();
+      if (wait) await refreshed;
     }
     return good;
   };
@@ -52,10 +47,10 @@ export function keptInventory({
 /** Old disks take seconds to answer. */
 const DEADLINE_MS = 60_000;
 const MAX_OUTPUT_BYTES = 128 * 1024;
-/** Beside the bundle that this is a part of. */
+/** A file next to the bundle of this module. */
 const PROGRAM = new URL("inventory.js", import.meta.url);
 
-/** What the child process finds. `--serials`: serial numbers and MAC addresses as well. */
+/** Runs the child process. With --serials it also returns serial numbers and MAC addresses. */
 export async function hardware(
   withSerials: boolean,
   run: RunProgram, // typically runChild

@@ -100,7 +100,7 @@ describe("what this machine would be", () => {
     });
     expect(stderr).toBe(
       `node-shim: container runtime: ${socket}: rpc error: code = Unavailable desc = connect ENOENT ${socket}: ` +
-        'start it, or set containerRuntimeEndpoint ("" where there is none)\n',
+        'start it, or set containerRuntimeEndpoint ("" if there is none)\n',
     );
   });
 });

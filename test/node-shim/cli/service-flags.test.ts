@@ -34,7 +34,7 @@ function seen(flags: string, args: string[], variables: NodeJS.ProcessEnv = {}, 
   const lines: string[] = [];
   const command = machineFlags(workerFlags(new Command("doctor"))).option(TOKEN_FILE, "");
   command.parse(args, { from: "user" });
-  asServiceDoes(command, without, { root: folder.path, environment, say: (line) => lines.push(line) });
+  asServiceDoes(command, without, { root: folder.path, environment, print: (line) => lines.push(line) });
   return { flags: withSet(command.opts<Flags>()), environment, lines };
 }
 
@@ -83,7 +83,7 @@ describe("flags", () => {
     const lines: string[] = [];
     const command = workerFlags(new Command("doctor"));
     command.parse([], { from: "user" });
-    asServiceDoes(command, [], { root: folder.path, environment: {}, say: (line) => lines.push(line) });
+    asServiceDoes(command, [], { root: folder.path, environment: {}, print: (line) => lines.push(line) });
     expect([command.opts(), lines]).toEqual([{ state: "/var/lib/rollcall" }, []]);
   });
 });

@@ -74,7 +74,7 @@ describe("an enrolled machine leaves", () => {
 describe("cannot leave → what to do, and the files stay as they were", () => {
   it("never enrolled → nothing to leave, and nothing is made", async () => {
     await expect(leaveWorker({ state: folder.path })).rejects.toThrow(
-      `${folder.path} holds no enrolment: nothing to leave; where another folder keeps the enrolment, pass --state`,
+      `${folder.path} holds no enrolment: nothing to leave; if another folder keeps the enrolment, pass --state`,
     );
     expect(readdirSync(folder.path)).toEqual([]);
   });

@@ -119,7 +119,7 @@ describe("a version is given", () => {
   it("no service runs → installed, and it says that nobody has seen whether it reports", async () => {
     const { host: machine, ran, passedMs } = host({ shims: [null] });
     expect(await upgradeShim(await enrolled(), machine)).toBe(
-      `edge-7 has ${NEWER} installed, after ${VERSION}; its service does not run, so that nobody has seen whether it reports`,
+      `edge-7 has ${NEWER} installed, after ${VERSION}; its service does not run, so no report has been seen`,
     );
     expect([ran, passedMs()]).toEqual([[UPDATE, INSTALL], 0]);
   });
@@ -149,7 +149,7 @@ describe("a version that does not report → the former one again, and 1", () =>
   ])("%s", async (_situation, shim) => {
     const { host: machine, ran, passedMs } = host({ shims: [OLD, shim] });
     await expect(upgradeShim(await enrolled(), machine)).rejects.toThrow(
-      `${NEWER} was installed, and has not reported within 3 minutes: 0.1.0 is installed again; \`journalctl -u rollcall-node-shim\` says what ${NEWER} did`,
+      `${NEWER} was installed, and has not reported within 3 minutes: 0.1.0 is installed again; \`journalctl -u rollcall-node-shim\` has the log of ${NEWER}`,
     );
     expect(ran).toEqual([UPDATE, INSTALL, BACK]);
     expect(passedMs()).toBe(REPORT_MS);
@@ -186,9 +186,9 @@ describe("no version is given → nothing changes, and why", () => {
     ["stopped", "the rollout is stopped"],
     ["not chosen", "the rollout has not come to this machine yet"],
     ["too many at once", "the rollout waits for other machines"],
-    ["not known", "the Worker does not know it well enough yet"],
-    ["a later\nreason", "the Worker says: a later reason"],
-    ["toString", "the Worker says: toString"],
+    ["not known", "the Worker does not know enough of this machine yet"],
+    ["a later\nreason", "the Worker answers: a later reason"],
+    ["toString", "the Worker answers: toString"],
   ])("%j", async (why, text) => {
     answer.body = { version: null, why };
     const { host: machine, ran } = host();
@@ -226,7 +226,7 @@ describe("cannot upgrade → what to do, and nothing is installed", () => {
     [
       "an older version is given",
       { body: { version: "0.0.9" } },
-      /^not upgraded: the Worker gives 0\.0\.9, which is older than .*: it cannot make a machine go back; who wants that runs apt-get install --allow-downgrades rollcall-node-shim=0\.0\.9$/,
+      /^not upgraded: the Worker gives 0\.0\.9, which is older than .*: it cannot downgrade a machine; to do that yourself, run apt-get install --allow-downgrades rollcall-node-shim=0\.0\.9$/,
       1,
     ],
     [
@@ -239,19 +239,19 @@ describe("cannot upgrade → what to do, and nothing is installed", () => {
     [
       "a Worker from before there were rollouts",
       { status: 404, body: { reason: "not-found", title: "Not found" } },
-      /^not upgraded: the Worker at http:\S+ is too old to say which version: upgrade it first$/,
+      /^not upgraded: the Worker at http:\S+ is too old to name a version: upgrade it first$/,
       1,
     ],
     [
       "the same, by method",
       { status: 405, body: { reason: "method-not-allowed", title: "Method not allowed" } },
-      /is too old to say which version/,
+      /is too old to name a version/,
       1,
     ],
     [
       "the Worker refuses",
       { status: 403, body: { reason: "key-revoked", title: "This key was revoked" } },
-      /^not upgraded: This key was revoked; try again, or let `node-shim doctor` look$/,
+      /^not upgraded: This key was revoked; try again, or run `node-shim doctor`$/,
       1,
     ],
     ["something else answers", { body: { version: "newest" } }, /is this a rollcall Worker\?/, 1],
@@ -273,7 +273,7 @@ describe("cannot upgrade → what to do, and nothing is installed", () => {
   it("the Worker cannot be reached", async () => {
     const flags = await enrolled({ url: "http://127.0.0.1:1" });
     await expect(upgradeShim(flags, host().host)).rejects.toThrow(
-      /^not upgraded: .*ECONNREFUSED.*; try again, or let `node-shim doctor` look$/,
+      /^not upgraded: .*ECONNREFUSED.*; try again, or run `node-shim doctor`$/,
     );
   });
 

@@ -256,20 +256,20 @@ describe("the container runtime's endpoints", () => {
       { containerRuntimeEndpoint: `/${"x".repeat(106)}` },
     ],
   ])("%s → in force", (_situation, endpoint, set) => {
-    const { inForce } = parseConfiguration(`${HEAD}containerRuntimeEndpoint: ${endpoint}`, "file");
-    expect(inForce).toMatchObject({ ...byDefault, ...set });
+    const { active } = parseConfiguration(`${HEAD}containerRuntimeEndpoint: ${endpoint}`, "file");
+    expect(active).toMatchObject({ ...byDefault, ...set });
   });
 
   test("images elsewhere, a timeout of its own, and flags → in force; a timeout of 0 → not set", () => {
     const fields = "imageServiceEndpoint: unix:///run/images.sock\nruntimeRequestTimeout: 0s";
-    const { inForce } = parseConfiguration(HEAD + fields, "file");
-    expect(inForce).toMatchObject({ ...byDefault, imageServiceEndpoint: "unix:///run/images.sock" });
+    const { active } = parseConfiguration(HEAD + fields, "file");
+    expect(active).toMatchObject({ ...byDefault, imageServiceEndpoint: "unix:///run/images.sock" });
     const flags = {
       "container-runtime-endpoint": ["/run/a.sock"],
       "image-service-endpoint": [""],
       "runtime-request-timeout": ["9s"],
     };
-    expect(parseConfiguration(HEAD + fields, "file", flags).inForce).toMatchObject({
+    expect(parseConfiguration(HEAD + fields, "file", flags).active).toMatchObject({
       containerRuntimeEndpoint: "/run/a.sock",
       imageServiceEndpoint: "",
       runtimeRequestTimeout: "9s",
@@ -280,7 +280,7 @@ describe("the container runtime's endpoints", () => {
     [
       "another protocol",
       "containerRuntimeEndpoint: tcp://127.0.0.1:1",
-      'file: containerRuntimeEndpoint: must read unix:///PATH, or "" where no container runtime is, not "tcp://127.0.0.1:1"',
+      'file: containerRuntimeEndpoint: must read unix:///PATH, or "" if there is no container runtime, not "tcp://127.0.0.1:1"',
     ],
     [
       "a path that is not absolute",
@@ -474,7 +474,7 @@ describe("flags, as the kubelet's", () => {
 
 it("where each value came from, and what decides nothing here", () => {
   const text = `${HEAD}podsPerCore: 3\nmaxPods: 0\nclusterDNS: [10.0.0.10]\nsyncFrequency: 1m\nlogging: null`;
-  const { sources, ignored, inForce } = parseConfiguration(text, "file", { "provider-id": ["a"] });
+  const { sources, ignored, active } = parseConfiguration(text, "file", { "provider-id": ["a"] });
   expect(sources).toMatchObject({
     podsPerCore: "file",
     maxPods: "default",
@@ -482,5 +482,5 @@ it("where each value came from, and what decides nothing here", () => {
     evictionHard: "default",
   });
   expect(ignored).toEqual(["clusterDNS", "syncFrequency"]);
-  expect(inForce).toMatchObject({ podsPerCore: 3, maxPods: 110, providerID: "a" });
+  expect(active).toMatchObject({ podsPerCore: 3, maxPods: 110, providerID: "a" });
 });

@@ -136,7 +136,7 @@ describe("a file as a kubelet reads it", () => {
     ["a number in another notation", "maxPods: 0x14", { maxPods: 20 }],
     ["a date is a text", "providerID: 2026-01-01", { providerID: "2026-01-01" }],
   ])("%s", (_, fields, value) => {
-    expect(read(fields).inForce).toMatchObject(value);
+    expect(read(fields).active).toMatchObject(value);
   });
 
   it("says which keys stand there twice, and where", () => {

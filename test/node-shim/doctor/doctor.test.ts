@@ -258,7 +258,7 @@ describe("the machine's identity", () => {
         chmodSync(state(), 0o777);
       },
       "state folder",
-      /^fail: --state .* is not trusted: .*state can be written by others: chmod go-w, .* → first look at what is in it/,
+      /^fail: --state .* is not trusted: .*state can be written by others: chmod go-w, .* → first check its files/,
     ],
     ["a file", async () => writeFileSync(state(), ""), "state folder", /^fail: .*is no folder → remove it/],
     [

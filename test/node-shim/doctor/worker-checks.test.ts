@@ -67,7 +67,10 @@ it("a proxy → the Worker's name need not resolve on this machine", async () =>
 test.each<[reason: ProxyFault["reason"], line: RegExp]>([
   ["unreachable", /^fail proxy: words → check HTTPS_PROXY, /],
   ["credentials", /^fail proxy: words → set HTTPS_PROXY=http:\/\/NAME:PASSWORD@HOST:PORT/],
-  ["refused", /^fail proxy: words → have .* allow CONNECT to rollcall\.example\.com; or name it in NO_PROXY/],
+  [
+    "refused",
+    /^fail proxy: words → ask .* to allow CONNECT to rollcall\.example\.com; or name it in NO_PROXY/,
+  ],
   ["no proxy", /^fail proxy: words → check that HTTPS_PROXY is the URL of an HTTP proxy/],
 ])("the proxy's fault is %s → what to do about that, and nothing further is tried", async (reason, line) => {
   const tunnel = () => Promise.reject(new ProxyFault(reason, "words"));

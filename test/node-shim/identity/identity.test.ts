@@ -171,7 +171,7 @@ describe("the folder's lock", () => {
   ])("a folder that cannot be made: %s → one line that says what to do", (_, path, code) => {
     writeFileSync(inFolder("file"), "");
     expect(() => lockFolder(path())).toThrow(
-      `${path()} cannot be used (${code}): pass another --state, or run as who may write there`,
+      `${path()} cannot be used (${code}): pass another --state, or run as a user who may write there`,
     );
   });
 });

@@ -31,7 +31,7 @@ function watch(probe: Pick<Probe, "everyMs"> & Partial<Probe>, isStarting = () =
     isStarting,
     see: (what: Partial<Vitals>) => void seen.push(what),
   };
-  return { seen, ended: watchProbe({ look, ...probe }, watching) };
+  return { seen, ended: watchProbe({ read: look, ...probe }, watching) };
 }
 
 describe("looks", () => {
@@ -61,7 +61,7 @@ describe("looks", () => {
       hanging++;
       return new Promise<Partial<Vitals>>(() => undefined);
     };
-    watch({ everyMs: 5000, look });
+    watch({ everyMs: 5000, read: look });
     watch({ everyMs: 10_000 });
     await clock.pass(60_000);
     expect(hanging).toBe(1);

@@ -119,8 +119,8 @@ describe("node-shim config", () => {
       "provider-id": ["a # b"],
       "kube-reserved": ["cpu=1m"],
     };
-    const { inForce } = parseConfiguration(printConfig({ ...NAMED, set }), "printed");
-    expect(inForce).toEqual(machineSettings({ ...NAMED, set }).inForce);
+    const { active } = parseConfiguration(printConfig({ ...NAMED, set }), "printed");
+    expect(active).toEqual(machineSettings({ ...NAMED, set }).active);
   });
 });
 
@@ -297,8 +297,8 @@ describe("which container runtime", () => {
     ["Docker", { containerRuntime: "docker" }, null, "default", undefined],
   ])("%s", (_situation, { config, ...flags }, endpoint, from, isLookedFor) => {
     const file = config === undefined ? {} : { config: fileWith(config) };
-    const { inForce, sources, settings } = machineSettings({ ...NAMED, ...flags, ...file });
-    expect(inForce.containerRuntimeEndpoint).toBe(endpoint);
+    const { active, sources, settings } = machineSettings({ ...NAMED, ...flags, ...file });
+    expect(active.containerRuntimeEndpoint).toBe(endpoint);
     expect(sources.containerRuntimeEndpoint.startsWith(from)).toBe(true);
     expect(settings.findRuntime).toBe(isLookedFor);
   });

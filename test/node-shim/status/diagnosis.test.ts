@@ -114,7 +114,7 @@ describe("a machine's status → what it comes to", () => {
       withoutReady(running()),
       "not Ready",
       5,
-      /the cluster does not say so yet$/,
+      /the cluster does not show it as Ready yet$/,
       /doctor/,
     ],
     [

@@ -11,7 +11,7 @@ import { readSettings } from "../../../infra/deploy/settings-file.ts";
 import { deployedVariables } from "../../../infra/deploy/wrangler-configuration.ts";
 import { readConfiguration } from "../../../node-shim/config/config.ts";
 import { runChild } from "../../../node-shim/base/child.ts";
-import { dropInFolder, type LookedAt } from "../../../node-shim/sources/drop-ins/drop-ins.ts";
+import { dropInFolder, type DropInFacts } from "../../../node-shim/sources/drop-ins/drop-ins.ts";
 import { licenceCondition } from "../../../examples/licence-condition.ts";
 import { NOTHING_REMEMBERED, reportedSources } from "../../../shared/from-report/reported-status.ts";
 import { MACHINE_LABEL } from "../../../shared/node/ownership.ts";
@@ -29,7 +29,7 @@ const WHOLE = "md0 : active raid1 sdb1[1] sda1[0]\n      976630464 blocks [2/2] 
 const MDSTAT = /(?<= )\/proc\/mdstat/g;
 
 /** What the shim reads of examples/facts.d, copied as its page says, on a machine with this /proc/mdstat; null: none. */
-async function exampleDropIns(mdstat: string | null = WHOLE): Promise<LookedAt> {
+async function exampleDropIns(mdstat: string | null = WHOLE): Promise<DropInFacts> {
   const from = join(examples, "facts.d");
   const files = readdirSync(from).map((name) => ({
     name,
@@ -45,7 +45,7 @@ interface DropInFile {
   isProgram: boolean;
 }
 
-async function readDropIns(files: DropInFile[], mdstat: string | null): Promise<LookedAt> {
+async function readDropIns(files: DropInFile[], mdstat: string | null): Promise<DropInFacts> {
   const temporary = temporaryFolder();
   const folder = join(temporary.path, "facts.d");
   mkdirSync(folder, { mode: 0o755 });
@@ -136,7 +136,7 @@ test("the configuration → every field of it means something", () => {
 });
 
 test("the configuration for a metered link → its lease lasts for four reports, and there is no runtime", () => {
-  const { ignored, configuration, inForce } = readConfiguration(join(examples, "low-traffic.yaml"), {});
+  const { ignored, configuration, active } = readConfiguration(join(examples, "low-traffic.yaml"), {});
   expect(ignored).toEqual([]);
   expect(reportIntervalMs(configuration)).toBe(300_000);
   expect(configuration).toMatchObject({
@@ -144,7 +144,7 @@ test("the configuration for a metered link → its lease lasts for four reports,
     nodeStatusReportFrequencyMs: 3_600_000,
     nodeLeaseDurationSeconds: 1200,
   });
-  expect(inForce.containerRuntimeEndpoint).toBe("");
+  expect(active.containerRuntimeEndpoint).toBe("");
 });
 
 test.each([null, "staging"])(

@@ -98,7 +98,7 @@ describe("the shim's status → which way its reports go", () => {
     [
       "HTTP, no socket yet",
       { via: "http", since: at(-60), choice: "auto" },
-      ["ok: reports go by HTTP; nothing stands in a socket's way"],
+      ["ok: reports go by HTTP; nothing prevents a socket"],
     ],
     [
       "HTTP, no socket to be had",

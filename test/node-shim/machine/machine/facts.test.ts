@@ -6,7 +6,7 @@ import type { FactsOptions } from "../../../../node-shim/machine/fact-groups.ts"
 import { gatherFacts, gatherVitals } from "../../../../node-shim/machine/machine.ts";
 import { fileSystemReader } from "../../../../node-shim/sources/kernel/storage.ts";
 import { systemSources } from "../../../../node-shim/machine/system-sources.ts";
-import { sayOnce } from "../../../../node-shim/base/reading.ts";
+import { warnOncePerSource } from "../../../../node-shim/base/reading.ts";
 import { type Facts, factsSchema } from "../../../../shared/protocol/facts.ts";
 import { reportSchema, type Vitals } from "../../../../shared/protocol/report.ts";
 import { rootOf, rootWith, type Machine } from "../../sources/kernel/tree.ts";
@@ -38,7 +38,7 @@ function options(root: string, changes: Partial<FactsOptions> = {}): FactsOption
     containerRuntime: () => null,
     volumes: () => Promise.resolve({ synced: true, inUse: [] }),
     attachLimits: () => Promise.resolve(undefined),
-    warn: sayOnce((source) => said.push(source)),
+    warn: warnOncePerSource((source) => said.push(source)),
     said,
     ...changes,
   };
@@ -241,15 +241,3 @@ test.runIf(process.platform === "linux")(
     expect(isReport(await gatherVitals(machine))).toBe(true);
   },
 );
-
-test("a source that was forgotten → said again", () => {
-  const said: string[] = [];
-  const sources = new Set<string>();
-  const warn = sayOnce((_, message) => said.push(message), sources);
-  warn("memory", "first");
-  warn("memory", "second");
-  warn("cores", "third");
-  sources.delete("memory");
-  warn("memory", "fourth");
-  expect(said).toEqual(["first", "third", "fourth"]);
-});

@@ -167,7 +167,7 @@ test("no runtime → as the kubelet before its first answer, and one line that s
   expect(flips).toBe(0);
   expect(said).toEqual([
     `container runtime: ${at.socketPath}: rpc error: code = Unavailable desc = connect ENOENT ${at.socketPath}: ` +
-      'start it, or set containerRuntimeEndpoint ("" where there is none)',
+      'start it, or set containerRuntimeEndpoint ("" if there is none)',
   ]);
 });
 

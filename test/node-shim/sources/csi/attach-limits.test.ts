@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, test } from "vitest";
 import { ASK_AGAIN_MS, attachLimits } from "../../../../node-shim/sources/csi/attach-limits.ts";
-import { sayOnce } from "../../../../node-shim/base/reading.ts";
+import { warnOncePerSource } from "../../../../node-shim/base/reading.ts";
 import { FACTS_LIMITS } from "../../../../shared/protocol/limits.ts";
 import { factsSchema } from "../../../../shared/protocol/facts.ts";
 import { type DriverWish, kubeletFolder, serveDriver } from "./driver.ts";
@@ -16,7 +16,7 @@ function machine() {
   const rootDir = kubeletFolder();
   const said: string[] = [];
   const clock = { nowMs: 0 };
-  const warn = sayOnce((source, message) => said.push(`${source}: ${message}`));
+  const warn = warnOncePerSource((source, message) => said.push(`${source}: ${message}`));
   const never = () => new Promise<void>(() => undefined);
   const { read } = attachLimits({ rootDir, nowMs: () => clock.nowMs, sleep: never, warn });
   const socket = (name: string) => join(rootDir, "plugins_registry", name);

@@ -90,7 +90,7 @@ test("somebody removes it → a new one, and plugins register there", async () =
   rmSync(folder, { recursive: true });
   await shim.read();
   await registered(folder, shim);
-  expect(said[0]).toMatch(/was removed: listening anew$/);
+  expect(said[0]).toMatch(/was removed: listening again$/);
 });
 
 test.each([

@@ -67,7 +67,11 @@ describe("when it is looked at", () => {
     const said: string[] = [];
     let looks = 0;
     const look = () => Promise.resolve(readings[looks++] ?? failure("no more"));
-    const read = keptInventory({ look, nowMs: () => clock.nowMs, warn: (_, message) => said.push(message) });
+    const read = keptInventory({
+      read: look,
+      nowMs: () => clock.nowMs,
+      warn: (_, message) => said.push(message),
+    });
     return { read, clock, said, looks: () => looks };
   }
   const settled = () => new Promise((resolve) => void setImmediate(resolve));

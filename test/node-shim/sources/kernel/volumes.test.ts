@@ -8,7 +8,7 @@ import {
   VOLUME_NAMES_BYTES,
   volumeScanner,
 } from "../../../../node-shim/sources/kernel/volumes.ts";
-import { sayOnce } from "../../../../node-shim/base/reading.ts";
+import { warnOncePerSource } from "../../../../node-shim/base/reading.ts";
 import { FACTS_LIMITS } from "../../../../shared/protocol/limits.ts";
 import { temporaryFolder } from "../../base/temporary-folder.ts";
 
@@ -24,7 +24,7 @@ function kubeletFolder(files: Record<string, string> = {}) {
   const { path: rootDir, remove } = temporaryFolder();
   onTestFinished(remove);
   const said: string[] = [];
-  const warn = sayOnce((source, message) => said.push(`${source}: ${message}`));
+  const warn = warnOncePerSource((source, message) => said.push(`${source}: ${message}`));
   const path = (file: string) => join(rootDir, CSI, file);
   const put = (file: string, text: string) => {
     mkdirSync(dirname(path(file)), { recursive: true });

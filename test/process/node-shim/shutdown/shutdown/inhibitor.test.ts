@@ -24,7 +24,7 @@ it("held by systemd-inhibit until it is released; nothing of the environment tha
   const { release } = inhibitShutdown((why) => expect.unreachable(why));
   await systemd.until(1);
   expect(systemd.lines()).toEqual([
-    "--what=shutdown --mode=delay --who=node-shim --why=rollcall tells the cluster that this machine goes down cat",
+    "--what=shutdown --mode=delay --who=node-shim --why=rollcall reports the shutdown of this machine to the cluster cat",
   ]);
   release();
   await systemd.until(2);

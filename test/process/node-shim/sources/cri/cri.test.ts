@@ -111,7 +111,7 @@ describe.skipIf(missing !== null)(`containerd${missing === null ? "" : ` (skippe
     expect(monitor.snapshot().errors).toEqual({ runtime: ["container runtime is down"] });
     expect(said).toEqual([
       `container runtime: ${runtime.socketPath}: rpc error: code = DeadlineExceeded desc = context deadline exceeded: ` +
-        'start it, or set containerRuntimeEndpoint ("" where there is none)',
+        'start it, or set containerRuntimeEndpoint ("" if there is none)',
     ]);
     runtime.thaw();
     await until(monitor, () => Object.keys(monitor.snapshot().errors).length === 0);
