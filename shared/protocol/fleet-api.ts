@@ -3,7 +3,7 @@
 import * as z from "zod/mini";
 import { parseLabelSelector } from "../kubernetes/label-selector.ts";
 import { MACHINE_FIELDS, MACHINE_SORTS } from "../fleet/machine-fields.ts";
-import { parseConditions, parseVersions } from "../fleet/machine-filter.ts";
+import { parseConditions, parseVersions } from "../fleet/search-filter.ts";
 import { addressRange } from "../fleet/sort-keys.ts";
 import { FLEET_STATES } from "../fleet/state.ts";
 import { failure, success } from "../result.ts";

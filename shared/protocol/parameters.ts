@@ -1,7 +1,7 @@
 // Parameters of operators' queries that several routes share. Each is a text, and is read or refused here, with what was
 // expected.
 import * as z from "zod/mini";
-import { parseWords } from "../fleet/machine-filter.ts";
+import { parseWords } from "../fleet/search-filter.ts";
 import { failure, type Result, success } from "../result.ts";
 import { LIMITS, PAGE_LIMITS } from "./limits.ts";
 

@@ -1,6 +1,6 @@
 // The fleet index: one Durable Object with a row for each machine. Machines' objects update it on transitions only, so
 // that a steady fleet causes no write.
-import type { MachineFilter } from "../../shared/fleet/machine-filter.ts";
+import type { MachineFilter } from "../../shared/fleet/search-filter.ts";
 import type { MachineSummary, MachineUpdate, UpdatedUntil } from "../../shared/fleet/summary.ts";
 import type { UpgradeAnswer } from "../../shared/protocol/answers.ts";
 import type { BackupRows } from "../../shared/protocol/backup.ts";

@@ -1,6 +1,6 @@
 // Searches machines in the fleet index: pages in any order that continue after any row, and counts by state.
 import type { MachineSort } from "../../shared/fleet/machine-fields.ts";
-import type { ConditionTerm, MachineFilter, VersionTerm } from "../../shared/fleet/machine-filter.ts";
+import type { ConditionTerm, MachineFilter, VersionTerm } from "../../shared/fleet/search-filter.ts";
 import { neighbourRange, versionKey } from "../../shared/fleet/sort-keys.ts";
 import { type FleetCounts, type FleetState, URGENCY } from "../../shared/fleet/state.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";

@@ -5,7 +5,7 @@ import { FLEET_STATES, type FleetState } from "../../../shared/fleet/state.ts";
 import type { Outage } from "../../../shared/protocol/outages.ts";
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
 import { type MachineTest, machineTest } from "./match-machine.ts";
-import type { FleetSearch } from "./search-terms.ts";
+import type { FleetSearch } from "./search-grammar.ts";
 
 /** The columns that the table can be sorted by. `state` sorts by urgency, then by name. */
 export const FLEET_SORTS = [

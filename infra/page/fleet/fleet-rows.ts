@@ -11,7 +11,7 @@ import type { LiveFleet } from "../live/live-fleet.ts";
 import { usePage } from "../page.ts";
 import { type FleetQuery, type FleetSort, fleetTest } from "./fleet-query.ts";
 import type { MachineTest } from "./match-machine.ts";
-import type { FleetSearch } from "./search-terms.ts";
+import type { FleetSearch } from "./search-grammar.ts";
 
 interface FleetRows {
   /** All machines that match, in the current order. */

@@ -12,7 +12,7 @@ import { type FleetQuery, fleetQueryOf, restOf } from "./fleet-query.ts";
 import { MachineTable } from "./machine-table.tsx";
 import { NeedsAttention } from "./needs-attention.tsx";
 import { SearchField } from "./search-field.tsx";
-import type { FleetSearch, SearchFault } from "./search-terms.ts";
+import type { FleetSearch, SearchFault } from "./search-grammar.ts";
 
 export function FleetView() {
   const { live } = usePage();
@@ -72,7 +72,7 @@ const NO_TERMS: ReturnType<SearchReader> = success(EVERY);
 function useRead(text: string): ReturnType<SearchReader> | null {
   const [reader, setReader] = useState<{ read: SearchReader } | null>(null);
   useEffect(() => {
-    import("./search-terms.ts").then(
+    import("./search-grammar.ts").then(
       ({ readSearch }) => setReader({ read: readSearch }),
       () => setReader({ read: () => failure(NOT_LOADED) }),
     );

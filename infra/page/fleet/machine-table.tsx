@@ -12,7 +12,7 @@ import { type FleetQuery, type FleetSort, restOf } from "./fleet-query.ts";
 import { useFleetRows, useIsPointedAt } from "./fleet-rows.ts";
 import { MachineRow } from "./machine-row.tsx";
 import { pageWindow, useRowWindow } from "./row-window.ts";
-import type { FleetSearch, SearchFault } from "./search-terms.ts";
+import type { FleetSearch, SearchFault } from "./search-grammar.ts";
 import { useTableKeys } from "./table-keys.ts";
 import { PagesLinks, TableStatus, TableTools } from "./table-tools.tsx";
 

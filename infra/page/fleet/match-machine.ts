@@ -1,7 +1,7 @@
 // Tests whether a machine of the feed matches a filter, as the search of the fleet index does (worker/fleet). One
 // difference: the feed does not contain Node addresses of type Hostname.
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
-import type { ConditionTerm, MachineFilter, VersionTerm } from "../../../shared/fleet/machine-filter.ts";
+import type { ConditionTerm, MachineFilter, VersionTerm } from "../../../shared/fleet/search-filter.ts";
 import {
   addressKey,
   type AddressRange,

@@ -23,7 +23,7 @@ export function NoMachinesSteps() {
                 the machine that only root can read: <code>/root/join-token</code>.
               </>
             ) : (
-              "SendRequest an operator with the role admin for a join token. It goes into a file on the machine that only root can read."
+              "Ask an operator with the role admin for a join token. It goes into a file on the machine that only root can read."
             )}
           </li>
           <li>

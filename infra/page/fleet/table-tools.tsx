@@ -11,7 +11,7 @@ import { FLEET_SORTS, type FleetQuery, type FleetSort, restOf, ROW_MODES } from 
 import { countText } from "./fleet-rows.ts";
 import { pageCount, pageNumbers } from "./row-window.ts";
 import { SEARCH_FAULT_ID } from "./search-field.tsx";
-import type { FleetSearch, SearchFault } from "./search-terms.ts";
+import type { FleetSearch, SearchFault } from "./search-grammar.ts";
 
 interface TableToolsProps {
   field: ComponentChildren;

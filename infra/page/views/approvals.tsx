@@ -244,5 +244,5 @@ function sentenceOf({ pinned }: PendingMachine, machineID: Likeness, systemUUID:
     return `Different hardware, same installation: a disk was moved or copied.${unused}`;
   if (machineID === "different" && systemUUID === "different")
     return `Different hardware: both IDs differ. Approve it only if it replaces the machine that has the name.${unused}`;
-  return `The IDs do not show whether it is the same machine. SendRequest who set it up.${unused}`;
+  return `The IDs do not show whether it is the same machine. Ask who set it up.${unused}`;
 }

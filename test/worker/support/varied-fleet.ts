@@ -2,7 +2,7 @@
 // out machine by machine.
 import { contains, parseCidr } from "../../../shared/kubernetes/cidr.ts";
 import { network, parseIp } from "../../../shared/kubernetes/ip.ts";
-import type { MachineFilter } from "../../../shared/fleet/machine-filter.ts";
+import type { MachineFilter } from "../../../shared/fleet/search-filter.ts";
 import { PHASES } from "../../../shared/protocol/answers.ts";
 import { FLEET_STATES } from "../../../shared/fleet/state.ts";
 import type { MachineSummary } from "../../../shared/fleet/summary.ts";

@@ -12,7 +12,7 @@ import {
   rolesOf,
 } from "../../../../infra/page/fleet/columns.ts";
 import { fleetQueryOf } from "../../../../infra/page/fleet/fleet-query.ts";
-import { readSearch } from "../../../../infra/page/fleet/search-terms.ts";
+import { readSearch } from "../../../../infra/page/fleet/search-grammar.ts";
 import { MACHINE_FIELDS } from "../../../../shared/fleet/machine-fields.ts";
 import { machinesQuerySchema } from "../../../../shared/protocol/fleet-api.ts";
 

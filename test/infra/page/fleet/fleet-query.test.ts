@@ -15,7 +15,7 @@ import {
   restOf,
   ROW_MODES,
 } from "../../../../infra/page/fleet/fleet-query.ts";
-import { readSearch } from "../../../../infra/page/fleet/search-terms.ts";
+import { readSearch } from "../../../../infra/page/fleet/search-grammar.ts";
 import { FLEET_START_MS } from "../../../worker/support/made-up-fleet.ts";
 import { feedMachine } from "../support/feed-machine.ts";
 

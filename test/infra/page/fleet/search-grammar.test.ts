@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FILTER_LIMITS } from "../../../../shared/protocol/limits.ts";
 import { EXAMPLES } from "../../../../infra/page/fleet/search-fields.ts";
-import { MAX_SEARCH, readSearch } from "../../../../infra/page/fleet/search-terms.ts";
+import { MAX_SEARCH, readSearch } from "../../../../infra/page/fleet/search-grammar.ts";
 
 describe("what is typed → the parameters of GET /v1/machines", () => {
   it.each<[string, Record<string, string>]>([

@@ -1,6 +1,6 @@
 // Parses the search field: plain words, kubectl's label selectors, and terms like `state:silent`. Each is validated as GET
 // /v1/machines does.
-import type { MachineFilter } from "../../../shared/fleet/machine-filter.ts";
+import type { MachineFilter } from "../../../shared/fleet/search-filter.ts";
 import { filterShape } from "../../../shared/protocol/fleet-api.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { EXAMPLES, SEARCH_FIELDS, type SearchField, type SearchParameter } from "./search-fields.ts";

@@ -1,6 +1,6 @@
 // How the terms of a filter are written.
 import { describe, expect, it } from "vitest";
-import { parseConditions, parseVersions, parseWords } from "../../../shared/fleet/machine-filter.ts";
+import { parseConditions, parseVersions, parseWords } from "../../../shared/fleet/search-filter.ts";
 import { PHASES } from "../../../shared/protocol/answers.ts";
 import { FILTER_LIMITS } from "../../../shared/protocol/limits.ts";
 
