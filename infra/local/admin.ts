@@ -2,7 +2,7 @@
 // report over sockets.
 import { abortAfter } from "../../node-shim/base/clock.ts";
 import { mintedTokenSchema } from "../../shared/protocol/operator-answers.ts";
-import { sessionCodeSchema } from "../../shared/protocol/session-answers.ts";
+import { sessionCodeSchema } from "../../shared/protocol/administration-answers.ts";
 import { ask, readAnswer, type WorkerConnection } from "../operator/client.ts";
 import { pageLink } from "../operator/session-commands.ts";
 

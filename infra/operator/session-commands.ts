@@ -4,7 +4,7 @@ import {
   type ListedSession,
   sessionCodeSchema,
   sessionsSchema,
-} from "../../shared/protocol/session-answers.ts";
+} from "../../shared/protocol/administration-answers.ts";
 import { success } from "../../shared/result.ts";
 import { answer, connect, done, fail, print, shown } from "./answer.ts";
 import { ask, readAnswer } from "./client.ts";

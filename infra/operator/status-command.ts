@@ -1,11 +1,16 @@
 // rollcall status and ready: whether the Worker works, by its own checks, and the deployment on one screen.
 import type * as z from "zod/mini";
-import { machinesSchema } from "../../shared/protocol/fleet-answers.ts";
-import { type IndexState, indexStateSchema } from "../../shared/protocol/index-answers.ts";
+import {
+  type IndexState,
+  indexStateSchema,
+  machinesSchema,
+  type RolloutAnswer,
+  rolloutSchema,
+  type VersionsAnswer,
+  versionsSchema,
+} from "../../shared/protocol/fleet-answers.ts";
 import { type ReadinessAnswer, readinessSchema } from "../../shared/protocol/operator-answers.ts";
 import { type OutagesAnswer, outagesSchema } from "../../shared/protocol/outages.ts";
-import { type RolloutAnswer, rolloutSchema } from "../../shared/protocol/rollout-answers.ts";
-import { type VersionsAnswer, versionsSchema } from "../../shared/protocol/version-answers.ts";
 import type { PathOf } from "../../shared/protocol/routes.ts";
 import { type Result, success } from "../../shared/result.ts";
 import { VERSION } from "../../shared/version.ts";

@@ -9,7 +9,7 @@ import type {
 } from "../../shared/protocol/answers.ts";
 import { JWT_TYPES } from "../../shared/protocol/claims.ts";
 import { PROTOCOL } from "../../shared/protocol/report.ts";
-import { RELEASE } from "../../shared/protocol/rollout-api.ts";
+import { RELEASE } from "../../shared/protocol/administration-api.ts";
 import type { PathOf } from "../../shared/protocol/routes.ts";
 import type { Result } from "../../shared/result.ts";
 import type { MachineKey } from "../identity/identity.ts";

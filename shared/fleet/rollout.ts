@@ -4,7 +4,7 @@ import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { matchesLabels } from "../kubernetes/label-match.ts";
 import { parseLabelSelector } from "../kubernetes/label-selector.ts";
 import type { ReasonToStay, UpgradeAnswer } from "../protocol/answers.ts";
-import type { NewRollout } from "../protocol/rollout-api.ts";
+import type { NewRollout } from "../protocol/administration-api.ts";
 import { valueOr } from "../result.ts";
 import type { MachineSummary } from "./summary.ts";
 import { isBehind } from "./sort-keys.ts";

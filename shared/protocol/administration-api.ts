@@ -1,15 +1,16 @@
-// The queries and bodies of operators' requests about operators, and about many machines at once. The answers are in
-// administration-answers.ts; who may ask is not decided here.
+// Schemas of the requests about operators, their sessions, rollouts, and actions on many machines. The answers are in
+// administration-answers.ts and fleet-answers.ts.
 import * as z from "zod/mini";
 import { filterShape } from "./fleet-api.ts";
-import { BULK_LIMITS, LIMITS, OPERATOR_LIMITS } from "./limits.ts";
+import { BULK_LIMITS, LIMITS, OPERATOR_LIMITS, ROLLOUT_LIMITS } from "./limits.ts";
 import { pageLimit } from "./parameters.ts";
+import { labelSelector, within } from "./schema.ts";
 
-/** `view` reads, `admin` changes as well, `metrics` reads the metrics alone. */
+/** `view` may read, `admin` may also change, `metrics` may only read the metrics. */
 const OPERATOR_ROLES = ["view", "admin", "metrics"] as const;
 export type OperatorRole = (typeof OPERATOR_ROLES)[number];
 
-/** The body of POST /v1/operators. A name is no mail address and has no space, so that logs are unambiguous. */
+/** The body of POST /v1/operators. A name has no space and no `@`, so that logs are unambiguous. */
 export const newOperatorSchema = z.strictObject({
   name: z
     .string()
@@ -24,7 +25,7 @@ export type NewOperator = z.infer<typeof newOperatorSchema>;
 
 /** The query of GET /v1/revocations. */
 export const revocationsQuerySchema = z.strictObject({
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   after: z.optional(
     z
       .string()
@@ -46,7 +47,7 @@ export type BulkAction = (typeof BULK_ACTIONS)[number];
 export const bulkRequestSchema = z
   .strictObject({
     action: z.enum(BULK_ACTIONS),
-    /** What machines are found by, as in the query of GET /v1/machines. */
+    /** The same terms as in the query of GET /v1/machines. */
     filter: z.optional(
       z
         .strictObject(filterShape)
@@ -60,7 +61,7 @@ export const bulkRequestSchema = z
         .check(z.minLength(1), z.maxLength(BULK_LIMITS.machines)),
     ),
     dryRun: z.optional(z.literal(true)),
-    /** Of the dry run of the same request. */
+    /** From the answer to a dry run of the same request. */
     confirmation: z.optional(z.string().check(z.maxLength(LIMITS.idLength))),
   })
   .check(
@@ -75,8 +76,49 @@ export const bulkRequestSchema = z
 
 /** The query of GET /v1/bulk/{id}. */
 export const bulkQuerySchema = z.strictObject({
-  /** Only failures of names that sort behind this one: the next page. */
+  /** Returns only failures of names that sort after this one. */
   after: z._default(z.string(), ""),
   limit: pageLimit,
 });
 export type BulkQuery = z.infer<typeof bulkQuerySchema>;
+
+/** The form of a package's version, which becomes an argument of a package manager. */
+export const RELEASE = /^\d{1,9}\.\d{1,9}\.\d{1,9}(?:-[a-z\d]+(?:\.[a-z\d]+)*)?$/i;
+
+/** The body of PUT /v1/rollout. */
+export const newRolloutSchema = z.strictObject({
+  /** The shim's version: 0.2.0, 0.3.0-rc.1. */
+  version: z
+    .string()
+    .check(
+      z.maxLength(ROLLOUT_LIMITS.versionLength),
+      z.regex(RELEASE, "must be a version: 0.2.0, 0.3.0-rc.1"),
+    ),
+  /** Share of the matching machines that get the version. */
+  percent: within(ROLLOUT_LIMITS.percent),
+  /** A label selector in kubectl's syntax: `site=berlin,tier!=gpu`. "" matches all machines. */
+  selector: z._default(labelSelector(LIMITS.textLength), ""),
+  /** The rollout stops if a larger share of the machines that got the version is silent. */
+  mostSilentPercent: z._default(within(ROLLOUT_LIMITS.mostSilentPercent), 2),
+  /** How many machines may have got the version without having reported with it. */
+  atOnce: z._default(within(ROLLOUT_LIMITS.atOnce), 50),
+});
+export type NewRollout = z.output<typeof newRolloutSchema>;
+
+const given = z.optional(z.string().check(z.minLength(1)));
+
+/** The body of POST /v1/session: a secret, or a code. The route limits its size first. */
+export const signInSchema = z
+  .strictObject({
+    /** The admin secret, the view secret, or the secret of a named operator. */
+    secret: given,
+    /** From the answer to POST /v1/session/codes. */
+    code: given,
+  })
+  .check(
+    z.superRefine(({ secret, code }, context) => {
+      if ((secret === undefined) === (code === undefined))
+        context.addIssue({ code: "custom", path: ["secret"], message: "send either a secret, or a code" });
+    }),
+  );
+export type SignIn = z.infer<typeof signInSchema>;

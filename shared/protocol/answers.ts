@@ -1,16 +1,15 @@
-// What the Worker answers to machines: a body for each success, a reason for each refusal. Sends nothing. Normative,
-// with docs/protocol.md.
+// The Worker's answers to machines: a body for each success, a reason for each refusal. Normative, with docs/protocol.md.
 
-/** The body of a 200 to a rotation: the next key's kid. The old key stays valid until the next one has reported. */
+/** The body of a 200 to a rotation: the next key's kid. The old key is valid until the first report with the next key. */
 export interface RotationAnswer {
   kid: string;
 }
 
 /** The body of a 200 to an enrolment. */
 export interface EnrolmentAnswer {
-  /** Names key and enrolment in every request; guarded by a MAC. */
+  /** Identifies key and enrolment in every request. A MAC protects it. */
   kid: string;
-  /** For the first report, which would be challenged without one. */
+  /** For the first report, which would get a challenge without a ticket. */
   ticket: string;
 }
 
@@ -28,33 +27,33 @@ export const PHASES = [
   "apiserver refuses",
   "apiserver not configured",
 ] as const;
-/** Where a machine's Node stands. */
+/** The status of a machine's Node. */
 export type Phase = (typeof PHASES)[number];
 
 /** The body of a 200 to a report. */
 export interface ReportAnswer {
   phase: Phase;
-  /** What went wrong, for the machine's operator; nothing about the cluster. */
+  /** For the machine's operator: what failed, without details of the cluster. */
   message?: string;
-  /** The Ready condition that the apiserver has. */
+  /** True if the Node's Ready condition in the apiserver is True. */
   ready: boolean;
   ticket: string;
-  /** When to report next, in milliseconds. */
+  /** Milliseconds until the next report. */
   reportInMs: number;
-  /** The first fault of facts that were refused: a path and a text. */
+  /** The first fault of refused facts: a path and a text. */
   factsRefused?: { path: string; message: string };
-  /** The Worker's, to a shim that is older. */
+  /** The Worker's version, if the shim is older. */
   workerVersion?: string;
-  /** To a machine that would use one: where its socket is, and within how many milliseconds, at random, it connects. */
+  /** The socket's path. The machine connects at a random time within `withinMs` milliseconds. */
   socket?: { path: string; withinMs: number };
 }
 
-/** The body of a 200 to a machine that leaves: its Node is gone, and its key is refused from now on. */
+/** The body of a 200 to a machine that leaves: its Node is deleted, and its key is refused from now on. */
 export interface LeaveAnswer {
   left: true;
 }
 
-/** Why a machine is to stay with the version that it has. */
+/** Why a machine keeps its version of the shim. */
 export const REASONS_TO_STAY = [
   "no rollout",
   "up to date",
@@ -68,7 +67,7 @@ export type ReasonToStay = (typeof REASONS_TO_STAY)[number];
 /** The body of a 200 to a machine that asks whether to upgrade its shim. */
 export type UpgradeAnswer = { version: string } | { version: null; why: ReasonToStay };
 
-/** The HTTP status of each reason for which a request is refused. */
+/** The HTTP status of each refusal's reason. */
 export const REASON_STATUSES = {
   "invalid-json": 400,
   "invalid-body": 400,
@@ -108,14 +107,14 @@ export interface Problem {
   title: string;
   detail: string;
   reason: Reason;
-  /** JSON Pointer to the first fault of a body. */
+  /** JSON Pointer to the body's first fault. */
   pointer?: string;
-  /** With invalid-query: the parameter at fault. */
+  /** With invalid-query: the invalid parameter. */
   parameter?: string;
-  /** With ticket-stale and facts-unknown: repeat at once with this one. */
+  /** With ticket-stale and facts-unknown: the machine repeats its request at once with this ticket. */
   ticket?: string;
   factsWanted?: boolean;
-  /** With challenge-stale: repeat at once, signed over this one. */
+  /** With challenge-stale: the machine signs this challenge and repeats its request at once. */
   challenge?: string;
   /** With rate-limited and try-another; also in the header Retry-After. */
   retryAfterSeconds?: number;

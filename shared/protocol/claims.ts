@@ -1,41 +1,41 @@
-// The JWTs (RFC 7519) that sign machines' requests: their types and claims, and the bodies that carry some of them.
-// Signs and verifies nothing. Normative, with docs/protocol.md.
+// The JWTs (RFC 7519) that sign machines' requests: their types and claims, and the bodies that contain some of them.
+// Normative, with docs/protocol.md.
 import * as z from "zod/mini";
 import { LIMITS } from "./limits.ts";
 import { PROTOCOL } from "./report.ts";
 
-/** The `typ` of each; all are EdDSA (Ed25519). */
+/** The `typ` headers. All JWTs use EdDSA (Ed25519). */
 export const JWT_TYPES = {
-  /** By the machine's key, header `kid`: a report. */
+  /** Signed by the machine's key, header `kid`. */
   report: "rollcall-report+jwt",
-  /** By the machine's key, headers `kid` and `jwk`: a socket. */
+  /** Opens a socket. Signed by the machine's key, headers `kid` and `jwk`. */
   connect: "rollcall-connect+jwt",
-  /** By the machine's key, header `kid`: leaving; its claims are those of a report. */
+  /** Removes the machine. Signed like a report, with a report's claims. */
   leave: "rollcall-leave+jwt",
-  /** By the machine's key, header `kid`: a next key; its claims are those of a report. */
+  /** Announces the next key. Signed like a report, with a report's claims. */
   rotate: "rollcall-rotate+jwt",
-  /** By the machine's key, header `kid`: may the shim be upgraded; its claims are those of a report. */
+  /** Asks whether to upgrade the shim. Signed like a report, with a report's claims. */
   upgrade: "rollcall-upgrade+jwt",
-  /** By the next key, header `jwk`: proves possession of it, for the machine whose key it replaces. */
+  /** Proves possession of the next key, for the machine whose key it replaces. Signed by the next key, header `jwk`. */
   nextKey: "rollcall-next-key+jwt",
-  /** By the machine's key, header `jwk`: proves possession of the key that is to be pinned. */
+  /** Proves possession of the key to pin. Signed by the machine's key, header `jwk`. */
   enrol: "rollcall-enrol+jwt",
-  /** By the join token's key, header `kid` = the token's ID: the permission to enrol. */
+  /** The permission to enrol. Signed by the join token's key, header `kid` with the token's ID. */
   join: "rollcall-join+jwt",
 } as const;
 
 export interface ReportClaims {
   /** The Node's name. */
   sub: string;
-  /** The Worker's origin, as the machine knows it. */
+  /** The Worker's origin in the machine's configuration. */
   aud: string;
   /** base64url(SHA-256(body)) */
   body: string;
-  /** From the Worker's last answer; "" when there was none. */
+  /** From the Worker's last answer; "" before the first one. */
   ticket: string;
   /** Counts up under one ticket. */
   n: number;
-  /** Of a report over a socket: the X25519 public key that the machine has made for this socket, base64url. */
+  /** In a report over a socket: the socket's X25519 public key, base64url, made by the machine. */
   session?: string;
 }
 
@@ -45,12 +45,12 @@ export interface ConnectClaims {
   method: "GET";
   /** Without the query. */
   path: string;
-  /** The X25519 public key that the machine has made for this socket, base64url. */
+  /** The socket's X25519 public key, base64url, made by the machine. */
   session: string;
 }
 
 export const connectQuerySchema = z.strictObject({
-  /** The connect ticket, of the last answer to a report. */
+  /** The connect ticket from the last answer to a report. */
   t: z.string(),
 });
 
@@ -62,7 +62,7 @@ export interface EnrolmentClaims {
   path: string;
   /** RFC 7638 thumbprint of the machine's public key. */
   jkt: string;
-  /** From the Worker's answer to the same without one; "" when there was none. */
+  /** From the Worker's answer to the enrolment without a challenge; "" before that answer. */
   challenge: string;
   machineID: string;
   systemUUID: string;
@@ -85,7 +85,7 @@ export interface NextKeyClaims {
   path: string;
   /** RFC 7638 thumbprint of the next key. */
   jkt: string;
-  /** RFC 7638 thumbprint of the key that it replaces. */
+  /** RFC 7638 thumbprint of the replaced key. */
   previous: string;
 }
 
@@ -98,6 +98,6 @@ export const rotationSchema = z.strictObject({
 /** The body of a request for an upgrade. */
 export const upgradeSchema = z.strictObject({
   protocol: z.literal(PROTOCOL),
-  /** Of the shim that runs. */
+  /** The running shim's version. */
   version: z.string().check(z.maxLength(LIMITS.textLength)),
 });

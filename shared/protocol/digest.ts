@@ -1,6 +1,6 @@
-// The text whose digest is the facts' digest. The platform computes the digest.
+// The facts' digest is the SHA-256 of this text.
 
-/** JSON with sorted keys and no white space: RFC 8785, for the values that facts hold. */
+/** Returns JSON with sorted keys and no white space (RFC 8785, for the values in facts). */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item)).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);

@@ -1,11 +1,19 @@
-// What an operator's own programs and files may add to a machine's facts: the schema of one drop-in, and of all of them
-// in a report. The shim finds and runs them.
+// What an operator's own programs and files may add to a machine's facts: the schema of one drop-in, and of all of them in a
+// report. The shim runs the programs.
 import * as z from "zod/mini";
-import { customSchema } from "./custom.ts";
-import { isExtendedResourceName } from "../kubernetes/resource-names.ts";
 import { validateNodeLabels } from "../kubernetes/labels.ts";
-import { DROP_IN_LIMITS, NAME_LIMITS } from "./limits.ts";
+import { isExtendedResourceName } from "../kubernetes/resource-names.ts";
+import { CUSTOM_LIMITS, DROP_IN_LIMITS, NAME_LIMITS } from "./limits.ts";
 import { atMost, plainText } from "./schema.ts";
+
+/** Custom facts, for setters that users add (docs/custom-setters.md). A drop-in reports them. */
+export const customSchema = z
+  .record(
+    plainText(CUSTOM_LIMITS.nameLength).check(z.minLength(1)),
+    z.union([plainText(CUSTOM_LIMITS.valueLength), z.number(), z.boolean()]),
+  )
+  .check(atMost(CUSTOM_LIMITS.entries, "too many entries"));
+export type CustomFacts = z.infer<typeof customSchema>;
 
 /** Conditions that a drop-in must not set, since the kubelet's setters or a cloud decide about them. */
 export const TAKEN_CONDITIONS: readonly string[] = [
@@ -28,12 +36,12 @@ const TAKEN_LABELS = new Set([
   "node.kubernetes.io/exclude-from-external-load-balancers",
 ]);
 
-/** Is the label rollcall's own? */
+/** Returns true for rollcall's own labels. */
 export function isRollcallLabel(key: string): boolean {
   return /^([^/]*\.)?rollcall\.dev\//.test(key);
 }
 
-/** May a drop-in set a label with this key? validateNodeLabels adds the rules of NodeRestriction. */
+/** Returns true if a drop-in may set the label. validateNodeLabels adds the rules of NodeRestriction. */
 export function isDropInLabel(key: string): boolean {
   return !TAKEN_LABELS.has(key) && !isRollcallLabel(key);
 }
@@ -98,7 +106,7 @@ export const dropInSchema = z.strictObject({
   resources: z._default(resources, {}),
   labels: z._default(labels, {}),
   conditions: z._default(conditions, []),
-  /** A report has them in the facts' own field `custom`, apart from `dropIns`, whose schema older Workers know. */
+  /** Facts have a field of their own for these, since earlier Workers refuse an unknown field in `dropIns`. */
   custom: z._default(customSchema, {}),
 });
 export type DropIn = z.infer<typeof dropInSchema>;
@@ -122,7 +130,7 @@ export const dropInsSchema = z.strictObject({
 });
 export type DropIns = z.infer<typeof dropInsSchema>;
 
-/** In a report's vitals: how long each condition is still valid. A duration does not depend on the machine's clock. */
+/** In a report's vitals: the remaining validity of each condition. A duration does not depend on the machine's clock. */
 export const remainingSecondsSchema = z
   .record(
     z.string().check(z.maxLength(DROP_IN_LIMITS.conditionLength)),

@@ -1,7 +1,6 @@
 // The schema of the facts. Normative, with docs/protocol.md. Decides nothing.
 import * as z from "zod/mini";
-import { customSchema } from "./custom.ts";
-import { dropInsSchema } from "./drop-ins.ts";
+import { customSchema, dropInsSchema } from "./drop-ins.ts";
 import { settingsSchema } from "./settings.ts";
 import { isExtendedResourceName } from "../kubernetes/resource-names.ts";
 import { inventorySchema } from "./inventory.ts";

@@ -1,17 +1,17 @@
-// The feed's names: its sub-protocols, and the codes it closes with. Without schemas, so that a browser loads these alone.
+// The feed's sub-protocols and close codes. The page loads this file without the schemas.
 
-/** The WebSocket's sub-protocol. A ticket, where there is one, is a second one: `ticket.TICKET`. */
+/** The WebSocket's sub-protocol. A ticket is sent as a second one: `ticket.TICKET`. */
 export const FEED_PROTOCOL = "rollcall.feed.v1";
 export const TICKET_PROTOCOL = "ticket.";
 
-/** What a WebSocket is closed with. */
+/** The WebSocket's close codes. */
 export const FEED_CLOSED = {
-  /** The client sent something that is no frame of this protocol. */
+  /** The client sent an invalid frame. */
   badFrame: 4400,
-  /** The credential is not good any more, or the feed has lived its time. */
+  /** The credential is no longer valid, or the feed has reached its longest life. */
   notAllowed: 4401,
-  /** Messages were not acknowledged. */
+  /** The client did not acknowledge messages in time. */
   tooSlow: 4408,
-  /** Nobody could say whether the credential is good still: RFC 6455's "try again later". */
+  /** The credential could not be checked. The client connects again later (IANA: Try Again Later). */
   inDoubt: 1013,
 } as const;

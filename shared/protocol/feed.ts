@@ -6,12 +6,12 @@ import type { FleetCounts } from "../fleet/state.ts";
 import type { PendingMachine } from "./operator-answers.ts";
 import type { Outage } from "./outages.ts";
 
-/** INDEX_SEQ, or within a snapshot INDEX_SEQ_ROW: clients send back what they got, and read nothing out of it. */
+/** INDEX_SEQ, or INDEX_SEQ_ROW within a snapshot. Opaque to clients. */
 const CURSOR = /^[\da-f]{16}_\d{1,15}(_\d{1,15})?$/;
 
 /** The query of GET /v1/feed. */
 export const feedQuerySchema = z.strictObject({
-  /** The last one that the client has acted on. Absent: it knows nothing. */
+  /** The last cursor that the client has processed; absent if it has no state. */
   cursor: z.optional(z.string().check(z.regex(CURSOR, "must be a cursor of the feed"))),
 });
 
@@ -19,45 +19,45 @@ export const feedQuerySchema = z.strictObject({
 export const feedTicketSchema = z.object({ ticket: z.string(), expiresAt: z.string() });
 export type FeedTicket = z.infer<typeof feedTicketSchema>;
 
-/** The first message; it is not acknowledged. */
+/** The first message. Clients do not acknowledge it. */
 export interface FeedHello {
   type: "hello";
-  /** Does it go on from the query's cursor? Otherwise a snapshot follows. */
+  /** True if the feed continues from the query's cursor. Otherwise a snapshot follows. */
   resumed: boolean;
-  /** Why not; "": it does, or nothing was asked. */
+  /** Why not; "" if it continues, or the query has no cursor. */
   why: string;
 }
 
-/** What every other message has; a client that has acted on it sends `{"ack": CURSOR}`. */
+/** Every other message. After processing it a client sends `{"ack": CURSOR}`. */
 interface FeedNews {
   cursor: string;
-  /** Machines that wait for an approval, oldest first; absent: as before. */
+  /** Machines that wait for an approval, oldest first; absent if unchanged. */
   pending?: PendingMachine[];
-  /** By ID; those that are not in it are as before. */
+  /** By ID. Absent outages are unchanged. */
   outages?: Outage[];
 }
 
 export interface FeedSnapshot extends FeedNews {
   type: "snapshot";
-  /** Of this part. */
+  /** The number of machines in this part. */
   rows: number;
-  /** ALL_FIELDS of machines. */
+  /** With ALL_FIELDS. */
   machines: CodedColumns;
-  /** No part follows; what the client knew of other machines and outages is over. */
+  /** True if no part follows. The client drops all machines and outages that the snapshot lacks. */
   isLast: boolean;
-  /** With the last part. */
+  /** Only in the last part. */
   counts?: FleetCounts;
 }
 
 export interface FeedChanges extends FeedNews {
   type: "changes";
-  /** ALL_FIELDS of machines that are new, or changed in what they seldom change in. */
+  /** ALL_FIELDS of machines that are new, or whose rarely changing fields changed. */
   machines?: { rows: number; columns: CodedColumns };
-  /** MOVING_FIELDS of the others that changed. */
+  /** MOVING_FIELDS of the other changed machines. */
   moved?: { rows: number; columns: CodedColumns };
-  /** Names that are no machine any more. */
+  /** Names of removed machines. */
   gone?: string[];
-  /** Present where the client then has all there is: its own rows come to the same. */
+  /** Present if the client is up to date after this message. Its own rows give the same counts. */
   counts?: FleetCounts;
 }
 

@@ -1,5 +1,5 @@
-// The frames of a machine's socket: what it and its gateway say to each other. Text, each a JSON object with its `type`; a
-// heartbeat has its MAC on a second line. Normative, with docs/protocol.md. Signs and verifies nothing.
+// The frames between a machine and its gateway. Each is a JSON object with a `type`. A heartbeat has its MAC on a second line.
+// Normative, with docs/protocol.md.
 import * as z from "zod/mini";
 import type { Problem, ReportAnswer } from "./answers.ts";
 import { remainingSecondsSchema } from "./drop-ins.ts";
@@ -7,7 +7,7 @@ import { LIMITS } from "./limits.ts";
 import { SIGNALS } from "./report.ts";
 import { count } from "./schema.ts";
 
-/** A report, as it would go over HTTP: `token` is the JWT that signs `body`. */
+/** A report as over HTTP: the JWT `token` signs `body`. */
 export const reportFrameSchema = z.strictObject({
   type: z.literal("report"),
   token: z.string().check(z.maxLength(LIMITS.proofLength)),
@@ -16,16 +16,16 @@ export const reportFrameSchema = z.strictObject({
 export type ReportFrame = z.infer<typeof reportFrameSchema>;
 
 /**
- * The first line of a heartbeat: what has changed since the last accepted report. All else is as in that report: facts,
- * capacities, errors, OOM kills. The second line is the MAC over it (heartbeatText).
+ * The first line of a heartbeat. It lacks what has not changed since the last accepted report: facts, capacities, errors, OOM
+ * kills. The second line is the MAC of heartbeatText.
  */
 export const heartbeatSchema = z.strictObject({
   type: z.literal("heartbeat"),
   /** 1, 2, 3 … under one session. */
   n: z.int().check(z.minimum(1), z.maximum(Number.MAX_SAFE_INTEGER)),
-  /** The machine's clock, in milliseconds since 1970: only its skew is of interest. */
+  /** The machine's clock in milliseconds since 1970, which shows its skew. */
   at: count,
-  /** In the order of SIGNALS; null: not observed. */
+  /** In the order of SIGNALS; null if not observed. */
   available: z.array(z.nullable(count)).check(z.length(SIGNALS.length)),
   /** As in the vitals. */
   remainingSeconds: z.optional(remainingSecondsSchema),
@@ -35,67 +35,67 @@ export type HeartbeatFrame = z.infer<typeof heartbeatSchema>;
 /** Characters of a heartbeat's MAC: base64url of the first 16 bytes of HMAC-SHA-256. */
 export const HEARTBEAT_MAC_LENGTH = 22;
 
-/** What the MAC is made over. `nonce`: of the last answer on this socket. `payload`: the frame's first line. */
+/** Returns the text of the MAC. `nonce`: from the last answer on this socket. `payload`: the frame's first line. */
 export function heartbeatText(nonce: string, payload: string): string {
   return `rollcall-heartbeat\n${nonce}\n${payload}`;
 }
 
-/** Info of the HKDF (SHA-256, no salt, 32 bytes) that makes the session's HMAC key of the shared X25519 secret. */
+/** Returns the info of the HKDF (SHA-256, no salt, 32 bytes) from the shared X25519 secret to the session's HMAC key. */
 export function sessionInfo(name: string, machineKey: string, workerKey: string): string {
   return `rollcall-session\n${name}\n${machineKey}\n${workerKey}`;
 }
 
-/** Why a full report has to follow at once. */
+/** Why the machine must report at once. */
 export const AGAIN_REASONS = [
-  /** The gateway knows no session of this socket: it was restarted, or there was none. */
+  /** The gateway has no session for this socket. It may have restarted. */
   "no session",
-  /** `n`, nonce or MAC are not those of the next heartbeat. */
+  /** `n`, nonce or MAC do not match the next heartbeat. */
   "not fresh",
   /** The vitals may change something. */
   "not quiet",
-  /** The order is over: the status is due, or the machine's object has ended it. */
+  /** The loan has ended: the status is due, or the machine's object has withdrawn it. */
   "over",
-  /** Somebody else has written the lease, or it is gone. */
+  /** Another writer has changed or deleted the lease. */
   "lease",
 ] as const;
 export type AgainReason = (typeof AGAIN_REASONS)[number];
 
 export const CLOSING_REASONS = [
-  /** A frame that is none, or too large. */
+  /** An invalid frame, or one that is too large. */
   "bad frame",
   /** Frames come too often. */
   "too often",
   /** No report was accepted in time. */
   "no report",
-  /** A later socket of this machine has taken its place. */
+  /** A later socket of this machine has replaced this one. */
   "replaced",
-  /** Nothing was heard for three heartbeats. */
+  /** Three heartbeats are missing. */
   "silent",
-  /** Another gateway is this machine's now: the next answer to a report names it. */
+  /** The machine has another gateway now. The next answer to a report names it. */
   "moved",
-  /** This key is not accepted any more. */
+  /** The key is no longer accepted. */
   "refused",
 ] as const;
 export type ClosingReason = (typeof CLOSING_REASONS)[number];
 
-/** What the Worker sends. */
+/** A frame from the Worker. */
 export type GatewayFrame =
-  /** To a report, as over HTTP. */
+  /** The answer to a report, as over HTTP. */
   | {
       type: "report-answer";
       status: number;
       body: ReportAnswer | Problem;
-      /** Present: heartbeats may follow. `key`: the Worker's X25519 public key, base64url. */
+      /** Present if heartbeats may follow. `key`: the Worker's X25519 public key, base64url. */
       session?: { key: string; nonce: string };
-      /** After the loss of this socket: connect again at a random time within this number of milliseconds. */
+      /** If this socket is lost, the machine connects again at a random time within this number of milliseconds. */
       comeBackWithinMs: number;
     }
-  /** To a heartbeat: the next one is due after this number of milliseconds, over this nonce. */
+  /** The answer to a heartbeat. The next one is due in `nextInMs`, with this nonce. */
   | { type: "answer"; n: number; nonce: string; nextInMs: number }
   | { type: "again"; reason: AgainReason }
-  /** An operator has done something: a report is wanted now. */
+  /** An operator has changed something, so the machine reports now. */
   | { type: "report-now" }
-  /** The socket ends. Connect again after `comeBackInMs` at the earliest; until then report by HTTP. */
+  /** The socket closes. The machine reports over HTTP, and connects again after `comeBackInMs` at the earliest. */
   | { type: "closing"; reason: ClosingReason; comeBackInMs: number }
-  /** The machine has left, or an operator has forgotten it: its key is refused from now on. */
+  /** The machine has left, or an operator has removed it. Its key is refused from now on. */
   | { type: "left" };

@@ -6,7 +6,9 @@ import {
   bulkQuerySchema,
   bulkRequestSchema,
   newOperatorSchema,
+  newRolloutSchema,
   revocationsQuerySchema,
+  signInSchema,
   silentNodesQuerySchema,
 } from "./administration-api.ts";
 import { backupPageSchema, backupQuerySchema } from "./backup.ts";
@@ -28,8 +30,6 @@ import { outageQuerySchema, outagesQuerySchema } from "./outages.ts";
 import { wholeListSchema } from "./parameters.ts";
 import { newMuteSchema, newReceiverSchema, receiverChangeSchema } from "./receiver-api.ts";
 import { reportSchema } from "./report.ts";
-import { newRolloutSchema } from "./rollout-api.ts";
-import { signInSchema } from "./session-api.ts";
 
 /** Who may ask: a machine signs its requests; an operator with the role admin may do all that the role view may. */
 export type Caller = "anybody" | "machine" | "view" | "admin";

@@ -11,7 +11,7 @@ import { askForUpgrade, enrol, leave, rotate } from "../../node-shim/worker-link
 import type { Problem } from "../../shared/protocol/answers.ts";
 import type { MachinesAnswer } from "../../shared/protocol/fleet-answers.ts";
 import type { OutagesAnswer } from "../../shared/protocol/outages.ts";
-import type { SessionsAnswer } from "../../shared/protocol/session-answers.ts";
+import type { SessionsAnswer } from "../../shared/protocol/administration-answers.ts";
 import type { BackupAnswer } from "../../shared/protocol/backup.ts";
 import { fleetIndex, registry } from "../../worker/env.ts";
 import { GatewayObject } from "../../worker/gateway/gateway-object.ts";

@@ -5,7 +5,7 @@ import { askForUpgrade } from "../../node-shim/worker-link/requests.ts";
 import type { UpgradeAnswer } from "../../shared/protocol/answers.ts";
 import { JWT_TYPES } from "../../shared/protocol/claims.ts";
 import type { AuditAnswer } from "../../shared/protocol/operator-answers.ts";
-import type { RolloutAnswer } from "../../shared/protocol/rollout-answers.ts";
+import type { RolloutAnswer } from "../../shared/protocol/fleet-answers.ts";
 import { signReport, sha256Base64url } from "../../node-shim/worker-link/sign.ts";
 import { ROLLOUT_LIMITS } from "../../shared/protocol/limits.ts";
 import { fleetIndex } from "../../worker/env.ts";

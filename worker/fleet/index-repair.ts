@@ -1,7 +1,7 @@
 // Repairs the fleet index: machines' objects send everything again, all of them if the index was lost, and those of a
 // daily sample that differ. The alarm runs a portion at a time; the progress is stored.
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
-import type { IndexCheck, IndexRepairing, IndexState } from "../../shared/protocol/index-answers.ts";
+import type { IndexCheck, IndexRepairing, IndexState } from "../../shared/protocol/fleet-answers.ts";
 import { inTime, withDeadline } from "../kube/deadline.ts";
 import type { AlarmTask } from "./alarm-tasks.ts";
 import { logNote } from "../log.ts";

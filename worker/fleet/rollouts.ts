@@ -12,9 +12,8 @@ import { isBehind, versionKey } from "../../shared/fleet/sort-keys.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { UpgradeAnswer } from "../../shared/protocol/answers.ts";
 import { ROLLOUT_LIMITS } from "../../shared/protocol/limits.ts";
-import type { ShownRollout } from "../../shared/protocol/rollout-answers.ts";
-import type { NewRollout } from "../../shared/protocol/rollout-api.ts";
-import type { ShimVersion, VersionsAnswer } from "../../shared/protocol/version-answers.ts";
+import type { ShimVersion, ShownRollout, VersionsAnswer } from "../../shared/protocol/fleet-answers.ts";
+import type { NewRollout } from "../../shared/protocol/administration-api.ts";
 import type { Log } from "../log.ts";
 import type { FleetChange } from "./machine-rows.ts";
 

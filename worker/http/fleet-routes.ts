@@ -8,10 +8,12 @@ import { FLEET_STATES, type FleetCounts } from "../../shared/fleet/state.ts";
 import type {
   FleetHistoryAnswer,
   FleetMachine,
+  IndexState,
   MachinesAnswer,
+  RolloutAnswer,
+  VersionsAnswer,
 } from "../../shared/protocol/fleet-answers.ts";
 import { type MachinesQuery } from "../../shared/protocol/fleet-api.ts";
-import type { IndexState } from "../../shared/protocol/index-answers.ts";
 import { PAGE_LIMITS } from "../../shared/protocol/limits.ts";
 import {
   type Outage,
@@ -19,8 +21,6 @@ import {
   outageIdSchema,
   type OutagesAnswer,
 } from "../../shared/protocol/outages.ts";
-import type { RolloutAnswer } from "../../shared/protocol/rollout-answers.ts";
-import type { VersionsAnswer } from "../../shared/protocol/version-answers.ts";
 import type { Result } from "../../shared/result.ts";
 import { VERSION } from "../../shared/version.ts";
 import { type Environment, fleetIndex, registry } from "../env.ts";

@@ -8,8 +8,8 @@ import type {
   SessionCode,
   SessionsAnswer,
   StartedSession,
-} from "../../shared/protocol/session-answers.ts";
-import { type SignIn } from "../../shared/protocol/session-api.ts";
+} from "../../shared/protocol/administration-answers.ts";
+import { type SignIn } from "../../shared/protocol/administration-api.ts";
 import { FACTS_LIMITS, SESSION_LIMITS } from "../../shared/protocol/limits.ts";
 import { registry } from "../env.ts";
 import { credentialOf, isCrossSite, type Operator, waysIn } from "../identity/operator.ts";

@@ -11,7 +11,7 @@ import {
 import { entriesOf } from "../../shared/deployment/check-result.ts";
 import { isSha256 } from "../../shared/deployment/secrets.ts";
 import type { OperatorRole } from "../../shared/protocol/administration-api.ts";
-import type { SessionAnswer } from "../../shared/protocol/session-answers.ts";
+import type { SessionAnswer } from "../../shared/protocol/administration-answers.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { type Environment, origins } from "../env.ts";
 import { digestOf } from "./jwt.ts";

@@ -6,12 +6,16 @@ import {
   createdOperatorSchema,
   operatorsSchema,
   revocationsSchema,
+  sessionCodeSchema,
+  sessionSchema,
+  sessionsSchema,
   settingsSchema,
   silentNodesSchema,
   startedBulkSchema,
+  startedSessionSchema,
 } from "../../../shared/protocol/administration-answers.ts";
 import { backupAnswerSchema, importStateSchema } from "../../../shared/protocol/backup.ts";
-import { indexStateSchema } from "../../../shared/protocol/index-answers.ts";
+import { indexStateSchema } from "../../../shared/protocol/fleet-answers.ts";
 import {
   auditSchema,
   clusterHistorySchema,
@@ -21,12 +25,6 @@ import {
   readinessSchema,
   tokensSchema,
 } from "../../../shared/protocol/operator-answers.ts";
-import {
-  sessionCodeSchema,
-  sessionSchema,
-  sessionsSchema,
-  startedSessionSchema,
-} from "../../../shared/protocol/session-answers.ts";
 import { grouped, FORMAT, json, LINES, list, LISTED, type RouteAnswer } from "../description.ts";
 
 const before = "Only entries before the one with this ID: the next page.";

@@ -4,6 +4,8 @@ import {
   fleetHistorySchema,
   fleetMachineSchema,
   machinesSchema,
+  rolloutSchema,
+  versionsSchema,
 } from "../../../shared/protocol/fleet-answers.ts";
 import { outageSchema, outagesSchema } from "../../../shared/protocol/outages.ts";
 import {
@@ -14,8 +16,6 @@ import {
   receiversSchema,
   receiverTestSchema,
 } from "../../../shared/protocol/receiver-answers.ts";
-import { rolloutSchema } from "../../../shared/protocol/rollout-answers.ts";
-import { versionsSchema } from "../../../shared/protocol/version-answers.ts";
 import { grouped, json, LIMIT, LINES, list, LISTED } from "../description.ts";
 
 /** The meaning of a filter's parameters, in each route that takes one. */

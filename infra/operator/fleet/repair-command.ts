@@ -1,5 +1,5 @@
 // rollcall repair index: has each machine's object send its entry to the fleet index again, and prints the progress.
-import { type IndexState, indexStateSchema } from "../../../shared/protocol/index-answers.ts";
+import { type IndexState, indexStateSchema } from "../../../shared/protocol/fleet-answers.ts";
 import { success } from "../../../shared/result.ts";
 import { connect, fail, print } from "../answer.ts";
 import { ask, type OperatorRequest, readAnswer } from "../client.ts";

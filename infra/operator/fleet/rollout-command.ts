@@ -4,7 +4,7 @@ import {
   type RolloutAnswer,
   rolloutSchema,
   type ShownRollout,
-} from "../../../shared/protocol/rollout-answers.ts";
+} from "../../../shared/protocol/fleet-answers.ts";
 import { answer, done, shown } from "../answer.ts";
 import type { OperatorRequest } from "../client.ts";
 import { wholeNumber } from "../flag-values.ts";

@@ -4,7 +4,7 @@ import {
   type ShimVersion,
   type VersionsAnswer,
   versionsSchema,
-} from "../../../shared/protocol/version-answers.ts";
+} from "../../../shared/protocol/fleet-answers.ts";
 import { answer, shown } from "../answer.ts";
 import type { OperatorProgram } from "../operator-program.ts";
 import { listOf, type Shown } from "../render/shown.ts";

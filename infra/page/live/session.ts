@@ -1,7 +1,7 @@
 // The operator's session: reads it, signs in and out. The secret is sent once and never stored; a cookie that no script can
 // read remains.
 import { type ReadonlySignal, signal } from "@preact/signals";
-import type { SessionAnswer } from "../../../shared/protocol/session-answers.ts";
+import type { SessionAnswer } from "../../../shared/protocol/administration-answers.ts";
 import { type Result, success } from "../../../shared/result.ts";
 import type { SendRequest, RequestFault } from "../base/api.ts";
 

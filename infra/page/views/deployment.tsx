@@ -1,7 +1,10 @@
 // The deployment: its checks, its settings, its operators and their sessions.
-import type { OperatorsAnswer, SettingsAnswer } from "../../../shared/protocol/administration-answers.ts";
+import type {
+  OperatorsAnswer,
+  SessionsAnswer,
+  SettingsAnswer,
+} from "../../../shared/protocol/administration-answers.ts";
 import type { ClusterHistoryAnswer, ReadinessAnswer } from "../../../shared/protocol/operator-answers.ts";
-import type { SessionsAnswer } from "../../../shared/protocol/session-answers.ts";
 import { usePage } from "../page.ts";
 import { Answered, useAnswer } from "../parts/answer.tsx";
 import { ConfirmButton } from "../parts/form.tsx";

@@ -1,8 +1,12 @@
 // Runs the drop-ins once a minute, one after the other and in the background, and keeps the last output of each.
 import { lstat, readdir, readFile, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { CustomFacts } from "../../../shared/protocol/custom.ts";
-import { type DropIn, type DropIns, dropInSchema } from "../../../shared/protocol/drop-ins.ts";
+import {
+  type CustomFacts,
+  type DropIn,
+  type DropIns,
+  dropInSchema,
+} from "../../../shared/protocol/drop-ins.ts";
 import { CUSTOM_LIMITS, DROP_IN_LIMITS } from "../../../shared/protocol/limits.ts";
 import { printableTexts } from "../../../shared/protocol/printable.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";

@@ -1,7 +1,7 @@
 // Texts with control characters: what of them reaches a Node.
 import { expect, test } from "vitest";
 import type * as z from "zod/mini";
-import { customSchema } from "../../../shared/protocol/custom.ts";
+import { customSchema } from "../../../shared/protocol/drop-ins.ts";
 import { factsSchema } from "../../../shared/protocol/facts.ts";
 import { isPrintable, printable, printableTexts } from "../../../shared/protocol/printable.ts";
 import { reportSchema } from "../../../shared/protocol/report.ts";

@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, test } from "vitest";
 import type { MachineSummary } from "../../../shared/fleet/summary.ts";
 import type { ListedReceiver } from "../../../shared/protocol/receiver-answers.ts";
-import type { ShownRollout } from "../../../shared/protocol/rollout-answers.ts";
+import type { ShownRollout } from "../../../shared/protocol/fleet-answers.ts";
 import { COUNTED_FOR_MS, FleetMetrics, MOST_COUNTED } from "../../../worker/fleet/fleet-metrics.ts";
 import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
 import { Outages } from "../../../worker/fleet/outages.ts";

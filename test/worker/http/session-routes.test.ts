@@ -7,17 +7,15 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   createdOperatorSchema,
   type OperatorsAnswer,
+  sessionCodeSchema,
+  sessionSchema,
+  sessionsSchema,
+  startedSessionSchema,
 } from "../../../shared/protocol/administration-answers.ts";
 import { FEED_CLOSED, FEED_PROTOCOL, TICKET_PROTOCOL } from "../../../shared/protocol/feed-names.ts";
 import { type FeedTicket } from "../../../shared/protocol/feed.ts";
 import { SESSION_LIMITS } from "../../../shared/protocol/limits.ts";
 import type { AuditAnswer } from "../../../shared/protocol/operator-answers.ts";
-import {
-  sessionCodeSchema,
-  sessionSchema,
-  sessionsSchema,
-  startedSessionSchema,
-} from "../../../shared/protocol/session-answers.ts";
 import { type Environment, fleetIndex, registry } from "../../../worker/env.ts";
 import { FEED_CHECK_MS } from "../../../worker/fleet/feed.ts";
 import { OPERATOR_KEPT_MS } from "../../../worker/http/operator-access.ts";

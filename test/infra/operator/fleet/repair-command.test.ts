@@ -1,6 +1,6 @@
 // rollcall repair index: begun, followed to its end.
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import type { IndexState } from "../../../../shared/protocol/index-answers.ts";
+import type { IndexState } from "../../../../shared/protocol/fleet-answers.ts";
 import { type FakeWorker, fakeWorker, play } from "../played.ts";
 
 const startedAtMs = Date.UTC(2026, 0, 1, 12);

@@ -1,7 +1,7 @@
 // rollcall rollout: what is asked for, which the Worker's own schema takes, and what is printed.
 import { afterAll, beforeAll, beforeEach, expect, it, test } from "vitest";
-import type { ShownRollout } from "../../../../shared/protocol/rollout-answers.ts";
-import { newRolloutSchema } from "../../../../shared/protocol/rollout-api.ts";
+import type { ShownRollout } from "../../../../shared/protocol/fleet-answers.ts";
+import { newRolloutSchema } from "../../../../shared/protocol/administration-api.ts";
 import { rolloutWords } from "../../../../infra/operator/fleet/rollout-command.ts";
 import { type FakeWorker, fakeWorker, play } from "../played.ts";
 

@@ -5,8 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import type { RunProgram } from "../../../../node-shim/base/child.ts";
 import { dropInFolder, mergeDropIns } from "../../../../node-shim/sources/drop-ins/drop-ins.ts";
 import { failure, type Result, success } from "../../../../shared/result.ts";
-import { customSchema } from "../../../../shared/protocol/custom.ts";
-import { dropInSchema, dropInsSchema } from "../../../../shared/protocol/drop-ins.ts";
+import { customSchema, dropInSchema, dropInsSchema } from "../../../../shared/protocol/drop-ins.ts";
 import { temporaryFolder } from "../../base/temporary-folder.ts";
 
 let temporary: { path: string; remove: () => void };

@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import type { VersionsAnswer } from "../../../../shared/protocol/version-answers.ts";
+import type { VersionsAnswer } from "../../../../shared/protocol/fleet-answers.ts";
 import type { FleetState } from "../../../../shared/fleet/state.ts";
 import { MachineRows } from "../../../../worker/fleet/machine-rows.ts";
 import { MOST_VERSIONS, shimVersions } from "../../../../worker/fleet/rollouts.ts";

@@ -1,6 +1,6 @@
 // The rollout by the operators' routes: what is taken, what is refused and named, and what is answered.
 import { describe, expect, it } from "vitest";
-import { rolloutSchema } from "../../../../shared/protocol/rollout-answers.ts";
+import { rolloutSchema } from "../../../../shared/protocol/fleet-answers.ts";
 import { operator } from "../../support/machine.ts";
 
 const wish = { version: "0.2.0", percent: 10 };
