@@ -16,7 +16,7 @@ import {
   settingsBounds,
 } from "../../worker/env.ts";
 
-it("the registry is the object that it has always been: another name would be another, empty one", () => {
+it("the registry is always the object of one name: another name would be an empty registry", () => {
   expect(registry(env).id.equals(env.REGISTRY.idFromName("fleet"))).toBe(true);
 });
 
@@ -81,7 +81,7 @@ it.each<[string | number | undefined, number | null]>([
   expect(removeSilentNodesDays(variables)).toBe(expected);
 });
 
-describe("the bounds of machines' settings", () => {
+describe("the limits of machines' settings", () => {
   const safe = { minReportIntervalMs: 5000, minStatusPeriodMs: 60_000, minLeaseSeconds: 20, maxImages: 50 };
   test.each([
     ["absent", {}],

@@ -1,15 +1,15 @@
-// The Worker serves the table of routes: which methods a path takes, and what is answered to another one.
+// The Worker serves the table of routes: the methods of each path, and the answer to another method.
 import { describe, expect, it } from "vitest";
 import { ROUTES } from "../../shared/protocol/routes.ts";
 import worker from "../../worker/index.ts";
 import { send } from "./support/machine.ts";
 
-/** The methods of each path, as the table of routes has them. */
+/** The methods of each path in the table of routes. */
 const TAKEN = Map.groupBy(
   Object.keys(ROUTES).map((name) => name.split(" ") as [method: string, path: string]),
   ([, path]) => path,
 );
-/** A GET takes a HEAD as well. */
+/** A path with GET also accepts HEAD. */
 const allowedOf = (path: string) =>
   (TAKEN.get(path) ?? []).flatMap(([method]) => (method === "GET" ? ["GET", "HEAD"] : [method])).sort();
 
@@ -24,7 +24,7 @@ it("the Worker serves each route of the table, and no other", () => {
   expect(new Set(served)).toEqual(new Set(Object.keys(ROUTES)));
 });
 
-describe.each([...TAKEN.keys()])("%s, by another method", (route) => {
+describe.each([...TAKEN.keys()])("%s, with another method", (route) => {
   const allowed = allowedOf(route);
   it.each(METHODS.filter((method) => !allowed.includes(method)))(
     "%s → 405, and what is allowed",

@@ -1,4 +1,4 @@
-// What an isolate keeps between requests, and that another one begins with nothing.
+// What an isolate caches between requests. Another isolate starts without it.
 import { describe, expect, it, vi } from "vitest";
 import { isIssuedKid, issueKid } from "../../worker/identity/issued.ts";
 import { newIsolate } from "../../worker/isolate.ts";
@@ -7,7 +7,7 @@ const CONFIGURED = `1:${"A".repeat(43)}`;
 const NEXT = `2:${"B".repeat(42)}A ${CONFIGURED}`;
 
 describe("the keys of kids", () => {
-  it("of one configuration → parsed and imported once, however many requests there are", async () => {
+  it("of one configuration → parsed and imported once for all requests", async () => {
     const importKey = vi.spyOn(crypto.subtle, "importKey");
     const { macKeys } = newIsolate(fetch);
     const kid = await issueKid(macKeys(CONFIGURED)[0]!, "edge-7", "k", "e");
@@ -19,7 +19,7 @@ describe("the keys of kids", () => {
     importKey.mockRestore();
   });
 
-  it("of another configuration → those count from then on", async () => {
+  it("of another configuration → active from then on", async () => {
     const { macKeys } = newIsolate(fetch);
     const kid = await issueKid(macKeys(CONFIGURED)[0]!, "edge-7", "k", "e");
     const next = await issueKid(macKeys(NEXT)[0]!, "edge-7", "k", "e");
@@ -30,7 +30,7 @@ describe("the keys of kids", () => {
   });
 });
 
-it("another isolate → knows of no key and no failure", () => {
+it("another isolate → has no cached key and no failure", () => {
   const [one, another] = [newIsolate(fetch), newIsolate(fetch)];
   one.overLimitUntilMs.set("192.0.2.1", 1);
   expect(another.overLimitUntilMs.size).toBe(0);

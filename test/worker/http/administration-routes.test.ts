@@ -1,5 +1,5 @@
-// Operators with names: what each role may do, how soon a revoked one is refused, and what the audit log says of them.
-// And what is told of settings and of keys that are refused.
+// Named operators: what each role may do, how soon a revoked operator is refused, and the audit log. Also the
+// routes for settings and for revoked keys.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -81,7 +81,7 @@ describe("an operator with a name", () => {
     expect(kept).not.toContain(secret.slice("rco_".length));
   });
 
-  it("that is revoked → refused at once where that was asked, and its name can be given again", async () => {
+  it("that is revoked → refused at once by the same isolate, and its name can be used again", async () => {
     const first = await create("bob", "view");
     expect((await as(first.secret, "GET", "/v1/tokens")).status).toBe(200);
     expect(
@@ -96,7 +96,7 @@ describe("an operator with a name", () => {
     expect((await operator("DELETE", "/v1/operators/nobody")).status).toBe(404);
   });
 
-  it("that is revoked elsewhere → refused within ten seconds: a good verdict alone is kept", async () => {
+  it("that another isolate revoked → refused within ten seconds, as only an accepted secret is cached", async () => {
     const { secret } = await create("carol", "view");
     const nowMs = Date.now();
     const at = async (ms: number) => {
@@ -133,7 +133,7 @@ describe("an operator with a name", () => {
     expect(await operator("POST", "/v1/operators", wish)).toMatchObject({ status: 400, body: { pointer } });
   });
 
-  it("with the longest name, for a year → is made", async () => {
+  it("with the longest name, for a year → is created", async () => {
     const name = "n".repeat(OPERATOR_LIMITS.nameLength);
     expect((await create(name, "metrics", OPERATOR_LIMITS.expiresInSeconds)).name).toBe(name);
   });
@@ -142,7 +142,7 @@ describe("an operator with a name", () => {
 describe("the registry's operators", () => {
   const request = (name: string) => ({ name, role: "view", expiresInSeconds: 10 }) as const;
 
-  it("expire, note their use once an hour, and are as many as may be", () =>
+  it("expire, record their use once an hour, and are limited in number", () =>
     withinRegistry("operators", (sql) => {
       const make = (name: string, nowMs: number) =>
         createOperator(
@@ -169,14 +169,14 @@ describe("the registry's operators", () => {
       };
       expect(make("one-too-many", 10_000)).toMatchObject(refused);
       expect([make("one-too-many", 20_000), make("b1", 20_000)]).toMatchObject([refused, { ok: true }]);
-      // What ended a year ago is forgotten.
+      // An operator that ended a year ago is deleted.
       expect(make("later", 400 * 24 * hours).ok).toBe(true);
       expect(listOperators(sql, 400 * 24 * hours)).toHaveLength(1);
     }));
 });
 
-describe("a change by whoever may only look", () => {
-  it("→ 403, and a line in the audit log, at most so many a day", async () => {
+describe("a change by a viewer", () => {
+  it("→ 403 and a line in the audit log, up to a limit each day", async () => {
     const { secret } = await create("mallory", "view");
     const refused = () => as(secret, "DELETE", "/v1/tokens/x");
     for (let time = 0; time < REFUSED_CHANGES_A_DAY + 5; time++) expect((await refused()).status).toBe(403);
@@ -184,15 +184,15 @@ describe("a change by whoever may only look", () => {
     expect(entries).toHaveLength(REFUSED_CHANGES_A_DAY);
     expect(entries[0]).toEqual(["operator mallory", "change.refuse", "may not: DELETE /v1/tokens/x"]);
     expect(entries.at(-1)?.[2]).toContain("no more of this operator's are noted today");
-    // Others have a share of their own. That of the view secret other files use up.
+    // Each operator has a limit of its own. Other test files use up that of the viewer secret.
     const { secret: another } = await create("trudy", "view");
     await as(another, "POST", "/v1/bulk", {});
     expect((await auditOf("operator trudy")).at(-1)?.[2]).toBe("may not: POST /v1/bulk");
   });
 });
 
-describe("keys that are refused for ever", () => {
-  it("→ newest first, with why, in pages", async () => {
+describe("revoked keys", () => {
+  it("→ newest first, with the reason, in pages", async () => {
     const machines = [await enrolled("revocations-1"), await enrolled("revocations-2")];
     await operator("POST", "/v1/nodes/revocations-1/revoke");
     await operator("DELETE", "/v1/nodes/revocations-2");
@@ -221,7 +221,7 @@ describe("keys that are refused for ever", () => {
   });
 });
 
-it("the settings in force → each with its source, and of secrets only whether they are there", async () => {
+it("the active settings → each with its source; of a secret only whether it is set", async () => {
   const { body } = await operator<SettingsAnswer>("GET", "/v1/settings");
   const { settings } = settingsSchema.parse(body);
   const of = (name: string) => settings.find((each) => each.name === name);

@@ -1,10 +1,10 @@
-// The platform counts failures as wrangler.toml says, and tells nobody: the Worker's own numbers must be those.
+// The platform counts failures as wrangler.toml configures it. The Worker has the same number in its code.
 import { expect, it } from "vitest";
 // oxlint-disable-next-line import/default -- with ?raw the bundler exports the text
 import wrangler from "../../../wrangler.toml?raw";
 import { FAILURE_LIMIT } from "../../../worker/http/failure-limits.ts";
 
-it("the limit of failures is the one that wrangler.toml configures", () => {
+it("the limit of failures equals the one in wrangler.toml", () => {
   const [, limit, period] =
     /name = "FAILURES"[^[]*simple = \{ limit = (\d+), period = (\d+) \}/.exec(wrangler) ?? [];
   expect(FAILURE_LIMIT).toEqual({ failures: Number(limit), seconds: Number(period) });

@@ -1,4 +1,5 @@
-// Who may open a feed and by what, and that its socket outlives the object: over the whole Worker.
+// Who may open a feed and with which credential, and that its socket outlives the object: over the whole
+// Worker.
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
@@ -13,7 +14,7 @@ import { enrolled, enrolling, mintToken, operator, send } from "../support/machi
 import { machineName, tellingOf } from "../support/made-up-fleet.ts";
 import { eventually, pass, timers } from "../support/clock.ts";
 
-/** A feed is told in batches. */
+/** Repeats `look` while time passes, since a feed sends in batches. */
 const soon = <T>(look: () => T | Promise<T>) => eventually(look, () => pass(100));
 
 const VIEWER = { authorization: `Bearer ${VIEW_SECRET}` };
@@ -75,11 +76,11 @@ const byTicket = (text: string) => ({
 });
 
 describe("a feed", () => {
-  it("tells a viewer of all machines, then of each change, although its object is evicted between", async () => {
+  it("sends a viewer all machines, then each change, also after an eviction of its object", async () => {
     await tell(900_001);
     const client = await opened();
     await soon(() => expect(client.stateOf(900_001)).toBe("ready"));
-    // It stays in memory until its message is acknowledged.
+    // The object stays in memory until its message is acknowledged.
     await eventually(() => expect(timers()).toBe(0));
     await evictDurableObject(index);
     await tell(900_001, { state: "silent" });
@@ -101,7 +102,7 @@ describe("a feed", () => {
     again.socket.close();
   });
 
-  it("tells who waits for an approval, as soon as somebody does and until it is decided", async () => {
+  it("has a pending machine from its first request until an operator decides", async () => {
     const client = await opened();
     const waiting = () => client.view.pending.filter(({ name }) => name === "feed-pending");
     await enrolled("feed-pending");
@@ -115,7 +116,7 @@ describe("a feed", () => {
     client.socket.close();
   });
 
-  it("tells that nobody waits any more, where the name got free and the machine has it", async () => {
+  it("a pending machine gets the freed name → it is no longer pending", async () => {
     const client = await opened();
     const waiting = () => client.view.pending.filter(({ name }) => name === "feed-freed");
     await enrolled("feed-freed");
@@ -131,14 +132,14 @@ describe("a feed", () => {
     client.socket.close();
   });
 
-  it("answers pings without its object", async () => {
+  it("answers pings without waking its object", async () => {
     const client = await opened();
     client.socket.send("ping");
     await soon(() => expect(client.pongs).toBe(1));
     client.socket.close();
   });
 
-  it("is closed for a frame that it does not know", async () => {
+  it("is closed after an unknown frame", async () => {
     const client = await opened();
     client.socket.send("hello?");
     await soon(() => expect(client.closed).toBe(FEED_CLOSED.badFrame));
@@ -146,7 +147,7 @@ describe("a feed", () => {
 });
 
 describe("a ticket", () => {
-  it("opens one feed, in the name of who asked for it", async () => {
+  it("opens one feed, with the rights of its owner", async () => {
     const text = await ticket();
     const response = await send("/v1/feed", { headers: { ...UPGRADE, ...byTicket(text) } });
     expect([response.status, response.headers.get("sec-websocket-protocol")]).toEqual([101, FEED_PROTOCOL]);
@@ -155,7 +156,7 @@ describe("a ticket", () => {
     expect((await send("/v1/feed", { headers: { ...UPGRADE, ...byTicket(text) } })).status).toBe(403);
   });
 
-  it("that is made up, or too old → 403", async () => {
+  it("forged or expired → 403", async () => {
     const text = await ticket();
     await runInDurableObject(index, (_, { storage }) => {
       storage.sql.exec("UPDATE feed_tickets SET ends_ms = 0");
@@ -205,7 +206,7 @@ describe("a ticket", () => {
   });
 });
 
-describe("what is refused", () => {
+describe("a refused request", () => {
   const cases: [situation: string, path: string, headers: Record<string, string>, expected: object][] = [
     ["nobody", "/v1/feed", UPGRADE, { status: 403, reason: "forbidden" }],
     ["no upgrade", "/v1/feed", VIEWER, { status: 426, reason: "upgrade-required" }],
@@ -226,7 +227,7 @@ describe("what is refused", () => {
     expect(await (await send(path, { headers })).json()).toMatchObject(expected);
   });
 
-  it("one feed more than an operator may have → 429; another operator may", async () => {
+  it("one feed more than an operator may have → 429; another operator's is accepted", async () => {
     const clients: Client[] = [];
     for (let each = 0; each < FEED_LIMITS.feedsOfOperator; each++) clients.push(await opened());
     const headers = { ...VIEWER, ...UPGRADE };

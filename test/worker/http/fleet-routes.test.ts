@@ -1,4 +1,4 @@
-// The routes over the fleet index: what operators ask of all machines, and that nothing of it wakes a machine's object.
+// The routes over the fleet index. None of them wakes a machine's object.
 import { createExecutionContext, listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -13,7 +13,7 @@ import { FLEET_START_MS, machineName, stateEntry, tellingOf } from "../support/m
 const KNOWN = 30;
 const SILENT = stateEntry(1, "ready", "silent", FLEET_START_MS + 60_000);
 
-/** An index and a registry of their own: others tell the deployment's of their machines. */
+/** An index and a registry of this file: machines of other tests are in the deployment's. */
 const index = env.INDEX.getByName("fleet-routes");
 let waiting: PendingMachine[] = [];
 const own = {
@@ -35,7 +35,8 @@ async function get(path: string, headers: Record<string, string> = {}): Promise<
   const request = new Request(ORIGIN + path, { headers: { authorization, ...headers } });
   return worker.fetch(request, own, createExecutionContext());
 }
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller says what the answer is, as of the other `operator`
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller names the answer's type,
+// as with the other `operator`
 async function operator<Body = Record<string, unknown>>(
   _: "GET",
   path: string,
@@ -58,7 +59,7 @@ const counts = (more: object) => ({
 });
 
 describe("GET /v1/machines", () => {
-  it("that match → their rows, and the counts of all that match and of all", async () => {
+  it("matching machines → their rows, and the counts of all matches and of all machines", async () => {
     const { status, body } = await machines("?state=silent,blocked&limit=2&sort=-name");
     expect([status, body.machines.map(({ name }) => name)]).toEqual([
       200,
@@ -83,7 +84,7 @@ describe("GET /v1/machines", () => {
     });
   });
 
-  it("chosen fields → those alone, in the order that was asked for", async () => {
+  it("chosen fields → only those, in the requested order", async () => {
     const { body } = await machines("?fields=state,name&limit=1");
     expect(body.machines.map((each) => Object.entries(each))).toEqual([
       [
@@ -130,7 +131,7 @@ describe("GET /v1/machines", () => {
     });
   });
 
-  it("a cursor of another query → 400; with other fields and another length it goes on", async () => {
+  it("a cursor of another query → 400; with other fields and another length it continues", async () => {
     const { cursor } = (await machines("?state=ready&limit=2")).body;
     expect(await machines(`?state=silent&cursor=${cursor}`)).toMatchObject({
       status: 400,
@@ -140,7 +141,7 @@ describe("GET /v1/machines", () => {
     expect(next.body.machines).toEqual([{ name: machineName(2) }]);
   });
 
-  it("as JSON lines and as CSV → all of them, whoever asks how", async () => {
+  it("as JSON lines and as CSV → all of them, by query or by header", async () => {
     const lines = await get("/v1/machines?fields=name,state", { accept: "application/x-ndjson" });
     expect(lines.headers.get("content-type")).toBe("application/x-ndjson");
     const rows = textOf(await lines.arrayBuffer())
@@ -156,7 +157,7 @@ describe("GET /v1/machines", () => {
     );
   });
 
-  it("that has not changed → 304, until something does; of another query → 200", async () => {
+  it("without a change → 304, with a change → 200; another query → 200", async () => {
     const first = await get("/v1/machines?limit=1");
     const etag = first.headers.get("etag")!;
     await first.text();
@@ -181,7 +182,7 @@ describe("GET /v1/machines", () => {
   });
 });
 
-it("a machine that waits for a name → is there as pending, beside the one that has it", async () => {
+it("a machine that waits for a name → listed as pending, next to the machine that has the name", async () => {
   const name = machineName(7);
   const key = {
     thumbprint: "thumbprint-of-another",
@@ -216,7 +217,7 @@ it("a machine that waits for a name → is there as pending, beside the one that
 });
 
 describe("GET /v1/nodes/{name}/summary", () => {
-  it("→ what the index knows; of nobody, 404", async () => {
+  it("→ the index's data; an unknown machine → 404", async () => {
     const { body } = await operator<FleetMachine>("GET", `/v1/nodes/${machineName(3)}/summary`);
     expect([body.name, body.state]).toEqual([machineName(3), "silent"]);
     expect((await operator("GET", "/v1/nodes/nobody/summary")).status).toBe(404);
@@ -241,7 +242,7 @@ describe("GET /v1/history", () => {
     expect(body.entries.map(({ name }) => name)).toEqual(expected.map(machineName));
   });
 
-  it("a page later, and as CSV", async () => {
+  it("the next page, and CSV", async () => {
     type Page = { entries: { id: number }[] };
     const { body } = await operator<Page>("GET", "/v1/history?limit=1");
     const [{ id }] = body.entries as [{ id: number }];

@@ -1,4 +1,4 @@
-// Lists in lines: what becomes of each value, and page by page.
+// Lists as CSV and JSON lines: how each value is written, and how a list is sent page by page.
 import { describe, expect, it } from "vitest";
 import { csvLine, inLines } from "../../../worker/http/lists.ts";
 
@@ -31,7 +31,7 @@ it.each([
   expect(new TextDecoder().decode(await response.arrayBuffer())).toBe(text);
 });
 
-it("a list that cannot go on → the answer breaks off, and does not end as if it was whole", async () => {
+it("a page fails → the answer is cut off, so that it does not look complete", async () => {
   async function* broken(): AsyncGenerator<{ n: number }[], void> {
     yield [{ n: 1 }];
     throw new Error("gone");
@@ -40,7 +40,7 @@ it("a list that cannot go on → the answer breaks off, and does not end as if i
   await expect(response.arrayBuffer()).rejects.toThrow("gone");
 });
 
-it("a reader that goes away → no page is asked for any more", async () => {
+it("the client leaves → no further page is read", async () => {
   let asked = 0;
   async function* endless(): AsyncGenerator<{ n: number }[], void> {
     for (;;) yield [{ n: asked++ }];

@@ -1,4 +1,4 @@
-// The table of docs/protocol.md: what a report gets for an answer, and what it changes.
+// The table of docs/protocol.md: the answer to each report, and what the report changes.
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { base64url, SignJWT } from "jose";
@@ -54,14 +54,14 @@ async function post(machine: EnrolledMachine, posting: Posting = {}) {
   return { status: response.status, body: await response.json<Problem & ReportAnswer>() };
 }
 
-/** A machine whose object has just answered: it holds a fresh ticket. */
+/** A machine with a fresh ticket, from an answer of its object. */
 async function challenged(name: string): Promise<{ machine: EnrolledMachine; ticket: string }> {
   const machine = await enrolled(name);
   const { body } = await post(machine);
   return { machine, ticket: body.ticket };
 }
 
-describe("a report that proves nothing → 401, without detail", () => {
+describe("a report without a valid proof → 401, without detail", () => {
   it.each<[string, (machine: EnrolledMachine) => Posting]>([
     ["no authorization", () => ({ authorization: null })],
     ["not a JWT", () => ({ authorization: "Bearer nonsense" })],
@@ -96,10 +96,10 @@ describe("a report that proves nothing → 401, without detail", () => {
   });
 });
 
-describe("a report that is signed for another origin → 401, which says so and names no origin of the Worker's", () => {
+describe("a report that is signed for another origin → 401 with that reason, and without the Worker's own origins", () => {
   const FOR_ANOTHER = { claims: { aud: "https://before.test" } };
 
-  it("by the machine's key → wrong-origin, and its own ticket stays good", async () => {
+  it("by the machine's key → wrong-origin, and its own ticket stays valid", async () => {
     const { machine, ticket } = await challenged("wrong-origin");
     const { status, body } = await post(machine, { ...FOR_ANOTHER, ticket });
     expect({ status, reason: body.reason, ticket: body.ticket }).toEqual({
@@ -111,14 +111,14 @@ describe("a report that is signed for another origin → 401, which says so and 
     expect((await post(machine, { ticket })).status).toBe(200);
   });
 
-  it("by another key → unauthenticated: who has not the key learns nothing", async () => {
+  it("by another key → unauthenticated: only the key's owner learns the reason", async () => {
     const machine = await enrolled("wrong-origin-thief");
     const { body } = await post({ ...machine, key: await makeMachineKey() }, FOR_ANOTHER);
     expect(body.reason).toBe("unauthenticated");
   });
 });
 
-it("an enrolment by a shim from before there were challenges → 400 shim-too-old, and what to do", async () => {
+it("an enrolment by a shim that knows no challenges → 400 shim-too-old, with the remedy", async () => {
   const name = "shim-too-old";
   const { signing, publicJwk, thumbprint: jkt } = await makeMachineKey();
   const path = `/v1/nodes/${name}/enrolment`;
@@ -144,8 +144,8 @@ it.each(["report", "rotate", "leave", "upgrade"])(
   },
 );
 
-describe("tickets", () => {
-  it("no ticket → 409 with one, and nothing applied", async () => {
+describe("a ticket", () => {
+  it("absent → 409 with one, and nothing is applied", async () => {
     const { status, body } = await post(await enrolled("ticket-none"));
     expect(status).toBe(409);
     expect(body).toMatchObject({
@@ -155,40 +155,40 @@ describe("tickets", () => {
     });
   });
 
-  it("the ticket of an answer → 200, and another ticket", async () => {
+  it("of the last answer → 200, and another ticket", async () => {
     const { machine, ticket } = await challenged("ticket-good");
     const { status, body } = await post(machine, { ticket });
     expect(status).toBe(200);
     expect(body.ticket).not.toBe(ticket);
   });
 
-  it("the same ticket, n and body → the same answer", async () => {
+  it("the same with the same n and body → the same answer", async () => {
     const { machine, ticket } = await challenged("ticket-same");
     const first = await post(machine, { ticket });
     expect(await post(machine, { ticket })).toEqual(first);
   });
 
-  it("the same ticket and n, another body → 409", async () => {
+  it("the same with the same n and another body → 409", async () => {
     const { machine, ticket } = await challenged("ticket-other-body");
     await post(machine, { ticket });
     const body = JSON.stringify(reportOf(machine.name, { machineTime: "2026-01-02T03:04:06Z" }));
     expect((await post(machine, { ticket, body })).status).toBe(409);
   });
 
-  it("the ticket before the last one, with a higher n → 200, since an answer may be lost", async () => {
+  it("the one before the last, with a higher n → 200, since an answer may be lost", async () => {
     const { machine, ticket } = await challenged("ticket-lost-answer");
     await post(machine, { ticket });
     expect((await post(machine, { ticket, n: 2 })).status).toBe(200);
   });
 
-  it("the ticket before the last one, once the last one was used → 409", async () => {
+  it("the one before the last, once the last was used → 409", async () => {
     const { machine, ticket } = await challenged("ticket-superseded");
     const { body } = await post(machine, { ticket });
     await post(machine, { ticket: body.ticket });
     expect((await post(machine, { ticket, n: 2 })).status).toBe(409);
   });
 
-  it("a recorded report, replayed → 409, and the machine's own ticket stays good", async () => {
+  it("of a recorded and replayed report → 409, and the machine's own ticket stays valid", async () => {
     const { machine, ticket } = await challenged("ticket-replay");
     const { body } = await post(machine, { ticket });
     for (let replays = 0; replays < 5; replays++) await post(machine, { ticket: "a stale one" });
@@ -196,7 +196,7 @@ describe("tickets", () => {
   });
 });
 
-describe("bodies", () => {
+describe("a body", () => {
   const withBody = async (name: string, body: string) => {
     const { machine, ticket } = await challenged(name);
     return post(machine, { ticket, body });
@@ -227,7 +227,7 @@ describe("bodies", () => {
     expect(status).toBe(400);
   });
 
-  it("at the limit of bytes it is read; just over → 413", async () => {
+  it("of the largest size → read; one byte more → 413", async () => {
     const { machine, ticket } = await challenged("body-limit");
     const body = JSON.stringify(reportOf(machine.name));
     const atLimit = body.padEnd(LIMITS.bodyBytes, " ");
@@ -248,7 +248,7 @@ describe("facts", () => {
     expect((await post(machine, { ticket: body.ticket })).status).toBe(200);
   });
 
-  it("known → vitals alone are enough", async () => {
+  it("known → a report with vitals only is accepted", async () => {
     const { machine, ticket } = await challenged("facts-known");
     const first = await post(machine, { ticket });
     const { facts: _, ...vitalsOnly } = reportOf(machine.name);
@@ -259,7 +259,7 @@ describe("facts", () => {
     });
   });
 
-  it("refused → named in the answer, and the last good ones stay", async () => {
+  it("refused → named in the answer, and the last valid ones stay", async () => {
     const { machine, ticket } = await challenged("facts-refused");
     const first = await post(machine, { ticket });
     const bad = { ...facts(machine.name), machine: { cores: -1 } };
@@ -272,14 +272,14 @@ describe("facts", () => {
       ready: true,
       factsRefused: { path: expect.stringMatching(/^\/facts\/machine\//) },
     });
-    // An operator is shown the same, until good ones come.
+    // The operators' view has the same error until valid facts arrive.
     const shown = async () => (await env.NODES.getByName(machine.name).show())?.factsRefused;
     expect(await shown()).toEqual(answer.factsRefused);
     await post(machine, { ticket: answer.ticket });
     expect(await shown()).toBe(undefined);
   });
 
-  it("whose digest is another one → refused", async () => {
+  it("with another digest → refused", async () => {
     const { machine, ticket } = await challenged("facts-digest");
     const body = JSON.stringify(reportOf(machine.name, { factsDigest: "A".repeat(43) }));
     const { body: answer } = await post(machine, { ticket, body });
@@ -287,7 +287,7 @@ describe("facts", () => {
   });
 });
 
-describe("what the apiserver says when it fails", () => {
+describe("the apiserver fails: the machine's answer has its message", () => {
   const SAYS = "etcd at 10.0.0.7 is read-only";
 
   it.each([
@@ -306,7 +306,7 @@ describe("what the apiserver says when it fails", () => {
 });
 
 describe("an enrolment", () => {
-  it("of a machine over whose head another one was pinned meanwhile → no kid, and nothing that the other has", async () => {
+  it("of a machine whose name got another pin meanwhile → no kid, and no data of the other machine", async () => {
     const name = "enrolled-too-late";
     const pin = {
       name,
@@ -320,7 +320,7 @@ describe("an enrolment", () => {
       revokedAtMs: null,
       grant: { withoutFactsOnlyTaint: false },
     };
-    // The object has a newer pin than the one that the registry admits the machine with.
+    // The object has a newer pin than that of the registry's admission.
     await env.NODES.getByName(name).enrol(pin);
     const outcome = await enrolling(name, {
       joinToken: await mintToken({ names: name }),
@@ -334,7 +334,7 @@ describe("a socket", () => {
   const ANSWERED: ReportReply = { phase: "registered", ready: true, ticket: "t", reportInMs: 1000 };
   const NAME = "socket-told";
 
-  /** What a machine is told whose object answers so, and what its object was asked. */
+  /** Returns the machine's answer if its object answers `answer`, and the object's call. */
   async function told(answer: MachineAnswer, header: string | null, more: Partial<typeof env> = {}) {
     const asked: SignedRequest[] = [];
     const report = (request: SignedRequest) => {
@@ -356,7 +356,7 @@ describe("a socket", () => {
     return { answer: await response.json<ReportAnswer & Problem>(), wants: asked[0]?.wantsSocket, kid };
   }
 
-  it("that is asked for, and may be used → its path, with a ticket that is good there alone, and when to connect", async () => {
+  it("requested and allowed → its path, its ticket, which is valid there only, and the time to connect", async () => {
     const { answer, wants, kid } = await told(success({ ...ANSWERED, gateway: 7 }), "socket");
     const { socket, ...rest } = answer;
     expect([rest, wants]).toEqual([ANSWERED, true]);
@@ -378,11 +378,11 @@ describe("a socket", () => {
     expect(wants).toBe(header === "socket" ? true : undefined);
   });
 
-  it("that is asked for with a refused report → the refusal", async () => {
+  it("requested with a refused report → the refusal", async () => {
     expect((await told(KEY_REVOKED, "socket")).answer.reason).toBe("key-revoked");
   });
 
-  it("whose MAC key has an ID with signs of a URL → the path is one all the same", async () => {
+  it("with a MAC key whose ID has special characters of URLs → the path is valid", async () => {
     const KID_MAC_KEYS = `a&b#c:${"A".repeat(43)} ${env.KID_MAC_KEYS}`;
     const { answer, kid } = await told(success({ ...ANSWERED, gateway: 7 }), "socket", { KID_MAC_KEYS });
     const ticket = new URL(ORIGIN + answer.socket?.path).searchParams.get("t") ?? "";

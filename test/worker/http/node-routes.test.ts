@@ -1,4 +1,4 @@
-// Which range of a timeline may be asked for, at its limits and just over them.
+// The range of a timeline: accepted and refused values, at its limits and just over them.
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { TIMELINE_LIMITS } from "../../../shared/protocol/limits.ts";
@@ -19,7 +19,7 @@ beforeEach(() => {
 });
 
 describe("the range of a timeline", () => {
-  it("that is not named → the last day", async () => {
+  it("not given → the last day", async () => {
     await enrolled("timeline-range");
     const { body } = await asked("timeline-range");
     expect([body.since, body.until]).toEqual([iso(Date.now() - DAY_MS), iso(Date.now())]);
@@ -61,11 +61,11 @@ describe("the range of a timeline", () => {
 });
 
 describe("a machine", () => {
-  it("that nobody enrolled → 404", async () => {
+  it("that never enrolled → 404", async () => {
     expect((await asked("timeline-nobody")).status).toBe(404);
   });
 
-  it("that has just enrolled → since then, and nothing more; who may look is told that its object was woken", async () => {
+  it("just enrolled → from then on only; the viewer learns that its object was woken", async () => {
     const name = "timeline-enrolled";
     await enrolled(name);
     setClock(NOW_MS + 60_000);

@@ -1,4 +1,4 @@
-// Notifications by the operators' routes: what is taken, what is refused and named, and that a letter leaves by the alarm.
+// The operators' routes for notifications: accepted and refused bodies. The alarm sends a delivery.
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -74,8 +74,8 @@ it("a receiver is added, listed, tested, changed, and removed; its secrets are n
   expect(JSON.stringify(body)).not.toContain("secret-path");
 });
 
-it("a machine is silent → the object's alarm sends a letter; dead, it is sent again by the same ID", async () => {
-  // An index of its own: other tests count the machines of the Worker's.
+it("a machine turns silent → the object's alarm sends a delivery; a dead one is sent again with the same ID", async () => {
+  // An index of this file: other tests count the machines of the Worker's index.
   const index = env.INDEX.getByName("receiver-routes");
   const wish = newReceiverSchema.parse({ name: "ops", url: URL_OF_OPS, delaySeconds: 0 });
   await index.putReceiver("ops", { ...wish, newSecret: true }, true, "alice");
@@ -112,7 +112,7 @@ it("a mute is made, listed, and ended", async () => {
   expect((await operator("DELETE", `/v1/mutes/${made.body.id}`)).status).toBe(404);
 });
 
-describe("what is wrong with a body is named, and changes nothing", () => {
+describe("a fault in a body is named, and nothing changes", () => {
   it.each<[string, string, string, object, string, RegExp]>([
     ["no name", "POST", "/v1/receivers", { url: URL_OF_OPS }, "/name", /./],
     [
@@ -223,7 +223,7 @@ it.each([
   expect(await operator(method, path, body)).toMatchObject({ status: 404, body: { reason: "not-found" } });
 });
 
-it("a viewer may look, and change nothing", async () => {
+it("a viewer may read, and change nothing", async () => {
   const headers = { authorization: `Bearer ${VIEW_SECRET}` };
   expect((await send("/v1/receivers", { headers })).status).toBe(200);
   const body = JSON.stringify({ name: "x", url: URL_OF_OPS });

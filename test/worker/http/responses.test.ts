@@ -1,4 +1,4 @@
-// A Worker that is not configured says so to machines, and blames neither their signatures nor their tokens.
+// A Worker that is not configured reports that to machines, and does not refuse their signatures or tokens.
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
@@ -12,7 +12,7 @@ import { reporter } from "../../../node-shim/worker-link/reporter.ts";
 import type { Transport } from "../../../node-shim/worker-link/exchange.ts";
 import { facts, HEALTHY } from "../support/facts.ts";
 
-/** The Worker with other variables and secrets. */
+/** Sends a request to a Worker with other variables and secrets. */
 async function sendTo(more: object, path: string, init: RequestInit): Promise<Response> {
   const context = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
   const silent = vi.spyOn(console, "error").mockImplementation(() => undefined);
@@ -40,7 +40,7 @@ describe.each<[situation: string, more: object]>([
     return { status: response.status, body: await response.text() };
   };
 
-  it("to enrolments, reports, rotations and leaves", async () => {
+  it("for enrolments, reports, rotations and leaves", async () => {
     const name = `configured-${situation.replaceAll(/[^a-z]/g, "-")}`;
     const machine = { ...(await enrolled(name)), origin: ORIGIN };
     const key = await makeMachineKey();
@@ -52,12 +52,12 @@ describe.each<[situation: string, more: object]>([
     expect(await report(through)(facts(name), HEALTHY)).toMatchObject(REFUSED);
     expect(await rotate(through, machine, key)).toMatchObject(REFUSED);
     expect(await leave(through, machine)).toMatchObject(REFUSED);
-    // None of it counted: the machine goes on once the Worker is configured.
+    // None counted as a failure: the machine reports again once the Worker is configured.
     expect(await report(transport)(facts(name), HEALTHY)).toMatchObject({ ok: true });
   });
 });
 
-it("machines are served without an apiserver, without operators and with a token that has ended", async () => {
+it("machines are served without an apiserver, without operators and with an expired token", async () => {
   const name = "configured-enough";
   const key = await makeMachineKey();
   const body = await enrolmentBody(name, { joinToken: await mintToken({ names: name }), key });
@@ -65,7 +65,7 @@ it("machines are served without an apiserver, without operators and with a token
   expect((await sendTo(more, enrolmentPath(name), { method: "PUT", body })).status).toBe(200);
 });
 
-it("where no operator could get in → 503, with what to set, and no failure of theirs", async () => {
+it("no operator can sign in → 503 with the missing setting, and no failure is counted", async () => {
   const headers = { authorization: `Bearer ${ADMIN_SECRET}` };
   const more = { ADMIN_SECRET_SHA256: "", VIEW_SECRET_SHA256: "" };
   for (const path of ["/v1/tokens", "/readyz"]) {
@@ -78,7 +78,7 @@ it("where no operator could get in → 503, with what to set, and no failure of 
   }
 });
 
-it("operators get in, also where a bound keeps machines out; livez says that the Worker is alive", async () => {
+it("a faulty limit refuses machines, but not operators; livez still answers", async () => {
   const headers = { authorization: `Bearer ${ADMIN_SECRET}` };
   const more = { MAX_IMAGES: "all", ORIGINS: "" };
   expect((await sendTo(more, "/v1/tokens", { headers })).status).toBe(200);

@@ -1,4 +1,4 @@
-// A query that a route does not take: the parameter is named, with what was expected.
+// A query that a route does not accept: the answer names the parameter and the expected value.
 import { expect, it } from "vitest";
 import { LIMITS } from "../../../shared/protocol/limits.ts";
 import { ADMIN_SECRET, VIEW_SECRET } from "../support/constants.ts";
@@ -25,12 +25,12 @@ it.each([
   });
 });
 
-it("a parameter of whatever length → what is said of it is bounded", async () => {
+it("a parameter of any length → the answer is limited in size", async () => {
   const { body } = await operator("GET", `/v1/tokens?${"x".repeat(LIMITS.textLength + 1)}=1`);
   expect(body["parameter"]).toHaveLength(LIMITS.textLength);
 });
 
-it("a change with a parameter that it does not take → 400, and nothing is changed", async () => {
+it("a change with an unknown parameter → 400, and nothing changes", async () => {
   const wish = { names: "queried", uses: 1, expiresInSeconds: 60 };
   const listed = async () => (await operator<{ tokens: unknown[] }>("GET", "/v1/tokens")).body.tokens.length;
   const before = await listed();
@@ -41,7 +41,7 @@ it("a change with a parameter that it does not take → 400, and nothing is chan
   expect(await listed()).toBe(before);
 });
 
-it.each([ADMIN_SECRET, VIEW_SECRET])("HEAD is a GET without a body, for whoever may look", async (secret) => {
+it.each([ADMIN_SECRET, VIEW_SECRET])("HEAD is a GET without a body, also for viewers", async (secret) => {
   const headers = { authorization: `Bearer ${secret}` };
   const response = await send("/v1/tokens", { method: "HEAD", headers });
   expect([response.status, response.headers.get("content-type"), await response.text()]).toEqual([

@@ -1,5 +1,5 @@
-// Signing in from a browser and out again: by what, what the cookie is, what another site may not do with it, how soon a
-// session that has ended is refused, and what the audit log says.
+// Browser sessions: sign-in and sign-out, the cookie, requests of other sites, how soon an ended session is
+// refused, and the audit log.
 import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
@@ -29,7 +29,7 @@ import { eventually, setClock, shift } from "../support/clock.ts";
 type Headers = Record<string, string>;
 
 const NAME = "__Host-rollcall";
-/** What a browser says of a request of the page's own. */
+/** The headers that a browser sends with a request of the page itself. */
 const OWN: Headers = { "sec-fetch-site": "same-origin" };
 const timeOf = (seconds: number) => new Date(1000 * seconds).toISOString();
 const PLAIN = "http://127.0.0.1:8787";
@@ -82,7 +82,7 @@ const dump = () =>
     ),
   );
 
-// Other files count what operators there are and what they did: of sessions nobody else does.
+// Other files count operators and audit entries of their own; only this file has sessions.
 beforeEach(() =>
   runInDurableObject(registry(env), (_, { storage: { sql } }) => {
     sql.exec("DELETE FROM sessions");
@@ -93,7 +93,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-describe("who signs in", () => {
+describe("a sign-in", () => {
   it.each<[string, () => Promise<object>, { who: string; role: string }]>([
     ["with the admin secret", async () => ({ secret: ADMIN_SECRET }), { who: "admin secret", role: "admin" }],
     ["with the view secret", async () => ({ secret: VIEW_SECRET }), { who: "view secret", role: "view" }],
@@ -168,14 +168,14 @@ describe("who signs in", () => {
     expect(await sessions()).toHaveLength(1);
   });
 
-  it("at once, from several browsers, with a code → one has it", async () => {
+  it("at once from several browsers with one code → one gets a session", async () => {
     const code = await madeCode();
     const answers = await Promise.all(Array.from({ length: 8 }, () => posted({ code })));
     expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, ...Array(7).fill(403)]);
     expect(await sessions()).toHaveLength(1);
   });
 
-  it("where others have all sessions → 429", async () => {
+  it("while other operators have all sessions → 429", async () => {
     const insert = "INSERT INTO sessions VALUES (?, 'x', 'view', ?, 0, ?, '', '')";
     await runInDurableObject(registry(env), (_, { storage: { sql } }) => {
       for (let each = 0; each < SESSION_LIMITS.sessions; each++)
@@ -200,7 +200,7 @@ describe("a failed sign-in", () => {
     body: JSON.stringify({ secret }),
   });
 
-  it("counts for its address; above the limit not even the right secret is looked at", async () => {
+  it("counts for its address; above the limit even the right secret is refused", async () => {
     const { counting, limit } = countingFailures(true);
     expect((await at(counting, attempt("wrong"))).status).toBe(403);
     expect((await at(counting, attempt(ADMIN_SECRET))).status).toBe(201);
@@ -252,7 +252,7 @@ describe("a failed sign-in", () => {
     expect(limit).toHaveBeenCalledTimes(1);
   });
 
-  it("from an address above the limit → a good session is one yet, and is not signed out", async () => {
+  it("from an address above the limit → an existing session stays valid", async () => {
     const { counting } = countingFailures(false);
     const from = { "cf-connecting-ip": "198.51.100.13" };
     const cookie = await signedIn();
@@ -261,7 +261,7 @@ describe("a failed sign-in", () => {
     expect(sessionSchema.parse(await response.json()).operator?.by).toBe("session");
   });
 
-  it("made up cookies above the limit → 429, and the registry is not asked", async () => {
+  it("forged cookies above the limit → 429, and the registry is not asked", async () => {
     const { counting } = countingFailures(false);
     const ask = vi.spyOn(env.REGISTRY, "getByName");
     const headers = { cookie: `${NAME}=1.${"A".repeat(22)}.9999999999999.${"A".repeat(43)}` };
@@ -280,7 +280,7 @@ describe("a failed sign-in", () => {
     expect([response.status, await response.json()]).toEqual([200, { operator: null, ways }]);
   });
 
-  it("where nobody may sign in → it is said", async () => {
+  it("no operator can sign in → the answer states that", async () => {
     const none = { ...env, ADMIN_SECRET_SHA256: "", VIEW_SECRET_SHA256: "" };
     const body = JSON.stringify({ secret: ADMIN_SECRET });
     expect((await at(none, { method: "POST", body })).status).toBe(503);
@@ -288,7 +288,7 @@ describe("a failed sign-in", () => {
 });
 
 describe("the cookie", () => {
-  it("over https → for this host alone, for no script, and for 12 hours", async () => {
+  it("over https → for this host only, not readable by scripts, for 12 hours", async () => {
     const set = (await posted({ secret: ADMIN_SECRET })).headers.get("set-cookie");
     const token = String.raw`2\.[\w-]{22}\.\d{13}\.[\w-]{43}`;
     expect(set).toMatch(
@@ -328,7 +328,7 @@ describe("the cookie", () => {
     expect(await asks(altered(await signedIn()))).toBe(status);
   });
 
-  it("whose key signs no more, but verifies → good yet", async () => {
+  it("of a key that only verifies → still valid", async () => {
     const cookie = await signedIn();
     const later = {
       ...env,
@@ -369,7 +369,7 @@ describe("another site", () => {
     expect(opened.status).toBe(feed);
   });
 
-  it("whose page is this request's own origin, though ORIGINS lacks it → let in", async () => {
+  it("a page at the request's own origin that ORIGINS lacks → accepted", async () => {
     const own = "https://page.test";
     const at = (headers: Headers, method = "GET", body?: string) =>
       worker.fetch(
@@ -392,7 +392,7 @@ describe("another site", () => {
   });
 });
 
-describe("beside a cookie", () => {
+describe("a cookie with another credential", () => {
   it.each<[string, Headers, string | number]>([
     ["another secret → refused", { authorization: "Bearer wrong" }, 403],
     ["the view secret → who has that", { authorization: `Bearer ${VIEW_SECRET}` }, "view secret"],
@@ -408,7 +408,7 @@ describe("beside a cookie", () => {
     expect(body?.operator?.who ?? response.status).toBe(expected);
   });
 
-  it("that is over, an assertion of Access decides", async () => {
+  it("the session has ended → an assertion of Access decides", async () => {
     const headers = { ...OWN, "cf-access-jwt-assertion": "e30.e30.e30" };
     expect((await withCookie(`${NAME}=x`, "GET", "/v1/session", headers)).status).toBe(403);
   });
@@ -458,13 +458,13 @@ describe("through Cloudflare Access", async () => {
     });
   });
 
-  it("→ no code is made: there is no secret that it would stand for", async () => {
+  it("→ no code is created, since it would stand for no secret", async () => {
     expect((await at("POST", "/v1/session/codes")).status).toBe(403);
   });
 });
 
 describe("a session that has ended", () => {
-  it("signed out → refused at once, and the cookie is taken back", async () => {
+  it("signed out → refused at once, and the cookie is deleted", async () => {
     const cookie = await signedIn();
     expect(await asks(cookie)).toBe(200);
     const response = await withCookie(cookie, "DELETE", "/v1/session");
@@ -479,13 +479,13 @@ describe("a session that has ended", () => {
     ]);
   });
 
-  it("by who may only look → may be signed out as well", async () => {
+  it("of a viewer → may be signed out as well", async () => {
     const cookie = await signedIn({ secret: VIEW_SECRET });
     expect((await withCookie(cookie, "DELETE", "/v1/session")).status).toBe(204);
     expect(await asks(cookie)).toBe(403);
   });
 
-  it("revoked → refused at once where that was asked, others stay, and it is on record", async () => {
+  it("revoked → refused at once by the same isolate, others stay, and the audit log has it", async () => {
     const [first, second] = [await signedIn({ secret: VIEW_SECRET }), await signedIn()];
     expect(await asks(first)).toBe(200);
     const revoke = async () => withCookie(second, "DELETE", `/v1/sessions/${await idOf(first)}`);
@@ -494,7 +494,7 @@ describe("a session that has ended", () => {
     expect((await auditOf(await idOf(first))).at(-1)).toEqual(["admin secret", "session.revoke", ""]);
   });
 
-  it("revoked elsewhere → refused within ten seconds", async () => {
+  it("revoked by another isolate → refused within ten seconds", async () => {
     const cookie = await signedIn();
     const nowMs = Date.now();
     const at = (ms: number) => {
@@ -506,7 +506,7 @@ describe("a session that has ended", () => {
     expect([await at(OPERATOR_KEPT_MS - 1), await at(OPERATOR_KEPT_MS)]).toEqual([200, 403]);
   });
 
-  it("by its time → refused, though its cookie is sent", async () => {
+  it("expired → refused, although its cookie is sent", async () => {
     const cookie = await signedIn();
     shift(1000 * SESSION_LIMITS.lifeSeconds);
     const ask = vi.spyOn(env.REGISTRY, "getByName");
@@ -514,14 +514,14 @@ describe("a session that has ended", () => {
     expect(ask).not.toHaveBeenCalled();
   });
 
-  it("since its operator is revoked → refused at once where that was asked", async () => {
+  it("of a revoked operator → refused at once by the same isolate", async () => {
     const cookie = await signedIn({ secret: await made("session-carl", "admin") });
     expect(await asks(cookie)).toBe(200);
     expect((await operator("DELETE", "/v1/operators/session-carl")).status).toBe(204);
     expect(await asks(cookie)).toBe(403);
   });
 
-  it("→ its feed is closed, also one that a ticket opened, with the next message a minute later", async () => {
+  it("→ its feed closes with the next message a minute later, also if a ticket opened it", async () => {
     const cookie = await signedIn();
     const minted = await withCookie(cookie, "POST", "/v1/feed/tickets");
     const { ticket } = await minted.json<FeedTicket>();
@@ -548,8 +548,8 @@ describe("a session that has ended", () => {
   });
 });
 
-describe("the sessions", () => {
-  it("are listed, newest first, with where they are from, and nothing that opens one", async () => {
+describe("the list of sessions", () => {
+  it("has the newest first, with their addresses, and without anything that opens one", async () => {
     const from = {
       "cf-connecting-ip": "203.0.113.9",
       "user-agent": "b".repeat(SESSION_LIMITS.browserLength + 1),
@@ -589,7 +589,7 @@ describe("the sessions", () => {
 describe("an operator with a name", () => {
   const wish = { name: "session-eve", role: "admin", expiresInSeconds: 3600 };
 
-  it("is made by no session: its secret would be good for longer", async () => {
+  it("cannot be created with a session: its secret would outlive the session", async () => {
     const made = await withCookie(await signedIn(), "POST", "/v1/operators", OWN, wish);
     expect([made.status, await made.json()]).toMatchObject([403, { reason: "forbidden" }]);
     const { operators } = (await operator<OperatorsAnswer>("GET", "/v1/operators")).body;
@@ -597,8 +597,8 @@ describe("an operator with a name", () => {
   });
 });
 
-describe("a code", () => {
-  it("→ is kept as its SHA-256 alone, with who made it and from where, and ends after 10 minutes", async () => {
+describe("a sign-in code", () => {
+  it("→ only its SHA-256 is stored, with its creator and address, for 10 minutes", async () => {
     const nowMs = Date.now();
     const headers = { authorization: `Bearer ${ADMIN_SECRET}`, "cf-connecting-ip": "203.0.113.8" };
     const response = await send("/v1/session/codes", { method: "POST", headers });
@@ -613,12 +613,12 @@ describe("a code", () => {
     ]);
   });
 
-  it("of a session → none: who has a cookie has it for 12 hours", async () => {
+  it("for a session → none: it could outlive the session's 12 hours", async () => {
     const response = await withCookie(await signedIn(), "POST", "/v1/session/codes");
     expect([response.status, await response.json()]).toMatchObject([403, { reason: "forbidden" }]);
   });
 
-  it("beyond as many as may be out → 429", async () => {
+  it("beyond the limit → 429", async () => {
     await runInDurableObject(registry(env), (_, { storage: { sql } }) => {
       for (let each = 0; each < SESSION_LIMITS.codes; each++)
         sql.exec(
@@ -631,11 +631,11 @@ describe("a code", () => {
   });
 });
 
-it("requests with a session → the registry has the rows that it had", async () => {
+it("requests with a session → the registry gets no further row", async () => {
   const cookie = await signedIn({ secret: await made("session-dora", "admin") });
   const before = await dump();
   const nowMs = Date.now();
-  // An operator's use is noted once an hour: that of a session is not.
+  // An operator's use is recorded once an hour; that of a session is not.
   for (const minutes of [0, 1, 50]) {
     setClock(nowMs + minutes * 60_000);
     for (const path of ["/v1/session", "/v1/tokens"]) expect(await asks(cookie, path)).toBe(200);

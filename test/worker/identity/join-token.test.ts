@@ -1,4 +1,4 @@
-// Join tokens: which names a pattern is for, and what is minted.
+// Join tokens: which names a pattern allows, and the text of a new token.
 import { describe, expect, it } from "vitest";
 import { joinTokenKey } from "../../../node-shim/identity/join-token.ts";
 import { JOIN_TOKEN_PREFIX, mintJoinToken, nameMatches } from "../../../worker/identity/join-token.ts";
@@ -32,7 +32,7 @@ describe("a pattern", () => {
   });
 });
 
-it("a minted token → its text is the key's that the registry keeps, and no other's", async () => {
+it("a new token → its secret belongs to the stored key, and to no other", async () => {
   const [one, two] = [await mintJoinToken(), await mintJoinToken()];
   expect(one.token.startsWith(JOIN_TOKEN_PREFIX)).toBe(true);
   expect((await joinTokenKey(one.token)).id).toBe(one.id);
@@ -42,7 +42,7 @@ it("a minted token → its text is the key's that the registry keeps, and no oth
   );
 });
 
-it("an ID begins with no dash: operators type it after a command", async () => {
+it("an ID never begins with a dash, since operators type it after a command", async () => {
   const ids = await Promise.all(Array.from({ length: 300 }, async () => (await mintJoinToken()).id));
   expect(ids.filter((id) => id.startsWith("-"))).toEqual([]);
 });

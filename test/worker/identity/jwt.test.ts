@@ -1,4 +1,4 @@
-// What a JWT has to say before anything follows from it, claim by claim, and which keys can sign at all.
+// The claims that a JWT must have, one by one, and which keys can sign.
 import { base64url, type CryptoKey, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { JWT_TYPES } from "../../../shared/protocol/claims.ts";
@@ -65,7 +65,7 @@ describe("a request", () => {
     expect(!said.ok && said.error === FOR_ANOTHER_ORIGIN).toBe(isSaid);
   });
 
-  it("by another key, or of another type, for another origin → nothing is said about the origin", async () => {
+  it("by another key or of another type, for another origin → the answer does not mention the origin", async () => {
     const claims = { ...CLAIMS, aud: "https://evil.test" };
     for (const by of [{ by: other }, { typ: JWT_TYPES.leave }])
       expect(await verifiedOf(claims, by)).not.toEqual({ ok: false, error: FOR_ANOTHER_ORIGIN });
@@ -86,7 +86,7 @@ describe("a kid", () => {
     expect(claimedKid(await sign({}, header))).toBe(kid);
   });
 
-  it("of what is no JWT → none", () => {
+  it("of a text that is no JWT → null", () => {
     expect(claimedKid("none")).toBeUndefined();
   });
 });
@@ -105,7 +105,7 @@ const VOUCHED = {
   path: ENROLMENT.path,
   jkt: machine.thumbprint,
 };
-/** What each JWT about a key has to have, and what is wrong with it otherwise. */
+/** The required claims of each JWT about a key; each row breaks one. */
 const OTHERS: [string, object][] = [
   ["another name", { sub: "edge-2" }],
   ["another method", { method: "POST" }],
@@ -119,7 +119,7 @@ describe("a proof of the machine's key", () => {
   const proven = async (claims: object, { typ = JWT_TYPES.enrol }: { typ?: string } = {}) =>
     verifyProof(await sign(claims, { typ, jwk: machine.publicJwk }), ENROLMENT);
 
-  it("as it has to be → its key, its thumbprint and what it calls itself", async () => {
+  it("valid → its key, its thumbprint and its claims", async () => {
     const { x: key } = machine.publicJwk;
     const value = { key, thumbprint: machine.thumbprint, machineID: "m-1", systemUUID: "s-1" };
     expect(await proven(PROOF)).toEqual({ ok: true, value });
@@ -136,7 +136,7 @@ describe("a proof of the machine's key", () => {
     expect((await proven({ ...PROOF, ...more })).ok).toBe(false);
   });
 
-  it("of another type → none", async () => {
+  it("of another type → null", async () => {
     expect((await proven(PROOF, { typ: JWT_TYPES.join })).ok).toBe(false);
   });
 
@@ -162,7 +162,7 @@ describe("a proof of the machine's key", () => {
     ["no base64url", { kty: "OKP", crv: "Ed25519", x: "?" }],
   ];
 
-  it.each(KEYS)("whose header has as key: %s → none", async (_, jwk) => {
+  it.each(KEYS)("with this key in its header: %s → null", async (_, jwk) => {
     const jwt = await sign(PROOF, { typ: JWT_TYPES.enrol, ...(jwk && { jwk }) });
     expect(await verifyProof(jwt, ENROLMENT)).toEqual({ ok: false, error: "no Ed25519 key in its header" });
     expect(await claimedEnrolment(jwt)).toBeNull();
@@ -190,7 +190,7 @@ describe("a proof of the machine's key", () => {
     expect(await claimedEnrolment(jwt)).toMatchObject({ origin });
   });
 
-  it("whose claims cannot be read → claims nothing", async () => {
+  it("with unreadable claims → no claims", async () => {
     const [header] = (await sign({}, { jwk: machine.publicJwk })).split(".");
     expect(await claimedEnrolment(`${header}.?.x`)).toBeNull();
   });
@@ -203,7 +203,7 @@ describe("a proof of a next key", () => {
     { previous = other.thumbprint, typ = JWT_TYPES.nextKey }: { previous?: string; typ?: string } = {},
   ) => verifyNextKey(await sign(claims, { typ, jwk: machine.publicJwk }), { ...ENROLMENT, previous });
 
-  it("as it has to be → the key", async () => {
+  it("valid → the key", async () => {
     const value = { key: machine.publicJwk.x, thumbprint: machine.thumbprint };
     expect(await followed(PROOF)).toEqual({ ok: true, value });
   });
@@ -212,7 +212,7 @@ describe("a proof of a next key", () => {
     expect((await followed({ ...PROOF, ...more })).ok).toBe(false);
   });
 
-  it("that follows itself, is of another type, or names no key → none", async () => {
+  it("that follows itself, is of another type, or has no key → null", async () => {
     const { thumbprint: previous } = machine;
     expect((await followed({ ...PROOF, previous }, { previous })).ok).toBe(false);
     expect((await followed(PROOF, { typ: JWT_TYPES.enrol })).ok).toBe(false);
@@ -240,7 +240,7 @@ describe("a join token", () => {
     },
   );
 
-  it("does not vouch where another key signs, or for something else", async () => {
+  it("does not vouch for another signing key, or for another purpose", async () => {
     expect(await binds(BINDING, { by: machine })).toBe(false);
     expect(await binds(BINDING, { typ: JWT_TYPES.enrol })).toBe(false);
   });
@@ -249,7 +249,7 @@ describe("a join token", () => {
 interface Connecting {
   typ?: string;
   by?: MachineKey;
-  /** Of the header; null: none. */
+  /** Of the header; null: absent. */
   jwk?: object | null;
 }
 
@@ -268,7 +268,7 @@ describe("a request for a socket", () => {
       origins: ORIGINS,
     });
 
-  it("as it has to be, by either origin → its claims", async () => {
+  it("valid, for either origin → its claims", async () => {
     for (const aud of ORIGINS)
       expect(await connecting({ ...CLAIMS, aud })).toEqual({ ok: true, value: { ...CLAIMS, aud } });
   });
@@ -297,7 +297,7 @@ describe("a request for a socket", () => {
     expect(outcome).not.toEqual({ ok: false, error: FOR_ANOTHER_ORIGIN });
   });
 
-  it("by the machine's key, for an origin that is none of ours → says so", async () => {
+  it("by the machine's key, for an unknown origin → that reason", async () => {
     const outcome = await connecting({ ...CLAIMS, aud: "https://evil.test" });
     expect(outcome).toEqual({ ok: false, error: FOR_ANOTHER_ORIGIN });
   });

@@ -1,4 +1,4 @@
-// What is kept of a credential, and for how long it is good.
+// What the cache of operators' credentials has, and for how long.
 import { base64url } from "jose";
 import { expect, it } from "vitest";
 import { type Credential, credentialOf, isGood } from "../../../worker/identity/operator.ts";
@@ -33,7 +33,7 @@ it.each(cases)("%s → %5$s", async (_, credential, env, role, good) => {
   expect(await isGood(credential, { ...ENV, ...env }, 1000, keepers(role))).toBe(good);
 });
 
-it("what is kept: a hash, or a time", async () => {
+it("the cache has a hash or a time, never the credential", async () => {
   const assertion = `x.${base64url.encode(JSON.stringify({ exp: 7 }))}.y`;
   expect(await credentialOf("a", assertion)).toEqual({ sha256: admin });
   expect(await credentialOf(null, assertion)).toEqual({ untilMs: 7000 });

@@ -11,7 +11,7 @@ async function machine() {
   return { pair, key: base64url.encode(new Uint8Array(raw)) };
 }
 
-/** What the shim does with the Worker's public key. */
+/** Derives the key as the shim does, from the Worker's public key. */
 async function derive(privateKey: CryptoKey, workerKey: string, info: string): Promise<Uint8Array> {
   const bytes = new Uint8Array(base64url.decode(workerKey));
   const theirs = await crypto.subtle.importKey("raw", bytes, X25519, false, []);
@@ -31,7 +31,7 @@ async function derive(privateKey: CryptoKey, workerKey: string, info: string): P
 }
 
 describe("agreeSession", () => {
-  test("both sides → the same key, which is another one for another name and in another session", async () => {
+  test("both sides → the same key, which differs for another name and another session", async () => {
     const { pair, key } = await machine();
     const agreed = await agreeSession("edge-1", key);
     const again = await agreeSession("edge-1", key);

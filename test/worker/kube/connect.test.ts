@@ -1,4 +1,4 @@
-// Which requests have the service token of Cloudflare Access, and which do not.
+// Which requests carry the service token of Cloudflare Access.
 import { env } from "cloudflare:workers";
 import { describe, expect, it, test } from "vitest";
 import type { Environment } from "../../../worker/env.ts";
@@ -38,7 +38,7 @@ test.each<[situation: string, more: Partial<Environment>, expected: [string, str
 });
 
 describe("with a service token", () => {
-  it("the watch has it as well", async () => {
+  it("the watch carries it as well", async () => {
     const { own, sent } = asking(TOKEN, () => new Response("", { status: 200 }));
     const request = {
       selector: "a=b",
@@ -53,7 +53,7 @@ describe("with a service token", () => {
     expect(serviceTokens(sent)).toEqual([["1.access", "cfast_1"]]);
   });
 
-  it("a redirect elsewhere → is not followed, by either secret", async () => {
+  it("a redirect to another host → not followed, with either secret", async () => {
     const away = () => new Response(null, { status: 302, headers: { location: "https://x.test/" } });
     const { own, sent } = asking(TOKEN, away);
     expect(await clientOf(own).getNode("edge-1")).toMatchObject({ ok: false });

@@ -1,5 +1,4 @@
-// Whatever is decided, no object and no patch that goes to the apiserver has a field that Go would leave out: the
-// recording of Go's JSON is the judge.
+// No object and no patch for the apiserver has a field that Go would omit. A recording of Go's JSON decides.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isJsonObject, type Json, type JsonObject } from "../../../shared/kubernetes/json.ts";
@@ -17,7 +16,9 @@ const leftOutByGo = new Map(
   ]),
 );
 
-/** Where in the value a field has what Go leaves out; `isPatch`: null removes the field, and stands for itself. */
+/**
+ * Returns the paths of fields that Go would omit. `isPatch`: null removes a field, and is allowed.
+ */
 function emptyFieldsIn(value: Json, schema: PatchSchema, isPatch: boolean, path = ""): string[] {
   if (schema.kind === "list" && "item" in schema && schema.item && Array.isArray(value)) {
     const { item } = schema;
@@ -32,7 +33,7 @@ function emptyFieldsIn(value: Json, schema: PatchSchema, isPatch: boolean, path 
   });
 }
 
-/** Objects of a type, in which any field may be empty or absent. */
+/** Objects of a type where any field may be empty or absent. */
 function anyOf(schema: PatchSchema): fc.Arbitrary<Json> {
   if (schema.kind === "scalar") return fc.constantFrom<Json>("", 0, false, null, "text", 1, true);
   if (schema.kind === "map") return fc.constantFrom<Json>({}, null, { a: "" }, { cpu: "0" });
@@ -49,7 +50,7 @@ function anyOf(schema: PatchSchema): fc.Arbitrary<Json> {
   return fc.record(Object.fromEntries(fields), { requiredKeys: [] });
 }
 
-/** What one call sends. */
+/** Returns the body that one call sends. */
 async function bodyOf(call: (client: KubeClient) => Promise<unknown>): Promise<Json> {
   const bodies: string[] = [];
   const client = kubeClient({
@@ -71,7 +72,7 @@ async function bodyOf(call: (client: KubeClient) => Promise<unknown>): Promise<J
 const node: Node = { metadata: { name: "edge-1", uid: "u-1" } };
 const event: Event = { metadata: { name: "edge-1.1", namespace: "default" }, involvedObject: {} };
 
-describe("what goes to the apiserver has no field that Go would leave out", () => {
+describe("the apiserver gets no field that Go would omit", () => {
   it.each<
     [what: string, schema: StructSchema, call: (client: KubeClient, content: Json) => Promise<unknown>]
   >([
@@ -109,7 +110,7 @@ describe("what goes to the apiserver has no field that Go would leave out", () =
   });
 });
 
-describe("what has a meaning is sent as it is", () => {
+describe("a value with a meaning is sent unchanged", () => {
   it.each<[situation: string, call: (client: KubeClient) => Promise<unknown>, body: object]>([
     [
       "an event without a message → no message; its reporter is no omitempty field",

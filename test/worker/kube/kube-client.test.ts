@@ -1,4 +1,4 @@
-// What goes to the apiserver with the cluster's token, and what becomes of each answer.
+// Requests to the apiserver with the cluster's token, and the result of each answer.
 import { describe, expect, it } from "vitest";
 import { kubeClient, type KubeConnection } from "../../../worker/kube/kube-client.ts";
 import { outlasting } from "../support/clock.ts";
@@ -42,7 +42,7 @@ const status = (code: number, more = {}) => ({
 const json = (body: unknown, init: ResponseInit = {}) => new Response(JSON.stringify(body), init);
 
 describe("a request", () => {
-  it("has the token, says who asks, and follows no redirect with it", async () => {
+  it("has the token and a User-Agent, and does not follow a redirect", async () => {
     const { client, sent } = clientOf([json(node)]);
     await client.getNode("edge-1");
     const headers = {
@@ -58,7 +58,7 @@ describe("a request", () => {
     ]);
   });
 
-  it("that writes names its field manager, and what its body is", async () => {
+  it("that writes has its field manager and its content type", async () => {
     const { client, sent } = clientOf([json(node), json(node)]);
     await client.patchNode(node, { metadata: { labels: { a: "b" } } });
     await client.createNode({ metadata: { name: "edge-1" } });
@@ -82,7 +82,7 @@ describe("a request", () => {
     expect(JSON.parse(sent[0]!.init.body as string)).toMatchObject({ preconditions: { uid: "u-1" } });
   });
 
-  it("that patches a status is for that uid alone, beside what the patch has", async () => {
+  it("that patches a status has the expected uid as a precondition, in addition to the patch", async () => {
     const { client, sent } = clientOf([json(node), json(node), json(node)]);
     await client.patchNodeStatus(node, { metadata: { annotations: { a: "b" } } });
     await client.patchNodeStatus(node, { status: {} });
@@ -107,7 +107,7 @@ describe("a request", () => {
 describe("an answer", () => {
   const unanswered = (message: string) => ({ ok: false, error: { kind: "unanswered", message } });
   const withoutObject = (code: number) => unanswered(`HTTP ${code} without an object of the apiserver's`);
-  // What such an answer means is not-the-apiserver.test.ts's.
+  // not-the-apiserver.test.ts tests the meaning of such an answer.
   const byAnother = (code: number) => ({
     ok: false,
     error: {
@@ -188,7 +188,7 @@ describe("a request that was answered 401", () => {
     sent.map(({ init }) => new Headers(init.headers).get("authorization")?.slice("Bearer ".length));
   const REFUSED = { ok: false, error: { status: { code: 401 } } };
 
-  it("is made once more, with the token that comes in its place", async () => {
+  it("is repeated once with the next token", async () => {
     const refused: string[] = [];
     const otherToken = (token: string) => Promise.resolve((refused.push(token), "another"));
     const { client, sent } = clientOf([unauthorized(), json(node)], undefined, { otherToken });
@@ -222,7 +222,7 @@ describe("a request that was answered 401", () => {
     expect(sent).toHaveLength(requests);
   });
 
-  it("of a token that has ended is not waited for: another one is asked for before", async () => {
+  it("a token that has expired → another one is requested before the first request", async () => {
     const refused: string[] = [];
     const otherToken = (token: string) => Promise.resolve((refused.push(token), "another"));
     const more = { otherToken, hasEnded: () => true };
@@ -231,7 +231,7 @@ describe("a request that was answered 401", () => {
     expect([tokensOf(sent), refused]).toEqual([["another"], ["cluster-token"]]);
   });
 
-  it("of one that has ended, without another → it is sent: clocks differ", async () => {
+  it("a token that has expired, without another one → sent all the same, since clocks differ", async () => {
     const more = { otherToken: () => Promise.resolve(null), hasEnded: () => true };
     const { client, sent } = clientOf([json(node)], undefined, more);
     expect(await client.getNode("edge-1")).toEqual({ ok: true, value: node });

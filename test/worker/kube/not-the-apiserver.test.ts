@@ -1,4 +1,4 @@
-// What is made of an answer that is not the apiserver's, and for how long it makes anybody wait.
+// Answers that another server gives in the apiserver's place, and how long a retry then waits.
 import { describe, expect, it, test } from "vitest";
 import { notTheApiservers, retryAfterMsOf } from "../../../worker/kube/not-the-apiserver.ts";
 
@@ -9,7 +9,7 @@ const response = (status: number, headers: HeadersInit = {}) => new Response(nul
 const LOGIN =
   "https://team.cloudflareaccess.com/cdn-cgi/access/login/kube.example.com?kid=1&redirect_url=%2F";
 
-describe("something else answers", () => {
+describe("another server answers", () => {
   test.each<[situation: string, answer: Response, text: string, says: RegExp, cure: RegExp | undefined]>([
     ["Access's login", response(302, to(LOGIN)), "", /302 .*: Cloudflare Access asks/, /Service Auth/],
     ["Access's own path", response(302, to("/cdn-cgi/access/login")), "", /Access asks/, /CLIENT_ID/],
@@ -74,13 +74,13 @@ describe("something else answers", () => {
     else expect(error).not.toHaveProperty("cure");
   });
 
-  it("of where a redirect leads nothing is said: it may have anything in it", () => {
+  it("the location of a redirect is not reported: it may contain secrets", () => {
     const error = notTheApiservers(response(302, to("https://x.test/?token=s3cret")), "s3cret");
     expect(JSON.stringify(error)).not.toMatch(/s3cret|x\.test/);
   });
 });
 
-describe("it asks to be waited for", () => {
+describe("the answer asks for a wait", () => {
   test.each<[situation: string, answer: Response, waitMs: number | undefined]>([
     ["an apiserver that is overloaded", response(429, { "retry-after": "7" }), 7000],
     ["one that asks for less than a second", response(503, { "retry-after": "0" }), 1000],

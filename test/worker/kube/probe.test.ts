@@ -1,4 +1,4 @@
-// What is made of the apiserver's answer, and how often it is asked.
+// The result of a probe of the apiserver, and how often a probe is sent.
 import { describe, expect, it, test } from "vitest";
 import type { ApiResult } from "../../../shared/kubernetes/api-error.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
@@ -35,7 +35,7 @@ test.each<[situation: string, answer: ApiResult<Node>, state: string, said: RegE
     expect(finding.cure).toBe(answer.error.cure);
 });
 
-describe("how often it is asked", () => {
+describe("how often a probe is sent", () => {
   function counted() {
     const asked = { times: 0, nowMs: 1_000_000, answer: MISSING };
     const ask = async () => {
@@ -57,14 +57,14 @@ describe("how often it is asked", () => {
     expect(asked.times).toBe(times);
   });
 
-  it("a thousand times at once → once, and all have its outcome", async () => {
+  it("a thousand callers at once → one request, and all get its result", async () => {
     const { asked, probe } = counted();
     const outcomes = await Promise.all(Array.from({ length: 1000 }, () => probe.probe()));
     expect(asked.times).toBe(1);
     expect(new Set(outcomes).size).toBe(1);
   });
 
-  it("a failure is no better remembered than a success", async () => {
+  it("a failure is cached no longer than a success", async () => {
     const { asked, probe } = counted();
     asked.answer = unanswered;
     expect((await probe.probe()).finding.state).toBe("failed");

@@ -1,4 +1,5 @@
-// When those who wait by one timer are told. That it is never cleared, its type says: it is given a bell that none can stop.
+// When callers that wait for one shared timer are notified. The type of its bell shows that the timer is
+// never cleared.
 import { expect, it, vi } from "vitest";
 import { withDeadline } from "../../../worker/kube/deadline.ts";
 import { sharedTimer } from "../../../worker/kube/shared-timer.ts";
@@ -6,7 +7,7 @@ import { sharedTimer } from "../../../worker/kube/shared-timer.ts";
 const TICK_MS = 50;
 const never = () => new Promise<string>(() => undefined);
 
-/** A timer by a clock and a bell of its own: other objects of this process have timers too. */
+/** A timer with a clock and a bell of its own, since other objects of this process have timers too. */
 function ownTimer() {
   let nowMs = 0;
   const bells: { tick: () => void; leftMs: number }[] = [];
@@ -15,7 +16,7 @@ function ownTimer() {
     () => nowMs,
     (tick, leftMs) => void bells.push({ tick, leftMs }),
   );
-  /** `byClockMs`: how far the clock goes on meanwhile. */
+  /** Lets time pass. `byClockMs`: how far the clock moves meanwhile. */
   const pass = async (ms: number, byClockMs = ms) => {
     for (let passed = 0; passed < ms; passed += TICK_MS) {
       nowMs += (byClockMs * TICK_MS) / ms;
@@ -23,14 +24,14 @@ function ownTimer() {
       const rung = bells.filter(({ leftMs }) => leftMs <= 0);
       bells.splice(0, bells.length, ...bells.filter(({ leftMs }) => leftMs > 0));
       for (const { tick } of rung) tick();
-      // Whoever was told goes on: a race and two that await it.
+      // Lets the notified callers continue: a race, and two that await it.
       for (let turns = 0; turns < 10; turns++) await Promise.resolve();
     }
   };
   return { timer, pass, begun: () => bells.length };
 }
 
-it("what comes in time → it, and one more tick", async () => {
+it("a result in time → the result, and one more tick", async () => {
   const { timer, pass, begun } = ownTimer();
   expect(await withDeadline(3000, () => Promise.resolve("done"), "late", timer)).toBe("done");
   expect(begun()).toBe(1);
@@ -38,7 +39,7 @@ it("what comes in time → it, and one more tick", async () => {
   expect(begun()).toBe(0);
 });
 
-it("two that began at different times → each is late in its own time, by a tick at most, of one timer", async () => {
+it("two with different starts → each is late at its own time, within a tick, of one timer", async () => {
   const { timer, pass, begun } = ownTimer();
   const late: string[] = [];
   const begin = (name: string, ms: number) =>
@@ -57,7 +58,7 @@ it("two that began at different times → each is late in its own time, by a tic
   expect([late, begun()]).toEqual([["first", "second"], 0]);
 });
 
-it("after a rest → it begins anew", async () => {
+it("after a pause → starts again", async () => {
   const { timer, pass } = ownTimer();
   await withDeadline(3000, () => Promise.resolve("done"), "late", timer);
   await pass(60_000);
@@ -69,7 +70,7 @@ it("after a rest → it begins anew", async () => {
   expect(over).toHaveBeenCalledOnce();
 });
 
-it("a clock that is put back → told all the same, a tick later", async () => {
+it("a clock that is set back → notified all the same, a tick later", async () => {
   const { timer, pass } = ownTimer();
   const over = vi.fn<() => void>();
   timer(1000, over);
@@ -79,7 +80,7 @@ it("a clock that is put back → told all the same, a tick later", async () => {
   expect(over).toHaveBeenCalledOnce();
 });
 
-it("late work is told by its signal", async () => {
+it("late work gets the abort signal", async () => {
   const { timer, pass } = ownTimer();
   let aborted = false;
   const work = (signal: AbortSignal) => {

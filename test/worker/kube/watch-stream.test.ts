@@ -1,4 +1,4 @@
-// What becomes of the answer to a watch, line by line, and how each watch ends.
+// How the answer to a watch is read line by line, and how each watch ends.
 import { afterEach, describe, expect, it, test, vi } from "vitest";
 import {
   LOOK_EVERY_MS,
@@ -20,7 +20,7 @@ const DELETED = line("DELETED", node("a", "7"));
 const BOOKMARK = line("BOOKMARK", { kind: "Node", metadata: { resourceVersion: "8" } });
 const error = (status: object) => line("ERROR", { kind: "Status", apiVersion: "v1", ...status });
 
-/** An answer that comes in these pieces and then ends, unless it `hangs`. */
+/** An answer that sends these pieces and then ends, unless it `hangs`. */
 function streamed(pieces: readonly (string | Uint8Array)[], hangs = false): Response {
   const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array>({
@@ -36,13 +36,13 @@ function streamed(pieces: readonly (string | Uint8Array)[], hangs = false): Resp
 type Answer = Response | Error | "never";
 
 interface Watching {
-  /** By default the end of the stream is waited for. */
+  /** Default: waits for the end of the stream. */
   onChange?: (change: NodeChange, abort: AbortController) => void;
   otherToken?: (refused: string) => Promise<string | null>;
   isAborted?: boolean;
 }
 
-/** Watches an apiserver that gives these answers, one for each request. */
+/** Watches an apiserver with these answers, one for each request. */
 async function watched(answers: Answer | Answer[], { onChange, otherToken, isAborted }: Watching = {}) {
   const left = Array.isArray(answers) ? [...answers] : [answers];
   const sent: { url: string; init: RequestInit }[] = [];
@@ -92,7 +92,7 @@ const EXPIRED: WatchEnd = { kind: "expired" };
 const NO_CHANGE = unanswered("a line of the watch is no change");
 
 describe("a watch", () => {
-  it("asks for what follows a version, with bookmarks, and follows no redirect with its token", async () => {
+  it("requests the changes after a version, with bookmarks, and does not follow a redirect", async () => {
     const { sent, opened } = await watched(streamed([]));
     expect(sent.map(({ url }) => url)).toEqual([
       "https://kube.test/api/v1/nodes?watch=1&labelSelector=rollcall.dev%2Fdeployment%3Drollcall" +
@@ -106,7 +106,7 @@ describe("a watch", () => {
     expect(opened).toBe(1);
   });
 
-  it("gives each change with its Node and its length", async () => {
+  it("returns each change with its Node and its length", async () => {
     const { changes, end } = await watched(streamed([[ADDED, MODIFIED, DELETED, BOOKMARK].join("\n"), "\n"]));
     expect([changes, end]).toEqual([
       [
@@ -218,7 +218,7 @@ const status = (code: number, more: object = {}) => ({ kind: "Status", apiVersio
 const refused = (code: number, body: unknown, headers: Record<string, string> = {}) =>
   new Response(typeof body === "string" ? body : JSON.stringify(body), { status: code, headers });
 
-describe("an answer that is no watch", () => {
+describe("an answer that is not a watch", () => {
   test.each<[situation: string, answer: Answer, end: WatchEnd]>([
     [
       "403",
@@ -266,7 +266,7 @@ describe("a token that is refused", () => {
     sent.map(({ init }) => new Headers(init.headers).get("authorization"));
   const REFUSED = () => refused(401, status(401, { reason: "Unauthorized" }));
 
-  it("→ another one at once", async () => {
+  it("→ another token at once", async () => {
     const otherToken = vi.fn(() => Promise.resolve("renewed"));
     const outcome = await watched([REFUSED(), streamed([`${ADDED}\n`])], { otherToken });
     expect([tokens(outcome), outcome.end]).toEqual([["Bearer cluster-token", "Bearer renewed"], ENDED]);
@@ -291,7 +291,7 @@ describe("a watch that does not end by itself", () => {
     expect([end, sent[0]?.init.signal?.aborted]).toEqual([unanswered("no answer in time"), true]);
   });
 
-  it("and is silent → failed after two minutes, which each line begins anew; no timer is left", async () => {
+  it("and is silent → failed after two minutes; each line restarts them, and no timer is left", async () => {
     const { readable, writable } = new TransformStream<Uint8Array>();
     const writer = writable.getWriter();
     const say = (text: string) => writer.write(new TextEncoder().encode(text));
@@ -307,7 +307,7 @@ describe("a watch that does not end by itself", () => {
     expect([sent[0]?.init.signal?.aborted, timers()]).toEqual([true, 0]);
   });
 
-  it("and is ended by whoever takes its changes → ended, its request aborted, no timer left a second later", async () => {
+  it("and is ended by its reader → ended, its request aborted, no timer left a second later", async () => {
     const { end, changes, sent } = await watched(streamed([`${ADDED}\n`], true), {
       onChange: (_, abort) => abort.abort(),
     });
@@ -316,7 +316,7 @@ describe("a watch that does not end by itself", () => {
     expect([sent[0]?.init.signal?.aborted, timers()]).toEqual([true, 0]);
   });
 
-  it("and is to end before it has begun → not a request", async () => {
+  it("and is ended before it begins → no request", async () => {
     const { end, sent } = await watched(streamed([]), { isAborted: true });
     expect([end, sent]).toEqual([ENDED, []]);
   });

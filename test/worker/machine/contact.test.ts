@@ -1,4 +1,5 @@
-// What a report says about the machine beside its facts: its clock, that it is there again, that it could not start.
+// What a report shows of the machine in addition to its facts: its clock, the end of a silence, and a failed
+// start.
 import { describe, expect, it } from "vitest";
 import { recordContact, recordSetupFailure } from "../../../worker/machine/contact.ts";
 import { keptRecords } from "../support/kept-records.ts";
@@ -69,13 +70,13 @@ describe("a machine that was silent", () => {
     expect(contact(before)).toEqual({ notes, kept: { silentSinceMs: null } });
   });
 
-  it("→ its Node may have gone meanwhile, and was not Ready then", () => {
+  it("→ its Node may be deleted meanwhile, and was not Ready", () => {
     const node = { node: {}, readAgain: false };
     const { kept } = contact({ silentSinceMs: NOW_MS - MINUTE_MS, node });
     expect(kept).toEqual({ silentSinceMs: null, node: { node: {}, readAgain: true, hasLapsed: true } });
   });
 
-  it("as far as an alarm could tell → what it has found counts no more", () => {
+  it("as far as the alarm could decide → the alarm's result no longer counts", () => {
     expect(contact({ apiserverBackSinceMs: NOW_MS }).kept).toEqual({});
   });
 });

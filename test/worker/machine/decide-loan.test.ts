@@ -1,4 +1,5 @@
-// For how long a gateway may renew a machine's lease without its object: until something is to be written.
+// How long a gateway may renew a machine's lease without the machine's object: until something must be
+// written.
 import { expect, test } from "vitest";
 import { NOTHING_REMEMBERED } from "../../../shared/from-report/reported-status.ts";
 import { NO_SENDERS } from "../../../shared/node/duplicate-senders.ts";

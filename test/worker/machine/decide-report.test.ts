@@ -1,4 +1,5 @@
-// What becomes of a verified report, by what the object knows: one row for each line of the table in docs/protocol.md.
+// The decision on a verified report, by the data of the object: one row for each line of the table in
+// docs/protocol.md.
 import { describe, expect, it } from "vitest";
 import {
   NO_SENDERS,
@@ -26,7 +27,7 @@ const REPORT: Report = {
 const WITH_FACTS = { ...REPORT, facts: {} };
 const SETUP_FAILED: Report = { ...REPORT, vitals: { signals: {}, setupError: "no cgroups" } };
 
-/** Reports in turns, the last of them 10 s ago. */
+/** Reports of these senders in turn, the last one 10 s ago. */
 function turns(...senders: (typeof SENDER)[]): SeenSenders {
   const fromMs = NOW_MS - senders.length * 10_000;
   return senders.reduce(
@@ -65,7 +66,7 @@ const challenge = (reason: string, factsWanted: boolean, isLate = false) => ({
   factsWanted,
   isLate,
 });
-/** Of a process that nobody has seen yet. */
+/** The report of a process that has not reported before. */
 const OF_NEWCOMER = { sender: OTHER_SHIM, areFactsKnown: false };
 const NEWCOMERS = { ...WITH_FACTS, startId: OTHER_SHIM.startId };
 
@@ -219,7 +220,7 @@ describe("decideReport", () => {
     expect(decideReport(report, { ...STEADY, ...situation })).toMatchObject(step);
   });
 
-  it("a steady heartbeat → the very same senders: nothing to store", () => {
+  it("a steady heartbeat → the same senders: nothing to store", () => {
     expect(decideReport(REPORT, STEADY)).toEqual({ kind: "apply", senders: ONE_SENDER });
   });
 
@@ -238,7 +239,7 @@ describe("decideReport", () => {
     expect([seen.length, forks.length]).toEqual([turnCount, forkCount]);
   });
 
-  it("disputed facts that wait → since the first of them, until nothing has contradicted them", () => {
+  it("disputed facts wait → since the first of them, until no report has contradicted them", () => {
     const disputed = noteFork(ONE_SENDER, NOW_MS - 1000);
     const changed = { ...STEADY, areFactsKnown: false, senders: disputed };
     const first = decideReport(WITH_FACTS, changed);

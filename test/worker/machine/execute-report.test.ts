@@ -1,4 +1,4 @@
-// Each step for a report: what the machine is answered, what is done in which order, and what is recorded.
+// Each step of a report: the machine's answer, the order of the actions, and what is recorded.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { DuplicatePhase } from "../../../shared/node/duplicate-senders.ts";
 import type { Report } from "../../../shared/protocol/report.ts";
@@ -31,7 +31,7 @@ interface Situation {
   outcome?: TickOutcome | Error;
   /** In milliseconds. */
   tickTakes?: number;
-  /** The phase of duplicates that is known once the tick has run. */
+  /** The phase of duplicate senders, known once the tick has run. */
   duplicates?: DuplicatePhase;
   /** Is the last known Node Ready? */
   isReady?: boolean;
@@ -105,10 +105,10 @@ function executorIn(situation: Situation = {}) {
 const APPLY = { kind: "apply", senders: SENDERS } as const;
 const TAKEN = ["keep senders +0", "facts +0", "samples +0", "alarm +0", "tick +0"];
 const APPLIED = ["senders +0", `confirm ${ORIGIN}`, ...TAKEN, "index 203.0.113.7"];
-/** Of a step that applies nothing. */
+/** Calls of a step that applies nothing. */
 const WITHOUT_TICK = ["keep senders +0", "alarm +0", "events of edge-1"];
 
-/** The least of what nextReportInMs returns for ten seconds. */
+/** The lowest result of nextReportInMs for ten seconds. */
 const NEXT = { reportInMs: 9400, ticket: "ticket" };
 
 describe("a step that changes nothing", () => {
@@ -203,21 +203,21 @@ describe("a report that is applied", () => {
     expect(kept.get("phase")).toBe((value as { phase: string }).phase);
   });
 
-  it("a key that the registry does not confirm → revoked, and nothing is stored", async () => {
+  it("the registry does not confirm the key → revoked, and nothing is stored", async () => {
     const { execute, done, kept } = executorIn({ confirmed: false });
     const before = new Map(kept);
     expect(await execute(APPLY)).toEqual(KEY_REVOKED);
     expect([done, kept]).toEqual([["senders +0", `confirm ${ORIGIN}`], before]);
   });
 
-  it("a registry that fails → no answer, and nothing is stored", async () => {
+  it("the registry fails → no answer, and nothing is stored", async () => {
     const { execute, done, kept } = executorIn({ confirmed: FAILS });
     const before = new Map(kept);
     await expect(execute(APPLY)).rejects.toBe(FAILS);
     expect([done, kept]).toEqual([["senders +0", `confirm ${ORIGIN}`], before]);
   });
 
-  it("a registry that takes a while → stored by the time of its answer", async () => {
+  it("the registry answers late → stored with the time of its answer", async () => {
     const { execute, done, confirm } = executorIn();
     confirm.mockImplementation(() => {
       shift(700);
@@ -228,13 +228,13 @@ describe("a report that is applied", () => {
     expect(done.slice(1, -1)).toEqual(TAKEN.map((each) => each.replace("+0", "+700")));
   });
 
-  it("→ its sender counts before anything is awaited", () => {
+  it("→ its sender is stored before the first await", () => {
     const { execute, done } = executorIn();
     void execute(APPLY);
     expect(done).toEqual(["senders +0", `confirm ${ORIGIN}`]);
   });
 
-  it("→ the tick begins without waiting for the alarm, and the answer waits for it", async () => {
+  it("→ the tick begins without waiting for the alarm, and the answer waits for both", async () => {
     const { execute, done, alarm } = executorIn();
     const set = Promise.withResolvers<void>();
     alarm.mockReturnValueOnce(set.promise);
@@ -252,7 +252,7 @@ describe("a report that is applied", () => {
     expect(done).toEqual([...APPLIED, "alarm +0"]);
   });
 
-  it("a tick that fails → no answer, and the phase stays", async () => {
+  it("the tick fails → no answer, and the phase stays", async () => {
     const { execute, done, kept } = executorIn({ outcome: FAILS });
     await expect(execute(APPLY)).rejects.toBe(FAILS);
     expect(done).toEqual(APPLIED.slice(0, -1));

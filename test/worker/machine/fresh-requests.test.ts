@@ -1,4 +1,5 @@
-// Which requests are fresh, and which of them show that a process runs in two places: one by one, then for any sequence.
+// Which requests are fresh, and which show that a process runs in two places: single cases, then random
+// sequences.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isDisputed } from "../../../shared/node/duplicate-senders.ts";
@@ -8,7 +9,10 @@ import { CONFIRMATION_MS, type Delivery, Holder, OneObject, type Signed } from "
 const LEASE_MS = 40_000;
 const MINUTE_MS = 60_000;
 
-/** `a 1 x`: under ticket a, number 1, by process x; `+a`: ticket a is offered; `!a`: in the answer to a late request. */
+/**
+ * `a 1 x`: under ticket a, number 1, by process x. `+a`: ticket a is offered. `!a`: in the answer to a late
+ * request.
+ */
 function sequence(text: string, everyMs = 0): string[] {
   const tickets: Tickets<string> = {};
   return text.split(", ").flatMap((word, index) => {
@@ -95,7 +99,7 @@ describe("a ticket is offered again while it is unused and young", () => {
     expect(sequence(words, everyMs).join(" ")).toBe(outcomes);
   });
 
-  it("unused for long, many of them → bounded, and whoever has one of the first is not late", () => {
+  it("many unused tickets → limited in number, and a request with one of the first is not late", () => {
     const words = ["+a", "a 1 x", ..."bcdefghijk".split("").map((nonce) => `+${nonce}`), "b 1 x", "k 1 x"];
     expect(sequence(words.join(", "), LEASE_MS / 2)).toEqual(["fresh", "stale", "fresh"]);
   });
@@ -106,7 +110,7 @@ const deliveries = fc.array(
   { maxLength: 3 },
 );
 
-/** What may happen to a machine that is alone, or to its object. */
+/** What may happen to a single machine, or to its object. */
 const happening = fc.oneof(
   { weight: 6, arbitrary: fc.record({ kind: fc.constant("report" as const), deliveries }) },
   {
@@ -129,7 +133,7 @@ class Machine {
   readonly #late: Signed[] = [];
   #count = 0;
 
-  /** Nobody reads an answer to what was sent long ago. */
+  /** A late answer is ignored. */
   happen(what: Happening): void {
     const { object, sent } = this;
     const late = this.#late;
@@ -143,7 +147,7 @@ class Machine {
     else if (what.kind === "restart" || what.kind === "reboot") this.#startAgain(what.kind);
   }
 
-  /** The service waits for ten seconds. */
+  /** The service waits ten seconds before it restarts the shim. */
   #startAgain(how: "restart" | "reboot"): void {
     this.object.nowMs += 10_000;
     const bootID = how === "reboot" ? `boot ${++this.#count}` : this.process.bootID;
@@ -151,7 +155,7 @@ class Machine {
   }
 }
 
-it("one machine, whatever the network does, restarts, reboots, evictions → never a sign of another; its facts arrive", () => {
+it("one machine with any lost packets, restarts, reboots and evictions → never a sign of another; its facts arrive", () => {
   fc.assert(
     fc.property(fc.array(happening, { maxLength: 60 }), (story) => {
       const machine = new Machine();
@@ -161,7 +165,7 @@ it("one machine, whatever the network does, restarts, reboots, evictions → nev
         expect(senders.double).toBeUndefined();
         expect(isDisputed(senders, nowMs)).toBe(false);
       }
-      // Two beats later at most, all being well.
+      // At most two undisturbed reports later.
       for (let beat = 0; beat < 2; beat++) {
         machine.object.nowMs += CONFIRMATION_MS;
         machine.happen({ kind: "report", deliveries: [] });
@@ -173,8 +177,8 @@ it("one machine, whatever the network does, restarts, reboots, evictions → nev
   );
 });
 
-describe("a machine and a second holder of its key, in turns,", () => {
-  /** Time, and what is lost, before each of the two reports; the object is evicted after some rounds. */
+describe("a machine and a second sender with its key, in turns,", () => {
+  /** Time and loss before each of the two reports. The object is evicted after some rounds. */
   const rounds = fc.array(
     fc.record({
       ms: fc.tuple(fc.integer({ min: 0, max: MINUTE_MS }), fc.integer({ min: 0, max: MINUTE_MS })),
@@ -198,7 +202,7 @@ describe("a machine and a second holder of its key, in turns,", () => {
     ["another boot each time", (_, round) => new Holder(`stolen ${round}`, `stolen ${round}`)],
   );
 
-  it("whoever it says it is, whatever is lost → a phase after four rounds", () => {
+  it("with any process ID and any loss → a phase after four rounds", () => {
     fc.assert(
       fc.property(rounds, second, fc.boolean(), (played, [, make], keeps) => {
         const machine = new Machine();

@@ -1,5 +1,5 @@
-// How a machine's object tells the fleet index, whatever becomes of the index, the network and the object: each line of
-// history once and in order, one telling at a time, and the last summary in the end.
+// Updates from a machine's object to the fleet index through failures of index, network and object: each line
+// of history once and in order, one update at a time, and the last summary in the end.
 import { describe, expect, it, vi } from "vitest";
 import type { MachineUpdate, UpdateEntry, UpdatedUntil } from "../../../shared/fleet/summary.ts";
 import { IndexUpdates, UPDATE_LIMITS } from "../../../worker/machine/index-updates.ts";
@@ -8,7 +8,7 @@ import { randomOf } from "../../lab/hostile/random.ts";
 
 const START_MS = Date.UTC(2026, 0, 1);
 
-/** An index with one row, as machine-rows.ts keeps it. */
+/** An index with one row, as in machine-rows.ts. */
 function oneRow() {
   const index = {
     known: undefined as { version: number; entryId: number; text: string } | undefined,
@@ -24,7 +24,7 @@ function oneRow() {
       index.known = { version, entryId: fresh.at(-1)?.id ?? entryId, text: JSON.stringify(summary) };
       return { entryId: index.known.entryId };
     },
-    /** What becomes of the next telling. */
+    /** The result of the next update. */
     next: (telling: MachineUpdate): Promise<UpdatedUntil> => Promise.resolve(index.take(telling)),
     remove: () => Promise.resolve(),
     lose() {
@@ -35,12 +35,12 @@ function oneRow() {
   return index;
 }
 
-/** A machine's object: what is in SQLite outlives `evict`. */
+/** A machine's object. Its SQLite outlives `evict`. */
 function machineOf(index: ReturnType<typeof oneRow>, random: () => number = () => 1) {
   const records = new Map<string, string>();
   const lines: UpdateEntry[] = [];
   let writes = 0;
-  /** Of the object that is in memory: what an evicted one does has no effect. */
+  /** The object in memory. A call of an evicted object has no effect. */
   let life = 0;
   const store = {
     get: (key: string) => {
@@ -66,7 +66,7 @@ function machineOf(index: ReturnType<typeof oneRow>, random: () => number = () =
       index.underWay = 0;
       machine.updates = open();
     },
-    /** The machine is silent, or is back. */
+    /** The machine turns silent, or reports again. */
     turn(isSilent: boolean) {
       store.put("silentSinceMs", isSilent ? machine.nowMs : null);
     },
@@ -130,7 +130,7 @@ function machineOf(index: ReturnType<typeof oneRow>, random: () => number = () =
 const overloaded = () => Promise.reject(new Error("overloaded"));
 
 describe("a machine's object", () => {
-  it("tells a change once; a look without one asks nothing and writes nothing, also after an eviction", async () => {
+  it("sends a change once; without a change it sends and writes nothing, also after an eviction", async () => {
     const index = oneRow();
     const machine = machineOf(index);
     await machine.updates.finish();
@@ -146,7 +146,7 @@ describe("a machine's object", () => {
     expect([index.asked, machine.rows, machine.alarmMs]).toEqual([asked, rows, null]);
   });
 
-  it("of which an earlier version told less → tells all of it once, after whatever wakes it", async () => {
+  it("of an earlier version that sent less → sends everything once, after any wake-up", async () => {
     const index = oneRow();
     const machine = machineOf(index);
     await machine.updates.finish();
@@ -166,7 +166,7 @@ describe("a machine's object", () => {
     expect(machine.summary()).toContain('"createdMs":0');
   });
 
-  it("that the index fails → by the alarm, after half a minute, doubling to ten minutes, until it works", async () => {
+  it("the index fails → retried by the alarm after half a minute, doubling to ten minutes, until it works", async () => {
     vi.spyOn(console, "log").mockReturnValue(undefined);
     const index = oneRow();
     const machine = machineOf(index);
@@ -175,7 +175,7 @@ describe("a machine's object", () => {
     const waits: number[] = [];
     for (let failures = 0; failures < 6; failures++) {
       waits.push(((machine.alarmMs ?? 0) - machine.nowMs) / 1000);
-      // A report in between asks nothing.
+      // A report in between sends nothing.
       machine.updates.update("");
       machine.evict();
       machine.updates.update("");
@@ -189,7 +189,7 @@ describe("a machine's object", () => {
     expect(machine.store.get("told")).not.toHaveProperty("again");
   });
 
-  it("whose alarm rings for something else → rings again for that", async () => {
+  it("its alarm rings for another task → set again for the update", async () => {
     vi.spyOn(console, "log").mockReturnValue(undefined);
     const index = oneRow();
     const machine = machineOf(index);
@@ -201,7 +201,7 @@ describe("a machine's object", () => {
     expect(machine.alarmMs).toBe(alarmMs);
   });
 
-  it("that changes all the time → ten tellings at once, then one every ten seconds", async () => {
+  it("constant changes → ten updates at once, then one every ten seconds", async () => {
     const index = oneRow();
     const machine = machineOf(index);
     await machine.updates.finish();
@@ -217,7 +217,7 @@ describe("a machine's object", () => {
     expect(index.lines).toEqual(machine.lines.map(({ text }) => text));
   });
 
-  it("with more lines than one telling takes → in several, in order; of an unknown machine the last hundred", async () => {
+  it("more lines than one update takes → several updates, in order; for a new row the last hundred lines", async () => {
     const index = oneRow();
     const machine = machineOf(index);
     await machine.updates.finish();
@@ -232,7 +232,7 @@ describe("a machine's object", () => {
     expect(index.lines).toEqual(machine.lines.slice(-UPDATE_LIMITS.linesOfAll).map(({ text }) => text));
   });
 
-  it("whose index was lost → tells all with the next change, without being asked", async () => {
+  it("the index has lost its data → the next change sends everything", async () => {
     const index = oneRow();
     const machine = machineOf(index);
     for (const isSilent of [false, true]) {
@@ -246,7 +246,7 @@ describe("a machine's object", () => {
     expect(index.known?.text).toBe(machine.summary());
   });
 
-  it("that is to tell all while a telling is under way, which fails → tells all at once", async () => {
+  it("a full update is requested during an update that fails → a full update at once", async () => {
     vi.spyOn(console, "log").mockReturnValue(undefined);
     const index = oneRow();
     const machine = machineOf(index);
@@ -263,7 +263,7 @@ describe("a machine's object", () => {
     expect(index.lines).toEqual(["1: not-ready", "2: not-ready → silent"]);
   });
 
-  it("that leaves → tells nothing any more", async () => {
+  it("a machine that leaves → no further update", async () => {
     const index = oneRow();
     const machine = machineOf(index);
     await machine.updates.finish();
@@ -275,7 +275,7 @@ describe("a machine's object", () => {
   });
 });
 
-describe("the removal of a machine's row", () => {
+describe("the deletion of a machine's row", () => {
   const HALF_A_MINUTE_MS = 30_000;
   it.each<[situation: string, isLeaving: boolean, fails: boolean, isDone: boolean, againMs: number | null]>([
     ["is done once", true, false, true, null],
@@ -292,7 +292,7 @@ describe("the removal of a machine's row", () => {
   });
 });
 
-describe("the address from which a machine reports", () => {
+describe("the address of a machine's reports", () => {
   const [FORMER, NEXT] = ["192.0.2.1", "192.0.2.2"];
   const enrol = ({ store }: ReturnType<typeof machineOf>) =>
     store.put("enrolment", { ...(store.get("enrolment") as object), generation: 4 });
@@ -342,7 +342,7 @@ describe("the address from which a machine reports", () => {
   });
 });
 
-describe("whatever fails, and whenever the object is evicted", () => {
+describe("any failures and evictions", () => {
   it.each(Array.from({ length: 50 }, (_, seed) => seed))(
     "→ each line once and in order, seed %i",
     async (seed) => {
@@ -350,7 +350,7 @@ describe("whatever fails, and whenever the object is evicted", () => {
       const random = randomOf(seed, 0);
       const index = oneRow();
       const machine = machineOf(index, () => random.int(1000) / 1000);
-      /** Those that come later than their answer was waited for. */
+      /** Updates that arrive after the deadline for their answer. */
       const late: MachineUpdate[] = [];
       index.next = (telling) => {
         switch (random.int(5)) {

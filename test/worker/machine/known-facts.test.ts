@@ -1,4 +1,4 @@
-// How long facts wait that would change the Node, by who sent them, and what is remembered for that.
+// How long changed facts wait before they change the Node, by their senders, and what is stored for that.
 import { describe, expect, it } from "vitest";
 import {
   NO_SENDERS,
@@ -76,8 +76,8 @@ it.each([
   expect(confirmationMs({ nodeStatusUpdateFrequencyMs, nodeLeaseDurationSeconds })).toBeCloseTo(expected);
 });
 
-describe("the facts that stood before", () => {
-  /** `2s x`: at that second, facts x are applied. */
+describe("the facts that were active before", () => {
+  /** `2s x`: facts x are applied at that second. */
   const after = (text: string) => {
     let known: Incumbent | undefined;
     let before: string | undefined;

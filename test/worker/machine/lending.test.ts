@@ -1,5 +1,5 @@
-// The lease that a machine's object has lent, and every way in which it comes back: what is asked of the gateway, what the upkeep
-// gets back, what stays stored, and when the alarm rings.
+// The loan of a machine's lease, and every way in which it ends: calls to the gateway, the result for the
+// upkeep, what stays stored, and the alarm.
 import { describe, expect, it } from "vitest";
 import { GATEWAY_LIMITS } from "../../../shared/protocol/limits.ts";
 import type { Report } from "../../../shared/protocol/report.ts";
@@ -9,7 +9,7 @@ import { keptRecords } from "../support/kept-records.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 31);
 const MINUTE_MS = 60_000;
-/** From a withdrawal without an answer until its loan has ended by itself. */
+/** From a withdrawal without an answer until its loan has expired. */
 const LOAN_LASTS_MS = 1000 * GATEWAY_LIMITS.quietSeconds + 15_000;
 const GATEWAY = 3;
 const ENROLMENT = { id: "enrolment-1", name: "edge-1" };
@@ -101,7 +101,7 @@ function lendingIn({ kept = {}, assigned = GATEWAY, ...gateway }: Situation = {}
 }
 
 const TAKEN_BACK = ["take back: lease, renewed -4000, heard -2000", "spend 5"];
-/** The object has slept meanwhile, so that its clock may be behind the loan's epoch. */
+/** The object has slept meanwhile, so its clock may be behind the loan's epoch. */
 const WITHDRAWN = `${GATEWAY}: withdraw edge-1 up to 1001`;
 
 describe("a withdrawal", () => {
@@ -136,7 +136,7 @@ describe("a withdrawal", () => {
     expect(withdrawn.kept.get("untouched")).toEqual(untouched);
   });
 
-  it("of the next loan, by a clock that is behind → above the one before", async () => {
+  it("of the next loan, with a clock that is behind → an epoch above the one before", async () => {
     const { lending, done, records } = lendingIn({ kept: { lent: LENT } });
     await lending.withdraw();
     records.put("lent", LENT);
@@ -147,7 +147,7 @@ describe("a withdrawal", () => {
     ]);
   });
 
-  it("twice → the gateway is asked once", async () => {
+  it("twice at once → one call to the gateway", async () => {
     const { lending, done } = lendingIn({ kept: { lent: LENT } });
     await lending.withdraw();
     const { length } = done;
@@ -175,7 +175,7 @@ describe("the alarm after a withdrawal", () => {
   });
 });
 
-describe("a report over a socket, which brings back what is lent", () => {
+describe("a report over a socket, which returns the loan", () => {
   it.each<[situation: string, Situation, gateway: number, returned: ReturnedLoan | null, done: string[]]>([
     ["nothing is lent → nothing", {}, GATEWAY, null, []],
     [
@@ -205,13 +205,13 @@ describe("a report over a socket, which brings back what is lent", () => {
     expect(taken.done).toEqual(done);
   });
 
-  it("no PUT and no heartbeat under the loan → the times from before stay", async () => {
+  it("no PUT and no heartbeat under the loan → the earlier times stay", async () => {
     const { lending, done } = lendingIn({ kept: { lent: LENT } });
     await lending.takeBack(GATEWAY, returnedLoan({ renewedAgoMs: null, heardAgoMs: null, lease: null }));
     expect(done).toEqual([`take back: no lease, renewed NaN, heard ${1 - NOW_MS}`, "spend 5"]);
   });
 
-  it("each one → another count, so that a report that ran meanwhile is lent nothing", async () => {
+  it("each one → another number, so that a report in progress gets no loan", async () => {
     const { lending } = lendingIn();
     const first = await lending.takeBack(GATEWAY, null);
     await lending.withdraw();
@@ -244,7 +244,7 @@ describe("the end of a socket", () => {
   });
 });
 
-describe("a machine that is to report now", () => {
+describe("a machine that must report now", () => {
   it.each<[situation: string, Situation, done: string[]]>([
     ["without a socket → nothing is asked", {}, []],
     ["with one → its gateway asks it", { kept: { transport: "socket" } }, [`${GATEWAY}: report now`]],

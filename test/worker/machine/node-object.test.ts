@@ -1,4 +1,4 @@
-// A machine's object from its first report on: what the apiserver is asked, and the Node that results.
+// A machine's object from its first report on: the requests to the apiserver, and the resulting Node.
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -41,7 +41,7 @@ function answerOf(outcome: ReportOutcome): ReportAnswer {
 
 const EVENTS = "POST /api/v1/namespaces/default/events";
 
-/** A machine that has reported twice: registered, warm, and quiet. */
+/** A machine that has reported twice: its Node is registered, and its next report is quiet. */
 async function steady(name: string) {
   const machine = await enrolled(name);
   const report = shimOf(machine);
@@ -53,7 +53,7 @@ async function steady(name: string) {
   return { machine, report };
 }
 
-/** Rows by key, as SQLite has them. */
+/** The rows of SQLite by key. */
 function rowsOf(name: string): Promise<Record<string, string>> {
   return runInDurableObject(objectOf(name), (_, state) =>
     Object.fromEntries(
@@ -115,7 +115,7 @@ describe("the first report", () => {
     ]);
   });
 
-  it("of a new machine → two requests: what was created is not read or written again", async () => {
+  it("of a new machine → two requests: what was just created is not read or written again", async () => {
     const name = "first-requests";
     const machine = await enrolled(name);
     const answer = answerOf(await shimOf(machine)(facts(name), HEALTHY));
@@ -123,9 +123,9 @@ describe("the first report", () => {
     const leases = leasePath(name).slice(0, -name.length - 1);
     const requests = await requestsAbout(name);
     expect(requests.slice(0, 2)).toEqual(["POST /api/v1/nodes", `POST ${leases}`]);
-    // Events follow while the answer is given.
+    // Events follow during the answer.
     expect(new Set(requests.slice(2))).toEqual(new Set(requests.slice(2).map(() => EVENTS)));
-    // A fleet that started together spreads.
+    // Machines that started together report at different times.
     expect(answer.reportInMs).toBeGreaterThanOrEqual(3760);
     expect(answer.reportInMs).toBeLessThanOrEqual(9800);
   });
@@ -160,7 +160,7 @@ describe("the first report", () => {
     expect(statuses).toEqual([200]);
   });
 
-  it("finds a lease that another Node of the name has left → renews it, owned by the new Node", async () => {
+  it("finds the lease of an earlier Node of this name → renews it, owned by the new Node", async () => {
     const name = "first-lease-left";
     const left = {
       apiVersion: "coordination.k8s.io/v1",
@@ -192,7 +192,7 @@ describe("the first report", () => {
     },
   );
 
-  it("of a name that somebody else's Node has → name taken, and nothing is written", async () => {
+  it("for a name whose Node another writer has → name taken, and nothing is written", async () => {
     const name = "somebody-elses";
     await kube("POST", "/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata: { name } });
     const before = await getNode(name);
@@ -204,7 +204,7 @@ describe("the first report", () => {
 });
 
 describe("a steady heartbeat", () => {
-  it("warm → one request, a renewed lease, no row written", async () => {
+  it("in memory → one request, a renewed lease, no row written", async () => {
     const name = "steady-warm";
     const { report } = await steady(name);
     const [rows, lease] = [await rowsOf(name), await getLease(name)];
@@ -217,7 +217,7 @@ describe("a steady heartbeat", () => {
     expect((await getLease(name)).spec?.renewTime).not.toBe(lease.spec?.renewTime);
   });
 
-  it("to an object that was evicted in between → a challenge, the lease read and renewed, no row written", async () => {
+  it("after an eviction → a challenge, the lease is read and renewed, no row written", async () => {
     const name = "steady-cold";
     const { report } = await steady(name);
     const [rows, node] = [await rowsOf(name), await getNode(name)];
@@ -229,12 +229,12 @@ describe("a steady heartbeat", () => {
   });
 });
 
-describe("a status that is written because its time has come", () => {
+describe("a status that is written because it is due", () => {
   it("costs no row, and an eviction after the next renewal does not repeat it", async () => {
     const name = "periodic";
     const { report } = await steady(name);
     const rows = await rowsOf(name);
-    // The period of 5 minutes is shifted by up to half of it; the lease is renewed all the time.
+    // Up to half of the period of 5 minutes is added at random. The lease is renewed throughout.
     const status: string[] = [];
     for (let beat = 0; beat < 46; beat++) {
       shift(10_000);
@@ -252,7 +252,7 @@ describe("a status that is written because its time has come", () => {
   });
 });
 
-describe("a clock that is put back after a status was written for its time alone", () => {
+describe("a clock that is set back after a due status was written", () => {
   it.each([
     ["warm", false],
     ["evicted", true],
@@ -278,8 +278,8 @@ describe("a clock that is put back after a status was written for its time alone
   });
 });
 
-describe("an apiserver that stays away", () => {
-  it("costs no row a report, alarms included, while the machine says nothing new", async () => {
+describe("an apiserver that stays unreachable", () => {
+  it("costs no row per report, alarms included, while the machine reports no change", async () => {
     const name = "stays-away";
     const { report } = await steady(name);
     await setFault(name, "html");
@@ -296,14 +296,14 @@ describe("an apiserver that stays away", () => {
 });
 
 describe("a change", () => {
-  it("of a condition → one patch of the status, with the Node's uid; heard of again in the next answer", async () => {
+  it("of a condition → one patch of the status, with the Node's uid; the next report's answer confirms it", async () => {
     const name = "flips";
     const { report } = await steady(name);
     await report(facts(name), UNDER_PRESSURE);
     expect(await requestsAbout(name)).toEqual([
       `PUT ${leasePath(name)}`,
       `PATCH ${nodePath(name)}/status`,
-      // The threshold's, and the condition's.
+      // The events of the threshold and of the condition.
       EVENTS,
       EVENTS,
     ]);
@@ -311,7 +311,7 @@ describe("a change", () => {
     expect(conditions.find(({ type }) => type === "MemoryPressure")?.status).toBe("True");
   });
 
-  it("of the facts → a new status; what did not change stays", async () => {
+  it("of the facts → a new status; unchanged parts stay", async () => {
     const name = "grows";
     const { report } = await steady(name);
     const { machine } = facts(name);
@@ -346,14 +346,14 @@ describe("the apiserver", () => {
     expect(answerOf(await report(facts(name), HEALTHY))).toMatchObject({ phase: "registered", ready: true });
   });
 
-  it("refuses from the start → reports come sooner, and the Node is there once it is well", async () => {
+  it("refuses from the start → reports come sooner, and the Node is created once the apiserver works", async () => {
     const name = "down-from-the-start";
     const report = shimOf(await enrolled(name));
     await setFault(name, "not today");
     const delays = [];
     for (let attempt = 0; attempt < 3; attempt++)
       delays.push(answerOf(await report(facts(name), HEALTHY)).reportInMs);
-    // Doubling, and up to a quarter earlier: a fleet does not come back in step.
+    // Doubling, and up to a quarter earlier, so that machines do not return together.
     for (const [attempt, mostMs] of [200, 400, 800].entries()) {
       expect(delays[attempt]).toBeLessThanOrEqual(mostMs);
       expect(delays[attempt]).toBeGreaterThanOrEqual(0.75 * mostMs);
@@ -407,7 +407,7 @@ describe("the answer", () => {
   });
 });
 
-it("an alarm of a machine that was revoked, whose object was evicted → not a request, and no alarm more", async () => {
+it("an alarm of a revoked machine after an eviction → no request, and no further alarm", async () => {
   const name = "alarm-revoked";
   await steady(name);
   await operator("POST", `/v1/nodes/${name}/revoke`);

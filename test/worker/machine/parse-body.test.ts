@@ -1,4 +1,4 @@
-// What is not a rotation; what is one, and whom it is for, is shown in test/stories/rotation.test.ts.
+// Texts that are no rotation. test/stories/rotation.test.ts has the valid ones.
 import { expect, it } from "vitest";
 import { parseRotation } from "../../../worker/machine/parse-body.ts";
 import { ORIGIN } from "../support/constants.ts";

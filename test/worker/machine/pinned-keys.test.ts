@@ -1,4 +1,5 @@
-// The keys of one machine: which pin they follow, who is enrolled, and what a key's request is.
+// The keys of one machine: which pin its object follows, which machine is enrolled, and which key signed a
+// request.
 import { describe, expect, it } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import { sha256Base64url, signReport } from "../../../node-shim/worker-link/sign.ts";
@@ -69,7 +70,7 @@ describe("a pin", () => {
     expect(Object.fromEntries(kept)).toEqual(before);
   });
 
-  it("that is followed → nothing of the machine before counts for the next", () => {
+  it("that is followed → nothing of the earlier machine counts for the next", () => {
     const before = ["isLeaving", "facts", "leftOut", "isSkewed", "skewMs", "nextKey", "formerKey"];
     const { keys, kept } = keysOf({
       ...Object.fromEntries(before.map((key) => [key, 0])),
@@ -81,14 +82,14 @@ describe("a pin", () => {
     expect(kept.get("process")).toEqual({ startId: "s" });
   });
 
-  it("that is followed where no shim has reported → no record of one", () => {
+  it("that is followed before any report → no record of one", () => {
     const { keys, kept } = keysOf();
     keys.follow(pinOf(4), "new", 7);
     expect([...kept.keys()]).toEqual(["enrolment"]);
   });
 });
 
-describe("pins that are out of date", () => {
+describe("outdated pins", () => {
   it.each([
     ["the machine's among them", { enrolment: { generation: 3 } }, 4, true],
     ["its own is the next", { enrolment: { generation: 4 } }, 4, false],
@@ -152,7 +153,7 @@ describe("a fresh request", () => {
     nextKey: { thumbprint: "b", key: "x of b" },
   };
 
-  it("by the next key → it takes over, and the one before is known as rotated out", () => {
+  it("by the next key → it becomes the key, and the one before is stored as rotated out", () => {
     const { keys, kept } = keysOf(before);
     keys.promote("b");
     expect(Object.fromEntries(kept)).toEqual({
@@ -190,7 +191,7 @@ describe("a signed request", () => {
   };
   const other = { id: "id", thumbprint: "other", key: "x of other" };
 
-  it("by the key in use or the next one → its ticket, by that key", async () => {
+  it("by the present or the next key → its ticket, for that key", async () => {
     const inUse = await signedWith((own) => ({ enrolment: { id: "id", ...own } }));
     const next = await signedWith((own) => ({ enrolment: other, nextKey: own }));
     for (const { verified, thumbprint } of [inUse, next])
@@ -199,13 +200,13 @@ describe("a signed request", () => {
       });
   });
 
-  it("by a key that was rotated out, or that was revoked → key-revoked", async () => {
+  it("by a rotated-out or revoked key → key-revoked", async () => {
     const former = await signedWith((own) => ({ enrolment: other, formerKey: own }));
     const revoked = await signedWith((own) => ({ enrolment: { id: "id", ...own, isRevoked: true } }));
     expect([former.verified, revoked.verified]).toEqual([KEY_REVOKED, KEY_REVOKED]);
   });
 
-  it("of another enrolment, by an unknown key, or where nobody is enrolled → unauthenticated", async () => {
+  it("of another enrolment, by an unknown key, or without an enrolment → unauthenticated", async () => {
     const outcomes = [
       await signedWith((own) => ({ enrolment: { id: "id", ...own } }), "another"),
       await signedWith(() => ({ enrolment: other })),

@@ -1,4 +1,4 @@
-// What a machine's object asks the registry: whether a key stands, by which origin it reports, and about a rotation.
+// What a machine's object asks the registry: whether a key is valid, which origin it uses, and a rotation.
 import { describe, expect, it, vi } from "vitest";
 import { failure, success } from "../../../shared/result.ts";
 import { CHANGED_TOO_OFTEN, UNAUTHENTICATED } from "../../../worker/machine/answers.ts";
@@ -7,7 +7,7 @@ import type { ConfirmedPin } from "../../../worker/registry/pins.ts";
 
 const MAC_KEYS = `a:${"A".repeat(43)}=`;
 
-it("a registry that says `too often` is asked again only after an hour", async () => {
+it("the registry answers `too often` → asked again only after an hour", async () => {
   const enrolment = { id: "id", name: "edge-1", generation: 1 };
   const prepared: string[] = [];
   const state = {
@@ -44,14 +44,14 @@ const NOW_MS = 1_000_000_000;
 
 interface StatusWish {
   settledFor?: string;
-  /** What is kept of it; "unknown": nothing, as before there were any. */
+  /** The stored gateway. "unknown": nothing is stored, as before there were gateways. */
   gateway?: number | null | "unknown";
-  /** Of a gateway. */
+  /** Machines per gateway. */
   size?: number;
   random?: number;
 }
 
-/** The key a of edge-1, by its pin of the generation 1, and what its object keeps about the registry's answer. */
+/** The key a of edge-1, pinned with generation 1, and the stored answer of the registry. */
 function statusOf(
   toldAtMs: Record<string, number> | undefined,
   { settledFor = "1 a", gateway = 7, size = 500, random = 0 }: StatusWish = {},
@@ -103,14 +103,14 @@ describe("a report", () => {
     expect(kept.get("settled")).toEqual({ key: "1 a", toldAtMs: told, gateway: 7 });
   });
 
-  it("with a key that another one was confirmed before → asked, and what is known of the other is forgotten", async () => {
+  it("with a key after another one was confirmed → asked, and the other key's answer is deleted", async () => {
     const { status, confirm, kept } = statusOf({ there: NOW_MS }, { settledFor: "0 b" });
     expect(await status.confirm("here", NOW_MS)).toBe(true);
     expect(confirm).toHaveBeenCalledTimes(1);
     expect(kept.get("settled")).toEqual({ key: "1 a", toldAtMs: { here: NOW_MS }, gateway: 7 });
   });
 
-  it("where nobody is enrolled → not the name's, and nobody is asked", async () => {
+  it("without an enrolment → refused without asking", async () => {
     const { status, inUse, confirm } = statusOf(undefined);
     inUse.key = null;
     expect(await status.confirm("here", NOW_MS)).toBe(false);
@@ -125,7 +125,7 @@ describe("a report", () => {
     expect(kept.has("settled")).toBe(false);
   });
 
-  it("while another machine is pinned → refused, and the answer is not about that one", async () => {
+  it("while another machine is pinned → refused; the answer does not concern that machine", async () => {
     const { status, inUse, confirm, kept } = statusOf(undefined);
     confirm.mockImplementation(() => {
       inUse.key = "2 b";
@@ -135,7 +135,7 @@ describe("a report", () => {
     expect(kept.get("enrolment")).not.toHaveProperty("isRevoked");
   });
 
-  it("beside another one with the same key → one question for both; of another key → one of its own", async () => {
+  it("at the same time as another one with the same key → one request for both; of another key → one of its own", async () => {
     const { status, inUse, confirm } = statusOf(undefined);
     const { promise: answered, resolve: answer } = Promise.withResolvers<ConfirmedPin>();
     confirm.mockReturnValue(answered);
@@ -148,14 +148,14 @@ describe("a report", () => {
     expect(await Promise.all(both)).toEqual([false, false, true]);
   });
 
-  it("after an answer → is asked about anew where it has to be", async () => {
+  it("after an answer → asked again where that is necessary", async () => {
     const { status, confirm } = statusOf(undefined);
     await status.confirm("here", NOW_MS);
     await status.confirm("here", NOW_MS + DAY_MS);
     expect(confirm).toHaveBeenCalledTimes(2);
   });
 
-  it("to which the registry fails → fails before the key was confirmed; later it is left alone for an hour", async () => {
+  it("the registry fails → the report fails if the key was never confirmed; otherwise the next request waits an hour", async () => {
     const first = statusOf(undefined);
     first.confirm.mockRejectedValue(new Error("overloaded"));
     await expect(first.status.confirm("here", NOW_MS)).rejects.toThrow("overloaded");
@@ -183,7 +183,7 @@ describe("the machine's gateway", () => {
     expect(statusOf(SETTLED, wish).status.gateway()).toBe(expected);
   });
 
-  it("of nobody → none", () => {
+  it("without an enrolment → none", () => {
     const { status, inUse } = statusOf(undefined);
     inUse.key = null;
     expect(status.gateway()).toBeNull();
@@ -207,7 +207,7 @@ describe("the machine's gateway", () => {
     if (asks) expect(status.gateway()).toBe(7);
   });
 
-  it("that was asked for in vain → is asked for again after an hour", async () => {
+  it("requested in vain → requested again after an hour", async () => {
     const { status, confirm } = statusOf(SETTLED, { gateway: "unknown" });
     confirm.mockRejectedValue(new Error("overloaded"));
     expect([
@@ -219,14 +219,14 @@ describe("the machine's gateway", () => {
     expect(confirm).toHaveBeenCalledTimes(2);
   });
 
-  it("after another one was assigned → that one, and nothing else is changed", () => {
+  it("after a new assignment → the new one, and nothing else changes", () => {
     const { status, kept } = statusOf(SETTLED);
     status.assign(8);
     expect(status.gateway()).toBe(8);
     expect(kept.get("settled")).toEqual({ key: "1 a", toldAtMs: SETTLED, gateway: 8 });
   });
 
-  it("assigned where this pin was not confirmed → not kept", () => {
+  it("assigned to a pin that was not confirmed → not stored", () => {
     for (const status of [statusOf(undefined), statusOf(SETTLED, { settledFor: "0 b" })]) {
       const before = status.kept.get("settled");
       status.status.assign(8);
@@ -238,7 +238,7 @@ describe("the machine's gateway", () => {
 describe("a rotation", () => {
   const NEXT = { key: "x", thumbprint: "next" };
 
-  it("that the registry notes → the next key is pinned by this pin's generation, and has a kid", async () => {
+  it("that the registry accepts → the next key is pinned with this pin's generation, and has a kid", async () => {
     const { status, rotate, prepare } = statusOf(undefined);
     const answer = await status.pinNext(NEXT, MAC_KEYS);
     expect(rotate).toHaveBeenCalledExactlyOnceWith("edge-1", 1, "next", "x");
@@ -262,7 +262,7 @@ describe("a rotation", () => {
     expect(prepare).not.toHaveBeenCalled();
   });
 
-  it("where nobody is enrolled → refused without a question", async () => {
+  it("without an enrolment → refused without asking", async () => {
     const { status, rotate, kept } = statusOf(undefined);
     kept.delete("enrolment");
     expect(await status.pinNext(NEXT, MAC_KEYS)).toEqual(UNAUTHENTICATED);

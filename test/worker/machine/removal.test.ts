@@ -1,5 +1,4 @@
-// What is removed of a machine that leaves: what is its own in the cluster, and nothing of anybody else. And who may have
-// the apiserver asked for that.
+// A machine's removal deletes its own objects in the cluster, and no other's. Also who may cause that.
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Lease, Node } from "../../../shared/kubernetes/types.ts";
@@ -42,7 +41,7 @@ const FAILURE = (code: number, more = {}) =>
 const NO_NODE = () => FAILURE(404, { reason: "NotFound", details: { kind: "nodes", name: "edge-1" } });
 const NO_LEASE = () => FAILURE(404, { reason: "NotFound", details: { kind: "leases", name: "edge-1" } });
 
-/** As the machine's upkeep makes clients. */
+/** Makes clients as the machine's upkeep does. */
 const connectorIn = (environment: Environment) => (mayAsk: (what: RequestKind) => boolean) =>
   kubeConnector(
     environment,
@@ -54,7 +53,7 @@ const connectorIn = (environment: Environment) => (mayAsk: (what: RequestKind) =
 interface Cluster {
   node?: Node | Response;
   lease?: Lease | Response;
-  /** What a DELETE of either is answered. */
+  /** The answer to each DELETE. */
   deletes?: () => Response;
 }
 
@@ -250,7 +249,7 @@ describe("a removal", () => {
     expect(atLatest).toHaveBeenCalledExactlyOnceWith(NOW_MS + 5 * 60_000);
   });
 
-  it("what is gone by the time it is deleted → removed", async () => {
+  it("the object is already gone at its DELETE → removed", async () => {
     const { outcome } = await removed({
       node: nodeOf(),
       lease: leaseOf("node-1"),
@@ -261,7 +260,7 @@ describe("a removal", () => {
 
   it.each<[string, Machine, false | "forgotten"]>([
     ["of a machine that enrolled later → it stays", { isOutdated: false }, false],
-    // A late enrolment must not be taken for one that stays.
+    // The removal must not count a late enrolment as one that stays.
     [
       "of a name whose object knows nobody → who enrols late is refused",
       { isOutdated: false, isEnrolled: false },
@@ -284,20 +283,20 @@ describe("a removal", () => {
     expect([never.outcome.ok, never.asked]).toEqual([true, []]);
   });
 
-  it("without an apiserver → a request, where there was one once", async () => {
+  it("of a registered Node, without an apiserver now → fails; with one, but no known uid → requested", async () => {
     const once = await removed({ node: nodeOf() }, { kubeUrl: "" });
     expect(once.outcome).toEqual(NOT_REMOVED);
     const first = await removed({ node: nodeOf() }, { knownUid: null });
     expect(first.asked).toContain(`DELETE ${NODE} node-1`);
   });
 
-  it("of a machine without a Node, beside a lease that is nobody's → the lease stays", async () => {
+  it("of a machine without a Node, with a lease without an owner → the lease stays", async () => {
     const { ownerReferences: _, ...metadata } = leaseOf("").metadata!;
     const { asked } = await removed({ lease: { ...leaseOf(""), metadata } }, { knownUid: null });
     expect(asked).toEqual([...LOOK, ...LOOK]);
   });
 
-  it("by an operator → unpinned in their name; by the machine → with its pin and key", async () => {
+  it("by an operator → unpinned with the operator's name; by the machine → with its pin and key", async () => {
     const operator = await removed({});
     expect(operator.registry.unpin).toHaveBeenCalledExactlyOnceWith("edge-1", "machine.forget", "a test");
     expect(operator.registry.leave).not.toHaveBeenCalled();
@@ -344,7 +343,7 @@ describe("an alarm that completes a removal", () => {
 });
 
 describe("an enrolment", () => {
-  it("waits for a removal that is under way, also for one that fails", async () => {
+  it("waits for a removal in progress, also for one that fails", async () => {
     for (const end of [() => Promise.resolve(), () => Promise.reject(new Error("evicted"))]) {
       const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
       const order: string[] = [];

@@ -1,4 +1,4 @@
-// When a machine is called silent: by its last report, or by its lease where the object remembers none.
+// When a machine counts as silent: by its last report, or by its lease if the object has no report in memory.
 import { describe, expect, it, vi } from "vitest";
 import { failure, success } from "../../../shared/result.ts";
 import { checkSilence, SILENCE_CHECK_MS } from "../../../worker/machine/silence.ts";
@@ -10,7 +10,10 @@ const REGISTERED = { registration: { phase: "registered" }, phase: "registered" 
 const AWAY = { registration: { phase: "registered" }, phase: "apiserver unreachable" };
 const LATER = NOW_MS + SILENCE_CHECK_MS;
 
-/** Milliseconds ago: the last report, the lease's renewal, the enrolment of a machine that never reported. `null`: the lease has no time; "fails": it cannot be read; "gone": it is not there. */
+/**
+ * Milliseconds since the last report, the lease's renewal, and the enrolment of a machine without a report.
+ * `null`: the lease has no time; "fails": it cannot be read; "gone": it does not exist.
+ */
 async function checked(
   before: object,
   {
@@ -107,7 +110,7 @@ describe("by the lease", () => {
 
 const WAITS = { again: NOW_MS + LEASE_MS, noted: 0, backSinceMs: NOW_MS, asked: 0 };
 
-describe("where no lease tells", () => {
+describe("where no lease decides", () => {
   it.each([
     [
       "a blocked machine, its object awake → by its last report",
@@ -135,7 +138,7 @@ describe("where no lease tells", () => {
     ["less than a lease ago → in contact", LEASE_MS, IN_CONTACT],
     ["longer ago → silent since then", LEASE_MS + 1, silentSince(LEASE_MS + 1)],
   ])("enrolled and never reported, %s", async (_, unusedMs, expected) => {
-    // What the machine left that had the name before.
+    // Left by the machine that had the name before.
     expect(await checked(REGISTERED, { unusedMs })).toMatchObject({ ...expected, asked: 0 });
   });
 });
@@ -172,7 +175,7 @@ describe("while the apiserver is away", () => {
 });
 
 describe("a machine", () => {
-  it("that is silent already → is not checked", async () => {
+  it("that is already silent → not checked", async () => {
     const before = { ...REGISTERED, silentSinceMs: 7 };
     expect(await checked(before, { reportMs: LEASE_MS + 1 })).toMatchObject({
       again: null,

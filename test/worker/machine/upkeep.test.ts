@@ -1,4 +1,4 @@
-// What is done for a machine between its reports, and what is not done for one that is not enrolled.
+// What a machine's object does between reports, and what it omits for a machine that is not enrolled.
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, test, vi } from "vitest";
@@ -33,7 +33,7 @@ interface Situation {
   records?: Record<string, unknown>;
   eventsWait?: boolean;
   kubeUrl?: string;
-  /** Other ones of the deployment. */
+  /** Other variables of the deployment. */
   variables?: object;
   flushFails?: boolean;
   phase?: string;
@@ -99,7 +99,7 @@ describe("between reports", () => {
     expect(atLatest.mock.calls).toEqual([[NOW_MS + SILENCE_CHECK_MS]]);
   });
 
-  it("a machine in contact → again in a while; one that is suspended has reported as well", async () => {
+  it("a machine in contact → checked again later, without a request", async () => {
     const { upkeep, atLatest, fetch } = upkeepOf({ records: REGISTERED });
     upkeep.noteContact(NOW_MS);
     await upkeep.betweenReports("edge-1");
@@ -166,20 +166,20 @@ describe("the alarm that a report sets", () => {
 describe("a report", () => {
   const REPORT = { startId: "s" } as never;
 
-  it("of a machine that is not enrolled any more → no tick, not a request", async () => {
+  it("of a machine that is no longer enrolled → no tick, no request", async () => {
     const { upkeep, fetch } = upkeepOf({ records: { enrolment: { name: "edge-1" } } });
     expect(await upkeep.keepTrue(REPORT, NOW_MS)).toEqual({ phase: "node deleted", ready: false });
     expect(fetch).not.toHaveBeenCalled();
   });
 
-  it("of duplicates that were found meanwhile → not Ready, not a request", async () => {
+  it("of duplicate senders that were found meanwhile → not Ready, no request", async () => {
     const records = { enrolment: { name: "edge-1" } };
     const { upkeep, fetch } = upkeepOf({ records, isEnrolled: true, phase: "cloned" });
     expect(await upkeep.keepTrue(REPORT, NOW_MS)).toEqual({ phase: "cloned", ready: false });
     expect(fetch).not.toHaveBeenCalled();
   });
 
-  it("that is under way ends before `finish`; one that fails ends as well", async () => {
+  it("in progress ends before `finish`, also if it fails", async () => {
     const { upkeep } = upkeepOf({ isEnrolled: true });
     const failed = upkeep.keepTrue(REPORT, NOW_MS).catch(String);
     await expect(upkeep.finish()).resolves.toBeUndefined();
@@ -193,7 +193,7 @@ describe("a registration", () => {
     Object.assign(env, before);
   });
 
-  it("is answered before the cluster's object has said whether it watches the Node, and asks for that", async () => {
+  it("is answered before the cluster object's answer about its watch, which is requested", async () => {
     const name = "registered-unwatched";
     const machine = await enrolled(name);
     const asked: string[] = [];
@@ -222,7 +222,7 @@ describe("the last known Node", () => {
   });
 });
 
-describe("a notice that somebody else has changed the Node", () => {
+describe("a notice of another writer's change to the Node", () => {
   const nodePath = (name: string) => `/api/v1/nodes/${name}`;
   const as = (manager: string) => `?fieldManager=${manager}`;
   const objectOf = (name: string) => env.NODES.getByName(name);
@@ -234,7 +234,7 @@ describe("a notice that somebody else has changed the Node", () => {
     return requestsAbout(name);
   };
 
-  /** A machine that is registered and quiet; by a clock that the test moves. */
+  /** A registered machine whose next report is quiet. The test moves the clock. */
   async function steady(name: string) {
     const report = shimOf(await enrolled(name));
     const send = () => report(facts(name), HEALTHY);
@@ -265,7 +265,7 @@ describe("a notice that somebody else has changed the Node", () => {
     return kube("PUT", path, { ...node, status: { ...node.status, conditions } });
   }
 
-  it("cordon → NodeNotSchedulable at once, and nothing else is asked", async () => {
+  it("cordon → NodeNotSchedulable at once, and no other request", async () => {
     await steady("notice-cordon");
     const node = await changed("notice-cordon", ({ spec }) => ({ spec: { ...spec, unschedulable: true } }));
     const requests = await requestsAfter("notice-cordon", () => objectOf("notice-cordon").noticeNode(node));
@@ -278,7 +278,7 @@ describe("a notice that somebody else has changed the Node", () => {
       .filter(({ involvedObject }) => involvedObject.name === "notice-cordon")
       .map(({ reason }) => reason);
     expect(reasons).toContain("NodeNotSchedulable");
-    // Of the same Node once.
+    // The same Node, once.
     expect(await requestsAfter("notice-cordon", () => objectOf("notice-cordon").noticeNode(node))).toEqual(
       [],
     );
@@ -314,7 +314,7 @@ describe("a notice that somebody else has changed the Node", () => {
     expect(await hasLabel(name)).toBe(true);
   });
 
-  it("the shim has restarted, and could not register yet → nothing is written by its report", async () => {
+  it("the shim has restarted and could not register yet → its report writes nothing", async () => {
     const name = "notice-restarted";
     const machine = await enrolled(name);
     for (let each = 0; each < 2; each++) await shimOf(machine)(facts(name), HEALTHY);
@@ -329,7 +329,7 @@ describe("a notice that somebody else has changed the Node", () => {
     expect(await hasLabel(name)).toBe(true);
   });
 
-  it("an object that was evicted → taken, and nothing written before the next report", async () => {
+  it("after an eviction → accepted, and nothing is written before the next report", async () => {
     await steady("notice-cold");
     const node = await changed("notice-cold", withoutLabel);
     await evictDurableObject(objectOf("notice-cold"));
@@ -349,7 +349,7 @@ describe("a notice that somebody else has changed the Node", () => {
     const name = "notice-fight";
     const { pass } = await steady(name);
     let round = 0;
-    // Each time another label of ours: one alone is put back twice at once, and then hourly.
+    // Each time another label: the same label would be restored twice at once, and then hourly.
     const again = ({ metadata }: Node) => {
       const key = OURS[round++ % OURS.length] ?? "";
       const { [key]: _, ...labels } = metadata?.labels ?? {};
@@ -366,21 +366,21 @@ describe("a notice that somebody else has changed the Node", () => {
     const inARow: number[] = [];
     for (let each = 0; each < 5; each++) inARow.push(await writes());
     expect(inARow).toEqual([1, 1, 1, 0, 0]);
-    // Of the ten seconds after the first write three milliseconds and more are over.
+    // At least three milliseconds have passed since the first write.
     pass(RATE_LIMITS.statusBetweenReports.everyMs - 7);
     expect(await writes()).toBe(0);
     pass(7);
     expect([await writes(), await writes()]).toEqual([1, 0]);
   });
 
-  it("the Node is deleted → so says the phase, without a report", async () => {
+  it("the Node is deleted → the phase shows it without a report", async () => {
     await steady("notice-deleted");
     await kube("DELETE", nodePath("notice-deleted"));
     await objectOf("notice-deleted").noticeNode(null);
     expect(await shown("notice-deleted")).toMatchObject({ phase: "node deleted", isReady: false });
   });
 
-  it("it is gone from the list alone → as before, and it is there", async () => {
+  it("it is missing from the list alone → no change, since a GET finds it", async () => {
     await steady("notice-there");
     await objectOf("notice-there").noticeNode(null);
     expect(await shown("notice-there")).toMatchObject({ phase: "registered", isReady: true });
@@ -395,7 +395,7 @@ describe("a notice that somebody else has changed the Node", () => {
     expect(await shown(name)).toMatchObject({ phase: "name taken" });
   });
 
-  describe("the node controller has given it up", () => {
+  describe("the node controller has set it to Unknown", () => {
     const CONTROLLER = "kube-controller-manager";
 
     it.each([
@@ -406,7 +406,7 @@ describe("a notice that somebody else has changed the Node", () => {
       const { pass } = await steady(name);
       const node = await given(name, "Unknown", { reason: "NodeStatusUnknown" }, CONTROLLER);
       if (isCold) await evictDurableObject(objectOf(name));
-      // A lease duration after the last report, and a moment.
+      // Just over a lease duration after the last report.
       pass(40_001);
       await objectOf(name).noticeNode(node);
       const { silentSince, phase } = await shown(name);
@@ -414,7 +414,7 @@ describe("a notice that somebody else has changed the Node", () => {
       expect((await getNode(name)).status?.conditions).toEqual(node.status?.conditions);
     });
 
-    it("its machine may still report within its lease → silence is looked for at the end of that", async () => {
+    it("its machine may still report within its lease → the silence check follows at the lease's end", async () => {
       const name = "notice-soon-silent";
       const { pass } = await steady(name);
       const reportedMs = Date.now();
@@ -426,7 +426,7 @@ describe("a notice that somebody else has changed the Node", () => {
       expect(alarm).toBe(reportedMs + 40_001);
     });
 
-    it("its machine has just reported → nothing is written until it reports again, which brings it back", async () => {
+    it("its machine has just reported → nothing is written until its next report, which restores the Node", async () => {
       const name = "notice-recovers";
       const { send, pass } = await steady(name);
       const node = await given(name, "Unknown", { reason: "NodeStatusUnknown" }, CONTROLLER);
@@ -461,7 +461,7 @@ describe("a notice that somebody else has changed the Node", () => {
     const name = `notice-${how}`;
     const machine = await enrolled(name);
     const report = shimOf(machine);
-    // The second one waits for the events of the first.
+    // The second report waits for the events of the first.
     for (let each = 0; each < 2; each++) await report(facts(name), HEALTHY);
     await make(machine, shift);
     const node = await changed(name, withoutLabel);
@@ -470,7 +470,7 @@ describe("a notice that somebody else has changed the Node", () => {
     expect(await hasLabel(name)).toBe(false);
   });
 
-  it("nobody is enrolled under its name → nothing", async () => {
+  it("no machine is enrolled under its name → no effect", async () => {
     const requests = await requestsAfter("notice-nobody", () =>
       objectOf("notice-nobody").noticeNode({ metadata: { name: "notice-nobody" } }),
     );

@@ -1,4 +1,4 @@
-// Who gets a name, once token and key are proven: one decision over the registry's tables.
+// Which machine gets a name once token and key are verified: one decision over the registry's tables.
 import { describe, expect, it } from "vitest";
 import { admit, approvePending } from "../../../worker/registry/admission.ts";
 import { CHANGES_A_DAY, readAudit } from "../../../worker/registry/audit.ts";
@@ -10,7 +10,7 @@ import { addToken, asking, withinRegistry } from "../support/registry-storage.ts
 const END_MS = 1_000_000;
 const DAY_MS = 24 * 3600 * 1000;
 
-/** In short: `pinned`, or why not. */
+/** A short form: `pinned`, or the reason. */
 function admitted(sql: SqlStorage, ...[who, nowMs = 10]: [ReturnType<typeof asking>, number?]): string {
   const outcome = admit(sql, who, nowMs);
   return outcome.ok ? `pinned ${outcome.value.thumbprint}` : outcome.error.reason;
@@ -116,7 +116,7 @@ describe("a machine that asks for a name", () => {
     expect(found).toMatchObject({ error: { reason: outcome, ...changedAtMs } });
   });
 
-  it("again, with a token that has ended and an old challenge → the same pin, counted once", async () => {
+  it("again, with an expired token and an old challenge → the same pin, counted once", async () => {
     const found = await within("again", (sql) => {
       addToken(sql, "t1");
       const again = { ...asking("b"), challengedAtMs: 0 };
@@ -126,7 +126,7 @@ describe("a machine that asks for a name", () => {
     expect(found).toEqual({ outcomes: ["pinned b", "pinned b", "pinned b"], used: 1, logged: 1 });
   });
 
-  it("that it has, with another token → keeps its pin, and that token counts", async () => {
+  it("that it has, with another token → keeps its pin, and the other token is counted", async () => {
     const found = await within("other-token", (sql) => {
       addToken(sql, "t1");
       aHasIt(sql);
@@ -152,7 +152,7 @@ describe("a machine that asks for a name", () => {
     expect(found).toEqual(["pinned a", true]);
   });
 
-  it("that it lost by not reporting for a day → has it again, over a challenge of now", async () => {
+  it("that it lost without a report for a day → gets it again with a fresh challenge", async () => {
     const found = await within("lapsed", (sql) => {
       addToken(sql, "t1", { expiresInSeconds: 7 * 24 * 3600, uses: 1 });
       return [admitted(sql, asking("b"), 10), admitted(sql, asking("b"), 10 + DAY_MS), usesOf(sql)];
@@ -160,7 +160,7 @@ describe("a machine that asks for a name", () => {
     expect(found).toEqual(["pinned b", "pinned b", 1]);
   });
 
-  it("that it takes over → logged as that, and the key before is refused for ever", async () => {
+  it("that it takes over → logged as a takeover, and the key before is revoked", async () => {
     const found = await within("take-over", (sql) => {
       addToken(sql, "t1", { rejoin: true });
       aHasIt(sql);
@@ -171,7 +171,7 @@ describe("a machine that asks for a name", () => {
     expect(found).toEqual([true, false, [expect.objectContaining(entry)]]);
   });
 
-  it("so often in a day → too often, and nothing changes", async () => {
+  it("more often than the daily limit → too often, and nothing changes", async () => {
     const found = await within("often", (sql) => {
       addToken(sql, "t1", { uses: 100 });
       const outcomes: string[] = [];
@@ -185,8 +185,8 @@ describe("a machine that asks for a name", () => {
   });
 });
 
-describe("a machine that waits", () => {
-  /** edge-1 is a's, and b waits for it since the time 10. */
+describe("a pending machine", () => {
+  /** edge-1 has the key a, and b is pending for it since the time 10. */
   const waiting = <Outcome>(name: string, act: (sql: SqlStorage) => Outcome) =>
     within(`waiting-${name}`, (sql) => {
       addToken(sql, "t1", { expiresInSeconds: 7 * 24 * 3600 });
@@ -195,7 +195,7 @@ describe("a machine that waits", () => {
       return act(sql);
     });
 
-  it("asks again → waits, since the first time, and is logged once", async () => {
+  it("asks again → pending since the first time, and logged once", async () => {
     const found = await waiting("again", (sql) => [
       admitted(sql, asking("b"), 20),
       listPending(sql, 20).map(({ askedAt }) => Date.parse(askedAt)),
@@ -204,7 +204,7 @@ describe("a machine that waits", () => {
     expect(found).toEqual(["pending", [10], 1]);
   });
 
-  it("is shown with who has the name", async () => {
+  it("is listed with the present owner of the name", async () => {
     const [shown] = await waiting("shown", (sql) => listPending(sql, 20));
     expect(shown).toMatchObject({
       name: "edge-1",
@@ -227,7 +227,7 @@ describe("a machine that waits", () => {
     expect(found).toEqual([thumbprint, listed]);
   });
 
-  it("is approved → has the name, waits no more, and whoever had it is refused for ever", async () => {
+  it("is approved → has the name, is no longer pending, and the owner before is revoked", async () => {
     const found = await waiting("approved", (sql) => ({
       outcome: approvePending(sql, "edge-1", "b", 20),
       again: approvePending(sql, "edge-1", "b", 20).ok,
@@ -277,7 +277,7 @@ describe("a machine that waits", () => {
     expect(found).toEqual([rejected, buried, rejected ? 0 : 1]);
   });
 
-  it("keeps the use of its token, which then serves nobody else, and it alone once the name is free", async () => {
+  it("keeps the use of its token, which serves no other machine, and uses it alone once the name is free", async () => {
     const found = await waiting("use", (sql) => {
       const other = admitted(sql, asking("c"), 20);
       unpin(sql, "edge-1", "machine.revoke", 25);
@@ -286,7 +286,7 @@ describe("a machine that waits", () => {
     expect(found).toEqual(["refused", "refused", "pinned b"]);
   });
 
-  it("with a token of two uses → no other one waits with it", async () => {
+  it("with a token of two uses → no other machine is pending with it", async () => {
     const found = await within("waiting-two-uses", (sql) => {
       addToken(sql, "t1", { uses: 2 });
       aHasIt(sql);
@@ -295,7 +295,7 @@ describe("a machine that waits", () => {
     expect(found).toEqual(["pending", "full"]);
   });
 
-  it("behind as many as may wait → full, at the limit not", async () => {
+  it("over the limit of pending machines → full; at the limit not", async () => {
     const found = await within("waiting-full", (sql) => {
       aHasIt(sql);
       return Array.from({ length: MAX_PENDING + 1 }, (_, nth) => {

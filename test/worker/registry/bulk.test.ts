@@ -1,5 +1,5 @@
-// Actions on many machines: nobody is touched who was not listed, whatever changes meanwhile; each is touched once,
-// whatever is evicted; and none faster than an apiserver can bear.
+// Actions on many machines: only listed machines are affected, whatever changes meanwhile; each once, through
+// evictions; and no faster than an apiserver can bear.
 import { describe, expect, it } from "vitest";
 import type { BulkAction } from "../../../shared/protocol/administration-api.ts";
 import { BULK_LIMITS } from "../../../shared/protocol/limits.ts";
@@ -39,7 +39,7 @@ const planOf = (action: BulkAction, machines: readonly MachineStatus[]): BulkToP
   machines,
 });
 
-/** A registry with machines, and their objects, which note what they are ordered. */
+/** A registry with machines, and their objects, which record their orders. */
 class Fleet {
   nowMs = NOW_MS;
   readonly sql: SqlStorage;
@@ -86,7 +86,7 @@ class Fleet {
     });
   }
 
-  /** Until nothing is left to do; fails after many turns. */
+  /** Runs turns until there is nothing left to do. Fails after many turns. */
   async finish(): Promise<void> {
     for (let turns = 0; turns < 1000; turns++) {
       const next = await this.turn();
@@ -133,7 +133,7 @@ describe("a dry run", () => {
     }),
   );
 
-  it("→ changes nothing, and names those that no machine has", () =>
+  it("→ changes nothing, and lists the names that no machine has", () =>
     inFleet(["m"], async (fleet) => {
       expect(fleet.plan("forget", [status("m"), status("nobody")])).toMatchObject({
         total: 1,
@@ -162,7 +162,7 @@ describe("a confirmation", () => {
     }),
   );
 
-  it("while as many are under way as may be → waits", () =>
+  it("with the largest number of actions in progress → waits", () =>
     inFleet(["m"], (fleet) => {
       const one = () => {
         fleet.plan("register", [status("m")]);
@@ -174,7 +174,7 @@ describe("a confirmation", () => {
 });
 
 describe("what is executed", () => {
-  it("→ exactly what was listed, with a line in the audit log for each and one for the whole", () =>
+  it("→ exactly the listed machines, with a line in the audit log for each and one for the whole", () =>
     inFleet(["a", "b", "c"], async (fleet) => {
       fleet.plan("revoke", [status("a"), status("b")]);
       expect(fleet.start("revoke")).toMatchObject({
@@ -248,7 +248,8 @@ describe("what is executed", () => {
           for (const name of touched) expect(isListed(name)).toBe(true);
           for (const name of listed) {
             const isExpected = STILL[action].includes(changeOf(name));
-            // Those that were begun before the late changes came are touched: they were listed, and unchanged.
+            // Machines whose action began before the late changes are affected: they were listed, and
+            // unchanged.
             if (!isLate(name)) expect([name, touched.has(name)]).toEqual([name, isExpected]);
           }
           expect(fleet.touched).toHaveLength(touched.size);
@@ -259,7 +260,7 @@ describe("what is executed", () => {
     },
   );
 
-  it("evicted between what the registry did and what the object did → done once, also where it enrolled again", () =>
+  it("an eviction between the registry's and the object's part → done once, also if the machine enrolled again", () =>
     inFleet(["m"], async (fleet) => {
       fleet.plan("forget", [status("m")]);
       fleet.start("forget");
@@ -270,7 +271,7 @@ describe("what is executed", () => {
       fleet.answers = () => null;
       await fleet.finish();
       const [first, second] = fleet.ordered;
-      // The generation before which its object takes a pin for out of date: the new one is above.
+      // The object counts pins below this generation as outdated; the new pin is above it.
       expect(second).toEqual({ ...first, atMs: second?.atMs });
       const query = "SELECT generation FROM pins WHERE name = 'm'";
       expect(fleet.sql.exec<{ generation: number }>(query).one().generation).toBeGreaterThan(
@@ -279,7 +280,7 @@ describe("what is executed", () => {
       expect(fleet.audited("machine.forget")).toHaveLength(1);
     }));
 
-  it("an object that does not answer → asked three times, ten seconds apart, and then said", () =>
+  it("an object that does not answer → asked three times, ten seconds apart, then reported", () =>
     inFleet(["a", "b"], async (fleet) => {
       fleet.plan("register", [status("a"), status("b")]);
       fleet.start("register");
@@ -295,7 +296,7 @@ describe("what is executed", () => {
       expect(showBulk(fleet.sql, 1, { after: "a", limit: 10 })?.failures).toEqual([]);
     }));
 
-  it("stopped by an operator → what was begun ends, nothing else begins", () =>
+  it("stopped by an operator → machines in progress end, no other begins", () =>
     inFleet(names(100), async (fleet) => {
       fleet.plan(
         "register",
@@ -314,7 +315,7 @@ describe("what is executed", () => {
       expect(stopBulk(fleet.sql, 2, "bob", fleet.nowMs).ok).toBe(false);
     }));
 
-  it("of 1,000 machines → at most 50 a second, six at once, 400 a turn", () =>
+  it("of 1,000 machines → at most 50 a second, six at once, 400 in a turn", () =>
     inFleet(names(1000), async (fleet) => {
       fleet.plan(
         "register",
@@ -337,7 +338,7 @@ describe("what is executed", () => {
       expect(Math.max(...perSecond.values())).toBeLessThanOrEqual(BULK_PACE.aSecond + 1);
     }));
 
-  it("one after the other, and forgotten after a month", () =>
+  it("actions run one after the other, and are deleted after a month", () =>
     inFleet(["a", "b"], async (fleet) => {
       for (const name of ["a", "b"]) {
         fleet.plan("register", [status(name)]);
@@ -355,7 +356,7 @@ describe("what is executed", () => {
 });
 
 describe("the removal of silent Nodes", () => {
-  it("→ of machines with a name and a good key alone, and one such action at a time", () =>
+  it("→ only machines with a name and a valid key, and one such action at a time", () =>
     inFleet(["a", "b"], async (fleet) => {
       unpin(fleet.sql, "b", "machine.revoke", NOW_MS);
       expect(startRemovals(fleet.sql, ["nobody"], NOW_MS)).toBeNull();
@@ -371,7 +372,7 @@ describe("the removal of silent Nodes", () => {
     }));
 });
 
-describe("a machine's object that is ordered to", () => {
+describe("a machine's object gets an order to", () => {
   const never = () => new Promise<null>(() => undefined);
   const fails = () => Promise.reject(new Error("the machine is forgotten"));
   const does = async () => null;

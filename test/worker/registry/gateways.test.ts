@@ -1,4 +1,5 @@
-// Which gateway each machine has, through all that may become of a machine and of GATEWAY_SIZE, and what that costs.
+// Which gateway each machine has, through all changes of the machine and of GATEWAY_SIZE, and the rows that
+// this costs.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
@@ -11,7 +12,7 @@ import { addToken, asking, withinRegistry } from "../support/registry-storage.ts
 
 const SIZE = 2;
 
-/** A registry, and what is done in it, in short. Each machine's key is called as the machine. */
+/** A registry with short forms of its operations. Each machine's key has the machine's name. */
 function steps(sql: SqlStorage) {
   const keyOf = (name: string, thumbprint: string) => ({
     name,
@@ -25,7 +26,7 @@ function steps(sql: SqlStorage) {
     sql,
     enrol,
     report,
-    /** Machines of these names that have reported, in this order. */
+    /** Adds machines that report in this order. */
     add: (...names: string[]) =>
       names.map((name) => {
         enrol(name);
@@ -37,7 +38,7 @@ function steps(sql: SqlStorage) {
     revoke: (name: string) => unpin(sql, name, "machine.revoke", 300),
     moved: (name: string, from: number, { size = SIZE, by = name } = {}) =>
       reassignGateway(sql, { name, thumbprint: by, from }, size),
-    /** Machines that each gateway has, by the pins and by the count: they have to be the same. */
+    /** Returns the machines of each gateway by the pins, which must equal the stored count. */
     members: () => {
       const counted = "SELECT number, members FROM gateways WHERE members > 0 ORDER BY number";
       const pinned =
@@ -54,12 +55,12 @@ type Steps = ReturnType<typeof steps>;
 const within = <Outcome>(name: string, act: (on: Steps) => Outcome) =>
   withinRegistry(`gateways-${name}`, (sql) => act(steps(sql)));
 
-it("machines fill one gateway after the other, from 1", async () => {
+it("machines fill one gateway after the other, from number 1", async () => {
   const found = await within("fill", (on) => [on.add("a", "b", "c", "d", "e"), on.members()]);
   expect(found).toEqual([[1, 1, 2, 2, 3], { 1: 2, 2: 2, 3: 1 }]);
 });
 
-it("a machine that has not reported has none", async () => {
+it("a machine without a report has none", async () => {
   const found = await within("unreported", (on) => {
     on.enrol("a");
     return [on.members(), on.add("b", "c"), on.report("a")];
@@ -67,7 +68,7 @@ it("a machine that has not reported has none", async () => {
   expect(found).toEqual([{}, [1, 1], 2]);
 });
 
-describe("where gateways 1 and 2 are full, and something happens to a of the first, the next machine gets", () => {
+describe("gateways 1 and 2 are full, and machine a of gateway 1 changes: the next machine gets", () => {
   it.each<[situation: string, happens: (on: Steps) => unknown, number, members: Record<number, number>]>([
     ["it reports again → another", (on) => on.report("a"), 3, { 1: 2, 2: 2, 3: 1 }],
     ["it is forgotten → its place", (on) => on.forget("a"), 1, { 1: 2, 2: 2 }],
@@ -115,7 +116,7 @@ describe("where gateways 1 and 2 are full, and something happens to a of the fir
   });
 });
 
-it("whoever rotates, or takes the name over, has the name's gateway", async () => {
+it("a rotation or a takeover keeps the name's gateway", async () => {
   const found = await within("same", (on) => {
     on.add("a", "b", "c");
     on.rotate("c", "c2");
@@ -126,7 +127,7 @@ it("whoever rotates, or takes the name over, has the name's gateway", async () =
   expect(found).toEqual([2, 2, 2]);
 });
 
-it("a rejoin token → the machine that takes the name over has the name's gateway", async () => {
+it("a rejoin token → the machine that takes the name over keeps the name's gateway", async () => {
   const found = await within("rejoin", (on) => {
     addToken(on.sql, "t0");
     addToken(on.sql, "t1", { rejoin: true });
@@ -137,8 +138,8 @@ it("a rejoin token → the machine that takes the name over has the name's gatew
   expect(found).toEqual([[true, 1], [true, 1], { 1: 1 }]);
 });
 
-describe("a machine that its gateway has refused", () => {
-  it("→ gets the lowest other one with room; asked again, the same", async () => {
+describe("a machine that a full gateway refused", () => {
+  it("→ gets the lowest other one with room; a repeated request gets the same", async () => {
     const found = await within("refused", (on) => {
       on.add("a", "b", "c");
       return [on.moved("a", 1), on.moved("a", 1), on.report("a"), on.members()];
@@ -146,7 +147,7 @@ describe("a machine that its gateway has refused", () => {
     expect(found).toEqual([2, 2, 2, { 1: 1, 2: 2 }]);
   });
 
-  it("→ nobody gets the full one until somebody leaves it", async () => {
+  it("→ no machine gets the full one until a machine leaves it", async () => {
     const found = await within("full", (on) => {
       on.add("a", "b", "c");
       const before = [on.moved("a", 1), on.add("d", "e")];
@@ -159,7 +160,7 @@ describe("a machine that its gateway has refused", () => {
     ]);
   });
 
-  it("→ and by the other one as well → a third", async () => {
+  it("→ and by the next one as well → gets a third", async () => {
     const found = await within("again", (on) => {
       on.add("a");
       return [on.moved("a", 1), on.moved("a", 2), on.members()];
@@ -182,7 +183,7 @@ describe("a machine that its gateway has refused", () => {
     expect(found).toEqual([null, [{ is_full: 0 }]]);
   });
 
-  it("by its next key → gets another", async () => {
+  it("with its next key → gets another", async () => {
     const found = await within("next-key", (on) => {
       on.add("a");
       on.rotate("a", "a2");
@@ -207,7 +208,7 @@ describe("GATEWAY_SIZE", () => {
     expect(found).toEqual([again, members]);
   });
 
-  it("0 → nobody gets one, who has one loses it with the next confirmation; then 2 → all get one", async () => {
+  it("0 → no machine gets one, and each loses its own at its next confirmation; then 2 → all get one", async () => {
     const found = await within("size-0", (on) => {
       on.add("a", "b", "c");
       on.enrol("next");
@@ -219,7 +220,7 @@ describe("GATEWAY_SIZE", () => {
   });
 });
 
-describe("what it costs, in rows written", () => {
+describe("the cost in written rows", () => {
   it.each<[situation: string, prepare: (on: Steps) => unknown, act: (on: Steps) => unknown, rows: number]>([
     ["a first report: the pin and the count", (on) => on.enrol("a"), (on) => on.report("a"), 2],
     ["the same without gateways", (on) => on.enrol("a"), (on) => on.report("a", { size: 0 }), 1],
@@ -245,7 +246,7 @@ describe("what it costs, in rows written", () => {
   });
 });
 
-it("a registry from before → its machines get their gateways with their next confirmation", async () => {
+it("a registry of an earlier version → its machines get gateways at their next confirmation", async () => {
   const found = await within("before", (on) => {
     on.enrol("a");
     on.sql.exec("UPDATE pins SET reported_at_ms = 150, gateway = NULL");
@@ -254,7 +255,7 @@ it("a registry from before → its machines get their gateways with their next c
   expect(found).toMatchObject([1, { gateway: 1, reportedAtMs: 150 }]);
 });
 
-it("over the whole Worker: a first report brings a gateway, which the object knows, and the registry says is in use", async () => {
+it("over the whole Worker: a first report brings a gateway, which the object stores and the registry counts", async () => {
   const machine = await enrolled("gateways-whole");
   await shimOf(machine)(facts(machine.name), HEALTHY);
   const held = await runInDurableObject(registry(env), (_, { storage }) =>

@@ -1,4 +1,4 @@
-// The pages of a table in a backup: the rows and the bytes of each, at the limits and just over them.
+// The pages of a table in a backup: rows and bytes of each, at the limits and just over them.
 import { expect, it } from "vitest";
 import type { BackupCell } from "../../../shared/protocol/backup.ts";
 import { BACKUP_LIMITS } from "../../../shared/protocol/limits.ts";
@@ -7,7 +7,7 @@ import { withinRegistry } from "../support/registry-storage.ts";
 
 const { pageBytes, rowsOfPage } = BACKUP_LIMITS;
 const bytesOf = (detail: string) => JSON.stringify([1, 1, "who", "what", "target", detail]).length;
-/** A text that makes a row as long as this, where the row's ID is one digit. */
+/** A text that makes a row this long, if the row's ID has one digit. */
 const detailOf = (bytes: number) => "x".repeat(bytes - bytesOf(""));
 
 /** Returns the number of rows of each page. */

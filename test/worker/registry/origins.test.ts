@@ -1,4 +1,5 @@
-// By which origin machines report: both are good while a domain changes, and an operator is told who still uses which.
+// Which origin machines report to: two are valid while a domain changes, and operators see which machines use
+// which.
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -25,7 +26,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** One report, which may be challenged first. */
+/** One report, which may get a challenge first. */
 async function report(machine: EnrolledMachine, aud: string | string[] = ORIGIN): Promise<number> {
   const body = reportBody(machine.name);
   let { ticket } = machine;
@@ -50,7 +51,7 @@ async function csvOf(origin: string, more = ""): Promise<string[]> {
   const headers = { authorization: `Bearer ${VIEW_SECRET}`, accept: "text/csv" };
   return (await (await send(path, { method: "GET", headers })).text()).split("\r\n");
 }
-/** Other tests' machines report as well: more than a page of them. */
+/** Reads all pages, since machines of other tests fill more than one. */
 const timesOf = async (name: string) => {
   const justBefore = `&after=${name.slice(0, -1)}`;
   const pages = [machinesOf(ORIGIN, justBefore), machinesOf(OTHER, justBefore)];
@@ -60,7 +61,7 @@ const timesOf = async (name: string) => {
 };
 
 describe("a machine that reports", () => {
-  it("by one origin, then by the other → counts for the other one, at once; both stay good", async () => {
+  it("to one origin, then to the other → counts for the other at once; both stay valid", async () => {
     setTo(0);
     const machine = await enrolled("origin-moves");
     expect(await report(machine)).toBe(200);
@@ -71,7 +72,7 @@ describe("a machine that reports", () => {
     expect(await report(machine)).toBe(200);
   });
 
-  it("by both in turns → counts for the one it came back to within an hour, with no row for each report", async () => {
+  it("to both in turns → counts for one within an hour, without a row for each report", async () => {
     setTo(0);
     const machine = await enrolled("origin-turns");
     const confirm = vi.spyOn(RegistryObject.prototype, "confirm");
@@ -94,7 +95,7 @@ describe("a machine that reports", () => {
     expect(confirm).toHaveBeenCalledTimes(3);
   });
 
-  it("day after day → noted once a day, also where its object is evicted", async () => {
+  it("day after day → recorded once a day, also if its object is evicted", async () => {
     setTo(0);
     const machine = await enrolled("origin-daily");
     const confirm = vi.spyOn(RegistryObject.prototype, "confirm");
@@ -109,7 +110,7 @@ describe("a machine that reports", () => {
     expect(confirm).toHaveBeenCalledTimes(3);
   });
 
-  it("while the registry does not answer → is answered, and the registry is left alone for an hour", async () => {
+  it("while the registry fails → is answered, and the registry gets no request for an hour", async () => {
     setTo(0);
     const machine = await enrolled("origin-alone");
     await report(machine);
@@ -148,7 +149,7 @@ describe("a machine that reports", () => {
 });
 
 describe("an operator", () => {
-  it("asks about an origin that is not configured any more → who was left behind, page by page, and since when", async () => {
+  it("asks for an origin that is no longer configured → the remaining machines, page by page, with their last use", async () => {
     await runInDurableObject(registry(env), (_, { storage }) => {
       for (const [index, name] of ["left-1", "left-2", "left-3"].entries()) {
         noteOrigin(storage.sql, name, GONE, START_MS + index);
@@ -176,7 +177,7 @@ describe("an operator", () => {
     },
   );
 
-  it("asks for more machines as CSV than come at once → the whole list", async () => {
+  it("asks as CSV for more machines than one page has → the whole list", async () => {
     const names = Array.from(
       { length: ROWS_AT_ONCE + 1 },
       (_, index) => `many-${String(index).padStart(5, "0")}`,
@@ -191,7 +192,7 @@ describe("an operator", () => {
     });
   });
 
-  it("asks about an origin that nobody has used → never, by no machine", async () => {
+  it("asks for an unused origin → never, by no machine", async () => {
     const listed = await runInDurableObject(env.REGISTRY.getByName("origins-unused"), (_, { storage }) => {
       noteOrigin(storage.sql, "edge-1", ORIGIN, START_MS);
       return listOrigins(storage.sql, [OTHER, ORIGIN]);

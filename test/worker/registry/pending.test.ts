@@ -1,4 +1,4 @@
-// Which enrolments have the fleet index told who waits: each that changes it, and no other.
+// Which enrolments update the fleet index's list of pending machines: those that change it, and no other.
 import { describe, expect, it } from "vitest";
 import { FEED_LIMITS } from "../../../shared/protocol/limits.ts";
 import { type AskedEnrolment, PendingUpdates, withdrawPending } from "../../../worker/registry/pending.ts";
@@ -8,7 +8,7 @@ import { withinRegistry } from "../support/registry-storage.ts";
 const START_MS = Date.UTC(2026, 0, 1);
 const MACHINE = '{"key":"","machineID":"","systemUUID":"","address":""}';
 
-/** A registry in which machines wait, and what its index is told. */
+/** A registry with pending machines, and the updates that its index gets. */
 class Waiting {
   readonly sql: SqlStorage;
   readonly sent: string[][] = [];
@@ -44,7 +44,7 @@ class Waiting {
 const nameOf = (machine: number) => `m-${String(machine).padStart(5, "0")}`;
 const ALL = FEED_LIMITS.pending;
 
-describe("with two machines that wait, of which the index knows", () => {
+describe("with two pending machines that the index has", () => {
   it.each<[string, (waiting: Waiting) => Promise<void>, string[][]]>([
     ["one asks again → nothing is told", (waiting) => waiting.enrols(1, "waits"), []],
     ["one is admitted → who waits yet", (waiting) => waiting.enrols(1, "admitted"), [["m-00002"]]],
@@ -97,7 +97,7 @@ describe("with two machines that wait, of which the index knows", () => {
   });
 });
 
-it("after an eviction → the first enrolment tells", async () => {
+it("after an eviction → the first enrolment sends an update", async () => {
   const sent = await withinRegistry("teller-evicted", async (sql) => {
     const waiting = new Waiting(sql, 1);
     for (let times = 0; times < 2; times++) await waiting.enrols(2, "admitted");
@@ -106,7 +106,7 @@ it("after an eviction → the first enrolment tells", async () => {
   expect(sent).toEqual([["m-00001"]]);
 });
 
-describe("with more machines that wait than are told", () => {
+describe("with more pending machines than an update has", () => {
   it.each<[string, number, number]>([
     ["one that is told asks again", 1, 0],
     ["one that is not told asks again", ALL + 1, 0],

@@ -1,4 +1,4 @@
-// Which key has which name: what a machine's object asks the registry, and what the registry keeps after that.
+// Which key has which name: requests of machines' objects, and the registry's tables afterwards.
 import { describe, expect, it } from "vitest";
 import { CHANGES_A_DAY, readAudit } from "../../../worker/registry/audit.ts";
 import {
@@ -19,10 +19,10 @@ import {
 import { asking, withinRegistry } from "../support/registry-storage.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
-/** Of a gateway. */
+/** Machines per gateway. */
 const SIZE = 2;
 
-/** A registry in which edge-1 is the key a's, with the next key b. */
+/** A registry where edge-1 has the key a and the next key b. */
 const pinned = <Outcome>(name: string, act: (sql: SqlStorage, generation: number) => Outcome) =>
   withinRegistry(`pins-${name}`, (sql) => {
     pin(sql, asking("a"), 100);
@@ -63,7 +63,7 @@ describe("a report is confirmed", () => {
     expect(found).toMatchObject({ stands, left, buried });
   });
 
-  it("again → the time of the first one stays, and so does the next key", async () => {
+  it("again → the time of the first one and the next key stay", async () => {
     const found = await pinned("confirm-again", (sql, generation) => [
       confirmPin(sql, key("a", generation), SIZE, 200),
       confirmPin(sql, key("a", generation), SIZE, 300),
@@ -76,7 +76,7 @@ describe("a report is confirmed", () => {
     ]);
   });
 
-  it("by the next key after the first had reported → the time of that first report stays", async () => {
+  it("by the next key after the first has reported → the time of that first report stays", async () => {
     const found = await pinned("confirm-next", (sql, generation) => {
       confirmPin(sql, key("a", generation), SIZE, 200);
       return [confirmPin(sql, key("b", generation), SIZE, 300), findPin(sql, "edge-1")];
@@ -87,7 +87,7 @@ describe("a report is confirmed", () => {
     ]);
   });
 
-  it("by the next key, where the public keys of both are not known → that key has the name", async () => {
+  it("by the next key, with no known public key of either → that key has the name", async () => {
     const found = await pinned("confirm-unknown", (sql, generation) => {
       confirmPin(sql, key("b", generation), SIZE, 200);
       setNextKey(sql, key("c", generation), 300);
@@ -97,7 +97,7 @@ describe("a report is confirmed", () => {
     expect(found).toMatchObject([{ thumbprint: "c", nextThumbprint: null }, ["a", "b"]]);
   });
 
-  it("of a name that was revoked → not, by any of its keys", async () => {
+  it("for a revoked name → refused, with any of its keys", async () => {
     const found = await pinned("confirm-revoked", (sql, generation) => {
       unpin(sql, "edge-1", "machine.revoke", 150);
       return [
@@ -109,8 +109,8 @@ describe("a report is confirmed", () => {
   });
 });
 
-describe("the public key that is kept for a machine whose object is lost", () => {
-  it("→ is the one that reports, also where the registry was told of it late", async () => {
+describe("the stored public key, for a machine whose object loses its data", () => {
+  it("→ is the reporting one, also if the registry learns of it late", async () => {
     const keys = await pinned("kept-keys", (sql, generation) => {
       const kept = () => {
         const { machine, nextKey } = findPin(sql, "edge-1")!;
@@ -154,7 +154,7 @@ describe("a next key", () => {
     expect(found).toMatchObject([outcome, next]);
   });
 
-  it("that is refused for ever → not pinned", async () => {
+  it("that is revoked → not pinned", async () => {
     const found = await pinned("next-buried", (sql, generation) => {
       bury(sql, "edge-9", "c", 150, "rejected");
       return [setNextKey(sql, key("c", generation), 200), findPin(sql, "edge-1")?.nextThumbprint];
@@ -162,7 +162,7 @@ describe("a next key", () => {
     expect(found).toMatchObject([{ ok: false, error: { reason: "no key for this machine" } }, "b"]);
   });
 
-  it("so often in a day → too often, but the next one that is pinned may be asked for again", async () => {
+  it("over the daily limit → too often, but a key that is already the next one is accepted again", async () => {
     const found = await pinned("next-often", (sql, generation) => {
       const rotate = (thumbprint: string) => setNextKey(sql, key(thumbprint, generation), 200);
       for (let more = 1; more < CHANGES_A_DAY; more++) rotate(`c${more}`);
@@ -172,7 +172,7 @@ describe("a next key", () => {
     expect(found).toMatchObject([{ ok: false, error: { reason: "too often" } }, { ok: true }, last]);
   });
 
-  it("is logged once, by the key that it follows", async () => {
+  it("is logged once, with the key before it", async () => {
     const log = await pinned("next-logged", (sql, generation) => {
       setNextKey(sql, key("b", generation), 200);
       return readAudit(sql, { by: "machines", limit: 10 });
@@ -200,7 +200,7 @@ describe("a machine leaves", () => {
     expect(found).toEqual({ ok: leaves, isForgotten: leaves, buried, logged: leaves ? 1 : 0 });
   });
 
-  it("again → done, with no other generation and no other entry", async () => {
+  it("again → done, with the same generation and no further entry", async () => {
     const found = await pinned("leave-again", (sql, generation) => {
       const leave = () => leavePin(sql, key("a", generation), 200);
       const logged = () => readAudit(sql, { by: "machines", limit: 10 }).length;
@@ -216,7 +216,7 @@ describe("a machine leaves", () => {
 });
 
 describe("an operator", () => {
-  it("revokes a name twice → refused since the first time, out of date with each", async () => {
+  it("revokes a name twice → revoked since the first time; each time pins before it become outdated", async () => {
     const found = await pinned("revoke", (sql, generation) => [
       unpin(sql, "edge-1", "machine.revoke", 200),
       unpin(sql, "edge-1", "machine.revoke", 300),
@@ -240,7 +240,7 @@ describe("an operator", () => {
     },
   );
 
-  it("removes a machine → its name was somebody's once", async () => {
+  it("removes a machine → the name is recorded as used", async () => {
     const found = await pinned("removed", (sql) => {
       unpin(sql, "edge-1", "machine.forget", 200);
       return [findPin(sql, "edge-1"), wasPinned(sql, "edge-1"), wasPinned(sql, "edge-2")];
@@ -265,7 +265,7 @@ describe("a name", () => {
     expect(isHeld(undefined, 200)).toBe(false);
   });
 
-  it("pinned and buried → changed at the later of both; never → 0", async () => {
+  it("pinned and later unpinned → changed at the later time; never → 0", async () => {
     const found = await pinned("changed", (sql) => {
       const pinnedAtMs = changedAtMs(sql, "edge-1");
       bury(sql, "edge-1", "c", 300, "rejected");

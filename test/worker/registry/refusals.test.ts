@@ -1,4 +1,4 @@
-// The log of refused enrolments: what it says, and that nobody fills it.
+// The log of refused enrolments: its entries, and its limits against floods.
 import { describe, expect, it, test } from "vitest";
 import { REFUSAL_ENTRIES, logRefusal, readAudit } from "../../../worker/registry/audit.ts";
 import { type RefusedEnrolment, Refusals, REFUSAL_LIMITS } from "../../../worker/registry/refusals.ts";
@@ -15,7 +15,7 @@ const refusal = (more: Partial<RefusedEnrolment> = {}): RefusedEnrolment => ({
   ...more,
 });
 
-/** What is logged of these, oldest first; each comes so many milliseconds after the first. */
+/** Returns the log of these refusals, oldest first. Each has its milliseconds after the first. */
 const logged = (name: string, noted: readonly (readonly [afterMs: number, refusal: RefusedEnrolment])[]) =>
   withinRegistry(`refusals-${name}`, (sql) => {
     const refusals = new Refusals(sql);
@@ -38,7 +38,7 @@ it("an entry has the token's ID, the name, why, the key and the address", async 
   expect(bare).toMatchObject({ who: "no token", detail: "the token has expired, key key-1" });
 });
 
-describe("another one", () => {
+describe("a repeated refusal", () => {
   test.each<[situation: string, afterMs: number, more: Partial<RefusedEnrolment>, entries: number]>([
     ["of the same address and reason, within the minute", everyMs - 1, { name: "edge-2", token: "t2" }, 1],
     ["a minute later", everyMs, {}, 2],
@@ -54,14 +54,14 @@ describe("another one", () => {
     ).toHaveLength(entries);
   });
 
-  it("of IPv6: a customer has 64 bits", async () => {
+  it("of IPv6: one customer has a prefix of 64 bits", async () => {
     const from = (address: string) => [0, refusal({ address })] as const;
     expect(
       await logged("v6", [from("2001:db8::1"), from("2001:db8::2"), from("2001:db8:0:1::1")]),
     ).toHaveLength(2);
   });
 
-  it("that was left out is counted by the next", async () => {
+  it("that was omitted is counted by the next", async () => {
     const entries = await logged(
       "counted",
       [0, 1, 2, everyMs, everyMs + 1, 2 * everyMs].map((ms) => [ms, refusal()]),
@@ -77,20 +77,20 @@ describe("another one", () => {
 describe("a flood", () => {
   const from = (index: number) => refusal({ address: `10.0.${index >> 8}.${index & 255}` });
 
-  it("from very many addresses → so many entries a minute, and those left out are counted", async () => {
+  it("from many addresses → a limited number of entries a minute, and omitted ones are counted", async () => {
     const all = Array.from({ length: 100 }, (_, index) => [index, from(index)] as const);
     const entries = await logged("flood", [...all, [everyMs, from(99)]]);
     expect(entries).toHaveLength(aMinute + 1);
     expect(entries.at(-1)?.detail).toMatch(/and 1 more before$/);
   });
 
-  it("→ so many addresses are remembered", async () => {
+  it("→ a limited number of addresses is stored", async () => {
     const all = Array.from({ length: remembered + 1 }, (_, index) => [index, from(index)] as const);
     const entries = await logged("memory", [...all, [everyMs, from(0)]]);
     expect(entries.at(-1)?.detail).not.toContain("more before");
   });
 
-  it("→ the newest entries are kept", async () => {
+  it("→ the newest entries stay", async () => {
     const kept = await withinRegistry("refusals-kept", (sql) => {
       const fill = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${REFUSAL_ENTRIES})
         INSERT INTO refusal_log SELECT i, 0, '', '', '', '' FROM n`;
@@ -110,7 +110,7 @@ describe("counts, for metrics", () => {
   const of = (refusals: Refusals, cause: string) =>
     refusals.counts(NOW).find(({ labels }) => labels["reason"] === cause);
 
-  it("each cause has one from the beginning; each refusal counts, whether it has an entry or not", () =>
+  it("each cause is present from the start; each refusal counts, with or without an entry", () =>
     inRegistry("all", (refusals) => {
       expect(refusals.counts(NOW).map(({ value }) => value)).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0]);
       for (let index = 0; index < 100; index++) refusals.note(refusal(), NOW + index);
@@ -119,7 +119,7 @@ describe("counts, for metrics", () => {
       expect(of(refusals, "the token is revoked")).toMatchObject({ value: 1 });
     }));
 
-  it("no count falls: what was said is stored, and what has an entry", () =>
+  it("no count falls: reported counts are stored, as are those with an entry", () =>
     inRegistry("evicted", (refusals, sql) => {
       refusals.note(refusal(), NOW);
       refusals.note(refusal(), NOW + 1);

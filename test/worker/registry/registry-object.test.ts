@@ -1,4 +1,4 @@
-// The registry's tables: what an older registry becomes, and what the audit log forgets.
+// The registry's tables: migrations from older versions, and what the audit log deletes.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -21,7 +21,7 @@ import { rowsReadBy } from "../support/rows-read.ts";
 const within = <Result>(name: string, act: (storage: DurableObjectStorage) => Result) =>
   runInDurableObject(env.REGISTRY.getByName(name), (_, { storage }) => act(storage));
 
-/** An empty registry that has run so many of the migrations. */
+/** An empty registry after this number of migrations. */
 function beginAgain(storage: DurableObjectStorage, migrations: number): void {
   const tables =
     "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB '_*' AND name NOT GLOB 'sqlite_*'";
@@ -30,7 +30,7 @@ function beginAgain(storage: DurableObjectStorage, migrations: number): void {
   migrate(storage, REGISTRY_MIGRATIONS.slice(0, migrations));
 }
 
-/** As registries were before they had pins. */
+/** The tables of registries before there were pins. */
 const OLD_REGISTRY = `
   DROP TABLE tokens; DROP TABLE enrolments; DROP TABLE tombstones; DROP TABLE pins; DROP TABLE pending;
   DROP TABLE generation; DROP TABLE audit; DROP TABLE machine_log; DROP TABLE origin_uses; DROP TABLE refusal_log; DROP TABLE refusal_counts;
@@ -51,8 +51,8 @@ const OLD_REGISTRY = `
   INSERT INTO tokens VALUES ('t1', 'key-1', 'edge-*', 5000, 3, 2, 1), ('t2', 'key-2', 'edge-2', 1000, 1, 0, 0);
   INSERT INTO enrolments VALUES ('t1', 'edge-1', 'later', 200), ('t1', 'edge-1', 'first', 100);`;
 
-describe("a registry from before there were pins", () => {
-  it("→ its tokens go on, and a name is the key's that had it first", async () => {
+describe("a registry before there were pins", () => {
+  it("→ its tokens stay valid, and a name belongs to the key that had it first", async () => {
     const found = await within("old-registry", (storage) => {
       storage.sql.exec(OLD_REGISTRY);
       migrate(storage, REGISTRY_MIGRATIONS);
@@ -75,7 +75,7 @@ describe("a registry from before there were pins", () => {
   });
 });
 
-it("a registry whose one log had everything → operators' acts stay, what machines caused moves", async () => {
+it("a registry with a single log → operators' actions stay, machines' entries move", async () => {
   const logs = await within("one-log", (storage) => {
     const { sql } = storage;
     beginAgain(storage, 3);
@@ -91,7 +91,7 @@ it("a registry whose one log had everything → operators' acts stay, what machi
   ]);
 });
 
-it("a registry in which keys lost their names by lapse → those are buried; who has a name keeps it", async () => {
+it("a registry whose keys lost their names without reports → those are recorded; an owner keeps its name", async () => {
   const found = await within("lapsed-keys", (storage) => {
     const { sql } = storage;
     beginAgain(storage, 4);
@@ -151,7 +151,7 @@ describe("the audit log", () => {
     expect(kept).toBe(left);
   });
 
-  it("nothing that machines do displaces an entry", async () => {
+  it("no entry is deleted for machines' entries", async () => {
     const kept = await within("audit-flooded", ({ sql }) => {
       audit(sql, ACT, 1);
       for (let entry = 0; entry < 1000; entry++) logMachine(sql, change(`edge-${entry % 5}`), 2);
@@ -177,7 +177,7 @@ describe("the log of machines", () => {
     expect(kept).toEqual([1, newest]);
   });
 
-  it("of all names keeps the latest", async () => {
+  it("keeps the latest entries of all names together", async () => {
     const kept = await within("machine-log-limit", ({ sql }) => {
       logMachine(sql, change("first"), 1);
       sql.exec("UPDATE machine_log SET id = 1");
@@ -192,7 +192,7 @@ describe("the log of machines", () => {
     expect(kept).toEqual([2, ["third", "second"]]);
   });
 
-  it("a name may change so often in a day, and again when the day is over", async () => {
+  it("a name may change a limited number of times in a day, and again the next day", async () => {
     const DAY_MS = 24 * 3600 * 1000;
     const may = await within("machine-changes", ({ sql }) => {
       const rotates = (name: string, nowMs: number) => mayChange(sql, name, "machine.rotate", nowMs);
@@ -219,7 +219,7 @@ describe("the log of machines", () => {
   });
 });
 
-describe("a page of ten, of a thousand entries, half of which are of one name", () => {
+describe("a page of ten among a thousand entries, half of them of one name", () => {
   const series = "WITH RECURSIVE each (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM each WHERE id < 1000)";
   const logged = `${series} INSERT INTO machine_log SELECT id, id, 'w', 'machine.rotate', 'edge-' || (id % 2), '' FROM each`;
   const buried = `${series} INSERT INTO tombstones SELECT 'key-' || id, 'edge', id, 'revoked' FROM each`;
@@ -245,7 +245,7 @@ describe("a page of ten, of a thousand entries, half of which are of one name", 
       return [rowsReadBy(sql, read), read(sql)];
     });
     expect(page).toEqual(expected);
-    // A row of an index and the one that it names.
+    // A row of the index, and the row that it refers to.
     expect(rows).toBeLessThanOrEqual(2 * 11);
   });
 });

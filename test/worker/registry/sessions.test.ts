@@ -1,4 +1,4 @@
-// When a session begins and ends, by what, and how many there may be.
+// How sessions begin and end, and how many there may be.
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { SESSION_LIMITS } from "../../../shared/protocol/limits.ts";
@@ -17,7 +17,7 @@ const ALICE: SessionHolder = { who: "operator alice", role: "admin", secret: nam
 const LIFE_MS = 1000 * SESSION_LIMITS.lifeSeconds;
 const FROM = { address: "203.0.113.7", browser: "a browser" };
 
-/** An operator alice until 100 s, and sessions over an empty registry. */
+/** An empty registry with the operator alice, who expires at 100 s, and sessions. */
 function registryOf(sql: SqlStorage, more: Partial<Environment> = {}, role: "admin" | "metrics" = "admin") {
   for (const table of ["operators", "sessions", "session_codes", "refused_changes", "audit"])
     sql.exec(`DELETE FROM ${table}`);
@@ -104,14 +104,14 @@ describe("a session ends", () => {
     }),
   );
 
-  it("no later than its operator expires, nor than 12 hours", () =>
+  it("when its operator expires, or after 12 hours", () =>
     within((sql) => {
       const sessions = registryOf(sql);
       expect(start(sessions, ALICE)).toMatchObject({ value: { expiresAtMs: 100_000 } });
       expect(start(sessions, ADMIN)).toMatchObject({ value: { expiresAtMs: 43_200_000 } });
     }));
 
-  it("with an ID that there is not → said", () =>
+  it("an unknown ID → the answer states that", () =>
     within((sql) => {
       expect([registryOf(sql).end("nobody's").ok, registryOf(sql).find("nobody's", 0)]).toEqual([
         false,
@@ -133,7 +133,7 @@ describe("a session does not begin", () => {
     }),
   );
 
-  it("for who may read metrics alone", () =>
+  it("for an operator who may only read metrics", () =>
     within((sql) => {
       expect(start(registryOf(sql, {}, "metrics"), ALICE)).toMatchObject({ error: "refused" });
     }));
@@ -143,7 +143,7 @@ describe("a code", () => {
   const CODE = "sha256 of a code";
   const codeMs = 1000 * SESSION_LIMITS.codeSeconds;
 
-  it("signs one browser in, as who made it", () =>
+  it("signs in one browser, with its creator's rights", () =>
     within((sql) => {
       const sessions = registryOf(sql);
       expect(sessions.addCode(CODE, ALICE, 0)).toMatchObject({ value: codeMs });
@@ -166,7 +166,7 @@ describe("a code", () => {
     }),
   );
 
-  it("whose operator is revoked meanwhile → refused", () =>
+  it("of an operator who is revoked meanwhile → refused", () =>
     within((sql) => {
       const sessions = registryOf(sql);
       sessions.addCode(CODE, ALICE, 0);
@@ -174,7 +174,7 @@ describe("a code", () => {
       expect(start(sessions, { code: CODE }, 2)).toMatchObject({ error: "refused" });
     }));
 
-  it("beyond as many as may be out → refused, until one has ended", () =>
+  it("over the limit → refused, until one has ended", () =>
     within((sql) => {
       const sessions = registryOf(sql);
       const add = (each: number, nowMs: number) => sessions.addCode(`code ${each}`, ADMIN, nowMs).ok;
@@ -183,7 +183,7 @@ describe("a code", () => {
     }));
 });
 
-describe("so many sessions", () => {
+describe("the largest number of sessions", () => {
   const filled = (sql: SqlStorage, count: number, secret: (each: number) => string, expiresAtMs = 10_000) => {
     const insert = "INSERT INTO sessions VALUES (?, ?, 'view', ?, ?, ?, '', '')";
     for (let each = 0; each < count; each++)
@@ -230,7 +230,7 @@ describe("so many sessions", () => {
     }),
   );
 
-  it("are begun in a day → an operator's next sign-in is refused, and another's is not", () =>
+  it("were begun in a day → the operator's next sign-in is refused, another operator's is not", () =>
     within((sql) => {
       const sessions = registryOf(sql);
       const [at, day] = [1000, 24 * 3600_000];
@@ -244,7 +244,7 @@ describe("so many sessions", () => {
     }));
 });
 
-it("what is kept → no secret, the beginning of a long text, and an entry of the audit log", () =>
+it("a stored session → no secret, the beginning of a long text, and an entry of the audit log", () =>
   within((sql) => {
     const sessions = registryOf(sql);
     const browser = "b".repeat(SESSION_LIMITS.browserLength);
@@ -270,7 +270,7 @@ it("what is kept → no secret, the beginning of a long text, and an entry of th
     expect(rows).not.toContain(ADMIN_SECRET);
   }));
 
-it("a session that is looked up writes nothing", () =>
+it("reading a session writes nothing", () =>
   within((sql) => {
     const sessions = registryOf(sql);
     const id = begun(sessions, ALICE);

@@ -1,4 +1,4 @@
-// What join tokens give, allow and forbid; how operators see and revoke them.
+// What join tokens give, allow and forbid, and how operators list and revoke them.
 import { describe, expect, it } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import type { ListedToken, MintedToken } from "../../../shared/protocol/operator-answers.ts";
@@ -30,7 +30,7 @@ async function listed(id: string): Promise<ListedToken | undefined> {
 }
 
 describe("a token with labels and taints", () => {
-  it("→ the Node is created with them, and they win over the machine's own", async () => {
+  it("→ the Node is created with them, and they win over the machine's own ones", async () => {
     const name = "token-gives";
     const machine = await enrolled(name, {
       labels: { "example.com/site": "north", tier: "shop" },
@@ -84,7 +84,7 @@ describe("a token with labels and taints", () => {
     });
   });
 
-  it("with roles → its machines' Nodes have them, and it lists them", async () => {
+  it("with roles → its machines' Nodes have them, and the list has them", async () => {
     const name = "token-roles";
     const machine = await enrolled(name, { roles: ["edge", "x".repeat(63)] });
     await shimOf(machine)(facts(name), HEALTHY);
@@ -111,7 +111,7 @@ describe("a token with labels and taints", () => {
 });
 
 describe("GET /v1/tokens", () => {
-  it("tells what a token allows and how often it was used, and never its secret", async () => {
+  it("has each token's rights and number of uses, and never its secret", async () => {
     const { token, ...mintedToken } = await minted({ uses: 2, labels: { a: "b" } });
     expect(await listed(mintedToken.id)).toEqual(mintedToken);
     expect(mintedToken).toMatchObject({
@@ -135,7 +135,7 @@ describe("GET /v1/tokens", () => {
     expect(JSON.stringify(body)).not.toContain(token.slice("rcj1_".length));
   });
 
-  it("calls one expired that is", async () => {
+  it("marks an expired token", async () => {
     const { id } = await minted({ expiresInSeconds: 60 });
     shift(59_999);
     expect(await listed(id)).toMatchObject({ state: "valid" });
@@ -145,7 +145,7 @@ describe("GET /v1/tokens", () => {
 });
 
 describe("DELETE /v1/tokens/:id", () => {
-  it("→ nobody enrols with it any more, also no machine that did; those go on reporting", async () => {
+  it("→ no enrolment with it succeeds, not even a repeated one; enrolled machines continue to report", async () => {
     const { id, token } = await minted({ uses: 5 });
     const [name, key] = ["token-revoked", await makeMachineKey()];
     const first = await enrolling(name, { joinToken: token, key });
@@ -161,13 +161,13 @@ describe("DELETE /v1/tokens/:id", () => {
     expect(outcome).toMatchObject({ ok: true, value: { phase: "registered" } });
   });
 
-  it("that is none → 404", async () => {
+  it("of an unknown ID → 404", async () => {
     expect((await operator("DELETE", "/v1/tokens/none")).status).toBe(404);
   });
 });
 
 describe("a rejoin token", () => {
-  it("takes a pinned name over, once; the key that had it is refused for ever", async () => {
+  it("takes a pinned name over once; the key before is revoked", async () => {
     const name = "token-rejoin";
     const [old, next] = [await makeMachineKey(), await makeMachineKey()];
     const joinToken = await mintToken({ names: name, uses: 5 });
@@ -187,7 +187,7 @@ describe("a rejoin token", () => {
     expect(await enrolling(name, { joinToken: rejoin, key: await makeMachineKey() })).toEqual(REFUSED);
   });
 
-  it("→ nothing that the other machine has reported is held to be the new one's", async () => {
+  it("→ no report of the other machine counts as the new one's", async () => {
     const name = "token-rejoin-facts";
     await shimOf(await enrolled(name))(facts(name), HEALTHY);
     const machine = await enrolled(name, { names: name, rejoin: true });

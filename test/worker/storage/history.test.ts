@@ -1,4 +1,4 @@
-// What a machine's object keeps of its history is bounded: in number, in age, in size, by day.
+// A machine's history is limited in number, age, size, and entries of one day.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -14,7 +14,7 @@ const texts = (count: number, from = 0) =>
 
 type History = ReturnType<typeof machineHistory>;
 
-/** History over an empty storage; `woken`: the same, after an eviction. */
+/** History over an empty storage. `woken`: the same after an eviction. */
 function withHistory<T>(name: string, work: (history: History, woken: () => History) => T): Promise<T> {
   return runInDurableObject(env.NODES.getByName(name), (_, { storage }) => {
     const woken = () => machineHistory(storage.sql, nodeTables(storage));
@@ -22,7 +22,7 @@ function withHistory<T>(name: string, work: (history: History, woken: () => Hist
   });
 }
 
-/** Entries of many days: no day has more than it may. */
+/** Adds entries over many days, so that no day exceeds its limit. */
 function addOverDays(history: History, all: readonly string[]): void {
   const perDay = 500;
   const days = Math.ceil(all.length / perDay);
@@ -33,8 +33,8 @@ function addOverDays(history: History, all: readonly string[]): void {
 const all = { limit: 2 * entries };
 const read = (history: History) => history.read(all).map(({ text }) => text);
 
-describe("history, in all", () => {
-  it("at its limit keeps everything, in order", async () => {
+describe("the whole history", () => {
+  it("at its limit → keeps everything, in order", async () => {
     const kept = await withHistory("history-full", (history) => {
       addOverDays(history, texts(entries));
       return read(history);
@@ -42,7 +42,7 @@ describe("history, in all", () => {
     expect(kept).toEqual(texts(entries).toReversed());
   });
 
-  it("over its limit → the oldest go as others come", async () => {
+  it("over its limit → the oldest entries are deleted for new ones", async () => {
     const kept = await withHistory("history-over", (history) => {
       addOverDays(history, texts(entries));
       for (const text of texts(10, entries)) history.add("phase", [text], NOW_MS);
@@ -83,7 +83,7 @@ describe("a day", () => {
     for (let entry = 0; entry < 5 * fits; entry++) history.add("hardware", [text], nowMs);
   };
 
-  it("that is full → says so once, and keeps nothing more; the next day does", async () => {
+  it("at its limit → one entry states that, and no more are stored; the next day has room again", async () => {
     const kept = await withHistory("history-day", (history) => {
       flood(history);
       const today = read(history);
@@ -94,7 +94,7 @@ describe("a day", () => {
     expect(kept.tomorrow).toBe("tomorrow");
   });
 
-  it("that is full stays full after an eviction", async () => {
+  it("at its limit stays so after an eviction", async () => {
     const count = await withHistory("history-day-evicted", (history, woken) => {
       flood(history);
       flood(woken());
@@ -103,7 +103,7 @@ describe("a day", () => {
     expect(count).toBe(fits + 1);
   });
 
-  it("that is full has room for who holds the key, which has a limit of its own", async () => {
+  it("at its limit has room for entries about duplicate senders, which have their own limit", async () => {
     const kinds = await withHistory("history-day-identity", (history, woken) => {
       flood(history);
       for (let entry = 0; entry < 5 * fits; entry++) woken().add("identity", [text], NOW_MS);
@@ -114,7 +114,7 @@ describe("a day", () => {
     expect(kinds).toEqual([FULL, ...Array.from({ length: fits }, () => text)]);
   });
 
-  it("of empty texts has a limit as well", async () => {
+  it("has a limit for empty texts as well", async () => {
     const count = await withHistory("history-day-empty", (history) => {
       for (let entry = 0; entry < 3000; entry++) history.add("phase", [""], NOW_MS);
       return read(history).length;
@@ -177,7 +177,7 @@ describe("around a range", () => {
     if (added.some(([kind]) => kind === "identity")) expect(lines.at(-1)?.kind).toBe("phase");
   });
 
-  it("the oldest line that is kept tells since when anything is known", async () => {
+  it("the oldest stored line shows where the history begins", async () => {
     const { oldestMs } = await around("oldest", [["reboot", "b", -9]]);
     expect(oldestMs).toBe(NOW_MS - 9);
     expect((await around("none", [])).oldestMs).toBeNull();
@@ -187,7 +187,7 @@ describe("around a range", () => {
     const text = "x".repeat(entryLength);
     const many = await withHistory("history-around-long", (history) => {
       history.add("condition", [READY], NOW_MS - 9);
-      // No day has room for as many.
+      // No single day has room for this number.
       for (let day = 0; day < 5; day++)
         history.add(
           "phase",
@@ -201,13 +201,13 @@ describe("around a range", () => {
 });
 
 describe("a page", () => {
-  it("ends where its texts are long enough, and the next one goes on", async () => {
+  it("ends where its texts are long enough, and the next one continues", async () => {
     const pages = await runInDurableObject(env.NODES.getByName("history-pages"), (_, { storage }) => {
       const { sql } = storage;
       const tables = nodeTables(storage);
       const history = machineHistory(sql, tables);
       tables.make();
-      // As older versions kept them: without limits.
+      // As older versions stored them: without limits.
       const row = "INSERT INTO history (at_ms, kind, text) VALUES (?, 'hardware', ?)";
       for (let entry = 0; entry < 400; entry++) sql.exec(row, NOW_MS, "x".repeat(200_000));
       const first = history.read({ limit: 1000 });

@@ -1,5 +1,5 @@
-// What a machine's object keeps of its decisions: events on their way to the apiserver, history for the operator,
-// and silence. Nothing is lost by an apiserver that is away or an eviction, and nothing is said twice.
+// A machine's events, history and silence. An unreachable apiserver or an eviction loses none of them, and
+// repeats none.
 import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -17,7 +17,7 @@ const SHUTTING_DOWN: Vitals = { ...HEALTHY, shuttingDown: true };
 const objectOf = (name: string) => env.NODES.getByName(name);
 const ring = (name: string) => runDurableObjectAlarm(objectOf(name));
 
-/** The events about a Node, in the order in which they happened: `reason ×count`. */
+/** The events about a Node in their order: `reason ×count`. */
 async function eventsOf(name: string): Promise<string[]> {
   const path = `/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3D${name}`;
   const { items } = await kube<{ items: Event[] }>("GET", path);
@@ -35,7 +35,7 @@ async function historyOf(name: string, query = ""): Promise<HistoryEntry[]> {
 const textsOf = async (name: string, kind: string) =>
   (await historyOf(name, `?kind=${kind}`)).map(({ text }) => text);
 
-/** Registered, its first events sent. */
+/** Registered, and its first events are sent. */
 async function settled(name: string) {
   const machine = await enrolled(name);
   const report = shimOf(machine);
@@ -45,7 +45,7 @@ async function settled(name: string) {
   return { machine, report };
 }
 
-/** Of any start, and of the first one, which creates the Node. */
+/** Events of any start, and of the first one, which creates the Node. */
 const STARTED_AGAIN = [
   "Starting",
   "NodeHasSufficientMemory",
@@ -58,7 +58,7 @@ describe("a shim whose setup fails", () => {
   const SETUP_ERROR = "Invalid Node Allocatable configuration. Resource memory has a reservation of 1Ei";
   const FAILED: Vitals = { signals: {}, setupError: SETUP_ERROR };
 
-  it("registered before → a Warning and a line of history; neither lease nor status nor facts change", async () => {
+  it("registered before → a Warning and a line of history; lease, status and facts stay", async () => {
     const name = "setup-failed";
     const { machine } = await settled(name);
     const restarted = shimOf(machine, "start-2");
@@ -73,7 +73,7 @@ describe("a shim whose setup fails", () => {
     expect(await textsOf(name, "version")).toEqual([]);
   });
 
-  it("again and again → counted, as a kubelet's would be", async () => {
+  it("again and again → counted, as the kubelet does", async () => {
     const name = "setup-failed-twice";
     const { machine } = await settled(name);
     await shimOf(machine, "start-2")(facts(name), FAILED);
@@ -81,7 +81,7 @@ describe("a shim whose setup fails", () => {
     expect(await eventsOf(name)).toEqual([...STARTED, "KubeletSetupFailed ×2"]);
   });
 
-  it("it starts at last → registered and Ready, as after any restart", async () => {
+  it("it starts in the end → registered and Ready, as after any restart", async () => {
     const name = "setup-mended";
     const machine = await enrolled(name);
     expect(await shimOf(machine, "start-1")(facts(name), FAILED)).toMatchObject({
@@ -94,13 +94,13 @@ describe("a shim whose setup fails", () => {
 });
 
 describe("events", () => {
-  it("of a start follow the answer at once, without a report or an alarm, and bear the order of what happened", async () => {
+  it("of a start follow the answer at once, without a report or an alarm, in their order", async () => {
     const report = shimOf(await enrolled("events-start"));
     await report(facts("events-start"), HEALTHY);
     await eventually(async () => expect(await eventsOf("events-start")).toEqual(STARTED));
   });
 
-  it("of a start whose apiserver fails meanwhile → wait for the alarm", async () => {
+  it("of a start while the apiserver fails → wait for the alarm", async () => {
     const name = "events-start-fails";
     const report = shimOf(await enrolled(name));
     await setFault(name, { kind: "status", code: 503, of: "events" });
@@ -120,7 +120,7 @@ describe("events", () => {
     expect(await eventsOf(name)).toEqual(["Starting", "CgroupV1", ...STARTED.slice(1)]);
   });
 
-  it("of a Node that is created before its machine is Ready → NodeReady once, when it is", async () => {
+  it("of a Node that is created before its machine is Ready → NodeReady once, when it turns Ready", async () => {
     const name = "events-not-ready-first";
     const report = shimOf(await enrolled(name));
     await report(facts(name), { ...HEALTHY, errors: { runtime: ["container runtime is down"] } });
@@ -130,7 +130,7 @@ describe("events", () => {
     expect(await eventsOf(name)).toEqual(STARTED);
   });
 
-  it("of a restart begin afresh, and say nothing of a Ready that stays", async () => {
+  it("of a restart start again, without one for an unchanged Ready", async () => {
     const name = "events-restart";
     const { machine } = await settled(name);
     await shimOf(machine, "start-2")(facts(name), HEALTHY);
@@ -138,7 +138,7 @@ describe("events", () => {
     expect(await eventsOf(name)).toEqual([...STARTED, ...STARTED_AGAIN]);
   });
 
-  it("of pressure: the threshold, then its condition; while it lasts, none", async () => {
+  it("of pressure: the threshold, then its condition; no further ones while it lasts", async () => {
     const name = "events-pressure";
     const { report } = await settled(name);
     for (let times = 0; times < 3; times++) await report(facts(name), UNDER_PRESSURE);
@@ -148,7 +148,7 @@ describe("events", () => {
     ]);
   });
 
-  it("of OOM kills: one for what a report adds; also when they have ended the shim itself", async () => {
+  it("of OOM kills: one for each report's increase; also if they ended the shim itself", async () => {
     const name = "events-oom";
     const { machine, report } = await settled(name);
     const oomsOf = async () => (await eventsOf(name)).filter((event) => event.startsWith("SystemOOM"));
@@ -165,7 +165,7 @@ describe("events", () => {
     expect(await oomsOf()).toHaveLength(2);
   });
 
-  it("are about the Node as the kubelet says it: its name is the uid", async () => {
+  it("refer to the Node as the kubelet's do: its name is the uid", async () => {
     await settled("events-about");
     const path = "/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3Devents-about";
     const [event] = (await kube<{ items: Event[] }>("GET", path)).items;
@@ -176,14 +176,14 @@ describe("events", () => {
     });
   });
 
-  it("of a flip leave with the report that brought it; what stays so causes none", async () => {
+  it("of a changed condition are sent with its report; an unchanged one causes none", async () => {
     const { report } = await settled("events-flip");
     await report(facts("events-flip"), SHUTTING_DOWN);
     await report(facts("events-flip"), SHUTTING_DOWN);
     expect(await eventsOf("events-flip")).toEqual([...STARTED, "Shutdown", "NodeNotReady"]);
   });
 
-  it("of a shutdown that is cancelled: it, its cancellation; none of one that came true, after the boot", async () => {
+  it("of a cancelled shutdown: the shutdown and its cancellation; a completed one has no event after the boot", async () => {
     const { machine, report } = await settled("events-shutdown");
     await report(facts("events-shutdown"), SHUTTING_DOWN);
     await report(facts("events-shutdown"), HEALTHY);
@@ -205,7 +205,7 @@ describe("events", () => {
     const { machine } = await settled("events-reboot");
     const booted = facts("events-reboot");
     booted.machine!.bootID = "b-2";
-    // A machine boots for longer than its object stays awake.
+    // A machine boots longer than its object stays awake.
     await evictDurableObject(objectOf("events-reboot"));
     shift(60_000);
     const restarted = shimOf(machine, "start-2");
@@ -216,7 +216,7 @@ describe("events", () => {
     expect(events.filter((event) => event.startsWith("Rebooted"))).toEqual(["Rebooted"]);
   });
 
-  it("of an image filesystem without capacity: InvalidDiskCapacity, once; again after it had one", async () => {
+  it("of an image filesystem without capacity: InvalidDiskCapacity once; again after it had capacity", async () => {
     const name = "no-image-capacity";
     const { report } = await settled(name);
     const withImages = (bytes: [number, number]) => ({
@@ -227,7 +227,7 @@ describe("events", () => {
     expect(events.filter((event) => event.startsWith("Invalid"))).toEqual(["InvalidDiskCapacity ×2"]);
   });
 
-  it("that happen while the apiserver is away: every one once and in order, and the cluster gets the last state", async () => {
+  it("while the apiserver is unreachable: each once and in order, and the cluster gets the last state", async () => {
     const name = "events-away";
     const { report } = await settled(name);
     await setFault(name, "away");
@@ -252,7 +252,7 @@ describe("events", () => {
     expect(await textsOf(name, "condition")).toHaveLength(4 + 5);
   });
 
-  it("of an object that is evicted before they are sent → are sent later", async () => {
+  it("of an object that is evicted before they are sent → sent later", async () => {
     const name = "events-evicted";
     const report = shimOf(await enrolled(name));
     await report(facts(name), HEALTHY);
@@ -264,7 +264,7 @@ describe("events", () => {
 });
 
 describe("GET /v1/nodes/:name/history", () => {
-  it("tells what happened, newest first", async () => {
+  it("has the events, newest first", async () => {
     const { report } = await settled("history-told");
     await report(facts("history-told"), SHUTTING_DOWN);
     const [state, newest, ...older] = await historyOf("history-told");
@@ -289,7 +289,7 @@ describe("GET /v1/nodes/:name/history", () => {
     expect(await textsOf(name, kind)).toEqual([text]);
   });
 
-  it("of an apiserver that was away and is back", async () => {
+  it("has an unreachable apiserver, and its return", async () => {
     const { report } = await settled("history-away");
     await setFault("history-away", "html");
     await report(facts("history-away"), HEALTHY);
@@ -329,7 +329,7 @@ describe("silence", () => {
   const leasePath = (name: string) =>
     `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`;
 
-  it("of a machine that its object remembers → noted by the alarm, with its last words; heard of again → noted", async () => {
+  it("of a machine in the object's memory → the alarm records it, with the last message; its end is recorded, too", async () => {
     const name = "silent-warm";
     const { report } = await settled(name);
     await report(facts(name), SHUTTING_DOWN);
@@ -354,7 +354,7 @@ describe("silence", () => {
     expect(await textsOf(name, "silence")).toHaveLength(1);
   });
 
-  it("is none within a lease duration, and an alarm renews no lease", async () => {
+  it("does not begin within a lease duration, and an alarm renews no lease", async () => {
     const name = "silent-not";
     await settled(name);
     const before = await kube<Lease>("GET", leasePath(name));
@@ -364,7 +364,7 @@ describe("silence", () => {
     expect(await kube<Lease>("GET", leasePath(name))).toEqual(before);
   });
 
-  it("cannot be told while the apiserver is away, nor within a lease duration of its return", async () => {
+  it("cannot be decided while the apiserver is unreachable, nor within a lease duration of its return", async () => {
     const name = "silent-away";
     const { report } = await settled(name);
     await setFault(name, "html");
@@ -383,7 +383,7 @@ describe("silence", () => {
 });
 
 describe("POST /v1/nodes/:name/register", () => {
-  it("registers a Node that was deleted again with the next report", async () => {
+  it("registers a deleted Node again with the next report", async () => {
     const name = "register-again";
     const { report } = await settled(name);
     await kube("DELETE", `/api/v1/nodes/${name}`);

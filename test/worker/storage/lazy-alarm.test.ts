@@ -1,4 +1,4 @@
-// The one alarm of an object: set where none rings in time, since each time costs a row.
+// An object's one alarm. It is set only if it would not ring in time, since each setting costs a row.
 import { describe, expect, it } from "vitest";
 import { LATE_MS, LazyAlarm } from "../../../worker/storage/lazy-alarm.ts";
 
@@ -46,7 +46,7 @@ it.each([
   expect(sets).toEqual(set);
 });
 
-it("one that has rung → the next one is set, whoever knows how late it may be", async () => {
+it("one for much later has rung → the next one is set", async () => {
   const { alarm, stored, sets } = alarmOf(3_600_000);
   await alarm.unlessSet(100);
   stored.at = null;
@@ -80,7 +80,7 @@ it.each<[situation: string, before: number | null, set: (alarm: LazyAlarm) => Pr
   expect(stored.at).toBe(at);
 });
 
-it("a time that has passed, or this very moment → the next one", async () => {
+it("a time that has passed, or the present → the next one", async () => {
   for (const at of [0, 4999, 5000]) {
     const { alarm, sets } = alarmOf(null, 5000);
     await alarm.atLatest(at);
@@ -88,7 +88,7 @@ it("a time that has passed, or this very moment → the next one", async () => {
   }
 });
 
-describe("one that has not rung", () => {
+describe("one that is still set", () => {
   const NOW_MS = 1_000_000;
   it.each<[situation: string, before: number, sets: number[]]>([
     ["late, as it may be", NOW_MS - LATE_MS, []],

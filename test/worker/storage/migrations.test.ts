@@ -1,4 +1,4 @@
-// What an object has run of its migrations, and what it runs when it wakes up.
+// The migrations that an object has run, and those that it runs after a wake-up.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -13,7 +13,7 @@ const MAKE = "CREATE TABLE notes (text TEXT NOT NULL)";
 const note = (text: string) => `INSERT INTO notes VALUES ('${text}')`;
 const BROKEN = `${note("half")}; INSERT INTO nowhere VALUES (1)`;
 
-/** The notes of an object that woke up with each of these lists in turn; one that fails ends the list. */
+/** Wakes an object with each of these lists in turn, and returns its notes. A failure ends the list. */
 function notesAfter(name: string, wakings: Migration[][]): Promise<string[]> {
   return runInDurableObject(env.REGISTRY.getByName(`migrations ${name}`), (_, { storage }) => {
     for (const table of ["migrations", "usable_migrations"])
@@ -22,7 +22,7 @@ function notesAfter(name: string, wakings: Migration[][]): Promise<string[]> {
       try {
         migrate(storage, migrations);
       } catch {
-        // The object wakes up again.
+        // The object wakes again.
       }
     }
     const rows = storage.sql.exec<{ text: string }>("SELECT text FROM notes ORDER BY rowid");
@@ -30,7 +30,7 @@ function notesAfter(name: string, wakings: Migration[][]): Promise<string[]> {
   });
 }
 
-describe("an object that wakes up", () => {
+describe("an object that wakes", () => {
   it.each<[string, Migration[][], string[]]>([
     ["for the first time → runs all, in order", [[MAKE, note("a"), note("b")]], ["a", "b"]],
     [
@@ -63,7 +63,7 @@ describe("an object that wakes up", () => {
   });
 });
 
-/** As `note`, of which a Worker of so many migrations makes nothing wrong. */
+/** As `note`, with a migration that Workers with at least this number of migrations can use. */
 const usable = (usableFrom: number, text = "usable"): Migration => ({ sql: note(text), usableFrom });
 
 describe("state of a later version", () => {
@@ -99,7 +99,7 @@ describe("state of a later version", () => {
         ({ message } = error);
       }
       expect([stateVersion(storage.sql), count()]).toEqual(before);
-      // The later one goes on.
+      // The later version runs again.
       migrate(storage, [...later, note("c")]);
       expect(stateVersion(storage.sql)).toBe(later.length + 1);
       return message;
@@ -109,7 +109,7 @@ describe("state of a later version", () => {
   });
 });
 
-it("state from before there was a table of migrations → what it has is not done again", async () => {
+it("state from before the table of migrations → finished migrations are not repeated", async () => {
   const version = await runInDurableObject(env.REGISTRY.getByName("migrations earlier"), (_, { storage }) => {
     storage.sql.exec(`DROP TABLE IF EXISTS migrations; ${MAKE}`);
     migrate(storage, [MAKE, note("a")], () => 1);

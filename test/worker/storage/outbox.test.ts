@@ -1,4 +1,4 @@
-// What a machine's object keeps of events that the apiserver has not taken is bounded.
+// A machine's unsent events are limited.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -17,7 +17,7 @@ const event = (index: number) => ({ type: "Normal", reason: `Reason${index}`, me
 const named = (reason: string) => ({ type: "Normal", reason, message: "" });
 const events = (count: number) => Array.from({ length: count }, (_, index) => event(index));
 
-/** Takes the first of the events that it is sent. */
+/** A client that accepts this number of events. */
 function eventsClient(takes: number) {
   const sent: string[] = [];
   const createEvent = async (created: Event): Promise<ApiResult<Event>> => {
@@ -32,7 +32,7 @@ function eventsClient(takes: number) {
   return { sent, client: { createEvent, patchEvent } as Partial<KubeClient> as KubeClient };
 }
 
-/** Outbox and records over an empty storage. */
+/** An outbox and records over an empty storage. */
 function withOutbox<T>(
   name: string,
   work: (outbox: ReturnType<typeof eventOutbox>, records: ReturnType<typeof nodeRecordStore>) => Promise<T>,
@@ -44,7 +44,7 @@ function withOutbox<T>(
   });
 }
 
-describe("events on their way", () => {
+describe("unsent events", () => {
   it.each([
     ["at the limit → none is dropped", 0, undefined],
     ["three over the limit → the oldest three are dropped, and counted", 3, 3],
@@ -59,7 +59,7 @@ describe("events on their way", () => {
     });
   });
 
-  it("leave in order; those that the apiserver did not take stay for the next time", async () => {
+  it("are sent in order; those that the apiserver did not accept are sent later", async () => {
     await withOutbox("outbox-order", async (outbox) => {
       outbox.add(events(3), NOW_MS);
       const first = eventsClient(2);
@@ -75,7 +75,7 @@ describe("events on their way", () => {
     });
   });
 
-  it("changes of Ready leave first, under the times at which they happened", async () => {
+  it("changes of Ready are sent first, with their times", async () => {
     await withOutbox("outbox-ready-first", async (outbox) => {
       outbox.add([event(0), named("NodeNotReady"), event(1), named("NodeReady"), event(2)], NOW_MS);
       const { sent, client } = eventsClient(9);
@@ -97,7 +97,7 @@ describe("events on their way", () => {
 describe("the spam filter", () => {
   const BURST = 25;
 
-  it("drops what is beyond its budget, and never a change of Ready", async () => {
+  it("drops events over its budget, and never a change of Ready", async () => {
     await withOutbox("outbox-spam", async (outbox) => {
       outbox.add(events(BURST + 1), NOW_MS);
       const first = eventsClient(99);
@@ -110,7 +110,7 @@ describe("the spam filter", () => {
     });
   });
 
-  it("begins afresh with a process that is fresh: new events, and a full budget", async () => {
+  it("starts again with a new process: new events, and a full budget", async () => {
     await withOutbox("outbox-fresh", async (outbox, records) => {
       outbox.add(events(BURST), NOW_MS);
       await outbox.flush(eventsClient(99).client, "outbox", () => NOW_MS);
@@ -122,7 +122,7 @@ describe("the spam filter", () => {
     });
   });
 
-  it("a fresh process that starts while events are sent → nothing that was learnt of them outlives it", async () => {
+  it("a new process starts during a send → results of that send are not kept", async () => {
     await withOutbox("outbox-fresh-meanwhile", async (outbox, records) => {
       outbox.add([event(0)], NOW_MS);
       await outbox.flush(eventsClient(9).client, "outbox", () => NOW_MS);
@@ -138,7 +138,7 @@ describe("the spam filter", () => {
     });
   });
 
-  it("what an earlier version remembered, of events without a version → they stay, and the next one is new", async () => {
+  it("counts of an earlier version, without an API version → kept; the same event counts as new", async () => {
     await withOutbox("outbox-upgrade", async (outbox, records) => {
       outbox.add([event(0)], NOW_MS);
       await outbox.flush(eventsClient(9).client, "outbox", () => NOW_MS);

@@ -1,4 +1,5 @@
-// Samples go with rows that are written anyhow, are kept over an eviction, and cost neither a row nor a read of their own.
+// Samples are stored in rows that are written in any case. They outlive an eviction, and cost no row and no
+// read of their own.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -16,7 +17,7 @@ const OLD_TABLES = `CREATE TABLE records (key TEXT PRIMARY KEY, value TEXT NOT N
     message TEXT NOT NULL);
   CREATE TABLE history (id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL)`;
 
-/** What an object has after it wakes: samples, records, and what SQLite was asked. */
+/** Returns an object's samples and records after a wake-up, and its SQL statements. */
 function woken(sql: SqlStorage) {
   const asked: { query: string; cursor: SqlStorageCursor<Record<string, SqlStorageValue>> }[] = [];
   const exec = (query: string, ...bindings: unknown[]) => {
@@ -31,7 +32,7 @@ function woken(sql: SqlStorage) {
   const observe = (nowMs: number, free: number) =>
     samples.observe({ signals: { "memory.available": [free, 8000] } }, nowMs);
   const nodeAt = (lastStatusReportTimeMs: number) => ({ lastStatusReportTimeMs }) as NodeRecords["node"];
-  /** What a status that has changed writes. */
+  /** Writes as a changed status does. */
   const writeNode = () => records.put("node", nodeAt((records.get("node")?.lastStatusReportTimeMs ?? 0) + 1));
   const read = (nowMs = NOW_MS, sinceMs = 0) =>
     samples.read(sinceMs, nowMs).samples.map(({ atS, available }) => [atS * 1000 - NOW_MS, available[0]]);
@@ -48,8 +49,8 @@ const VALUES: Pick<NodeRecords, "node" | "silentSinceMs" | "skewMs"> = {
 const inObject = <T>(name: string, work: (sql: SqlStorage) => T): Promise<T> =>
   runInDurableObject(env.NODES.getByName(`samples-${name}`), (_, { storage }) => work(storage.sql));
 
-describe("what a machine reports", () => {
-  it("→ is known at once, without a row", () =>
+describe("a machine's samples", () => {
+  it("→ are in memory at once, without a row", () =>
     inObject("in-memory", (sql) => {
       const object = woken(sql);
       object.observe(NOW_MS - 4 * MINUTE_MS, 5);
@@ -76,7 +77,7 @@ describe("what a machine reports", () => {
     }),
   );
 
-  it("→ each status that changes is one row, with samples as without", () =>
+  it("→ each changed status is one row, with or without samples", () =>
     inObject("rows", (sql) => {
       woken(sql).writeNode();
       const object = woken(sql);
@@ -90,7 +91,7 @@ describe("what a machine reports", () => {
       expect(bare).toBe(1);
     }));
 
-  it("→ what came since the last row goes with an eviction, and no more", () =>
+  it("→ an eviction loses those after the last row, and no other", () =>
     inObject("evicted", (sql) => {
       const object = woken(sql);
       object.observe(NOW_MS - 8 * MINUTE_MS, 5);
@@ -107,7 +108,7 @@ describe("what a machine reports", () => {
       expect(woken(sql).samples.read(0, NOW_MS).capacity?.[0]).toBe(8000);
     }));
 
-  it("on both sides of a row within a minute → one sample, the least of them", () =>
+  it("before and after a row within a minute → one sample, with the lowest values", () =>
     inObject("one-span", (sql) => {
       const object = woken(sql);
       for (const [at, free] of [
@@ -121,7 +122,7 @@ describe("what a machine reports", () => {
       expect(object.read(NOW_MS + MINUTE_MS)).toEqual([[40_000, 5]]);
     }));
 
-  it("and a silence in between → both rows' samples in one order", () =>
+  it("with a silence in between → the samples of both rows in one order", () =>
     inObject("two-rows", (sql) => {
       const object = woken(sql);
       for (const at of [0, 4, 8, 12]) {
@@ -132,7 +133,7 @@ describe("what a machine reports", () => {
       expect(object.read(NOW_MS + 12 * MINUTE_MS)).toEqual([0, 4, 8, 12].map((at) => [at * MINUTE_MS, at]));
     }));
 
-  it("for a hundred days, every minute → no more than are kept, in memory as in SQLite", () =>
+  it("every minute for a hundred days → the limit applies, in memory and in SQLite", () =>
     inObject("bounded", (sql) => {
       const object = woken(sql);
       for (let at = 0; at < 100 * DAY_MS; at += 30 * MINUTE_MS) {
@@ -144,7 +145,7 @@ describe("what a machine reports", () => {
       expect(object.read(NOW_MS + 100 * DAY_MS).length).toBeLessThanOrEqual(MAX_SAMPLES);
     }));
 
-  it("with a clock that is put back → in order, and nothing is ahead", () =>
+  it("with a clock that is set back → in order, and none in the future", () =>
     inObject("put-back", (sql) => {
       const object = woken(sql);
       object.observe(NOW_MS + DAY_MS, 5);
@@ -162,7 +163,7 @@ describe("what a machine reports", () => {
 describe("another machine that takes the name", () => {
   const ENROLLED = { pinnedAtMs: NOW_MS } as NodeRecords["enrolment"];
 
-  it("→ nothing of the former one is shown, before its first row and after", () =>
+  it("→ shows nothing of the former machine, before its first row and after", () =>
     inObject("taken-over", (sql) => {
       const former = woken(sql);
       former.observe(NOW_MS - MINUTE_MS, 1);
@@ -172,7 +173,7 @@ describe("another machine that takes the name", () => {
       former.samples.forget();
       expect(former.read(NOW_MS, NOW_MS)).toEqual([]);
       expect(former.samples.read(NOW_MS, NOW_MS).capacity).toBeNull();
-      // Of the same span: it must not be mixed with what is left of the former one.
+      // In the same span: it must not mix with the former machine's samples.
       former.observe(NOW_MS + MINUTE_MS, 7);
       expect(former.read(NOW_MS + MINUTE_MS, NOW_MS)).toEqual([[MINUTE_MS, 7]]);
       former.writeNode();
@@ -181,7 +182,7 @@ describe("another machine that takes the name", () => {
 });
 
 describe("an object of an earlier version", () => {
-  it("→ is read on, with a column more, which comes once", () =>
+  it("→ is read, and gets the new column once", () =>
     inObject("earlier", (sql) => {
       sql.exec(OLD_TABLES);
       sql.exec("INSERT INTO records VALUES ('skewMs', '5')");
@@ -220,7 +221,7 @@ describe("an object that wakes", () => {
       expect(queries.filter((query) => query.includes("FROM records"))).toEqual([
         "SELECT key, value FROM records",
       ]);
-      // The column comes behind what is read: SQLite does not walk through it.
+      // The column follows the others, so that SQLite does not read through it.
       const [made] = exec<{ sql: string }>("SELECT sql FROM sqlite_master WHERE name = 'records'").toArray();
       expect(made?.sql).toMatch(/value TEXT NOT NULL, samples BLOB\)/);
     }));

@@ -1,11 +1,11 @@
-// What is stored of a token is of no use without the secret.
+// A stored token is useless without the secret.
 import { expect, it, test } from "vitest";
 import { sealer } from "../../../worker/storage/sealed-text.ts";
 import { tokenChainId } from "../../../worker/kube/connect.ts";
 
 const ORIGIN = { KUBE_TOKEN: "a secret", KUBE_URL: "https://kube.test", DEPLOYMENT: "rollcall" };
 
-it("what is sealed is opened with the same secret for the same chain, and says nothing else", async () => {
+it("a sealed text opens with the same secret and the same chain, and does not contain the token", async () => {
   const { seal } = await sealer("a secret", "a chain");
   const { open } = await sealer("a secret", "a chain");
   const [sealed, again] = [await seal("a token"), await seal("a token")];

@@ -1,4 +1,4 @@
-// What is left of a budget that fills as time passes.
+// The level of a token bucket as time passes.
 import { expect, test } from "vitest";
 import { type TokenBucket, tokensAt } from "../../../worker/storage/token-bucket.ts";
 

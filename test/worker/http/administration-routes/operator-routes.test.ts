@@ -1,4 +1,5 @@
-// Who may operate: the admin secret, Cloudflare Access, what each may do, and what the audit log says of it.
+// Who may act as an operator: the admin secret and Cloudflare Access, the rights of each role, and the audit
+// log.
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { base64url, exportJWK, generateKeyPair, SignJWT } from "jose";
@@ -65,7 +66,7 @@ const assertion = (payload: object, key = teamKey, alg = "RS256") =>
 const from = (jwt: string, headers: Record<string, string> = {}) =>
   new Request(`${ORIGIN}/v1/tokens`, { headers: { "cf-access-jwt-assertion": jwt, ...headers } });
 
-/** Who sent this: the isolate may have fetched a team's keys before. */
+/** Returns the operator of a request. Another isolate may have fetched the team's keys already. */
 const asked = (request: Request, isolate: Isolate, more: object = {}) =>
   operatorOf(request, null, { ...access(), ...more }, lookups(isolate));
 const lookups = ({ accessKeys }: Isolate): CredentialLookups => ({
@@ -104,7 +105,7 @@ describe("Cloudflare Access", () => {
     expect(fetched).toHaveLength(times);
   });
 
-  it("of another team from now on → its keys are fetched, and the former team vouches for nobody", async () => {
+  it("another team is configured → its keys are fetched, and the former team's assertions are refused", async () => {
     const isolate = freshIsolate();
     const former = from(await assertion(claims()));
     expect(await asked(former, isolate)).toMatchObject({ ok: true });
@@ -161,7 +162,7 @@ describe("Cloudflare Access", () => {
     expect(fetched).toEqual([]);
   });
 
-  it("whose keys cannot be fetched → nobody", async () => {
+  it("the keys cannot be fetched → refused", async () => {
     vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response("down", { status: 503 }));
     expect(await asked(from(await assertion(claims())), freshIsolate())).toMatchObject({ ok: false });
   });
@@ -200,7 +201,7 @@ describe("an operator's secret", () => {
   });
 });
 
-describe("where nobody could get in", () => {
+describe("no operator can be verified", () => {
   const NONE = { ADMIN_SECRET_SHA256: "", VIEW_SECRET_SHA256: "" };
   it.each<[string, object]>([
     ["no secret and no Access", NONE],
@@ -230,12 +231,12 @@ describe("where nobody could get in", () => {
   });
 });
 
-it("no credentials at all → nobody, and not for Access to decide", async () => {
+it("no credentials → refused, without asking Access", async () => {
   const request = new Request(`${ORIGIN}/v1/tokens`);
   expect(await asked(request, freshIsolate())).toEqual(failure({ reason: "no credentials" }));
 });
 
-it("another secret beside Access's good assertion → nobody: a secret that is wrong is not overlooked", async () => {
+it("a wrong secret with a valid Access assertion → refused: a wrong secret is not ignored", async () => {
   const request = from(await assertion(claims()));
   expect(await operatorOf(request, "another", access(), lookups(freshIsolate()))).toEqual(
     failure({ reason: "another secret" }),
@@ -283,7 +284,7 @@ describe.each(
     expect(response.headers.get("access-control-allow-origin")).toBeNull();
   });
 
-  it("asked for by a browser's preflight → nothing is allowed", async () => {
+  it("a browser's preflight → allows nothing", async () => {
     const headers = { origin: "https://evil.test", "access-control-request-method": method };
     const response = await send(path, { method: "OPTIONS", headers });
     expect(response.status).toBe(405);
@@ -295,7 +296,7 @@ describe("one machine", () => {
   const OURS = `rollcall.${env.DEPLOYMENT}`;
   const shown = (name: string) => operator<WholeNode>("GET", `/v1/nodes/${name}`);
 
-  it("as it enrols, reports, and is evicted → what its object knows of it then", async () => {
+  it("enrols, reports, and its object is evicted → the data that its object has at each step", async () => {
     const name = "shown";
     const machine = await enrolled(name);
     const enrolledOnly = { name, thumbprint: machine.key.thumbprint, phase: null, isReady: false };
@@ -333,7 +334,7 @@ describe("one machine", () => {
         expect.objectContaining({ type: "Normal", reason: "NodeReady", count: 1 }),
       ]),
     });
-    // Events leave behind the answer.
+    // Events are sent after the answer.
     await eventually(async () => {
       const { events = [] } = (await shown(name)).body;
       expect(events.find(({ reason }) => reason === "NodeReady")?.state).toBe("sent");
@@ -344,7 +345,7 @@ describe("one machine", () => {
     expect((await shown(name)).body).toEqual({ ...body, ...evicted, ...unsure });
   });
 
-  it("→ the answer says that it has woken the machine's object, and has what the fleet index says", async () => {
+  it("→ the answer states that it woke the machine's object, and has the fleet index's data", async () => {
     const name = "shown-woken";
     await enrolled(name);
     await fleetIndex(env).tell({ ...tellingOf(1, 1, { state: "silent" }), name, generation: 1e6 });
@@ -355,7 +356,7 @@ describe("one machine", () => {
       name,
       summary: { name, state: "silent", since: "2026-01-01T00:00:00.001Z" },
     });
-    // What the index counts, other files look at.
+    // Other files test the counts of the index.
     await fleetIndex(env).remove(name, 99, "left");
   });
 
@@ -388,7 +389,7 @@ describe("one machine", () => {
     },
   );
 
-  it("that nobody enrolled → 404", async () => {
+  it("that never enrolled → 404", async () => {
     expect((await shown("shown-nobody")).status).toBe(404);
   });
 });
@@ -402,7 +403,7 @@ describe("the audit log", () => {
   };
   const acts = (entries: AuditEntry[]) => entries.map(({ who, what, detail }) => [who, what, detail]);
 
-  it("has every change with who, what and when, and no secret", async () => {
+  it("has every change with operator, action and time, and no secret", async () => {
     const name = "audited";
     const first = await enrolled(name);
     await shimOf(first)(facts(name), HEALTHY);
@@ -447,7 +448,7 @@ describe("the audit log", () => {
     }
   });
 
-  it("has nothing where nothing changed", async () => {
+  it("has no entry without a change", async () => {
     await operator("POST", "/v1/nodes/audited-nobody/revoke");
     await operator("POST", "/v1/nodes/audited-nobody/register");
     await operator("PATCH", "/v1/nodes/audited-nobody", { runtime: "none" });
@@ -475,11 +476,11 @@ describe("the audit log", () => {
   });
 });
 
-describe("what became of the watch of the cluster's Nodes", () => {
+describe("the history of the watch of the cluster's Nodes", () => {
   const history = (query = "") =>
     operator<ClusterHistoryAnswer>("GET", `/v1/cluster/history${query && `?${query}`}`);
 
-  it("is read in pages, newest first, by whoever may look", async () => {
+  it("is read in pages, newest first, also by viewers", async () => {
     await runInDurableObject(clusterObject(env), (_, { storage }) => {
       const kept = clusterHistory(storage.sql);
       for (const text of ["first", "second", "third"]) kept.add(text, Date.UTC(2026, 0, 1));

@@ -1,4 +1,4 @@
-// GET /metrics: who may ask, what is answered, and what when one of its sources does not answer.
+// GET /metrics: its credentials, its answer, and its answer when a source does not respond.
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it, test } from "vitest";
 import worker from "../../../../worker/index.ts";
@@ -7,7 +7,7 @@ import { ADMIN_SECRET, METRICS_SECRET, ORIGIN, VIEW_SECRET } from "../../support
 import { machineName, tellingOf } from "../../support/made-up-fleet.ts";
 import { expectKnownLabels } from "../../support/metric-labels.ts";
 
-/** An index and a registry of its own: other tests' machines are in the deployment's. */
+/** An index and a registry of this file: machines of other tests are in the deployment's. */
 const index = env.INDEX.getByName("metrics-route");
 const registry = env.REGISTRY.getByName("metrics-route");
 const own = { ...env, INDEX: { getByName: () => index }, REGISTRY: { getByName: () => registry } };
@@ -41,7 +41,7 @@ beforeAll(async () => {
   await index.tell(tellingOf(2, 2, { state: "silent" }));
 });
 
-describe("who may ask", () => {
+describe("credentials", () => {
   test.each<[who: string, secret: string, more: object, status: number]>([
     ["the scraper", METRICS_SECRET, {}, 200],
     ["an operator who may look", VIEW_SECRET, {}, 200],
@@ -53,7 +53,7 @@ describe("who may ask", () => {
     expect((await ask(more, { secret })).status).toBe(status);
   });
 
-  it("the scraper's secret opens nothing else", async () => {
+  it("the scraper's secret is refused on every other route", async () => {
     for (const path of ["/readyz", "/v1/tokens", "/v1/audit", "/v1/nodes/a"])
       expect([path, (await ask({}, { path })).status]).toEqual([path, 403]);
     expect((await ask({}, { method: "POST" })).status).toBe(405);
@@ -61,7 +61,7 @@ describe("who may ask", () => {
 });
 
 describe("the answer", () => {
-  it("is OpenMetrics, and has what all sources say", async () => {
+  it("is OpenMetrics, with the samples of all sources", async () => {
     const { headers, text } = await ask();
     expect([headers.get("content-type"), headers.get("cache-control")]).toEqual([
       "application/openmetrics-text; version=1.0.0; charset=utf-8",
@@ -85,7 +85,7 @@ describe("the answer", () => {
     });
   });
 
-  it("every metric is one of the table, with its labels, and no sample is there twice", async () => {
+  it("every metric is in the table, with its labels, and no sample is repeated", async () => {
     const { text } = await ask({}, { accept: "text/plain" });
     const types = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name);
     expect(Object.keys(METRICS)).toEqual(expect.arrayContaining(types));
@@ -96,13 +96,13 @@ describe("the answer", () => {
     expect(new Set(series).size).toBe(series.length);
   });
 
-  it("to who takes plain text alone → that", async () => {
+  it("for a client that accepts plain text only → plain text", async () => {
     const { headers, text } = await ask({}, { accept: "text/plain" });
     expect(headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
     expect(text).not.toContain("# EOF");
   });
 
-  it("MACHINE_METRICS = off → no lines for each machine, and the same counts", async () => {
+  it("MACHINE_METRICS = off → no lines for single machines, and the same counts", async () => {
     const { text } = await ask({ MACHINE_METRICS: "off" });
     expect(text).not.toContain(machineName(1));
     expect(samplesOf(text)).toMatchObject({ 'rollcall_machines{state="silent"}': 1 });
@@ -114,7 +114,7 @@ describe("the answer", () => {
   });
 });
 
-describe("a source that does not answer → is down, and what it would have said is absent", () => {
+describe("a source that does not respond → down, without its samples", () => {
   const fails = { getByName: () => ({ metrics: () => Promise.reject(new Error("overloaded")) }) };
   test.each<[source: string, binding: string, absent: string, down: number]>([
     ["index", "INDEX", "rollcall_machine_state", 1],
@@ -128,7 +128,7 @@ describe("a source that does not answer → is down, and what it would have said
     expect(text).not.toContain(absent);
   });
 
-  test("one gateway of three → the gateways are down, and what the others say is there", async () => {
+  test("one gateway of three does not respond → gateways are down; the samples of the others are present", async () => {
     const registry = { gatewaysInUse: () => Promise.resolve([1, 2, 3]), metrics: () => Promise.resolve({}) };
     const sayingOf = (number: string) =>
       number === "2"

@@ -1,4 +1,4 @@
-// What GET /readyz makes of what was found: the worst state, the age of each check, and lines to read.
+// The result of GET /readyz: the worst state, the age of each check, and the text.
 import { describe, expect, it, test } from "vitest";
 import type { CheckResult } from "../../../../shared/deployment/check-result.ts";
 import { VERSION } from "../../../../shared/version.ts";
@@ -24,12 +24,12 @@ test.each<[states: CheckResult["state"][], state: string]>([
 });
 
 describe("the age of a check", () => {
-  it("looked at earlier → says when", () => {
+  it("checked earlier → the time of the check", () => {
     const { checks } = readiness([found("apiserver", "ok", NOW - 3000)], new Map(), NOW);
     expect(checks).toMatchObject([{ checkedAt: at(NOW - 3000), since: at(NOW - 3000) }]);
   });
 
-  it("stays as it is → since then; changes → since the change", () => {
+  it("unchanged → since the first result; changed → since the change", () => {
     const since = new Map();
     const ages = ([state, nowMs]: [CheckResult["state"], number]) =>
       readiness([found("ORIGINS", state)], since, nowMs).checks.map((each) => [each.checkedAt, each.since]);
@@ -39,7 +39,7 @@ describe("the age of a check", () => {
   });
 });
 
-it("lines to read → a mark for each check, its cure, and the outcome", () => {
+it("the text → a mark for each check, its remedy, and the result", () => {
   const all = [found("ORIGINS", "ok"), found("token", "warning"), found("KUBE_URL", "failed")];
   const since = `(since ${at(NOW)})`;
   expect(readinessText(readiness(all, new Map(), NOW))).toBe(

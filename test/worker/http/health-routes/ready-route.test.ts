@@ -1,4 +1,4 @@
-// GET /readyz: who may ask, what is answered when all is well, and when something is not.
+// GET /readyz: its credentials, and its answers with and without a fault.
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { SignJWT } from "jose";
@@ -21,7 +21,7 @@ async function ask(more: object = {}, path = "/readyz", secret = ADMIN_SECRET) {
   return { status: response.status, type: response.headers.get("content-type"), text: await response.text() };
 }
 
-/** `{ ORIGINS: "failed" }`: what is not as it should be. */
+/** Returns the failed checks, for example `{ ORIGINS: "failed" }`. */
 async function askedFor(more: object = {}) {
   const { status, text } = await ask(more);
   const { state, checks } = JSON.parse(text) as ReadinessAnswer;
@@ -29,17 +29,17 @@ async function askedFor(more: object = {}) {
   return { status, state, faulty: Object.fromEntries(faulty.map(({ check, state }) => [check, state])) };
 }
 
-/** It remembers for a while what the apiserver answered; one that sleeps is not evicted. */
+/** The object caches the apiserver's answers for a while. It must be awake to be evicted. */
 async function forgetAnswers(): Promise<void> {
   await registry(env).knows("nobody");
   await evictDurableObject(registry(env));
   await requestsAbout(PROBED_NODE);
 }
 
-describe("all is well", () => {
+describe("everything works", () => {
   beforeEach(forgetAnswers);
 
-  it.each([ADMIN_SECRET, VIEW_SECRET])("→ 200, to whoever may look", async (secret) => {
+  it.each([ADMIN_SECRET, VIEW_SECRET])("→ 200, also for a viewer", async (secret) => {
     const { status, type, text } = await ask({}, "/readyz", secret);
     const { state, checks } = JSON.parse(text) as ReadinessAnswer;
     expect([status, type, state]).toEqual([200, "application/json", "ok"]);
@@ -58,18 +58,18 @@ describe("all is well", () => {
     );
   });
 
-  it("?verbose → lines to read", async () => {
+  it("?verbose → text", async () => {
     const { status, type, text } = await ask({}, "/readyz?verbose");
     expect([status, type]).toEqual([200, "text/plain; charset=UTF-8"]);
     expect(text).toMatch(/^\[\+\]DEPLOYMENT ok: rollcall .*\n[^]*readyz check passed\n$/);
   });
 
-  it("asked a hundred times → the apiserver is asked once, for a Node that nobody has", async () => {
+  it("a hundred requests → one request to the apiserver, for a Node that does not exist", async () => {
     await Promise.all(Array.from({ length: 100 }, () => ask()));
     expect(await requestsAbout(PROBED_NODE)).toEqual([`GET /api/v1/nodes/${PROBED_NODE}`]);
   });
 
-  it("nothing of a secret is in the answer", async () => {
+  it("the answer has no part of a secret", async () => {
     const { text } = await ask();
     for (const secret of [
       env.KUBE_TOKEN,
@@ -85,7 +85,7 @@ const inDays = (days: number) => Math.floor(Date.now() / 1000) + days * 86_400;
 const tokenUntil = (exp: number) =>
   new SignJWT({ exp, iat: exp - 365 * 86_400 }).setProtectedHeader({ alg: "HS256" }).sign(new Uint8Array(32));
 
-/** The cluster object, whose token was renewed. */
+/** The cluster object with a renewed token. */
 const renewed = (status: object) => ({
   CLUSTER: { getByName: () => ({ tokenStatus: async () => ({ source: "renewed", ...status }) }) },
 });
@@ -99,7 +99,7 @@ const watched = (watchState: () => Promise<unknown>) => ({
 const isoIn = (days: number) => new Date(inDays(days) * 1000).toISOString();
 const lastFailure = { at: isoIn(0), reason: "refused", message: "403" };
 
-describe("something is not", () => {
+describe("a fault", () => {
   beforeEach(async () => {
     await forgetAnswers();
     vi.spyOn(console, "error").mockImplementation(() => undefined);
@@ -191,7 +191,7 @@ describe("something is not", () => {
     ]);
   });
 
-  it("the registry does not answer → 503, and the rest is there", async () => {
+  it("the registry does not answer → 503, with the other checks", async () => {
     const REGISTRY = { getByName: () => ({ readiness: () => Promise.reject(new Error("overloaded")) }) };
     expect(await askedFor({ REGISTRY })).toEqual({
       status: 503,

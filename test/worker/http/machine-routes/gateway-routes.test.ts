@@ -1,4 +1,4 @@
-// Who may open a socket and where, what a gateway is told of them, and how its refusals are answered.
+// Who may open a socket at which gateway, what the gateway gets, and how its refusals are answered.
 import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
@@ -23,7 +23,7 @@ const key = await makeMachineKey();
 const other = await makeMachineKey();
 const machine: ConnectingMachine = { name: NAME, key, kid: await kidOf(NAME, key) };
 
-/** Behind which a gateway answers this text, or takes the socket. */
+/** An environment whose gateway refuses with this text, or accepts the socket if it is null. */
 function behind(answer: string | null) {
   const asked: { number: string; request: Request }[] = [];
   const failures: string[] = [];
@@ -73,7 +73,7 @@ async function opening(
   return { ...seen, response, problem, ticket };
 }
 
-it("a good request → its gateway is told all that the Worker has verified, and the socket is passed on", async () => {
+it("a valid request → its gateway gets all that the Worker has verified, and the socket is passed on", async () => {
   const { response, asked, ticket, failures } = await opening();
   expect(response.status).toBe(101);
   expect(response.webSocket).not.toBeNull();
@@ -94,7 +94,7 @@ it("a good request → its gateway is told all that the Worker has verified, and
   expect(failures).toEqual([]);
 });
 
-it("what a client says to the gateway itself is not passed on", async () => {
+it("headers that a client sends for the gateway itself are not passed on", async () => {
   const { response, asked } = await opening({ headers: { [GATEWAY_OPENING]: '{"name":"edge-2"}' } });
   response.webSocket?.accept();
   response.webSocket?.close();
@@ -116,7 +116,7 @@ describe("a ticket", () => {
   });
 });
 
-describe("what proves nothing → 401, which counts as a failure, and no gateway is asked", () => {
+describe("a request without a valid proof → 401, counts as a failure, and reaches no gateway", () => {
   it.each<[situation: string, wish: Parameters<typeof opening>[0] | (() => Promise<ConnectingWish>)]>([
     ["no authorization", { headers: { authorization: "" } }],
     ["not a JWT", { headers: { authorization: "Bearer nonsense" } }],
@@ -161,7 +161,7 @@ describe("what proves nothing → 401, which counts as a failure, and no gateway
   });
 });
 
-describe("what is refused otherwise is no failure, and no gateway is asked", () => {
+describe("another refused request → no failure, and reaches no gateway", () => {
   it.each<[situation: string, wish: Parameters<typeof opening>[0], expected: Partial<Problem>]>([
     ["a name that is none", { path: "/v1/gateways/7/nodes/Upper" }, { status: 400, reason: "invalid-name" }],
     ["no upgrade", { headers: { upgrade: "" } }, { status: 426, reason: "upgrade-required" }],
@@ -196,7 +196,7 @@ describe("what is refused otherwise is no failure, and no gateway is asked", () 
     silent.mockRestore();
   });
 
-  it("the origin that it should be is not named, and who has not the key learns nothing of it", async () => {
+  it("the expected origin is not named, and only the key's owner learns of a wrong one", async () => {
     const claims = { aud: "https://before.test" };
     const { problem } = await opening({ claims });
     expect(JSON.stringify(problem)).not.toContain("rollcall.test");
@@ -204,7 +204,7 @@ describe("what is refused otherwise is no failure, and no gateway is asked", () 
   });
 });
 
-it("numbers that nobody has assigned → no object is made for them", async () => {
+it("a gateway number that is not assigned → no object is created", async () => {
   const before = await listDurableObjectIds(env.GATEWAYS);
   for (const gateway of [424_242, 999_999_999]) {
     const { path, headers } = await connecting(machine, {
@@ -226,14 +226,14 @@ it("an address that fails too often → 429", async () => {
   expect(statuses).toEqual([401, 401, 429]);
 });
 
-describe("a gateway that takes no socket", () => {
-  it("since the ticket was used → 401, which counts as a failure", async () => {
+describe("a gateway that refuses the socket", () => {
+  it("the ticket was used → 401, which counts as a failure", async () => {
     const { problem, failures } = await opening({}, { answer: "used ticket" });
     expect(problem).toMatchObject({ status: 401, reason: "unauthenticated" });
     expect(failures).toHaveLength(1);
   });
 
-  it("since it has sent the machine away → 429, for as long", async () => {
+  it("it has sent the machine away → 429, for the same time", async () => {
     const { response, problem, failures } = await opening({}, { answer: "sent away 599" });
     expect(problem).toMatchObject({ status: 429, reason: "rate-limited", retryAfterSeconds: 599 });
     expect(response.headers.get("retry-after")).toBe("599");
@@ -251,7 +251,7 @@ describe("a gateway that takes no socket", () => {
   );
 });
 
-describe("a gateway that is full", () => {
+describe("a full gateway", () => {
   const pinOf = (name: string) =>
     runInDurableObject(registry(env), (_, { storage }) => findPin(storage.sql, name));
   const settledOf = (name: string) =>
@@ -260,7 +260,7 @@ describe("a gateway that is full", () => {
       return row && (JSON.parse(row.value) as { gateway: number });
     });
 
-  it("→ 503, and the machine has another one from then on, in the registry and in its object", async () => {
+  it("→ 503, and the registry and the machine's object switch to another gateway", async () => {
     const of = await enrolled("gateways-full");
     await shimOf(of)(facts(of.name), HEALTHY);
     const gateway = (await pinOf(of.name))!.gateway!;
@@ -272,12 +272,12 @@ describe("a gateway that is full", () => {
     const another = (await pinOf(of.name))!.gateway!;
     expect(another).not.toBe(gateway);
     expect((await settledOf(of.name))?.gateway).toBe(another);
-    // A second request to the same gateway moves nobody again.
+    // A second request to the same gateway changes no assignment.
     await opening({ gateway }, { answer: "full", of });
     expect((await pinOf(of.name))?.gateway).toBe(another);
   });
 
-  it("→ 503, and nothing is changed for a kid whose key has not the name", async () => {
+  it("→ 503 without a change for a kid whose key does not have the name", async () => {
     const name = "gateways-taken";
     await shimOf(await enrolled(name))(facts(name), HEALTHY);
     const { gateway } = (await pinOf(name))!;
@@ -288,7 +288,7 @@ describe("a gateway that is full", () => {
     expect((await settledOf(name))?.gateway).toBe(gateway);
   });
 
-  it("→ 503, and no object is made for a name that nobody has", async () => {
+  it("→ 503, and no object is created for an unknown name", async () => {
     const before = (await listDurableObjectIds(env.NODES)).length;
     expect((await opening({}, { answer: "full" })).problem.reason).toBe("try-another");
     expect(await listDurableObjectIds(env.NODES)).toHaveLength(before);

@@ -1,4 +1,4 @@
-// Whose challenge is good, and for how long.
+// Which challenges are valid, and for how long.
 import { describe, expect, it } from "vitest";
 import { challengeTime, issueKid, newChallenge } from "../../../../worker/identity/issued.ts";
 import { macOf, parseMacKeys } from "../../../../worker/identity/mac-keys.ts";
@@ -13,7 +13,7 @@ const made = (by = OURS, asking = ASKING) => newChallenge(by, asking, MADE_MS);
 const timeOf = async (challenge: string | Promise<string>, { by = OURS, nowMs = MADE_MS } = {}) =>
   challengeTime(by, ASKING, await challenge, nowMs);
 
-describe("a challenge is good for 60 seconds", () => {
+describe("a challenge is valid for 60 seconds", () => {
   it.each([
     ["at once", 0, MADE_MS],
     ["after 60 s", 60_000, MADE_MS],
@@ -25,7 +25,7 @@ describe("a challenge is good for 60 seconds", () => {
   });
 });
 
-describe("a challenge is good for the name and key that it was made for", () => {
+describe("a challenge is valid for its name and key", () => {
   it.each([
     ["another name", { ...ASKING, name: "edge-2" }],
     ["another key", { ...ASKING, thumbprint: "U".repeat(43) }],
@@ -35,7 +35,7 @@ describe("a challenge is good for the name and key that it was made for", () => 
   });
 });
 
-describe("a challenge is good where a key that made it is configured", () => {
+describe("a challenge is valid while the key that signed it is configured", () => {
   it.each([
     ["the same key", `1:${secret(1)}`, MADE_MS],
     ["a new key came before it", `2:${secret(2)} 1:${secret(1)}`, MADE_MS],
@@ -46,12 +46,12 @@ describe("a challenge is good where a key that made it is configured", () => {
     expect(await timeOf(made(), { by: keys(configured) })).toBe(time);
   });
 
-  it("the first of the keys makes it", async () => {
+  it("the first of the keys signs", async () => {
     expect(await made(keys(`b:${secret(2)} a:${secret(1)}`))).toMatch(/^b\.1767323045000\.[\w-]{43}$/);
   });
 });
 
-describe("what is no challenge of ours → none", () => {
+describe("a text that this Worker did not issue → no challenge", () => {
   it.each<[string, (good: string) => string | Promise<string>]>([
     ["nothing", () => ""],
     ["half of one", (good) => good.slice(0, good.lastIndexOf("."))],

@@ -1,4 +1,4 @@
-// Whose connect ticket is good, where, and for how long.
+// Which connect tickets are valid, at which gateway, and for how long.
 import { describe, expect, it } from "vitest";
 import { GATEWAY_LIMITS } from "../../../../shared/protocol/limits.ts";
 import {
@@ -22,11 +22,11 @@ const made = (by = OURS, connecting = CONNECTING) => connectTicket(by, connectin
 const isGood = async (ticket: string | Promise<string>, { by = OURS, nowMs = MADE_MS } = {}) =>
   isConnectTicket(by, CONNECTING, await ticket, nowMs);
 
-it("a ticket is short, and says when it ends", async () => {
+it("a ticket is short, and has its end", async () => {
   expect(await made()).toMatch(new RegExp(`^${END}\\.1\\.[\\w-]{43}$`));
 });
 
-describe("a ticket is good for two minutes", () => {
+describe("a ticket is valid for two minutes", () => {
   it.each([
     ["at once", 0, true],
     ["after two minutes", 120_000, true],
@@ -37,7 +37,7 @@ describe("a ticket is good for two minutes", () => {
   });
 });
 
-describe("a ticket is good for the machine and the gateway that it was made for", () => {
+describe("a ticket is valid for its machine and its gateway", () => {
   it.each<[string, Connecting]>([
     ["another name", { ...CONNECTING, name: "edge-2" }],
     ["another kid", { ...CONNECTING, kid: KID.replace("e", "f") }],
@@ -49,7 +49,7 @@ describe("a ticket is good for the machine and the gateway that it was made for"
   });
 });
 
-describe("a ticket is good where a key that made it is configured", () => {
+describe("a ticket is valid while the key that signed it is configured", () => {
   it.each([
     ["the same key", `1:${secret(1)}`, true],
     ["a new key came before it", `2:${secret(2)} 1:${secret(1)}`, true],
@@ -60,12 +60,12 @@ describe("a ticket is good where a key that made it is configured", () => {
     expect(await isGood(made(), { by: parseMacKeys(configured) })).toBe(expected);
   });
 
-  it("the first of the keys makes it", async () => {
+  it("the first of the keys signs", async () => {
     expect(await made(parseMacKeys(`b:${secret(2)} a:${secret(1)}`))).toContain(".b.");
   });
 });
 
-describe("what is no ticket of ours → none", () => {
+describe("a text that this Worker did not issue → no ticket", () => {
   const text = `rollcall-connect\nedge-1\n${KID}\n7\n${END}`;
   it.each<[string, (good: string) => string | Promise<string>]>([
     ["nothing", () => ""],

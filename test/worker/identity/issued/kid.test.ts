@@ -1,4 +1,4 @@
-// A kid: which one this Worker has issued, for whom, and with which of its keys.
+// Kids: which ones this Worker has issued, for which machine, and with which key.
 import { describe, expect, it } from "vitest";
 import { isIssuedKid, newKid } from "../../../../worker/identity/issued.ts";
 import { macOf, parseMacKeys, signingKey } from "../../../../worker/identity/mac-keys.ts";
@@ -13,7 +13,7 @@ const isIssued = (kid: string, configured = `${NEW} ${OLD}`, name = "edge-1") =>
   isIssuedKid(parseMacKeys(configured), name, kid);
 
 describe("a kid", () => {
-  it("names the key that made it, the machine's key and its enrolment", async () => {
+  it("has the signing key's ID, the machine's key and its enrolment", async () => {
     expect(await issued(`${NEW} ${OLD}`)).toMatch(/^2\.thumb\.enrolment\.[\w-]{43}$/);
   });
 
@@ -70,7 +70,7 @@ describe("the configured keys", () => {
     expect(parseMacKeys(configured).map(({ id }) => id)).toEqual(ids);
   });
 
-  it("none of which could sign → a fault", () => {
+  it("without a key that can sign → a fault", () => {
     expect(() => signingKey([])).toThrow("KID_MAC_KEYS holds no key");
   });
 });

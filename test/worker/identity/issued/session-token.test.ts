@@ -1,4 +1,4 @@
-// Whose session tokens are taken, and for how long.
+// Which session tokens are valid, and for how long.
 import { describe, expect, it } from "vitest";
 import {
   issueKid,
@@ -17,7 +17,7 @@ const made = (by = OURS) => newSessionToken(by, SESSION);
 const read = async (token: string | Promise<string>, by = OURS, nowMs = 0) =>
   readSessionToken(by, await token, nowMs);
 
-it("a session's ID would begin with a dash → another one: operators type it after a command", async () => {
+it("a session's ID never begins with a dash, since operators type it after a command", async () => {
   const nonces = Array.from({ length: 200 }, (_, at) => `nonce-${at}`);
   const ids = await Promise.all(nonces.map(sessionId));
   const first = ids.findIndex((id) => id.startsWith("-"));
@@ -36,7 +36,7 @@ it.each([
   expect(await read(made(), OURS, nowMs)).toEqual(outcome);
 });
 
-describe("a session is known where the key that signed it is configured", () => {
+describe("a session is valid while the key that signed it is configured", () => {
   it.each([
     ["the same key", `1:${secret(1)}`, SESSION],
     ["a new key came before it", `2:${secret(2)} 1:${secret(1)}`, SESSION],
@@ -53,7 +53,7 @@ describe("a session is known where the key that signed it is configured", () => 
   });
 });
 
-describe("what is no token of ours → forged, and nothing else is said", () => {
+describe("a text that this Worker did not issue → forged, without detail", () => {
   const text = `rollcall-session\n${SESSION.nonce}\n${SESSION.expiresAtMs}`;
   it.each<[string, (good: string) => string | Promise<string>]>([
     ["nothing", () => ""],
@@ -83,7 +83,7 @@ describe("what is no token of ours → forged, and nothing else is said", () => 
   });
 });
 
-it("its ID → is not what the token has, and the same for the same", async () => {
+it("its ID → differs from the token's content, and is stable", async () => {
   const ids = await Promise.all(["A", "A", "B"].map((each) => sessionId(each.repeat(22))));
   expect(ids[0]).toMatch(/^(?!A{22})[\w-]{22}$/);
   expect([ids[1] === ids[0], ids[2] === ids[0]]).toEqual([true, false]);

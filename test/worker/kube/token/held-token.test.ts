@@ -1,4 +1,5 @@
-// The cluster token in the memory of a machine's object: which one it is, and when somebody is asked for another.
+// The cluster token in the memory of a machine's object: which token it uses, and when it requests another
+// one.
 import { describe, expect, it } from "vitest";
 import { HeldToken } from "../../../../worker/kube/token.ts";
 import { tokenOf } from "../../support/account-tokens.ts";
@@ -9,7 +10,7 @@ const SECRET = tokenOf(0, 8 * HOUR_MS, "secret");
 const SECOND = tokenOf(4 * HOUR_MS, 8 * HOUR_MS, "second");
 const THIRD = tokenOf(8 * HOUR_MS, 8 * HOUR_MS, "third");
 
-/** `answers`: of the cluster's object, in turn; the last one again and again. */
+/** `answers`: those of the cluster object, in turn; the last one is repeated. */
 function held({ secret = SECRET, answers = [SECRET], random = 0 }: Partial<Situation> = {}) {
   const asked: (string | undefined)[] = [];
   const left = [...answers];
@@ -33,7 +34,7 @@ interface Situation {
   random: number;
 }
 
-describe("a heartbeat asks", () => {
+describe("a heartbeat requests a token", () => {
   it.each<[string, number, number, number]>([
     ["nobody, in the first half of the token's life", 4 * HOUR_MS - 1, 0, 0],
     ["the cluster's object, from its half on", 4 * HOUR_MS, 0, 1],
@@ -48,7 +49,7 @@ describe("a heartbeat asks", () => {
     expect(object.asked).toHaveLength(times);
   });
 
-  it("nobody any more, once it has a token in the first half of its life, and then for that one's successor", async () => {
+  it("never while the token is in the first half of its life, then its successor", async () => {
     const object = held({ answers: [SECOND, THIRD] });
     object.nowMs = 4 * HOUR_MS;
     await object.token.refresh(false);
@@ -76,7 +77,7 @@ describe("a heartbeat asks", () => {
     expect(object.asked).toHaveLength(times);
   });
 
-  it("when the shim starts, so that the token's end is known early on", async () => {
+  it("when the shim starts, so that the token's end is known early", async () => {
     const object = held();
     await object.token.refresh(true);
     expect(object.asked).toEqual([undefined]);
@@ -130,13 +131,13 @@ describe("the token of a request is", () => {
 });
 
 describe("after a 401", () => {
-  it("another token is asked for, and used from then on", async () => {
+  it("another token is requested, and used from then on", async () => {
     const object = held({ answers: [SECOND] });
     expect(await object.token.instead(SECRET)).toBe(SECOND);
     expect([object.token.current(), object.asked]).toEqual([SECOND, [SECRET]]);
   });
 
-  it("of a renewed token the secret is used again, and the refused one is named with each question", async () => {
+  it("of a renewed token → the secret is used again, and each request names the refused token", async () => {
     const object = held({ answers: [SECOND, SECRET] });
     object.nowMs = 4 * HOUR_MS;
     await object.token.refresh(false);
@@ -147,14 +148,14 @@ describe("after a 401", () => {
     expect(object.asked).toEqual([undefined, SECOND, SECOND]);
   });
 
-  it("there is none, where the cluster's object has none: asked once a minute, not with each request", async () => {
+  it("and the cluster object has no token → requested once a minute, not with each request", async () => {
     const object = held();
     for (object.nowMs = 0; object.nowMs < 2 * MINUTE_MS; object.nowMs += 1000)
       expect(await object.token.instead(SECRET)).toBeNull();
     expect(object.asked).toHaveLength(2);
   });
 
-  it("nobody is asked for what is at hand by now", async () => {
+  it("a newer token is in memory already → no request", async () => {
     const object = held({ answers: [SECOND] });
     const [first, second] = await Promise.all([object.token.instead(SECRET), object.token.instead(SECRET)]);
     expect([first, second, await object.token.instead(SECRET)]).toEqual([SECOND, SECOND, SECOND]);

@@ -1,4 +1,4 @@
-// What a token says of itself, and when it is to be renewed.
+// The times that a token contains, and when it is renewed.
 import { describe, expect, it } from "vitest";
 import { renewFromMs, tokenClaims, tokenLife } from "../../../../worker/kube/token.ts";
 import { jwtOf } from "../../support/account-tokens.ts";

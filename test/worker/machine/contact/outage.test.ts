@@ -1,4 +1,4 @@
-// What a machine tells of a time without an answer: one line of history each, and no more than a few an hour.
+// A machine reports a time without an answer: one line of history each, and a limited number in an hour.
 import { expect, it, test } from "vitest";
 import { recordOutage } from "../../../../worker/machine/contact.ts";
 import { RATE_LIMITS } from "../../../../worker/storage/token-bucket.ts";
@@ -41,9 +41,9 @@ test.each<
   if (left !== undefined || notes.length === 0) expect(kept?.left).toBe(left);
 });
 
-it("a machine that tells of one with each report → as many lines as at once, then one in ten minutes", () => {
+it("a machine that reports one each time → the burst's lines, then one in ten minutes", () => {
   const state = keptRecords();
-  // Each begins elsewhere.
+  // Each outage begins at another time.
   for (let beat = 0; beat < 360; beat++)
     recordOutage(state, { noAnswerSeconds: 60 * beat + 1 }, NOW_MS + 10_000 * beat);
   expect(state.notes.length).toBe(atOnce + 5);

@@ -1,4 +1,5 @@
-// A machine's part of an action on many: what its object does, and for whom it does nothing.
+// A machine's part of an action on many machines: what its object does, and for which machines it does
+// nothing.
 import { describe, expect, it, vi } from "vitest";
 import type { Environment } from "../../../../worker/env.ts";
 import { executeOrder, type OrderDependencies } from "../../../../worker/machine/removal.ts";
@@ -152,7 +153,8 @@ describe("an order to remove a silent machine's Node", () => {
         ? ["registration: the Node was removed after 30 days of silence", "phase: node deleted"]
         : [],
     );
-    // What was stored before the apiserver was asked has the next report register, also where nobody knows what became of it.
+    // The registration is reset in storage before the apiserver gets the request, also if its outcome stays
+    // unknown.
     if (isAsked)
       expect([rest.kept.get("registration"), rest.kept.get("deletion")]).toMatchObject([
         gone,
@@ -160,7 +162,7 @@ describe("an order to remove a silent machine's Node", () => {
       ]);
   });
 
-  it("while a report registers it → the next report registers it again", async () => {
+  it("during a registration by a report → the next report registers it again", async () => {
     const { outcome, ...rest } = await executed("remove-node", {
       kept: SILENT,
       removal: (kept) => {

@@ -1,4 +1,4 @@
-// The events of a machine as operators are shown them: those that wait and those that were sent, in one order.
+// A machine's events as operators see them: waiting and sent ones in one order.
 import { expect, it } from "vitest";
 import type { EventCorrelator } from "../../../../shared/events/correlator.ts";
 import { SHOWN_LIMITS } from "../../../../shared/protocol/limits.ts";
@@ -6,7 +6,7 @@ import { shownEvents } from "../../../../worker/machine/shown-node.ts";
 
 const START_MS = Date.UTC(2026, 0, 1);
 
-/** `seconds`: of the events that wait, oldest first. */
+/** Waiting events at these seconds, oldest first. */
 const waiting = (...seconds: number[]) => ({
   latest: (limit: number) =>
     seconds
@@ -43,7 +43,7 @@ it.each<[situation: string, outbox: number[], correlator: EventCorrelator | unde
   expect(messages(waiting(...outbox), correlator)).toEqual(shown);
 });
 
-it("each with what it is, how often, and whether the apiserver has it", () => {
+it("each with its content, its count, and whether the apiserver has it", () => {
   expect(shownEvents(waiting(1), sent(0))).toEqual([
     {
       type: "Warning",
@@ -79,7 +79,7 @@ it.each([
   }
 });
 
-it("one of which the apiserver has not returned a time → shown, as the oldest", () => {
+it("one without a time from the apiserver → shown as the oldest", () => {
   const correlator = sent(1);
   for (const observation of Object.values(correlator.observations))
     Object.assign(observation, { firstTimestamp: "", lastTimestamp: "" });

@@ -1,8 +1,8 @@
-// One run at a time, and one that waits for it.
+// One run at a time, and at most one that waits for it.
 import { expect, it } from "vitest";
 import { singleFlight } from "../../../../worker/machine/upkeep.ts";
 
-/** Work whose runs end when they are told to. */
+/** Work whose runs end when the test ends them. */
 function work() {
   const runs: PromiseWithResolvers<number>[] = [];
   const call = singleFlight(() => {
@@ -12,12 +12,12 @@ function work() {
   return { runs, call };
 }
 
-/** What is ready by then has run. */
+/** Lets all resolved promises continue. */
 const settled = async () => {
   for (let turn = 0; turn < 10; turn++) await Promise.resolve();
 };
 
-it("a call → runs at once; those during it → wait for one more run, and get its result", async () => {
+it("a call → runs at once; calls during it → wait for one more run, and get its result", async () => {
   const { runs, call } = work();
   const first = call();
   const during = [call(), call()];
@@ -36,7 +36,7 @@ it("a call → runs at once; those during it → wait for one more run, and get 
   expect(await Promise.all([first, ...during, last])).toEqual([1, 2, 2, 3]);
 });
 
-it("a run that fails → only its own call does; the next one runs", async () => {
+it("a run that fails → only its own call fails; the next one runs", async () => {
   const { runs, call } = work();
   const first = call().catch(String);
   const next = call();

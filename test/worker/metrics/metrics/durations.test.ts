@@ -1,10 +1,10 @@
-// How long requests took: which are counted, and where.
+// Durations of requests: which ones are counted, and in which bucket.
 import { expect, it, test } from "vitest";
 import { DURATION_BUCKETS, Durations } from "../../../../worker/metrics/metrics.ts";
 
 const NODES = "https://kube.test/api/v1/nodes";
 
-/** One request that takes so long; what is known of it then. */
+/** Counts one request of this duration. Returns the samples. */
 async function after(tookMs: number, answer: Response | Error, url = NODES, init: RequestInit = {}) {
   let nowMs = 1000;
   const durations = new Durations(() => nowMs);

@@ -1,4 +1,4 @@
-// Metrics as text: word by word, in both formats.
+// Metrics as text, word by word, in both formats.
 import { describe, expect, it, test } from "vitest";
 import {
   DURATION_BUCKETS,
@@ -21,7 +21,7 @@ const MEASURED: Measured[] = [
 ];
 
 describe("a text", () => {
-  it("of OpenMetrics → each family once, from all sources; since when a counter counts; the end", () => {
+  it("of OpenMetrics → each family once, from all sources; the start of each counter; the end mark", () => {
     expect(exposition(MEASURED, "openMetrics")).toBe(`# TYPE rollcall_build info
 # HELP rollcall_build The Worker's version, and its deployment.
 rollcall_build_info{version="0.1.0"} 1
@@ -42,14 +42,14 @@ rollcall_condition_transitions_created{condition="Ready",status="False"} 1.5
 `);
   });
 
-  it("of Prometheus' own format → names as they are, no end, nothing that it does not know", () => {
+  it("of Prometheus' own format → unchanged names, no end mark, nothing that is unknown to it", () => {
     const text = exposition(MEASURED, "plain");
     expect(text).toContain("# TYPE rollcall_build_info gauge\n");
     expect(text).toContain("# TYPE rollcall_condition_transitions_total counter\n");
     expect(text).not.toMatch(/_created|# EOF| info\n/);
   });
 
-  it("of no source → its end alone", () => {
+  it("of no source → only the end mark", () => {
     expect(exposition([{}], "openMetrics")).toBe("# EOF\n");
   });
 
@@ -60,7 +60,7 @@ rollcall_condition_transitions_created{condition="Ready",status="False"} 1.5
     );
   });
 
-  it("a histogram → buckets that add up, sum and count", () => {
+  it("a histogram → cumulative buckets, sum and count", () => {
     const counts = [...DURATION_BUCKETS, 0].map((_, index) => (index < 2 ? 1 : 0));
     counts[DURATION_BUCKETS.length] = 1;
     const labels = { verb: "GET", code: "200" };

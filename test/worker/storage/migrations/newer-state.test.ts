@@ -1,5 +1,5 @@
-// Objects whose state a later version of the Worker has written: each refuses every call with its reason, keeps all that is
-// stored and its alarm, and goes on once the later version is there again.
+// Objects whose state a later version of the Worker has written: each refuses every call with a reason, keeps
+// its storage and alarm, and works again with the later version.
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -7,7 +7,7 @@ import { judgeState } from "../../../../worker/http/health-routes.ts";
 import { isNewerState } from "../../../../worker/storage/migrations.ts";
 import { nodeTables } from "../../../../worker/storage/tables.ts";
 
-/** As it is called here. */
+/** The object's name in this file. */
 const NAME = "newer-state";
 const OBJECTS = {
   NODES: env.NODES.getByName(NAME),
@@ -17,7 +17,7 @@ const OBJECTS = {
   GATEWAYS: env.GATEWAYS.getByName(NAME),
 };
 type Kind = keyof typeof OBJECTS;
-/** What it is asked otherwise: a call, or a request. */
+/** A call or a request for each class. */
 const ASKED: Record<Kind, () => Promise<unknown>> = {
   NODES: async () => OBJECTS.NODES.show(),
   REGISTRY: async () => OBJECTS.REGISTRY.listTokens(),
@@ -29,12 +29,12 @@ const KINDS = Object.keys(OBJECTS) as Kind[];
 
 const dump = (sql: SqlStorage): unknown[] => {
   const tables = sql.exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'").toArray();
-  // The platform's own have names of its own.
+  // Tables of the platform have reserved names.
   const own = tables.map(({ name }) => name).filter((name) => !name.startsWith("_cf_"));
   return own.map((name) => [name, sql.exec(`SELECT * FROM ${name}`).toArray()]);
 };
 
-/** Changes what is stored, and has the object sleep. Returns all that is stored then. */
+/** Changes the storage and evicts the object. Returns the whole storage. */
 async function store(kind: Kind, statement: string): Promise<unknown[]> {
   const stored = await runInDurableObject(OBJECTS[kind], (_, { storage }) => {
     storage.sql.exec(statement);
@@ -62,7 +62,7 @@ const refusal = (call: Promise<unknown>) =>
   );
 
 describe.each(KINDS)("%s, with state of a later version", (kind) => {
-  it("refuses, loses nothing, and goes on with the later version", async () => {
+  it("refuses, loses nothing, and works again with the later version", async () => {
     const object = OBJECTS[kind];
     if (kind === "NODES") await beginMachine();
     const known = await object.stateVersion();
@@ -79,7 +79,7 @@ describe.each(KINDS)("%s, with state of a later version", (kind) => {
     expect(await object.stateVersion()).toBe(known);
   });
 
-  it("an alarm rings again", async () => {
+  it("an alarm is retried", async () => {
     const object = OBJECTS[kind];
     await object.stateVersion();
     await runInDurableObject(object, (_, { storage }) => storage.setAlarm(Date.now() + 1_000_000));
