@@ -51,10 +51,7 @@ export function localParts(onEnd: (part: Part, how: string) => void, detached = 
 
 function startPart(name: string, command: string[], logFile: string, detached: boolean): Part {
   const log = openSync(logFile, "a", 0o600);
-  const child = spawn(command[0] as string, command.slice(1), {
-    stdio: ["ignore", log, log],
-    detached,
-  });
+  const child = spawn(command[0] as string, command.slice(1), { stdio: ["ignore", log, log], detached });
   closeSync(log);
   const ended = new Promise<string>((resolve) => {
     child.once("error", (error) => resolve(`could not be started: ${error.message}`));

@@ -1,4 +1,4 @@
-// Free ports on loopback: the one that the user wants, or the one of the last start, or any.
+// Free ports on loopback.
 import { createServer } from "node:net";
 
 function listens(port: number): Promise<number | null> {
@@ -12,12 +12,8 @@ function listens(port: number): Promise<number | null> {
   });
 }
 
-/** A free port. Throws when the one that was asked for is taken. */
-export async function freePort(
-  flag: string,
-  asked: number | undefined,
-  last: number | undefined,
-): Promise<number> {
+/** Returns a free port: `asked`, else `last` if that is free, else any. Throws if `asked` is taken; `flag` sets it. */
+export async function freePort(flag = "", asked?: number, last?: number): Promise<number> {
   if (asked !== undefined) {
     if ((await listens(asked)) === null)
       throw new Error(`port ${asked} is taken: free it, or pass another ${flag} (or none)`);

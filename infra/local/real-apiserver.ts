@@ -1,30 +1,16 @@
-// A real etcd and kube-apiserver on loopback, for tests and for local runs. Needs the two programs in a
-// folder (KUBEBUILDER_ASSETS); knows nothing of the embedded apiserver.
-import { type ChildProcess, spawn } from "node:child_process";
+// The commands of a real etcd and kube-apiserver on loopback, for tests and for local runs. Both programs are in one folder
+// (KUBEBUILDER_ASSETS).
 import { generateKeyPairSync, randomBytes } from "node:crypto";
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
-import { createServer } from "node:net";
 import { join } from "node:path";
-import { after, monotonicMs, pause } from "../../node-shim/base/clock.ts";
+import { freePort } from "./ports.ts";
 
 /** One program with its arguments, as it was started and as it can be started again. */
 export interface Command {
   name: "etcd" | "kube-apiserver" | "kube-controller-manager";
   program: string;
   args: string[];
-}
-
-export interface RealApiserver {
-  url: string;
-  /** PEM file that clients trust; kube-apiserver's own self-signed certificate. */
-  caFile: string;
-  /** Bearer token of a member of system:masters. */
-  adminToken: string;
-  pids: { etcd: number; kubeApiserver: number };
-  commands: { etcd: Command; kubeApiserver: Command };
-  /** Stops kube-apiserver, then etcd. The folder stays. */
-  stop: () => Promise<void>;
 }
 
 export interface RealApiserverOptions {
@@ -36,24 +22,9 @@ export interface RealApiserverOptions {
   port?: number;
   /** More kube-apiserver flags. */
   flags?: string[];
-  /** How long it may take until /readyz says ok; 90 s when absent. */
-  readyTimeoutMs?: number;
 }
 
 const adminUser = "admin";
-const stopTimeoutMs = 5_000;
-const pollIntervalMs = 100;
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject).listen(0, "127.0.0.1", resolve);
-  });
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("a TCP server has a port");
-  return address.port;
-}
 
 /** Keys and the administrator's token are made once per folder, so that a second run accepts what the first one issued. */
 function prepareFolder(dir: string): void {
@@ -108,28 +79,6 @@ function apiserverCommand(options: RealApiserverOptions, etcdUrl: string, port: 
   };
 }
 
-/** Its output goes to the end of the file. */
-export function startProgram(command: Pick<Command, "program" | "args">, logFile: string): ChildProcess {
-  const log = openSync(logFile, "a");
-  const child = spawn(command.program, command.args, { stdio: ["ignore", log, log] });
-  closeSync(log);
-  return child;
-}
-
-function hasEnded(child: ChildProcess): boolean {
-  return child.exitCode !== null || child.signalCode !== null;
-}
-
-/** SIGTERM, and SIGKILL a few seconds later. */
-export async function stopProgram(child: ChildProcess): Promise<void> {
-  if (hasEnded(child) || child.pid === undefined) return;
-  const ended = new Promise((resolve) => child.once("exit", resolve));
-  child.kill("SIGTERM");
-  const cancel = after(stopTimeoutMs, () => child.kill("SIGKILL"));
-  await ended;
-  cancel();
-}
-
 /** True when /readyz answers 200. The certificate is not checked: this is a question of life, on loopback. */
 export async function isReady(url: string): Promise<boolean> {
   return await new Promise((resolve) => {
@@ -145,15 +94,6 @@ export async function isReady(url: string): Promise<boolean> {
     probe.on("error", () => resolve(false));
     probe.end();
   });
-}
-
-async function waitUntilReady(url: string, children: ChildProcess[], timeoutMs: number): Promise<void> {
-  const deadline = monotonicMs() + timeoutMs;
-  while (!(await isReady(url))) {
-    if (children.some(hasEnded)) throw new Error("etcd or kube-apiserver ended before it was ready");
-    if (monotonicMs() > deadline) throw new Error(`kube-apiserver is not ready after ${timeoutMs} ms`);
-    await pause(pollIntervalMs);
-  }
 }
 
 /** What is to be started, and what clients of it need. */
@@ -180,39 +120,5 @@ export async function prepareRealApiserver(options: RealApiserverOptions): Promi
       etcd: etcdCommand(options, etcdUrl, `http://127.0.0.1:${await freePort()}`),
       kubeApiserver: apiserverCommand(options, etcdUrl, port),
     },
-  };
-}
-
-/**
- * Starts etcd and kube-apiserver and returns once /readyz says ok. Throws, with both stopped, when one of them ends
- * early or the time is over; their output is in `dir`/etcd.log and `dir`/kube-apiserver.log.
- */
-export async function startRealApiserver(options: RealApiserverOptions): Promise<RealApiserver> {
-  const { url, caFile, tokenFile, commands } = await prepareRealApiserver(options);
-  const etcd = startProgram(commands.etcd, join(options.dir, "etcd.log"));
-  const kubeApiserver = startProgram(commands.kubeApiserver, join(options.dir, "kube-apiserver.log"));
-  const failures: Error[] = [];
-  for (const child of [etcd, kubeApiserver]) child.on("error", (error) => failures.push(error));
-  const stop = async () => {
-    await stopProgram(kubeApiserver);
-    await stopProgram(etcd);
-  };
-  try {
-    await waitUntilReady(url, [etcd, kubeApiserver], options.readyTimeoutMs ?? 90_000);
-    if (etcd.pid === undefined || kubeApiserver.pid === undefined)
-      throw new Error("a process that answers has a pid");
-  } catch (error) {
-    await stop();
-    throw new Error(`${failures[0]?.message ?? String(error)}; see the logs in ${options.dir}`, {
-      cause: error,
-    });
-  }
-  return {
-    url,
-    caFile,
-    adminToken: readFileSync(tokenFile, "utf8").trim(),
-    pids: { etcd: etcd.pid, kubeApiserver: kubeApiserver.pid },
-    commands,
-    stop,
   };
 }

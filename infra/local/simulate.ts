@@ -101,13 +101,7 @@ async function enrolOne(index: number, send: Transport): Promise<string> {
   if (!machine || machine.kid !== "" || stop.signal.aborted) return "";
   const key = await machineKey(machine.jwk);
   const { machineID = "", systemUUID = "" } = simulatedFacts(index, configuration).machine ?? {};
-  const outcome = await enrol(send, key, {
-    name,
-    origin,
-    joinToken,
-    machineID,
-    systemUUID,
-  });
+  const outcome = await enrol(send, key, { name, origin, joinToken, machineID, systemUUID });
   if (!outcome.ok) {
     const why = requestFaultText(outcome.error);
     throw new Error(`${name} could not enrol: ${why}`);

@@ -6,9 +6,8 @@ import {
   type Command,
   prepareRealApiserver,
   type RealApiserverOptions,
-  startProgram,
-  stopProgram,
 } from "../../infra/local/real-apiserver.ts";
+import { startProgram, stopProgram } from "../infra/local/started-apiserver.ts";
 
 const READY_WITHIN_MS = 90_000;
 const POLL_MS = 50;

@@ -120,10 +120,7 @@ describe.skipIf(assets === "")("rollcall-way on a real apiserver", () => {
     async () => {
       const { certificate, key } = await loadCredentials(join(folder, "public"));
       const authority = readFileSync(join(folder, "public/ca.crt"), "utf8");
-      const [port, health] = [
-        await freePort("", undefined, undefined),
-        await freePort("", undefined, undefined),
-      ];
+      const [port, health] = [await freePort(), await freePort()];
       writeFileSync(join(folder, "tls.pem"), `${certificate}\n${key}`);
       const { host } = new URL(server.url);
       const config = text("proxy/haproxy.cfg")

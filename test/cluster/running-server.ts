@@ -7,13 +7,11 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { writeKubeconfig } from "../../infra/local/kubernetes.ts";
 import {
-  type RealApiserver,
   isReady,
   prepareRealApiserver,
   type RealApiserverOptions,
-  startProgram,
-  stopProgram,
 } from "../../infra/local/real-apiserver.ts";
+import { type RealApiserver, startProgram, stopProgram } from "../infra/local/started-apiserver.ts";
 import { type ageEtcd, clientUrlOf } from "./aged-etcd.ts";
 
 /** What clients of it need. */

@@ -4,7 +4,7 @@ import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { inject } from "vitest";
-import { createHttpsClient } from "../../infra/local/https-fetch.ts";
+import { createHttpsClient } from "../infra/local/https-fetch.ts";
 import { tokenAdmin } from "../../infra/local/kube-admin.ts";
 import type { TestServer } from "../infra/local/apiserver/test-server.ts";
 import type { Controllers, ServerAddress } from "./running-server.ts";

@@ -25,7 +25,7 @@ export interface LocalWorker {
 
 /** `record`: outside of a test it is passed. */
 export async function localWorker(folder: string, record: RunRecord = thisRun()): Promise<LocalWorker> {
-  const port = await freePort("", undefined, undefined);
+  const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   // The test runner reads CommonJS in another way than Node does.
   const { default: workerd } = createRequire(import.meta.url)("workerd") as { default: string };

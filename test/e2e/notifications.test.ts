@@ -147,7 +147,7 @@ const isAlertmanagerThere = spawnSync("prometheus-alertmanager", ["--version"]).
 
 describe.skipIf(!isAlertmanagerThere)("Alertmanager", () => {
   it("→ has what is firing, once, and no longer once it is over", async () => {
-    const port = await freePort("", undefined, undefined);
+    const port = await freePort();
     const file = join(folder.path, "alertmanager.yml");
     writeFileSync(file, "route: { receiver: nobody }\nreceivers: [{ name: nobody }]\n");
     const flags = [

@@ -48,7 +48,7 @@ describe.skipIf(!hasPrometheus)("a real Prometheus", () => {
       return tellingOf(index, 1, { state, silentSinceMs, address: "203.0.113.1" });
     });
     await fetch(`${worker.url}/tell`, { method: "POST", body: JSON.stringify(tellings) });
-    const port = await freePort("", undefined, undefined);
+    const port = await freePort();
     url = `http://127.0.0.1:${port}`;
     const file = writeConfiguration(folder, worker.url, secret);
     const data = [`--storage.tsdb.path=${join(folder, "data")}`, `--web.listen-address=127.0.0.1:${port}`];

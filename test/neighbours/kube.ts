@@ -1,5 +1,5 @@
 // Requests of an administrator to the apiserver of an experiment, many at a time.
-import { createHttpsClient } from "../../infra/local/https-fetch.ts";
+import { createHttpsClient } from "../infra/local/https-fetch.ts";
 import type { NodeCondition, Taint } from "../../shared/kubernetes/types.ts";
 import { setTimeout as wait } from "node:timers/promises";
 

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { writeKubeconfig } from "../../infra/local/kubernetes.ts";
-import { startProgram, stopProgram } from "../../infra/local/real-apiserver.ts";
+import { startProgram, stopProgram } from "../infra/local/started-apiserver.ts";
 import { type Controllers, RunningServer } from "../cluster/running-server.ts";
 import { Heartbeats } from "./heartbeats.ts";
 import { type Kube, kubeOf, LEASES, NODES, PODS, SERVICES, until } from "./kube.ts";

@@ -59,7 +59,7 @@ async function measure(lab: Lab, fleet: Fleet) {
 
 /** Returns its log. */
 async function startMetricsServer(lab: Lab): Promise<string> {
-  const port = await freePort("", undefined, undefined);
+  const port = await freePort();
   return lab.run("metrics-server", programOf("metrics-server"), [
     `--kubeconfig=${lab.kubeconfig}`,
     `--authentication-kubeconfig=${lab.kubeconfig}`,

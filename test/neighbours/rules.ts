@@ -80,10 +80,7 @@ async function measure(lab: Lab, fleet: Fleet) {
 
 /** The lines of kube-state-metrics that the rules read. */
 async function metrics(lab: Lab): Promise<string[]> {
-  const [port, telemetryPort] = [
-    await freePort("", undefined, undefined),
-    await freePort("", undefined, undefined),
-  ];
+  const [port, telemetryPort] = [await freePort(), await freePort()];
   lab.run("kube-state-metrics", programOf("kube-state-metrics"), [
     `--kubeconfig=${lab.kubeconfig}`,
     "--resources=nodes,pods",

@@ -14,7 +14,7 @@ let ended: Promise<unknown>;
 let origin = "";
 
 beforeAll(async () => {
-  const port = await freePort("", undefined, undefined);
+  const port = await freePort();
   origin = `http://127.0.0.1:${port}`;
   const secrets = { ADMIN_SECRET_SHA256: sha256(randomSecret()), KID_MAC_KEYS: `1:${randomSecret()}` };
   const variables = { ...secrets, KUBE_TOKEN: "a-token-of-no-cluster", ORIGINS: origin };

@@ -2,9 +2,9 @@
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { failure, success } from "../../../shared/result.ts";
 import { createAuthenticator } from "./access/authentication.ts";
+import { createTokenSigner } from "./access/service-account-tokens.ts";
 import {
-  authorize,
-  createRuleResolver,
+  createAuthorizer,
   decodedPath,
   refuseForbidden,
   refuseImpersonation,
@@ -125,18 +125,18 @@ async function answerResource(
 
 /** Makes what a new cluster has from the start. What a request does is atomic, and stored when it is answered. */
 export function createApiserver(options: ApiserverOptions): Apiserver {
-  const { adminToken } = options;
   const store = withEventGroups(options.store);
   const world = { ...options, store };
   const { signingKey = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey } = options;
-  const authenticator = createAuthenticator(options, adminToken, signingKey);
-  const decide = authorize.bind(undefined, createRuleResolver(store));
-  const control: AccessControl = { signer: authenticator.signer, decide };
+  const signer = createTokenSigner(signingKey);
+  const userOf = createAuthenticator(options.store, options.now, options.adminToken, signer);
+  const decide = createAuthorizer(store);
+  const control: AccessControl = { signer, decide };
   createDefaults(world);
 
   async function answer(request: Request): Promise<Response> {
     const url = new URL(request.url);
-    const user = authenticator.userOf(request.headers.get("authorization"));
+    const user = userOf(request.headers.get("authorization"));
     if (!user) return answerStatus(refuse.unauthorized());
     const info = parseRequestInfo(request.method, url);
     const attributes = info ?? { verb: request.method.toLowerCase(), path: decodedPath(url) };

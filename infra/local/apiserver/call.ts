@@ -1,6 +1,5 @@
 // One request for a resource, as its handler sees it, and what it answers. Shared by the handlers of reads and writes.
-import type { User } from "./access/authentication.ts";
-import type { Attributes, Decision } from "./access/authorization.ts";
+import type { Authorizer } from "./access/authorization.ts";
 import { failure, success } from "../../../shared/result.ts";
 import type { ApiObject, Outcome } from "./object.ts";
 import type { RequestInfo } from "./request-info.ts";
@@ -12,7 +11,7 @@ import { keyOf, type Surroundings } from "./write/write.ts";
 /** What handlers have of access: the requests themselves are allowed by then. */
 export interface AccessControl {
   signer: TokenSigner;
-  decide: (user: Pick<User, "name" | "groups">, attributes: Attributes) => Decision;
+  decide: Authorizer;
 }
 
 export interface Call {
@@ -29,7 +28,12 @@ export interface Answer {
   body: object;
 }
 
-/** The object that the path names. */
+/** Returns the answer whose body is an operation's result. */
+export function answerWith(code: number, result: Outcome<object>): Outcome<Answer> {
+  return result.ok ? success({ code, body: result.value }) : result;
+}
+
+/** Reads the object of the path. */
 export function stored({ store }: Surroundings, { type, info }: Call): Outcome<ApiObject> {
   const object = store.get(keyOf(type, info.namespace, info.name));
   return object ? success(object) : failure(refuse.notFound(type, info.name));

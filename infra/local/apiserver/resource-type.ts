@@ -1,7 +1,6 @@
 // What the apiserver knows of one resource: the row type of the resource table.
 import type { JsonObject } from "../../../shared/kubernetes/json.ts";
 import type { ApiObject, ListItem } from "./object.ts";
-import type { StructSchema } from "../../../shared/kubernetes/patch/schema.ts";
 import type { FieldError } from "./status.ts";
 
 export type Verb = "create" | "delete" | "deletecollection" | "get" | "list" | "patch" | "update" | "watch";
@@ -37,8 +36,6 @@ export interface ResourceType {
   shortNames?: string[];
   verbs: Verb[];
   subresources?: Subresource[];
-  /** Its fields, and how strategic merge patches treat its lists. Other fields are dropped, as Go drops them. */
-  schema: StructSchema;
   /** PUT without resourceVersion is refused (strategy.AllowUnconditionalUpdate false). */
   requiresResourceVersion?: boolean;
   /** PUT of an absent object creates it (strategy.AllowCreateOnUpdate). */

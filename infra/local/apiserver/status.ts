@@ -138,15 +138,9 @@ export function badRequest(message: string): Status {
   return failure(400, "BadRequest", message);
 }
 
-/** Upstream returns this one as a plain error, which has no reason and becomes a 500. */
-export function resourceVersionOnCreate(): Status {
-  const { reason: _, ...status } = badRequest("resourceVersion should not be set on objects to be created");
-  return { ...status, code: 500 };
-}
-
-/** A strategic merge patch that cannot be merged (interpretStrategicMergePatchError). */
-export function strategicPatchError(error: string): Status {
-  const { reason: _, ...status } = badRequest(error);
+/** An error that upstream returns without a reason, which becomes a 500. */
+export function plainError(message: string): Status {
+  const { reason: _, ...status } = badRequest(message);
   return { ...status, code: 500 };
 }
 
@@ -205,9 +199,7 @@ export function unsupportedPatch(): Status {
 }
 
 export function internalError(message: string): Status {
-  return failure(500, "InternalError", `Internal error occurred: ${message}`, {
-    causes: [{ message }],
-  });
+  return failure(500, "InternalError", `Internal error occurred: ${message}`, { causes: [{ message }] });
 }
 
 export function deleted(type: Named, name: string, uid: string | undefined): Status {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createTokenSigner } from "../../../infra/local/apiserver/access/service-account-tokens.ts";
 import { startApiserver } from "../../../infra/local/apiserver/serve.ts";
 import { applyFile, type Cluster, writeKubeconfig } from "../../../infra/local/kubernetes.ts";
-import { startRealApiserver } from "../../../infra/local/real-apiserver.ts";
+import { startRealApiserver } from "../../infra/local/started-apiserver.ts";
 import { ROOT } from "../../e2e/local-cluster.ts";
 import { thisRun } from "../../e2e/run-record.ts";
 import type { PlacedApiserver } from "../../e2e/sockets/socket-place.ts";
@@ -52,10 +52,7 @@ export async function startPrivateApiserver(
     admin: cluster.admin,
     pids: Object.values(apiserver.pids),
     cluster: { kubeUrl: tunnel.url, kubeCa: tunnel.ca, kubeToken },
-    variables: {
-      KUBE_ACCESS_CLIENT_ID: serviceToken.id,
-      KUBE_ACCESS_CLIENT_SECRET: serviceToken.secret,
-    },
+    variables: { KUBE_ACCESS_CLIENT_ID: serviceToken.id, KUBE_ACCESS_CLIENT_SECRET: serviceToken.secret },
     async stop() {
       await tunnel.stop();
       await apiserver.stop();

@@ -17,7 +17,7 @@ const ENTRY = fileURLToPath(new URL("bare-worker.ts", import.meta.url));
 /** Its join token is any text of that form: it does not look at it. */
 export async function startBareWorker(kube: KubeAddress): Promise<RunningWorker> {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-bench-"));
-  const port = await freePort("", undefined, undefined);
+  const port = await freePort();
   mkdirSync(join(folder, "objects"));
   await bundle(ENTRY, join(folder, "worker.js"));
   const { node } = registeredNode(machineFacts(), machineVitals(0));

@@ -65,7 +65,7 @@ export async function startBenchWorker(
   { entry, root = ROOT, variables = { MACHINE_REQUESTS: "1000000", NODE_WATCH: "off" } }: WorkerChoice = {},
 ): Promise<BenchWorker> {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-bench-"));
-  const port = await freePort("", undefined, undefined);
+  const port = await freePort();
   const secret = randomBytes(32).toString("base64url");
   const command = await (
     await prepareOf(root)

@@ -67,7 +67,7 @@ async function startWorker(parts: Parts, { apiserver }: RealKubelet, folder: str
   const ca = readFileSync(apiserver.caFile, "utf8");
   const admin = tokenAdmin(apiserver.url, ca, apiserver.adminToken);
   await applyFile({ url: apiserver.url, ca, admin }, join(ROOT, "infra/rbac/rollcall.yaml"));
-  const port = await freePort("", undefined, undefined);
+  const port = await freePort();
   const secret = randomBytes(32).toString("base64url");
   const command = await prepareWorker({
     folder: join(folder, "worker"),

@@ -6,8 +6,8 @@ import { setTimeout as wait } from "node:timers/promises";
 import { KubeConfig } from "@kubernetes/client-node";
 import { freePort } from "../../../infra/local/ports.ts";
 import { writeKubeconfig } from "../../../infra/local/kubernetes.ts";
-import { createHttpsClient } from "../../../infra/local/https-fetch.ts";
-import { type RealApiserver, startRealApiserver, stopProgram } from "../../../infra/local/real-apiserver.ts";
+import { createHttpsClient } from "../../infra/local/https-fetch.ts";
+import { type RealApiserver, startRealApiserver, stopProgram } from "../../infra/local/started-apiserver.ts";
 import { type Containerd, containerd, containerdMissing } from "../../node-shim/sources/cri/containerd.ts";
 import { runtimeClient } from "../../../node-shim/sources/cri/runtime-client.ts";
 import { imageArchive } from "../../node-shim/sources/cri/image-archive.ts";
@@ -153,7 +153,7 @@ kind: KubeletConfiguration
 authentication: { anonymous: { enabled: false }, webhook: { enabled: false } }
 authorization: { mode: AlwaysAllow }
 address: 127.0.0.1
-port: ${await freePort("", undefined, undefined)}
+port: ${await freePort()}
 healthzPort: 0
 containerRuntimeEndpoint: unix://${socket}
 cgroupDriver: cgroupfs

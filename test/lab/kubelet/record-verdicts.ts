@@ -5,7 +5,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "../../../infra/local/ports.ts";
-import { stopProgram } from "../../../infra/local/real-apiserver.ts";
+import { stopProgram } from "../../infra/local/started-apiserver.ts";
 import { containerd } from "../../node-shim/sources/cri/containerd.ts";
 import { type Configuration, CONFIGURATIONS, fileOf } from "./configurations.ts";
 import { notePutBack } from "./put-back.ts";
@@ -27,7 +27,7 @@ async function verdict(
   // A kubelet keeps what it was configured with in its root folder, and mounts that over itself.
   const root = mkdtempSync(join(folder, "root-"));
   const config = join(folder, "kubelet.yaml");
-  writeFileSync(config, fileOf(configuration, socket, await freePort("", undefined, undefined)));
+  writeFileSync(config, fileOf(configuration, socket, await freePort()));
   const logFile = join(folder, "log");
   const log = openSync(logFile, "w");
   const args = [

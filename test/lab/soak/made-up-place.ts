@@ -61,7 +61,7 @@ interface Surroundings {
 
 export async function startWorker(surroundings: Surroundings): Promise<SoakWorker> {
   const { folder, parts, kube, machines, variables } = surroundings;
-  const port = await freePort("", undefined, undefined);
+  const port = await freePort();
   const secret = randomBytes(32).toString("base64url");
   const command = await prepareWorker({
     folder,

@@ -1,23 +1,12 @@
 // Who sends a request: a bearer token → a user. Without one it is the anonymous user; a token of a service account dies
 // with its account, and with the Secret that it is bound to.
-import { createHash, type KeyObject, timingSafeEqual } from "node:crypto";
-import {
-  createTokenSigner,
-  hasExpired,
-  type TokenClaims,
-  type TokenSigner,
-} from "./service-account-tokens.ts";
-import type { Surroundings } from "../write/write.ts";
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { Store } from "../store.ts";
+import { hasExpired, type TokenClaims, type TokenSigner } from "./service-account-tokens.ts";
 
 export interface User {
   name: string;
   groups: readonly string[];
-}
-
-export interface Authenticator {
-  /** The user of an Authorization header; undefined for a token that is none. */
-  userOf: (authorization: string | null) => User | undefined;
-  signer: TokenSigner;
 }
 
 const admin: User = { name: "admin", groups: ["system:masters", "system:authenticated"] };
@@ -43,13 +32,13 @@ function userOf({ namespace, serviceAccount }: TokenClaims): User {
 /** Tokens whose signature need not be verified again; all are forgotten when they are too many. */
 const maxVerified = 5_000;
 
+/** Returns a function from an Authorization header to its user; undefined if the token is not valid. */
 export function createAuthenticator(
-  { store, now }: Pick<Surroundings, "store" | "now">,
+  store: Store,
+  now: () => Date,
   adminToken: string,
-  /** Signs the tokens of service accounts: a private key on P-256. */
-  signingKey: KeyObject,
-): Authenticator {
-  const signer = createTokenSigner(signingKey);
+  signer: TokenSigner,
+): (authorization: string | null) => User | undefined {
   const adminHash = hashOf(adminToken);
   const verified = new Map<string, TokenClaims>();
 
@@ -73,12 +62,9 @@ export function createAuthenticator(
     return isGood ? userOf(claims) : undefined;
   }
 
-  return {
-    userOf: (authorization) => {
-      const token = bearerToken(authorization);
-      if (token === undefined) return anonymous;
-      return timingSafeEqual(hashOf(token), adminHash) ? admin : accountUser(token);
-    },
-    signer,
+  return (authorization) => {
+    const token = bearerToken(authorization);
+    if (token === undefined) return anonymous;
+    return timingSafeEqual(hashOf(token), adminHash) ? admin : accountUser(token);
   };
 }

@@ -10,27 +10,11 @@ import { forbidden, forbiddenPath } from "../status.ts";
 import type { Store } from "../store.ts";
 import type { User } from "./authentication.ts";
 
-/** `reason` says what could not be resolved; "" when there is nothing to say. */
-export interface Decision {
-  allowed: boolean;
-  reason: string;
-}
+/** `reason` names the roles that do not exist; "" if there are none. */
+export type Authorizer = (user: User, attributes: Attributes) => { allowed: boolean; reason: string };
 
 function errorsText(errors: readonly string[]): string {
   return errors.length === 1 ? errors.join("") : `[${errors.join(", ")}]`;
-}
-
-/** rbac.RBACAuthorizer.Authorize, behind the privileged group's authorizer. */
-export function authorize(
-  resolver: RuleResolver,
-  user: Pick<User, "name" | "groups">,
-  attributes: Attributes,
-): Decision {
-  if (user.groups.includes("system:masters")) return { allowed: true, reason: "" };
-  const namespace = "path" in attributes ? "" : attributes.namespace;
-  const { rules, errors } = resolver.grantsOf(user, namespace);
-  if (rules.some((rule) => ruleAllows(rule, attributes))) return { allowed: true, reason: "" };
-  return { allowed: false, reason: errors.length > 0 ? `RBAC: ${errorsText(errors)}` : "" };
 }
 
 /** responsewriters.forbiddenMessage */
@@ -53,11 +37,7 @@ export function decodedPath({ pathname }: URL): string {
 }
 
 /** The 403 that a request gets; undefined when it may go on. */
-export function refuseForbidden(
-  decide: (user: User, attributes: Attributes) => Decision,
-  user: User,
-  attributes: Attributes,
-): Status | undefined {
+export function refuseForbidden(decide: Authorizer, user: User, attributes: Attributes): Status | undefined {
   const { allowed, reason } = decide(user, attributes);
   if (allowed) return undefined;
   const message = forbiddenMessage(user.name, attributes);
@@ -138,16 +118,7 @@ interface Grants {
   errors: readonly string[];
 }
 
-interface RuleResolver {
-  /** All that a user may do: cluster-wide, and in a namespace when there is one. */
-  grantsOf: (user: Pick<User, "name" | "groups">, namespace: string) => Grants;
-}
-
-function subjectApplies(
-  user: Pick<User, "name" | "groups">,
-  subject: JsonObject,
-  namespace: string,
-): boolean {
+function subjectApplies(user: User, subject: JsonObject, namespace: string): boolean {
   const name = textOf(subject["name"]);
   switch (subject["kind"]) {
     case "User":
@@ -163,50 +134,57 @@ function subjectApplies(
   }
 }
 
+/** Returns the rules of a binding's role, or the text of an error if there is no such role. */
+function rulesOf(store: Store, binding: ApiObject): PolicyRule[] | string {
+  const ref = fieldsOf(binding["roleRef"]);
+  const name = textOf(ref["name"]);
+  const isRole = ref["kind"] === "Role";
+  const resource = isRole ? `roles.${rbacGroup}` : `clusterroles.${rbacGroup}`;
+  const role = store.get({ resource, namespace: isRole ? (binding.metadata.namespace ?? "") : "", name });
+  if (role) return policyRules(role["rules"]);
+  return `${isRole ? "role" : "clusterrole"}.${rbacGroup} ${quote(name)} not found`;
+}
+
+/** Reads all rights of a user: cluster-wide, and in the namespace unless that is "". */
+function readGrants(store: Store, user: User, namespace: string): Grants {
+  const inNamespace = namespace === "" ? [] : store.list(`rolebindings.${rbacGroup}`, namespace);
+  const rules: PolicyRule[] = [];
+  const errors = new Set<string>();
+  for (const binding of [...store.list(`clusterrolebindings.${rbacGroup}`), ...inNamespace]) {
+    const home = binding.metadata.namespace ?? "";
+    const subjects = listOf(binding["subjects"]).map(fieldsOf);
+    if (!subjects.some((subject) => subjectApplies(user, subject, home))) continue;
+    const found = rulesOf(store, binding);
+    if (typeof found === "string") errors.add(found);
+    else rules.push(...found);
+  }
+  return { rules, errors: [...errors] };
+}
+
 /** A cluster has few users; made-up names must not fill the memory. */
 const maxRemembered = 1_000;
 
-export function createRuleResolver(store: Store): RuleResolver {
+/** Decides as rbac.RBACAuthorizer.Authorize does, behind the privileged group's authorizer. */
+export function createAuthorizer(store: Store): Authorizer {
   const remembered = new Map<string, Grants>();
   store.subscribe(({ resource }) => {
     if (resource.endsWith(rbacGroup)) remembered.clear();
   });
 
-  /** The rules of a binding's role, which is in the binding's own namespace, or in none; an error's text without one. */
-  function rulesOf(binding: ApiObject): PolicyRule[] | string {
-    const ref = fieldsOf(binding["roleRef"]);
-    const name = textOf(ref["name"]);
-    const isRole = ref["kind"] === "Role";
-    const resource = isRole ? `roles.${rbacGroup}` : `clusterroles.${rbacGroup}`;
-    const role = store.get({ resource, namespace: isRole ? (binding.metadata.namespace ?? "") : "", name });
-    if (role) return policyRules(role["rules"]);
-    return `${isRole ? "role" : "clusterrole"}.${rbacGroup} ${quote(name)} not found`;
+  function grantsOf(user: User, namespace: string): Grants {
+    const key = [namespace, user.name, ...user.groups].join("\n");
+    const known = remembered.get(key);
+    if (known) return known;
+    if (remembered.size >= maxRemembered) remembered.clear();
+    const grants = readGrants(store, user, namespace);
+    remembered.set(key, grants);
+    return grants;
   }
 
-  function resolve(user: Pick<User, "name" | "groups">, namespace: string): Grants {
-    const inNamespace = namespace === "" ? [] : store.list(`rolebindings.${rbacGroup}`, namespace);
-    const rules: PolicyRule[] = [];
-    const errors = new Set<string>();
-    for (const binding of [...store.list(`clusterrolebindings.${rbacGroup}`), ...inNamespace]) {
-      const home = binding.metadata.namespace ?? "";
-      const subjects = listOf(binding["subjects"]).map(fieldsOf);
-      if (!subjects.some((subject) => subjectApplies(user, subject, home))) continue;
-      const found = rulesOf(binding);
-      if (typeof found === "string") errors.add(found);
-      else rules.push(...found);
-    }
-    return { rules, errors: [...errors] };
-  }
-
-  return {
-    grantsOf: (user, namespace) => {
-      const key = [namespace, user.name, ...user.groups].join("\n");
-      const known = remembered.get(key);
-      if (known) return known;
-      if (remembered.size >= maxRemembered) remembered.clear();
-      const grants = resolve(user, namespace);
-      remembered.set(key, grants);
-      return grants;
-    },
+  return (user, attributes) => {
+    if (user.groups.includes("system:masters")) return { allowed: true, reason: "" };
+    const { rules, errors } = grantsOf(user, "path" in attributes ? "" : attributes.namespace);
+    if (rules.some((rule) => ruleAllows(rule, attributes))) return { allowed: true, reason: "" };
+    return { allowed: false, reason: errors.length > 0 ? `RBAC: ${errorsText(errors)}` : "" };
   };
 }

@@ -52,11 +52,7 @@ function payloadOf({ namespace, serviceAccount, uid, secret, issuedAtMs, expires
     iat: seconds(issuedAtMs),
     iss: issuer,
     jti: id,
-    "kubernetes.io": {
-      namespace,
-      ...(secret && { secret }),
-      serviceaccount: { name: serviceAccount, uid },
-    },
+    "kubernetes.io": { namespace, ...(secret && { secret }), serviceaccount: { name: serviceAccount, uid } },
     nbf: seconds(issuedAtMs),
     sub: `system:serviceaccount:${namespace}:${serviceAccount}`,
   };

@@ -1,5 +1,5 @@
-// The columns of `kubectl get` for each kind that has its own, and kubectl's AGE. Mirrors
-// kubernetes/pkg/printers/internalversion and apimachinery/pkg/util/duration.HumanDuration.
+// The columns of `kubectl get` for each kind that has its own. Mirrors kubernetes/pkg/printers/internalversion.
+import { humanDuration } from "../../../../shared/kubernetes/human-duration.ts";
 import { withCoreNames } from "../kinds/event-versions.ts";
 import { fieldsOf, type ListItem, listOf, textOf } from "../object.ts";
 import type { Column } from "../resource-type.ts";
@@ -171,34 +171,6 @@ export const eventsV1Columns: Column[] = eventColumns.map((each) => ({
   ...each,
   cell: (event, now) => each.cell(withCoreNames(event), now),
 }));
-
-const second = 1_000;
-const minute = 60 * second;
-const hour = 60 * minute;
-const day = 24 * hour;
-const year = 365 * day;
-
-/** Two units where the smaller one still says something: "3m20s", "2h", "4d5h". */
-function pair(ms: number, large: number, small: number, units: [string, string]): string {
-  const rest = Math.floor((ms % large) / small);
-  return `${Math.floor(ms / large)}${units[0]}${rest === 0 ? "" : `${rest}${units[1]}`}`;
-}
-
-/** Milliseconds, negative for the future. */
-export function humanDuration(ms: number): string {
-  const seconds = Math.trunc(ms / second);
-  if (seconds < -1) return "<invalid>";
-  if (seconds < 0) return "0s";
-  if (seconds < 120) return `${seconds}s`;
-  if (ms < 10 * minute) return pair(ms, minute, second, ["m", "s"]);
-  if (ms < 3 * hour) return `${Math.floor(ms / minute)}m`;
-  if (ms < 8 * hour) return pair(ms, hour, minute, ["h", "m"]);
-  if (ms < 2 * day) return `${Math.floor(ms / hour)}h`;
-  if (ms < 8 * day) return pair(ms, day, hour, ["d", "h"]);
-  if (ms < 2 * year) return `${Math.floor(ms / day)}d`;
-  if (ms < 8 * year) return pair(ms, year, day, ["y", "d"]);
-  return `${Math.floor(ms / year)}y`;
-}
 
 /** The age of a timestamp, "<unknown>" without one. */
 export function ageOf(timestamp: unknown, now: Date): string {

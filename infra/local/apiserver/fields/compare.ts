@@ -6,10 +6,12 @@ import {
   jsonEqual,
   ownValue,
 } from "../../../../shared/kubernetes/json.ts";
+import { fieldsOf, listOf } from "../object.ts";
 import {
   fieldElement,
   fieldOf,
   type FieldSchema,
+  isLeaf,
   itemElement,
   type ListFields,
   type MapFields,
@@ -43,16 +45,11 @@ function add(level: Differences, element: string, { changed, removed }: Differen
   if (removed) (level.removed ??= {})[element] = removed;
 }
 
-/** Whether a value has nothing below it that could be owned on its own. */
-function hasNoItems(value: Json | undefined): boolean {
-  if (Array.isArray(value)) return value.length === 0;
-  if (!isJsonObject(value)) return true;
-  for (const _ in value) return false;
-  return true;
-}
-
-function asObject(value: Json | undefined): JsonObject {
-  return isJsonObject(value) ? value : {};
+/** Returns true for an object with fields and a list with items. */
+export function hasItems(value: Json | undefined): boolean {
+  if (Array.isArray(value)) return value.length > 0;
+  if (isJsonObject(value)) for (const _ in value) return true;
+  return false;
 }
 
 function compareFields(left: JsonObject, right: JsonObject, schema: MapFields): Differences {
@@ -73,7 +70,7 @@ type ItemsByElement = Map<string, Json[]>;
 /** Items by their elements; more than one where an element comes twice, which upstream tolerates in stored objects. */
 function itemsByElement(list: Json | undefined, schema: ListFields): ItemsByElement {
   const items: ItemsByElement = new Map();
-  for (const item of Array.isArray(list) ? list : []) {
+  for (const item of listOf(list)) {
     const element = itemElement(schema, item);
     if (element === undefined) continue;
     const same = items.get(element);
@@ -117,13 +114,12 @@ function withOwn(level: Differences, left: Json | undefined, right: Json | undef
 
 /** compareWalker.compare */
 function compareValues(left: Json | undefined, right: Json | undefined, schema: FieldSchema): Differences {
-  if (schema.kind === "scalar" || (hasNoItems(left) && hasNoItems(right))) return compareLeaf(left, right);
-  const isAtomic = schema.kind === "map" ? schema.atomic : schema.merge === "atomic";
-  if (isAtomic) return compareLeaf(left, right);
+  if (schema.kind === "scalar" || isLeaf(schema) || !(hasItems(left) || hasItems(right)))
+    return compareLeaf(left, right);
   const level =
     schema.kind === "list"
       ? compareLists(left, right, schema)
-      : compareFields(asObject(left), asObject(right), schema);
+      : compareFields(fieldsOf(left), fieldsOf(right), schema);
   return withOwn(level, left, right);
 }
 

@@ -9,22 +9,24 @@ import {
   ownValue,
 } from "../../../../shared/kubernetes/json.ts";
 import { failure, type Result, success } from "../../../../shared/result.ts";
-import { type ApiObject, asJson } from "../object.ts";
-import { compareObjects } from "./compare.ts";
+import { type ApiObject, asJson, fieldsOf, listOf } from "../object.ts";
+import { compareObjects, hasItems } from "./compare.ts";
 import {
   type FieldWrite,
+  isSameManager,
   ofSomething,
   ofVersion,
+  type Owned,
   resetFields,
   trackedTypeOf,
   withoutReset,
   withoutUnowned,
-} from "./managers-after-update.ts";
-import { isSameManager, type Owned } from "./managers.ts";
+} from "./managers.ts";
 import {
   fieldElement,
   fieldOf,
   type FieldSchema,
+  isLeaf,
   itemElement,
   type ListFields,
   type MapFields,
@@ -60,19 +62,19 @@ function prune(
   schema: MapFields,
 ): JsonObject {
   const named = (set: FieldSet) => withNamedFields(set, schema);
-  const all = named(fieldsOfObject(merged, schema));
+  const all = named(fieldsOfMap(merged, schema));
   const without = removeFields(merged, named(last), schema);
   const owned = managers.reduce((set, { fields }) => union(set, fields), emptySet);
-  const kept = union(named(fieldsOfObject(without, schema)), named(owned));
+  const kept = union(named(fieldsOfMap(without, schema)), named(owned));
   const pruned = removeFields(merged, difference(all, kept), schema);
-  const gone = difference(all, named(fieldsOfObject(pruned, schema)));
+  const gone = difference(all, named(fieldsOfMap(pruned, schema)));
   return removeFields(merged, intersection(gone, named(last)), schema);
 }
 
 /** The applier's entry with the fields of its configuration; its time is the one it had. */
 function withConfiguration(write: FieldWrite, managers: readonly Owned[], config: JsonObject): Owned[] {
   const { type, writer } = write;
-  const all = fieldsOfObject(config, trackedTypeOf(type).schema);
+  const all = fieldsOfMap(config, trackedTypeOf(type).schema);
   const fields = inOrder(recursiveDifference(all, resetFields(type, writer.subresource)));
   const previous = managers.find((owned) => isSameManager(owned, writer));
   const own = { ...writer, time: previous?.time ?? "", fields };
@@ -115,7 +117,7 @@ export function mergeConfiguration(
   const managers = ofVersion(write, allManagers);
   const last = managers.find((owned) => isSameManager(owned, write.writer));
   const claimed = withConfiguration(write, managers, config);
-  const combined = mergeObjects(asJson(live), config, schema);
+  const combined = mergeMaps(asJson(live), config, schema) ?? {};
   const result = last && !isEmptySet(last.fields) ? prune(combined, last.fields, claimed, schema) : combined;
   // Merging leaves the live object's metadata in it.
   const object = result as unknown as ApiObject;
@@ -127,11 +129,6 @@ export function mergeConfiguration(
     return withoutUnowned(isUnchanged ? owned : { ...owned, time: write.time });
   });
   return success({ object: isUnchanged ? asJson(live) : result, managers: ofSomething(owners) });
-}
-
-function hasItems(value: Json | undefined): boolean {
-  if (Array.isArray(value)) return value.length > 0;
-  return isJsonObject(value) && Object.keys(value).length > 0;
 }
 
 function mergeMaps(live: JsonObject, config: JsonObject, schema: MapFields): JsonObject | undefined {
@@ -219,22 +216,11 @@ function mergeValues(
   config: Json | undefined,
   schema: FieldSchema,
 ): Json | undefined {
-  const isLeaf =
-    schema.kind === "scalar" ||
-    (schema.kind === "map" ? schema.atomic : schema.merge === "atomic") ||
-    (!hasItems(live) && !hasItems(config));
-  if (isLeaf) return config === undefined ? live : config;
-  if (schema.kind === "list") {
-    const lists = [live, config].map((list) => indexList(Array.isArray(list) ? list : [], schema));
-    const items = mergeLists(lists[0]!, lists[1]!, schema);
-    return items.length > 0 ? items : undefined;
-  }
-  return mergeMaps(isJsonObject(live) ? live : {}, isJsonObject(config) ? config : {}, schema);
-}
-
-/** `live` with what `config` says. Both have to fit the schema. */
-function mergeObjects(live: JsonObject, config: JsonObject, schema: MapFields): JsonObject {
-  return mergeMaps(live, config, schema) ?? {};
+  if (schema.kind === "scalar" || isLeaf(schema) || !(hasItems(live) || hasItems(config)))
+    return config === undefined ? live : config;
+  if (schema.kind === "map") return mergeMaps(fieldsOf(live), fieldsOf(config), schema);
+  const items = mergeLists(indexList(listOf(live), schema), indexList(listOf(config), schema), schema);
+  return items.length > 0 ? items : undefined;
 }
 
 function removeFromMap(object: JsonObject, fields: FieldSet, schema: MapFields): JsonObject | undefined {
@@ -262,11 +248,9 @@ function removeFromList(list: Json[], fields: FieldSet, schema: ListFields): Jso
 
 function removeBelow(value: Json, fields: FieldSet, schema: FieldSchema): Json | undefined {
   if (schema.kind === "scalar") return value;
-  if (schema.kind === "list") {
-    if (schema.merge === "atomic" || !Array.isArray(value)) return undefined;
-    return removeFromList(value, fields, schema);
-  }
-  return schema.atomic || !isJsonObject(value) ? undefined : removeFromMap(value, fields, schema);
+  if (isLeaf(schema)) return undefined;
+  if (schema.kind === "list") return Array.isArray(value) ? removeFromList(value, fields, schema) : undefined;
+  return isJsonObject(value) ? removeFromMap(value, fields, schema) : undefined;
 }
 
 /** The object without the fields; a map or list that has nothing left is null or, at the top, empty. */
@@ -298,17 +282,13 @@ function node(isOwned: boolean, below: FieldSet | undefined): FieldSet | undefin
   return isOwned ? { [self]: leaf, ...below } : below;
 }
 
-function isEmptyMap(value: Json): boolean {
-  return isJsonObject(value) && Object.keys(value).length === 0;
-}
-
 /** Of a struct's fields only leaves are owned, of a map's every key, and whatever is null or an empty map. */
 function fieldsOfMap(object: JsonObject, schema: MapFields): FieldSet {
   const set: FieldSet = {};
   for (const [name, value] of Object.entries(object)) {
     const field = fieldOf(schema, name);
     if (value === undefined || !field) continue;
-    const isOwned = value === null || isEmptyMap(value) || !schema.fields.has(name);
+    const isOwned = value === null || (isJsonObject(value) && !hasItems(value)) || !schema.fields.has(name);
     const found = node(isOwned || isLeaf(field), fieldsBelow(value, field));
     if (found) set[fieldElement(name)] = found;
   }
@@ -327,17 +307,8 @@ function fieldsOfList(list: Json[], schema: ListFields): FieldSet {
   return set;
 }
 
-function isLeaf(schema: FieldSchema): boolean {
-  if (schema.kind === "list") return schema.merge === "atomic";
-  return schema.kind === "scalar" || schema.atomic;
-}
-
 function fieldsBelow(value: Json, schema: FieldSchema): FieldSet | undefined {
   if (isLeaf(schema)) return undefined;
   if (schema.kind === "list") return Array.isArray(value) ? fieldsOfList(value, schema) : undefined;
   return schema.kind === "map" && isJsonObject(value) ? fieldsOfMap(value, schema) : undefined;
-}
-
-function fieldsOfObject(object: JsonObject, schema: MapFields): FieldSet {
-  return fieldsOfMap(object, schema);
 }

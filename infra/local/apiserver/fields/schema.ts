@@ -46,7 +46,8 @@ const atomicStructs = new Set([
 ]);
 
 /** Lists marked `+listType=set` ("") or `+listType=map` (their `+listMapKey`); all others are atomic. */
-const listKeys = new Map([
+export const listKeys = new Map([
+  ["NamespaceStatus.conditions", "type"],
   ["NodeSpec.podCIDRs", ""],
   ["NodeStatus.addresses", "type"],
   ["NodeStatus.conditions", "type"],
@@ -94,12 +95,13 @@ export function compileFieldSchema(type: GoStruct): MapFields {
     field.name,
     compile(field.type, `${type.shortName}.${field.name}`),
   ]);
-  return {
-    kind: "map",
-    atomic: atomicStructs.has(type.shortName),
-    fields: new Map(fields),
-    item: undefined,
-  };
+  return { kind: "map", atomic: atomicStructs.has(type.shortName), fields: new Map(fields), item: undefined };
+}
+
+/** Returns true if a value's fields and items are owned only together with it. */
+export function isLeaf(schema: FieldSchema): boolean {
+  if (schema.kind === "list") return schema.merge === "atomic";
+  return schema.kind === "scalar" || schema.atomic;
 }
 
 /** The schema of one field or item of a map; undefined when the type has no such field. */

@@ -1,4 +1,4 @@
-// Go types as far as decoding JSON needs them, compiled from a short notation of their fields. Decodes nothing itself.
+// Go types, as decoding JSON and merging patches need them, compiled from a short notation of their fields.
 
 export type GoType = GoScalar | GoInteger | GoStruct | GoSlice | GoMap;
 
@@ -89,64 +89,3 @@ export function compileStruct(name: string, tables: StructTables): GoStruct {
   const shortName = name.slice(name.lastIndexOf(".") + 1);
   return { kind: "struct", name, shortName, fields, indexes };
 }
-
-/** metav1.TypeMeta, inline in every kind. */
-export const typeMeta = { "kind?": "string", "apiVersion?": "string" };
-
-export const metaTypes: StructTables = {
-  "v1.DeleteOptions": {
-    ...typeMeta,
-    "gracePeriodSeconds?": "*int64",
-    "preconditions?": "*v1.Preconditions",
-    "orphanDependents?": "*bool",
-    "propagationPolicy?": "*v1.DeletionPropagation",
-    "dryRun?": "[]string",
-  },
-  "v1.Preconditions": {
-    "uid?": "*types.UID",
-    "resourceVersion?": "*string",
-  },
-  "v1.OwnerReference": {
-    apiVersion: "string",
-    kind: "string",
-    name: "string",
-    uid: "types.UID",
-    "controller?": "*bool",
-    "blockOwnerDeletion?": "*bool",
-  },
-  "v1.ManagedFieldsEntry": {
-    "manager?": "string",
-    "operation?": "v1.ManagedFieldsOperationType",
-    "apiVersion?": "string",
-    "time?": "*v1.Time",
-    "fieldsType?": "string",
-    "fieldsV1?": "*v1.FieldsV1",
-    "subresource?": "string",
-  },
-  "v1.ObjectMeta": {
-    "name?": "string",
-    "generateName?": "string",
-    "namespace?": "string",
-    "selfLink?": "string",
-    "uid?": "types.UID",
-    "resourceVersion?": "string",
-    "generation?": "int64",
-    "creationTimestamp?": "v1.Time",
-    "deletionTimestamp?": "*v1.Time",
-    "deletionGracePeriodSeconds?": "*int64",
-    "labels?": "map[string]string",
-    "annotations?": "map[string]string",
-    "ownerReferences?": "[]v1.OwnerReference",
-    "finalizers?": "[]string",
-    "managedFields?": "[]v1.ManagedFieldsEntry",
-  },
-  "v1.LabelSelector": {
-    "matchLabels?": "map[string]string",
-    "matchExpressions?": "[]v1.LabelSelectorRequirement",
-  },
-  "v1.LabelSelectorRequirement": {
-    key: "string",
-    operator: "v1.LabelSelectorOperator",
-    "values?": "[]string",
-  },
-};

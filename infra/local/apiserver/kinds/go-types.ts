@@ -1,16 +1,56 @@
 // The Go type of every kind that the apiserver reads, as data. Source: k8s.io/api core/v1, coordination/v1, events/v1,
-// rbac/v1, admissionregistration/v1 and authorization/v1.
+// rbac/v1, admissionregistration/v1 and authorization/v1, and apimachinery's meta/v1.
 import { eventsGroup } from "./event-versions.ts";
-import { compileStruct, type GoStruct, metaTypes, type StructTables, typeMeta } from "./go-type.ts";
+import { compileStruct, type GoStruct, type StructTables } from "./go-type.ts";
 
-const nodeTypes: StructTables = {
-  ...metaTypes,
-  "v1.Node": {
-    ...typeMeta,
-    metadata: "v1.ObjectMeta",
-    spec: "v1.NodeSpec",
-    status: "v1.NodeStatus",
+/** metav1.TypeMeta and ObjectMeta, the first fields of every kind. */
+const object = { "kind?": "string", "apiVersion?": "string", metadata: "v1.ObjectMeta" };
+
+const types: StructTables = {
+  "v1.OwnerReference": {
+    apiVersion: "string",
+    kind: "string",
+    name: "string",
+    uid: "types.UID",
+    "controller?": "*bool",
+    "blockOwnerDeletion?": "*bool",
   },
+  "v1.ManagedFieldsEntry": {
+    "manager?": "string",
+    "operation?": "v1.ManagedFieldsOperationType",
+    "apiVersion?": "string",
+    "time?": "*v1.Time",
+    "fieldsType?": "string",
+    "fieldsV1?": "*v1.FieldsV1",
+    "subresource?": "string",
+  },
+  "v1.ObjectMeta": {
+    "name?": "string",
+    "generateName?": "string",
+    "namespace?": "string",
+    "selfLink?": "string",
+    "uid?": "types.UID",
+    "resourceVersion?": "string",
+    "generation?": "int64",
+    "creationTimestamp?": "v1.Time",
+    "deletionTimestamp?": "*v1.Time",
+    "deletionGracePeriodSeconds?": "*int64",
+    "labels?": "map[string]string",
+    "annotations?": "map[string]string",
+    "ownerReferences?": "[]v1.OwnerReference",
+    "finalizers?": "[]string",
+    "managedFields?": "[]v1.ManagedFieldsEntry",
+  },
+  "v1.LabelSelector": {
+    "matchLabels?": "map[string]string",
+    "matchExpressions?": "[]v1.LabelSelectorRequirement",
+  },
+  "v1.LabelSelectorRequirement": {
+    key: "string",
+    operator: "v1.LabelSelectorOperator",
+    "values?": "[]string",
+  },
+  "v1.Node": { ...object, spec: "v1.NodeSpec", status: "v1.NodeStatus" },
   "v1.NodeSpec": {
     "podCIDR?": "string",
     "podCIDRs?": "[]string",
@@ -34,12 +74,7 @@ const nodeTypes: StructTables = {
     "features?": "*v1.NodeFeatures",
     "declaredFeatures?": "[]string",
   },
-  "v1.Taint": {
-    key: "string",
-    "value?": "string",
-    effect: "v1.TaintEffect",
-    "timeAdded?": "*v1.Time",
-  },
+  "v1.Taint": { key: "string", "value?": "string", effect: "v1.TaintEffect", "timeAdded?": "*v1.Time" },
   "v1.NodeCondition": {
     type: "v1.NodeConditionType",
     status: "v1.ConditionStatus",
@@ -48,10 +83,7 @@ const nodeTypes: StructTables = {
     "reason?": "string",
     "message?": "string",
   },
-  "v1.NodeAddress": {
-    type: "v1.NodeAddressType",
-    address: "string",
-  },
+  "v1.NodeAddress": { type: "v1.NodeAddressType", address: "string" },
   "v1.NodeSystemInfo": {
     machineID: "string",
     systemUUID: "string",
@@ -65,80 +97,46 @@ const nodeTypes: StructTables = {
     architecture: "string",
     "swap?": "*v1.NodeSwapStatus",
   },
-  "v1.NodeSwapStatus": {
-    "capacity?": "*int64",
-  },
-  "v1.NodeDaemonEndpoints": {
-    kubeletEndpoint: "v1.DaemonEndpoint",
-  },
-  "v1.DaemonEndpoint": {
-    Port: "int32",
-  },
-  "v1.ContainerImage": {
-    names: "[]string",
-    "sizeBytes?": "int64",
-  },
-  "v1.AttachedVolume": {
-    name: "v1.UniqueVolumeName",
-    devicePath: "string",
-  },
-  "v1.NodeRuntimeHandler": {
-    name: "string",
-    "features?": "*v1.NodeRuntimeHandlerFeatures",
-  },
-  "v1.NodeRuntimeHandlerFeatures": {
-    "recursiveReadOnlyMounts?": "*bool",
-    "userNamespaces?": "*bool",
-  },
-  "v1.NodeFeatures": {
-    "supplementalGroupsPolicy?": "*bool",
-  },
-};
-
-const coreTypes: StructTables = {
-  ...metaTypes,
-  "v1.Namespace": {
-    ...typeMeta,
-    metadata: "v1.ObjectMeta",
-    spec: "v1.NamespaceSpec",
-    status: "v1.NamespaceStatus",
-  },
-  "v1.NamespaceSpec": {
-    "finalizers?": "[]v1.FinalizerName",
-  },
-  "v1.NamespaceStatus": {
-    "phase?": "v1.NamespacePhase",
+  "v1.NodeSwapStatus": { "capacity?": "*int64" },
+  "v1.NodeDaemonEndpoints": { kubeletEndpoint: "v1.DaemonEndpoint" },
+  "v1.DaemonEndpoint": { Port: "int32" },
+  "v1.ContainerImage": { names: "[]string", "sizeBytes?": "int64" },
+  "v1.AttachedVolume": { name: "v1.UniqueVolumeName", devicePath: "string" },
+  "v1.NodeRuntimeHandler": { name: "string", "features?": "*v1.NodeRuntimeHandlerFeatures" },
+  "v1.NodeRuntimeHandlerFeatures": { "recursiveReadOnlyMounts?": "*bool", "userNamespaces?": "*bool" },
+  "v1.NodeFeatures": { "supplementalGroupsPolicy?": "*bool" },
+  "v1.Namespace": { ...object, spec: "v1.NamespaceSpec", status: "v1.NamespaceStatus" },
+  "v1.NamespaceSpec": { "finalizers?": "[]v1.FinalizerName" },
+  "v1.NamespaceStatus": { "phase?": "v1.NamespacePhase", "conditions?": "[]v1.NamespaceCondition" },
+  "v1.NamespaceCondition": {
+    type: "v1.NamespaceConditionType",
+    status: "v1.ConditionStatus",
+    "lastTransitionTime?": "v1.Time",
+    "reason?": "string",
+    "message?": "string",
   },
   "v1.ServiceAccount": {
-    ...typeMeta,
-    metadata: "v1.ObjectMeta",
+    ...object,
     "secrets?": "[]v1.ObjectReference",
     "imagePullSecrets?": "[]v1.LocalObjectReference",
     "automountServiceAccountToken?": "*bool",
   },
   "v1.Secret": {
-    ...typeMeta,
-    metadata: "v1.ObjectMeta",
+    ...object,
     "immutable?": "*bool",
     // Of bytes in base64, which are kept as they were sent.
     "data?": "map[string]string",
     "type?": "v1.SecretType",
   },
   "v1.ConfigMap": {
-    ...typeMeta,
-    metadata: "v1.ObjectMeta",
+    ...object,
     "immutable?": "*bool",
     "data?": "map[string]string",
     // As a Secret's.
     "binaryData?": "map[string]string",
   },
   // As much as the one Service has that there is.
-  "v1.Service": {
-    ...typeMeta,
-    metadata: "v1.ObjectMeta",
-    spec: "v1.ServiceSpec",
-    status: "v1.ServiceStatus",
-  },
+  "v1.Service": { ...object, spec: "v1.ServiceSpec", status: "v1.ServiceStatus" },
   "v1.ServiceSpec": {
     "ports?": "[]v1.ServicePort",
     "clusterIP?": "string",
@@ -149,31 +147,11 @@ const coreTypes: StructTables = {
     "ipFamilyPolicy?": "*v1.IPFamilyPolicy",
     "internalTrafficPolicy?": "*v1.ServiceInternalTrafficPolicy",
   },
-  "v1.ServicePort": {
-    "name?": "string",
-    "protocol?": "v1.Protocol",
-    port: "int32",
-    targetPort: "int32",
-  },
+  "v1.ServicePort": { "name?": "string", "protocol?": "v1.Protocol", port: "int32", targetPort: "int32" },
   "v1.ServiceStatus": { loadBalancer: "v1.LoadBalancerStatus" },
   "v1.LoadBalancerStatus": {},
-  "v1.LocalObjectReference": {
-    "name?": "string",
-  },
-  "v1.ObjectReference": {
-    "kind?": "string",
-    "namespace?": "string",
-    "name?": "string",
-    "uid?": "types.UID",
-    "apiVersion?": "string",
-    "resourceVersion?": "string",
-    "fieldPath?": "string",
-  },
-  "v1.Lease": {
-    ...typeMeta,
-    metadata: "v1.ObjectMeta",
-    spec: "v1.LeaseSpec",
-  },
+  "v1.LocalObjectReference": { "name?": "string" },
+  "v1.Lease": { ...object, spec: "v1.LeaseSpec" },
   "v1.LeaseSpec": {
     "holderIdentity?": "*string",
     "leaseDurationSeconds?": "*int32",
@@ -181,15 +159,8 @@ const coreTypes: StructTables = {
     "renewTime?": "*v1.MicroTime",
     "leaseTransitions?": "*int32",
   },
-  "v1.Pod": { ...typeMeta, metadata: "v1.ObjectMeta" },
-};
-
-const sharedTypes: StructTables = {
-  ...metaTypes,
-  "v1.EventSource": {
-    "component?": "string",
-    "host?": "string",
-  },
+  "v1.Pod": { ...object },
+  "v1.EventSource": { "component?": "string", "host?": "string" },
   "v1.ObjectReference": {
     "kind?": "string",
     "namespace?": "string",
@@ -199,14 +170,8 @@ const sharedTypes: StructTables = {
     "resourceVersion?": "string",
     "fieldPath?": "string",
   },
-};
-
-/** Of the core group. */
-const eventTypes: StructTables = {
-  ...sharedTypes,
   "v1.Event": {
-    ...typeMeta,
-    metadata: "v1.ObjectMeta",
+    ...object,
     involvedObject: "v1.ObjectReference",
     "reason?": "string",
     "message?": "string",
@@ -222,51 +187,9 @@ const eventTypes: StructTables = {
     reportingComponent: "string",
     reportingInstance: "string",
   },
-  "v1.EventSeries": {
-    "count?": "int32",
-    lastObservedTime: "v1.MicroTime",
-  },
-};
-
-/** Of events.k8s.io. */
-const eventsV1Types: StructTables = {
-  ...sharedTypes,
-  "v1.Event": {
-    ...typeMeta,
-    metadata: "v1.ObjectMeta",
-    eventTime: "v1.MicroTime",
-    "series?": "*v1.EventSeries",
-    "reportingController?": "string",
-    "reportingInstance?": "string",
-    "action?": "string",
-    "reason?": "string",
-    "regarding?": "v1.ObjectReference",
-    "related?": "*v1.ObjectReference",
-    "note?": "string",
-    "type?": "string",
-    "deprecatedSource?": "v1.EventSource",
-    deprecatedFirstTimestamp: "v1.Time",
-    deprecatedLastTimestamp: "v1.Time",
-    "deprecatedCount?": "int32",
-  },
-  "v1.EventSeries": {
-    count: "int32",
-    lastObservedTime: "v1.MicroTime",
-  },
-};
-
-const accessTypes: StructTables = {
-  ...metaTypes,
-  "v1.Role": {
-    ...typeMeta,
-    metadata: "v1.ObjectMeta",
-    rules: "[]v1.PolicyRule",
-  },
-  "v1.ClusterRole": {
-    ...typeMeta,
-    metadata: "v1.ObjectMeta",
-    rules: "[]v1.PolicyRule",
-  },
+  "v1.EventSeries": { "count?": "int32", lastObservedTime: "v1.MicroTime" },
+  "v1.Role": { ...object, rules: "[]v1.PolicyRule" },
+  "v1.ClusterRole": { ...object, rules: "[]v1.PolicyRule" },
   "v1.PolicyRule": {
     verbs: "[]string",
     "apiGroups?": "[]string",
@@ -274,34 +197,11 @@ const accessTypes: StructTables = {
     "resourceNames?": "[]string",
     "nonResourceURLs?": "[]string",
   },
-  "v1.RoleBinding": {
-    ...typeMeta,
-    metadata: "v1.ObjectMeta",
-    "subjects?": "[]v1.Subject",
-    roleRef: "v1.RoleRef",
-  },
-  "v1.ClusterRoleBinding": {
-    ...typeMeta,
-    metadata: "v1.ObjectMeta",
-    "subjects?": "[]v1.Subject",
-    roleRef: "v1.RoleRef",
-  },
-  "v1.Subject": {
-    kind: "string",
-    "apiGroup?": "string",
-    name: "string",
-    "namespace?": "string",
-  },
-  "v1.RoleRef": {
-    apiGroup: "string",
-    kind: "string",
-    name: "string",
-  },
-  "v1.ValidatingAdmissionPolicy": {
-    ...typeMeta,
-    metadata: "v1.ObjectMeta",
-    spec: "v1.ValidatingAdmissionPolicySpec",
-  },
+  "v1.RoleBinding": { ...object, "subjects?": "[]v1.Subject", roleRef: "v1.RoleRef" },
+  "v1.ClusterRoleBinding": { ...object, "subjects?": "[]v1.Subject", roleRef: "v1.RoleRef" },
+  "v1.Subject": { kind: "string", "apiGroup?": "string", name: "string", "namespace?": "string" },
+  "v1.RoleRef": { apiGroup: "string", kind: "string", name: "string" },
+  "v1.ValidatingAdmissionPolicy": { ...object, spec: "v1.ValidatingAdmissionPolicySpec" },
   "v1.ValidatingAdmissionPolicySpec": {
     "paramKind?": "*v1.ParamKind",
     "matchConstraints?": "*v1.MatchResources",
@@ -311,28 +211,16 @@ const accessTypes: StructTables = {
     "matchConditions?": "[]v1.MatchCondition",
     "variables?": "[]v1.Variable",
   },
-  "v1.ParamKind": {
-    "apiVersion?": "string",
-    "kind?": "string",
-  },
+  "v1.ParamKind": { "apiVersion?": "string", "kind?": "string" },
   "v1.Validation": {
     expression: "string",
     "message?": "string",
     "reason?": "*v1.StatusReason",
     "messageExpression?": "string",
   },
-  "v1.Variable": {
-    name: "string",
-    expression: "string",
-  },
-  "v1.AuditAnnotation": {
-    key: "string",
-    valueExpression: "string",
-  },
-  "v1.MatchCondition": {
-    name: "string",
-    expression: "string",
-  },
+  "v1.Variable": { name: "string", expression: "string" },
+  "v1.AuditAnnotation": { key: "string", valueExpression: "string" },
+  "v1.MatchCondition": { name: "string", expression: "string" },
   "v1.MatchResources": {
     "namespaceSelector?": "*v1.LabelSelector",
     "objectSelector?": "*v1.LabelSelector",
@@ -348,11 +236,7 @@ const accessTypes: StructTables = {
     "resources?": "[]string",
     "scope?": "*v1.ScopeType",
   },
-  "v1.ValidatingAdmissionPolicyBinding": {
-    ...typeMeta,
-    metadata: "v1.ObjectMeta",
-    spec: "v1.ValidatingAdmissionPolicyBindingSpec",
-  },
+  "v1.ValidatingAdmissionPolicyBinding": { ...object, spec: "v1.ValidatingAdmissionPolicyBindingSpec" },
   "v1.ValidatingAdmissionPolicyBindingSpec": {
     "policyName?": "string",
     "paramRef?": "*v1.ParamRef",
@@ -366,8 +250,7 @@ const accessTypes: StructTables = {
     "parameterNotFoundAction?": "*v1.ParameterNotFoundActionType",
   },
   "v1.SubjectAccessReview": {
-    ...typeMeta,
-    metadata: "v1.ObjectMeta",
+    ...object,
     spec: "v1.SubjectAccessReviewSpec",
     status: "v1.SubjectAccessReviewStatus",
   },
@@ -377,10 +260,7 @@ const accessTypes: StructTables = {
     "user?": "string",
     "groups?": "[]string",
   },
-  "v1.SubjectAccessReviewStatus": {
-    allowed: "bool",
-    "reason?": "string",
-  },
+  "v1.SubjectAccessReviewStatus": { allowed: "bool", "reason?": "string" },
   "v1.ResourceAttributes": {
     "namespace?": "string",
     "verb?": "string",
@@ -390,31 +270,43 @@ const accessTypes: StructTables = {
     "subresource?": "string",
     "name?": "string",
   },
-  "v1.NonResourceAttributes": {
-    "path?": "string",
-    "verb?": "string",
-  },
+  "v1.NonResourceAttributes": { "path?": "string", "verb?": "string" },
 };
 
-/** A kind that two groups have is given with its group for the one that is not core. */
-const sources: [tables: StructTables, ...kinds: string[]][] = [
-  [nodeTypes, "Node"],
-  [eventTypes, "Event"],
-  [eventsV1Types, `Event.${eventsGroup}`],
-  [coreTypes, "Namespace", "ServiceAccount", "Secret", "ConfigMap", "Service", "Pod", "Lease"],
-  [accessTypes, "ClusterRoleBinding", "ClusterRole", "RoleBinding", "Role"],
-  [accessTypes, "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "SubjectAccessReview"],
-];
+/** An Event of events.k8s.io has other fields than one of the core group. */
+const eventsV1Types: StructTables = {
+  ...types,
+  "v1.Event": {
+    ...object,
+    eventTime: "v1.MicroTime",
+    "series?": "*v1.EventSeries",
+    "reportingController?": "string",
+    "reportingInstance?": "string",
+    "action?": "string",
+    "reason?": "string",
+    "regarding?": "v1.ObjectReference",
+    "related?": "*v1.ObjectReference",
+    "note?": "string",
+    "type?": "string",
+    "deprecatedSource?": "v1.EventSource",
+    deprecatedFirstTimestamp: "v1.Time",
+    deprecatedLastTimestamp: "v1.Time",
+    "deprecatedCount?": "int32",
+  },
+  "v1.EventSeries": { count: "int32", lastObservedTime: "v1.MicroTime" },
+};
 
-const goTypes = new Map<string, GoStruct>(
-  sources.flatMap(([tables, ...kinds]) =>
-    kinds.map((kind): [string, GoStruct] => [kind, compileStruct(`v1.${kind.split(".")[0]}`, tables)]),
-  ),
-);
+const kinds = Object.keys(types).filter((name) => types[name]?.["metadata"] !== undefined);
+const goTypes = new Map<string, GoStruct>([
+  ...kinds.map((name) => [name.slice("v1.".length), compileStruct(name, types)] as const),
+  [`Event.${eventsGroup}`, compileStruct("v1.Event", eventsV1Types)],
+]);
 
-/** The Go type of a kind; throws for one that has none, which a row of the resource table must have. */
+/** Returns the Go type of a kind. Throws if it has none: each row of the resource table needs one. */
 export function goTypeOf({ group, kind }: { group: string; kind: string }): GoStruct {
   const type = goTypes.get(`${kind}.${group}`) ?? goTypes.get(kind);
   if (!type) throw new Error(`no Go type for ${kind}`);
   return type;
 }
+
+export const objectMetaType = compileStruct("v1.ObjectMeta", types);

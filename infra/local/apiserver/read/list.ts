@@ -1,7 +1,7 @@
 // Reads one object or a list of them, as they are now or were at a revision that is still known. Shows no object.
 import type { Status } from "../../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../../shared/result.ts";
-import { type Answer, type Call, stored } from "../call.ts";
+import { type Answer, answerWith, type Call, stored } from "../call.ts";
 import type { ApiObject, ListItem, Outcome } from "../object.ts";
 import type { RequestInfo } from "../request-info.ts";
 import { apiVersionOf, type ResourceType } from "../resource-type.ts";
@@ -28,8 +28,7 @@ function refuseRevision(store: Store, wanted: number): Status | undefined {
 export function get(world: Surroundings, call: Call): Outcome<Answer> {
   const refused = refuseRevision(world.store, Number(call.query.get("resourceVersion") ?? 0));
   if (refused) return failure(refused);
-  const found = stored(world, call);
-  return found.ok ? success({ code: 200, body: found.value }) : found;
+  return answerWith(200, stored(world, call));
 }
 
 /** Items carry no kind and apiVersion, as the typed lists of the built-in kinds. */
@@ -103,8 +102,7 @@ export function listObjects(
 export function list(world: Surroundings, { type, info, query }: Call): Outcome<Answer> {
   const asked = readListRequest(type, info, query);
   if (!asked.ok) return asked;
-  const listed = listObjects(world.store, type, info, asked.value);
-  return listed.ok ? success({ code: 200, body: listed.value }) : listed;
+  return answerWith(200, listObjects(world.store, type, info, asked.value));
 }
 
 /** The key that lists are in the order of: "namespace/name", or the name alone within one namespace. */

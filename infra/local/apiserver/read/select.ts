@@ -1,12 +1,8 @@
 // Which objects a list, a watch or a deletecollection is about: its options → a predicate. Reads no store.
 import { failure, success } from "../../../../shared/result.ts";
-import {
-  type FieldTerm,
-  matchesFields,
-  parseFieldSelector,
-  parseLabelSelector,
-  requiredName,
-} from "./selectors.ts";
+import { matchesLabels } from "../../../../shared/kubernetes/label-match.ts";
+import { type LabelRequirement, parseLabelSelector } from "../../../../shared/kubernetes/label-selector.ts";
+import { type FieldTerm, matchesFields, parseFieldSelector, requiredName } from "./selectors.ts";
 import { type ListOptions, listOptions } from "./list-options.ts";
 import type { ApiObject, Outcome } from "../object.ts";
 import type { RequestInfo } from "../request-info.ts";
@@ -15,11 +11,7 @@ import { badRequest } from "../status.ts";
 
 function selectableFields(type: ResourceType, object: ApiObject): Record<string, string> {
   const { name = "", namespace = "" } = object.metadata;
-  return {
-    "metadata.name": name,
-    "metadata.namespace": namespace,
-    ...type.selectableFields?.(object),
-  };
+  return { "metadata.name": name, "metadata.namespace": namespace, ...type.selectableFields?.(object) };
 }
 
 /** An object without any field, to know the names of what can be selected. */
@@ -40,14 +32,14 @@ function withName(terms: FieldTerm[], name: string): FieldTerm[] | undefined {
 function matcher(
   type: ResourceType,
   namespace: string,
-  matchesLabels: (labels: Record<string, string>) => boolean,
+  labels: LabelRequirement[],
   terms: FieldTerm[],
 ): (object: ApiObject) => boolean {
   const hasNamespace = namespace !== "" && type.namespaced;
   return (object) => {
     const { metadata } = object;
     if (hasNamespace && metadata.namespace !== namespace) return false;
-    if (!matchesLabels(metadata.labels ?? {})) return false;
+    if (!matchesLabels(labels, metadata.labels ?? {})) return false;
     return terms.length === 0 || matchesFields(terms, selectableFields(type, object));
   };
 }
@@ -69,17 +61,13 @@ export function readListRequest(
   if (!read.ok) return read;
   const options = read.value;
   const labels = parseLabelSelector(options.labelSelector);
-  if (!labels.ok) return failure(badRequest(labels.error));
+  if (!labels.ok) return failure(badRequest(`unable to parse requirement: ${labels.error}`));
   const fields = parseFieldSelector(options.fieldSelector);
   if (!fields) return failure(badRequest(`invalid field selector: ${options.fieldSelector}`));
   const unknown = unknownField(type, fields);
   if (unknown !== undefined) return failure(badRequest(`field label not supported: ${unknown}`));
   const terms = withName(fields, info.name);
   if (!terms) return failure(badRequest("fieldSelector metadata.name doesn't match requested name"));
-  const isEverything = labels.value.isEmpty && terms.length === 0;
-  return success({
-    options,
-    matches: matcher(type, info.namespace, labels.value.matches, terms),
-    isEverything,
-  });
+  const isEverything = labels.value.length === 0 && terms.length === 0;
+  return success({ options, matches: matcher(type, info.namespace, labels.value, terms), isEverything });
 }

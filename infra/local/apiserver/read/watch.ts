@@ -10,9 +10,10 @@ import type { ResourceType } from "../resource-type.ts";
 import { type Asked, readListRequest } from "./select.ts";
 import * as refuse from "../status.ts";
 import { qualifiedResource } from "../status.ts";
-import { unwritten } from "../fields/managers-after-update.ts";
+import { unwritten } from "../fields/managers.ts";
 import { showObject } from "../answers/table.ts";
 import type { After } from "../timer.ts";
+import type { Surroundings } from "../write/write.ts";
 
 interface WatchEvent {
   type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK";
@@ -31,13 +32,6 @@ const maxTimeoutMs = 2 ** 31 - 1;
 const bookmarkPeriodMs = 60_000;
 /** The last bookmark comes this long before the end (cacheWatcher.nextBookmarkTime). */
 const lastBookmarkLeadMs = 2_000;
-
-export interface WatchWorld {
-  store: Store;
-  now: () => Date;
-  random: () => number;
-  after: After;
-}
 
 /** The change as a watcher with a selector sees it: coming into view is ADDED, going out of it DELETED. */
 function seenThrough(matches: Asked["matches"], change: Change): WatchEvent | undefined {
@@ -124,7 +118,13 @@ function timeoutMs({ timeoutSeconds }: ListOptions, random: () => number): numbe
   return Math.min(Math.max(0, timeoutSeconds * 1_000), maxTimeoutMs);
 }
 
-function streamOf(world: WatchWorld, type: ResourceType, asked: Asked, start: Start, shown: Representation) {
+function streamOf(
+  world: Surroundings,
+  type: ResourceType,
+  asked: Asked,
+  start: Start,
+  shown: Representation,
+) {
   const { store, after } = world;
   const lineOf = createLines(type, shown, world.now);
   const initial = start.events.map(lineOf);
@@ -164,7 +164,7 @@ function streamOf(world: WatchWorld, type: ResourceType, asked: Asked, start: St
 
 /** The body of a watch's answer. It ends after timeoutSeconds, when the client goes, or when it does not read. */
 export function watchObjects(
-  world: WatchWorld,
+  world: Surroundings,
   type: ResourceType,
   info: RequestInfo,
   query: URLSearchParams,

@@ -1,28 +1,20 @@
 // What metadata an object may have when it is made, and when it is changed. Mirrors
 // apimachinery/pkg/api/validation/objectmeta.go and what core/validation adds to it.
 import type { ObjectMeta } from "../../../../shared/kubernetes/types.ts";
-import {
-  labelErrors,
-  labelValueErrors,
-  pathSegmentErrors,
-  qualifiedNameErrors,
-  subdomainErrors,
-} from "./names.ts";
+import { labelKeyErrors, labelValueErrors } from "../../../../shared/kubernetes/validation.ts";
+import { labelErrors, pathSegmentErrors } from "./names.ts";
 import type { FieldError } from "../status.ts";
 import * as field from "./field-errors.ts";
 
-/** What is wrong with a name. */
-export type NameRule = (name: string) => string[];
-
-export const labelName: NameRule = labelErrors;
-export const subdomainName: NameRule = (name) => subdomainErrors(name);
+/** Lists what is wrong with a name. */
+type NameRule = (name: string) => string[];
 
 const annotationsLimitBytes = 256 * 1024;
 
 function validateLabels(labels: NonNullable<ObjectMeta["labels"]>): FieldError[] {
   const path = "metadata.labels";
   return Object.entries(labels).flatMap(([key, value]) => [
-    ...field.allInvalid(path, key, qualifiedNameErrors(key)),
+    ...field.allInvalid(path, key, labelKeyErrors(key)),
     ...field.allInvalid(path, value, labelValueErrors(value)),
   ]);
 }
@@ -30,9 +22,7 @@ function validateLabels(labels: NonNullable<ObjectMeta["labels"]>): FieldError[]
 function validateAnnotations(annotations: NonNullable<ObjectMeta["annotations"]>): FieldError[] {
   const path = "metadata.annotations";
   const entries = Object.entries(annotations);
-  const errors = entries.flatMap(([key]) =>
-    field.allInvalid(path, key, qualifiedNameErrors(key.toLowerCase())),
-  );
+  const errors = entries.flatMap(([key]) => field.allInvalid(path, key, labelKeyErrors(key.toLowerCase())));
   const size = entries.reduce(
     (total, [key, value]) => total + Buffer.byteLength(key) + Buffer.byteLength(value),
     0,
@@ -70,7 +60,7 @@ function validateOwnerReferences(references: OwnerReference[]): FieldError[] {
 
 function validateFinalizers(finalizers: string[]): FieldError[] {
   const path = "metadata.finalizers";
-  return finalizers.flatMap((name) => field.allInvalid(path, name, qualifiedNameErrors(name)));
+  return finalizers.flatMap((name) => field.allInvalid(path, name, labelKeyErrors(name)));
 }
 
 const standardFinalizers = new Set(["kubernetes", "orphan", "foregroundDeletion"]);

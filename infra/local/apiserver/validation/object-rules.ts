@@ -1,25 +1,23 @@
 // What Nodes, Leases and Events may look like, and how they may change. Mirrors core/validation.ValidateNode,
 // ValidateNodeUpdate and ValidateNodeResources, coordination/validation.ValidateLease, and core/validation/events.go.
-import { type Json, jsonEqual, type JsonObject } from "../../../../shared/kubernetes/json.ts";
+import { jsonEqual, type JsonObject } from "../../../../shared/kubernetes/json.ts";
+import {
+  dnsSubdomainErrors,
+  labelKeyErrors,
+  labelValueErrors,
+} from "../../../../shared/kubernetes/validation.ts";
 import { withCoreNames } from "../kinds/event-versions.ts";
 import { type ApiObject, fieldsOf, listOf, textOf } from "../object.ts";
 import type { FieldError } from "../status.ts";
 import * as field from "./field-errors.ts";
 import {
-  subdomainName,
   validateCoreMetadata,
   validateCoreMetadataUpdate,
   validateMetadata,
   validateMetadataUpdate,
 } from "./metadata-rules.ts";
-import { labelValueErrors, qualifiedNameErrors, subdomainErrors } from "./names.ts";
 
 const taintEffects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
-
-/** Upstream looks for taints in the metadata. */
-function validateTaints(node: ApiObject): FieldError[] {
-  return validateTaintList(listOf(fieldsOf(node["spec"])["taints"]), "metadata.taints");
-}
 
 function validateEffect(path: string, effect: string): FieldError[] {
   if (effect === "") return [field.required(path)];
@@ -31,17 +29,17 @@ function printedTaint({ key, value, effect, timeAdded }: JsonObject): JsonObject
   return { Key: textOf(key), Value: textOf(value), Effect: textOf(effect), TimeAdded: timeAdded ?? null };
 }
 
-/** validateNodeTaints */
-function validateTaintList(taints: Json[], listPath: string): FieldError[] {
+/** validateNodeTaints, whose errors name the metadata. */
+function validateTaints(node: ApiObject): FieldError[] {
   const seen = new Set<string>();
-  return taints.flatMap((taint, index) => {
-    const path = `${listPath}[${index}]`;
+  return listOf(fieldsOf(node["spec"])["taints"]).flatMap((taint, index) => {
+    const path = `metadata.taints[${index}]`;
     const { key: rawKey, value: rawValue, effect: rawEffect } = fieldsOf(taint);
     const [key, value, effect] = [textOf(rawKey), textOf(rawValue), textOf(rawEffect)];
     const valueErrors = labelValueErrors(value);
     const identity = `${effect}/${key}`;
     const errors = [
-      ...field.allInvalid(`${path}.key`, key, qualifiedNameErrors(key)),
+      ...field.allInvalid(`${path}.key`, key, labelKeyErrors(key)),
       ...(valueErrors.length > 0 ? [field.invalid(`${path}.value`, value, valueErrors.join(";"))] : []),
       ...validateEffect(`${path}.effect`, effect),
     ];
@@ -56,11 +54,10 @@ function validateTaintList(taints: Json[], listPath: string): FieldError[] {
 
 /** core/validation.ValidateNode */
 export function validateNode(node: ApiObject): FieldError[] {
-  const status = fieldsOf(node["status"]);
   return [
-    ...validateCoreMetadata(node.metadata, false, subdomainName),
+    ...validateCoreMetadata(node.metadata, false, dnsSubdomainErrors),
     ...validateTaints(node),
-    ...validateResources(status),
+    ...validateResources(fieldsOf(node["status"])),
   ];
 }
 
@@ -94,20 +91,17 @@ function validateFrozen(next: JsonObject, current: JsonObject): FieldError[] {
   return errors;
 }
 
-/** ValidateNodeUpdate */
-function validateChange(next: ApiObject, current: ApiObject): FieldError[] {
+/** ValidateNode, then ValidateNodeUpdate. */
+export function validateNodeUpdate(next: ApiObject, current: ApiObject): FieldError[] {
   const status = fieldsOf(next["status"]);
   return [
+    ...validateNode(next),
     ...validateCoreMetadataUpdate(next.metadata, current.metadata),
     ...validateResources(status),
     ...validateAddresses(status),
     ...validateFrozen(fieldsOf(next["spec"]), fieldsOf(current["spec"])),
     ...validateTaints(next),
   ];
-}
-
-export function validateNodeUpdate(next: ApiObject, current: ApiObject): FieldError[] {
-  return [...validateNode(next), ...validateChange(next, current)];
 }
 
 const integerResources = new Set([
@@ -125,7 +119,7 @@ const integerResources = new Set([
 /** helper.IsExtendedResourceName */
 function isExtended(name: string): boolean {
   if (!name.includes("/") || name.includes("kubernetes.io/") || name.startsWith("requests.")) return false;
-  return qualifiedNameErrors(`requests.${name}`).length === 0;
+  return labelKeyErrors(`requests.${name}`).length === 0;
 }
 
 /** Whether a canonical quantity is no whole number: it has thousandths, and is written so. */
@@ -164,7 +158,7 @@ function validateSpec(lease: ApiObject): FieldError[] {
 }
 
 export function validateLease(lease: ApiObject): FieldError[] {
-  return [...validateMetadata(lease.metadata, true, subdomainName), ...validateSpec(lease)];
+  return [...validateMetadata(lease.metadata, true, dnsSubdomainErrors), ...validateSpec(lease)];
 }
 
 export function validateLeaseUpdate(next: ApiObject, current: ApiObject): FieldError[] {
@@ -201,7 +195,7 @@ function timedErrors(event: ApiObject, controllerName: string): FieldError[] {
   const short = ["reportingInstance", "action", "reason"];
   return [
     ...presentErrors(event, "reportingComponent", controllerName),
-    ...field.allInvalid(controllerName, controller, qualifiedNameErrors(controller)),
+    ...field.allInvalid(controllerName, controller, labelKeyErrors(controller)),
     ...short.flatMap((name) => [...presentErrors(event, name), ...lengthErrors(event, name, maxShortBytes)]),
     ...lengthErrors(event, "message", maxNoteBytes),
   ];
@@ -213,7 +207,7 @@ function legacyErrors(event: ApiObject, controllerName: string): FieldError[] {
   return [
     ...namespaceError(event),
     ...timedErrors(event, controllerName),
-    ...field.allInvalid("namespace", namespace, subdomainErrors(namespace)),
+    ...field.allInvalid("namespace", namespace, dnsSubdomainErrors(namespace)),
   ];
 }
 
@@ -244,7 +238,7 @@ export function validateEventsV1(sent: ApiObject): FieldError[] {
   const deprecated = ["firstTimestamp", "lastTimestamp", "count", "source"];
   return [
     ...legacyErrors(event, "reportingController"),
-    ...validateCoreMetadata(event.metadata, true, subdomainName),
+    ...validateCoreMetadata(event.metadata, true, dnsSubdomainErrors),
     ...seriesErrors(event),
     ...presentErrors(event, "eventTime"),
     ...(isKnownType ? [] : [field.invalid("type", "", `has invalid value: ${type}`)]),

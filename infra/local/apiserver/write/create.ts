@@ -2,7 +2,7 @@
 // rest.BeforeCreate. One synchronous step, and so atomic; it reads no request.
 import type { Status } from "../../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../../shared/result.ts";
-import { managedFieldsAfterUpdate } from "../fields/managers-after-update.ts";
+import { managedFieldsAfterUpdate } from "../fields/managers.ts";
 import { dedupOwners, placeInNamespace, inGoOrder } from "./metadata.ts";
 import { validateMetadata } from "../validation/metadata-rules.ts";
 import type { ApiObject, Outcome } from "../object.ts";
@@ -58,7 +58,8 @@ export function createObject(world: Surroundings, write: Write, sent: ApiObject)
   const refused = validate(write, object);
   if (refused) return failure(refused);
   const { name = "", resourceVersion } = object.metadata;
-  if (Number(resourceVersion) > 0) return failure(refuse.resourceVersionOnCreate());
+  if (Number(resourceVersion) > 0)
+    return failure(refuse.plainError("resourceVersion should not be set on objects to be created"));
   const key = keyOf(type, write.namespace, name);
   const existing = world.store.get(key);
   if (existing) return failure(refuseTaken(write, name, existing));

@@ -3,7 +3,7 @@
 import { isJsonObject, type JsonObject } from "../../../../shared/kubernetes/json.ts";
 import type { ObjectMeta, Status } from "../../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../../shared/result.ts";
-import { type Answer, type Call, stored } from "../call.ts";
+import { type Answer, answerWith, type Call, stored } from "../call.ts";
 import { type ApiObject, fieldsOf, listOf, type Outcome } from "../object.ts";
 import { listObjects } from "../read/list.ts";
 import { readListRequest } from "../read/select.ts";
@@ -21,8 +21,7 @@ export async function remove(world: Surroundings, call: Call): Promise<Outcome<A
   if (!options.ok) return options;
   const found = stored(world, call);
   if (!found.ok) return found;
-  const deleted = deleteObject(world, call.type, found.value, options.value);
-  return deleted.ok ? success({ code: 200, body: deleted.value }) : deleted;
+  return answerWith(200, deleteObject(world, call.type, found.value, options.value));
 }
 
 /** The answer is the list of what was deleted. */
@@ -40,7 +39,7 @@ export async function removeCollection(world: Surroundings, call: Call): Promise
     const deleted = object && deleteObject(world, type, object, options.value);
     if (deleted && !deleted.ok) return deleted;
   }
-  return success({ code: 200, body: listed.value });
+  return answerWith(200, listed);
 }
 
 /** Why a precondition does not hold. */
@@ -48,12 +47,7 @@ function violated(type: ResourceType, metadata: ObjectMeta, options: DeleteOptio
   const { name = "", uid = "", resourceVersion = "" } = metadata;
   const checks = [
     { what: "UID", wanted: options.uid, actual: uid, hint: "deleted and then recreated" },
-    {
-      what: "ResourceVersion",
-      wanted: options.resourceVersion,
-      actual: resourceVersion,
-      hint: "modified",
-    },
+    { what: "ResourceVersion", wanted: options.resourceVersion, actual: resourceVersion, hint: "modified" },
   ];
   const failed = checks.find(({ wanted, actual }) => wanted !== undefined && wanted !== actual);
   if (!failed) return undefined;
@@ -67,11 +61,7 @@ function violated(type: ResourceType, metadata: ObjectMeta, options: DeleteOptio
 /** The metadata with the mark of its deletion, which stays when it is there already (markAsDeleting). */
 function marked(metadata: ObjectMeta, now: Date): ObjectMeta {
   if (metadata.deletionTimestamp !== undefined) return metadata;
-  return inGoOrder({
-    ...metadata,
-    deletionTimestamp: timeOf(now),
-    deletionGracePeriodSeconds: 0,
-  });
+  return inGoOrder({ ...metadata, deletionTimestamp: timeOf(now), deletionGracePeriodSeconds: 0 });
 }
 
 const immortalNamespaces = new Set(["default", "kube-system", "kube-public"]);

@@ -1,7 +1,7 @@
 // An object's metadata on its way into the store: its namespace, its owners, what only the server writes. Pure.
 import { jsonEqual } from "../../../../shared/kubernetes/json.ts";
 import type { ObjectMeta } from "../../../../shared/kubernetes/types.ts";
-import { compileStruct, metaTypes } from "../kinds/go-type.ts";
+import { objectMetaType } from "../kinds/go-types.ts";
 import { failure, success } from "../../../../shared/result.ts";
 import type { Outcome } from "../object.ts";
 import { badRequest, otherNamespace } from "../status.ts";
@@ -39,12 +39,13 @@ export function dedupOwners(metadata: ObjectMeta): ObjectMeta {
   return kept.length === ownerReferences.length ? metadata : { ...metadata, ownerReferences: kept };
 }
 
-const { fields } = compileStruct("v1.ObjectMeta", metaTypes);
-
 /** The same fields in the order in which Go writes them, without those that are empty: clients compare texts. */
 export function inGoOrder(metadata: {
   [Field in keyof ObjectMeta]: ObjectMeta[Field] | undefined;
 }): ObjectMeta {
-  const present = fields.map(({ name }): [string, unknown] => [name, Reflect.get(metadata, name)]);
+  const present = objectMetaType.fields.map(({ name }): [string, unknown] => [
+    name,
+    Reflect.get(metadata, name),
+  ]);
   return Object.fromEntries(present.filter(([, value]) => value !== undefined && value !== ""));
 }

@@ -2,10 +2,18 @@
 // managedfields/internal (FieldManager.Apply and what it wraps). JSON patches are not served.
 import { isJsonObject, type Json, type JsonObject, ownValue } from "../../../../shared/kubernetes/json.ts";
 import { failure, success } from "../../../../shared/result.ts";
-import { type FieldWrite, managersAfterUpdate, unwritten } from "../fields/managers-after-update.ts";
-import { encodeManagers, type FieldManager, type Owned, readManagers } from "../fields/managers.ts";
+import {
+  encodeManagers,
+  type FieldManager,
+  type FieldWrite,
+  managersAfterUpdate,
+  type Owned,
+  readManagers,
+  unwritten,
+} from "../fields/managers.ts";
 import { mergeConfiguration } from "../fields/merge-configuration.ts";
 import { type ApiObject, asJson, type Outcome } from "../object.ts";
+import { patchSchemaOf } from "../kinds/patch-schema.ts";
 import { applyStrategicMergePatch } from "../patch/strategic-merge-patch.ts";
 import type { ResourceType } from "../resource-type.ts";
 import * as refuse from "../status.ts";
@@ -38,8 +46,8 @@ function applyPatch(
   patch: JsonObject,
 ): Outcome<JsonObject> {
   if (kind === "merge") return success(applyMergePatch(current, patch));
-  const applied = applyStrategicMergePatch(current, patch, type.schema);
-  return applied.ok ? applied : failure(refuse.strategicPatchError(applied.error));
+  const applied = applyStrategicMergePatch(current, patch, patchSchemaOf(type));
+  return applied.ok ? applied : failure(refuse.plainError(applied.error));
 }
 
 /** The object as the patch leaves it, in its kind's own form. */

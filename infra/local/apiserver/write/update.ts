@@ -4,8 +4,7 @@ import { jsonEqual } from "../../../../shared/kubernetes/json.ts";
 import type { ObjectMeta, Status } from "../../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../../shared/result.ts";
 import { invalid } from "../validation/field-errors.ts";
-import { isSameButTimes } from "../fields/managers.ts";
-import { managedFieldsAfterUpdate } from "../fields/managers-after-update.ts";
+import { isSameButTimes, managedFieldsAfterUpdate } from "../fields/managers.ts";
 import { placeInNamespace, inGoOrder } from "./metadata.ts";
 import {
   validateCoreMetadataUpdate,

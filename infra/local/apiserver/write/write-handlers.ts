@@ -6,7 +6,7 @@ import { failure, success } from "../../../../shared/result.ts";
 import { issueToken, reviewAccess } from "../access/reviews.ts";
 import { applyConfiguration, patchObject, patchTypeOf } from "./patch.ts";
 import { parseJson, readBody, readKind, readObject, type WriteOptions, writeOptions } from "./read-object.ts";
-import { type Answer, type Call, stored } from "../call.ts";
+import { type Answer, answerWith, type Call, stored } from "../call.ts";
 import { createObject } from "./create.ts";
 import { managerName } from "../fields/managers.ts";
 import { dedupOwners, withoutSystemFields } from "./metadata.ts";
@@ -39,8 +39,7 @@ async function createToken(world: Surroundings, call: Call): Promise<Outcome<Ans
   if (!body.ok) return body;
   const account = stored(world, call);
   if (!account.ok) return account;
-  const issued = issueToken(world, call.control.signer, account.value, body.value);
-  return issued.ok ? success({ code: 201, body: issued.value }) : issued;
+  return answerWith(201, issueToken(world, call.control.signer, account.value, body.value));
 }
 
 export async function create(world: Surroundings, call: Call): Promise<Outcome<Answer>> {
@@ -50,10 +49,7 @@ export async function create(world: Surroundings, call: Call): Promise<Outcome<A
   if (!options.ok) return options;
   const read = await readObject(request, type, options.value);
   if (!read.ok) return read;
-  if (type.kind === "SubjectAccessReview") {
-    const reviewed = reviewAccess(read.value, control.decide);
-    return reviewed.ok ? success({ code: 201, body: reviewed.value }) : reviewed;
-  }
+  if (type.kind === "SubjectAccessReview") return answerWith(201, reviewAccess(read.value, control.decide));
   const sent = { ...read.value, metadata: withoutSystemFields(read.value.metadata) };
   return answerWritten(createObject(world, writeOf(call, options.value), sent));
 }

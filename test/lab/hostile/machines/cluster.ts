@@ -8,9 +8,9 @@ import { ApiRefusal, type KubeAdmin } from "../../../../infra/local/kube-admin.t
 import { createApiserver } from "../../../../infra/local/apiserver/apiserver.ts";
 import { openStore } from "../../../../infra/local/apiserver/store.ts";
 import { afterTimeout } from "../../../../infra/local/apiserver/timer.ts";
-import { createHttpsClient } from "../../../../infra/local/https-fetch.ts";
+import { createHttpsClient } from "../../../infra/local/https-fetch.ts";
 import { allowWithoutFactsOnlyTaint, applyFile, workerToken } from "../../../../infra/local/kubernetes.ts";
-import { startRealApiserver } from "../../../../infra/local/real-apiserver.ts";
+import { startRealApiserver } from "../../../infra/local/started-apiserver.ts";
 import { ROOT } from "../../bench/workerd.ts";
 
 /** A request of an administrator's, and its answer whatever it is. A PATCH is a strategic merge patch. */

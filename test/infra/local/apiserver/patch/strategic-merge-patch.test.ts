@@ -4,8 +4,13 @@ import type { JsonObject } from "../../../../../shared/kubernetes/json.ts";
 import type { PatchSchema } from "../../../../../shared/kubernetes/patch/schema.ts";
 import { success } from "../../../../../shared/result.ts";
 import { eventSchema, leaseSchema } from "../../../../../shared/kubernetes/patch/object-schemas.ts";
-import { namespaceSchema } from "../../../../../infra/local/apiserver/kinds/patch-schemas.ts";
+import { patchSchemaOf } from "../../../../../infra/local/apiserver/kinds/patch-schema.ts";
 import { applyStrategicMergePatch } from "../../../../../infra/local/apiserver/patch/strategic-merge-patch.ts";
+import { findResourceType } from "../../../../../infra/local/apiserver/resources.ts";
+
+const namespaceSchema = patchSchemaOf(
+  findResourceType({ group: "", version: "v1", resource: "namespaces" })!,
+);
 
 interface Example {
   situation: string;

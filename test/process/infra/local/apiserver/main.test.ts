@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createHttpsClient } from "../../../../../infra/local/https-fetch.ts";
+import { createHttpsClient } from "../../../../infra/local/https-fetch.ts";
 import { fieldsOf, textOf } from "../../../../../infra/local/apiserver/object.ts";
 import { send, type TestServer } from "../../../../infra/local/apiserver/test-server.ts";
 

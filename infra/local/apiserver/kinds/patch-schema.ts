@@ -1,0 +1,56 @@
+// How strategic merge patches treat the fields of each kind, compiled from its Go type.
+import { nodeSchema } from "../../../../shared/kubernetes/patch/node-schema.ts";
+import { eventSchema, leaseSchema } from "../../../../shared/kubernetes/patch/object-schemas.ts";
+import {
+  atomicList,
+  keyedList,
+  map,
+  type PatchSchema,
+  setList,
+  struct,
+  type StructSchema,
+} from "../../../../shared/kubernetes/patch/schema.ts";
+import { listKeys } from "../fields/schema.ts";
+import type { ResourceType } from "../resource-type.ts";
+import { resourceTypes } from "../resources.ts";
+import { qualifiedResource } from "../status.ts";
+import type { GoStruct, GoType } from "./go-type.ts";
+import { goTypeOf } from "./go-types.ts";
+
+/** The schemas that the Worker makes its patches with. */
+const shared: Readonly<Record<string, StructSchema>> = {
+  nodes: nodeSchema,
+  events: eventSchema,
+  "leases.coordination.k8s.io": leaseSchema,
+};
+
+const schemas = new Map(
+  resourceTypes.map((type) => [type, shared[qualifiedResource(type)] ?? compileStruct(goTypeOf(type))]),
+);
+
+export function patchSchemaOf(type: ResourceType): StructSchema {
+  return schemas.get(type) ?? compileStruct(goTypeOf(type));
+}
+
+function compileStruct({ shortName, fields }: GoStruct): StructSchema {
+  const schemas = fields.map(({ name, type }) => [name, compile(type, `${shortName}.${name}`)]);
+  return struct(shortName, Object.fromEntries(schemas));
+}
+
+/** `place` is the struct and field that hold the value. */
+function compile(type: GoType, place: string): PatchSchema {
+  switch (type.kind) {
+    case "struct":
+      return compileStruct(type);
+    case "slice": {
+      // Tags for patches and for server-side apply (`patchMergeKey`, `listMapKey`) differ only for validationActions.
+      const key = place.endsWith(".validationActions") ? undefined : listKeys.get(place);
+      if (key === undefined) return atomicList;
+      return type.item.kind === "struct" ? keyedList(key, compileStruct(type.item)) : setList;
+    }
+    case "map":
+      return map;
+    default:
+      return { kind: "scalar", absent: "never" };
+  }
+}
