@@ -16,9 +16,7 @@ const leftOutByGo = new Map(
   ]),
 );
 
-/**
- * Returns the paths of fields that Go would omit. `isPatch`: null removes a field, and is allowed.
- */
+/** Returns the paths of fields that Go would omit. `isPatch`: null removes a field, and is allowed. */
 function emptyFieldsIn(value: Json, schema: PatchSchema, isPatch: boolean, path = ""): string[] {
   if (schema.kind === "list" && "item" in schema && schema.item && Array.isArray(value)) {
     const { item } = schema;

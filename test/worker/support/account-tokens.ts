@@ -1,4 +1,5 @@
-// Tokens of ServiceAccounts as an apiserver makes them, but for the signature, which nobody here looks at.
+// Tokens of ServiceAccounts as an apiserver issues them, without a valid signature: the Worker does not check
+// it.
 
 const SUBJECT = "system:serviceaccount:rollcall-system:rollcall";
 const encoded = (part: object) =>
@@ -8,7 +9,7 @@ const encoded = (part: object) =>
 export const jwtOf = (claims: object): string =>
   `${encoded({ alg: "RS256" })}.${encoded(claims)}.${btoa("signed").replaceAll("=", "")}`;
 
-/** A token of the Worker's account; `id` tells those of the same time apart. */
+/** A token of the Worker's account. `id` distinguishes tokens of the same time. */
 export function tokenOf(issuedAtMs: number, lifeMs: number, id = ""): string {
   const [iat, exp] = [issuedAtMs / 1000, (issuedAtMs + lifeMs) / 1000];
   return jwtOf({ sub: SUBJECT, iat, exp, jti: id });

@@ -1,31 +1,32 @@
-// What the Worker under measurement tells the bench of costs. Types only: one runs in workerd, the other on Node.
+// The counts that the measured Worker reports to the bench of costs. Types only: one runs in workerd, the
+// other on Node.
 
-/** Of all objects of one class, since the last time. */
+/** All objects of one class, since the last call. */
 export interface ObjectCounts {
   /** By method; `fetch` are upgrades of sockets. */
   requests: Record<string, number>;
-  /** What came by sockets, their ends included. */
+  /** Messages of sockets, including their closes. */
   messages: number;
   alarmsSet: number;
   alarmsRung: number;
   rowsRead: number;
-  /** Without the alarms that were set. */
+  /** Without the settings of alarms. */
   rowsWritten: number;
-  /** For how long something was in progress in an object: a request, an alarm, a message, or what it had asked for. */
+  /** Time with something in progress in an object: a request, an alarm, a message, or one of its own requests. */
   awakeMs: number;
   /** Requests to the apiserver. */
   subrequests: number;
-  /** Objects that were ever awake, and the bytes of their storage, as of now. */
+  /** Objects that were ever awake, and the bytes of their storage at present. */
   objects: number;
   storedBytes: number;
 }
 
 export interface BilledCounts {
-  /** Of machines and operators. */
+  /** Requests of machines and operators. */
   workerRequests: number;
-  /** By the clock's trigger. */
+  /** Runs of the cron trigger. */
   crons: number;
-  /** Lines that the Worker and its objects log by themselves. */
+  /** Lines that the Worker and its objects log. */
   logLines: number;
   /** By class. */
   objects: Record<string, ObjectCounts>;
@@ -34,14 +35,14 @@ export interface BilledCounts {
 /** A step of the clock, in milliseconds since 1970. */
 export interface BilledStep {
   toMs: number;
-  /** Requests that the apiserver has, and has not answered. */
+  /** Requests that the apiserver has received, and not answered. */
   held: number;
 }
 
 export interface BilledClock {
-  /** There was nothing left to do but to wait, and the clock went on: to the first alarm, where that is due earlier. */
+  /** All work only waits, so the clock moved on: to the first alarm if that is due earlier. */
   isQuiet: boolean;
   nowMs: number;
-  /** When the first alarm is to ring; null: none is set. */
+  /** The time of the first alarm; null: none is set. */
   dueMs: number | null;
 }

@@ -1,5 +1,5 @@
-// The Worker as the bench of costs measures it: what the platform bills is counted, and the benchmark says when time passes,
-// alarms ring, and the clock's trigger comes. All else is the Worker itself. No test of its own.
+// The Worker as the bench of costs measures it: it counts what the platform bills, and the benchmark controls
+// time, alarms and the cron trigger. Everything else is the Worker itself. It has no test of its own.
 import type { Environment } from "../../../worker/env.ts";
 import worker, {
   ClusterObject as RealClusterObject,
@@ -12,18 +12,18 @@ import type { BilledClock, BilledStep } from "./billed-counts.ts";
 import { type Billed, Billing } from "./billing.ts";
 
 const realNow = Date.now.bind(Date);
-/** Until the first step it is the computer's own. */
+/** Until the first step it is the computer's clock. */
 const clock: { ms: number | undefined } = { ms: undefined };
 Date.now = () => clock.ms ?? realNow();
 
-/** Deadlines are of the computer's own time: however busy it is, it is not to meet them. */
+/** Deadlines use the computer's clock, with enough time for a busy computer. */
 const DEADLINES = { fromMs: 1000, times: 60 };
 const realTimeout = globalThis.setTimeout;
 const patient = (run: () => void, ms = 0) =>
   realTimeout(run, ms < DEADLINES.fromMs ? ms : ms * DEADLINES.times);
 globalThis.setTimeout = patient as typeof setTimeout;
 
-/** The cluster's object watches the Nodes, for minutes at a time. */
+/** The cluster object watches the Nodes for minutes at a time. */
 const billing = new Billing(() => Date.now(), new Set(["ClusterObject"]));
 for (const level of ["log", "warn", "error"] as const) {
   const log = console[level].bind(console);
@@ -52,12 +52,12 @@ function objectOf(env: Environment, { kind, id }: { kind: string; id: string }):
   return namespace.get(namespace.idFromString(id));
 }
 
-/** False: something is at work. An alarm that is due has to ring before time goes on. */
+/** Returns false while work is in progress. A due alarm must ring before time moves on. */
 async function step(env: Environment, { toMs, held }: BilledStep): Promise<boolean> {
   if (!billing.isQuiet(held)) return false;
   billing.fold();
   const atMs = clock.ms === undefined ? toMs : Math.max(clock.ms, Math.min(toMs, billing.dueMs() ?? toMs));
-  // An object that is aborted answers nobody.
+  // An aborted object does not answer.
   for (const idle of billing.idle(atMs))
     await objectOf(env, idle)
       .evict()

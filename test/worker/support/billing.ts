@@ -1,5 +1,5 @@
-// Counts what the platform bills of an object: requests, messages, alarms, rows, storage, and the time in which something is
-// in progress. The alarms and the clock are the benchmark's. No test of its own.
+// Counts what the platform bills of an object: requests, messages, alarms, rows, storage, and time with
+// something in progress. The benchmark controls alarms and clock. It has no test of its own.
 import { DurableObject } from "cloudflare:workers";
 import type { Environment } from "../../../worker/env.ts";
 import type { BilledCounts, ObjectCounts } from "./billed-counts.ts";
@@ -7,31 +7,34 @@ import type { BilledCounts, ObjectCounts } from "./billed-counts.ts";
 type Cursor = SqlStorageCursor<Record<string, SqlStorageValue>>;
 type ObjectClass = new (ctx: DurableObjectState, env: Environment) => DurableObject<Environment>;
 
-/** What is in progress: what was asked of it, what it has asked of other objects and of the apiserver, and all else. */
+/**
+ * Work in progress: requests to the object, its calls of other objects, its requests to the apiserver, and
+ * all other work.
+ */
 type Work = "requests" | "calls" | "fetches" | "others";
 
-/** What is known of one object, or of the Worker. It outlives evictions: all run in this one isolate. */
+/** The counts of one object, or of the Worker. They outlive evictions, since all run in this one isolate. */
 interface Standing {
   kind: string;
   id: string;
   open: Record<Work, number>;
-  /** Since when anything is in progress, and when nothing was any more. */
+  /** The start of the present work, and the end of the last. */
   sinceMs: number;
   lastMs: number;
   isInMemory: boolean;
   alarmMs: number | null;
-  /** Its alarm is at work: the next one waits. */
+  /** Its alarm is in progress: the next one waits. */
   isRinging: boolean;
   storedBytes: number;
 }
 
-/** What the benchmark may ask of an object. */
+/** The methods that the benchmark calls. */
 export interface Billed extends Rpc.DurableObjectBranded {
   ring: () => void;
   evict: () => Promise<void>;
 }
 
-/** The platform takes an object out of memory after so long without anything in progress. */
+/** The platform evicts an object after this time without work. */
 const IDLE_MS = 10_000;
 const MESSAGES = new Set(["webSocketMessage", "webSocketClose", "webSocketError"]);
 const WORKER = "Worker";
@@ -40,7 +43,7 @@ const openOf = ({ open }: Standing) => open.requests + open.calls + open.fetches
 
 export class Billing {
   readonly #nowMs: () => number;
-  /** Their alarms are at work for minutes, and they are never idle. */
+  /** Classes whose alarms run for minutes; they are never idle. */
   readonly #restless: ReadonlySet<string>;
   readonly #standings = new Map<string, Standing>();
   readonly #worker = this.#standingOf(WORKER, WORKER);
@@ -58,13 +61,13 @@ export class Billing {
     this.#total.logLines++;
   }
 
-  /** What the Worker does for one request, or because the clock says so. */
+  /** Counts one request to the Worker, or one run of its cron trigger. */
   ofWorker<T>(what: "workerRequests" | "crons", env: Environment, work: (env: Environment) => T): T {
     this.#total[what]++;
     return this.#during(this.#worker, "others", () => work(this.#watchedEnvironment(this.#worker, env)));
   }
 
-  /** The same class: each call from outside is counted, and what it calls of itself is not. */
+  /** Returns the class with counts of calls from outside; calls by the object itself are not counted. */
   billed<T extends ObjectClass>(kind: string, Real: T): T {
     // oxlint-disable-next-line typescript/no-this-alias -- the class below has a `this` of its own
     const billing = this;
@@ -96,7 +99,7 @@ export class Billing {
       }
 
       async evict(): Promise<void> {
-        // Sockets would be cut: the platform keeps them.
+        // The platform keeps sockets through an eviction; an abort would close them.
         if (this.ctx.getWebSockets().length > 0) return;
         await this.ctx.storage.sync();
         this.#own.isInMemory = false;
@@ -118,8 +121,8 @@ export class Billing {
   }
 
   /**
-   * Is there nothing left to do but to wait for the apiserver? `held`: requests that it has. Whoever is at work has asked
-   * for something, and all that was asked for has arrived.
+   * Whether all work only waits for the apiserver. `held`: requests that it has received. Work waits if each
+   * of its requests has arrived.
    */
   isQuiet(held: number): boolean {
     const all = [...this.#standings.values()];
@@ -131,7 +134,7 @@ export class Billing {
     return sum("fetches") === held && sum("calls") === sum("requests") && !all.some(isAtWork);
   }
 
-  /** Those that the platform has taken out of memory by this time. */
+  /** Returns the objects that the platform has evicted by this time. */
   idle(atMs: number): { kind: string; id: string }[] {
     const isIdle = (standing: Standing) =>
       standing.isInMemory && openOf(standing) === 0 && atMs - standing.lastMs >= IDLE_MS;
@@ -139,7 +142,7 @@ export class Billing {
     return [...this.#standings.values()].filter((standing) => mayBe(standing) && isIdle(standing));
   }
 
-  /** When the first alarm is due; null: none is set. */
+  /** Returns the time of the first alarm; null: none is set. */
   dueMs(): number | null {
     const times = [...this.#standings.values()].flatMap(({ alarmMs, isRinging }) =>
       alarmMs === null || isRinging ? [] : alarmMs,
@@ -147,7 +150,7 @@ export class Billing {
     return times.length === 0 ? null : Math.min(...times);
   }
 
-  /** Takes the alarms away whose time has come: they have to ring. */
+  /** Removes and returns the due alarms, which must then ring. */
   takeDue(): { kind: string; id: string }[] {
     const isDue = ({ alarmMs, isRinging }: Standing) =>
       alarmMs !== null && !isRinging && alarmMs <= this.#nowMs();
@@ -156,7 +159,7 @@ export class Billing {
     return due;
   }
 
-  /** All since the last time. */
+  /** Returns all counts since the last call. */
   take(): BilledCounts {
     const nowMs = this.#nowMs();
     this.fold();
@@ -176,7 +179,10 @@ export class Billing {
     return taken;
   }
 
-  /** While it is quiet: what statements have cost, so that none has to be kept. One that is not read to its end does not know. */
+  /**
+   * Adds up the costs of finished statements, so that none must be kept. Call it only while nothing is in
+   * progress: a cursor that is not read to its end has no cost yet.
+   */
   fold(): void {
     for (const { kind, cursor } of this.#cursors.splice(0)) {
       this.#of(kind).rowsRead += cursor.rowsRead;
@@ -194,7 +200,7 @@ export class Billing {
 
   #standingOf(kind: string, id: string): Standing {
     const { alarmMs = null, storedBytes = 0 } = this.#standings.get(id) ?? {};
-    // What an instance had in progress ended with it.
+    // The work of the former instance ended with it.
     const open = { requests: 0, calls: 0, fetches: 0, others: 0 };
     const lastMs = Date.now();
     const now = { open, sinceMs: 0, lastMs, isInMemory: true, isRinging: false };
@@ -244,7 +250,7 @@ export class Billing {
     Object.defineProperty(ctx, "waitUntil", { value: waitUntil });
   }
 
-  /** What is asked of others keeps an object awake as well. */
+  /** Requests of the object keep it awake as well. */
   #watchedEnvironment(standing: Standing, env: Environment): Environment {
     const asking = <T extends object>(target: T): T =>
       new Proxy(target, {

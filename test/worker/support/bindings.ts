@@ -1,4 +1,4 @@
-// What the Worker's tests bind: variables, and secrets that are made for tests alone.
+// The variables and secrets of the Worker's tests. The secrets exist for tests only.
 import { createHash } from "node:crypto";
 import { ADMIN_SECRET, KUBE_TOKEN, KUBE_URL, METRICS_SECRET, ORIGIN, VIEW_SECRET } from "./constants.ts";
 
@@ -9,15 +9,15 @@ export const testVariables = {
   KUBE_URL,
   // Most tests send in a second what machines send in an hour.
   MACHINE_REQUESTS: "1000000",
-  // What wakes a machine's object between its reports would be in the way of most tests: those of the watch turn it on.
+  // Notices of the watch would wake machines' objects in most tests. Tests of the watch turn it on.
   NODE_WATCH: "off",
-  // Nothing comes of it but in tests that order it: no cron rings here.
+  // Only an order of a test removes Nodes: no cron trigger runs here.
   REMOVE_SILENT_NODES_DAYS: "30",
   VIEW_SECRET_SHA256: sha256(VIEW_SECRET),
   METRICS_SECRET_SHA256: sha256(METRICS_SECRET),
 };
 
-/** For the environment, where wrangler looks for them. */
+/** Set in the process's environment, where wrangler reads them. */
 export const testSecrets = {
   KUBE_TOKEN,
   KID_MAC_KEYS: `2:${Buffer.alloc(32, 2).toString("base64url")} 1:${Buffer.alloc(32, 1).toString("base64url")}`,

@@ -101,7 +101,7 @@ export async function passing<T>(work: Promise<T>): Promise<T> {
   return work;
 }
 
-/** Whether work is over, at any time. */
+/** Reports whether work is over, at any time. */
 export function stateOf(work: Promise<unknown>): { isOver: boolean } {
   const state = { isOver: false };
   const over = () => void (state.isOver = true);
@@ -109,10 +109,10 @@ export function stateOf(work: Promise<unknown>): { isOver: boolean } {
   return state;
 }
 
-/** Promises that may follow from one timer. */
+/** Number of promises that may follow from one timer. */
 const PROMISES = 200;
 
-/** Returns the result of work in progress that waits for promises and timers alone. Every timer may ring. */
+/** Returns the result of work that waits for promises and timers only. Every timer may ring. */
 export async function outlasting<T>(work: Promise<T>): Promise<T> {
   const state = stateOf(work);
   for (;;) {

@@ -1,4 +1,4 @@
-// A request for a socket as it goes over the wire, whoever signs it, with whatever ticket.
+// A request for a socket as sent over the wire, with any signature and any ticket.
 import { env } from "cloudflare:workers";
 import { SignJWT } from "jose";
 import type { MachineKey } from "../../../node-shim/identity/identity.ts";
@@ -8,26 +8,26 @@ import { parseMacKeys } from "../../../worker/identity/mac-keys.ts";
 import { ORIGIN } from "./constants.ts";
 import type { EnrolledMachine } from "./machine.ts";
 
-/** X25519, base64url: nobody has the private one. */
+/** An X25519 public key, base64url, without a private key. */
 export const SESSION = "CQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQk";
 
 export type ConnectingMachine = Omit<EnrolledMachine, "ticket">;
 
-/** With a kid that the Worker issued, also where nobody enrolled it. */
+/** Returns a kid of this Worker, also for a name without an enrolment. */
 export async function kidOf(name: string, { thumbprint }: MachineKey): Promise<string> {
   return newKid(parseMacKeys(env.KID_MAC_KEYS), name, { thumbprint, id: "e" });
 }
 
-/** What differs from a request that is good. */
+/** The differences from a valid request. */
 export interface ConnectingWish {
-  /** Its number. */
+  /** The gateway's number. */
   gateway?: number;
   ticket?: string;
   path?: string;
   claims?: Record<string, unknown>;
   header?: Record<string, unknown>;
   by?: MachineKey;
-  /** When the ticket was made. */
+  /** The time when the ticket was issued. */
   madeMs?: number;
 }
 

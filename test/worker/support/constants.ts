@@ -1,11 +1,11 @@
-// What the Worker's tests and their surroundings agree on.
+// Names and paths that the Worker's tests share with their surroundings.
 export const ORIGIN = "https://rollcall.test";
 export const ADMIN_SECRET = "an-admin-secret-that-exists-in-tests-only";
 export const VIEW_SECRET = "a-view-secret-that-exists-in-tests-only";
 export const METRICS_SECRET = "a-metrics-secret-that-exists-in-tests-only";
 export const KUBE_URL = "https://kube.test";
 export const KUBE_TOKEN = "a-token-that-exists-in-tests-only";
-/** In each request to the apiserver: whose it is. Each test file has an apiserver of its own. */
+/** The test file, in each request to the apiserver. Each file has an apiserver of its own. */
 export const FILE_HEADER = "x-test-file";
 /** POST ?name=NODE: a Fault as JSON makes the apiserver fail for a Node; with null it is well again. */
 export const FAULTS_PATH = "/faults";

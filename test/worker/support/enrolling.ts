@@ -1,4 +1,4 @@
-// An enrolment as it goes over the wire, over whatever challenge: the shim itself asks for one and signs that.
+// An enrolment as sent over the wire, with any challenge. The shim requests a challenge and signs that one.
 import { env } from "cloudflare:workers";
 import type { MachineKey } from "../../../node-shim/identity/identity.ts";
 import { type EnrolmentToSign, signEnrolment } from "../../../node-shim/worker-link/sign.ts";
@@ -8,7 +8,7 @@ import { ORIGIN } from "./constants.ts";
 
 export const enrolmentPath = (name: string) => `/v1/nodes/${name}/enrolment`;
 
-/** As the Worker makes it for this name and key. */
+/** Issues a challenge for this name and key, as the Worker does. */
 export function challengeFor(
   name: string,
   { thumbprint }: Pick<MachineKey, "thumbprint">,
@@ -17,7 +17,7 @@ export function challengeFor(
   return newChallenge(parseMacKeys(macKeys), { name, thumbprint }, atMs);
 }
 
-/** What this machine has to sign now; `more` says otherwise. */
+/** Returns what this machine must sign now; `more` replaces fields. */
 export async function toSign(
   name: string,
   key: MachineKey,
@@ -28,7 +28,7 @@ export async function toSign(
   return { name, origin: ORIGIN, path: enrolmentPath(name), ...ids, ...more, challenge };
 }
 
-/** The body that the machine sends. */
+/** Returns the body that the machine sends. */
 export async function enrolmentBody(
   name: string,
   { joinToken, key, ...more }: { joinToken: string; key: MachineKey } & Partial<EnrolmentToSign>,

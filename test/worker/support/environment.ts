@@ -1,12 +1,12 @@
-// The embedded apiserver behind KUBE in the Worker's tests, which can be told to fail. Runs on Node; the tests reach it
-// through the binding.
+// The embedded apiserver behind KUBE in the Worker's tests, with faults. It runs on Node, and the tests reach
+// it through the binding.
 import { randomUUID } from "node:crypto";
 import { createApiserver } from "../../../infra/local/apiserver/apiserver.ts";
 import { openStore } from "../../../infra/local/apiserver/store.ts";
 import { FAULTS_PATH, FILE_HEADER, HANGS_PATH, KUBE_TOKEN, REQUESTS_PATH, WRITES_PATH } from "./constants.ts";
 import type { Fault, Write } from "./fault.ts";
 
-/** A test file's apiserver, and what it has seen there: no file sees another one's Nodes. */
+/** A test file's apiserver and its recorded requests. Each file has Nodes of its own. */
 interface Surroundings {
   apiserver: ReturnType<typeof createApiserver>;
   /** By the Node's name. */
@@ -31,7 +31,7 @@ const newApiserver = () =>
     random: Math.random,
     after: (ms, ring) => {
       const timer = setTimeout(ring, ms);
-      // A watch that its test has left must not keep the run from ending.
+      // An open watch of a finished test must not keep the run alive.
       timer.unref();
       return () => clearTimeout(timer);
     },
@@ -41,22 +41,22 @@ const newApiserver = () =>
 interface ActiveFault {
   fault: Fault;
   met: number;
-  /** Ends when the fault does: what hangs must not outlive its test. */
+  /** Resolves when the fault ends: a hanging request must not outlive its test. */
   over: Promise<void>;
   end: () => void;
 }
 
 type Refusal = Extract<Fault, { kind: "status" }>;
 
-/** What the Worker has asked about a Node, without what the tests ask as administrators. */
+/** The Worker's requests about a Node, without the tests' own requests as administrators. */
 interface Asked {
-  /** `["PUT /apis/…", …]`, since a test looked. */
+  /** `["PUT /apis/…", …]`, since the test's last call. */
   requests: string[];
-  /** All that took effect. */
+  /** All writes that took effect. */
   writes: Write[];
   /** Requests that hung. */
   hangs: number;
-  /** What takes effect once a GET has been answered. */
+  /** Writes that take effect once a GET has been answered. */
   late: (() => Promise<unknown>)[];
 }
 
@@ -66,10 +66,10 @@ function askedAbout({ askedOf }: Surroundings, name: string): Asked {
   return known;
 }
 
-/** The Node that a request is about: its own name or its lease's, or what an event is named after. */
+/** The Node of a request: its own name, its lease's name, or the name that an event begins with. */
 function nodeOf(path: string, body: string): string {
   const [, resource = "", name = ""] = /\/(nodes|leases|events)(?:\/([^/]+))?/.exec(path) ?? [];
-  // An event's name is its Node's, a point and a number.
+  // An event's name is its Node's, a dot and a number.
   if (name !== "") return resource === "events" ? name.slice(0, name.lastIndexOf(".")) : name;
   if (body === "") return "";
   const { metadata, involvedObject } = JSON.parse(body) as Record<string, { name?: string } | undefined>;
@@ -107,14 +107,17 @@ export async function kube(request: Request): Promise<Response> {
   return url.searchParams.has("watch") ? begun(answer) : answer;
 }
 
-/** What carries the answers here sends the head of one with the first of its body: an empty line, which is no change. */
+/**
+ * The binding sends the headers of an answer only with the first byte of its body. An empty line, which is no
+ * change, is that byte.
+ */
 function begun(answer: Response): Response {
   const start = (controller: TransformStreamDefaultController<Uint8Array>) =>
     controller.enqueue(new TextEncoder().encode("\n"));
   return new Response(answer.body?.pipeThrough(new TransformStream({ start })), answer);
 }
 
-/** What a test asks of its surroundings; undefined: it is for the apiserver. */
+/** Answers a request of a test to its surroundings. Returns undefined for a request to the apiserver. */
 function answerTest(
   around: Surroundings,
   { pathname, searchParams }: URL,

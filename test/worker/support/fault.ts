@@ -1,32 +1,32 @@
-// What the tests can have the apiserver do wrong for the requests about one Node.
+// Faults of the apiserver for requests about one Node.
 
 export type Wrong =
   /** No answer, and no effect. */
   | { kind: "hangs" }
-  /** It takes effect, and nobody is told. */
+  /** It takes effect, without an answer. */
   | { kind: "hangs after its effect" }
-  /** It takes effect, and is answered once the fault is over. */
+  /** It takes effect, and is answered once the fault ends. */
   | { kind: "answers late" }
-  /** It takes effect, and the answer is a gateway's. */
+  /** It takes effect, and a proxy answers instead. */
   | { kind: "answer lost" }
-  /** A gateway answers, and it takes effect once the next GET about the Node has been answered. */
+  /** A proxy answers, and it takes effect once the next GET of the Node has been answered. */
   | { kind: "effect comes late" }
   /** 200 with a tunnel's error page. */
   | { kind: "html" }
-  /** 200 whose JSON ends half-way; without an effect. */
+  /** 200 whose JSON is cut off; without an effect. */
   | { kind: "truncated" }
   | { kind: "status"; code: number; reason?: string; message?: string; retryAfterSeconds?: number };
 
 export type Fault = Wrong & {
-  /** A regular expression of the requests that it meets (`PUT /apis/…`); all, where absent. */
+  /** A regular expression of the affected requests (`PUT /apis/…`). Absent: all. */
   of?: string;
-  /** How many of them pass before it. */
+  /** Number of these requests that succeed before the fault. */
   after?: number;
-  /** How many of them it meets; then they pass again. */
+  /** Number of these requests that fail; later ones succeed. */
   times?: number;
 };
 
-/** A write of the Worker's that took effect, and the object that it made of a Node or a Lease. */
+/** A write of the Worker that took effect, and the resulting Node or Lease. */
 export interface Write {
   request: string;
   object: { kind?: string; metadata?: { uid?: string } };

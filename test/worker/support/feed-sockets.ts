@@ -1,4 +1,5 @@
-// Sockets, a clock and timers for feeds without a network: what each client was sent, and what it does with it.
+// Sockets, a clock and timers for feeds without a network: the messages of each client, and its
+// acknowledgements.
 import { FeedView } from "../../../shared/fleet/feed-view.ts";
 import type { FeedMessage } from "../../../shared/protocol/feed.ts";
 import type { FeedSocket } from "../../../worker/fleet/feed.ts";
@@ -19,7 +20,7 @@ export class MadeUpSocket implements FeedSocket {
     this.closed = [code, reason];
   }
 
-  /** As a socket does: what outlives an eviction is a copy. */
+  /** A copy, as with a real socket: only that outlives an eviction. */
   serializeAttachment(attachment: unknown): void {
     this.#attachment = structuredClone(attachment);
   }
@@ -32,7 +33,7 @@ export class MadeUpSocket implements FeedSocket {
     return this.sent.map((text) => JSON.parse(text) as FeedMessage);
   }
 
-  /** Takes the next message in, and returns what acknowledges it; null: there is none. */
+  /** Receives the next message, and returns its acknowledgement; null: there is no message. */
   take(): string | null {
     const message = this.messages[this.#taken];
     if (!message) return null;
@@ -59,7 +60,7 @@ export class MadeUpClock {
     return this.#timers.size;
   }
 
-  /** An eviction: whoever set a timer is no more. */
+  /** Simulates an eviction: all timers are deleted. */
   forget(): void {
     this.#timers.clear();
   }

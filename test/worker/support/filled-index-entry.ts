@@ -1,5 +1,5 @@
-// The Worker as it is, whose fleet index a benchmark fills with made-up machines and has told of transitions: in production
-// machines' objects tell it. All else is the Worker itself. No test of its own.
+// The Worker with a fleet index that a benchmark fills with made-up machines and transitions. In production
+// machines' objects send them. Everything else is the Worker itself. It has no test of its own.
 import type { FleetState } from "../../../shared/fleet/state.ts";
 import type { MachineUpdate } from "../../../shared/fleet/summary.ts";
 import { type Environment, fleetIndex } from "../../../worker/env.ts";
@@ -13,7 +13,10 @@ const MORE_LABELS = Object.fromEntries(
   Array.from({ length: 12 }, (_, index) => [`node.example.com/feature-${index}`, `enabled-${index}`]),
 );
 
-/** Machines enrol in steps through their numbers; so many steps are one number on, where they are 100,000. */
+/**
+ * Machines enrol in steps through their numbers. With 100,000 machines this number of steps reaches the next
+ * number.
+ */
 const ENROLMENT = { step: 7919, stepsToNext: 17_679 } as const;
 
 function telling(index: number, version: number, state: FleetState, of: number): MachineUpdate {
@@ -47,7 +50,7 @@ export class IndexObject extends RealIndexObject {
     Object.defineProperty(sql, "exec", { value: counted });
   }
 
-  /** Machines in the order in which they enrolled, which is not that of their names. */
+  /** Adds machines in the order of their enrolment, which is not the order of their names. */
   async fill(from: number, to: number, of: number): Promise<void> {
     for (let at = from; at < to; at++) {
       const index = (at * ENROLMENT.step) % of;
@@ -68,7 +71,7 @@ export default {
     const index = fleetIndex(env) as unknown as DurableObjectStub<IndexObject>;
     if (what === "fill") await index.fill(from, to, of);
     else if (what === "transitions")
-      // Each is told twice, ready and silent: as many of one kind as of the other.
+      // Each machine is updated twice, ready and silent, so that both states are equally frequent.
       for (let at = from; at < to; at++)
         await index.tell(telling(at % of, 2 + Math.floor(at / of), at % 2 === 0 ? "silent" : "ready", of));
     else if (what !== "rows") return worker.fetch(request, env, context);

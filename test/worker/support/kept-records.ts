@@ -1,10 +1,10 @@
-// What a machine's object keeps, in SQLite or without it; and what is noted of it.
+// The records of a machine's object with or without SQLite, and a list of its notes.
 import type { Journal } from "../../../worker/storage/journal.ts";
 import { nodeRecordStore, type NodeRecordStore } from "../../../worker/storage/records.ts";
 import { machineSamples } from "../../../worker/storage/samples.ts";
 import { nodeTables } from "../../../worker/storage/tables.ts";
 
-/** What SQLite has of a machine, beside its object. */
+/** Returns the rows that SQLite has of a machine. */
 export function recordsOf(sql: SqlStorage): NodeRecordStore {
   const tables = nodeTables({ sql, transactionSync: (work) => work() });
   return nodeRecordStore(sql, tables, machineSamples(sql, tables));

@@ -1,4 +1,5 @@
-// A tick outside of its object: the embedded apiserver with something in between that may answer, delay or look on.
+// A tick without its object: the embedded apiserver behind a function that may answer, delay or record
+// requests.
 import { env } from "cloudflare:workers";
 import type { Report, Vitals } from "../../../shared/protocol/report.ts";
 import type { NodeRecords, NodeRecordStore } from "../../../worker/storage/records.ts";
@@ -12,7 +13,7 @@ import { facts, HEALTHY } from "./machine.ts";
 
 const bound = env as unknown as { KUBE: Fetcher };
 
-/** An answer in the apiserver's place, or undefined: ask it. */
+/** Returns an answer in the apiserver's place, or undefined for the apiserver's own. */
 type InBetween = (
   method: string,
   path: string,
@@ -24,7 +25,7 @@ export function statusResponse(code: number, reason: string, more: object = {}):
   return Response.json({ ...status, ...more }, { status: code });
 }
 
-/** Records as the object keeps them, which count what is written. */
+/** Records as the object stores them, with a count of writes. */
 export function countingRecords(texts = new Map<string, string>()): NodeRecordStore & { writes: number } {
   return {
     writes: 0,
@@ -45,20 +46,20 @@ export function countingRecords(texts = new Map<string, string>()): NodeRecordSt
   };
 }
 
-/** A machine's object without identity: `report` runs one tick, `evict` forgets what is in memory. */
+/** A machine's object without identity. `report` runs one tick, `evict` deletes what is in memory. */
 export function tickingMachine(name: string, requestsAMinute = 1_000_000) {
   const records = countingRecords();
   const budget = () => new RequestBudget(records, requestsAMinute, () => machine.nowMs);
   const machine = {
     records,
     memory: {} as TickMemory,
-    /** Of the Worker, over those of the tests. */
+    /** Variables of the Worker that replace those of the tests. */
     variables: {} as { REGISTER_AGAIN?: string },
-    /** What the next report tells of a time without an answer. */
+    /** Seconds without an answer in the next report. */
     noAnswerSeconds: undefined as number | undefined,
-    /** Another one: another machine has the name. */
+    /** A different value means that another machine has the name. */
     enrolmentId: "e",
-    /** Does the cluster's object say that others' changes are known here? */
+    /** Whether the cluster object watches the Node. */
     isWatched: false,
     requestBudget: undefined as RequestBudget | undefined,
     nowMs: Date.parse("2026-02-03T04:05:06Z"),
@@ -72,7 +73,7 @@ export function tickingMachine(name: string, requestsAMinute = 1_000_000) {
     /** NODE_UNSCHEDULABLE, NODE_HINTS */
     isUnschedulable: false,
     isPassedOver: false,
-    /** What its join token gives and allows. */
+    /** The join token's grant. */
     grant: {} as Partial<Grant>,
     journal: {
       decide: ({ node, memory, events }) => {

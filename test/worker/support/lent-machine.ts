@@ -1,5 +1,5 @@
-// A machine's object without identity, over the real storage of one, and the gateway that it lends the lease to: what a
-// report and a quiet heartbeat do in each. Decides nothing by itself.
+// A machine's object without identity over the real storage of one, and its gateway: the effects of a report
+// and of a quiet heartbeat in each. It decides nothing itself.
 import { env } from "cloudflare:workers";
 import { customSetters } from "../../../shared/setters/custom.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
@@ -16,11 +16,11 @@ import { RequestBudget } from "../../../worker/tick/budgets.ts";
 import { tick, type TickOutcome } from "../../../worker/tick/tick.ts";
 import { SmallApiserver } from "./small-apiserver.ts";
 
-/** What a machine says with one heartbeat: all of it, for a full report. */
+/** What a machine reports with one heartbeat; a full report has all of it. */
 export interface Said {
   atMs: number;
   facts: Facts;
-  /** Of the facts. */
+  /** The digest of the facts. */
   digest: string;
   vitals: Vitals;
   /** How far its clock is ahead. */
@@ -28,7 +28,7 @@ export interface Said {
   startId: string;
 }
 
-/** What a gateway holds. */
+/** The loan in a gateway's memory. */
 interface Order {
   base: Said;
   quiet: Quiet;
@@ -44,13 +44,13 @@ export class LentMachine {
   readonly #memory: TickMemory = {};
   #order: Order | null = null;
 
-  /** The storage is empty. */
+  /** The storage must be empty. */
   constructor(storage: DurableObjectStorage) {
     this.#sql = storage.sql;
     this.#state = openMachineState(storage, env);
   }
 
-  /** By a full report, as the object applies one; then its lease is lent, where that may be. */
+  /** Applies a full report as the object does, then lends the lease if that is allowed. */
   async report(said: Said): Promise<void> {
     const { records, facts, samples } = this.#state;
     const { atMs, vitals, skewMs, startId, digest } = said;
@@ -66,7 +66,7 @@ export class LentMachine {
     this.#order = outcome.phase === "registered" ? this.#orderOf(said) : null;
   }
 
-  /** By a heartbeat, as the gateway answers one. False: a full report is needed. */
+  /** Handles a heartbeat as the gateway does. Returns false if a full report is needed. */
   async heartbeat({ atMs, vitals, digest, startId, skewMs }: Said): Promise<boolean> {
     const { base, quiet, untilMs } = this.#order ?? {};
     if (!base || !quiet || untilMs === undefined) return false;
@@ -80,10 +80,10 @@ export class LentMachine {
     return true;
   }
 
-  /** All that is stored, and all that the next decision starts from. */
+  /** Returns all stored data, and all that the next decision depends on. */
   known(): Record<string, unknown> {
-    // What a lease carries is as old as its last renewal by the object. `written` forgets what has stood for ten minutes when
-    // the next report comes: until then it counts for nothing (shared/node/parts.ts), unless it has a row.
+    // The lease's copy is as old as the object's last renewal. `written` without a row counts only until its
+    // next check after ten minutes (shared/node/parts.ts).
     const { lease: _lease, renewedAtMs: _at, budget: _budget, written: _written, ...memory } = this.#memory;
     const rows = (table: string) => this.#sql.exec(`SELECT * FROM ${table} ORDER BY 1`).toArray();
     const records = this.#sql.exec("SELECT key, value FROM records ORDER BY key").toArray();
@@ -104,7 +104,7 @@ export class LentMachine {
     const inForce = facts.current();
     const lastMs = status?.lastStatusReportTimeMs ?? null;
     if (!lease || !setters || !inForce || !status || lastMs === null || withheld !== undefined) return null;
-    // Time alone forgets that somebody has undone something.
+    // A reverted part of the Node is forgotten by time alone.
     if (records.get("putBack")) return null;
     const { vitals, atMs } = base;
     const clock = { isSkewed: records.get("isSkewed") ?? false, skewMs: records.get("skewMs") ?? 0 };

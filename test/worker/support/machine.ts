@@ -1,4 +1,4 @@
-// A machine and an operator as the Worker's tests need them: real keys, real requests, whatever they say.
+// A machine and an operator for the Worker's tests: real keys, real requests, with any content.
 import { exports, env } from "cloudflare:workers";
 import { expect } from "vitest";
 import type { Node } from "../../../shared/kubernetes/types.ts";
@@ -21,7 +21,7 @@ import { eventually, passPause, passTimer, stateOf } from "./clock.ts";
 
 export { facts, HEALTHY } from "./facts.ts";
 
-// wrangler.toml does not know of it. Each file has one of its own (set-up.ts).
+// A binding that wrangler.toml lacks. Each test file has one of its own (set-up.ts).
 const bound = env as unknown as { KUBE: Fetcher };
 
 export const send = (path: string, init: RequestInit): Promise<Response> =>
@@ -46,7 +46,7 @@ interface Answered<Body> {
   body: Body;
 }
 
-/** What the Worker answers the operator with the admin secret. */
+/** Sends a request with the admin secret, and returns the answer. */
 export async function operator<Body = Record<string, unknown>>(
   method: string,
   path: string,
@@ -59,7 +59,7 @@ export async function operator<Body = Record<string, unknown>>(
   return { status: response.status, body: (text === "" ? null : JSON.parse(text)) as Body };
 }
 
-/** An enrolment's outcome, as far as tests tell them apart. */
+/** The results of an enrolment that tests distinguish. */
 export async function enrolling(
   name: string,
   { joinToken, key, machineID = "m-1", systemUUID = "s-1" }: EnrolmentWish,
@@ -82,7 +82,7 @@ export interface EnrolledMachine {
   name: string;
   key: MachineKey;
   kid: string;
-  /** For the first report. */
+  /** The ticket of the first report. */
   ticket: string;
 }
 
@@ -119,19 +119,22 @@ export function shimOf(
   });
 }
 
-/** Until the fleet index was told all that the machine's object knows, which it is in the background. */
+/** Waits until the machine's object has sent its update to the fleet index, which it does in the background. */
 export async function indexIsTold(name: string): Promise<void> {
   await eventually(async () => expect(await env.NODES.getByName(name).toldSummary()).not.toBeNull());
 }
 
-/** What the apiserver answers its administrator. */
+/** Sends a request as an administrator of the apiserver, and returns the answer. */
 export async function kube<T = Node>(method: string, path: string, body?: unknown): Promise<T> {
   const headers = { authorization: `Bearer ${KUBE_TOKEN}`, "content-type": "application/json" };
   const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
   return (await bound.KUBE.fetch(KUBE_URL + path, init)).json<T>();
 }
 
-/** Makes the apiserver fail for a Node (a text: 500 with that message; "html": as a tunnel does), or, with "", work again. */
+/**
+ * Makes the apiserver fail for a Node: a text means 500 with that message, "html" a tunnel's error page, ""
+ * no fault.
+ */
 export async function setFault(name: string, fault: Fault | string): Promise<void> {
   const { href } = new URL(`${FAULTS_PATH}?${new URLSearchParams({ name }).toString()}`, KUBE_URL);
   await bound.KUBE.fetch(href, { method: "POST", body: JSON.stringify(faultNamed(fault)) });
@@ -143,13 +146,13 @@ function faultNamed(fault: Fault | string): Fault | null {
   return fault === "html" ? { kind: "html" } : { kind: "status", code: 500, message: fault };
 }
 
-/** The Worker's writes about a Node that took effect, oldest first; of one kind of object, where one is named. */
+/** Returns the Worker's writes about a Node that took effect, oldest first, optionally of one kind. */
 export async function writesAbout(name: string, kind?: "Lease"): Promise<Write[]> {
   const query = new URLSearchParams({ name, ...(kind && { kind }) }).toString();
   return (await bound.KUBE.fetch(`${KUBE_URL}${WRITES_PATH}?${query}`)).json<Write[]>();
 }
 
-/** Requests about each Node that hung, and whose deadline has passed. */
+/** Number of requests about each Node that hung, and whose deadline has passed. */
 const passed = new Map<string, number>();
 
 /** Nodes whose requests hang without a deadline. */
@@ -160,7 +163,10 @@ async function hangs(name: string): Promise<number> {
   return (await bound.KUBE.fetch(`${KUBE_URL}${HANGS_PATH}?${query}`)).json<number>();
 }
 
-/** Returns the result of work in progress about a Node. If a request hangs, its deadline passes; if an object pauses, its pause does. */
+/**
+ * Returns the result of work in progress about a Node. The deadline of each hanging request passes, and each
+ * pause ends.
+ */
 export async function inItsTime<T>(name: string, work: Promise<T>): Promise<T> {
   const state = stateOf(work);
   while (!state.isOver) {
@@ -173,7 +179,7 @@ export async function inItsTime<T>(name: string, work: Promise<T>): Promise<T> {
   return work;
 }
 
-/** Runs `act`; no deadline of a request about the Node that hangs passes before it ends, nor later. */
+/** Runs `act`. Deadlines of hanging requests about the Node do not pass meanwhile, nor later. */
 export async function withoutDeadlines(name: string, act: () => Promise<unknown>): Promise<void> {
   held.add(name);
   await act();
@@ -181,7 +187,7 @@ export async function withoutDeadlines(name: string, act: () => Promise<unknown>
   held.delete(name);
 }
 
-/** What the Worker asked the apiserver about a Node since the last call: `["PUT /apis/…", …]`. */
+/** Returns the Worker's requests to the apiserver about a Node since the last call: `["PUT /apis/…", …]`. */
 export async function requestsAbout(name: string): Promise<string[]> {
   const query = new URLSearchParams({ name }).toString();
   return (await bound.KUBE.fetch(`${KUBE_URL}${REQUESTS_PATH}?${query}`)).json<string[]>();

@@ -1,11 +1,11 @@
-// Machines that tell the fleet index of themselves, without node objects: what one says, and how it changes.
+// Machines' updates to the fleet index without node objects: summaries, and how they change.
 import type { FleetState } from "../../../shared/fleet/state.ts";
 import type { MachineSummary, MachineUpdate, UpdateEntry } from "../../../shared/fleet/summary.ts";
 
 /** 2026-01-01T00:00:00Z */
 export const FLEET_START_MS = Date.UTC(2026, 0, 1);
 
-/** A machine that is well; `change` replaces fields. */
+/** The summary of a machine in order; `change` replaces fields. */
 export function summaryOf(index: number, change: Partial<MachineSummary> = {}): MachineSummary {
   const site = `site-${index % 40}`;
   const sinceMs = FLEET_START_MS + index;
@@ -69,7 +69,7 @@ export function summaryOf(index: number, change: Partial<MachineSummary> = {}): 
 
 export const machineName = (index: number) => `machine-${String(index).padStart(6, "0")}`;
 
-/** The telling number `version` of a machine, with these lines of history. */
+/** A machine's update with the number `version` and these lines of history. */
 export function tellingOf(
   index: number,
   version: number,
@@ -79,12 +79,12 @@ export function tellingOf(
   return { name: machineName(index), generation: 1, version, summary: summaryOf(index, change), entries };
 }
 
-/** The line of history about a change of state. */
+/** A line of history about a change of state. */
 export function stateEntry(id: number, from: FleetState, to: FleetState, atMs: number): UpdateEntry {
   return { id, atMs, kind: "state", text: `${from} → ${to}` };
 }
 
-/** The finalizer of MurmurHash3: 32 bits that look like chance, the same ones each time. */
+/** The finalizer of MurmurHash3: 32 bits that look random and are the same in each run. */
 export function spread(number: number): number {
   let bits = number;
   bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
@@ -92,12 +92,12 @@ export function spread(number: number): number {
   return (bits ^ (bits >>> 16)) >>> 0;
 }
 
-/** Of the Nodes of 100,000 machines that came one after the other, one in two minutes, and not in a beat. */
+/** The creation times of 100,000 Nodes: one in each interval of two minutes, at any time within it. */
 export function createdMsOf(place: number): number {
   return FLEET_START_MS - (100_000 - place) * 120_000 + (spread(place) % 120) * 1000;
 }
 
-/** The same with times, addresses and keys that are as different as those of real machines: what compresses badly. */
+/** The same with times, addresses and keys that differ like those of real machines, and compress badly. */
 export function spreadSummaryOf(index: number, change: Partial<MachineSummary> = {}): MachineSummary {
   const hash = (salt: number) => spread(index * 8 + salt);
   const sinceMs = FLEET_START_MS - (hash(1) % 2_592_000_000);

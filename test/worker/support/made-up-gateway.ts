@@ -1,5 +1,5 @@
-// A gateway by a clock of the test, without a network: machines with real MACs on sockets in memory, their objects, which
-// lend a lease with each report, and an apiserver that knows versions.
+// A gateway with a clock of the test and no network: machines with real MACs on sockets in memory, objects
+// that lend a lease with each report, and an apiserver with versions.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { base64url } from "jose";
@@ -27,7 +27,7 @@ export const LEASE_MS = 40_000;
 export const GATEWAY = 7;
 const SESSION_KEY = new Uint8Array(32).fill(7);
 const CAPACITY = 16e9;
-/** Less is not quiet. */
+/** Available bytes below this are not quiet. */
 export const QUIET_FROM = 1e9;
 
 const bySignal = <T>(value: T) => Object.fromEntries(SIGNALS.map((name) => [name, value]));
@@ -69,13 +69,13 @@ export function loanOf(name: string, more: Partial<LeaseLoan> = {}): LeaseLoan {
 
 const APPLIED = { phase: "registered", ready: true, ticket: "t", reportInMs: INTERVAL_MS } as const;
 
-/** What a machine's object was asked. */
+/** A call of a machine's object. */
 export type Asked =
   | { name: string; what: "report"; returned: ReturnedLoan | null; floor: number }
   | { name: string; what: "ended"; returned: ReturnedLoan | null }
   | { name: string; what: "replaced beat" };
 
-/** A machine, and its end of a socket. */
+/** A machine with its end of a socket. */
 export class MachineSocket implements ServerSocket {
   readonly name: string;
   readyState = 1;
@@ -104,7 +104,7 @@ export class MachineSocket implements ServerSocket {
     this.readyState = 3;
   }
 
-  /** As a socket does: what outlives an eviction is a copy. */
+  /** A copy, as with a real socket: only that outlives an eviction. */
   serializeAttachment(attachment: unknown): void {
     this.#attachment = structuredClone(attachment);
   }
@@ -117,7 +117,7 @@ export class MachineSocket implements ServerSocket {
     return this.frames.at(-1);
   }
 
-  /** In short: `answer`, `again over`, `closing too often`, `report-answer 200`. */
+  /** The received frames in short: `answer`, `again over`, `closing too often`, `report-answer 200`. */
   get said(): string[] {
     return this.frames.map((frame) => {
       if (frame.type === "report-answer") return `${frame.type} ${frame.status}`;
@@ -143,16 +143,16 @@ export class MadeUpGateway {
   size = 500;
   readonly sockets: MachineSocket[] = [];
   readonly asked: Asked[] = [];
-  /** Names, as their leases are written. */
+  /** The names of written leases, in order. */
   readonly puts: string[] = [];
   readonly leases = new Map<string, Lease>();
   readonly log: object[] = [];
-  /** Of the loans that machines' objects give. */
+  /** Fields of the loans that machines' objects give. */
   loan: Partial<LeaseLoan> = {};
-  /** What a machine's object does in place of lending. */
+  /** Replaces the lending of a machine's object. */
   onReport: ((report: SocketReport) => Promise<SocketAnswer>) | undefined;
   onEnded: ((name: string) => Promise<void>) | undefined;
-  /** What comes of a PUT; undefined: the apiserver takes it, if the version is the last. */
+  /** The result of a PUT; undefined: the apiserver accepts it if the version is the last. */
   onPut: ((lease: Lease) => Promise<LeasePut> | undefined) | undefined;
   counters = new GatewayCounters(START_MS);
   gateway: Gateway;
@@ -206,7 +206,7 @@ export class MadeUpGateway {
     };
   }
 
-  /** What a machine's object answers that lends. */
+  /** The answer of a machine's object with a loan. */
   lent(name: string, more: Partial<LeaseLoan> = {}): SocketAnswer {
     const lease = this.leases.get(name) ?? leaseOf(name);
     this.leases.set(name, lease);
@@ -214,7 +214,7 @@ export class MadeUpGateway {
     return { answer: { ok: true, value: { ...APPLIED } }, lent: { order: loan, key: "worker-key" } };
   }
 
-  /** As an apiserver does. */
+  /** Writes a lease as an apiserver does. */
   write(lease: Lease): LeasePut {
     const name = lease.metadata?.name ?? "";
     const known = this.leases.get(name)?.metadata?.resourceVersion;
@@ -224,13 +224,13 @@ export class MadeUpGateway {
     return { kind: "renewed", lease: written };
   }
 
-  /** The memory is gone; sockets and rows stay. */
+  /** Deletes the memory; sockets and rows stay. */
   evict(): void {
     this.counters = new GatewayCounters(this.nowMs);
     this.gateway = this.#newGateway();
   }
 
-  /** What the route does, and what the platform does with it. Returns the refusal, if it is one. */
+  /** Opens a socket as the route and the platform do. Returns the refusal, or the socket. */
   async open(name: string, ticket = `ticket-${++this.#tickets}`): Promise<MachineSocket | string> {
     const refusal = this.gateway.refusal({ name, ticket });
     if (refusal) return refusal;
@@ -240,14 +240,14 @@ export class MadeUpGateway {
     return socket;
   }
 
-  /** One that has to be there. */
+  /** Opens a socket, and fails on a refusal. */
   async opened(name: string): Promise<MachineSocket> {
     const socket = await this.open(name);
     if (typeof socket === "string") throw new Error(socket);
     return socket;
   }
 
-  /** A socket whose report was accepted. */
+  /** Opens a socket whose report is accepted. */
   async connected(name: string): Promise<MachineSocket> {
     const socket = await this.opened(name);
     await this.report(socket);
@@ -262,7 +262,7 @@ export class MadeUpGateway {
     return this.gateway.receive(socket, frame);
   }
 
-  /** After an interval, unless another time is given; returns what is said to it, in short. */
+  /** Sends a heartbeat after an interval, or after another time. Returns the answer in short. */
   async beat(
     socket: MachineSocket,
     { afterMs = INTERVAL_MS, ...how }: { afterMs?: number } & Parameters<MachineSocket["beat"]>[1] = {},
@@ -273,14 +273,14 @@ export class MadeUpGateway {
     return socket.said[before];
   }
 
-  /** The other side is gone, and the platform tells. */
+  /** Closes the machine's end; the platform notifies the gateway. */
   async lose(socket: MachineSocket): Promise<void> {
     socket.readyState = 3;
     this.sockets.splice(this.sockets.indexOf(socket), 1);
     await this.gateway.closed(socket);
   }
 
-  /** Time passes, and the alarm rings whenever it is due. */
+  /** Lets time pass. The alarm rings whenever it is due. */
   async pass(ms: number): Promise<void> {
     const untilMs = this.nowMs + ms;
     while (this.alarmMs !== null && this.alarmMs <= untilMs) {
@@ -297,23 +297,23 @@ export class MadeUpGateway {
       .map(({ name }) => name);
   }
 
-  /** A PUT is under way, or has been: of so many. */
+  /** Waits for this number of PUTs, finished or in progress. */
   untilPut(count: number): Promise<void> {
     return until(() => this.puts.length >= count);
   }
 
-  /** Machines' objects were asked so often. */
+  /** Waits for this number of calls of machines' objects. */
   untilWoken(count: number): Promise<void> {
     return until(() => this.asked.length >= count);
   }
 
-  /** In short: `edge-1 report`, `edge-1 ended`. */
+  /** The calls in short: `edge-1 report`, `edge-1 ended`. */
   get woken(): string[] {
     return this.asked.map(({ name, what }) => `${name} ${what}`);
   }
 }
 
-/** What has begun goes on meanwhile. */
+/** Waits until a condition holds, while other work continues. */
 export async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((again) => void setTimeout(again));
 }
@@ -327,7 +327,7 @@ export const openedBy = (name: string): OpenedSocket => ({
 });
 
 let objects = 0;
-/** Over the storage of an object of its own. */
+/** Runs `work` over the storage of an object of its own. */
 export function inGateway(work: (made: MadeUpGateway) => Promise<void>): Promise<void> {
   const stub = env.GATEWAYS.getByName(`made-up-${objects++}`);
   return runInDurableObject(stub, (_, { storage }) => work(new MadeUpGateway(storage.sql)));

@@ -1,5 +1,6 @@
-// The Worker as the benchmarks measure it: SQLite's own counters of rows, eviction when it is asked for, and a clock and
-// alarms of machines' and gateways' objects that the benchmark moves. All else is the Worker itself. No test of its own.
+// The Worker as the benchmarks measure it: SQLite's own counts of rows, evictions on request, and a clock and
+// alarms of machines' and gateways' objects that the benchmark controls. Everything else is the Worker
+// itself. It has no test of its own.
 import type { Environment } from "../../../worker/env.ts";
 import type { Measured } from "./measured-rows.ts";
 import type { WatchStatus } from "../../../worker/cluster/node-watch.ts";
@@ -11,12 +12,12 @@ import worker, {
   NodeObject as RealNodeObject,
 } from "../../../worker/index.ts";
 
-// Outlives the objects, which are evicted: all run in this one isolate.
+// Outlives evicted objects, since all run in this one isolate.
 const clock: { ms: number | undefined } = { ms: undefined };
 type Cursors = SqlStorageCursor<Record<string, SqlStorageValue>>[];
 const cursors: Cursors = [];
 const refusals = { logged: 0 };
-/** By the object's ID, in milliseconds since 1970. The registry's never rings. */
+/** By the object's ID, in milliseconds since 1970. The registry's alarm never rings. */
 const alarms = {
   ofNodes: new Map<string, number>(),
   ofGateways: new Map<string, number>(),
@@ -28,7 +29,7 @@ const asked = { received: 0, sent: 0, nodes: 0 };
 const realNow = Date.now.bind(Date);
 Date.now = () => clock.ms ?? realNow();
 
-/** workerd's cursors know what they have cost once they have been read. Setting the alarm is a row, as it is billed. */
+/** A cursor of workerd knows its cost once it has been read. Setting the alarm counts as a row, as it is billed. */
 function measure({ id, storage }: DurableObjectState, alarmsAt: Map<string, number>): void {
   measureRows(storage);
   const key = id.toString();
@@ -45,7 +46,7 @@ function measureRows({ sql }: DurableObjectStorage, into?: Cursors): void {
   const exec = sql.exec.bind(sql);
   const counted = (...args: Parameters<typeof exec>) => {
     const cursor = exec(...args);
-    // How often each was refused is counted with its line.
+    // The number of a sender's refusals is stored with its line.
     if (/^INSERT INTO refusal_log\b/.test(args[0])) refusals.logged++;
     else if (!/\brefusal_(log|counts)\b/.test(args[0])) cursors.push(cursor);
     into?.push(cursor);
@@ -54,7 +55,7 @@ function measureRows({ sql }: DurableObjectStorage, into?: Cursors): void {
   Object.defineProperty(sql, "exec", { value: counted });
 }
 
-/** `key`: of the object whose alarm is asked for. */
+/** `key`: the object whose alarm time is returned. */
 function measured(key: string): Measured {
   const written = (of: Cursors) => of.reduce((sum, cursor) => sum + cursor.rowsWritten, 0);
   const rowsRead = cursors.reduce((sum, cursor) => sum + cursor.rowsRead, 0);
@@ -76,7 +77,7 @@ function measured(key: string): Measured {
   return measured;
 }
 
-/** Calls `note` with each call of these. */
+/** Calls `note` at each call of these methods. */
 function noteCalls(prototype: object, names: readonly string[], note: () => void): void {
   for (const name of names) {
     const method = Reflect.get(prototype, name) as (...args: unknown[]) => unknown;
@@ -88,7 +89,7 @@ function noteCalls(prototype: object, names: readonly string[], note: () => void
   }
 }
 
-// What the class has for others; its alarm rings by itself.
+// The methods that other objects call; its alarm rings by itself.
 const isAsked = (name: string) => name !== "constructor" && name !== "alarm";
 noteCalls(
   RealNodeObject.prototype,
@@ -138,7 +139,7 @@ export class GatewayObject extends RealGatewayObject {
   }
 }
 
-/** Its rows count, and what machines ask of it; its alarm is its own. */
+/** Counts its rows and the calls of machines' objects; its alarm is its own. */
 export class IndexObject extends RealIndexObject {
   constructor(ctx: DurableObjectState, env: Environment) {
     measureRows(ctx.storage, index.cursors);
@@ -156,14 +157,14 @@ export class IndexObject extends RealIndexObject {
   }
 }
 
-/** Says that it watches all Nodes, as it does in a cluster that is well; what that costs, another benchmark measures. */
+/** Reports that it watches all Nodes, as in a healthy cluster. Another benchmark measures that cost. */
 export class ClusterObject extends RealClusterObject {
   override standing(): Promise<WatchStatus> {
     return Promise.resolve({ isWatched: true, isSilenceSeen: true });
   }
 }
 
-/** One after the other. */
+/** Rings the due alarms one after the other. */
 async function ringDue(env: Environment): Promise<void> {
   for (const [key, atMs] of alarms.ofNodes) {
     if (atMs > Date.now()) continue;
@@ -190,7 +191,7 @@ export default {
     if (what === "ring") await node.ring();
     if (what === "due") await ringDue(env);
     if (what === "cron") await worker.scheduled({ scheduledTime: Date.now() } as ScheduledController, env);
-    // An object that is aborted answers nobody.
+    // An aborted object does not answer.
     if (what === "evict") await node.evict().catch(() => undefined);
     return Response.json(measured(id.toString()));
   },

@@ -1,10 +1,11 @@
-// Every sample of GET /metrics has the labels that the table of metrics says, which the documentation shows.
+// Checks that every sample of GET /metrics has the labels of the table of metrics, which the documentation
+// shows.
 import { expect } from "vitest";
 import { type Measured, METRICS } from "../../../worker/metrics/metrics.ts";
 
 const labelsOf = (name: string) => Object.entries(METRICS).find(([known]) => known === name)?.[1][2];
 
-/** Returns what it is given. Lines that are made already are looked at in the answer. */
+/** Returns its argument, after a check. Lines that exist as text are checked in the answer. */
 export function withKnownLabels(measured: Measured): Measured {
   for (const [name, samples] of Object.entries(measured))
     if (typeof samples !== "string")
@@ -13,7 +14,7 @@ export function withKnownLabels(measured: Measured): Measured {
   return measured;
 }
 
-/** Of a line of the answer in Prometheus' own text: `le` aside, which each histogram has. */
+/** Checks a line of Prometheus' text format. Ignores `le`, which each histogram has. */
 export function expectKnownLabels(line: string): void {
   const [series = "", pairs = ""] = line.split(/[{}]/);
   const name = series.replace(/ .*/, "");

@@ -1,5 +1,5 @@
-// A machine to which things happen: what it says with each heartbeat. Its amounts begin and end their pressures at the very
-// edge of a threshold. Knows nothing of what is quiet.
+// A machine with random events: what it reports with each heartbeat. Its amounts move across the exact edge
+// of a threshold. It does not know which heartbeats are quiet.
 import * as fc from "fast-check";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import { SIGNALS, type Vitals } from "../../../shared/protocol/report.ts";
@@ -15,10 +15,10 @@ const GIB = 2 ** 30;
 const START_MS = Date.UTC(2026, 0, 1);
 const DROP_INS_EVERY_MS = 60_000;
 
-/** What happens, and for how many heartbeats it goes on before the next thing does. */
+/** An event, and the number of heartbeats until the next one. */
 export type Happening = { beats: number } & (
   | { kind: "calm" }
-  /** So much more is available than a threshold asks for. */
+  /** The available amount exceeds the threshold by this. */
   | { kind: "edge"; signal: SignalName; more: number }
   | { kind: "signal lost"; signal: SignalName }
   | { kind: "capacity"; signal: SignalName; capacity: number }
@@ -34,9 +34,12 @@ export type Happening = { beats: number } & (
 
 export interface Configuration {
   settings: Partial<Settings>;
-  /** From one heartbeat to the next: "spread" as answers spread reports; a number has them come just when a status is due. */
+  /**
+   * Time between heartbeats. "spread": as answers spread reports. A number: heartbeats arrive exactly when a
+   * status is due.
+   */
   everyMs: number | "spread";
-  /** By type, for how many seconds a drop-in's condition is good; null: there are no drop-ins. */
+  /** By type, the seconds for which a drop-in's condition is valid; null: there are no drop-ins. */
   expiresInSeconds: Readonly<Record<string, number>> | null;
 }
 
@@ -72,7 +75,7 @@ class ModelledMachine {
     this.#expiresInSeconds = expiresInSeconds;
   }
 
-  /** For good, where it is no matter of some heartbeats. */
+  /** Applies an event. Some last longer than their heartbeats. */
   take(happening: Happening): void {
     if (happening.kind === "capacity") this.#capacities[happening.signal] = happening.capacity;
     if (happening.kind === "errors") this.#errors = happening.errors;
@@ -99,7 +102,7 @@ class ModelledMachine {
       skewMs: this.#skewMs,
       startId: `start-${this.#starts}`,
     };
-    // In the background: the next heartbeat has what they say.
+    // Drop-ins run in the background: the next heartbeat has their output.
     if (isDue && happening.kind !== "drop-ins hang") this.#saidMs = this.#nowMs + 300;
     return said;
   }
@@ -132,7 +135,7 @@ class ModelledMachine {
     );
   }
 
-  /** The same object as long as they are the same. */
+  /** Returns the same object while the facts are the same. */
   #factsNow(): Pick<Said, "facts" | "digest"> {
     const digest = `${this.#saidMs === undefined} ${this.#status}`;
     if (this.#facts?.text !== digest) {
@@ -155,7 +158,7 @@ class ModelledMachine {
   }
 }
 
-/** All that it says. */
+/** Returns all heartbeats of the machine. */
 export function heartbeatsOf(configuration: Configuration, happenings: readonly Happening[]): Said[] {
   const machine = new ModelledMachine(configuration);
   return happenings.flatMap((happening) => {
@@ -223,7 +226,7 @@ const anyHappening: fc.Arbitrary<Happening> = fc
   .map(([happening, beats]) => ({ ...happening, beats }));
 export const anyHappenings = fc.array(anyHappening, { minLength: 1, maxLength: 10 });
 
-/** At each threshold's very edge, for long enough that pressure ends; then a byte below it. */
+/** At each threshold's exact edge until pressure ends, then one byte below it. */
 export const AT_EACH_EDGE: readonly Happening[] = SIGNALS.flatMap((signal): Happening[] => [
   { kind: "calm", beats: 3 },
   { kind: "edge", signal, more: 0, beats: 8 },

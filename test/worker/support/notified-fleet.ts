@@ -1,4 +1,4 @@
-// Notifications over the storage of an index of their own, with a clock and receivers that the test moves.
+// Notifications over the storage of an index of their own. The test controls the clock and the receivers.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { MachineSummary } from "../../../shared/fleet/summary.ts";
@@ -9,7 +9,7 @@ import { Outages } from "../../../worker/fleet/outages.ts";
 import { FLEET_START_MS, machineName, tellingOf } from "./made-up-fleet.ts";
 import { outlasting } from "./clock.ts";
 
-/** What a receiver does with a letter: HTTP's status, or something else than an answer. */
+/** A receiver's reaction to a delivery: an HTTP status, or no answer. */
 export type Behaviour = number | "hangs" | "unreachable" | (() => Response);
 
 /** An alert as a receiver got it. */
@@ -41,19 +41,19 @@ export interface GotLetter {
 export interface NotifiedFleet {
   /** Milliseconds since FLEET_START_MS. */
   now: () => number;
-  /** A machine comes into a state now. */
+  /** Sets a machine's state now. */
   goes: (index: number, state: MachineSummary["state"] | "gone", change?: Partial<MachineSummary>) => void;
-  /** Lets time pass, and does what is due at its time. */
+  /** Lets time pass, and runs each task when it is due. */
   pass: (ms: number) => Promise<void>;
   add: (wish?: { name?: string } & Record<string, unknown>) => Promise<string>;
   mute: (wish: Record<string, unknown>) => Promise<number>;
-  /** All letters that were sent, whether or not they arrived. */
+  /** All deliveries that were sent, whether or not they arrived. */
   letters: GotLetter[];
-  /** How the receivers behave from now on, by name. */
+  /** The receivers' reactions from now on, by name. */
   behaviour: Record<string, Behaviour>;
-  /** The alerts of the letters that arrived: `firing machine-000001 silent`. */
+  /** The alerts of the deliveries that arrived: `firing machine-000001 silent`. */
   told: (receiver?: string) => string[];
-  /** Like an eviction: nothing is left but storage. */
+  /** Simulates an eviction: only the storage stays. */
   evict: () => void;
   notifications: () => Notifications;
   sql: SqlStorage;

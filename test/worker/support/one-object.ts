@@ -1,5 +1,5 @@
-// A machine's object without its storage and its network, and those who hold the machine's key: what tickets.ts,
-// decide-report.ts and changed-facts.ts do together, whatever the network does.
+// A machine's object without storage and network, and the processes that have the machine's key: fresh
+// requests, decisions on reports and changed facts together, with any fault of the network.
 import { NO_SENDERS } from "../../../shared/node/duplicate-senders.ts";
 import type { Report } from "../../../shared/protocol/report.ts";
 import { type Incumbent, incumbentAfter } from "../../../worker/machine/known-facts.ts";
@@ -15,9 +15,9 @@ export interface Signed {
   n: number;
   startId: string;
   bootID: string;
-  /** Of its facts. */
+  /** The digest of its facts. */
   digest: string;
-  /** Different in any two of them. */
+  /** Different in any two reports. */
   body: string;
 }
 
@@ -26,11 +26,11 @@ export interface Answer {
   ticket: string;
 }
 
-/** The part of the machine's object that decides about reports. */
+/** The part of the machine's object that decides on reports. */
 export class OneObject {
   nowMs = 0;
   senders = NO_SENDERS;
-  /** Of the facts that are stored. */
+  /** The stored facts. */
   facts = "";
   steps: ReportStep["kind"][] = [];
   #tickets: Tickets<Answer> = {};
@@ -81,7 +81,7 @@ export class OneObject {
     this.facts = report.factsDigest;
   }
 
-  /** What is in SQLite stays. */
+  /** Simulates an eviction: only what is in SQLite stays. */
   evict(): void {
     this.#tickets = {};
     this.#incumbent = undefined;
@@ -89,10 +89,13 @@ export class OneObject {
   }
 }
 
-/** What the network does to one request: the object gets it or not, now or later, and its answer comes back or not. */
+/** What the network does to one request: whether and when the object gets it, and whether its answer arrives. */
 export type Delivery = "whole" | "twice" | "request lost" | "answer lost" | "request late";
 
-/** A process of the shim, as node-shim/worker-link/reporter.ts is one; `ticket` and `n` as a copy of it has them. */
+/**
+ * A process of the shim, like node-shim/worker-link/reporter.ts. A copy of its memory has the same `ticket`
+ * and `n`.
+ */
 export class Holder {
   readonly startId: string;
   readonly bootID: string;
@@ -106,7 +109,10 @@ export class Holder {
     this.n = n;
   }
 
-  /** Three attempts, each with a delivery of its own. `sent` gets each request, `late` those that are still under way. */
+  /**
+   * Sends a report in up to three attempts, each with a delivery of its own. `sent` gets each request, `late`
+   * those that arrive later.
+   */
   report(
     object: OneObject,
     digest: string,

@@ -1,4 +1,4 @@
-// A registry's tables, without anything else of the registry. Each name is an empty one.
+// The registry's tables without the rest of the registry. Each name is an empty registry.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { tokenRequestSchema } from "../../../shared/protocol/join-tokens.ts";
@@ -21,7 +21,7 @@ export function asking(thumbprint: string, more: Partial<FreshlyAsking> = {}): F
   };
 }
 
-/** From the time 0 for a thousand seconds, once for the name edge-1. */
+/** Valid from the time 0 for a thousand seconds, once for the name edge-1. */
 export function addToken(sql: SqlStorage, id: string, wish: Record<string, unknown> = {}): void {
   const request = tokenRequestSchema.parse({ names: "edge-1", expiresInSeconds: 1000, uses: 1, ...wish });
   insertToken(sql, { id, key: `x of ${id}`, request, createdBy: "a test", nowMs: 0 });

@@ -1,6 +1,6 @@
-// What a question costs: the rows that SQLite reads for it.
+// The cost of a query: the rows that SQLite reads for it.
 
-/** How many rows it reads. `act` has to read its cursors to their ends. */
+/** Returns the number of rows read. `act` must read its cursors to their ends. */
 export function rowsReadBy(sql: SqlStorage, act: (counted: SqlStorage) => void): number {
   const cursors: { readonly rowsRead: number }[] = [];
   const exec = (...args: Parameters<SqlStorage["exec"]>) => {

@@ -1,5 +1,5 @@
-// Before each file and each test in workerd. Files share a workerd: each has objects and an apiserver of its own, by name.
-// Before each test time stands still, in a year that no alarm of an object reaches by itself.
+// Runs before each file and each test in workerd. Files share a workerd: each has objects and an apiserver of
+// its own, by name. Before each test the clock stops, in a year that no object's alarm reaches by itself.
 import { env } from "cloudflare:workers";
 import { afterAll, afterEach, beforeEach } from "vitest";
 import { stopClock } from "./clock.ts";
@@ -11,9 +11,10 @@ beforeEach(() => stopClock(START_MS));
 
 const file = crypto.randomUUID();
 
-/** Names of this file are no other file's from now on. */
+/** Gives this file names of its own in the namespace. */
 function keepApart(namespace: DurableObjectNamespace): void {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what workerd made it of, which no file has changed
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the prototype as workerd made it, which
+  // no file has changed
   const made = Object.getPrototypeOf(namespace) as DurableObjectNamespace;
   Object.assign(namespace, {
     getByName: (name: string) => made.getByName.call(namespace, `${file} ${name}`),
@@ -22,7 +23,7 @@ function keepApart(namespace: DurableObjectNamespace): void {
 }
 for (const each of [env.CLUSTER, env.GATEWAYS, env.INDEX, env.NODES, env.REGISTRY]) keepApart(each);
 
-/** The binding as workerd made it, from the first file on. */
+/** The key of the original binding, which the first file stores. */
 const REAL = Symbol.for("rollcall.real-kube");
 const shared = globalThis as { [REAL]?: Fetcher };
 const kube = (shared[REAL] ??= (env as unknown as { KUBE: Fetcher }).KUBE);
@@ -37,8 +38,9 @@ Object.assign(env, {
 });
 
 /**
- * Ends each test in the runner's own object. workerd runs what follows a promise in the object that resolved it. If that is
- * one of the Worker's and is aborted later, vitest's last message is lost with it, and the run never ends.
+ * Ends each test in the runner's own object. workerd continues after a promise in the object that resolved
+ * it. If that is an object of the Worker and is aborted later, vitest's last message is lost with it, and the
+ * run never ends.
  */
 const waiting: (() => void)[] = [];
 const runnersTimer = setInterval(() => {

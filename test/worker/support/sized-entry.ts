@@ -1,5 +1,5 @@
-// The Worker as it is, which also says how large a machine's storage is: what the platform counts. All else is the Worker
-// itself, with its own clock and alarms. No test of its own.
+// The Worker, which also reports the size of a machine's storage as the platform counts it. Everything else
+// is the Worker itself, with its own clock and alarms. It has no test of its own.
 import type { Environment } from "../../../worker/env.ts";
 import worker, { NodeObject as RealNodeObject } from "../../../worker/index.ts";
 

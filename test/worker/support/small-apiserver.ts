@@ -1,5 +1,5 @@
-// An apiserver with one Node and its lease, in memory: for ticks by the thousand. Checks nothing but versions and UIDs; the
-// embedded one (environment.ts) is for everything else.
+// An apiserver with one Node and its lease in memory, for thousands of ticks. It checks versions and UIDs
+// only. The embedded apiserver (environment.ts) serves all other tests.
 import { applyStrategicMergePatch } from "../../../infra/local/apiserver/patch/strategic-merge-patch.ts";
 import type { Json, JsonObject } from "../../../shared/kubernetes/json.ts";
 import { nodeSchema } from "../../../shared/kubernetes/patch/node-schema.ts";
@@ -11,7 +11,7 @@ export class SmallApiserver {
   node: Node | undefined;
   lease: Lease | undefined;
 
-  /** As the KUBE binding has it. */
+  /** Like fetch() of the KUBE binding. */
   fetch(url: string, { method = "GET", body }: RequestInit): Promise<Response> {
     const { pathname } = new URL(url);
     const kind = pathname.includes("/leases") ? "lease" : "node";
@@ -22,7 +22,7 @@ export class SmallApiserver {
     if (method === "POST")
       return Promise.resolve(before ? refusal(409, "AlreadyExists") : this.#keep(kind, sent));
     if (!before) return Promise.resolve(missing());
-    // A PUT has to name the version; a PATCH may, and the UID as well.
+    // A PUT must have the version; a PATCH may, and the UID as well.
     const { uid = before.metadata?.uid, resourceVersion } = sent.metadata ?? {};
     const isNamed = method === "PUT" || resourceVersion !== undefined;
     const isOther = isNamed && resourceVersion !== before.metadata?.resourceVersion;
@@ -30,7 +30,7 @@ export class SmallApiserver {
     return Promise.resolve(this.#keep(kind, method === "PUT" ? sent : patched(before, sent)));
   }
 
-  /** A gateway's PUT of a lease, which gives back what was stored. */
+  /** A gateway's PUT of a lease, which returns the stored lease. */
   async putLease(lease: Lease): Promise<Lease> {
     const url = `https://kube.test/leases/${lease.metadata?.name}`;
     const answer = await this.fetch(url, { method: "PUT", body: JSON.stringify(lease) });
@@ -53,7 +53,7 @@ function patched(before: Stored, patch: JsonObject): Stored {
   return after.value as Json as Stored;
 }
 
-/** Of a Node, its status or a lease. */
+/** Returns the name in the path of a Node, its status or a lease. */
 const nameIn = (pathname: string) => /\/(?:nodes|leases)\/([^/]+)/.exec(pathname)?.[1];
 
 function refusal(code: number, reason: string, details?: object): Response {

@@ -1,5 +1,5 @@
-// A machine on a socket as the Worker's tests need it: real keys, real frames, sent when a test says so. It is no shim: a
-// test may send what no shim would.
+// A machine on a socket for the Worker's tests: real keys and real frames, sent when a test asks for them. It
+// may send frames that no shim would.
 import { base64url, SignJWT } from "jose";
 import { type GatewayFrame, heartbeatText, sessionInfo } from "../../../shared/protocol/frames.ts";
 import { canonicalJson } from "../../../shared/protocol/digest.ts";
@@ -21,14 +21,14 @@ interface SocketSession {
   n: number;
 }
 
-/** What differs from a heartbeat that is good. */
+/** The differences from a valid heartbeat. */
 export interface BeatWish {
   vitals?: Vitals;
   n?: number;
   nonce?: string;
   /** In milliseconds since 1970. */
   at?: number;
-  /** Another session's. */
+  /** The session that signs it, if not its own. */
   session?: SocketSession;
 }
 
@@ -46,13 +46,13 @@ interface AnsweredReport {
   answer: ReportAnswer & { reason?: string };
 }
 
-/** Reports under tickets, by whatever transport; its tickets are those of one process. */
+/** Reports under tickets, over HTTP or a socket. Its tickets belong to one process. */
 export class SocketMachine {
   readonly machine: EnrolledMachine;
   readonly startId: string;
   ticket: string;
   n = 0;
-  /** Where the last answer by HTTP says that its socket is. */
+  /** The path of its socket, from the last answer over HTTP. */
   path = "";
   readonly #known = new Set<string>();
 
@@ -62,7 +62,7 @@ export class SocketMachine {
     this.ticket = machine.ticket;
   }
 
-  /** As of a copy of the machine's memory. */
+  /** Returns a copy of the machine's memory. */
   copy(): SocketMachine {
     const { machine, startId, ticket, n, path } = this;
     const copy = new SocketMachine(machine, startId);
@@ -70,7 +70,7 @@ export class SocketMachine {
     return Object.assign(copy, { ticket, n, path });
   }
 
-  /** The JWT and the body of its next report. */
+  /** Returns the JWT and the body of its next report. */
   async signed(wish: ReportWish = {}, session?: string): Promise<{ token: string; body: string }> {
     const { name, key, kid } = this.machine;
     const told = wish.facts ?? facts(name);
@@ -99,7 +99,7 @@ export class SocketMachine {
     return { token: await new SignJWT(claims).setProtectedHeader(header).sign(key.signing), body };
   }
 
-  /** Takes the ticket of an answer. */
+  /** Stores the ticket of an answer. */
   took(answer: { ticket?: string; socket?: { path: string } }): void {
     if (answer.ticket && answer.ticket !== this.ticket) {
       this.ticket = answer.ticket;
@@ -108,14 +108,14 @@ export class SocketMachine {
     if (answer.socket) this.path = answer.socket.path;
   }
 
-  /** By HTTP; challenges are answered. */
+  /** Sends a report over HTTP, and answers challenges. */
   async http(wish: ReportWish = {}): Promise<AnsweredReport> {
     const answered = await this.post(await this.signed(wish));
     const isChallenged = answered.status === 409 || answered.status === 412;
     return isChallenged ? this.http({ ...wish, withFacts: true }) : answered;
   }
 
-  /** What was signed, by HTTP. */
+  /** Sends a signed report over HTTP. */
   async post({ token, body }: { token: string; body: string }): Promise<AnsweredReport> {
     const headers = {
       authorization: `Bearer ${token}`,
@@ -145,14 +145,14 @@ export class SocketMachine {
   }
 }
 
-/** Sends what it is told to, and keeps what comes. */
+/** Sends frames as a test asks, and keeps the received ones. */
 export class OpenSocket {
   readonly #of: SocketMachine;
   readonly #socket: WebSocket;
   readonly #keys: { session: string; privateKey: CryptoKey };
   readonly frames: GatewayFrame[] = [];
   closed: { code: number; reason: string } | null = null;
-  /** Frames that the test does not look for. */
+  /** The type of frames that `next` skips. */
   passesOver: GatewayFrame["type"] | null = null;
   session: SocketSession | null = null;
   #waiting: (() => void)[] = [];
@@ -177,7 +177,7 @@ export class OpenSocket {
     for (const wake of this.#waiting.splice(0)) wake();
   }
 
-  /** The next frame that was not read yet; "closed": there is none any more. */
+  /** Returns the next unread frame; "closed": there are no more. */
   async next(): Promise<GatewayFrame | "closed"> {
     for (;;) {
       const frame = this.frames[this.#read];
@@ -203,7 +203,7 @@ export class OpenSocket {
     this.#socket.close(code);
   }
 
-  /** A full report, and its answer; a challenge is answered. */
+  /** Sends a full report and returns its answer, after a challenge if there is one. */
   async report(wish: ReportWish = {}): Promise<ReportAnswerFrame> {
     this.sendText(await this.reportFrame(wish));
     const frame = await this.answered();
@@ -211,12 +211,12 @@ export class OpenSocket {
     return isChallenged ? this.report({ ...wish, withFacts: true }) : frame;
   }
 
-  /** The frame of a report. */
+  /** Returns the frame of a report. */
   async reportFrame(wish: ReportWish = {}): Promise<string> {
     return JSON.stringify({ type: "report", ...(await this.signed(wish)) });
   }
 
-  /** The JWT and the body of a report by this socket. */
+  /** Returns the JWT and the body of a report over this socket. */
   signed(wish: ReportWish = {}): ReturnType<SocketMachine["signed"]> {
     return this.#of.signed(wish, this.#keys.session);
   }
@@ -256,7 +256,7 @@ export class OpenSocket {
     return { key: mac, nonce, n: 0 };
   }
 
-  /** The frame of the next heartbeat. */
+  /** Returns the frame of the next heartbeat. */
   async heartbeat(wish: BeatWish = {}): Promise<string> {
     const session = wish.session ?? this.session;
     if (!session) throw new Error("there is no session");
@@ -273,7 +273,7 @@ export class OpenSocket {
     return `${payload}\n${base64url.encode(mac.subarray(0, 16))}`;
   }
 
-  /** Sends a heartbeat, and takes what comes: an answer, `again`, or the end. */
+  /** Sends a heartbeat and returns the next frame: an answer, `again`, or the close. */
   async beat(wish: BeatWish = {}): Promise<GatewayFrame | "closed"> {
     this.sendText(await this.heartbeat(wish));
     const frame = await this.next();

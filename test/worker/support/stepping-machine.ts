@@ -1,5 +1,5 @@
-// One machine's ticks, or their steps (registration, lease, status) each by itself, over an apiserver in memory. What has
-// been stored and remembered can be kept, so that a table of situations begins each of them from the same machine.
+// One machine's ticks or single steps (registration, lease, status) over an apiserver in memory. Its state
+// can be saved, so that each row of a table begins with the same machine.
 import { env } from "cloudflare:workers";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import { decidedConditions } from "../../../shared/node/decided.ts";
@@ -22,13 +22,16 @@ import { SmallApiserver } from "./small-apiserver.ts";
 
 export const NAME = "edge-1";
 
-/** An answer in the apiserver's place, or undefined: ask it. `asked`: "PUT lease", "GET Node?resourceVersion=0", … */
+/**
+ * Returns an answer in the apiserver's place, or undefined for the apiserver's own. `asked`: "PUT lease",
+ * "GET Node?resourceVersion=0", …
+ */
 type InBetween = (
   asked: string,
   ask: () => Promise<Response>,
 ) => Response | undefined | Promise<Response | undefined>;
 
-/** What the steps of one tick are given, and what they have returned. */
+/** The arguments of the steps of one tick, and their results. */
 export interface StepContext extends RegisteringMachine, Omit<WritingMachine, "report" | "requests"> {
   report: Report;
   requests: RequestBudget;
@@ -82,12 +85,12 @@ export class SteppingMachine {
   /** What the next report states of a time without an answer. */
   noAnswerSeconds: number | undefined;
   isWatched = false;
-  /** What the fleet index answers; null: nothing. */
+  /** The fleet index's answer; null: no answer. */
   formTurnMs: number | null = 0;
   keepsTopologyLabels = false;
   requests: RequestBudget;
   inBetween: InBetween | undefined;
-  /** Since the last `take`. */
+  /** Requests since the last `take`. */
   #asked: string[] = [];
   /** Reasons of events, and lines of history and of the log, in order. */
   readonly events: string[] = [];
@@ -112,7 +115,7 @@ export class SteppingMachine {
     });
   }
 
-  /** What the apiserver was asked since the last time. */
+  /** Returns the requests to the apiserver since the last call. */
   take(): string[] {
     return this.#asked.splice(0);
   }
@@ -121,13 +124,13 @@ export class SteppingMachine {
     this.memory = {};
   }
 
-  /** Limit a minute to this number of requests, and spend these. */
+  /** Limits the requests of a minute to this number, and spends these. */
   limitRequests(aMinute: number, spent: Parameters<RequestBudget["spend"]>[0][]): void {
     this.requests = this.#budget(aMinute);
     for (const each of spent) this.requests.spend(each);
   }
 
-  /** All that a report sets off. */
+  /** Runs the whole tick of a report. */
   async report(vitals: Vitals = HEALTHY, startId = "start-1"): Promise<TickOutcome> {
     this.#asked.length = 0;
     const { client: _client, log: _log, ...input } = this.context(vitals, startId);
@@ -145,7 +148,7 @@ export class SteppingMachine {
     return new RequestBudget(this.records, aMinute, () => this.nowMs);
   }
 
-  /** Of a tick that a report begins. */
+  /** The context of a tick that a report begins. */
   context(vitals: Vitals = HEALTHY, startId = "start-1"): StepContext {
     const nowMs = () => this.nowMs;
     const { noAnswerSeconds, requests } = this;
@@ -192,7 +195,7 @@ export class SteppingMachine {
           withinMs,
           nowMs,
           mayAsk: (what) => requests.take(what),
-          // What hangs would hang: no situation here takes time.
+          // No situation here takes time, so a hanging request would hang for ever.
           timer: () => () => undefined,
         }),
       log: (text) => void this.notes.push(`log: ${text}`),

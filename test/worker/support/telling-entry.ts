@@ -1,4 +1,5 @@
-// The Worker as it is, whose fleet index a test or a benchmark tells of made-up machines: otherwise machines' objects do.
+// The Worker with a fleet index that a test or a benchmark updates with made-up machines. In production
+// machines' objects do that.
 import { fleetIndex, type Environment } from "../../../worker/env.ts";
 import worker from "../../../worker/index.ts";
 import type { MachineUpdate } from "../../../shared/fleet/summary.ts";

@@ -1,5 +1,5 @@
-// A small fleet in which machines differ in all by which they can be found, and what a search of it has to find, worked
-// out machine by machine.
+// A small fleet whose machines differ in every search term, and the expected search results, decided machine
+// by machine.
 import { contains, parseCidr } from "../../../shared/kubernetes/cidr.ts";
 import { network, parseIp } from "../../../shared/kubernetes/ip.ts";
 import type { MachineFilter } from "../../../shared/fleet/search-filter.ts";
@@ -14,12 +14,12 @@ interface FoundMachine {
   summary: MachineSummary;
 }
 
-/** Rising; the last two are none. */
+/** Rising versions; the last two are invalid. */
 export const VERSIONS = ["0.0.9", "0.1.0-rc.2", "0.1.0-rc.10", "0.1.0", "0.2.0", "0.10.0", "dev", ""];
 export const ADDRESSES = ["9.1.1.1", "203.0.113.7", "203.0.113.200", "2001:db8::1", "2001:db8:0:1::1", ""];
 const SITES = ["berlin", "Bern", "7", "10"];
 
-/** The machine of this number; the numbers of machines that wait follow those of the index. */
+/** The machine of this number. The numbers of pending machines follow those of the index. */
 export function varied(index: number): FoundMachine {
   const of = <T>(list: readonly T[], stride: number): T => list[Math.floor(index / stride) % list.length]!;
   const base = summaryOf(index);
@@ -44,7 +44,7 @@ export function varied(index: number): FoundMachine {
   return { id: machineName(index), summary };
 }
 
-/** `beside` is the address of that machine. */
+/** `beside`: the address of that machine. */
 export function isFound({ id, summary }: FoundMachine, filter: MachineFilter, beside?: string): boolean {
   const { conditions, versions, key, address, sinceMs } = summary;
   const statusOf = (type: string) => conditions.find((each) => each.type === type)?.status;

@@ -1,6 +1,6 @@
-// A clock that passes as fast as what happens in it: for minutes of a fleet in a second of a test.
+// A virtual clock without waits: minutes of a fleet in a second of a test.
 
-/** Enough for what follows from one timer, where nothing but promises is waited for. */
+/** Enough for the promises that follow from one timer. */
 const TURNS = 40;
 
 export function virtualTime(nowMs: number) {
@@ -12,7 +12,7 @@ export function virtualTime(nowMs: number) {
     nowMs: () => nowMs,
     /** Number of timers that wait. */
     waiting: () => timers.length,
-    /** The function ends it. */
+    /** Returns a function that stops the timer. */
     after(ms: number, ring: () => void): () => void {
       const timer = { atMs: nowMs + ms, ring };
       timers.push(timer);

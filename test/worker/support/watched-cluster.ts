@@ -1,5 +1,5 @@
-// A made-up apiserver that lists and watches Nodes, a registry, and machines' objects that are told, around the watch of
-// worker/cluster. Over a clock of its own; `evict` forgets what is in memory.
+// A made-up apiserver with lists and watches of Nodes, a registry and notified machines' objects, around the
+// watch of worker/cluster. It has a clock of its own; `evict` deletes what is in memory.
 import type { ApiError, ApiResult } from "../../../shared/kubernetes/api-error.ts";
 import type { Node, NodeList } from "../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../shared/result.ts";
@@ -26,7 +26,7 @@ export function ourNode(name: string, more: Partial<Node> = {}): Node {
   };
 }
 
-/** An alarm that is set meanwhile rings no later than that. */
+/** Time passes in steps of this length. An alarm that is set during a step rings at its end at the latest. */
 const STEP_MS = 100;
 
 interface Watching {
@@ -43,7 +43,7 @@ export function watchedCluster({ page = 100 }: { page?: number } = {}) {
   let version = 100;
   let watching: Watching | undefined;
   let history: { version: number; change: NodeChange }[] = [];
-  /** Of the object that is in memory now: what an evicted one does has no effect. */
+  /** The number of the object in memory. A call of an evicted object has no effect. */
   let life = 0;
 
   const cluster = {
@@ -52,26 +52,26 @@ export function watchedCluster({ page = 100 }: { page?: number } = {}) {
     told: [] as Told[],
     notes: [] as string[],
     pages: [] as ListPage[],
-    /** Versions that were watched from, and when. */
+    /** The versions and times of watches. */
     watches: [] as { version: string; atMs: number }[],
     rowsWritten: 0,
     registryAsked: 0,
     strangers: new Set<string>(),
-    /** What the next lists, and watches, are answered instead, in order; undefined: as ever. */
+    /** The answers to the next lists and watches, in order; undefined: the usual one. */
     listFaults: [] as (ApiError | undefined)[],
     watchFaults: [] as (WatchEnd | undefined)[],
     /** The result of a notice to this name. */
     notify: (_name: string): Promise<void> => Promise.resolve(),
-    /** After each page: what happens meanwhile. */
+    /** Called after each page. */
     onPage: (_pages: number): void => undefined,
-    /** When the alarm rings next; null: it does not. */
+    /** The time of the alarm; null: none is set. */
     alarmMs: null as number | null,
     watch: undefined as unknown as NodeWatch,
     notices: undefined as unknown as Notices,
 
     version: () => version,
     isWatching: () => watching !== undefined,
-    /** Creates or changes a Node, as whoever does it. */
+    /** Creates or changes a Node, as any writer. */
     put(node: Node): Node {
       const name = node.metadata?.name ?? "";
       const type = nodes.has(name) ? "MODIFIED" : "ADDED";
@@ -80,7 +80,7 @@ export function watchedCluster({ page = 100 }: { page?: number } = {}) {
       cluster.happens({ type, node: saved, length: JSON.stringify(saved).length });
       return saved;
     },
-    /** Somebody else changes the Node. */
+    /** Changes the Node's labels as another writer. */
     touch: (name: string, labels: Record<string, string>) => {
       const node = nodes.get(name) ?? ourNode(name);
       const managedFields = [{ manager: OURS }, { manager: "kubectl" }];
@@ -104,14 +104,14 @@ export function watchedCluster({ page = 100 }: { page?: number } = {}) {
       const gone = { ...node, metadata: { ...node.metadata, resourceVersion: String(++version) } };
       cluster.happens({ type: "DELETED", node: gone, length: 100 });
     },
-    /** As the apiserver sends one each minute, unless it `isSilent`. */
+    /** Sends a bookmark as the apiserver does each minute, unless it `isSilent`. */
     bookmark: () => cluster.happens({ type: "BOOKMARK", version: String(version), length: 100 }),
     isSilent: false,
     happens(change: NodeChange) {
       history.push({ version, change });
       watching?.request.onChange(change);
     },
-    /** etcd is restored from a backup: versions go back. */
+    /** Restores etcd from a backup: versions go back. */
     restore(to: number) {
       version = to;
       history = [];
@@ -124,14 +124,14 @@ export function watchedCluster({ page = 100 }: { page?: number } = {}) {
       open();
       cluster.alarmMs = time.nowMs();
     },
-    /** Sees that the alarm rings, as a cron trigger and those who ask do. */
+    /** Sets a lost alarm, as a cron trigger and calling objects do. */
     wake() {
       cluster.alarmMs ??= cluster.watch.dueMs();
     },
     nowMs: time.nowMs,
     pause: time.pause,
     every: (ms: number, ring: () => void) => time.every(ms, ring),
-    /** Time passes, in which the alarm rings. */
+    /** Lets time pass. The alarm rings when it is due. */
     async pass(ms: number) {
       const untilMs = time.nowMs() + ms;
       for (;;) {
@@ -231,7 +231,7 @@ export function watchedCluster({ page = 100 }: { page?: number } = {}) {
   return cluster;
 }
 
-/** As nodeRows keeps them, over what survives an eviction. */
+/** Rows like those of nodeRows, over a Map that outlives an eviction. */
 function rowsOver(stored: Map<string, WatchedNode>, onWrite: () => void): NodeRows {
   return {
     get: (name) => stored.get(name),

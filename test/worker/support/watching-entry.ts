@@ -1,4 +1,5 @@
-// The Worker as it is, whose watch of Nodes a benchmark begins and asks about: in production a machine's object does.
+// The Worker, where a benchmark starts the watch of Nodes and reads its state. In production a machine's
+// object does.
 import { clusterObject, type Environment } from "../../../worker/env.ts";
 import worker from "../../../worker/index.ts";
 

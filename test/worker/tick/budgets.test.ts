@@ -1,4 +1,5 @@
-// What a machine may cost the cluster: how each budget is spent, how it fills, and what an eviction leaves of it.
+// A machine's budgets of requests to the cluster: how each is spent and refilled, and what an eviction leaves
+// of it.
 import { describe, expect, it, test } from "vitest";
 import type { ApiError } from "../../../shared/kubernetes/api-error.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
@@ -119,13 +120,13 @@ describe("a budget of requests", () => {
     expect(requestsAt(asked(1, 1, agoMs), 20, NOW).recent).toHaveLength(parts);
   });
 
-  it("what was asked by a clock that is put back → counts as asked now", () => {
+  it("requests before the clock was set back → count as requests of the present", () => {
     expect(requestsAt(asked(1, 1, -MINUTE_MS), 20, NOW).recent).toEqual([
       { sinceMs: NOW, renewals: 1, others: 1 },
     ]);
   });
 
-  it("a deployment that allows more → shares of that", () => {
+  it("a deployment with a higher limit → proportional shares", () => {
     expect(requestsAt(undefined, 100, NOW)).toMatchObject({ renewals: 40, others: 60 });
     expect(requestsAt(EMPTY, 100, NOW + MINUTE_MS)).toMatchObject({ renewals: 40, others: 40 });
   });
@@ -144,7 +145,7 @@ describe("a budget of requests", () => {
     Array.from({ length: times }, () => budget.take(asked)).filter(Boolean).length;
 
   describe("a budget", () => {
-    it("is spent, and no more", () => {
+    it("is spent up to its limit", () => {
       const budget = budgeted().start();
       expect(takes(budget, "event", 100)).toBe(8);
       expect(takes(budget, "node", 100)).toBe(4);
@@ -162,7 +163,7 @@ describe("a budget of requests", () => {
       expect(budgeted().start().allows(asked, count)).toBe(allowed);
     });
 
-    it("with less than five tries of a status update → one try", () => {
+    it("with room for fewer than five attempts of a status update → one attempt", () => {
       const budget = budgeted().start();
       takes(budget, "node", 2);
       expect(budget.tries()).toBe(5);
@@ -170,7 +171,7 @@ describe("a budget of requests", () => {
       expect(budget.tries()).toBe(1);
     });
 
-    it("of which no more is missing than an eviction may forget → no row; more → a row, which the next object reads", () => {
+    it("that misses no more than an eviction may lose → no row; more → a row, which the next object reads", () => {
       const { rows, start } = budgeted();
       const budget = start();
       takes(budget, "node", 4);
@@ -182,7 +183,7 @@ describe("a budget of requests", () => {
       expect(start().allows("node", 9)).toBe(false);
     });
 
-    it("is worth its row until it is full", () => {
+    it("keeps its row until it is full", () => {
       const { clock, start } = budgeted();
       const budget = start();
       takes(budget, "node", 12);
@@ -191,12 +192,12 @@ describe("a budget of requests", () => {
       expect(budget.keptForMs()).toBe(0);
     });
 
-    it("in whatever minute, also after a rest → no more than 25", () => {
+    it("in any minute, also after a pause → at most 25", () => {
       const { clock, start } = budgeted();
       const budget = start();
       const times: number[] = [];
       for (; clock.nowMs < NOW + 60 * MINUTE_MS; clock.nowMs += 100) {
-        // It rests for some minutes, and floods for some.
+        // The machine pauses for some minutes, and floods for some.
         if ((clock.nowMs / MINUTE_MS) % 7 < 3) continue;
         for (const kind of ["lease", "node"] as const) if (budget.take(kind)) times.push(clock.nowMs);
       }
@@ -207,7 +208,7 @@ describe("a budget of requests", () => {
       expect(times.length).toBeGreaterThan(20 * 30);
     });
 
-    it("that is used up when the clock is put back → fills as from then, and not only once the clock has caught up", () => {
+    it("that is empty when the clock is set back → refills from then on, not only once the clock has caught up", () => {
       const { clock, start } = budgeted();
       const budget = start();
       takes(budget, "lease", 8);
@@ -234,7 +235,7 @@ describe("a budget of requests", () => {
           const before = lending.left;
           clock.nowMs += afterMs;
           const budget = isEvicted ? start() : lending;
-          // Whoever looks at it meanwhile changes nothing.
+          // A check in between changes nothing.
           if (!isEvicted) budget.allows("event");
           budget.spendMeanwhile(made, before);
           expect(budget.left).toMatchObject({ renewals: left, others: 12 });
@@ -242,7 +243,7 @@ describe("a budget of requests", () => {
       },
     );
 
-    it("may be overdrawn by a removal while a minute has room for it, and not again", () => {
+    it("may be overdrawn by a removal while a minute's requests allow it, and not again", () => {
       const budget = budgeted().start();
       takes(budget, "node", 12);
       takes(budget, "lease", 7);
@@ -251,7 +252,7 @@ describe("a budget of requests", () => {
       expect(budget.allowsAnyway(1)).toBe(false);
     });
 
-    it("that is overdrawn → by a minute's worth at most", () => {
+    it("that is overdrawn → by one minute's requests at most", () => {
       const { clock, start } = budgeted();
       const budget = start();
       for (let requests = 0; requests < 100; requests++) budget.spend("node");
@@ -319,7 +320,7 @@ describe("a budget of status writes", () => {
     else expect(spent).toMatchObject(left);
   });
 
-  it("a registration's write takes more than there is, and later ones wait for it", () => {
+  it("a registration's write takes more than there is, and later writes wait for it", () => {
     expect(spendAnyway({ ...EMPTY, bytes: 10 }, 1000, NOW)).toEqual({ ...EMPTY, bytes: -990 });
     expect(spendAnyway(undefined, 1000, NOW)).toEqual({ ...FULL, bytes: bytesAtOnce - 1000 });
   });
@@ -341,16 +342,16 @@ describe("a budget of status writes", () => {
       },
     );
 
-    it("less than nothing → is read as it was written", () => {
+    it("below zero → is read as it was written", () => {
       const owing = { ...EMPTY, bytes: -990 };
       expect(parseBudget(budgetText(owing), NOW)).toEqual(owing);
     });
 
-    it("more than full → full", () => {
+    it("over the limit → full", () => {
       expect(budgetAt(parseBudget(`${bytesAtOnce * 9} 9 ${NOW}`, NOW), NOW)).toEqual(FULL);
     });
 
-    it("of a clock that was ahead → fills from now on", () => {
+    it("of a clock that was ahead → refills from now on", () => {
       const budget = parseBudget(`0 0 ${NOW + HOUR_MS}`, NOW);
       expect(budgetAt(budget, NOW + HOUR_MS / 64).bytes).toBe(bytesAnHour / 64);
     });
@@ -424,7 +425,7 @@ describe("a budget of fresh series of events", () => {
   const NOW_MS = Date.UTC(2026, 0, 1);
   const { atOnce, everyMs } = RATE_LIMITS.freshEvents;
 
-  /** Which of the starts, `apartMs` after each other, are fresh. */
+  /** Returns which of the starts, `apartMs` after each other, are fresh. */
   function startsOf(count: number, apartMs: number): boolean[] {
     let budget: TokenBucket | undefined;
     return Array.from({ length: count }, (_, at) => {
@@ -434,18 +435,18 @@ describe("a budget of fresh series of events", () => {
     });
   }
 
-  describe("events that begin afresh", () => {
-    it("at once → as many as the limit, and no more", () => {
+  describe("new series of events", () => {
+    it("at once → up to the limit", () => {
       expect(startsOf(atOnce + 1, 0)).toEqual([...Array.from({ length: atOnce }, () => true), false]);
     });
 
-    it("a shim that starts every ten seconds → 23 in its first hour, and 12 in each one after it", () => {
+    it("a shim that starts every ten seconds → 23 in its first hour, and 12 in each later one", () => {
       const fresh = startsOf(3 * 360, 10_000);
       const inHour = (hour: number) => fresh.slice(hour * 360, (hour + 1) * 360).filter(Boolean).length;
       expect([0, 1, 2].map(inHour)).toEqual([23, 12, 12]);
     });
 
-    it("one more comes back after five minutes, and not a moment sooner", () => {
+    it("one more is allowed after five minutes, and not earlier", () => {
       const spent = { left: 0, atMs: NOW_MS };
       expect(take(spent, RATE_LIMITS.freshEvents, NOW_MS + everyMs - 1).isTaken).toBe(false);
       expect(take(spent, RATE_LIMITS.freshEvents, NOW_MS + everyMs)).toEqual({
@@ -454,7 +455,7 @@ describe("a budget of fresh series of events", () => {
       });
     });
 
-    it("a clock that goes back fills nothing; a long time fills no more than there may be at once", () => {
+    it("a clock that goes back adds nothing; a long time adds no more than the limit", () => {
       expect(take({ left: 0.5, atMs: NOW_MS }, RATE_LIMITS.freshEvents, NOW_MS - everyMs).isTaken).toBe(
         false,
       );
@@ -477,7 +478,7 @@ describe("the back-off of a step", () => {
   const failing = (before: BackOff | undefined, nowMs: number, random = 0.5) =>
     backOffAfter(before, AWAY, machine(nowMs, random));
 
-  /** After so many failures in a row, at the same moment. */
+  /** After this number of failures in a row, at the same moment. */
   function failed(times: number, random?: number): BackOff | undefined {
     let backOff: BackOff | undefined;
     for (let failures = 0; failures < times; failures++) backOff = failing(backOff, NOW, random);
@@ -512,7 +513,7 @@ describe("the back-off of a step", () => {
       expect(errorMeanwhile(backOff, NOW + INTERVAL_MS * ofInterval)).toBeUndefined();
     });
 
-    it("once an interval, however often its machine reports", () => {
+    it("once in an interval, for any number of reports", () => {
       let backOff = failed(TRIES_AT_ONCE);
       let tried = 0;
       for (let nowMs = NOW; nowMs < NOW + 60 * INTERVAL_MS; nowMs += 100) {
@@ -524,7 +525,7 @@ describe("the back-off of a step", () => {
       expect(tried).toBeLessThan(60 / 0.5);
     });
 
-    it("while the clock was put back → is tried", () => {
+    it("while the clock was set back → is tried", () => {
       expect(errorMeanwhile(failed(TRIES_AT_ONCE), NOW - 1)).toBeUndefined();
     });
   });

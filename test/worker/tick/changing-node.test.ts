@@ -1,4 +1,5 @@
-// A machine whose Node changes with every report, as one that means harm: what is written of it, and what it is answered.
+// A machine whose Node changes with every report, as a malicious one could: what is written of it, and its
+// answers.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { MAX_IMAGE_BYTES } from "../../../shared/from-report/reported-status.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
@@ -14,11 +15,11 @@ const image = (name: string) => ({ repoDigests: [], repoTags: [name.padEnd(1000,
 const many = (count: number, turn: number) =>
   Array.from({ length: count }, (_, at) => image(`${turn}-${at}`));
 const WITHHELD = "its Node changes too often: what changed is written later";
-/** As often as the Worker lets it report. */
+/** The shortest interval of reports that the Worker accepts. */
 const FLOOD_MS = 100;
 const LEFT_OUT = `left out of its Node: images beyond ${MAX_IMAGE_BYTES} bytes`;
 
-/** Counts the bytes of each version of its Node that the apiserver is given to keep. */
+/** Counts the bytes of each version of its Node that the apiserver stores. */
 function flooding() {
   const machine = new SteppingMachine();
   machine.facts.settings.nodeStatusMaxImages = 50;
@@ -60,7 +61,7 @@ describe("a machine whose Node changes with every report", () => {
     },
   );
 
-  it("that stops being Ready → is written at once; Ready again → waits", async () => {
+  it("is no longer Ready → is written at once; Ready again → waits", async () => {
     const { machine, flood } = flooding();
     await flood(12);
     const readyOf = () =>
@@ -71,7 +72,7 @@ describe("a machine whose Node changes with every report", () => {
     expect(readyOf()).toBe("False");
   });
 
-  it("what was withheld comes with a later write", async () => {
+  it("a withheld change is written later", async () => {
     const { machine, flood } = flooding();
     await flood(12);
     machine.nowMs += 600_000;
@@ -93,7 +94,7 @@ describe("a machine whose Node changes with every report", () => {
     expect(sizeOf(machine.apiserver.node!)).toBeLessThan(MAX_NODE_BYTES);
   });
 
-  it("whose Node would be too large → is not written, and a message; the lease goes on", async () => {
+  it("whose Node would be too large → is not written, and a message; the lease is renewed", async () => {
     const { machine } = flooding();
     await machine.report();
     const inUse = Array.from({ length: 120 }, (_, at) => `kubernetes.io/csi/${at}`.padEnd(1000, "x"));
@@ -107,7 +108,7 @@ describe("a machine whose Node changes with every report", () => {
     expect(machine.take()).toEqual(["PUT lease"]);
   });
 
-  it("that is started all the time → so many registrations, then one a minute; its lease goes on", async () => {
+  it("that restarts constantly → a burst of registrations, then one a minute; its lease is renewed", async () => {
     const machine = new SteppingMachine();
     const start = (turn: number) => machine.report(HEALTHY, `start-${turn}`);
     for (let turn = 0; turn < RATE_LIMITS.registrations.atOnce; turn++)

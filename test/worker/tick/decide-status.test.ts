@@ -1,4 +1,4 @@
-// When the labels of a Node change to those of a bystander: in the machine's turn, once, and back again.
+// When a Node's labels change to those of a bystander: in the machine's turn, once, and back.
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Grant } from "../../../shared/protocol/join-tokens.ts";
 import { kubeletsView } from "../../../shared/node/bystander.ts";
@@ -15,7 +15,7 @@ const DEADLINE_MS = 4000;
 const HOSTNAME = "kubernetes.io/hostname";
 const OWN = "rollcall.dev/hostname";
 
-/** Registered, its status written; its object warm. */
+/** Registered, with a written status and an object in memory. */
 let steady: Kept;
 beforeAll(async () => {
   const machine = new SteppingMachine();
@@ -71,7 +71,7 @@ describe("the Node of an earlier Worker", () => {
     expect(machine.take().filter((request) => request.startsWith("PATCH"))).toHaveLength(1);
   });
 
-  it("before its turn → as it was, however often its machine reports; the index is asked once", async () => {
+  it("before its turn → unchanged for any number of reports; the index is asked once", async () => {
     const machine = ofEarlierWorker();
     machine.formTurnMs = 25_000;
     const asked = [await report(machine), await report(machine)];
@@ -84,21 +84,21 @@ describe("the Node of an earlier Worker", () => {
     expect(hostnames(machine)).toEqual(MOVED);
   });
 
-  it("the index does not answer → as it was, and asked again with the next report", async () => {
+  it("the index does not answer → unchanged, and asked again with the next report", async () => {
     const machine = ofEarlierWorker();
     machine.formTurnMs = null;
     expect([await report(machine), await report(machine)]).toEqual([1, 1]);
     expect(hostnames(machine)).toEqual(OLD);
   });
 
-  it("has changed → the index is not asked, and nothing is kept", async () => {
+  it("has changed already → the index is not asked, and nothing is stored", async () => {
     const machine = ofEarlierWorker();
     await report(machine);
     expect(await report(machine)).toBe(0);
     expect(machine.records.get("formTurn")).toBeUndefined();
   });
 
-  it("of a machine that runs pods → stays a kubelet's", async () => {
+  it("of a machine that runs pods → keeps a kubelet's labels", async () => {
     const machine = ofEarlierWorker();
     machine.grant = { withoutFactsOnlyTaint: true };
     machine.apiserver.node = { ...machine.apiserver.node, spec: {} };
@@ -110,7 +110,7 @@ describe("the Node of an earlier Worker", () => {
 });
 
 describe("a bystander's Node", () => {
-  it("an earlier Worker comes back and puts its labels back → they go again, in the next turn", async () => {
+  it("an earlier Worker restores its labels → they are removed again, in the next turn", async () => {
     const machine = new SteppingMachine(steady);
     const { node } = machine.apiserver;
     const labels = { ...labelsOf(machine), [HOSTNAME]: "edge-1", "kubernetes.io/os": "linux" };
@@ -124,7 +124,7 @@ describe("a bystander's Node", () => {
     expect(hostnames(machine)).toEqual(MOVED);
   });
 
-  it("NODE_TOPOLOGY_LABELS=keep, and back → both, and moved again; each in a turn", async () => {
+  it("NODE_TOPOLOGY_LABELS=keep, and back → both labels, then moved again; each in a turn", async () => {
     const machine = new SteppingMachine(steady);
     machine.keepsTopologyLabels = true;
     expect(await report(machine)).toBe(1);

@@ -1,4 +1,4 @@
-// A Node that somebody deleted, tick by tick: it comes back where its machine was not Ready, and never in a loop.
+// A deleted Node, tick by tick: it is registered again if its machine was not Ready, and never in a loop.
 import { afterEach, beforeAll, beforeEach, describe, expect, it, test, vi } from "vitest";
 import { noteLapse } from "../../../worker/tick/own-node.ts";
 import { registerAgain } from "../../../worker/tick/registration.ts";
@@ -17,7 +17,7 @@ const quiet = () => void vi.spyOn(console, "log").mockReturnValue();
 beforeEach(quiet);
 afterEach(() => void vi.restoreAllMocks());
 
-/** Created two hours ago, heard of 10 s ago. */
+/** Created two hours ago, last report 10 s ago. */
 let well: Kept;
 let unwell: Kept;
 beforeAll(async () => {
@@ -34,12 +34,12 @@ beforeAll(async () => {
   unwell = await steady(NOT_READY);
 });
 
-/** The lease goes with its Node, as the garbage collector has it. */
+/** Deletes the lease with its Node, as the garbage collector does. */
 const deleteNode = ({ apiserver }: Machine) =>
   Object.assign(apiserver, { node: undefined, lease: undefined });
 
 describe("a Node that is deleted", () => {
-  /** What happens between the deletion, or before it, and the next report. */
+  /** Events between the deletion, or before it, and the next report. */
   const warm = (ms: number) => (machine: Machine) => void (machine.nowMs += ms);
   const cold = (machine: Machine) => machine.evict();
   const coldAndSilent = (machine: Machine) => {
@@ -96,7 +96,7 @@ describe("a Node that is deleted", () => {
     expect(machine.apiserver.node !== undefined).toBe(comesBack);
   });
 
-  it("→ a message names the two ways back, and the apiserver is not asked", async () => {
+  it("→ a message names the two ways to register again, and the apiserver gets no request", async () => {
     const machine = new SteppingMachine(well);
     deleteNode(machine);
     const message =
@@ -110,7 +110,7 @@ describe("a Node that is deleted", () => {
     }
   });
 
-  it("→ waits a minute, then for a report that makes it Ready; meanwhile not a request, not a row", async () => {
+  it("→ waits a minute, then for a Ready report; meanwhile no request and no row", async () => {
     const machine = new SteppingMachine(unwell);
     deleteNode(machine);
     const from = new Date(machine.nowMs + MINUTE_MS).toISOString();
@@ -129,7 +129,7 @@ describe("a Node that is deleted", () => {
     expect(machine.take()[0]).toBe("POST Node");
   });
 
-  it("while the apiserver fails at its time → tried again as any registration", async () => {
+  it("the apiserver fails at that time → retried like any registration", async () => {
     const machine = new SteppingMachine(unwell);
     deleteNode(machine);
     await machine.report(NOT_READY);
@@ -159,7 +159,7 @@ describe("a Node that is deleted", () => {
     expect(machine.records.get("deletion")).toBeUndefined();
   });
 
-  it("again and again → made after one, two and four minutes, with the next report, and then no more", async () => {
+  it("again and again → created after one, two and four minutes, with the next report, then no more", async () => {
     const machine = new SteppingMachine(unwell);
     machine.registerAgain = "always";
     deleteNode(machine);

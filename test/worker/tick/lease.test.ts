@@ -1,4 +1,4 @@
-// When a lease is renewed, by which requests, and what a renewal proves about the Node.
+// When a lease is renewed, with which requests, and what a renewal shows of the Node.
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it, test } from "vitest";
 import type { Lease } from "../../../shared/kubernetes/types.ts";
@@ -18,15 +18,15 @@ import {
 
 const MS = 1000;
 const OURS = fieldManagerOf(env.DEPLOYMENT);
-/** Of 40 s, as the facts of these tests have it. */
+/** 40 s, as in the facts of these tests. */
 const LEASE_MS = 40_000;
 const DEADLINE_MS = 3000;
 
-/** Whatever a PUT is answered, it is tried once more. */
+/** A PUT is repeated once after any failure. */
 const TWICE = ["PUT lease", "PUT lease"];
 const CREATE = ["GET lease", "GET Node", "POST lease"];
 
-/** Registered, its lease renewed, its status written; its object warm. */
+/** Registered, with a renewed lease, a written status and an object in memory. */
 let steady: Kept;
 beforeAll(async () => {
   const machine = new SteppingMachine();
@@ -48,7 +48,7 @@ const isGone = ({ apiserver }: Machine) => {
 const isNodeGone = ({ apiserver }: Machine) => {
   apiserver.node = undefined;
 };
-/** Another Node of this name, which belongs to this deployment as well, and its lease. */
+/** Another Node of this name and deployment, and its lease. */
 function ofAnotherNode(machine: Machine): void {
   const { node, lease } = machine.apiserver;
   machine.apiserver.node = { ...node, metadata: { ...node?.metadata, uid: "other" } };
@@ -58,7 +58,7 @@ function ofAnotherNode(machine: Machine): void {
     metadata: { ...lease?.metadata, ownerReferences, resourceVersion: "99" },
   };
 }
-/** Another writer has renewed it since. */
+/** Another writer has renewed the lease since. */
 function renewedBy(manager: string, agoMs: number) {
   return (machine: Machine) => {
     const renewTime = new Date(machine.nowMs - agoMs).toISOString().replace("Z", "000Z");
@@ -202,7 +202,7 @@ describe("a lease", () => {
 });
 
 describe("what a renewal proves", () => {
-  /** Of the Node that is known: is it read again, and was its lease known to have run out? */
+  /** Returns whether the known Node is marked to be read, and whether its lease is recorded as expired. */
   const marks = ({ records }: Machine) => {
     const { readAgain, hasLapsed = false } = records.get("node")!;
     return [readAgain, hasLapsed];
@@ -256,7 +256,7 @@ describe("what a renewal proves", () => {
     expect(lastContactMs).toBe(lastMs);
   });
 
-  it("of a Node that this tick has created: its lease is made at once, and it is fresh", async () => {
+  it("of a Node that this tick created: its lease is created at once, and the Node needs no read", async () => {
     const machine = new SteppingMachine();
     const context = machine.context();
     await register(context, DEADLINE_MS);
@@ -265,7 +265,7 @@ describe("what a renewal proves", () => {
     expect(machine.take()).toEqual(["POST lease"]);
   });
 
-  it("of a Node that this tick has created, over a lease that is left of the one before → taken over", async () => {
+  it("of a Node that this tick created, with the lease of its predecessor → taken over", async () => {
     const machine = new SteppingMachine();
     machine.apiserver.lease = structuredClone(steady.apiserver.lease);
     const owner = { apiVersion: "v1", kind: "Node", name: NAME, uid: "gone" };
@@ -296,7 +296,7 @@ describe("what a renewal proves", () => {
 });
 
 describe("an apiserver that fails", () => {
-  it("→ four tries at once, then none until half of an interval and more is over; the error is the last one", async () => {
+  it("→ four attempts at once, then none for more than half of an interval; the last error is reported", async () => {
     const machine = new SteppingMachine(steady);
     failing("PUT lease")(machine);
     const tries: number[] = [];
@@ -305,7 +305,7 @@ describe("an apiserver that fails", () => {
       expect(error).toMatchObject({ status: { code: 500 } });
       tries.push(machine.take().length);
     }
-    // The first step tries twice; those after a failure once.
+    // The first step tries twice; later ones once after a failure.
     expect(tries.map((requests) => requests > 0)).toEqual([true, true, true, true, false, false]);
     machine.inBetween = undefined;
     machine.nowMs += 7000 - 1;
@@ -315,7 +315,7 @@ describe("an apiserver that fails", () => {
     expect(machine.memory.leaseBackOff).toBeUndefined();
   });
 
-  it("while the lease vanishes during a conflict, the Node unread → no PUT without a version", async () => {
+  it("and the lease vanishes in a conflict, without a read of the Node → no PUT without a version", async () => {
     const machine = new SteppingMachine(steady);
     let puts = 0;
     machine.inBetween = (asked) => {
@@ -328,7 +328,7 @@ describe("an apiserver that fails", () => {
   });
 });
 
-it("a clock that goes back → the next time is later than the last one all the same", async () => {
+it("a clock that goes back → the next renewTime is still later than the last one", async () => {
   const machine = new SteppingMachine(steady);
   const before = leaseOf(machine).spec!.renewTime!;
   machine.nowMs -= 86_400_000;
@@ -336,7 +336,7 @@ it("a clock that goes back → the next time is later than the last one all the 
   expect(leaseOf(machine).spec!.renewTime! > before).toBe(true);
 });
 
-describe("what an eviction would lose rides with the lease", () => {
+describe("what an eviction would lose is stored with the lease", () => {
   const REPORT = "rollcall.dev/status-report";
   const BUDGET = "rollcall.dev/status-budget";
   const annotated = (annotations: Record<string, string>) => (machine: Machine) => {
@@ -360,7 +360,7 @@ describe("what an eviction would lose rides with the lease", () => {
     annotated(text === undefined ? {} : { [REPORT]: text })(machine);
     await renewLease(machine.context(), DEADLINE_MS);
     expect(machine.memory.status).toEqual(status);
-    // What could not be read stays as it is until the status is written.
+    // An unreadable value stays until the status is written.
     expect(leaseOf(machine).metadata?.annotations?.[REPORT]).toBe(text);
   });
 
@@ -416,7 +416,7 @@ describe("what an eviction would lose rides with the lease", () => {
     expect(written["rollcall.dev/owner"]).toBe(env.DEPLOYMENT);
   });
 
-  it("the budget of a lease as it is read; of none → all", () => {
+  it("the budget of a lease as it was written; without one → full", () => {
     const lease = { metadata: { annotations: { [BUDGET]: "5 1 9" } } };
     expect(budgetInLease(lease, 10)).toEqual({ bytes: 5, urgent: 1, atMs: 9 });
     expect([budgetInLease(null, 10), budgetInLease(undefined, 10), budgetInLease({}, 10)]).toEqual([
@@ -428,7 +428,7 @@ describe("what an eviction would lose rides with the lease", () => {
   });
 });
 
-describe("a lease that is lent", () => {
+describe("a lent lease", () => {
   test.each<[situation: string, change: (lease: Lease) => Lease | null, isLent: boolean]>([
     ["as it was written last", (lease) => lease, true],
     ["none", () => null, false],

@@ -1,4 +1,4 @@
-// What a machine's object makes of a Node that somebody else has changed, and for what it asks the apiserver.
+// How a machine's object reacts when another writer changes its Node, and which requests it sends.
 import { describe, expect, test } from "vitest";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import type { TickMemory } from "../../../worker/tick/memory.ts";
@@ -15,7 +15,7 @@ interface More {
   owner?: string | null;
   ready?: string;
   heartbeat?: string;
-  /** Who has written that heartbeat. */
+  /** The writer of that heartbeat. */
   manager?: string;
   cordoned?: boolean;
 }
@@ -62,12 +62,12 @@ interface Situation {
   phase?: string;
   known?: Node | null;
   memory?: TickMemory;
-  /** What the apiserver answers to a GET. */
+  /** The apiserver's answer to a GET. */
   found?: () => Response;
   registerNode?: boolean;
   /** Conditions that were sent, with an unknown outcome. */
   sent?: object[];
-  /** What a report does during a GET. */
+  /** The effect of a report during a GET. */
   whileRead?: (records: NodeRecordStore) => void;
 }
 
@@ -195,8 +195,8 @@ describe("a Node", () => {
   });
 });
 
-describe("what is remembered", () => {
-  test("of a taken name: it may be free, and the next report looks", async () => {
+describe("what is stored", () => {
+  test("of a taken name: it may be free, and the next report checks", async () => {
     const memory = { lookedAtMs: 500 };
     expect((await noticed(nodeOf("11"), { phase: "name taken", memory })).memory).toEqual({});
     expect((await noticed(nodeOf("11"), { memory })).memory.lookedAtMs).toBe(500);
@@ -206,13 +206,13 @@ describe("what is remembered", () => {
     expect((await noticed(null, { found: away })).marks).toMatchObject({ readAgain: true });
   });
 
-  test("of a Node that was given up: its lease had run out, and history says who changed what", async () => {
+  test("of a Node that the node controller set to Unknown: its lease had expired, and the history has the writer", async () => {
     const { marks, notes } = await noticed(nodeOf("11", { ready: "Unknown", manager: "kcm" }));
     expect(marks).toMatchObject({ readAgain: true, hasLapsed: true });
     expect(notes).toEqual([expect.stringMatching(/^condition: .*Ready.*Unknown.*, by somebody else$/)]);
   });
 
-  test("of one that is read while a report ends a silence: its lease had run out", async () => {
+  test("of one that is read while a report ends a silence: its lease had expired", async () => {
     const { outcome, marks } = await noticed(null, { whileRead: noteLapse });
     expect(outcome).toEqual(TAKEN);
     expect(marks).toMatchObject({ readAgain: true, hasLapsed: true });
@@ -231,13 +231,13 @@ describe("what is remembered", () => {
     );
   });
 
-  test("of one that was cordoned: nothing but that", async () => {
+  test("of one that was cordoned: nothing else", async () => {
     const { marks, notes, kept } = await noticed(nodeOf("11", { cordoned: true }));
     expect([marks, notes]).toEqual([{ lastStatusReportTimeMs: 0, readAgain: false }, []]);
     expect(kept.get("node")).toMatchObject({ node: { spec: { unschedulable: true } } });
   });
 
-  test("of one that is lost: since when, and that it was Ready", async () => {
+  test("of one that is lost: the time, and that it was Ready", async () => {
     const { kept } = await noticed(null, { found: missing });
     expect(kept.get("registration")).toMatchObject({ phase: "node deleted", startId: "start-1" });
     expect(kept.get("deletion")).toMatchObject({ atMs: 1000, wasReady: true });

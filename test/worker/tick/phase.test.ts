@@ -1,4 +1,4 @@
-// The line of history of another phase, since when an apiserver is away, and what a machine is told of it.
+// The line of history for a new phase, the start of an outage of the apiserver, and the machine's answer.
 import { describe, expect, it, test } from "vitest";
 import type { ApiError } from "../../../shared/kubernetes/api-error.ts";
 import type { Phase } from "../../../shared/protocol/answers.ts";

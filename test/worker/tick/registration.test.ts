@@ -1,4 +1,4 @@
-// When a machine's Node is registered, by which requests, and what its machine is answered meanwhile.
+// When a machine's Node is registered, with which requests, and the machine's answers meanwhile.
 import { beforeAll, describe, expect, it, test } from "vitest";
 import { env } from "cloudflare:workers";
 import type { Node, Taint } from "../../../shared/kubernetes/types.ts";
@@ -27,13 +27,13 @@ const NOT_READY: Vitals = { ...HEALTHY, errors: { network: ["no network"] } };
 const OWNER = "rollcall.dev/owner";
 
 const CREATE = ["POST Node"];
-/** The Node is there: it is read, and who renews its lease. */
+/** The Node exists: it is read, and so is its lease. */
 const FIND = ["POST Node", "GET Node", "GET lease"];
 
 type Machine = SteppingMachine;
 type Outcome = Awaited<ReturnType<typeof register>>;
 
-/** Registered, Ready, its status written. */
+/** Registered, Ready, with a written status. */
 let steady: Kept;
 /** The same, not Ready. */
 let unwell: Kept;
@@ -59,7 +59,7 @@ async function registered(machine: Machine, vitals = HEALTHY, startId = "start-1
   return { outcome, asked: machine.take(), context };
 }
 
-/** A Node that is there before: another writer's, unless it is changed. */
+/** An existing Node: another writer's, unless changed. */
 const nodeOf = (annotations: Record<string, string>, more: Partial<Node> = {}): Node => ({
   metadata: { name: NAME, uid: "theirs", resourceVersion: "7", labels: {}, annotations },
   spec: {},
@@ -203,7 +203,7 @@ describe("a first report", () => {
     expect(machine.memory.status?.lastStatusReportTimeMs).toBe(machine.nowMs);
   });
 
-  it("over a Node that was Ready before, of which nothing is stored → no event", async () => {
+  it("over a Node that was Ready before, without stored data → no event", async () => {
     const machine = new SteppingMachine();
     machine.apiserver.node = structuredClone(steady.apiserver.node);
     machine.nowMs = steady.nowMs;
@@ -211,7 +211,7 @@ describe("a first report", () => {
     expect(machine.events).not.toContain("NodeReady");
   });
 
-  it("whose answer was lost → found with the next one, which is Ready as it was made", async () => {
+  it("whose answer was lost → found with the next report, and still Ready", async () => {
     const machine = new SteppingMachine();
     machine.inBetween = async (asked, ask) => {
       if (!asked.startsWith("POST")) return undefined;
@@ -222,18 +222,18 @@ describe("a first report", () => {
     machine.inBetween = undefined;
     expect((await registered(machine)).outcome.phase).toBe("registered");
     expect(machine.events.filter((reason) => reason === "NodeReady")).toHaveLength(1);
-    // When it was written is not known: it is written again.
+    // The time of its last write is unknown, so it is written again.
     expect(machine.memory.status?.lastStatusReportTimeMs).toBeNull();
   });
 });
 
 describe("a further report", () => {
-  it("of the same process → not a request", async () => {
+  it("of the same process → no request", async () => {
     const { outcome, asked } = await registered(new SteppingMachine(steady));
     expect([outcome, asked]).toEqual([{ phase: "registered" }, []]);
   });
 
-  it("of a process that starts → its Node is found; what the setters remembered is gone", async () => {
+  it("of a process that starts → its Node is read; the setters' memory is deleted", async () => {
     const machine = new SteppingMachine(steady);
     machine.memory.setters = {} as NonNullable<typeof machine.memory.setters>;
     const { outcome, asked } = await registered(machine, HEALTHY, "start-2");
@@ -253,12 +253,12 @@ describe("a further report", () => {
     expect(machine.records.get("memory")?.oom.kills ?? null).toBe(kills);
   });
 
-  it("after failures → each comes later than the one before: at random, 7 s at most; a success ends that", async () => {
+  it("after failures → each waits longer, at random, up to 7 s; a success resets that", async () => {
     const machine = new SteppingMachine();
     answering(() => statusResponse(500, "InternalError"))(machine);
     const waits: (number | undefined)[] = [];
     for (let tries = 0; tries < 8; tries++) waits.push((await registered(machine)).outcome.retryInMs);
-    // Of 200 ms, 400 ms, …: less an eighth, as this randomness has it.
+    // Of 200 ms, 400 ms and so on: less an eighth with this randomness.
     expect(waits).toEqual([175, 350, 700, 1400, 2800, 5600, 6125, 6125]);
     machine.inBetween = undefined;
     await registered(machine);
@@ -279,7 +279,7 @@ describe("a further report", () => {
     expect([outcome.phase, requests]).toEqual([asked.includes("POST Node") ? "registered" : phase, asked]);
   });
 
-  it("while the name is taken, its object evicted → looked at once", async () => {
+  it("while the name is taken, after an eviction → one read", async () => {
     const machine = new SteppingMachine();
     machine.records.put("registration", { startId: "start-1", phase: "name taken" });
     expect((await registered(machine)).asked).toEqual(["GET Node", ...CREATE]);
@@ -295,7 +295,7 @@ describe("a further report", () => {
   });
 });
 
-describe("a registration that has to wait", () => {
+describe("a registration that must wait", () => {
   const ASKS = "its requests to the apiserver are used up: it is registered later";
   const STARTED = "its shim was started too often: it is registered again later";
   const TOO_LARGE = `its Node would be larger than ${MAX_NODE_BYTES} bytes: it is not created`;
@@ -393,14 +393,14 @@ describe("a Node that was deleted", () => {
     expect([machine.records.writes - rows, machine.events]).toEqual([0, []]);
   });
 
-  it("with a process of the shim that starts → made again, and deletions count from the beginning", async () => {
+  it("with a process of the shim that starts → created again, and deletions are counted from zero", async () => {
     const machine = new SteppingMachine(steady);
     deleted({ wasReady: true, soon: 3 })(machine);
     expect((await registered(machine, HEALTHY, "start-2")).outcome.phase).toBe("registered");
     expect(machine.records.get("deletion")).toBeUndefined();
   });
 
-  it("until an operator asks to register it again → made again", async () => {
+  it("until an operator asks to register it again → created again", async () => {
     const machine = new SteppingMachine(steady);
     deleted({ wasReady: true })(machine);
     expect(registerAgain(machine.records, machine.context().journal, machine.nowMs)).toBe(true);
@@ -415,7 +415,7 @@ describe("a Node that was deleted", () => {
     expect(machine.records.get("registration")).toBeUndefined();
   });
 
-  it("and whose name another one has by then → name taken", async () => {
+  it("and another writer's Node has its name → name taken", async () => {
     const machine = new SteppingMachine(unwell);
     deleted()(machine);
     machine.apiserver.node = nodeOf({});
@@ -445,7 +445,7 @@ describe("a Node that was deleted", () => {
   });
 });
 
-test("a Node for pods, whose taint is gone → keeps what others have set by which its bystanders are marked", async () => {
+test("a Node for pods without its taint → keeps the values of other writers that are also bystanders' marks", async () => {
   const machine = new SteppingMachine(steady);
   machine.grant = { withoutFactsOnlyTaint: true };
   const labels = {

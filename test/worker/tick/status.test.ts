@@ -1,4 +1,4 @@
-// When a Node's status is written, over which Node, and what is remembered where that fails or has to wait.
+// When a Node's status is written, over which version, and what is stored after a failure or during a wait.
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it, test } from "vitest";
 import type { Vitals } from "../../../shared/protocol/report.ts";
@@ -26,13 +26,13 @@ const FROM_CACHE = "GET Node?resourceVersion=0";
 
 type Machine = SteppingMachine;
 
-/** Registered, its status written 10 s ago; its object warm. */
+/** Registered, with a status written 10 s ago and an object in memory. */
 let steady: Kept;
 beforeAll(async () => {
   const machine = new SteppingMachine();
   await register(machine.context(), DEADLINE_MS);
   await writeStatus(machine.context(), await renewLease(machine.context(), DEADLINE_MS), DEADLINE_MS);
-  // What the apiserver has made of the Node is read once.
+  // The Node as the apiserver stored it is read once.
   machine.nowMs += 10_000;
   await written(machine);
   machine.nowMs += 10_000;
@@ -115,12 +115,12 @@ describe("a status", () => {
     if (asked.includes(WRITTEN)) expect(readyOf(machine)).toBe(vitals === DOWN ? "False" : "True");
   });
 
-  it("that is not known → a bug", async () => {
+  it("that does not know its Node → a bug", async () => {
     await expect(written(new SteppingMachine())).rejects.toThrow("a registered Node that is not known");
   });
 });
 
-describe("its time comes", () => {
+describe("the status is due", () => {
   test.each<[situation: string, lastMs: number | null, shiftMs: number, inMs: number]>([
     ["a period after the last write", -EVERY_MS, 0, 0],
     ["a millisecond later", -EVERY_MS + 1, 0, 1],
@@ -140,7 +140,7 @@ describe("its time comes", () => {
     ]);
   });
 
-  it("by the row, where the object was evicted; at once, where there is none", () => {
+  it("by the row after an eviction; at once without a row", () => {
     const machine = new SteppingMachine(steady);
     machine.evict();
     const { lastStatusReportTimeMs, delayAfterNodeStatusChangeMs } = machine.records.get("node")!;
@@ -150,11 +150,11 @@ describe("its time comes", () => {
   });
 });
 
-describe("a write that has to wait", () => {
+describe("a write that must wait", () => {
   const ASKS = "its requests to the apiserver are used up: what changed is written later";
   const CHANGES = "its Node changes too often: what changed is written later";
   const TOO_LARGE = `its Node would be larger than ${MAX_NODE_BYTES} bytes: it is not written`;
-  /** Another writer has made it so. */
+  /** Makes the Node large, as another writer would. */
   const large = ({ records }: Machine) => {
     const { node, ...known } = records.get("node")!;
     const annotations = { ...node.metadata?.annotations, note: "x".repeat(MAX_NODE_BYTES) };
@@ -188,7 +188,7 @@ describe("a write that has to wait", () => {
     expect(machine.notes.filter((note) => note.startsWith("apiserver: "))).toEqual([`apiserver: ${why}`]);
   });
 
-  it("is decided about all the same: its events happen", async () => {
+  it("is decided all the same: its events are created", async () => {
     const machine = new SteppingMachine(steady);
     noRequests(machine);
     await written(machine, DOWN);
@@ -205,7 +205,7 @@ describe("a write that has to wait", () => {
     expect(machine.memory.withheld).toBeUndefined();
   });
 
-  it("comes with a later report; from then on nothing waits", async () => {
+  it("is sent with a later report; from then on nothing waits", async () => {
     const machine = new SteppingMachine(steady);
     spentBytes(machine, 10);
     await written(machine, DOWN);
@@ -215,7 +215,7 @@ describe("a write that has to wait", () => {
     expect([readyOf(machine), machine.memory.withheld]).toEqual(["False", undefined]);
   });
 
-  it("costs what it has, whether or not it succeeds", async () => {
+  it("costs its budget, with or without success", async () => {
     const machine = new SteppingMachine(steady);
     machine.memory.budget = undefined;
     machine.inBetween = (asked) => (asked === WRITTEN ? statusResponse(422, "Invalid") : undefined);
@@ -271,7 +271,7 @@ describe("a write that fails", () => {
     const { outcome, asked: requests } = await written(machine, DOWN);
     expect([outcome.ok, requests]).toEqual([false, asked]);
     expect(machine.records.get("node")?.readAgain).toBe(true);
-    // Also what could not be sent is decided about, once.
+    // An unsent status is decided too, once.
     expect(machine.events.filter((reason) => reason === "NodeNotReady")).toHaveLength(1);
     machine.inBetween = undefined;
     machine.evict();
@@ -280,7 +280,7 @@ describe("a write that fails", () => {
     expect([readyOf(machine), machine.records.get("node")?.readAgain]).toEqual(["False", false]);
   });
 
-  it("four times in a row → the apiserver is spared, and the error stays", async () => {
+  it("four times in a row → no further request, and the error stays", async () => {
     const machine = new SteppingMachine(steady);
     failing(WRITTEN)(machine);
     for (let report = 0; report < 4; report++) await written(machine, DOWN);
@@ -289,7 +289,7 @@ describe("a write that fails", () => {
     expect(outcome).toMatchObject({ ok: false, error: { status: { code: 500 } } });
   });
 
-  it("by an answer that is lost → what changes back is written, also after an eviction", async () => {
+  it("by a lost answer → a change back is written, also after an eviction", async () => {
     const machine = new SteppingMachine(steady);
     machine.inBetween = async (asked, ask) => {
       if (asked !== WRITTEN) return asked === "GET Node" ? statusResponse(500, "Failed") : undefined;
@@ -298,7 +298,7 @@ describe("a write that fails", () => {
     };
     await written(machine, DOWN);
     expect(readyOf(machine)).toBe("False");
-    // What was sent is known, whoever reads the Node next.
+    // The sent status is stored, for the next read of the Node.
     const sent: unknown = expect.arrayContaining([
       expect.objectContaining({ type: "Ready", status: "False" }),
     ]);
@@ -309,7 +309,7 @@ describe("a write that fails", () => {
     expect(readyOf(machine)).toBe("True");
   });
 
-  it("over a Node that somebody changed meanwhile → that Node is known from then on", async () => {
+  it("over a Node that another writer changed meanwhile → that Node is known from then on", async () => {
     const machine = new SteppingMachine(steady);
     readAgain(machine);
     machine.apiserver.node!.metadata!.labels!["team"] = "a";
@@ -380,7 +380,7 @@ describe("rows", () => {
     expect(machine.records.writes).toBe(0);
   });
 
-  it("errors of the setters → one line of the log as they begin, one as they end", async () => {
+  it("errors of the setters → one log line at their start, one at their end", async () => {
     const machine = new SteppingMachine(steady);
     machine.memory.setterErrors = "before";
     await written(machine);
@@ -411,7 +411,7 @@ describe("the precondition of a patch", () => {
     expect(isContestable(patch)).toBe(outcome);
   });
 
-  it("a version is the patch's precondition, beside what else its metadata say", () => {
+  it("the version is the patch's precondition, in addition to other metadata", () => {
     const patch = { metadata: { labels: { a: "b" } }, status: {} };
     expect(ofVersion(patch, "7")).toEqual({
       metadata: { labels: { a: "b" }, resourceVersion: "7" },

@@ -1,4 +1,4 @@
-// Which requests a sync of a lease makes, and when it gives up.
+// The requests of one sync of a lease, and when it stops.
 import { describe, expect, it } from "vitest";
 import { formatMicroTime, parseMicroTime } from "../../../shared/kubernetes/micro-time.ts";
 import { success } from "../../../shared/result.ts";
@@ -34,7 +34,7 @@ const conflict = { code: 409, reason: "Conflict", message: "the object has been 
 const unreachable = { network: "connection refused" };
 
 describe("syncLease where it may not wait", () => {
-  it("a lease it remembers → one PUT", async () => {
+  it("a lease in memory → one PUT", async () => {
     const { steps, verbs } = setup();
     const { latest } = await syncLease(steps, null);
     verbs();
@@ -42,7 +42,7 @@ describe("syncLease where it may not wait", () => {
     expect(verbs()).toEqual(["update leases"]);
   });
 
-  it("the lease cannot be read → gives up after one GET, and says why", async () => {
+  it("the lease cannot be read → stops after one GET, with the reason", async () => {
     const { server, steps, verbs } = setup();
     server.force([unreachable]);
     expect(await syncLease(steps, null)).toEqual({
@@ -53,7 +53,7 @@ describe("syncLease where it may not wait", () => {
     expect(verbs()).toEqual(["get leases"]);
   });
 
-  it("a conflict, and then no answer → nothing more is written, and the lease stays remembered", async () => {
+  it("a conflict, then no answer → no further write, and the lease stays in memory", async () => {
     const { server, steps, verbs } = setup();
     const { latest } = await syncLease(steps, null);
     verbs();
@@ -62,7 +62,7 @@ describe("syncLease where it may not wait", () => {
     expect(verbs()).toEqual(["update leases", "get leases"]);
   });
 
-  it("one PUT at most, and it fails → the lease is read, and PUT once more", async () => {
+  it("limited to one PUT, which fails → the lease is read, and PUT once more", async () => {
     const { server, steps, verbs } = setup({ maxUpdates: 1 });
     const { latest } = await syncLease(steps, null);
     verbs();
@@ -74,7 +74,7 @@ describe("syncLease where it may not wait", () => {
     expect(verbs()).toEqual(["update leases", "get leases", "update leases"]);
   });
 
-  it("the owner is known without asking → a lease that is missing costs two requests", async () => {
+  it("the owner is known → a missing lease costs two requests", async () => {
     const owner = { metadata: { name: "node-1", uid: "node-uid" } };
     const { steps, verbs } = setup({ readOwner: () => Promise.resolve(success(owner)) });
     expect(await syncLease(steps, null)).toMatchObject({

@@ -1,5 +1,5 @@
-// What a report sets off as a whole: in which order lease and status are written, and how a machine's Node comes through
-// failures, evictions and other writers.
+// A whole tick: the order of lease and status, and a machine's Node through failures, evictions and other
+// writers.
 import { afterEach, beforeAll, beforeEach, describe, expect, it, test, vi } from "vitest";
 import type { Vitals } from "../../../shared/protocol/report.ts";
 import { HEALTHY } from "../support/facts.ts";
@@ -22,7 +22,7 @@ const quiet = () => void vi.spyOn(console, "log").mockReturnValue();
 beforeEach(quiet);
 afterEach(() => void vi.restoreAllMocks());
 
-/** Two reports, 10 s apart: registered, and quiet. */
+/** After two reports, 10 s apart: registered, and quiet. */
 let steady: Kept;
 beforeAll(async () => {
   quiet();
@@ -40,7 +40,7 @@ const failing = (machine: Machine, method: string, code = 500) => {
   machine.inBetween = (asked) => (asked.startsWith(method) ? statusResponse(code, "Failed") : undefined);
 };
 
-it("an object that is evicted before every report → two requests each, no row, and its lease carries when to write", async () => {
+it("an eviction before every report → two requests each, no row, and the lease has the next due time", async () => {
   const machine = new SteppingMachine(steady);
   machine.records.writes = 0;
   const writes: number[] = [];
@@ -56,7 +56,7 @@ it("an object that is evicted before every report → two requests each, no row,
   expect(machine.records.writes).toBe(0);
 });
 
-describe("a status whose time has come", () => {
+describe("a status that is due", () => {
   const EVERY_MS = 300_000;
   test.each<
     [situation: string, more: { gapMs?: number; isWatched?: boolean; leaseSeconds?: number }, asked: string[]]
@@ -122,7 +122,7 @@ describe("a status whose time has come", () => {
     ]);
   });
 
-  it("by a clock that went back a day → written once, and the periods go on", async () => {
+  it("by a clock that went back a day → written once, and the periods continue", async () => {
     const machine = new SteppingMachine(steady);
     machine.nowMs -= 24 * 60 * MINUTE_MS;
     expect(await machine.report()).toMatchObject(REGISTERED);
@@ -134,7 +134,7 @@ describe("a status whose time has come", () => {
 });
 
 describe("a shim that restarts and cannot register", () => {
-  it("→ the lease of its Node goes on", async () => {
+  it("→ the lease of its Node is renewed", async () => {
     const machine = new SteppingMachine(steady);
     const before = machine.apiserver.lease?.spec?.renewTime;
     failing(machine, "POST");
@@ -142,7 +142,7 @@ describe("a shim that restarts and cannot register", () => {
     expect(machine.apiserver.lease?.spec?.renewTime).not.toBe(before);
   });
 
-  it("since its requests are used up → registers when enough have come back", async () => {
+  it("since its requests are used up → registers once enough are available again", async () => {
     const machine = new SteppingMachine();
     machine.limitRequests(20, []);
     failing(machine, "");
@@ -178,7 +178,7 @@ describe("a Node", () => {
     },
   );
 
-  it("that was made anew by another writer → node deleted, and the new one is not touched", async () => {
+  it("that another writer deleted and created → node deleted, and the new Node stays untouched", async () => {
     const machine = new SteppingMachine(steady);
     machine.apiserver.node = { metadata: { name: "edge-1", uid: "other", resourceVersion: "99" } };
     const node = structuredClone(machine.apiserver.node);
@@ -186,7 +186,7 @@ describe("a Node", () => {
     expect(machine.apiserver.node).toEqual(node);
   });
 
-  it("that is offered, and changed before it is adopted → not written over; the next attempt adopts", async () => {
+  it("that is offered, and changed before it is adopted → not overwritten; the next attempt adopts", async () => {
     const machine = new SteppingMachine();
     const annotations = { "rollcall.dev/adopt": "rollcall" };
     machine.apiserver.node = { metadata: { name: "edge-1", uid: "u", resourceVersion: "1", annotations } };
@@ -206,7 +206,7 @@ describe("a Node", () => {
     expect(machine.apiserver.node.spec?.unschedulable).toBe(true);
   });
 
-  it("that lost its owner → name taken, neither it nor its lease is written; given back → registered", async () => {
+  it("that lost its owner → name taken, neither it nor its lease is written; owner restored → registered", async () => {
     const machine = new SteppingMachine(steady);
     const { node, lease } = machine.apiserver;
     const { annotations } = node!.metadata!;
@@ -224,7 +224,7 @@ describe("a Node", () => {
     expect(await machine.report()).toMatchObject(REGISTERED);
   });
 
-  it("whose lease a kubelet renews → nothing is written, one look a minute of two GETs, one event; once it is old → registered", async () => {
+  it("whose lease a kubelet renews → no write, two GETs a minute, one event; once the lease is old → registered", async () => {
     const machine = new SteppingMachine(steady);
     const renewed = () => {
       const { metadata, spec } = machine.apiserver.lease!;
@@ -255,7 +255,7 @@ describe("a Node", () => {
     expect(await machine.report()).toMatchObject(REGISTERED);
   });
 
-  it("that is never made here → awaited; deleted → awaited again, and another one is taken up", async () => {
+  it("that rollcall never creates → awaited; deleted → awaited again, and a new one is adopted", async () => {
     const machine = new SteppingMachine();
     machine.facts.settings.registerNode = false;
     const owned = (uid: string) => ({
@@ -301,10 +301,10 @@ it.each([
   },
 );
 
-describe("what is asked in a minute, of a machine that may ask 20 times", () => {
-  /** In whatever minute, also in one that begins with all that was saved up. */
+describe("requests in a minute, of a machine with a limit of 20", () => {
+  /** In any minute, also in one that begins with a full budget. */
   const MOST = 25;
-  /** Often enough to use up whatever there is. */
+  /** Often enough to use up the budget. */
   const FLOOD_MS = 1000;
 
   /** Requests of each minute, in which `beat` reports every `everyMs`. */
@@ -332,7 +332,7 @@ describe("what is asked in a minute, of a machine that may ask 20 times", () => 
     return machine;
   };
 
-  it("reports as a kubelet's → it is not held back, and they cost no row", async () => {
+  it("reports at the kubelet's rate → no limit applies, and no row is written", async () => {
     const machine = limited();
     machine.records.writes = 0;
     const asked = await minutes(machine, { count: 12, everyMs: 9600 }, async () =>
@@ -341,7 +341,7 @@ describe("what is asked in a minute, of a machine that may ask 20 times", () => 
     expect([most(asked) <= 8, machine.records.writes]).toEqual([true, 0]);
   });
 
-  it("a flood of the same → its lease is renewed twelve times a minute, without a message", async () => {
+  it("a flood of equal reports → its lease is renewed twelve times a minute, without a message", async () => {
     const machine = limited();
     const asked = await minutes(machine, { count: 3, everyMs: FLOOD_MS }, async () =>
       expect(await machine.report()).toEqual(REGISTERED),
@@ -350,7 +350,7 @@ describe("what is asked in a minute, of a machine that may ask 20 times", () => 
     expect(Math.min(...asked)).toBeGreaterThanOrEqual(11);
   });
 
-  it("a flood of changes → 25; a message names what waits, and it is written later", async () => {
+  it("a flood of changes → 25; a message names the waiting change, which is written later", async () => {
     const machine = limited();
     const messages = new Set<string | undefined>();
     const asked = await minutes(machine, { count: 3, everyMs: FLOOD_MS }, async (turn) => {
@@ -364,7 +364,7 @@ describe("what is asked in a minute, of a machine that may ask 20 times", () => 
     expect(await machine.report()).toEqual(REGISTERED);
   });
 
-  it("a flood of processes that start → 25, and its lease goes on", async () => {
+  it("a flood of starting processes → 25, and its lease is renewed", async () => {
     const machine = limited();
     const asked = await minutes(machine, { count: 3, everyMs: FLOOD_MS }, (turn) =>
       machine.report(HEALTHY, `start-${turn}`),
@@ -375,7 +375,7 @@ describe("what is asked in a minute, of a machine that may ask 20 times", () => 
     expect(machine.take()).toContain("PUT lease");
   });
 
-  it("evicted before each of its reports, as they come → 25", async () => {
+  it("an eviction before each report, at the normal rate → 25", async () => {
     const machine = limited();
     const asked = await minutes(machine, { count: 10, everyMs: 10_100 }, (turn) => {
       machine.evict();
@@ -385,7 +385,7 @@ describe("what is asked in a minute, of a machine that may ask 20 times", () => 
     expect(most(asked)).toBeLessThanOrEqual(MOST);
   });
 
-  it("every write fails → 25, however often it reports", async () => {
+  it("every write fails → 25, for any number of reports", async () => {
     const machine = limited();
     machine.inBetween = (asked) => (asked.startsWith("GET") ? undefined : statusResponse(500, "Failed"));
     const asked = await minutes(machine, { count: 3, everyMs: FLOOD_MS }, (turn) =>
@@ -394,7 +394,7 @@ describe("what is asked in a minute, of a machine that may ask 20 times", () => 
     expect(most(asked)).toBeLessThanOrEqual(MOST);
   });
 
-  it("an apiserver that fails at each report → a try of each step, and no more", async () => {
+  it("an apiserver that fails at each report → one attempt of each step", async () => {
     const machine = limited();
     failing(machine, "", 503);
     const costs: number[] = [];
@@ -404,13 +404,13 @@ describe("what is asked in a minute, of a machine that may ask 20 times", () => 
       machine.nowMs += 9600;
     }
     const [first, ...others] = costs;
-    // A PUT of the lease, a GET of it, and one of the Node.
+    // A PUT of the lease, a GET of it, and a GET of the Node.
     expect([first, most(others)]).toEqual([4, 3]);
     machine.inBetween = undefined;
     expect(await machine.report(PRESSED)).toMatchObject(REGISTERED);
   });
 
-  it("the status alone fails → tried five times, then once with each report; the lease is renewed with each", async () => {
+  it("only the status fails → five attempts, then one with each report; the lease is renewed with each", async () => {
     const machine = limited(1000);
     failing(machine, "PATCH");
     const tried: number[] = [];
