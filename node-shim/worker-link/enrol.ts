@@ -1,4 +1,4 @@
-// Has this machine's key pinned under its name, once: with the join token that an operator gave it.
+// Enrols this machine with its join token: the Worker pins its key under its name.
 import type { EnrolmentAnswer } from "../../shared/protocol/answers.ts";
 import { pause } from "../base/clock.ts";
 import type { Log, LogMessage } from "../base/log.ts";
@@ -19,8 +19,8 @@ interface Enrolling {
 }
 
 /**
- * Enrols; tries again while the Worker cannot be reached or an operator has to approve. Throws, with what to do, for a
- * refusal. null: stopped before.
+ * Enrols. Tries again while the Worker cannot be reached or an operator has to approve. Throws with what to do for a
+ * refusal. null if it was stopped before.
  */
 export async function enrolMachine({
   flags,
@@ -35,7 +35,7 @@ export async function enrolMachine({
   const { id: token } = await joinTokenKey(joinToken);
   const { facts } = await machine.gather();
   const { machineID = "", systemUUID = "" } = facts.machine ?? {};
-  let said = "";
+  let lastMessage = "";
   while (!stop.aborted) {
     const outcome = await enrol(send, key, { name: machine.name, origin, joinToken, machineID, systemUUID });
     if (outcome.ok) {
@@ -47,47 +47,45 @@ export async function enrolMachine({
     }
     const next = afterEnrolment(outcome.error, token, Math.random);
     if (stop.aborted) break;
-    if (next.say !== said) log("warn", next.say);
-    said = next.say;
+    if (next.message !== lastMessage) log("warn", next.message);
+    lastMessage = next.message;
     await pause(next.waitMs, { signal: stop });
   }
   return null;
 }
 
-// Decides what follows a failed enrolment: when to ask again and what to log, or that asking again is no use.
-
-/** The Worker could not be reached or had a fault: full jitter below this. */
+/** The limit of the random wait after a fault of the Worker or the network. */
 const FAILURE_WAIT_MS = 5000;
-/** An operator has to approve: people are slow, and a Worker has many machines. Up to twice this. */
+/** The least wait for an operator's approval; at random up to twice as long. */
 const APPROVAL_WAIT_MS = 30_000;
 
 /**
- * Throws, with what to do, where the machine was refused. `token`: the ID of the join token, which is no secret: operators
- * find it in their list and logs. `random`: typically Math.random.
+ * Returns when to try again after a failed enrolment. Throws with what to do for a refusal. `token` is the join token's
+ * ID, which is no secret. `random` is typically Math.random.
  */
 export function afterEnrolment(
   fault: RequestFault,
   token: string,
   random: () => number,
-): { waitMs: number; say: LogMessage } {
+): { waitMs: number; message: LogMessage } {
   const { retryAfterMs = 0 } = fault;
   if (fault.reason === "failed") {
     const waitMs = retryAfterMs || random() * FAILURE_WAIT_MS;
-    return { waitMs, say: `enrolment failed: ${fault.message}; trying again` };
+    return { waitMs, message: `enrolment failed: ${fault.message}; trying again` };
   }
   const { title, detail, reason, status } = fault.problem;
   if (reason === "name-pinned") {
     const waitMs = Math.max(retryAfterMs, APPROVAL_WAIT_MS * (1 + random()));
-    return { waitMs, say: `waiting for an operator: ${title}. ${detail} Join token: ${token}` };
+    return { waitMs, message: `waiting for an operator: ${title}. ${detail} Join token: ${token}` };
   }
-  // The network held it up until the challenge was good no more, or the name has just changed.
+  // The challenge expired on a slow network, or the name has just changed.
   const isLate = reason === "challenge-stale";
   if (status < 500 && status !== 429 && !isLate)
     throw new Error(`enrolment refused: ${title}. ${detail} Join token: ${token}`);
-  // It will not pass by itself: whoever reads the log has to know whom to ask.
-  const said = reason === "not-configured" ? `${title}. ${detail}` : title;
+  // An operator has to fix this, so the log has the whole problem.
+  const what = reason === "not-configured" ? `${title}. ${detail}` : title;
   return {
     waitMs: retryAfterMs || random() * FAILURE_WAIT_MS,
-    say: `enrolment failed: ${said}; trying again`,
+    message: `enrolment failed: ${what}; trying again`,
   };
 }

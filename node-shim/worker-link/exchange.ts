@@ -1,4 +1,4 @@
-// Sends one request to the Worker and classifies its answer. The protocol's requests are elsewhere.
+// Sends one request to the Worker and classifies its answer.
 import type { Problem } from "../../shared/protocol/answers.ts";
 import { type Failure, failure, type Result, success } from "../../shared/result.ts";
 import { faultOf } from "../base/fault.ts";
@@ -13,41 +13,39 @@ export interface TransportRequest {
 export interface TransportResponse {
   status: number;
   body: string;
-  /** Retry-After in milliseconds, where the answer has one in seconds. */
+  /** Retry-After in milliseconds, if the answer has one in seconds. */
   retryAfterMs?: number;
 }
 
-/** Sends one request; rejects when there was no whole answer within the deadline. */
+/** Sends one request; rejects if there is no whole answer within the deadline. */
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>;
 
 /** More than any answer of the protocol. */
 export const MAX_ANSWER_BYTES = 64 * 1024;
 
-/** The longest Retry-After that is honoured: a machine must come back without being restarted. */
+/** The longest Retry-After that the shim honours, so that a machine returns without a restart. */
 const MAX_RETRY_AFTER_SECONDS = 3600;
 
-/** undefined: there is none, or one that is no number of seconds. */
+/** undefined if there is none, or if it is no number of seconds. */
 export function retryAfterMs(seconds: unknown): number | undefined {
   const retryAfter = Number(seconds);
   return retryAfter > 0 ? Math.min(retryAfter, MAX_RETRY_AFTER_SECONDS) * 1000 : undefined;
 }
 
-/** Why there is no answer: the Worker refused, with a problem document, or nothing usable came back. */
+/** The Worker refused with a problem document, or there was no usable answer. */
 export type RequestFault = (
   { reason: "refused"; problem: Problem } | { reason: "failed"; message: string }
 ) & { retryAfterMs?: number };
 
-/** In one line. */
+/** Returns one line. */
 export function requestFaultText(fault: RequestFault): string {
   return fault.reason === "failed" ? fault.message : fault.problem.title;
 }
 
-/** Checks the fields of an answer that are used: something else than a rollcall Worker may answer at a URL. */
+/** Checks the fields of an answer that the shim uses: another server may answer at the URL. */
 export type IsAnswer<Answer> = (answer: Partial<Answer> | null) => answer is Answer & Partial<Answer>;
 
-/**
- * This many challenges in a row are answered at once; the next one is returned, so that the caller waits with jitter.
- */
+/** The shim answers at most MAX_CHALLENGES challenges in a row at once; then the caller waits with jitter. */
 export const MAX_CHALLENGES = 2;
 
 /** Never rejects. */
@@ -72,7 +70,7 @@ export async function exchange<Answer>(
   return outcomeOf(response.status, body, isAnswer, retry);
 }
 
-/** What an answer comes to, whatever brought it. */
+/** Classifies an answer by HTTP or over a socket. */
 export function outcomeOf<Answer>(
   status: number,
   body: unknown,

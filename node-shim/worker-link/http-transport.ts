@@ -1,5 +1,5 @@
-// HTTP to the Worker: node:http(s) over one kept-alive connection, which weighs a fifth less than fetch does. Through a
-// proxy where there is one.
+// Sends HTTP requests to the Worker over one kept-alive connection of node:http(s), which needs a fifth less memory than
+// fetch does.
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { abortAfter } from "../base/clock.ts";
@@ -13,10 +13,10 @@ import {
 } from "./exchange.ts";
 import { lateProxy } from "./tunnel.ts";
 
-/** `wasIdle`: a kept-alive connection turned out to be closed before anything came back on it. */
+/** `wasIdle`: a kept-alive connection was closed before any byte of the answer. */
 type Attempt = { answer: TransportResponse } | { failed: string; wasIdle: boolean };
 
-/** Requests to one origin. `close` drops the connection: call it after a failure, since the connection may be stuck. */
+/** `close` drops the connection. Call it after a failure, since the connection may be stuck. */
 export function httpTransport(
   origin: string,
   deadlineMs: number,
@@ -55,7 +55,7 @@ export function httpTransport(
 
   const send: Transport = async (request) => {
     const first = await attempt(request);
-    // The Worker may close an idle connection just as a report is sent on it. Every request is safe to repeat.
+    // The Worker may close an idle connection while the shim sends a report on it. Every request is safe to repeat.
     const last = "failed" in first && first.wasIdle ? await attempt(request) : first;
     if ("failed" in last) throw new Error(last.failed);
     return last.answer;

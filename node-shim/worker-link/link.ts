@@ -1,5 +1,5 @@
-// The way of a machine's reports to its Worker: a socket where there is one, else HTTP. Opens the socket that the Worker
-// offers, beside the reports and without delaying them; link-state.ts decides when.
+// Chooses how a machine's reports reach the Worker: over a socket if there is one, else by HTTP. Opens the socket that the
+// Worker offers, in the background.
 import type { ReportAnswer } from "../../shared/protocol/answers.ts";
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
 import type { Log, LogMessage } from "../base/log.ts";
@@ -14,18 +14,18 @@ interface LinkOptions extends Upgrading {
   /** Typically Math.random. */
   random: () => number;
   log: Log;
-  /** Called once reports go over a socket: the connection of HTTP is not needed meanwhile. */
+  /** Called once reports go over a socket, which needs no connection of HTTP. */
   dropHttp: () => void;
-  /** Called when what is in use has changed, or when a socket is tried again. */
+  /** Called when the transport in use has changed, or the time of the next attempt. */
   changed: (transport: TransportInUse) => void;
 }
 
 export interface TransportInUse {
   via: "socket" | "http";
   choice: TransportChoice;
-  /** Why there is no socket; null: nothing is wrong. */
+  /** Why there is no socket; null if nothing is wrong. */
   fault: string | null;
-  /** A socket is tried again then at the earliest, in milliseconds; null: with what the Worker answers next. */
+  /** Milliseconds until the next attempt at the earliest; null: with the Worker's next offer. */
   againInMs: number | null;
 }
 
@@ -36,7 +36,7 @@ export class Link implements ReportLink {
   readonly #options: LinkOptions;
   #state: LinkState = NO_SOCKET;
   #socket: GatewaySocket | null = null;
-  /** The socket's, from its upgrade on: what another one says does not count. */
+  /** Identifies the current socket from its upgrade on. Events of other sockets do not count. */
   #attempt: AbortController | null = null;
   #asked: () => void = () => undefined;
   #disarm: () => void = () => undefined;
@@ -49,12 +49,12 @@ export class Link implements ReportLink {
     this.#show();
   }
 
-  /** `asked` is called when the Worker wants a report now. Only the last listener counts. */
+  /** Calls `asked` when the Worker wants a report now. Only the last listener counts. */
   listen(asked: () => void): void {
     this.#asked = asked;
   }
 
-  /** Of a report by HTTP. */
+  /** The headers of a report by HTTP. */
   headers(): Record<string, string> {
     return this.#mayOpen() && isSocketWanted(this.#state, this.#nowMs()) ? WANTED : {};
   }
@@ -66,12 +66,12 @@ export class Link implements ReportLink {
     this.#to(afterOffer(this.#state, usable, this.#nowMs(), this.#options.random()));
   }
 
-  /** null: reports go by HTTP. */
+  /** null if reports go by HTTP. */
   socket(): GatewaySocket | null {
     return this.#socket;
   }
 
-  /** The connection may be stuck: the next report goes by HTTP, and its answer offers another socket. */
+  /** Drops a socket that may be stuck. The next report goes by HTTP, and its answer offers another socket. */
   drop(): void {
     this.#socket?.drop();
     this.#forget();
@@ -82,7 +82,7 @@ export class Link implements ReportLink {
     return this.#isOver;
   }
 
-  /** Nothing is opened or sent afterwards. */
+  /** Closes the link for good. */
   close(): void {
     this.#isOver = true;
     this.#disarm();
@@ -112,7 +112,7 @@ export class Link implements ReportLink {
     }
     this.#socket = opened.value;
     this.#to(afterOpening(this.#state, this.#nowMs()));
-    // A socket without an accepted report does not live for long.
+    // The gateway closes a socket without an accepted report.
     this.#asked();
   }
 
@@ -172,7 +172,7 @@ function describe({ via, fault }: Pick<TransportInUse, "via" | "fault">): LogMes
   return `reports go by HTTP${fault === null ? "" : `; no socket: ${fault}`}`;
 }
 
-/** The signature that opens a socket goes to the Worker alone, whatever an answer says. */
+/** The shim sends its signature only to the Worker, also if an answer names another server. */
 function isUsable(offer: Partial<NonNullable<ReportAnswer["socket"]>> | undefined, origin: string): boolean {
   const { path, withinMs = -1 } = offer ?? {};
   // The URL of a WebSocket has no fragment (RFC 6455, 3).
@@ -180,24 +180,22 @@ function isUsable(offer: Partial<NonNullable<ReportAnswer["socket"]>> | undefine
   return path.startsWith("/") && URL.canParse(path, origin) && new URL(path, origin).origin === origin;
 }
 
-// Which way a machine's reports go, and when it opens a socket: decided from what has happened, by the clock and the
-// randomness of its arguments. Opens nothing.
-
+/** The state of a link. The pure functions below decide from it when to open a socket. */
 export interface LinkState {
-  /** "opening": from the upgrade on. "open": it is there. "accepted": a report was accepted on it. */
+  /** "opening": the upgrade is under way. "accepted": the Worker has accepted a report on the socket. */
   socket: "none" | "opening" | "open" | "accepted";
-  /** Since when it is open, and when it had its last answer. */
+  /** The times of the socket's opening and of its last answer. */
   openedAtMs: number;
   answeredAtMs: number;
-  /** Where and when to open one; null: nowhere yet. */
+  /** Where and when to open the next socket; null without an offer. */
   due: Due | null;
-  /** None is opened before. */
+  /** The earliest time of the next socket. */
   notBeforeMs: number;
-  /** How many have failed in a row. */
+  /** The number of failures in a row. */
   failures: number;
-  /** Why there is none; null: nothing is wrong. */
+  /** Why there is no socket; null if nothing is wrong. */
   fault: string | null;
-  /** What the gateway said last; null: no socket was tried yet. */
+  /** The gateway's last value; null before the first attempt. */
   comeBackWithinMs: number | null;
 }
 
@@ -207,12 +205,12 @@ interface Due {
   atMs: number;
 }
 
-/** Why a socket is no more, or did not come to be. */
+/** Why a socket has ended, or could not be opened. */
 export interface SocketLoss {
   why: string;
-  /** What the Worker has asked for; 0: nothing. */
+  /** The wait that the Worker has asked for; 0 if none. */
   comeBackInMs: number;
-  /** Nothing is wrong: it is no failure. */
+  /** True if the loss is no failure. */
   isPlanned: boolean;
 }
 
@@ -227,25 +225,22 @@ export const NO_SOCKET: LinkState = {
   comeBackWithinMs: null,
 };
 
-/** After a loss, sockets are opened within this at least, so that many machines do not come at once. */
+/** The least window for opening a socket after a loss, so that many machines do not connect at once. */
 const LEAST_WINDOW_MS = GATEWAY_LIMITS.comeBackMs;
-/** The path's ticket has to last until the upgrade is through. */
+/** The path's ticket must not expire before the upgrade ends. */
 const TICKET_MS = (GATEWAY_LIMITS.ticketSeconds - 20) * 1000;
-/**
- * A socket that has served for less counts as a failure: what cuts it would cut each that follows. One that is cut while nothing
- * is said on it has served until its last answer.
- */
+/** A socket that has served for less counts as a failure. It has served until its last answer. */
 const LASTING_MS = 60_000;
 const AWAY_MS = GATEWAY_LIMITS.awaySeconds * 1000;
-/** Of AWAY_MS: so much more, at random. */
+/** The random addition to AWAY_MS, as a factor. */
 const AWAY_JITTER = 0.5;
 
-/** Is the Worker asked for one with the next report? */
+/** Does the next report ask the Worker for a socket? */
 export function isSocketWanted({ socket, notBeforeMs }: LinkState, nowMs: number): boolean {
   return socket === "none" && nowMs >= notBeforeMs;
 }
 
-/** A report by HTTP was answered. `random`: typically Math.random(). */
+/** Call it after the answer to a report by HTTP. `random` is typically Math.random(). */
 export function afterOffer(
   state: LinkState,
   offer: ReportAnswer["socket"],
@@ -262,7 +257,7 @@ export function afterOffer(
   return { ...state, due: { path, offeredAtMs: nowMs, atMs } };
 }
 
-/** The time to open one has come; without `due` where the offer was for sooner, as after a suspend. */
+/** Call it when the time to open a socket has come. Drops an expired offer, as after a suspend. */
 export function whenDue(state: LinkState, nowMs: number): LinkState {
   const { due, comeBackWithinMs } = state;
   if (due === null || state.socket !== "none") return state;
@@ -274,17 +269,17 @@ export function afterOpening(state: LinkState, nowMs: number): LinkState {
   return { ...state, socket: "open", openedAtMs: nowMs, answeredAtMs: nowMs };
 }
 
-/** A report or a heartbeat was answered over it. */
+/** Call it after an answer over the socket. */
 export function afterAnswer(state: LinkState, nowMs: number): LinkState {
   return { ...state, answeredAtMs: nowMs };
 }
 
-/** A report was accepted over it. */
+/** Call it after a report was accepted over the socket. */
 export function afterAcceptance(state: LinkState, comeBackWithinMs: number): LinkState {
   return { ...state, socket: "accepted", fault: null, comeBackWithinMs };
 }
 
-/** It was refused, or is over. */
+/** Call it after a socket was refused or has ended. */
 export function afterLoss(
   state: LinkState,
   { why, comeBackInMs, isPlanned }: SocketLoss,
@@ -306,7 +301,7 @@ export function afterLoss(
   };
 }
 
-/** This machine has dropped its connections, since they may be stuck: nobody's failure. */
+/** Call it after this machine has dropped its connections, which is no failure. */
 export function afterDrop(state: LinkState): LinkState {
   return { ...state, socket: "none", due: null };
 }

@@ -18,7 +18,7 @@ export interface FoundOrigin {
   source: string;
 }
 
-/** Throws, with what to do, when it is not given, or not a URL that may be used. */
+/** Throws with what to do if no URL is given, or an unusable one. */
 export function workerOrigin(flags: OriginFlags): string {
   return findOrigin(flags, process.env).origin;
 }
@@ -44,15 +44,13 @@ export function originOf(url: string, source: string): string {
   return parsed.origin;
 }
 
-/** The name, or the address without brackets. */
+/** Returns the name, or the address without brackets. */
 export const hostOf = ({ hostname }: URL) => hostname.replaceAll(/[[\]]/g, "");
 
-/** As a certificate names it (SNI): none for an address. */
+/** Returns the name for SNI; "" for an address. */
 export const servernameOf = (url: URL) => (isIP(hostOf(url)) === 0 ? hostOf(url) : "");
 
-// Says for which origin this machine signs, where the Worker refuses that: the Worker names none of its own.
-
-/** The outcome; of a refused origin with a sentence more. `origin`: that of --url. */
+/** Adds the origin that this machine signs for to the Worker's refusal of that origin. */
 export function namingOrigin<Answer>(
   outcome: Result<Answer, RequestFault>,
   origin: string,

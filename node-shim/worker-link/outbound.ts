@@ -1,4 +1,4 @@
-// How requests to the Worker leave this machine: directly or through a proxy, and which authorities vouch for it.
+// The connection to the Worker: directly or through a proxy, and the authorities that it trusts.
 import { X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { Agent as HttpAgent } from "node:http";
@@ -10,15 +10,15 @@ import { type Proxy, proxyTo } from "./proxy.ts";
 import { ProxyFault, TunnelAgent } from "./tunnel.ts";
 
 export interface Outbound {
-  /** null: directly. */
+  /** null: without a proxy. */
   proxy: Proxy | null;
-  /** Of the Worker and of a proxy that is https://; undefined: Node's own authorities. */
+  /** The authorities for the Worker and for an https proxy; undefined: Node's own. */
   trust: SecureContext | undefined;
 }
 
 export const DIRECTLY: Outbound = { proxy: null, trust: undefined };
 
-/** Throws, with what to change, when the environment's proxy or the file cannot be used. */
+/** Throws with what to change if the environment's proxy or the file cannot be used. */
 export function outboundTo(
   origin: string,
   { caFile }: { caFile?: string },
@@ -28,10 +28,7 @@ export function outboundTo(
   return { proxy, trust: caFile === undefined ? undefined : authorities(caFile, environment) };
 }
 
-// Who makes the connections to the Worker, of HTTP as of sockets: through the proxy where there is one, and with the
-// authorities that vouch for the Worker.
-
-/** Keeps connections; `destroy` ends them. `deadlineMs`: for a proxy to open the way. */
+/** Makes and keeps the connections of HTTP and sockets; `destroy` ends them. A proxy has `deadlineMs` to open one. */
 export function agentTo(origin: string, { proxy, trust }: Outbound, deadlineMs: number): HttpAgent {
   if (proxy) return new TunnelAgent(proxy, trust, deadlineMs);
   const kept = { keepAlive: true, maxSockets: 2 };
@@ -39,7 +36,7 @@ export function agentTo(origin: string, { proxy, trust }: Outbound, deadlineMs: 
   return new HttpsAgent({ ...kept, ...(trust && { secureContext: trust }) });
 }
 
-/** In one line, with the proxy where the fault may be its. */
+/** Returns one line, with the proxy if it may have caused the fault. */
 export function connectionFault(error: Error, proxy: Outbound["proxy"]): string {
   const isOfWorker = proxy && !(error instanceof ProxyFault);
   return isOfWorker ? `${faultOf(error)} (through the proxy ${proxy.origin})` : faultOf(error);
@@ -47,20 +44,18 @@ export function connectionFault(error: Error, proxy: Outbound["proxy"]): string 
 
 export const lateText = (deadlineMs: number) => `no answer within ${deadlineMs / 1000} s`;
 
-// --ca-file: authorities of one's own, beside those that are trusted anyway. Reads the file once.
-
-/** Four times what a distribution's bundle of all public authorities weighs. */
+/** Four times the size of a distribution's bundle of public authorities. */
 const MAX_FILE_BYTES = 1024 * 1024;
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^]*?-----END CERTIFICATE-----/g;
 
-/** Trusts the file's authorities, Node's own, and those of NODE_EXTRA_CA_CERTS. Throws as caFileCertificates does. */
+/** --ca-file: trusts its authorities, Node's own, and those of NODE_EXTRA_CA_CERTS. Throws as caFileCertificates does. */
 export function authorities(file: string, environment: NodeJS.ProcessEnv): tls.SecureContext {
   const own = caFileCertificates(file);
   return tls.createSecureContext({ ca: [...usualAuthorities(environment), ...own] });
 }
 
-/** The certificates in a file of PEM. Throws, with what to change, where there is none, or one that cannot be read. */
+/** Reads the certificates in a PEM file. Throws with what to change if there is none, or an unreadable one. */
 export function caFileCertificates(file: string): string[] {
   const certificates = textOf(file).match(CERTIFICATE) ?? [];
   if (certificates.length === 0) throw new Error(`--ca-file ${file} holds no certificate in PEM`);
@@ -94,15 +89,15 @@ function textOf(file: string): string {
   return text;
 }
 
-/** A list of authorities takes the place of Node's own, so those are in it. Node.js 20 cannot be asked for them all. */
+/** A list of authorities replaces Node's own, so this returns those. Node.js 20 has no function for all of them. */
 function usualAuthorities(environment: NodeJS.ProcessEnv): readonly string[] {
-  // The types know newer versions alone.
+  // The types have only the function of newer versions.
   const { getCACertificates } = tls as { getCACertificates?: typeof tls.getCACertificates };
   if (getCACertificates) return getCACertificates("default");
   return [...tls.rootCertificates, ...extraAuthorities(environment["NODE_EXTRA_CA_CERTS"])];
 }
 
-/** Node has warned at its start where that file cannot be read. */
+/** Node has warned at its start if the file cannot be read. */
 function extraAuthorities(file: string | undefined): string[] {
   if (!file) return [];
   try {

@@ -1,5 +1,5 @@
-// Which proxy the environment names for the way to the Worker: HTTPS_PROXY and NO_PROXY, read as Go and curl read them.
-// Opens no connection. No text made here holds the proxy's password.
+// Reads the proxy for the Worker from HTTPS_PROXY and NO_PROXY, as Go and curl do. No text of this file has the proxy's
+// password.
 import { BlockList, isIP } from "node:net";
 import { domainToASCII } from "node:url";
 import { hostOf } from "./origin.ts";
@@ -7,15 +7,15 @@ import { hostOf } from "./origin.ts";
 export interface Proxy {
   /** Without name and password: http://proxy.example.com:3128 */
   origin: string;
-  /** What Proxy-Authorization says; null: the URL has no name. */
+  /** The value of Proxy-Authorization; null if the URL has no name. */
   authorization: string | null;
   /** HTTPS_PROXY or https_proxy. */
   source: string;
 }
 
 /**
- * The proxy for requests to the Worker; null: directly. Throws, with what to change, for a URL that names none.
- * HTTP_PROXY does not matter, since no request without TLS leaves this machine.
+ * Returns the proxy for requests to the Worker; null if there is none. Throws with what to change for an invalid URL.
+ * HTTP_PROXY has no effect, since no request without TLS leaves this machine.
  */
 export function proxyTo(origin: string, environment: NodeJS.ProcessEnv): Proxy | null {
   const proxy = environmentProxy(environment);
@@ -24,12 +24,12 @@ export function proxyTo(origin: string, environment: NodeJS.ProcessEnv): Proxy |
   return isExcepted(url, exceptions(environment)) ? null : proxy;
 }
 
-/** NO_PROXY's text. */
+/** Returns the text of NO_PROXY. */
 export function exceptions(environment: NodeJS.ProcessEnv): string {
   return firstOf(["NO_PROXY", "no_proxy"], environment)?.text ?? "";
 }
 
-/** The proxy that the environment names, whatever NO_PROXY says. Throws as proxyTo does. */
+/** Returns the environment's proxy, also for hosts in NO_PROXY. Throws as proxyTo does. */
 export function environmentProxy(environment: NodeJS.ProcessEnv): Proxy | null {
   const found = firstOf(["HTTPS_PROXY", "https_proxy"], environment);
   if (found === null) return null;
@@ -42,7 +42,7 @@ export function environmentProxy(environment: NodeJS.ProcessEnv): Proxy | null {
   return { origin: url.origin, authorization: basic(url, source), source };
 }
 
-/** As in Go: upper case first, and an empty text is none. */
+/** As in Go, upper case comes first, and an empty text counts as none. */
 function firstOf(names: string[], environment: NodeJS.ProcessEnv): { name: string; text: string } | null {
   for (const name of names) {
     const text = environment[name]?.trim();
@@ -52,7 +52,7 @@ function firstOf(names: string[], environment: NodeJS.ProcessEnv): { name: strin
 }
 
 function urlOf(text: string): URL | null {
-  // URL would leave out a line's end, and take what stands before an unencoded # for the host.
+  // URL would drop a line break, and use the text before an unencoded # as the host.
   if (/[\s\p{Cc}\\]/u.test(text)) return null;
   const whole = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
   const url = URL.canParse(whole) ? new URL(whole) : null;
@@ -75,10 +75,7 @@ function basic({ username, password }: URL, source: string): string | null {
   return `Basic ${Buffer.from(`${name}:${secret}`).toString("base64")}`;
 }
 
-// Which hosts NO_PROXY excepts, by the rules of Go's x/net/http/httpproxy, so that one text says the same to all
-// programs of a machine. Resolves no name.
-
-/** Whether requests to this https:// URL go past the proxy. `list` is NO_PROXY's text. */
+/** Does NO_PROXY (`list`) except this https:// URL? The rules are those of Go's x/net/http/httpproxy. */
 export function isExcepted(url: URL, list: string): boolean {
   const host = hostOf(url);
   if (host === "localhost" || isIn("127.0.0.0/8", host) || isIn("::1", host)) return true;
@@ -88,10 +85,10 @@ export function isExcepted(url: URL, list: string): boolean {
     .some((entry) => entry === "*" || matches(entry, host, url.port || "443"));
 }
 
-/** As Go's, an entry that means nothing excepts nothing: other programs read the same text. */
+/** As in Go, an invalid entry excepts no host. */
 function matches(entry: string, host: string, port: string): boolean {
   if (isIP(host) !== 0 && isIn(entry, host)) return true;
-  // An IPv6 address has a port only behind brackets.
+  // An IPv6 address with a port is in brackets.
   const [, bracketed, plain = "", ofPort] =
     /^(?:\[([^\]]*)\]|([^:]*))(?::(\d*))?$/.exec(entry) ?? ([] as string[]);
   if (ofPort && ofPort !== port) return false;
@@ -103,7 +100,7 @@ function matches(entry: string, host: string, port: string): boolean {
   return domain.startsWith(".") ? host.endsWith(domain) : host === domain || host.endsWith(`.${domain}`);
 }
 
-/** Whether an address is in a network (10.0.0.0/8), or the address itself; false where `network` is neither. */
+/** Is the address in the network, such as 10.0.0.0/8? A `network` may be one address, and an invalid one has none. */
 function isIn(network: string, address: string): boolean {
   const [of = "", bits, ...more] = network.split("/");
   const [family, length] = [isIP(of), isIP(of) === 4 ? 32 : 128];

@@ -1,5 +1,5 @@
-// Sends a machine's reports under tickets, and returns the outcome of each: as a heartbeat over its socket where nothing
-// but amounts has changed, else as a report over the socket, else by HTTP. The loop decides when to report again.
+// Sends a machine's reports under tickets, and returns the outcome of each. It sends a heartbeat over the socket if only
+// amounts have changed, else a report over the socket, else a report by HTTP.
 import { monotonicMs } from "../base/clock.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import { canonicalJson } from "../../shared/protocol/digest.ts";
@@ -21,64 +21,64 @@ import type { EnrolledMachine } from "./requests.ts";
 import { sha256Base64url, signReport } from "./sign.ts";
 
 export interface Reporting extends EnrolledMachine {
-  /** The enrolment's, where this process has enrolled. */
+  /** The enrolment's ticket, if this process has enrolled. */
   ticket?: string;
-  /** Random, new in every process. */
+  /** Random, and new in every process. */
   startId: string;
-  /** By HTTP. */
+  /** Sends a request by HTTP. */
   send: Transport;
-  /** Absent: there is no way but HTTP. */
+  /** Absent if all reports go by HTTP. */
   link?: ReportLink;
   /** Now, in RFC 3339. */
   machineTime: () => string;
-  /** For how long there was no answer: typically systemClock.nowMs. Absent: monotonicMs, which a suspend stops. */
+  /** Measures the time without an answer. Typically systemClock.nowMs; absent: monotonicMs, which a suspend stops. */
   nowMs?: () => number;
 }
 
-/** What a reporter needs of a machine's link (link.ts). */
+/** The part of a machine's link that a reporter uses (link.ts). */
 export interface ReportLink {
-  /** Of a report by HTTP. */
+  /** The headers of a report by HTTP. */
   headers: () => Record<string, string>;
-  /** Gets what each answer to one offers. */
+  /** Call it with the offer of each answer by HTTP. */
   offered: (offer: ReportAnswer["socket"]) => void;
-  /** null: reports go by HTTP. */
+  /** null if reports go by HTTP. */
   socket: () => ReportSocket | null;
-  /** The process ends: what its socket has not answered is not repeated. */
+  /** True once the process ends: a report without an answer is then not repeated. */
   isOver: () => boolean;
 }
 
 interface ReportSocket {
-  /** For the claims of each report that goes over it. */
+  /** For the claims of each report over the socket. */
   publicKey: string;
-  /** null: it has to go by HTTP. */
+  /** null if the report has to go by HTTP. */
   report: (report: SignedReport) => Promise<{ status: number; body: unknown } | null>;
-  /** When the next one is due, in milliseconds; null: a report has to follow at once. */
+  /** Milliseconds until the next one; null if a report has to follow at once. */
   heartbeat: (vitals: Vitals, at: number) => Promise<number | null>;
 }
 
-/** For a socket: `vitals` are those in the body. */
+/** A signed report for a socket; `vitals` are the body's. */
 export interface SignedReport {
   token: string;
   body: string;
   vitals: Vitals;
 }
 
-/** A shorter time without an answer is a request that was lost, and not worth telling. */
-const TOLD_FROM_MS = 10_000;
+/** A shorter time without an answer is a lost request, and is not reported. */
+const REPORTED_FROM_MS = 10_000;
 
 export type ReportOutcome = Result<ReportAnswer, RequestFault>;
 
-/** The longest wait that an answer may ask for: nodeStatusUpdateFrequency is at most this. */
+/** The longest wait that an answer may ask for: the maximum of nodeStatusUpdateFrequency. */
 const MAX_REPORT_IN_MS = 3_600_000;
 
-/** Sends reports, one at a time. Facts travel only while the Worker does not know their digest. */
+/** Sends reports one at a time. A report has the facts only if the Worker does not know their digest. */
 export function reporter(reporting: Reporting): (facts: Facts, vitals: Vitals) => Promise<ReportOutcome> {
   const { origin, startId, link, machineTime } = reporting;
   const signing = ticketed(reporting);
   const send = sender(reporting, signing.sign);
   const silence = silenceBy(reporting.nowMs ?? monotonicMs);
   let knownDigest = "";
-  /** What was answered to the last report; null: it was not accepted. */
+  /** The answer to the last report; null if it was not accepted. */
   let accepted: ReportAnswer | null = null;
 
   async function post(report: Report): Promise<ReportOutcome> {
@@ -91,14 +91,14 @@ export function reporter(reporting: Reporting): (facts: Facts, vitals: Vitals) =
     return outcome;
   }
 
-  /** null: a report is needed. */
+  /** Sends a heartbeat; null if a report is needed instead. */
   async function beat(vitals: Vitals): Promise<ReportOutcome | null> {
     const socket = link?.socket() ?? null;
     if (socket === null || accepted === null || silence.seconds() !== undefined) return null;
     const ended = silence.begin();
     const nextInMs = await socket.heartbeat(vitals, Date.parse(machineTime()));
     if (nextInMs !== null) ended("answered");
-    // Where the socket is gone, so is the heartbeat; else the gateway wants a report, which says how that went.
+    // A heartbeat on a lost socket is unanswered. Else the gateway wants a report.
     else if (link?.socket() !== socket) ended("unanswered");
     return nextInMs === null ? null : success({ ...accepted, reportInMs: nextInMs });
   }
@@ -128,7 +128,7 @@ export function reporter(reporting: Reporting): (facts: Facts, vitals: Vitals) =
   };
 }
 
-/** Signs bodies under the last ticket, by whichever way they go. */
+/** Signs the body of each report under the last ticket. */
 function ticketed({ name, origin, key, kid, ticket: first = "" }: Reporting) {
   let ticket = first;
   let n = 0;
@@ -145,14 +145,14 @@ function ticketed({ name, origin, key, kid, ticket: first = "" }: Reporting) {
   };
 }
 
-/** Sends a report's body: over the socket where there is one; by HTTP where not, or where the socket ends meanwhile. */
+/** Sends a report's body over the socket. Sends it by HTTP if there is no socket, or if it ends meanwhile. */
 function sender(
   { name, link, send }: Reporting,
   sign: (body: string, session?: string) => Promise<string>,
 ): (body: string, vitals: Vitals) => Promise<ReportOutcome> {
   const path: PathOf<"POST"> = `/v1/nodes/${name}/report`;
 
-  /** null: there is none, or none any more. */
+  /** null if there is no socket, or no more. */
   async function bySocket(body: string, vitals: Vitals): Promise<ReportOutcome | null> {
     const socket = link?.socket() ?? null;
     if (socket === null) return null;
@@ -179,12 +179,12 @@ function sender(
   };
 }
 
-/** For how long there has been no answer. */
+/** Measures the time without an answer. */
 function silenceBy(nowMs: () => number) {
-  /** When the first of the requests in a row that had no answer was sent. */
+  /** The time of the first request without an answer, in a row of them. */
   let sinceMs: number | undefined;
   return {
-    /** Call it when a request is sent, and the result with how it ended. A refusal neither begins nor ends anything. */
+    /** Call it when a request is sent, and its result with the outcome. A refusal neither begins nor ends a silence. */
     begin() {
       const sentMs = nowMs();
       return (how: "answered" | "refused" | "unanswered") => {
@@ -192,16 +192,16 @@ function silenceBy(nowMs: () => number) {
         if (how === "unanswered") sinceMs ??= sentMs;
       };
     },
-    /** undefined: nothing worth telling. */
+    /** undefined if there is nothing to report. */
     seconds(): number | undefined {
       const [, longest] = LIMITS.noAnswerSeconds;
       const ms = sinceMs === undefined ? 0 : nowMs() - sinceMs;
-      return ms < TOLD_FROM_MS ? undefined : Math.min(Math.round(ms / 1000), longest);
+      return ms < REPORTED_FROM_MS ? undefined : Math.min(Math.round(ms / 1000), longest);
     },
   };
 }
 
-/** A refusal is an answer, but not of a Worker that fails. */
+/** A refusal is an answer, unless the Worker itself fails. */
 function isOutage(fault: RequestFault): boolean {
   return fault.reason === "failed" || fault.problem.status >= 500;
 }

@@ -1,5 +1,4 @@
-// A machine's requests other than reports: enrolling, rotating its key, asking for an upgrade, leaving. The caller
-// decides when to try again.
+// Sends a machine's requests other than reports: enrol, rotate its key, ask for an upgrade, leave.
 import type {
   EnrolmentAnswer,
   LeaveAnswer,
@@ -27,8 +26,8 @@ export interface Enrolling {
 }
 
 /**
- * Has the machine's key pinned under its name. The Worker answers the first request with a challenge, which both keys
- * then sign. It may be repeated with the same key and token while the key has the name.
+ * Asks the Worker to pin the machine's key under its name. The Worker answers the first request with a challenge, which
+ * both keys then sign. The same key and token may repeat it.
  */
 export async function enrol(
   send: Transport,
@@ -45,7 +44,7 @@ export async function enrol(
   });
 }
 
-/** What an enrolled machine signs its requests with. */
+/** An enrolled machine, with the key that signs its requests. */
 export interface EnrolledMachine {
   name: string;
   origin: string;
@@ -53,13 +52,13 @@ export interface EnrolledMachine {
   kid: string;
 }
 
-/** Has lease and Node removed and this key refused for ever. */
+/** Asks the Worker to remove lease and Node, and to refuse this key for ever. */
 export function leave(send: Transport, machine: EnrolledMachine): Promise<Result<LeaveAnswer, RequestFault>> {
   const request = { path: `/v1/nodes/${machine.name}/leave`, body: "{}", typ: JWT_TYPES.leave } as const;
   return ask(send, machine, request, isLeaveAnswer);
 }
 
-/** Has the next key pinned beside this one, which is valid until the next one has reported. It may be repeated. */
+/** Asks the Worker to pin the next key. This key is valid until the next one has reported. It may be repeated. */
 export async function rotate(
   send: Transport,
   machine: EnrolledMachine,
@@ -72,7 +71,7 @@ export async function rotate(
   return ask(send, machine, { path, body, typ: JWT_TYPES.rotate }, isRotationAnswer);
 }
 
-/** Which version may this machine's shim have? `version` is the one that runs. */
+/** Asks for the version that this machine's shim may have. `version` is the running one. */
 export function askForUpgrade(
   send: Transport,
   machine: EnrolledMachine,
@@ -97,7 +96,7 @@ function ask<Answer>(
   });
 }
 
-/** Answers challenges at once. `attempt` signs what the last one carried, at first "". */
+/** Answers challenges at once. `attempt` signs the last challenge, at first "". */
 async function whileChallenged<Answer>(
   { reason, member }: { reason: Problem["reason"]; member: "ticket" | "challenge" },
   attempt: (carried: string) => Promise<Result<Answer, RequestFault>>,
@@ -124,7 +123,7 @@ function isLeaveAnswer(answer: Partial<LeaveAnswer> | null): answer is LeaveAnsw
   return answer?.left === true;
 }
 
-/** The version becomes an argument of apt-get. A Worker that is newer may have other reasons to give none. */
+/** The version becomes an argument of apt-get. A newer Worker may have other reasons to give none. */
 function isUpgradeAnswer(answer: Partial<UpgradeAnswer> | null): answer is UpgradeAnswer {
   if (answer?.version === null) return typeof answer.why === "string";
   return typeof answer?.version === "string" && RELEASE.test(answer.version);

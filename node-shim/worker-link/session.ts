@@ -1,5 +1,5 @@
-// The session of a socket: the secret that this machine shares with its gateway, and heartbeats signed with it. Its keys
-// are made for one socket and are never stored.
+// The session of a socket: signs heartbeats with a secret that this machine shares with its gateway. The keys are made for
+// one socket and are never stored.
 import {
   createHmac,
   createPublicKey,
@@ -22,16 +22,16 @@ export interface SessionKeys {
   privateKey: KeyObject;
 }
 
-/** What the Worker offers with its answer to a report. */
+/** The Worker's offer in its answer to a report. */
 type OfferedSession = NonNullable<Extract<GatewayFrame, { type: "report-answer" }>["session"]>;
 
-/** Of a heartbeat all but what the session adds. */
+/** A heartbeat without the fields that the session adds. */
 export type Beat = Omit<HeartbeatFrame, "type" | "n">;
 
 export interface SocketSession {
-  /** The next heartbeat's frame. */
+  /** Returns the frame of the next heartbeat. */
   heartbeat: (beat: Beat) => string;
-  /** True where the answer is to the last heartbeat, whose next one is made over its nonce. */
+  /** True if it is the answer to the last heartbeat. The next heartbeat uses its nonce. */
   answered: (answer: { n: number; nonce: string }) => boolean;
 }
 
@@ -44,7 +44,7 @@ export function makeSessionKeys(): SessionKeys {
   return { publicKey: publicKey.export({ format: "jwk" }).x ?? "", privateKey };
 }
 
-/** null: what is offered is no key. */
+/** null if the offer has no valid key. */
 export function startSession(name: string, keys: SessionKeys, offered: OfferedSession): SocketSession | null {
   const hmacKey = sharedKey(name, keys, offered.key);
   if (hmacKey === null) return null;
@@ -78,7 +78,7 @@ function sharedKey(name: string, { publicKey, privateKey }: SessionKeys, workerK
     const secret = diffieHellman({ privateKey, publicKey: worker });
     return Buffer.from(hkdfSync("sha256", secret, "", sessionInfo(name, publicKey, workerKey), KEY_BYTES));
   } catch {
-    // No point of the curve, or one that makes every secret the same.
+    // It is no point of the curve, or one that makes all secrets equal.
     return null;
   }
 }

@@ -1,4 +1,4 @@
-// The JWTs that a machine signs (docs/protocol.md). Uses neither files nor network.
+// Signs a machine's JWTs (docs/protocol.md).
 import { createHash } from "node:crypto";
 import { SignJWT } from "jose";
 import {
@@ -19,13 +19,13 @@ export interface EnrolmentToSign {
   name: string;
   origin: string;
   path: string;
-  /** The Worker's; "" asks for one. */
+  /** The Worker's challenge; "" asks for one. */
   challenge: string;
   machineID: string;
   systemUUID: string;
 }
 
-/** The two JWTs of an enrolment: by the machine's key and by the token's, which itself never travels. */
+/** Signs the two JWTs of an enrolment, with the machine's key and the token's. The token itself is never sent. */
 export async function signEnrolment(
   key: MachineKey,
   joinToken: string,
@@ -45,7 +45,7 @@ export async function signEnrolment(
   };
 }
 
-/** The next key's proof that it replaces `previous` (a thumbprint) on this machine. */
+/** Signs the next key's proof that it replaces `previous` (a thumbprint) on this machine. */
 export function signNextKey(
   next: MachineKey,
   { name, origin, path, previous }: { name: string; origin: string; path: string; previous: string },
@@ -57,7 +57,7 @@ export function signNextKey(
     .sign(next.signing);
 }
 
-/** A report, a leave, or a rotation: their claims are the same. */
+/** Signs a report, a leave, a rotation or a request for an upgrade, which have the same claims. */
 export function signReport(
   key: MachineKey,
   kid: string,
@@ -67,7 +67,7 @@ export function signReport(
   return new SignJWT({ ...claims }).setProtectedHeader({ alg: "EdDSA", typ, kid }).sign(key.signing);
 }
 
-/** The upgrade to a socket. It has the public key beside the kid, so that the Worker can verify it without asking anybody. */
+/** Signs the upgrade to a socket, with the public key, so that the Worker verifies it without a look-up. */
 export function signConnect(key: MachineKey, kid: string, claims: ConnectClaims): Promise<string> {
   return new SignJWT({ ...claims })
     .setProtectedHeader({ alg: "EdDSA", typ: JWT_TYPES.connect, kid, jwk: key.publicJwk })

@@ -1,5 +1,4 @@
-// One socket to this machine's gateway: reports and heartbeats on it, one at a time, each within a deadline. When there is
-// to be a socket is link.ts's to say.
+// Sends reports and heartbeats over one socket to this machine's gateway, one at a time, each within a deadline.
 import * as z from "zod/mini";
 import {
   AGAIN_REASONS,
@@ -21,37 +20,37 @@ import type { WebSocketConnection } from "./websocket.ts";
 /** The end of a socket that this side did not close. */
 export interface SocketEnd {
   why: string;
-  /** Another one may be opened then at the earliest. */
+  /** Milliseconds until the next socket at the earliest. */
   comeBackInMs: number;
-  /** Nothing is wrong: the machine is to open its socket elsewhere. */
+  /** True if the gateway has asked the machine to open its socket elsewhere. */
   isPlanned: boolean;
 }
 
 export interface SocketListener {
   /** The Worker wants a report now. */
   asked: () => void;
-  /** What was sent has its answer. */
+  /** A frame has its answer. */
   answered: () => void;
-  /** It has accepted a report. After the loss of this socket the next one is opened within so many milliseconds. */
+  /** The Worker has accepted a report. After a loss, the next socket is opened within `comeBackWithinMs`. */
   accepted: (comeBackWithinMs: number) => void;
   /** Called once. */
   ended: (end: SocketEnd) => void;
 }
 
 interface SocketParts {
-  /** The machine's. */
+  /** The machine's name. */
   name: string;
   /** Made for this socket. */
   keys: SessionKeys;
   clock: Clock;
-  /** Of what is answered. */
+  /** The limit of each answer. */
   deadlineMs: number;
 }
 
 type ReportAnswerFrame = Extract<GatewayFrame, { type: "report-answer" }>;
 
 interface Waiting {
-  /** Takes the frame where it is the one that is waited for. */
+  /** Returns whether the frame is the expected answer. */
   take: (frame: GatewayFrame) => boolean;
   over: () => void;
 }
@@ -59,32 +58,19 @@ interface Waiting {
 const LOST = { comeBackInMs: 0, isPlanned: false };
 
 export class GatewaySocket {
-  /** The X25519 public key that was made for this socket. */
-  readonly publicKey: string;
-  readonly #name: string;
-  readonly #keys: SessionKeys;
-  readonly #clock: Clock;
-  readonly #deadlineMs: number;
+  readonly #parts: SocketParts;
   readonly #listener: SocketListener;
-  /** null: it is over. */
+  /** null once the socket is over. */
   #connection: WebSocketConnection | null;
   #session: SocketSession | null = null;
-  /** Of the last accepted report: what heartbeats are short for. */
+  /** The vitals of the last accepted report, which heartbeats shorten. */
   #base: Vitals = { signals: {} };
-  /** The Worker has asked for a report: a heartbeat is none. */
+  /** The Worker has asked for a report, so a heartbeat is not enough. */
   #isReportWanted = false;
   #waiting: Waiting | null = null;
 
-  constructor(
-    connection: WebSocketConnection,
-    { name, keys, clock, deadlineMs }: SocketParts,
-    listener: SocketListener,
-  ) {
-    this.publicKey = keys.publicKey;
-    this.#name = name;
-    this.#keys = keys;
-    this.#clock = clock;
-    this.#deadlineMs = deadlineMs;
+  constructor(connection: WebSocketConnection, parts: SocketParts, listener: SocketListener) {
+    this.#parts = parts;
     this.#listener = listener;
     this.#connection = connection;
     connection.listen({
@@ -93,9 +79,14 @@ export class GatewaySocket {
     });
   }
 
-  /** null: it has to go by HTTP, since it is too large for a frame, or the socket is over. */
+  /** The X25519 public key that was made for this socket. */
+  get publicKey(): string {
+    return this.#parts.keys.publicKey;
+  }
+
+  /** null if the report has to go by HTTP: it is too large for a frame, or the socket is over. */
   async report({ token, body, vitals }: SignedReport): Promise<ReportAnswerFrame | null> {
-    // What was lent ends with the report, whichever way it goes.
+    // The Worker ends the lease loan with every report, so the session ends.
     this.#session = null;
     this.#isReportWanted = false;
     const frame = JSON.stringify({ type: "report", token, body } satisfies ReportFrame);
@@ -105,12 +96,13 @@ export class GatewaySocket {
     );
     if (answer?.status !== 200) return answer;
     this.#base = vitals;
-    if (answer.session) this.#session = startSession(this.#name, this.#keys, answer.session);
+    const { name, keys } = this.#parts;
+    if (answer.session) this.#session = startSession(name, keys, answer.session);
     this.#listener.accepted(answer.comeBackWithinMs);
     return answer;
   }
 
-  /** When the next one is due, in milliseconds; null: a report has to follow at once. */
+  /** Milliseconds until the next one; null if a report has to follow at once. */
   async heartbeat(vitals: Vitals, at: number): Promise<number | null> {
     const session = this.#isReportWanted ? null : this.#session;
     const beat = session && shortened(vitals, this.#base);
@@ -140,13 +132,13 @@ export class GatewaySocket {
     if (frame.type === "left") this.#end({ ...LOST, why: "this machine has left, or was forgotten" });
   }
 
-  /** Says that it is this side that ends it. What is waited for has no answer. */
+  /** Closes the socket with a close frame. A frame that waits has no answer. */
   close(): void {
     this.#connection?.close();
     this.#over();
   }
 
-  /** Ends it without a word. */
+  /** Ends the socket without a close frame. */
   drop(): void {
     this.#connection?.terminate();
     this.#over();
@@ -164,7 +156,7 @@ export class GatewaySocket {
     this.#waiting?.over();
   }
 
-  /** `answerOf`: undefined where the frame is not what is waited for. null: the socket is over. */
+  /** `answerOf` returns undefined for another frame. null if the socket is over. */
   #exchange<Answer>(
     text: string,
     answerOf: (frame: GatewayFrame) => Answer | null | undefined,
@@ -178,11 +170,11 @@ export class GatewaySocket {
         resolve(answer);
       };
       const late = () => {
-        // It may be stuck: nothing more is said on it.
+        // The connection may be stuck, so no close frame is sent.
         connection.terminate();
-        this.#end({ ...LOST, why: lateText(this.#deadlineMs) });
+        this.#end({ ...LOST, why: lateText(this.#parts.deadlineMs) });
       };
-      const cancel = this.#clock.timer(this.#deadlineMs, late);
+      const cancel = this.#parts.clock.timer(this.#parts.deadlineMs, late);
       const take = (frame: GatewayFrame) => {
         const answer = answerOf(frame);
         if (answer === undefined) return false;
@@ -196,12 +188,12 @@ export class GatewaySocket {
   }
 }
 
-// What a gateway says on a socket: its frames (shared/protocol/frames.ts), checked. Sends nothing.
-
-/** The longest wait that a frame may ask for: a machine must come back without being restarted. */
+/** The longest wait that a frame may ask for, so that a machine returns without a restart. */
 const wait = z.number().check(z.minimum(0), z.maximum(3_600_000));
 
-const SCHEMAS: Readonly<Record<GatewayFrame["type"], z.ZodMiniType>> = {
+/** The frames of shared/protocol/frames.ts. */ const SCHEMAS: Readonly<
+  Record<GatewayFrame["type"], z.ZodMiniType>
+> = {
   "report-answer": z.object({
     status: z.int(),
     body: z.unknown(),
@@ -215,7 +207,7 @@ const SCHEMAS: Readonly<Record<GatewayFrame["type"], z.ZodMiniType>> = {
   left: z.object({}),
 };
 
-/** null: a kind of frame that a later Worker may send, and this shim passes over. */
+/** null for a type of frame that only a later Worker sends. */
 function gatewayFrame(text: string): Result<GatewayFrame | null> {
   let frame: Partial<GatewayFrame> | null;
   try {
@@ -230,7 +222,7 @@ function gatewayFrame(text: string): Result<GatewayFrame | null> {
   return isFrame ? success(frame as GatewayFrame) : failure(`a frame (${type}) of another form`);
 }
 
-/** Behind "the gateway has closed it: ". */
+/** Follows "the gateway has closed it: ". */
 const CLOSING_TEXTS: Readonly<Record<ClosingReason, string>> = {
   "bad frame": "it could not read a frame",
   "too often": "frames came too often",

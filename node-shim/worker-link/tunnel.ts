@@ -1,5 +1,5 @@
-// Connections to the Worker through a proxy: CONNECT, then TLS with the Worker itself inside. A proxy's answer is never
-// taken for the Worker's.
+// Connects to the Worker through a proxy: CONNECT, and inside it TLS with the Worker. A proxy's answer never counts as the
+// Worker's.
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
 import { isIPv6, type Socket } from "node:net";
@@ -10,10 +10,10 @@ import { servernameOf } from "./origin.ts";
 import type { SecureContext } from "node:tls";
 import type { Proxy } from "./proxy.ts";
 
-/** Of a proxy's answer to CONNECT: Node's own limit, whatever NODE_OPTIONS say. */
+/** The limit of a proxy's answer to CONNECT: Node's own, also if NODE_OPTIONS has another one. */
 const MAX_HEADER_BYTES = 16 * 1024;
 
-/** Why a proxy brings nothing to the Worker. The message names the proxy, without its password. */
+/** The fault of a proxy. The message names the proxy, without its password. */
 export class ProxyFault extends Error {
   readonly reason: "unreachable" | "credentials" | "refused" | "no proxy";
 
@@ -23,7 +23,7 @@ export class ProxyFault extends Error {
   }
 }
 
-/** The fault of a proxy that lets the whole deadline pass. */
+/** The fault of a proxy that does not answer within the deadline. */
 export function lateProxy({ origin }: Proxy, deadlineMs: number): ProxyFault {
   return new ProxyFault(
     "unreachable",
@@ -34,7 +34,7 @@ export function lateProxy({ origin }: Proxy, deadlineMs: number): ProxyFault {
 interface Opening {
   /** Rejects with a ProxyFault. */
   opened: Promise<Socket>;
-  /** Ends it where it is still under way. */
+  /** Ends a connection that is not open yet. */
   abandon: () => void;
 }
 
@@ -59,14 +59,14 @@ export function openTunnel(
     },
     agent: false,
     maxHeaderSize: MAX_HEADER_BYTES,
-    // Else Node would take it from the header, and verify the proxy as the Worker.
+    // Without it, Node would use the host header, and verify the proxy as the Worker.
     servername: servernameOf(url),
     ...(trust && { secureContext: trust }),
   };
   const request = start(url, options);
   const cancel = after(deadlineMs, () => request.destroy(lateProxy(proxy, deadlineMs)));
   const opened = new Promise<Socket>((resolve, reject) => {
-    // Node's client has this event for every answer, whatever its status.
+    // Node emits this event for every answer, with any status.
     request.once("connect", (response, socket, head) => {
       const fault = refusal(response, proxy, target) ?? (head.length > 0 ? eager(proxy, target) : null);
       if (fault === null) return resolve(socket);
@@ -98,9 +98,9 @@ function refusal(response: IncomingMessage, { origin, authorization }: Proxy, ta
   return fault("no proxy", `answers HTTP ${status} to CONNECT ${target}`);
 }
 
-/** A server of TLS waits for its client. What comes before is of somebody else, who could be taken for it. */
+/** A TLS server waits for its client. Earlier bytes are the proxy's own. */
 function eager({ origin }: Proxy, target: string): ProxyFault {
-  return new ProxyFault("no proxy", `the proxy ${origin} speaks itself where ${target} should`);
+  return new ProxyFault("no proxy", `the proxy ${origin} answers instead of ${target}`);
 }
 
 function brokenProxy(error: Error, { origin }: Proxy): ProxyFault {
@@ -114,7 +114,7 @@ function brokenProxy(error: Error, { origin }: Proxy): ProxyFault {
   );
 }
 
-/** Keeps connections to the Worker, each through a tunnel of its own. `destroy` ends those that are being opened, too. */
+/** Keeps connections to the Worker, each through its own tunnel. `destroy` also ends those that are being opened. */
 export class TunnelAgent extends Agent {
   readonly #proxy: Proxy;
   readonly #trust: SecureContext | undefined;
@@ -128,7 +128,7 @@ export class TunnelAgent extends Agent {
     this.#deadlineMs = deadlineMs;
   }
 
-  /** Node's own makes the TLS connection inside: name, verification and the cache of sessions are the Worker's. */
+  /** Node makes the TLS connection inside the tunnel, with the Worker's name, verification and cache of sessions. */
   override createConnection(
     options: RequestOptions,
     callback: (error: Error | null, connection: Duplex) => void,

@@ -1,4 +1,4 @@
-// Opens a socket to this machine's gateway, and says in plain words why there is none. Repeats nothing.
+// Opens a socket to this machine's gateway, or returns in plain words why there is none.
 import type { Problem } from "../../shared/protocol/answers.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import type { Clock } from "../base/clock.ts";
@@ -13,20 +13,20 @@ import { GatewaySocket, type SocketListener } from "./socket-transport.ts";
 export interface Upgrading {
   machine: EnrolledMachine;
   outbound: Outbound;
-  /** Of the upgrade, and of each frame that is answered. */
+  /** The limit of the upgrade, and of each answer. */
   deadlineMs: number;
   clock: Clock;
 }
 
 export interface UpgradeRefusal {
   why: string;
-  /** The problem's, where it is the Worker that has answered. */
+  /** The problem's, if the Worker has answered. */
   reason: string | null;
-  /** The Worker's or a proxy's Retry-After; 0: there is none. */
+  /** The Worker's or a proxy's Retry-After; 0 if there is none. */
   retryAfterMs: number;
 }
 
-/** `path`: as the Worker named it, with its ticket. Never rejects. */
+/** `path` is the Worker's, with its ticket. Never rejects. */
 export async function openSocket(
   { machine, outbound, deadlineMs, clock }: Upgrading,
   path: string,
@@ -52,7 +52,7 @@ export async function openSocket(
     signal,
     maxBytes: MAX_ANSWER_BYTES,
   });
-  // It lets go of a connection that is a WebSocket.
+  // The agent has released the connection of a WebSocket.
   agent.destroy();
   if (!opened.ok) return failure(refusalOf(opened.error, outbound, deadlineMs));
   return success(new GatewaySocket(opened.value, { name, keys, clock, deadlineMs }, listener));
@@ -60,7 +60,7 @@ export async function openSocket(
 
 const BLOCKED = "a proxy on the way does not pass WebSockets on";
 
-/** What the Worker answers, by its reason. */
+/** The texts of the Worker's refusals, by reason. */
 const REFUSALS = new Map([
   ["upgrade-required", `${BLOCKED}: it takes the upgrade out of the request`],
   ["try-another", "its gateway has no room: the next answer names another one"],
@@ -80,7 +80,7 @@ function refusalOf(fault: UpgradeFault, { proxy }: Outbound, deadlineMs: number)
   return { why: REFUSALS.get(reason) ?? `the Worker refuses it: ${title} (${reason})`, reason, ...retry };
 }
 
-/** null: not the Worker's answer. */
+/** null if it is not the Worker's answer. */
 function problemOf(body: string): Pick<Problem, "reason" | "title"> | null {
   try {
     const problem = JSON.parse(body) as Partial<Problem> | null;

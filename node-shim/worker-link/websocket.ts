@@ -1,5 +1,4 @@
-// A WebSocket to the Worker, by ws: as much of it as a machine needs, and plain words for its end. When there is to be one
-// is link.ts's to say.
+// Opens a WebSocket to the Worker, with the library ws, and describes its end in plain words.
 import type { Agent, IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { WebSocket } from "ws";
@@ -14,36 +13,36 @@ export interface Opening {
   /** Makes the connection. */
   agent: Agent;
   deadlineMs: number;
-  /** Ends what is under way until it is open. */
+  /** Ends the upgrade while it is under way. */
   signal: AbortSignal;
-  /** Of a message, and of a refusal's body. */
+  /** The limit of a message, and of a refusal's body. */
   maxBytes: number;
 }
 
 export interface ConnectionListener {
   received: (text: string) => void;
-  /** Called once, unless this side has ended it. */
+  /** Called once, unless this side has ended the connection. */
   ended: (why: string) => void;
 }
 
-/** Why there is no WebSocket: something else answered the upgrade, or nothing did. */
+/** Why there is no WebSocket: another answer to the upgrade, or none. */
 export type UpgradeFault =
   | { reason: "answered"; status: number; body: string; headers: IncomingMessage["headers"] }
   | { reason: "failed"; error: Error }
   | { reason: "late" };
 
 export interface WebSocketConnection {
-  /** Call it once: nothing is read before. */
+  /** Call it once. Messages wait until then. */
   listen: (listener: ConnectionListener) => void;
   send: (text: string) => void;
-  /** Says so, and ends. */
+  /** Sends a close frame, and ends. */
   close: () => void;
   /** Ends at once, for a connection that is stuck. */
   terminate: () => void;
 }
 
 const CLOSE = { normal: 1000, unsupported: 1003, noStatus: 1005, abnormal: 1006 } as const;
-/** How long the other side may take to end what this side has closed. */
+/** The other side's time to end a connection that this side has closed. */
 const END_WITHIN_MS = 1000;
 
 type Opened = Result<WebSocketConnection, UpgradeFault>;
@@ -65,7 +64,7 @@ export function openWebSocket(opening: Opening): Promise<Opened> {
       socket.terminate();
     });
     socket.once("upgrade", (response) => void (answer = response));
-    // Also where ws does not take what answers 101 for a WebSocket.
+    // ws also emits this event if it does not accept an answer with 101.
     socket.on("error", (error) => settle(failure(faultAfter(answer, error))));
     socket.once("unexpected-response", (_, response) => {
       void readRefusal(response, maxBytes).then((refusal) => {
@@ -77,7 +76,7 @@ export function openWebSocket(opening: Opening): Promise<Opened> {
   });
 }
 
-/** ws throws at once where it does not take the URL or a header. */
+/** ws throws at once for a URL or header that it does not accept. */
 function askFor({ url, headers, agent, signal, maxBytes }: Opening): Result<WebSocket, Error> {
   try {
     const options = { agent, headers, signal, maxPayload: maxBytes, perMessageDeflate: false };
@@ -103,7 +102,7 @@ async function readRefusal(response: IncomingMessage, maxBytes: number): Promise
       chunks.push(chunk);
     }
   } catch {
-    // The status says enough.
+    // The status is enough.
   }
   response.destroy();
   return failure({ reason: "answered", status, body: Buffer.concat(chunks).toString(), headers });
@@ -111,7 +110,7 @@ async function readRefusal(response: IncomingMessage, maxBytes: number): Promise
 
 function connectionOn(socket: WebSocket, carrier: Socket | null): WebSocketConnection {
   let listener: ConnectionListener | null = null;
-  /** Why it is over; null: it is not. */
+  /** Why the connection is over; null while it is open. */
   let end: string | null = null;
   const over = (why: string) => {
     if (end !== null) return;
@@ -120,7 +119,7 @@ function connectionOn(socket: WebSocket, carrier: Socket | null): WebSocketConne
   };
   const close = (code: number, reason = "") => {
     socket.close(code, reason);
-    // A process that ends does not wait for the other side.
+    // The process may end before the other side has closed.
     carrier?.unref();
     after(END_WITHIN_MS, () => socket.terminate(), { ref: false });
   };
@@ -143,7 +142,7 @@ function connectionOn(socket: WebSocket, carrier: Socket | null): WebSocketConne
       socket.resume();
     },
     send(text) {
-      // What cannot be sent shows by its answer, which does not come.
+      // A message that cannot be sent has no answer, which the caller notices.
       if (end === null && socket.readyState === WebSocket.OPEN) socket.send(text, () => undefined);
     },
     close() {

@@ -1,21 +1,21 @@
-// What a check of a deployment found, in words for its operator.
+// The result of a check of a deployment, in words for its operator.
 
 export interface CheckResult {
-  /** What was looked at: `ORIGINS`, `token`, `apiserver`. */
+  /** The subject of the check: `ORIGINS`, `token`, `apiserver`. */
   check: string;
-  /** `failed`: something does not work now. `warning`: it will not, or is not as it was meant. */
+  /** `failed`: something does not work now. `warning`: it will fail later, or is unintended. */
   state: "ok" | "warning" | "failed";
   message: string;
-  /** What to do about it; absent where all is well. */
+  /** What to do about it; absent if the check passed. */
   cure?: string;
 }
 
-/** What is wrong, and what to do about it. */
+/** A fault, and what to do about it. */
 export interface DeploymentFault {
   state: "warning" | "failed";
   message: string;
   cure: string;
-  /** No machine can be served, and each would be blamed for it: the Worker answers that it is not configured. */
+  /** The Worker can serve no machine, so it answers that it is not configured. */
   stopsMachines?: boolean;
 }
 
@@ -29,19 +29,19 @@ export const warning = (message: string, cure: string): DeploymentFault => ({
   message,
   cure,
 });
-/** As `failed`, for what machines cannot do without. */
+/** Makes a `failed` result for a fault that affects every machine. */
 export const stopping = (message: string, cure: string): DeploymentFault => ({
   ...failed(message, cure),
   stopsMachines: true,
 });
 
-/** As the Worker's bindings and wrangler's configuration have them: what is absent is undefined. */
+/** The values of the Worker's bindings and of wrangler's configuration; undefined if absent. */
 export type Configured = Readonly<Record<string, unknown>>;
 
-/** null: it is as it should be. `configured`: the others. */
+/** Checks a value; null if it is valid. `configured` has the other values. */
 export type Check = (text: string, configured: Configured) => DeploymentFault | null;
 
-/** A variable that is absent is as an empty one. Of other JSON, such as a list, its text is none that a check takes. */
+/** Returns "" for an absent variable. The text of other JSON, such as a list, passes no check. */
 export function textOf(configured: Configured, name: string): string {
   const value = configured[name];
   if (value === undefined || value === null) return "";

@@ -1,5 +1,5 @@
-// What is wrong with a deployment's variables and secrets: one list, by which the Worker says that it is not
-// configured, and by which a deployment is stopped before it happens.
+// Checks a deployment's variables and secrets. The Worker answers by these results that it is not configured, and a
+// deployment with a fault stops before it starts.
 import {
   type Check,
   type Configured,
@@ -15,11 +15,11 @@ const CHECKS: Readonly<Record<string, Check>> = { ...VARIABLES, ...SECRETS };
 
 export interface CheckedConfiguration {
   findings: CheckResult[];
-  /** Must machines be told that the Worker is not configured? */
+  /** Does the Worker answer machines that it is not configured? */
   stopsMachines: boolean;
 }
 
-/** All of it, as the Worker is given it. */
+/** Checks the whole configuration of a running Worker. */
 export function checkConfiguration(configured: Configured): CheckedConfiguration {
   const checked = checkNames(Object.keys(CHECKS), configured);
   return {
@@ -28,7 +28,7 @@ export function checkConfiguration(configured: Configured): CheckedConfiguration
   };
 }
 
-/** Before a deployment: its variables, and of its secrets those that are known, since the others cannot be read back. */
+/** Checks a configuration before its deployment: the variables, and the known secrets, since others cannot be read. */
 export function checkDeployment(variables: Configured, secrets: Configured): CheckResult[] {
   const known = Object.keys(SECRETS).filter((name) => name in secrets);
   const checked = checkNames([...Object.keys(VARIABLES), ...known], { ...variables, ...secrets });
@@ -52,7 +52,7 @@ function findingOf(check: string, fault: DeploymentFault | null, text: string): 
   return { check, state, message, cure };
 }
 
-/** Of a secret only whether there is one. */
+/** Checks only whether there is a secret. */
 function shown(name: string, text: string): string {
   if (isEmpty(text)) return "not set";
   return name in SECRETS ? "set" : text;

@@ -1,24 +1,21 @@
-// What the Worker's variables are where they are absent or empty. docs/deploy.md shows them, as a test compares.
+// The defaults of the Worker's variables. A test compares docs/deploy.md with them.
 import { GATEWAY_LIMITS } from "../protocol/limits.ts";
 import { NUMBER_RANGES, type NumberVariable } from "./numbers.ts";
 import type { VARIABLES } from "./variables.ts";
 
-/** Bounds of machines' settings. Each default is safe for an apiserver that others need as well. */
+/** Bounds of machines' settings. Each default is safe for a shared apiserver. */
 export const BOUND_DEFAULTS = {
-  /** Half of the kubelet's 10 s: each report renews the lease, which is a write of etcd. */
+  /** Half of the kubelet's 10 s. Each report renews the lease, which is a write of etcd. */
   MIN_REPORT_INTERVAL_SECONDS: 5,
-  /** A fifth of the kubelet's 5 min: each period writes the whole Node. */
+  /** A fifth of the kubelet's 5 min. Each period writes the whole Node. */
   MIN_STATUS_PERIOD_SECONDS: 60,
   /** Half of the kubelet's 40 s: four reports at their least interval. */
   MIN_LEASE_SECONDS: 20,
-  /**
-   * The kubelet's own default. Of MAX_IMAGE_BYTES each may take 800 bytes, some four times what an image with a tag and
-   * a digest takes: so it is the number that bounds an honest machine's list, and the bytes only bound a hostile one's.
-   */
+  /** The kubelet's own default. MAX_IMAGE_BYTES gives each image 800 bytes, and a tag and a digest need about 200. */
   MAX_IMAGES: 50,
 } as const satisfies Partial<Record<NumberVariable, number>>;
 
-/** Those of the other variables are empty. */
+/** The default of each other variable is empty. */
 export const DEFAULTS = {
   ...BOUND_DEFAULTS,
   GATEWAY_SIZE: GATEWAY_LIMITS.machines,

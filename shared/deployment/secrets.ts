@@ -1,4 +1,4 @@
-// The checks of the Worker's secrets. Nothing of a secret is ever shown.
+// The checks of the Worker's secrets. No result shows any part of a secret.
 import {
   type Check,
   type Configured,
@@ -23,13 +23,13 @@ export const SECRETS: Readonly<Record<string, Check>> = {
     checkServiceToken(secret, textOf(configured, "KUBE_ACCESS_CLIENT_ID"), "KUBE_ACCESS_CLIENT_ID"),
 };
 
-/** What `openssl rand 32` makes. */
+/** The length of `openssl rand 32`. */
 const MAC_KEY_BYTES = 32;
 const MAC_KEYS_CURE =
   "set it to ID:KEY, the KEY being 32 random bytes in base64url; several are separated by spaces, and each " +
   "that has ever signed stays";
 
-/** One that cannot be read would refuse the machines whose kids it has signed. */
+/** With an unreadable old key, the Worker would refuse machines whose kids that key has signed. */
 function checkMacKeys(keys: string): DeploymentFault | null {
   const entries = entriesOf(keys);
   if (entries.length === 0) return stopping("it is empty: no machine can be recognised", MAC_KEYS_CURE);
@@ -72,7 +72,7 @@ function checkKubeToken(token: string): DeploymentFault | null {
     : failed("it has white space or other characters in it that no token has", cure);
 }
 
-/** Half of a service token of Cloudflare Access: with the other half, or neither. */
+/** Half of a service token of Cloudflare Access. Both halves are set, or neither. */
 function checkServiceToken(half: string, other: string, otherName: string): DeploymentFault | null {
   if (isEmpty(half))
     return isEmpty(other)

@@ -1,22 +1,22 @@
-// Whether the Worker's token for the apiserver is good, and for how long. Reads no token: its claims are arguments.
+// Checks the claims of the Worker's token for the apiserver, and its expiry.
 import { failed, type DeploymentFault, type CheckResult, warning } from "./check-result.ts";
 
-/** What is known of the token in use. Times are milliseconds since 1970. */
+/** The token in use. Times are milliseconds since 1970. */
 export interface KnownToken {
-  /** `KUBE_TOKEN`, or whoever renews it. */
+  /** `KUBE_TOKEN`, or the name of its renewer. */
   source: string;
-  /** Absent: it says nothing of an end, or is no JWT. */
+  /** Absent if the token has no expiry, or is no JWT. */
   expiresAtMs?: number;
   issuedAtMs?: number;
-  /** From when on it is renewed; absent: nobody renews it. */
+  /** The time from which it is renewed; absent if it is never renewed. */
   renewFromMs?: number;
-  /** Why the last renewal failed; absent: it did not. */
+  /** Why the last renewal failed; absent if it succeeded. */
   lastFailure?: string;
   /** `system:serviceaccount:rollcall-system:rollcall` */
   account?: string;
 }
 
-/** The claims of a ServiceAccount's token, unverified: that is the apiserver's to do. */
+/** Parses the claims of a ServiceAccount's token. The apiserver verifies the token. */
 export function knownToken(source: string, claims: Readonly<Record<string, unknown>>): KnownToken {
   const { exp, iat, sub } = claims;
   return {
@@ -28,13 +28,13 @@ export function knownToken(source: string, claims: Readonly<Record<string, unkno
 }
 
 const DAY_MS = 86_400_000;
-/** A token that nobody renews should be replaced by then; of one that lives shortly it is the last fifth. */
+/** A token that is not renewed should be replaced this early: for a short-lived one, in the last fifth of its life. */
 const REPLACE_BEFORE_MS = 14 * DAY_MS;
 const LAST_PART = 0.2;
-/** Clocks of the platform and of an apiserver differ by less. */
+/** The largest difference between the clocks of the platform and an apiserver. */
 const SKEW_MS = 60_000;
 
-/** What to do about a token that is no good. */
+/** What to do about an invalid token. */
 export const NEW_TOKEN =
   "set a new one: npm run deploy -- --config rollcall.yaml --put KUBE_TOKEN; docs/deploy.md has the way without such a file";
 
@@ -60,7 +60,7 @@ function timeFault(status: KnownToken, nowMs: number): DeploymentFault | null {
   return null;
 }
 
-/** One that is renewed is in order until its renewal fails. */
+/** A renewed token is valid until its renewal fails. */
 function marginMs({ expiresAtMs = 0, issuedAtMs, renewFromMs }: KnownToken): number {
   if (renewFromMs !== undefined) return 0;
   if (issuedAtMs === undefined) return REPLACE_BEFORE_MS;

@@ -1,4 +1,4 @@
-// The checks of the Worker's variables. Whoever adds a variable that can be wrong adds its line to VARIABLES.
+// The checks of the Worker's variables. Each variable that can be invalid has a line in VARIABLES.
 import { NAME_LIMITS, TOKEN_LIMITS } from "../protocol/limits.ts";
 import { roleFault } from "../kubernetes/roles.ts";
 import { dnsSubdomainErrors } from "../kubernetes/validation.ts";
@@ -15,22 +15,22 @@ import {
 } from "./check-result.ts";
 import { type NumberVariable, numberCure } from "./numbers.ts";
 
-/** Which deleted Nodes come back. */
+/** REGISTER_AGAIN: which deleted Nodes the Worker registers again. */
 export const REGISTER_AGAIN = ["when-silent", "always", "never"] as const;
 
 /** NODE_WATCH: does the Worker watch the Nodes of its cluster? MACHINE_METRICS: has GET /metrics lines for each machine? */
 const SWITCH = ["on", "off"];
 
-/** Which private addresses may be told of machines? `loopback`: the Worker's own computer's. */
+/** The private addresses that notifications may be sent to. `loopback` is the Worker's own computer. */
 export const PRIVATE_WEBHOOKS = ["off", "loopback", "on"] as const;
 
-/** Do bystanders keep a kubelet's labels of topology and platform as well? */
+/** Do bystanders keep a kubelet's labels of topology and platform? */
 const NODE_TOPOLOGY_LABELS = ["move", "keep"];
 
-/** Have bystanders the role that the topology hints of Services pass over? */
+/** Do bystanders have the role that the topology hints of Services pass over? */
 const NODE_HINTS = ["count", "pass-over"];
 
-/** In the order in which they are shown. */
+/** In the order of the output. */
 export const VARIABLES = {
   DEPLOYMENT: checkDeployment,
   NODE_ROLE: checkRoles,
@@ -86,7 +86,7 @@ function checkRoles(roles: string): DeploymentFault | null {
   return entries.length > TOKEN_LIMITS.roles ? stopping(`it has ${entries.length} roles`, cure) : null;
 }
 
-/** Entries that are no origins equal no audience: no request can be signed for them. */
+/** No request can be signed for an entry that is no origin. */
 function checkOrigins(origins: string): DeploymentFault | null {
   const entries = entriesOf(origins);
   const wrong = entries.filter((entry) => !isOrigin(entry));
@@ -101,7 +101,7 @@ const ORIGINS_CURE =
   "set it to the origin by which machines reach this Worker, without a path or a slash at its end: " +
   '"https://rollcall.example.com"; several are separated by spaces';
 
-/** As URL.origin writes it, and as the shim signs for it: https, or http on loopback. */
+/** The shim signs for the form of URL.origin: https, or http on loopback. */
 function isOrigin(text: string): boolean {
   const [, scheme, host = "", port] =
     /^(https?):\/\/([a-z\d.-]+|\[[\da-f:.]+\])(?::([1-9]\d{0,4}))?$/.exec(text) ?? [];
@@ -111,14 +111,14 @@ function isOrigin(text: string): boolean {
 
 const isLoopback = (host: string) => ["127.0.0.1", "[::1]", "localhost"].includes(host);
 
-/** Checks that a variable is one of these words. With another word no machine is served. */
+/** Checks that a variable is one of these words. With another word, the Worker serves no machine. */
 function oneOf(words: readonly string[]): (text: string) => DeploymentFault | null {
   const cure = `set it to ${words.join(words.length > 2 ? ", " : " or ")}`;
   return (text) =>
     text === "" || words.includes(text) ? null : stopping(`it is ${JSON.stringify(text)}`, cure);
 }
 
-/** It is not shown where it is wrong: it may have a password in it. */
+/** The result does not show an invalid URL, which may have a password. */
 function checkKubeUrl(url: string): DeploymentFault | null {
   if (isEmpty(url))
     return failed(
@@ -137,7 +137,7 @@ function checkKubeUrl(url: string): DeploymentFault | null {
     : warning("the token travels in plain text", "set it to the apiserver's https:// URL");
 }
 
-/** Machines are served whatever it says. */
+/** The Worker serves machines also if the variable is invalid. */
 function checkSwitch(text: string): DeploymentFault | null {
   if (text === "" || SWITCH.includes(text)) return null;
   return failed(`it is ${JSON.stringify(text)}, and counts as on`, `set it to ${SWITCH.join(" or ")}`);

@@ -1,26 +1,26 @@
-// Whether the deployment's Nodes are watched, in words for its operator. Asks nobody: what is known is an argument.
+// Describes the watch of the deployment's Nodes, in words for its operator.
 import { type ApiError, apiErrorText, isForbidden } from "../kubernetes/api-error.ts";
 import { type CheckResult, warning } from "./check-result.ts";
 
-/** What the cluster's object knows of its watch. Times are milliseconds since 1970. */
+/** The state of the cluster object's watch. Times are milliseconds since 1970. */
 export interface WatchState {
-  /** `paused`: there is no Node to watch. `starting`: it has neither succeeded nor failed yet. */
+  /** `paused`: there is no Node to watch. `starting`: the watch has neither succeeded nor failed yet. */
   state: "live" | "down" | "paused" | "starting";
   nodes: number;
-  /** Changes that their machines' objects do not know yet. */
+  /** Changes that the machines' objects have not received yet. */
   waiting: number;
-  /** Nodes beyond the limit, which are not watched. */
+  /** The number of Nodes beyond the limit, which are not watched. */
   beyond: number;
-  /** While it is down. */
+  /** Present while the watch is down. */
   downSinceMs?: number;
   error?: ApiError;
-  /** When all Nodes were listed last. */
+  /** The time of the last list of all Nodes. */
   listedAtMs?: number;
 }
 
 const LATER = "what others do to a Node is noticed within minutes, and not seconds";
 
-/** null: it is turned off, or there is no apiserver. */
+/** null if the watch is turned off, or there is no apiserver. */
 export function checkWatch(watch: WatchState | null): CheckResult {
   const check = "watch";
   if (!watch) return { check, state: "ok", message: `off, by NODE_WATCH or without KUBE_URL: ${LATER}` };

@@ -1,6 +1,6 @@
-// Truth in Go's notation.
+// Parses booleans as Go does.
 
-/** Go's strconv.ParseBool; null where it fails. */
+/** Go's strconv.ParseBool; null if it fails. */
 export function parseBoolean(text: string): boolean | null {
   if (["1", "t", "T", "TRUE", "true", "True"].includes(text)) return true;
   return ["0", "f", "F", "FALSE", "false", "False"].includes(text) ? false : null;

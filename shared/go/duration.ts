@@ -13,9 +13,7 @@ const NANOSECONDS: ReadonlyMap<string, bigint> = new Map([
 ]);
 const LIMIT = 2n ** 63n;
 
-/**
- * Milliseconds, with a fraction for what is shorter; exact in nanoseconds up to 104 days. Errors are Go's texts.
- */
+/** Returns milliseconds with a fraction, exact in nanoseconds up to 104 days. Errors are Go's texts. */
 export function parseDuration(text: string): Result<number> {
   const negative = text.startsWith("-");
   const unsigned = negative || text.startsWith("+") ? text.slice(1) : text;
@@ -29,7 +27,7 @@ export function parseDuration(text: string): Result<number> {
     if (!/\d/.test(number)) return invalid;
     const unitEnd = skipUnit(unsigned, numberEnd);
     const unit = unsigned.slice(numberEnd, unitEnd);
-    // Go parses the number before the unit, so that a fault of the number is reported first.
+    // Go parses the number before the unit, and reports a fault of the number first.
     const [whole = "", fraction = ""] = number.split(".");
     if (BigInt(whole) > LIMIT) return invalid;
     const scale = NANOSECONDS.get(unit);
@@ -43,7 +41,7 @@ export function parseDuration(text: string): Result<number> {
   return success(Number(negative ? -total : total) / 1e6);
 }
 
-/** The end of `digits[.digits]` from `at`. */
+/** Returns the end of `digits[.digits]` from `at`. */
 function skipNumber(text: string, at: number): number {
   let end = skipDigits(text, at);
   if (text.charAt(end) === ".") end = skipDigits(text, end + 1);
@@ -64,7 +62,7 @@ function skipUnit(text: string, at: number): number {
 
 const isDigit = (code: number): boolean => code >= 48 && code <= 57;
 
-/** Go's leadingFraction: digits that no longer fit an int64 are cut off; the product is a float64's. */
+/** Go's leadingFraction cuts off digits that do not fit an int64, and multiplies in float64. */
 function fractionOf(digits: string, scale: bigint): bigint {
   let value = 0n;
   let power = 1;
@@ -82,7 +80,7 @@ function unitFault(unit: string, text: string): string {
   return `time: unknown unit ${quoted(unit)} in duration ${quoted(text)}`;
 }
 
-/** The time package's own quote, not strconv's: what is not plain ASCII is escaped byte by byte. */
+/** The time package's quote, which escapes all but plain ASCII byte by byte. */
 function quoted(text: string): string {
   let result = "";
   for (const character of text.toWellFormed()) {

@@ -19,7 +19,7 @@ export function parseFloat32(text: string): Result<number> {
   return failure(`strconv.ParseFloat: parsing ${quote(text)}: value out of range`);
 }
 
-/** Underscores may stand between two digits, or behind "0x"; null: one stands elsewhere. */
+/** Removes underscores between two digits or after "0x"; null if one is elsewhere. */
 function withoutUnderscores(text: string): string | null {
   if (!text.includes("_")) return text;
   const misplaced = /^[-+]?0x/i.test(text) ? /(?<![\dxa-f])_|_(?![\da-f])/i : /(?<!\d)_|_(?!\d)/;
@@ -36,7 +36,7 @@ function hexadecimal(text: string): number | null {
   const [, sign, whole = "", fraction = "", exponent = "0"] = parts;
   const mantissa = Number(BigInt(`0x${whole}${fraction}`));
   if (mantissa === 0) return sign === "-" ? -0 : 0;
-  // In two steps: a single power of 2 may exceed a number's range although the product does not.
+  // Two steps, since one power of 2 may exceed a number's range although the product does not.
   const power = Number(exponent) - 4 * fraction.length;
   const half = Math.trunc(power / 2);
   const value = mantissa * 2 ** half * 2 ** (power - half);

@@ -9,7 +9,7 @@ const DIGITS: readonly (readonly [prefix: RegExp, base: number, digits: RegExp])
   [/^/, 10, /^(?:0|[1-9]\d*(?:_\d+)*)$/],
 ];
 
-/** `0x20`, `0o17`, `017`, `0b1`, `1_000`, `-3`; null for what is no whole number, and for one that is not exact here. */
+/** Parses `0x20`, `0o17`, `017`, `0b1`, `1_000`, `-3`; null if the text is no safe integer. */
 export function parseInteger(text: string): number | null {
   const [, sign, rest = ""] = /^([-+]?)(.*)$/.exec(text) ?? [];
   const form = DIGITS.find(([prefix]) => prefix.test(rest));

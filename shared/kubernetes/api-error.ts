@@ -1,4 +1,4 @@
-// Why a request to the apiserver failed, and what kind of failure that is. Makes no request.
+// The faults of requests to the apiserver, and their kinds.
 import type { Result } from "../result.ts";
 import type { Status } from "./types.ts";
 
@@ -11,7 +11,7 @@ export type ApiError =
 
 export type ApiResult<T> = Result<T, ApiError>;
 
-/** For the Worker's log, not for machines: it repeats what the apiserver answered. */
+/** For the Worker's log alone, since it has the apiserver's answer. */
 export function apiErrorText(error: ApiError): string {
   if (error.kind === "unanswered") return error.message;
   const { message, reason, code } = error.status;
@@ -22,7 +22,7 @@ export function isNotFound(error: ApiError): boolean {
   return isOfKind(error, "NotFound", 404);
 }
 
-/** The token is not good, or not any more. */
+/** The token is invalid or has expired. */
 export function isUnauthorized(error: ApiError): boolean {
   return isOfKind(error, "Unauthorized", 401);
 }
@@ -40,7 +40,7 @@ export function isAlreadyExists(error: ApiError): boolean {
   return error.kind === "status" && error.status.reason === "AlreadyExists";
 }
 
-/** As apimachinery/pkg/api/errors: the code only decides where there is no reason. */
+/** As in apimachinery/pkg/api/errors, the code decides only without a reason. */
 function isOfKind(error: ApiError, reason: string, code: number): boolean {
   if (error.kind !== "status") return false;
   return error.status.reason ? error.status.reason === reason : error.status.code === code;

@@ -3,11 +3,11 @@ import { bytesOf, type Ip, isIpv4, parseIp } from "./ip.ts";
 
 export interface Cidr {
   address: Ip;
-  /** How many leading bits an address of the range has in common with it. */
+  /** The number of leading bits that are equal in all addresses of the range. */
   bits: number;
 }
 
-/** `10.0.0.0/8`, `2001:db8::/32`; null: not a range. Bits behind the prefix are not looked at. */
+/** Parses `10.0.0.0/8` or `2001:db8::/32`; null if it is no range. Ignores the bits after the prefix. */
 export function parseCidr(text: string): Cidr | null {
   const [, ip = "", digits = ""] = /^([^/]+)\/(\d{1,3})$/.exec(text) ?? [];
   const address = parseIp(ip);
@@ -16,7 +16,7 @@ export function parseCidr(text: string): Cidr | null {
   return bits <= (isIpv4(address) ? 32 : 128) ? { address, bits } : null;
 }
 
-/** Is the address in the range? One of the other family never is. */
+/** Is the address in the range? An address of the other family never is. */
 export function contains({ address, bits }: Cidr, ip: Ip): boolean {
   const [range, bytes] = [bytesOf(address), bytesOf(ip)];
   if (range.length !== bytes.length) return false;

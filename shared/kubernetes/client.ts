@@ -1,4 +1,4 @@
-// The requests that shared/ makes to an apiserver. Interfaces only: the Worker and the tests implement them.
+// The requests of shared/ to an apiserver. The Worker and the tests implement these interfaces.
 import type { ApiResult } from "./api-error.ts";
 import type { JsonObject } from "./json.ts";
 import type { Event, Lease, Node } from "./types.ts";
@@ -10,7 +10,7 @@ export interface NodeClient {
    * `fromCache`: from the apiserver's cache (resourceVersion=0, upstream FromApiserverCache), which may lag a moment.
    */
   getNode(name: string, fromCache?: boolean): Promise<ApiResult<Node>>;
-  /** PATCHes `/status` with a strategic merge patch. `original` is what the patch starts from: its name and uid. */
+  /** PATCHes `/status` with a strategic merge patch. `original` is the Node that the patch starts from. */
   patchNodeStatus(original: Node, patch: JsonObject): Promise<ApiResult<Node>>;
 }
 

@@ -2,7 +2,7 @@
 // instead.
 import type { NodeCondition, NodeStatus } from "./types.ts";
 
-/** A condition as a setter decides it, without its times. */
+/** A condition without its times. */
 export interface ConditionReport {
   type: string;
   status: "True" | "False" | "Unknown";

@@ -1,4 +1,4 @@
-// IP addresses as Go's net.IP reads, prints and classifies them. Resolves no names.
+// Parses, prints and classifies IP addresses as Go's net.IP does.
 
 /**
  * An IP address in its canonical text: `10.0.0.1`, `2001:db8::1`. IPv4 mapped into IPv6 is IPv4. Equal addresses

@@ -16,7 +16,7 @@ export function ownValue(object: JsonObject, key: string): Json | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** Deep equality of two JSON values: the order of lists counts, that of keys does not. */
+/** Deep equality of two JSON values. The order of lists counts, but not the order of keys. */
 export function jsonEqual(left: Json | undefined, right: Json | undefined): boolean {
   if (left === right) return true;
   if (typeof left !== "object" || typeof right !== "object" || left === null || right === null) return false;

@@ -1,12 +1,12 @@
-// Label selectors as kubectl takes them: apimachinery's labels.Parse. Matches nothing.
+// Parses label selectors as kubectl does (apimachinery's labels.Parse).
 import { failure, type Result, success } from "../result.ts";
 import { labelKeyErrors, labelValueErrors } from "./validation.ts";
 
-/** `=` and `==` are `in` one value, `!=` is `notin` one. Of `notin`, a label that is absent matches. */
+/** `=` and `==` are `in` one value, and `!=` is `notin` one value. An absent label matches `notin`. */
 export interface LabelRequirement {
   key: string;
   operator: "in" | "notin" | "exists" | "absent" | ">" | "<";
-  /** Each once, sorted; those of `>` and `<` are one whole number up to 2^63 − 1. */
+  /** Sorted, without duplicates. `>` and `<` have one whole number up to 2^63 − 1. */
   values: string[];
 }
 
@@ -17,9 +17,9 @@ const INT64_MAX = 2n ** 63n - 1n;
 
 const isSymbol = (token: string) => token === END || /^[=!(),<>]/.test(token);
 
-/** Upstream Parse; the requirements in their order, all of which have to hold. "" has none, and matches everything. */
+/** Upstream Parse. A set of labels has to satisfy all requirements. "" has none, and matches everything. */
 export function parseLabelSelector(text: string): Result<LabelRequirement[]> {
-  // Upstream's lexer takes a NUL for an end, sometimes.
+  // Upstream's lexer sometimes treats a NUL as the end.
   if (text.includes("\0")) return failure("a control character");
   const tokens = text.match(TOKENS) ?? [];
   const requirements: LabelRequirement[] = [];

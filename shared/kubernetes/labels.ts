@@ -1,10 +1,10 @@
-// The labels that a machine may give its own Node (the kubelet's --node-labels): parses and validates them.
+// Parses and validates the labels that a machine may set on its own Node (the kubelet's --node-labels).
 import { trimSpace } from "../go/strings.ts";
 import { labelKeyErrors, labelValueErrors } from "./validation.ts";
 
-/** The host's name, by which each Node differs. */
+/** The label with the host's name, which differs for each Node. */
 export const HOSTNAME_LABEL = "kubernetes.io/hostname";
-/** The same of a Node that runs no pods. */
+/** The label with the host's name on a Node that runs no pods. */
 export const OWN_HOSTNAME_LABEL = "rollcall.dev/hostname";
 export const HOSTNAME_LABELS: readonly string[] = [HOSTNAME_LABEL, OWN_HOSTNAME_LABEL];
 
@@ -40,15 +40,12 @@ function isIn(namespace: string, parents: string[]): boolean {
   return parents.some((parent) => namespace === parent || namespace.endsWith(`.${parent}`));
 }
 
-/** What stands before the first slash; "" without one. */
+/** Returns the part before the first slash; "" without a slash. */
 function labelNamespace(key: string): string {
   return key.slice(0, Math.max(0, key.indexOf("/")));
 }
 
-/**
- * Upstream ValidateKubeletFlags: why these labels cannot be set; null when they can. Upstream lists several faults
- * in no order, here they are sorted.
- */
+/** Upstream ValidateKubeletFlags: returns the faults of these labels, sorted; null if there are none. */
 export function validateNodeLabels(labels: Record<string, string>): string | null {
   const keys = Object.keys(labels).sort();
   const unknown = keys.filter((key) => isKubernetesLabel(key) && !isKubeletLabel(key));
@@ -73,7 +70,7 @@ export function validateNodeLabels(labels: Record<string, string>): string | nul
   return `invalid node labels: ${texts.join("; ")}`;
 }
 
-/** Reads one value of --node-labels, "a=b,c=d". Where a key is given twice, the last one counts (ConfigurationMap). */
+/** Parses one value of --node-labels, "a=b,c=d". The last of equal keys counts (ConfigurationMap). */
 export function parseNodeLabels(flag: string): Record<string, string> {
   const labels: [string, string][] = [];
   for (const pair of flag.split(",")) {

@@ -1,6 +1,6 @@
-// Times with microseconds, as leases and series of events carry them (metav1.MicroTime). Has no clock.
+// Formats and parses the times of leases and series of events, with microseconds (metav1.MicroTime).
 
-/** Microseconds since 1970 → `2026-03-14T15:09:26.594205Z`. A number holds them exactly until the year 2255. */
+/** Microseconds since 1970 → `2026-03-14T15:09:26.594205Z`. A number is exact until the year 2255. */
 export function formatMicroTime(micros: number): string {
   const millis = Math.floor(micros / 1000);
   const rest = String(Math.floor(micros) - millis * 1000).padStart(3, "0");

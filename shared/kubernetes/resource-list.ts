@@ -7,7 +7,7 @@ import type { ResourceList } from "./types.ts";
 /** Quantities by resource name. */
 export type Quantities = Record<string, Quantity>;
 
-/** For a list whose texts are known to be quantities, such as a Node's. Throws for any other text. */
+/** Parses a list of quantities, such as a Node's. Throws for any other text. */
 export function resourceListQuantities(list: ResourceList): Quantities {
   const quantities: Quantities = {};
   for (const name in list) quantities[name] = mustParseQuantity(list[name] ?? "0");

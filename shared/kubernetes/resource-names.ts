@@ -1,4 +1,4 @@
-// Which kind of resource a name stands for (pkg/apis/core/v1/helper).
+// Classifies resources by their names (pkg/apis/core/v1/helper).
 import type { Quantity } from "./quantity/quantity.ts";
 import { quantityText } from "./quantity/text.ts";
 import { labelKeyErrors } from "./validation.ts";

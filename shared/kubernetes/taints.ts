@@ -1,4 +1,4 @@
-// Reads and writes taints as texts, "key=value:Effect" (pkg/util/taints and --register-with-taints).
+// Parses and prints taints, "key=value:Effect" (pkg/util/taints and --register-with-taints).
 import type { Taint } from "./types.ts";
 import { labelKeyErrors, labelValueErrors } from "./validation.ts";
 import { failure, type Result, success } from "../result.ts";
@@ -11,8 +11,8 @@ export interface ParsedTaints {
 const EFFECTS: ReadonlySet<string> = new Set(["NoSchedule", "PreferNoSchedule", "NoExecute"]);
 
 /**
- * Upstream ParseTaints: "key=value:Effect" and "key:Effect" add a taint; with a "-" at the end they, or "key" alone,
- * remove one. Errors are upstream's texts.
+ * Upstream ParseTaints: "key=value:Effect" and "key:Effect" add a taint. The same with a "-" at the end, or "key-", removes
+ * one. Errors are upstream's texts.
  */
 export function parseTaints(specs: readonly string[]): Result<ParsedTaints> {
   const taints: Taint[] = [];

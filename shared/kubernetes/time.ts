@@ -1,14 +1,14 @@
-// Times as the apiserver writes them. Has no clock.
+// Compares the times of the apiserver.
 
-/** metav1.Time's zero value, which JSON has as null. */
+/** metav1.Time's zero value, which is null in JSON. */
 const ZERO_TIME = "0001-01-01T00:00:00Z";
 
-/** Do two RFC 3339 times mean the same instant, to the nanosecond? An absent time is the zero time. */
+/** Are two RFC 3339 times the same instant, to the nanosecond? An absent time is the zero time. */
 export function sameInstant(a: string | null | undefined, b: string | null | undefined): boolean {
   return a === b || instantOf(a ?? ZERO_TIME) === instantOf(b ?? ZERO_TIME);
 }
 
-/** A text that is equal for equal instants alone. What is no time stays as it is. */
+/** Returns a text that is equal only for equal instants. A text that is no time stays as it is. */
 function instantOf(time: string): string {
   const parts = /^(.{19})(?:[.,](\d+))?(.*)$/.exec(time);
   const seconds = Date.parse(`${parts?.[1]}${parts?.[3]}`) / 1000;

@@ -1,4 +1,4 @@
-// The Kubernetes objects that rollcall reads and writes, as JSON carries them. Types only.
+// The types of the Kubernetes objects that rollcall reads and writes, as JSON.
 import type { CoreV1Event } from "@kubernetes/client-node/dist/gen/models/CoreV1Event.js";
 import type { V1Lease } from "@kubernetes/client-node/dist/gen/models/V1Lease.js";
 import type { V1Node } from "@kubernetes/client-node/dist/gen/models/V1Node.js";
@@ -11,7 +11,7 @@ import type { V1ObjectReference } from "@kubernetes/client-node/dist/gen/models/
 import type { V1Status } from "@kubernetes/client-node/dist/gen/models/V1Status.js";
 import type { V1Taint } from "@kubernetes/client-node/dist/gen/models/V1Taint.js";
 
-/** A client-node model as it travels: its `Date`s are RFC 3339 strings. */
+/** The JSON of a client-node model: its `Date`s are RFC 3339 strings. */
 export type Wire<T> = T extends Date
   ? string
   : T extends readonly (infer Item)[]
@@ -21,7 +21,7 @@ export type Wire<T> = T extends Date
       : T;
 
 export type Node = Wire<V1Node>;
-/** A page of Nodes; `continue`: there is another one. */
+/** A page of Nodes. `continue` is present if there is another page. */
 export interface NodeList {
   metadata: { resourceVersion?: string; continue?: string };
   items: Node[];
@@ -35,7 +35,7 @@ export type ObjectReference = Wire<V1ObjectReference>;
 export type Taint = Wire<V1Taint>;
 export type Lease = Wire<V1Lease>;
 export type Event = Wire<CoreV1Event>;
-/** What the apiserver answers when it refuses something. */
+/** The apiserver's answer to a refused request. */
 export type Status = Wire<V1Status>;
 
 /** Quantities by resource name, in any notation that Kubernetes accepts: `{ cpu: "2", memory: "16265484Ki" }`. */

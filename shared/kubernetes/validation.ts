@@ -1,5 +1,5 @@
-// Which names and values Kubernetes accepts (apimachinery's pkg/api/validate/content and pkg/util/validation).
-// Each function lists what is wrong, in upstream's words; an empty list means valid.
+// Validates names and values as Kubernetes does (apimachinery's pkg/api/validate/content and pkg/util/validation). Each
+// function returns upstream's error texts; an empty list means valid.
 
 const LABEL_KEY = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 const LABEL_VALUE = `(${LABEL_KEY})?`;
@@ -9,7 +9,7 @@ const DNS_SUBDOMAIN = `${DNS_LABEL}(\\.${DNS_LABEL})*`;
 const MAX_NAME_BYTES = 63;
 const MAX_SUBDOMAIN_BYTES = 253;
 
-// These accept the same texts as the patterns above. They do not nest repetitions, so that any input takes linear time.
+// These accept the same texts as the patterns above in linear time, since they do not nest repetitions.
 const LABEL_KEY_PATTERN = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
 const DNS_LABEL_PATTERN = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
 
@@ -62,7 +62,7 @@ export function dnsSubdomainErrors(name: string): string[] {
   return subdomainErrors(name, "characters");
 }
 
-/** Upstream has this rule twice, with "bytes" and with "characters" in its text, and counts bytes in both. */
+/** Upstream has this rule twice, with "bytes" and with "characters" in its text, and counts bytes both times. */
 function subdomainErrors(name: string, unit: "bytes" | "characters"): string[] {
   const errors: string[] = [];
   if (byteLength(name) > MAX_SUBDOMAIN_BYTES)

@@ -1,8 +1,8 @@
-// The place for setters of your own, which run after the kubelet's. docs/custom-setters.md says how to write one.
+// The place for your own setters, which run after the kubelet's. docs/custom-setters.md describes how to write one.
 import type { Facts } from "../protocol/facts.ts";
 import type { RecordAnyEvent, Setter } from "./setter.ts";
 
-/** The input of a custom setter, which reads nothing else. */
+/** The whole input of a custom setter. */
 export interface CustomSources {
   /** The facts' `custom` map: what the machine's drop-ins report, of limited size. */
   custom: Readonly<NonNullable<Facts["custom"]>>;
@@ -13,10 +13,10 @@ export interface CustomSources {
 
 export type CustomSetter = (sources: CustomSources) => Setter;
 
-/** Add yours here, in the order in which they shall run. */
+/** Add yours here, in the order of their runs. */
 export const customSetters: readonly CustomSetter[] = [];
 
-/** A custom setter that throws counts as one that fails: it must not prevent the Node's update. */
+/** A custom setter that throws counts as failed, and does not prevent the Node's update. */
 export function contained(setter: CustomSetter, sources: CustomSources): Setter {
   return (node) => {
     try {

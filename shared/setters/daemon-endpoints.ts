@@ -2,7 +2,7 @@
 import type { NodeStatus } from "../kubernetes/types.ts";
 import type { Setter } from "./setter.ts";
 
-/** Upstream nodestatus.DaemonEndpoints. Port 0: there is no such server; on the wire the port is always there. */
+/** Upstream nodestatus.DaemonEndpoints. Port 0 means that there is no server. The wire form always has the port. */
 export function daemonEndpoints({ kubeletEndpoint }: NonNullable<NodeStatus["daemonEndpoints"]>): Setter {
   return (node) => {
     node.status.daemonEndpoints = { kubeletEndpoint: { Port: kubeletEndpoint?.Port ?? 0 } };

@@ -1,9 +1,8 @@
-// Records an event when an eviction threshold is met and its grace period is over. Changes no field of the Node, and
-// reclaims nothing.
+// Records an event when an eviction threshold is met and its grace period is over.
 import type { Signal, Threshold } from "../resources/eviction.ts";
 import type { RecordEvent, Setter } from "./setter.ts";
 
-/** The resource that the last run found wanting; null in a kubelet that has just started. The caller keeps it. */
+/** The scarce resource of the last run; null in a kubelet that has just started. The caller keeps it. */
 export interface ReclaimState {
   resource: string | null;
 }
@@ -22,8 +21,8 @@ const RESOURCE_OF_SIGNAL: Readonly<Record<Signal, string>> = {
 };
 
 /**
- * The event of upstream's eviction manager (synchronize), in its words. Upstream repeats it every ten seconds while it
- * evicts; here it is recorded once, when another resource comes first. Updates `state`.
+ * The event of upstream's eviction manager (synchronize). Upstream repeats it every ten seconds; this setter records it
+ * once, when another resource comes first. Updates `state`.
  */
 export function evictionThresholdEvent(
   state: ReclaimState,

@@ -1,8 +1,7 @@
-// Setter: annotations that follow from a machine's configuration. A controller reads them; no setter of the kubelet's
-// writes them again.
+// Setter: annotations from a machine's configuration, which controllers read.
 import type { Setter } from "./setter.ts";
 
-/** `wanted`: false: the annotation goes. */
+/** If `wanted` is false, removes the annotation. */
 export function factAnnotations(wanted: Readonly<Record<string, boolean>>): Setter {
   const entries = Object.entries(wanted);
   return (node) => {

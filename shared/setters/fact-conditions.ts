@@ -7,11 +7,11 @@ import type { Setter } from "./setter.ts";
 export const FACT_CONDITIONS_ANNOTATION = "rollcall.dev/fact-conditions";
 const MAX_MESSAGE_LENGTH = 1024;
 
-/** A condition that was not reported again in time becomes Unknown; one that no drop-in reports any more is removed. */
+/** An expired condition becomes Unknown. A condition that no drop-in reports is removed. */
 export function factConditions(
   now: string,
   dropIns: DropIns,
-  remainingSeconds: Readonly<Record<string, number>>, // typically the vitals'; what is not in it has expired
+  remainingSeconds: Readonly<Record<string, number>>, // typically the vitals'; a missing condition has expired
 ): Setter {
   const reports = [
     ...dropIns.conditions.map(({ expiresInSeconds: _expires, ...report }) =>
@@ -21,7 +21,7 @@ export function factConditions(
   ];
   return (node) => {
     const types = reports.map(({ type }) => type);
-    // Somebody else may have written the annotation, and a condition that others decide about must stay.
+    // Another writer may have changed the annotation, and conditions of other writers must stay.
     const gone = replaceListed(node, FACT_CONDITIONS_ANNOTATION, types).filter(
       (type) => !TAKEN_CONDITIONS.includes(type),
     );
@@ -42,7 +42,7 @@ function expired({ type, status, reason, message }: ConditionReport): ConditionR
   };
 }
 
-/** As with the kubelet's pressure conditions, True means that something is wrong. Empty without drop-ins. */
+/** As in the kubelet's pressure conditions, True means that something is wrong. Empty without drop-ins. */
 function aboutDropIns({ working, failures }: DropIns): ConditionReport[] {
   if (failures.length > 0) {
     const message = failures.map(({ name, error }) => `${name}: ${error}`).join("; ");

@@ -1,4 +1,4 @@
-// Setter: extended resources that drop-ins announce. The setter machineInfo sets those of device plugins.
+// Setter: extended resources of drop-ins. The setter machineInfo sets those of device plugins.
 import { newQuantity } from "../kubernetes/quantity/quantity.ts";
 import { quantityText } from "../kubernetes/quantity/text.ts";
 import { isExtendedResourceName } from "../kubernetes/resource-names.ts";
@@ -8,10 +8,10 @@ import type { Setter } from "./setter.ts";
 
 export const FACT_RESOURCES_ANNOTATION = "rollcall.dev/fact-resources";
 
-/** A resource that no drop-in announces any more becomes 0 and does not disappear, like a device plugin's. */
+/** A resource that no drop-in announces becomes 0 and stays in the Node, like a device plugin's. */
 export function factResources(
   wanted: Readonly<Record<string, number>>, // typically those of the drop-ins
-  devices: readonly string[], // the names that device plugins announce: these take precedence
+  devices: readonly string[], // the names of device plugins' resources, which take precedence
 ): Setter {
   return (node) => {
     const mine = Object.entries(wanted).filter(([name]) => !devices.includes(name));

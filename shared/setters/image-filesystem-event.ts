@@ -1,4 +1,4 @@
-// Records an event for an image filesystem without capacity. Changes no field of the Node.
+// Records an event for an image filesystem without capacity.
 import type { RecordEvent, Setter } from "./setter.ts";
 
 /** What the last run saw; false in a kubelet that has just started. The caller keeps it between runs. */
@@ -7,8 +7,8 @@ export interface ImageFilesystemState {
 }
 
 /**
- * The event of upstream's realImageGCManager.GarbageCollect. Upstream repeats it every five minutes; here it is
- * recorded once, when the capacity becomes 0. An unknown capacity (undefined) changes nothing. Updates `state`.
+ * The event of upstream's realImageGCManager.GarbageCollect. Upstream repeats it every five minutes; this setter records
+ * it once, when the capacity becomes 0. An unknown capacity (undefined) changes nothing. Updates `state`.
  */
 export function imageFilesystemEvent(
   state: ImageFilesystemState,

@@ -3,7 +3,7 @@ import type { NodeStatus } from "../kubernetes/types.ts";
 import type { Setter } from "./setter.ts";
 import type { Result } from "../result.ts";
 
-/** An image as the container runtime lists it. */
+/** An image of the container runtime's list. */
 export interface ContainerImage {
   repoDigests: readonly string[] | null;
   repoTags: readonly string[] | null;
@@ -16,8 +16,8 @@ type NodeImage = NonNullable<NodeStatus["images"]>[number];
 const MAX_NAMES_PER_IMAGE = 5;
 
 /**
- * Upstream nodestatus.Images. The list has to come sorted by size, largest first; it is cut, not sorted. A negative
- * maximum means all. An unchanged list stays the same object, so that comparing is cheap.
+ * Upstream nodestatus.Images. The list is sorted by size, the largest first; the setter cuts it. A negative maximum means
+ * all. An unchanged list stays the same object, so that comparing is cheap.
  */
 export function images(
   nodeStatusMaxImages: number, // typically 50
@@ -44,7 +44,7 @@ function nodeImage({ repoDigests, repoTags, sizeBytes }: ContainerImage): NodeIm
   return sizeBytes === 0 ? { names } : { names, sizeBytes };
 }
 
-/** Compares with what `nodeImage` would make of the image, and does not make it: most reports change no image. */
+/** Compares with the result of `nodeImage` without making it, since most reports change no image. */
 function isListed(
   { repoDigests, repoTags, sizeBytes }: ContainerImage,
   listed: NodeImage | undefined,

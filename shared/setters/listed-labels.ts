@@ -1,11 +1,11 @@
-// Setters of labels: those that a Node always has, and those that it has for as long as somebody says so, which an
-// annotation lists. What is set is what is said; whose value stays, parts.ts decides.
+// Setters of labels: those that a Node always has, and those that come from changing facts, which an annotation lists.
+// parts.ts decides between the values of several writers.
 import { listedIn, replaceListed } from "./listed.ts";
 import type { DraftNode, Setter } from "./setter.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Sets what is missing or other. They never go. */
+/** Sets labels that are missing or different. They are never removed. */
 export function permanentLabels(wanted: Labels): Setter {
   const entries = Object.entries(wanted);
   return (node) => {
@@ -15,21 +15,21 @@ export function permanentLabels(wanted: Labels): Setter {
 }
 
 export interface ListedLabels {
-  /** The annotation that lists the keys, so that a label goes when nobody says it any more. */
+  /** The annotation that lists the keys, so that a label without a source is removed. */
   annotation: string;
   wanted: Labels;
-  /** May it be removed? Somebody else may have written the annotation. */
+  /** May the setter remove this label? Another writer may have changed the annotation. */
   mayBeRemoved: (key: string, node: DraftNode) => boolean;
-  /** Is it unknown whether it is still said? Then a listed label stays as it is, and listed. */
+  /** Is the label's source unreadable now? A listed label then stays, and stays listed. */
   isUndecided?: (key: string) => boolean;
 }
 
-/** Sets and lists what is wanted, and removes what is listed and no longer wanted. */
+/** Sets and lists the wanted labels, and removes listed ones that are no longer wanted. */
 export function listedLabels({ annotation, wanted, mayBeRemoved, isUndecided }: ListedLabels): Setter {
   const entries = Object.entries(wanted);
   const list = Object.keys(wanted).sort().join(",");
   return (node) => {
-    // True of almost every report.
+    // This is true for almost every report.
     const isListed = (node.metadata.annotations?.[annotation] ?? "") === list;
     if (isListed && areSet(node, entries)) return null;
     const undecided = isUndecided ? listedIn(node, annotation).filter(isUndecided) : [];
@@ -46,7 +46,7 @@ function areSet({ metadata }: DraftNode, entries: Entries): boolean {
   return entries.every(([key, value]) => metadata.labels?.[key] === value);
 }
 
-/** Where nothing changes the labels stay the same object, which later steps compare first. */
+/** Unchanged labels stay the same object, since later steps compare objects first. */
 function setLabels(node: DraftNode, entries: Entries, gone: readonly string[]): void {
   const { labels = {} } = node.metadata;
   if (areSet(node, entries) && !gone.some((key) => Object.hasOwn(labels, key))) return;

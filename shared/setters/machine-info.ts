@@ -15,14 +15,14 @@ import { nodeInfoOf, setNodeInfo } from "./node-info.ts";
 import type { DraftNode, RecordEvent, Setter } from "./setter.ts";
 import type { Result } from "../result.ts";
 
-/** What device plugins announce; `removed` are resources whose plugin is gone. */
+/** The resources of device plugins; `removed` are those whose plugin is gone. */
 export interface DevicePluginResources {
   capacity: Quantities;
   allocatable: Quantities;
   removed: readonly string[];
 }
 
-/** Whether a reboot was already announced, which happens once per process. The caller keeps it between runs. */
+/** Whether the reboot was recorded, which happens once in each process. The caller keeps it between runs. */
 export interface RebootEvent {
   emitted: boolean;
 }
@@ -30,8 +30,8 @@ export interface RebootEvent {
 const NONE = newQuantity(0, "DecimalSI");
 
 /**
- * Upstream nodestatus.MachineInfo. Resources that others announce in the Node stay there. Updates `rebootEvent`;
- * a caller that passes a fresh one each time records every reboot, as in older releases.
+ * Upstream nodestatus.MachineInfo. Resources of other writers stay in the Node. Updates `rebootEvent`. A caller that
+ * passes a new one each time records every reboot, as older releases do.
  */
 export function machineInfo(
   nodeName: string,
@@ -40,7 +40,7 @@ export function machineInfo(
   readMachineInfo: () => Result<MachineInfo>, // typically the last good reading of the facts' machine
   readCapacity: (localStorageCapacityIsolation: boolean) => Quantities, // only its ephemeral-storage counts
   devicePluginResources: () => DevicePluginResources, // typically the facts' devices
-  nodeAllocatableReservation: () => Quantities, // what system, kubelet and eviction keep for themselves
+  nodeAllocatableReservation: () => Quantities, // the reservations of system, kubelet and eviction
   recordEvent: RecordEvent,
   localStorageCapacityIsolation: boolean,
   rebootEvent: RebootEvent,
@@ -59,7 +59,7 @@ export function machineInfo(
       read = { ...capacityQuantities(info.value), pods: newQuantity(pods, "DecimalSI") };
       if (storage) read["ephemeral-storage"] = storage;
       Object.assign(read, devices.capacity);
-      // A removed resource becomes 0. If it were left out, it would count as one that others announce, and stay.
+      // A removed resource becomes 0. Without this, it would count as another writer's, and stay.
       for (const resource of devices.removed) read[resource] = NONE;
       recordReboot(node, nodeName, info.value.bootID, recordEvent, rebootEvent);
       setIdentity(node, info.value);
@@ -97,7 +97,7 @@ function setIdentity(
   if (info.swap?.capacity !== capacity) node.status.nodeInfo = { ...info, swap: { capacity } };
 }
 
-/** What was read, and what others announce in the Node. */
+/** The capacity that was read, and the resources of other writers. */
 function capacityOf(node: DraftNode, read: Quantities): Quantities {
   const { capacity = {} } = node.status;
   const others: ResourceList = {};
@@ -107,7 +107,7 @@ function capacityOf(node: DraftNode, read: Quantities): Quantities {
   return { ...resourceListQuantities(others), ...read };
 }
 
-/** What is left of the capacity for pods. */
+/** The capacity that remains for pods. */
 function allocatableOf(capacity: Quantities, reservation: Quantities, devices: Quantities): Quantities {
   const allocatable: Quantities = {};
   for (const resource in capacity) {
@@ -122,7 +122,7 @@ function allocatableOf(capacity: Quantities, reservation: Quantities, devices: Q
   return allocatable;
 }
 
-/** Never negative. */
+/** The result is never negative. */
 function remainder(amount: Quantity = zeroQuantity, taken?: Quantity): Quantity {
   const rest = taken ? subtractQuantities(amount, taken) : amount;
   return signOf(rest) < 0 ? withAmount(rest, 0, 0) : rest;

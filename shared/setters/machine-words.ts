@@ -1,8 +1,8 @@
-// Setter: says machine where upstream's messages say kubelet, for people. Types, statuses and reasons stay, since
-// programs read those.
+// Setter: replaces kubelet by machine in upstream's messages, which people read. Types, statuses and reasons stay, since
+// programs read them.
 import type { Setter } from "./setter.ts";
 
-/** Upstream's messages that speak of a kubelet, by condition; docs/configuration.md lists them and ours. */
+/** Upstream's messages about a kubelet, by condition. docs/configuration.md lists them and their replacements. */
 export const KUBELET_WORDS: Readonly<Record<string, readonly string[]>> = {
   Ready: ["kubelet is posting ready status"],
   MemoryPressure: ["kubelet has sufficient memory available", "kubelet has insufficient memory available"],
@@ -10,7 +10,7 @@ export const KUBELET_WORDS: Readonly<Record<string, readonly string[]>> = {
   PIDPressure: ["kubelet has sufficient PID available", "kubelet has insufficient PID available"],
 };
 
-/** Runs after upstream's setters, which write a message anew or keep the one that is there. */
+/** Runs after upstream's setters, which write a new message or keep the old one. */
 export const machineWords: Setter = ({ status }) => {
   const { conditions = [] } = status;
   for (const [index, condition] of conditions.entries()) {
@@ -22,9 +22,9 @@ export const machineWords: Setter = ({ status }) => {
   return null;
 };
 
-/** The same text where nothing is to be said otherwise. */
+/** Returns the same text if it has no replacement. */
 export function inMachineWords(conditionType: string, message: string): string {
-  // For each report, so the table is not searched for what was said before.
+  // Runs for each report, so it passes over texts that it has replaced before.
   if (!message.startsWith("kubelet ")) return message;
   // A warning may follow.
   const isUpstream = KUBELET_WORDS[conditionType]?.some((words) => message.startsWith(words)) ?? false;

@@ -1,4 +1,4 @@
-// Setter: the Node's addresses where a cloud provider is built in, as in kubelets up to 1.26. Asks no cloud itself.
+// Setter: the Node's addresses with a built-in cloud provider, as in kubelets up to 1.26.
 import { type Ip, parseIp } from "../kubernetes/ip.ts";
 import type { NodeAddress } from "../kubernetes/types.ts";
 import {
@@ -17,9 +17,9 @@ export function nodeAddressCloud(
   nodeIP: Ip | null,
   validateNodeIP: ValidateNodeIP,
   hostname: string,
-  hostnameOverridden: boolean, // true: it was configured, not found
+  hostnameOverridden: boolean, // true if it was configured
   externalCloudProvider: boolean,
-  nodeAddresses: (() => Result<readonly NodeAddress[] | null>) | null, // null: no cloud provider is built in
+  nodeAddresses: (() => Result<readonly NodeAddress[] | null>) | null, // null without a built-in cloud provider
   chooseHostInterface: ResolveAddress,
   lookupIP: LookupIP,
 ): Setter {
@@ -47,7 +47,7 @@ export function nodeAddressCloud(
   };
 }
 
-/** The node IP becomes the only address of its types; other types keep theirs. Null when the cloud does not list it. */
+/** The node IP becomes the only address of its types; other types keep theirs. null if the cloud does not list it. */
 function enforceNodeIP(all: readonly NodeAddress[], nodeIP: Ip): NodeAddress[] | null {
   const matching = all.filter(({ address }) => address === nodeIP);
   if (matching.length === 0) return null;
@@ -55,7 +55,7 @@ function enforceNodeIP(all: readonly NodeAddress[], nodeIP: Ip): NodeAddress[] |
   return [...matching, ...all.filter(({ type }) => !types.has(type))];
 }
 
-/** Adds the hostname where the cloud has no addresses, lists the hostname as one, or the operator has set it. */
+/** Adds the hostname if the cloud has no addresses or lists the hostname, or if the operator has set it. */
 function withHostname(
   addresses: readonly NodeAddress[],
   fromCloud: readonly NodeAddress[],

@@ -1,14 +1,14 @@
-// Setter: the Node's addresses. Looks nothing up itself.
+// Setter: the Node's addresses.
 import { type Ip, isIpv4, isUnspecified, parseIpSloppy } from "../kubernetes/ip.ts";
 import { removeProvidedNodeIP, setProvidedNodeIP } from "./provided-node-ip.ts";
 import type { DraftNode, Setter } from "./setter.ts";
 import { type Result, success } from "../result.ts";
 
-/** What is wrong with an address, or null. */
+/** Returns the fault of an address, or null. */
 export type ValidateNodeIP = (ip: Ip) => string | null;
-/** The addresses of a name in DNS, in the order of the answer; none when the lookup fails. */
+/** Returns the addresses of a name in DNS, in the order of the answer; none if the lookup fails. */
 export type LookupIP = (host: string) => readonly Ip[];
-/** The address of the default route's interface, of the family of the (unspecified) address it is given. */
+/** Returns the address of the default route's interface, in the family of the given (unspecified) address. */
 export type ResolveAddress = (ip: Ip | null) => Result<Ip | null>;
 
 /**

@@ -4,7 +4,7 @@ import type { DraftNode } from "./setter.ts";
 
 type NodeInfo = NonNullable<NodeStatus["nodeInfo"]>;
 
-/** On the wire all texts of nodeInfo are always there. */
+/** The wire form always has all texts of nodeInfo. */
 const EMPTY: NodeInfo = {
   machineID: "",
   systemUUID: "",
@@ -36,9 +36,7 @@ export function nodeInfoOf(node: DraftNode): Readonly<NodeInfo> {
   return node.status.nodeInfo ?? EMPTY;
 }
 
-/**
- * Assigns a new nodeInfo with these texts. Where they are there already, the object stays, so that comparing is cheap.
- */
+/** Assigns a new nodeInfo with these texts. If it has them already, the object stays, so that comparing is cheap. */
 export function setNodeInfo(node: DraftNode, texts: Partial<Omit<NodeInfo, "swap">>): void {
   const info = nodeInfoOf(node);
   for (const key of NODE_INFO_TEXTS) {

@@ -1,4 +1,4 @@
-// The node-status pipeline: which setters run, and in which order. update-node.ts runs them.
+// The node-status pipeline: the setters in the order of their runs. update-node.ts runs them.
 import type { Ip } from "../kubernetes/ip.ts";
 import type { Quantities } from "../kubernetes/resource-list.ts";
 import type { NodeAddress, NodeStatus } from "../kubernetes/types.ts";
@@ -53,7 +53,7 @@ export interface StatusSources extends CustomSources {
   images: () => Result<readonly ContainerImage[] | null>;
   goos: string;
   goarch: string;
-  /** Present where the Node shall have volume limits, as with older kubelets. */
+  /** Present if the Node has volume limits, as with older kubelets. */
   volumePluginLimits?: () => readonly Result<VolumeLimits>[];
   runtime: {
     type: () => string;
@@ -70,7 +70,7 @@ export interface StatusSources extends CustomSources {
     nodeShutdownManager: () => Errors;
   };
   volumes: { synced: () => boolean; inUse: () => readonly string[] | null };
-  /** What the setters remember from run to run; they update it. Upstream it is the memory of the kubelet's process. */
+  /** The setters' memory between runs, which they update. Upstream has it in the kubelet's process. */
   memory: { rebootEvent: RebootEvent; schedulable: SchedulableState };
 }
 

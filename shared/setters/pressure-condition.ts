@@ -18,8 +18,8 @@ export interface Wordings {
 }
 
 /**
- * Upstream's {Memory,Disk,PID}PressureCondition. Of several conditions of the type the last one is kept up to date,
- * a missing one is appended; reason, message and transition time change with the status only.
+ * Upstream's {Memory,Disk,PID}PressureCondition. Updates the last condition of the type, or appends a missing one. Reason,
+ * message and transition time change only with the status.
  */
 export function pressureCondition(
   type: string,

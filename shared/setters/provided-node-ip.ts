@@ -1,4 +1,4 @@
-// The annotation from which an external cloud provider reads the node's configured IP address.
+// Setter: the annotation with the configured node IP, which an external cloud provider reads.
 import type { DraftNode } from "./setter.ts";
 
 /** cloudproviderapi.AnnotationAlphaProvidedIPAddr */

@@ -1,8 +1,8 @@
-// Setter: the Ready condition, from everything that keeps a node from running pods.
+// Setter: the Ready condition, from all errors that keep a node from running pods.
 import type { NodeCondition, NodeStatus } from "../kubernetes/types.ts";
 import type { RecordStatusEvent, Setter } from "./setter.ts";
 
-/** One error's text, several of them (an aggregate, whose parts may be aggregates), or null: none. */
+/** One error's text, several (an aggregate, whose parts may be aggregates), or null for none. */
 export type Errors = string | null | readonly Errors[];
 
 const REQUIRED_CAPACITIES = ["cpu", "memory", "pods"];
@@ -14,7 +14,7 @@ export function readyCondition(
   runtimeErrors: () => Errors, // typically the vitals' errors.runtime
   networkErrors: () => Errors, // typically the vitals' errors.network
   storageErrors: () => Errors, // typically the vitals' errors.storage
-  softRequirements: () => string | null, // what the container manager lacks, but can do without
+  softRequirements: () => string | null, // optional requirements that the container manager lacks
   nodeShutdownManagerErrors: () => Errors, // typically "node is shutting down", or none
   recordStatusEvent: RecordStatusEvent,
   localStorageCapacityIsolation: boolean,
@@ -37,7 +37,7 @@ export function readyCondition(
   };
 }
 
-/** Writes the first Ready condition, or appends one. Returns whether one was there with another status. */
+/** Writes the first Ready condition, or appends one. Returns whether its status has changed. */
 function putReady(status: NodeStatus, now: string, ready: boolean, message: string): boolean {
   const conditions = status.conditions ?? [];
   const index = conditions.findIndex(({ type }) => type === "Ready");
@@ -48,7 +48,7 @@ function putReady(status: NodeStatus, now: string, ready: boolean, message: stri
     lastHeartbeatTime: now,
     lastTransitionTime: now,
     reason: ready ? "KubeletReady" : "KubeletNotReady",
-    // An empty text is absent on the wire.
+    // The wire form has no empty text.
     ...(message !== "" && { message }),
   };
   if (!previous) {

@@ -1,4 +1,4 @@
-// Records an event when the Node is cordoned or uncordoned. Changes no field of the Node.
+// Records an event when the Node is cordoned or uncordoned.
 import type { RecordStatusEvent, Setter } from "./setter.ts";
 
 /** What the last run saw; false in a kubelet that has just started. The caller keeps it between runs. */

@@ -1,4 +1,4 @@
-// The message of events about a Node's status. Records nothing itself.
+// The message of events about a Node's status.
 import type { RecordEvent, RecordStatusEvent } from "./setter.ts";
 
 /** Upstream Kubelet.recordNodeStatusEvent. */

@@ -1,4 +1,4 @@
-// What a setter is: one step of the kubelet's node-status pipeline. Types only.
+// The types of a setter: one step of the kubelet's node-status pipeline.
 import type { EventReason } from "../kubernetes/event-reasons.ts";
 import type { Node, NodeSpec, NodeStatus, ObjectMeta } from "../kubernetes/types.ts";
 
@@ -13,16 +13,14 @@ export interface DraftNode extends Node {
   status: NodeStatus;
 }
 
-/**
- * Sets one noun of the Node. Returns the error's text, or null. What it had set before the error stays, as upstream.
- */
+/** Sets one noun of the Node. Returns the error's text, or null. Fields that it has set before the error stay, as upstream. */
 export type Setter = (node: DraftNode) => string | null;
 
 /** Records an event: `("Normal" | "Warning", reason, message)`. docs/reporting.md lists the reasons. */
 export type RecordEvent = (type: string, reason: EventReason, message: string) => void;
 
-/** The same for custom setters, which may have reasons of their own. */
+/** Records an event of a custom setter, which may have its own reasons. */
 export type RecordAnyEvent = (type: string, reason: string, message: string) => void;
 
-/** An event whose message follows from its reason: recordNodeStatusEvent adds it. */
+/** Records an event by its reason; recordNodeStatusEvent adds the message. */
 export type RecordStatusEvent = (type: string, reason: EventReason) => void;

@@ -1,4 +1,4 @@
-// Records an event when a machine begins to shut down, or no longer does. Changes no field of the Node.
+// Records an event when a shutdown of the machine begins or is cancelled.
 import type { RecordEvent, Setter } from "./setter.ts";
 
 /** What the last run saw; false in a kubelet that has just started. The caller keeps it between runs. */
@@ -6,7 +6,7 @@ export interface ShutdownState {
   isShuttingDown: boolean;
 }
 
-/** The events of upstream's node shutdown manager (managerImpl.start), in its words. Updates `state`. */
+/** The events of upstream's node shutdown manager (managerImpl.start). Updates `state`. */
 export function shutdownEvent(
   state: ShutdownState,
   isShuttingDown: boolean, // typically the vitals'

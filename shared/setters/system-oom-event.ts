@@ -1,16 +1,16 @@
-// Records an event when the kernel has ended processes for want of memory. Changes no field of the Node.
+// Records an event when the kernel has killed processes to free memory.
 import type { RecordEvent, Setter } from "./setter.ts";
 
-/** The counter as it was last seen, and in which boot; null: never. The caller keeps it, also over a restart. */
+/** The last counter and its boot; null before the first one. The caller keeps it, also over a restart. */
 export interface OomState {
   kills: number | null;
   bootID: string;
 }
 
 /**
- * The event of upstream's realWatcher (pkg/kubelet/oom), for a process that is not named: one for all that a report adds.
- * A machine that is seen for the first time may count what was long ago; after a boot, every one counts. An unknown
- * counter (undefined) changes nothing. Updates `state`.
+ * The event of upstream's realWatcher (pkg/kubelet/oom), without a process: one for all kills since the last report. The
+ * kills before a machine's first report do not count, but those after a boot do. An unknown counter (undefined) changes
+ * nothing. Updates `state`.
  */
 export function systemOomEvent(
   state: OomState,

@@ -1,8 +1,8 @@
-// Validates a Node's IP address. Reads no interface itself.
+// Validates a Node's IP address.
 import { type Ip, isLinkLocalUnicast, isLoopback, isMulticast, isUnspecified } from "../kubernetes/ip.ts";
 import type { Result } from "../result.ts";
 
-/** Upstream validateNodeIP: what is wrong with the address, or null. */
+/** Upstream validateNodeIP: returns the fault of the address, or null. */
 export function validateNodeIP(
   nodeIP: Ip | null,
   interfaceAddrs: () => Result<readonly Ip[]>, // typically the facts' addresses.onInterface

@@ -8,7 +8,7 @@ export interface VersionInfo {
   osImage: string;
 }
 
-/** Upstream nodestatus.VersionInfo, whose kubelet version is that of its build. */
+/** Upstream nodestatus.VersionInfo, with the kubelet version of its build. */
 export function versionInfo(
   readVersionInfo: () => Result<VersionInfo>, // typically the facts' versions
   runtimeType: () => string, // typically the name that CRI Version answers
@@ -24,7 +24,7 @@ export function versionInfo(
       osImage: versions.value.osImage,
       containerRuntimeVersion: `${runtimeType()}://${runtime.ok ? runtime.value : "Unknown"}`,
       kubeletVersion,
-      // Deprecated: cleared where an older kubelet has set it.
+      // Deprecated: clears the field of an older kubelet.
       kubeProxyVersion: "",
     });
     return null;

@@ -1,13 +1,13 @@
-// Setter: how many volumes of each kind can be attached. Since 1.17 kubelets have this in CSINode.
+// Setter: the attach limit of each kind of volume. Kubelets since 1.17 have it in CSINode.
 import { newQuantity } from "../kubernetes/quantity/quantity.ts";
 import { quantityText } from "../kubernetes/quantity/text.ts";
 import type { Setter } from "./setter.ts";
 import type { Result } from "../result.ts";
 
-/** What one volume plugin allows, by resource name: `{ "attachable-volumes-csi-ebs.csi.aws.com": 25 }`. */
+/** The limit of one volume plugin, by resource name: `{ "attachable-volumes-csi-ebs.csi.aws.com": 25 }`. */
 export type VolumeLimits = Readonly<Record<string, number>>;
 
-/** The older nodestatus.VolumeLimits (1.16). A plugin that fails is skipped; of two equal names the later one wins. */
+/** The older nodestatus.VolumeLimits (1.16). Skips a plugin that fails. Of two equal names, the later one wins. */
 export function volumeLimits(
   volumePluginLimits: () => readonly Result<VolumeLimits>[], // typically CSI NodeGetInfo of each plugin
 ): Setter {

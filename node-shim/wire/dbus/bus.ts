@@ -1,4 +1,4 @@
-// A connection to a message bus: calls with texts for arguments, and signals. By itself it calls the bus alone.
+// Connects to a message bus: calls with texts as arguments, and signals.
 import { createConnection, type Socket } from "node:net";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { after } from "../../base/clock.ts";
@@ -10,27 +10,26 @@ interface BusCall {
   path: string;
   interface: string;
   member: string;
-  /** Texts. */
   body?: readonly string[];
 }
 
 type Answer = Result<readonly Value[]>;
 
 export interface Bus {
-  /** The values of the answer's body, or why there are none. Never rejects. */
+  /** Returns the values of the answer's body. Never rejects. */
   call: (call: BusCall) => Promise<Answer>;
   close: () => void;
   /** Resolves once the connection has ended, with the reason. */
   ended: Promise<string>;
 }
 
-/** A service that does not answer in this time counts as absent. */
+/** A service that has not answered in this time counts as absent. */
 const ANSWER_WITHIN_MS = 5000;
 
 const SYSTEM_BUS = "unix:path=/run/dbus/system_bus_socket";
 const DBUS = { destination: "org.freedesktop.DBus", path: "/org/freedesktop/DBus" };
 
-/** Connects, authenticates as this user, and says hello. */
+/** Connects, authenticates as this user, and sends Hello. */
 export async function connectBus(
   address: string | undefined, // typically DBUS_SYSTEM_BUS_ADDRESS; without one, the system's
   onSignal: (signal: BusMessage, bus: Bus) => void,
@@ -46,17 +45,17 @@ export async function connectBus(
   return failure(`${path.replace("\0", "@")}: ${answer.error}`);
 }
 
-/** Has the bus pass on the signals that a rule names. */
+/** Asks the bus to pass on the signals of a rule. */
 export function subscribe({ call }: Bus, rule: string): Promise<Answer> {
   return call({ ...DBUS, interface: DBUS.destination, member: "AddMatch", body: [rule] });
 }
 
-/** The unique name of the connection that has this name now. */
+/** Returns the unique name of the connection that has this name now. */
 export function ownerOf({ call }: Bus, name: string): Promise<Answer> {
   return call({ ...DBUS, interface: DBUS.destination, member: "GetNameOwner", body: [name] });
 }
 
-/** The path in the first of several addresses; null where that is no unix socket's. */
+/** Returns the path in the first of several addresses; null if that is no unix socket. */
 export function socketPath(address: string): string | null {
   const [, kind, text] = /^unix:(?:[^;]*,)?(path|abstract)=([^;,]+)/.exec(address) ?? [];
   if (text === undefined) return null;
@@ -71,7 +70,7 @@ function busOn(socket: Socket, onSignal: (signal: BusMessage, bus: Bus) => void)
   const waiting = new Map<number, (answer: Answer) => void>();
   const { promise: ended, resolve: end } = resolvable<string>();
   let serial = 0;
-  /** Calls that wait until the bus has authenticated this user; null: it has. */
+  /** Calls that wait until the bus has authenticated this user; null afterwards. */
   let unsent: Buffer[] | null = [];
   const over = (why: string) => {
     end(why);
@@ -98,11 +97,11 @@ function busOn(socket: Socket, onSignal: (signal: BusMessage, bus: Bus) => void)
     close: () => over("closed"),
     ended,
   };
-  const letIn = () => {
+  const authenticated = () => {
     socket.write(Buffer.concat([Buffer.from("BEGIN\r\n"), ...(unsent ?? [])]));
     unsent = null;
   };
-  const read = messageReader(letIn, (message) => {
+  const read = messageReader(authenticated, (message) => {
     if (message.type === MESSAGE.signal) onSignal(message, bus);
     else waiting.get(message.replySerial ?? 0)?.(answerOf(message));
   });
@@ -128,7 +127,7 @@ function answerOf({ type, body, errorName }: BusMessage): Answer {
   return failure(typeof body[0] === "string" ? body[0] : (errorName ?? "an error without a name"));
 }
 
-/** Windows, where there is no system bus, has no user IDs. */
+/** Windows has no user IDs, and no system bus. */
 const userId = () => process.geteuid?.() ?? 0;
 
 /** Promise.withResolvers, which Node 20 lacks. */
@@ -138,20 +137,18 @@ function resolvable<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
   return { promise, resolve };
 }
 
-// Reads what a bus sends, piece by piece: one line that accepts the authentication, then messages. Sends nothing.
-
-/** Of what comes before the first message. */
+/** The limit of the line before the first message. */
 const MAX_LINE_BYTES = 1024;
 
-/** The function takes bytes as they arrive. It throws where they are no bus's, or refuse the authentication. */
+/** The function takes bytes as they arrive. It throws if they are no bus's, or refuse the authentication. */
 export function messageReader(
-  letIn: () => void,
+  authenticated: () => void,
   received: (message: BusMessage) => void,
 ): (bytes: Buffer) => void {
   let waiting: Buffer = Buffer.alloc(0);
-  let isIn = false;
+  let isAuthenticated = false;
 
-  /** False: the line has not ended yet. */
+  /** False if the line is not complete yet. */
   function readLine(): boolean {
     const end = waiting.indexOf("\r\n");
     if (end < 0 && waiting.length > MAX_LINE_BYTES) throw new Error("this is no message bus");
@@ -164,10 +161,10 @@ export function messageReader(
 
   return (bytes) => {
     waiting = waiting.length === 0 ? bytes : Buffer.concat([waiting, bytes]);
-    if (!isIn) {
+    if (!isAuthenticated) {
       if (!readLine()) return;
-      isIn = true;
-      letIn();
+      isAuthenticated = true;
+      authenticated();
     }
     for (let next = decodeMessage(waiting); next; next = decodeMessage(waiting)) {
       waiting = next.rest;

@@ -1,7 +1,6 @@
-// Encodes and decodes D-Bus messages (D-Bus Specification, "Message Protocol"), as far as calls and signals need them:
-// basic types, and variants of them.
+// Encodes and decodes D-Bus messages with basic types and variants of them (D-Bus Specification, "Message Protocol").
 
-/** A value of a basic type. A body's values are in the order of its signature; the first of another type ends them. */
+/** A value of a basic type. A body's values end before the first value of another type. */
 export type Value = string | number | bigint | boolean;
 
 export const MESSAGE = { call: 1, answer: 2, error: 3, signal: 4 } as const;
@@ -12,9 +11,9 @@ export interface BusMessage {
   path?: string | undefined;
   interface?: string | undefined;
   member?: string | undefined;
-  /** Of an error. */
+  /** An error's name. */
   errorName?: string | undefined;
-  /** Of an answer or an error: the call's serial. */
+  /** The call's serial, in an answer or an error. */
   replySerial?: number | undefined;
   destination?: string | undefined;
   sender?: string | undefined;
@@ -23,7 +22,7 @@ export interface BusMessage {
   body: readonly Value[];
 }
 
-/** Far more than any message that is used here. A larger one ends the connection. */
+/** Far more than any expected message. A larger one ends the connection. */
 const MAX_MESSAGE_BYTES = 64 * 1024;
 const FIXED_HEADER_BYTES = 16;
 
@@ -42,7 +41,7 @@ const FIELDS = [
 /** A value of this type begins at a multiple of this many bytes. */
 const ALIGNMENT: Readonly<Record<string, number>> = { y: 1, g: 1, v: 1, b: 4, u: 4, s: 4, o: 4, t: 8 };
 
-/** Little endian. */
+/** Encodes in little endian. */
 export function encodeMessage(message: BusMessage): Buffer {
   const body = encodeValues(message.signature ?? "", message.body);
   const fields: number[] = [];
@@ -92,7 +91,7 @@ function pad(bytes: number[], alignment: number): void {
   while (bytes.length % alignment !== 0) bytes.push(0);
 }
 
-/** The first message in the bytes, and the rest; null: more bytes are needed. Throws where they are no message. */
+/** Returns the first message and the remaining bytes; null if it is incomplete. Throws if the bytes are no message. */
 export function decodeMessage(bytes: Buffer): { message: BusMessage; rest: Buffer } | null {
   if (bytes.length < FIXED_HEADER_BYTES) return null;
   const isLittle = bytes[0] === 0x6c;
@@ -128,7 +127,7 @@ function takeFields(reader: Reader): Partial<BusMessage> {
   return fields;
 }
 
-/** Up to the first value that is of no basic type. */
+/** Reads up to the first value that has no basic type. */
 function takeValues(reader: Reader, signature: string): Value[] {
   const values: Value[] = [];
   for (const type of signature) {

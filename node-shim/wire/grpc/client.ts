@@ -1,5 +1,5 @@
-// A gRPC client on a unix socket, over node:http2: calls with one answer, and calls with a stream of them. Small on
-// purpose: a whole gRPC library costs ten times its memory. Every expected failure is a result.
+// A gRPC client on a unix socket, over node:http2: calls with one answer, and calls with a stream of answers. A whole gRPC
+// library needs ten times its memory.
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
@@ -26,9 +26,9 @@ export interface Method<Q extends Schema, A extends Schema> {
 
 interface StreamOptions<A> {
   onMessage: (message: A) => void;
-  /** Once, and last; null: the server ended it with OK. */
+  /** Called once, and last; null if the server ended the stream with OK. */
   onEnd: (fault: Fault | null) => void;
-  /** Ends the call with DeadlineExceeded; without one it goes on until one side ends it. */
+  /** Ends the call with DeadlineExceeded. Without it, the call lasts until one side ends it. */
   deadlineMs?: number;
 }
 
@@ -39,27 +39,27 @@ export interface GrpcClient {
     request: ProtoInput<Q>,
     deadlineMs: number,
   ) => Promise<Result<ProtoMessage<A>, Fault>>;
-  /** One request, many answers. The returned function cancels the call. */
+  /** The returned function cancels the call. */
   serverStream: <Q extends Schema, A extends Schema>(
     method: Method<Q, A>,
     request: ProtoInput<Q>,
     options: StreamOptions<ProtoMessage<A>>,
   ) => () => void;
-  /** Ends calls that are under way, and refuses later ones. */
+  /** Ends the calls that are under way, and refuses later ones. */
   close: () => void;
 }
 
 export interface ClientOptions {
   socketPath: string;
-  /** Monotonic; typically monotonicMs. Only the wait before a new connection depends on it. */
+  /** Monotonic; typically monotonicMs. Measures the wait before a new connection. */
   nowMs: () => number;
-  /** Called for every new connection: the server may be another one than before. */
+  /** Called for every new connection: it may be to another server. */
   onConnect?: () => void;
-  /** Of one message. */
+  /** The limit of one message. */
   limitBytes?: number;
 }
 
-/** Connects with the first call. Fails at once while nobody listens, and tries again 0.1 to 3 s later. */
+/** Connects with the first call. If no process listens, calls fail at once, until it connects again 0.1 to 3 s later. */
 export function grpcClient({
   socketPath,
   nowMs,
@@ -121,25 +121,24 @@ function decoded<S extends Schema>(schema: S, bytes: Buffer): Result<ProtoMessag
   }
 }
 
-// One gRPC call on a session: it sends the request, receives messages, and ends exactly once. Messages are bytes here.
-
+/** One gRPC call on a session, with messages as bytes. */
 interface GrpcCall {
   /** "/package.Service/Method" */
   path: string;
   request: Buffer;
-  /** null: the call lasts until one side ends it. */
+  /** null if the call lasts until one side ends it. */
   deadlineMs: number | null;
   limitBytes: number;
   onMessage: (message: Buffer) => void;
-  /** Once, and last; null: OK. */
+  /** Called once, and last; null for OK. */
   onEnd: (fault: Fault | null) => void;
-  /** Why the session was lost, where that is what ended the call. */
+  /** Returns why the session was lost, if it was. */
   sessionLoss: () => Fault | undefined;
 }
 
 const CONNECTION_CLOSED: Fault = { code: "Unavailable", message: "connection closed" };
 
-/** Starts the call. The returned function ends it early, as Canceled unless it gets another fault. */
+/** Starts the call. The returned function ends it early, by default as Canceled. */
 function startCall(session: ClientHttp2Session, call: GrpcCall): (why?: Fault) => void {
   let ended = false;
   let status: Fault | null | undefined;
@@ -180,7 +179,7 @@ function startCall(session: ClientHttp2Session, call: GrpcCall): (why?: Fault) =
     status = statusOf(headers);
   });
   stream.on("error", (error) => {
-    // Node wraps the error of the connection.
+    // Node wraps the connection's error.
     if (session.destroyed) loss ??= { code: "Unavailable", message: faultOf(error.cause ?? error) };
   });
   stream.on("close", () => {
@@ -203,7 +202,7 @@ function requestHeaders({ path, deadlineMs }: GrpcCall): Record<string, string> 
   };
 }
 
-/** The fault of headers without a status: the answer may come from something that is no gRPC server. */
+/** Returns the fault of headers without a status, which may be from a server without gRPC. */
 function answerFault(headers: IncomingHttpHeaders & { ":status"?: number | undefined }): Fault | null {
   if (headers[":status"] !== 200) return faultOfHttpStatus(headers[":status"]);
   const type = headers["content-type"] ?? "";
@@ -216,22 +215,15 @@ function endWithoutStatus(resetCode: number): Fault {
   return { code: "Internal", message: "server closed the stream without sending trailers" };
 }
 
-// One HTTP/2 connection to a unix socket, made when it is needed, and again when it was lost. Makes no calls.
-
 /** As the kubelet's connections to the runtime (cri-client baseBackoffDelay, maxBackoffDelay), doubling. */
 const FIRST_BACKOFF_MS = 100;
 const MAX_BACKOFF_MS = 3000;
 
-interface Connection {
-  /** A session on which streams can be opened, or why there is none. After a failure the next is not made at once. */
-  session: () => Result<ClientHttp2Session, Fault>;
-  lossOf: (session: ClientHttp2Session) => Fault | undefined;
-  /** Drops the session and all that is on it, for good. */
-  close: () => void;
-}
-
-/** `nowMs` is a monotonic clock: typically monotonicMs. `onConnect` is called when the server has greeted. */
-function connection(socketPath: string, nowMs: () => number, onConnect: () => void): Connection {
+/**
+ * One HTTP/2 connection to a unix socket, made when a call needs it, and again after a loss. `session` returns a session
+ * for streams, or why there is none. Calls `onConnect` after the server's greeting.
+ */
+function connection(socketPath: string, nowMs: () => number, onConnect: () => void) {
   let current: ClientHttp2Session | null = null;
   let closed = false;
   let failures = 0;
@@ -256,14 +248,14 @@ function connection(socketPath: string, nowMs: () => number, onConnect: () => vo
       failures = 0;
     });
     session.on("error", (error) => lost(session, error));
-    // Calls that are under way may still be answered; new calls need a new session.
+    // The server may still answer earlier calls, but new calls need a new session.
     session.on("goaway", (code: number) => {
       lost(session, new Error(`the server sent GOAWAY with error code: ${code}`));
     });
     session.on("close", () => {
       lost(session, new Error("connection closed"));
       if (greeted) return;
-      // As in grpc-go, a server that closes the connection before it greets counts as absent.
+      // As in grpc-go, a server that closes the connection before its greeting counts as absent.
       lastFault = losses.get(session) ?? lastFault;
       failures++;
       notBeforeMs = nowMs() + backOff(failures, FIRST_BACKOFF_MS, MAX_BACKOFF_MS);
@@ -272,14 +264,14 @@ function connection(socketPath: string, nowMs: () => number, onConnect: () => vo
   }
 
   return {
-    session: () => {
+    session: (): Result<ClientHttp2Session, Fault> => {
       if (closed) return fault("Canceled", "grpc: the client connection is closing");
       if (current && !current.closed && !current.destroyed) return success(current);
       if (nowMs() < notBeforeMs) return failure(lastFault);
       current = open();
       return success(current);
     },
-    lossOf: (session) => losses.get(session),
+    lossOf: (session: ClientHttp2Session) => losses.get(session),
     close: () => {
       closed = true;
       current?.destroy();

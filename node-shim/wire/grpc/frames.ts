@@ -1,7 +1,7 @@
-// Messages within a gRPC stream: a flag, a length, the bytes. Keeps no more than one message, of limited size.
+// Splits a gRPC stream into messages: a flag, a length, the bytes. Buffers at most one message, of limited size.
 import { type Fault, fault } from "./status.ts";
 
-/** As the kubelet's client of the runtime (cri-client maxMsgSize). */
+/** The limit of the kubelet's client of the runtime (cri-client maxMsgSize). */
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 const PREFIX_BYTES = 5;
 
@@ -12,21 +12,20 @@ export function frame(message: Buffer): Buffer {
 }
 
 export interface Deframer {
-  /** Returns the fault of the bytes, after which nothing more may be pushed; null: none. */
+  /** Returns the fault of the bytes, after which no more may be pushed; null if there is none. */
   push: (chunk: Buffer) => Fault | null;
-  /** Call it at the end of the stream: returns a fault where a message is incomplete. */
+  /** Call it at the end of the stream. Returns a fault if a message is incomplete. */
   end: () => Fault | null;
 }
 
-/** Splits a stream into messages. A message that is announced as too long is refused before it is read. */
+/** Refuses a message that is too long by its prefix, before it reads it. */
 export function deframer(onMessage: (message: Buffer) => void, limitBytes: number): Deframer {
   let chunks: Buffer[] = [];
   let heldBytes = 0;
-  /** With its prefix; unknown until the prefix is there. */
+  /** The length of the message with its prefix, once the prefix is read. */
   let wantedBytes = PREFIX_BYTES;
   let prefixRead = false;
 
-  /** All that is held, in one piece. */
   const joined = () => {
     const [only] = chunks;
     return chunks.length === 1 && only ? only : Buffer.concat(chunks, heldBytes);

@@ -1,4 +1,4 @@
-// Protobuf's wire format: tags, varints, lengths.
+// Encodes and decodes protobuf messages. Encoding leaves out zero and empty values, as proto3 does.
 import {
   type FieldType,
   MAP_ENTRY,
@@ -9,20 +9,20 @@ import {
   shapeOf,
 } from "./schema.ts";
 
-/** The bytes are no protobuf, or end too early. */
+/** Thrown if the bytes are no protobuf, or end too early. */
 export class WireError extends Error {}
 
-/** Groups (3 and 4) are older than proto3, and no message here has any. */
+/** Groups (3 and 4) are older than proto3, and no message here has one. */
 const WIRE = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
 
-/** Where a reader is, and where its message ends. */
+/** The position of a reader, and the end of its message. */
 interface Cursor {
   readonly bytes: Buffer;
   at: number;
   readonly end: number;
 }
 
-/** An unsigned varint of up to 64 bits as [its low 32 bits, its high 32 bits], both unsigned. */
+/** Reads an unsigned varint of up to 64 bits as [low 32 bits, high 32 bits], both unsigned. */
 function readVarint(cursor: Cursor): [low: number, high: number] {
   let low = 0;
   let high = 0;
@@ -40,7 +40,7 @@ function readVarint(cursor: Cursor): [low: number, high: number] {
   throw new WireError("a number has more than 64 bits");
 }
 
-/** A length-delimited field's content, as a cursor over the same bytes. */
+/** Reads a length-delimited field, as a cursor over the same bytes. */
 function readSlice(cursor: Cursor): Cursor {
   const [length, high] = readVarint(cursor);
   if (high !== 0 || length > cursor.end - cursor.at)
@@ -74,7 +74,7 @@ function skip(cursor: Cursor, wireType: number): void {
   }
 }
 
-/** For whole numbers; the format needs ten bytes for a negative one. */
+/** Encodes a whole number; a negative one has ten bytes. */
 function varint(value: number): Buffer {
   const bytes: number[] = [];
   let rest = BigInt.asUintN(64, BigInt(value));
@@ -132,11 +132,9 @@ function isZero(value: unknown): boolean {
   );
 }
 
-// Decodes protobuf bytes to a message. Skips unknown fields; the message has no reference to the bytes.
-
 type Target = Record<string, unknown>;
 
-/** Throws WireError when the bytes are no such message. */
+/** Skips unknown fields. The message does not refer to the bytes. Throws WireError if the bytes are no such message. */
 export function decode<S extends Schema>(schema: S, bytes: Buffer): ProtoMessage<S> {
   const message = emptyMessage(schema);
   decodeInto(message, schema, { bytes, at: 0, end: bytes.length });
@@ -156,18 +154,18 @@ function emptyMessage(schema: Schema): Target {
   return Object.fromEntries(entries);
 }
 
-/** Depth is bounded by the table, since tables do not refer to themselves. */
+/** The tables bound the depth, since no table refers to itself. */
 function decodeInto(target: Target, schema: Schema, cursor: Cursor): void {
   const fields = Object.entries(schema);
   while (cursor.at < cursor.end) {
     const { number, wireType } = readTag(cursor);
     const field = fields.find(([, [own]]) => own === number);
-    // Another wire type than the table's is an unknown field as well.
+    // A field with another wire type than the table's counts as unknown.
     if (!field || !readField(target, field, wireType, cursor)) skip(cursor, wireType);
   }
 }
 
-/** False when a field of this wire type is none of the table's. */
+/** False if the table has no field of this wire type. */
 function readField(
   target: Target,
   [name, [, type]]: [string, Schema[string]],
@@ -196,7 +194,7 @@ function readField(
     (target[name] as Map<string, string>).set(entry.key, entry.value);
     return true;
   }
-  // A single message that comes in parts is merged.
+  // Merges a single message that comes in parts.
   const known = shape.repeated ? undefined : (target[name] as Target | undefined);
   const message = known ?? emptyMessage(shape.schema);
   decodeInto(message, shape.schema, slice);
@@ -218,7 +216,7 @@ function readScalar(scalar: ScalarName, cursor: Cursor): unknown {
   return NUMBERS[scalar](low, high);
 }
 
-/** From the low and the high half of a varint. */
+/** Converts the low and the high half of a varint. */
 const NUMBERS: Record<Exclude<ScalarName, "string" | "bytes">, (low: number, high: number) => unknown> = {
   bool: (low, high) => low !== 0 || high !== 0,
   int32: (low) => low | 0,

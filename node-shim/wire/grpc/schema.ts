@@ -1,4 +1,4 @@
-// How a protobuf message is described: a table of its fields. The types of its values follow from the table.
+// Describes a protobuf message by a table of its fields, from which the types of its values follow.
 
 interface Scalars {
   string: string;
@@ -16,7 +16,7 @@ export type MapName = "map<string,string>";
 /** A scalar, a repeated one ("string[]"), a map, a message (its table), a repeated message (its table in an array). */
 export type FieldType = ScalarName | `${ScalarName}[]` | MapName | Schema | readonly [Schema];
 
-/** Fields by name, each with its number. Enums are int32. No field that is left out of a table is ever read. */
+/** Fields by name, each with its number. Enums are int32. Fields that a table lacks are never read. */
 export interface Schema {
   readonly [name: string]: readonly [number: number, type: FieldType];
 }
@@ -33,7 +33,7 @@ type ValueOf<T extends FieldType> = T extends ScalarName
           ? ProtoMessage<T> | undefined
           : never;
 
-/** As proto3 has it: what was not sent is zero, empty or, of a single message, undefined. */
+/** As in proto3, a field that was not sent is zero or empty; a single message is undefined. */
 export type ProtoMessage<S extends Schema> = { -readonly [F in keyof S]: ValueOf<S[F][1]> };
 
 type GivenOf<T extends FieldType> = T extends readonly [infer E extends Schema]
@@ -51,7 +51,7 @@ type GivenOf<T extends FieldType> = T extends readonly [infer E extends Schema]
 /** A message to send; an absent field counts as zero. */
 export type ProtoInput<S extends Schema> = { readonly [F in keyof S]?: GivenOf<S[F][1]> | undefined };
 
-/** The table of a map's entries: on the wire a map is a repeated message. */
+/** The entries of a map, which is a repeated message on the wire. */
 export const MAP_ENTRY = { key: [1, "string"], value: [2, "string"] } as const satisfies Schema;
 
 export type Shape =

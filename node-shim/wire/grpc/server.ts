@@ -1,5 +1,5 @@
-// A gRPC server on a unix socket, over node:http2, for methods with one request and one answer. It serves local
-// processes that may be broken: what they send is bounded, and a fault of theirs ends their call alone.
+// A gRPC server on a unix socket, over node:http2, for methods with one request and one answer. It limits the requests of
+// broken clients, and ends only the call that has a fault.
 import { after } from "../../base/clock.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import {
@@ -16,24 +16,24 @@ import { type Fault, statusHeaders } from "./status.ts";
 
 /** grpc-go's default limit of a request. */
 const MAX_REQUEST_BYTES = 4 * 1024 * 1024;
-/** A request that is not complete by then is given up. */
+/** The limit of an incomplete request. */
 const REQUEST_DEADLINE_MS = 10_000;
 const MAX_CONCURRENT_STREAMS = 100;
 
-/** A method with its handler, ready to be served: see `serve`. */
+/** A method with its handler: see `serve`. */
 export interface Served {
   path: string;
   answer: (request: Buffer) => Promise<Result<Buffer, Fault>>;
 }
 
 export interface GrpcServer {
-  /** Rejects with the system's error: EADDRINUSE, EACCES, ENOENT … The caller removes an old socket file before. */
+  /** Rejects with the system's error: EADDRINUSE, EACCES, ENOENT … The caller first removes an old socket file. */
   listen: (socketPath: string) => Promise<void>;
-  /** Drops every connection; the socket file is gone then. */
+  /** Drops every connection, and removes the socket file. */
   close: () => Promise<void>;
 }
 
-/** A handler that throws answers Unknown with the error's text, as one that returns an error does in Go. */
+/** A handler that throws answers Unknown with the error's text, as a handler in Go that returns an error. */
 export function serve<Q extends Schema, A extends Schema>(
   method: Method<Q, A>,
   handle: (request: ProtoMessage<Q>) => Result<ProtoInput<A>, Fault> | Promise<Result<ProtoInput<A>, Fault>>,
@@ -113,14 +113,14 @@ function receive(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, method
 const moreThanOne: Fault = { code: "Internal", message: "more than one request for a unary method" };
 const noRequest: Fault = { code: "Internal", message: "no request" };
 
-/** With trailers only. */
+/** Answers with trailers only. */
 function refuse(stream: ServerHttp2Stream, fault: Fault): void {
   if (stream.headersSent || stream.destroyed) return;
   stream.respond(
     { ":status": 200, "content-type": "application/grpc", ...statusHeaders(fault) },
     { endStream: true },
   );
-  // Discards the rest of the request.
+  // Discards the remaining request.
   stream.resume();
 }
 

@@ -1,5 +1,5 @@
-// Makes the strategic merge patch that turns one object into another. Never changes its arguments; the patch
-// shares what it adds with the modified object. Mirrors apimachinery/pkg/util/strategicpatch.
+// Makes the strategic merge patch that turns one object into another, as apimachinery/pkg/util/strategicpatch does. Never
+// changes its arguments. The patch shares values with the modified object.
 import { isJsonObject, type Json, jsonEqual, type JsonObject, ownValue } from "../json.ts";
 import { identity, missingMergeKey, sortByOrder, withoutDuplicates } from "./list-order.ts";
 import { DELETE_FROM_LIST, DIRECTIVE, SET_ELEMENT_ORDER } from "./directives.ts";
@@ -8,8 +8,8 @@ import { canonicalQuantity, isEmpty, knownField, present, wireForm } from "./wir
 import { failure, type Result, success } from "../../result.ts";
 
 /**
- * The patch from `original` to `modified`, `{}` when they are equal (upstream: CreateTwoWayMergePatch, diffMaps).
- * What Go leaves out of JSON counts as absent, in both of them.
+ * Returns the patch from `original` to `modified`, `{}` if they are equal (upstream: CreateTwoWayMergePatch, diffMaps).
+ * Fields that Go leaves out of JSON count as absent in both.
  */
 export function createStrategicMergePatch(
   original: JsonObject,
@@ -29,7 +29,7 @@ export function createStrategicMergePatch(
   return success(patch);
 }
 
-/** Adds what differs in one field to the patch; returns an error's text or null. */
+/** Adds the difference in one field to the patch. Returns an error's text or null. */
 function diffField(
   patch: JsonObject,
   key: string,
@@ -104,10 +104,7 @@ function diffAtomic(patch: JsonObject, key: string, before: Json[], after: Json[
   if (!jsonEqual(wireForm(before, field), written)) patch[key] = written;
 }
 
-/**
- * upstream: diffListsOfScalars. Upstream sorts the original in place before it asks whether anything changed, and so
- * sends the order of an unsorted list with every patch.
- */
+/** upstream: diffListsOfScalars, which sorts the original in place and so sends an unsorted list's order with every patch. */
 function diffSets(patch: JsonObject, key: string, before: Json[], after: Json[]): void {
   const sorted = before.length === 1 ? before : before.toSorted(compareAsText);
   if (jsonEqual(sorted, after)) return;
@@ -127,7 +124,7 @@ function asText(value: Json): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** The function is called for each item in turn: is there no item left in `others` to pair it with? */
+/** Call the function for each item in turn. It returns whether `others` has no unpaired item for it. */
 function unmatchedBy(others: Json[]): (item: Json) => boolean {
   const left = [...others];
   return (item) => {

@@ -1,4 +1,4 @@
-// The identity and the order of the items in a list that merges. Merges nothing.
+// The identity and the order of the items in a list that merges.
 import { isJsonObject, type Json, ownValue } from "../json.ts";
 
 /**
@@ -10,7 +10,7 @@ export function identity(item: Json | undefined, key: string | null): Json {
   return isJsonObject(item) ? (ownValue(item, key) ?? null) : null;
 }
 
-/** An error's text when an item of a keyed list has no usable merge key (upstream: validateMergeKeyInLists). */
+/** Returns an error's text if an item of a keyed list has no usable merge key (upstream: validateMergeKeyInLists). */
 export function missingMergeKey(key: string, items: Json[]): string | null {
   for (const item of items) {
     if (!isJsonObject(item))
@@ -27,7 +27,7 @@ export function noMergeKey(item: Json, key: string): string {
   return `map: ${JSON.stringify(item)} does not contain declared merge key: ${key}`;
 }
 
-/** The place of each item in `order`, by its identity. */
+/** Returns the place of each item in `order`, by its identity. */
 export function ranks(order: Json[], key: string | null): Map<Json, number> {
   const ranks = new Map<Json, number>();
   order.forEach((item, index) => {

@@ -1,6 +1,6 @@
-// Which fields of v1.Node and of every object's metadata are left out where they are empty, and how they merge in a
-// strategic merge patch. Data only. Source: the `json` and `patchStrategy` tags of k8s.io/api/core/v1 and
-// apimachinery/pkg/apis/meta/v1, v0.36.3; test/vectors/emptyFields.json has what Go makes of the former.
+// The schemas of v1.Node and of every object's metadata: which empty fields Go leaves out, and how fields merge in a
+// strategic merge patch. Source: the `json` and `patchStrategy` tags of k8s.io/api/core/v1 and
+// apimachinery/pkg/apis/meta/v1, v0.36.3. test/vectors/emptyFields.json has Go's own output.
 import { atomicList, atomicListOf, keyedList, map, quantities, scalars, setList, struct } from "./schema.ts";
 
 export const typeMeta = scalars("kind?", "apiVersion?");

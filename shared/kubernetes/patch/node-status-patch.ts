@@ -1,5 +1,4 @@
-// Makes the patch of a Node's `/status` from two Nodes. Sends nothing.
-// Mirrors component-helpers/node/util.PatchNodeStatus.
+// Makes the patch of a Node's `/status` from two Nodes, as component-helpers/node/util.PatchNodeStatus does.
 import { createStrategicMergePatch } from "./create-patch.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
 import { nodeSchema } from "./node-schema.ts";
@@ -8,9 +7,8 @@ import type { Node, NodeAddress } from "../types.ts";
 import { type Result, success } from "../../result.ts";
 
 /**
- * The strategic merge patch from `oldNode` to `newNode`, `{}` when nothing differs. Differences in `spec` are
- * left out; quantities are canonical. Addresses that change are replaced as a whole: merging them by type, as
- * their schema says, would lose all but one of a type.
+ * Returns the strategic merge patch from `oldNode` to `newNode`, `{}` if they are equal. Ignores `spec`. Replaces changed
+ * addresses as a whole: merging them by type, as their schema says, would lose all but one of a type.
  */
 export function createNodeStatusPatch(oldNode: Node, newNode: Node): Result<JsonObject> {
   const before = oldNode.status?.addresses ?? [];

@@ -1,5 +1,5 @@
-// Which fields of leases and events are left out where they are empty, and how they merge in a strategic merge patch.
-// Data only. Source: the `json` and `patchStrategy` tags of k8s.io/api coordination/v1 and core/v1, v0.36.3.
+// The schemas of leases and events: which empty fields Go leaves out, and how fields merge in a strategic merge patch.
+// Source: the `json` and `patchStrategy` tags of k8s.io/api coordination/v1 and core/v1, v0.36.3.
 import { objectMeta, typeMeta } from "./node-schema.ts";
 import { scalars, struct } from "./schema.ts";
 

@@ -1,18 +1,18 @@
-// What JSON and strategic merge patches need of a Go type: which fields it has, which of them Go leaves out where they
-// are empty, and how each list merges. node-schema.ts and object-schemas.ts describe the types.
+// Describes a Go type for JSON and strategic merge patches: its fields, those that Go leaves out if they are empty, and how
+// each list merges. node-schema.ts and object-schemas.ts have the types.
 import { failure, type Result, success } from "../../result.ts";
 
 /** Mirrors the `patchStrategy` and `patchMergeKey` tags of upstream's Go types. */
 export type PatchSchema = ScalarSchema | MapSchema | StructSchema | ListSchema;
 
-/** Text, a number, a boolean or a time; or anything that is written as it is. */
+/** A text, a number, a boolean, a time, or another value that is written unchanged. */
 export interface ScalarSchema {
   kind: "scalar";
-  /** With which value Go leaves the field out: with any empty one, with null alone (a pointer), or never. */
+  /** Go leaves the field out if it is empty, if it is null (a pointer), or never. */
   absent: "empty" | "null" | "never";
 }
 
-/** Free keys, such as labels; with `quantities`, values that are compared and sent in canonical notation. */
+/** A map with free keys, such as labels. With `quantities`, its values are compared and sent in canonical notation. */
 export interface MapSchema {
   kind: "map";
   quantities: boolean;
@@ -25,7 +25,7 @@ export interface StructSchema {
   fields: Record<string, PatchSchema>;
 }
 
-/** A list is replaced as a whole, merged as a set of scalars, or merged object by object by a key. */
+/** A list is replaced as a whole, merged as a set of scalars, or merged by the key of its objects. */
 export type ListSchema =
   | { kind: "list"; merge: "atomic"; item?: StructSchema }
   | { kind: "list"; merge: "set" }
@@ -50,8 +50,8 @@ export function struct(name: string, fields: Record<string, PatchSchema>): Struc
 }
 
 /**
- * Scalar fields by name. A mark after it says what `omitempty` does: "reason?" is left out where it is empty, "swap*" is
- * a pointer and left out where it is null, "status" is always there.
+ * Scalar fields by name, with a mark for `omitempty`: "reason?" is left out if it is empty, "swap*" is a pointer and left
+ * out if it is null, "status" is always present.
  */
 export function scalars(...names: string[]): Record<string, PatchSchema> {
   return Object.fromEntries(

@@ -1,15 +1,15 @@
-// The JSON that Go makes of an object, which is what an apiserver sends and expects.
+// Makes the same JSON of an object as Go does, which an apiserver sends and expects.
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import type { PatchSchema, ScalarSchema, StructSchema } from "./schema.ts";
 import { parseQuantity } from "../quantity/parse.ts";
 import { quantityText } from "../quantity/text.ts";
 
-/** The schema of a field; undefined for one that the type does not have. */
+/** Returns the schema of a field; undefined if the type has no such field. */
 export function knownField(schema: PatchSchema, key: string): PatchSchema | undefined {
   return schema.kind === "struct" && Object.hasOwn(schema.fields, key) ? schema.fields[key] : undefined;
 }
 
-/** The value, or undefined where Go leaves the field out of JSON. */
+/** Returns the value; undefined if Go leaves the field out of JSON. */
 export function present(value: Json | undefined, field: PatchSchema | undefined): Json | undefined {
   if (field === undefined) return value;
   if (field.kind === "scalar") return isAbsent(value, field.absent) ? undefined : value;
@@ -28,7 +28,7 @@ export function isEmpty(object: JsonObject): boolean {
   return true;
 }
 
-/** A value as Go writes it: what counts as absent left out, quantities in canonical notation. An object stays one. */
+/** Returns a value as Go writes it: without absent fields, and with quantities in canonical notation. */
 export function wireForm(value: JsonObject, schema: PatchSchema | undefined): JsonObject;
 export function wireForm(value: Json, schema: PatchSchema | undefined): Json;
 export function wireForm(value: Json, schema: PatchSchema | undefined): Json {
@@ -48,9 +48,8 @@ export function wireForm(value: Json, schema: PatchSchema | undefined): Json {
 }
 
 /**
- * A strategic merge patch that sends no field which Go would leave out: what becomes empty is null, as in a patch that
- * upstream makes from two objects. A map without entries changes nothing, and neither does a list without items that
- * merges. Directives stay as they are.
+ * Returns a strategic merge patch without the fields that Go leaves out. A field that becomes empty is null, as in
+ * upstream's patch from two objects. An empty map or an empty list that merges changes nothing. Directives stay.
  */
 export function patchWireForm(patch: JsonObject, schema: StructSchema): JsonObject {
   const fields: JsonObject = {};
@@ -69,7 +68,7 @@ export function patchWireForm(patch: JsonObject, schema: StructSchema): JsonObje
   return fields;
 }
 
-/** A quantity in canonical notation; anything else as it is. */
+/** Returns a quantity in canonical notation, and any other value unchanged. */
 export function canonicalQuantity(quantity: Json | undefined): Json | undefined {
   if (typeof quantity !== "string") return quantity;
   const parsed = parseQuantity(quantity);

@@ -28,7 +28,7 @@ export function subtractQuantities(a: Quantity, b: Quantity): Quantity {
   return plus(a, b, negated(b.unscaled));
 }
 
-/** Go cannot negate the smallest int64, which stays what it is: where the sum fits an int64, Go adds it instead. */
+/** Go cannot negate the smallest int64, which keeps its sign. If the sum fits an int64, Go adds it instead. */
 function isSmallestInt64({ unscaled, wide }: Quantity): boolean {
   return unscaled === MIN_INT64 && !wide;
 }
@@ -53,7 +53,7 @@ function plus(a: Quantity, b: Quantity, addend: Integer): Quantity {
   return { unscaled, scale, wide, format, text: null };
 }
 
-/** By value: negative when a < b, 0 when equal, positive when a > b. */
+/** Compares by value: negative if a < b, 0 if equal, positive if a > b. */
 export function compareQuantities(a: Quantity, b: Quantity): -1 | 0 | 1 {
   if (a.scale === b.scale) return compareIntegers(a.unscaled, b.unscaled);
   const sign = signOf(a);
@@ -85,10 +85,10 @@ function magnitude({ unscaled, scale }: Quantity): number {
   return String(unscaled < 0 ? negated(unscaled) : unscaled).length + scale;
 }
 
-/** Rounds away from zero to a multiple of 10^scale (RoundUp); exact when nothing was lost. */
+/** Rounds away from zero to a multiple of 10^scale (RoundUp). `exact` if no digit was lost. */
 export function roundUpQuantity(quantity: Quantity, scale: number): { quantity: Quantity; exact: boolean } {
   if (quantity.scale >= scale) {
-    // Upstream aligns a wide quantity. With places that far apart this would only cost memory.
+    // Upstream aligns a wide quantity. With distant places, that only needs memory.
     if (!quantity.wide || quantity.scale - scale > MAX_PLACES_APART) return { quantity, exact: true };
     const unscaled = timesPowerOf10(quantity.unscaled, quantity.scale - scale);
     return { quantity: { ...quantity, unscaled, scale, text: null }, exact: true };

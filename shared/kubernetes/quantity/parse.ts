@@ -1,4 +1,4 @@
-// Reads quantities as Kubernetes does (resource.ParseQuantity): "2", "1930m", "24684096Ki", "1e3".
+// Parses quantities as Kubernetes does (resource.ParseQuantity): "2", "1930m", "24684096Ki", "1e3".
 import { compareQuantities } from "./arithmetic.ts";
 import type { Quantity, QuantityFormat } from "./quantity.ts";
 import { dividedByPowerOf10, MAX_INT64, MAX_PLACES_APART, shortest, timesPowerOf10 } from "./integer.ts";
@@ -9,20 +9,20 @@ const WRONG_FORMAT =
 const NOT_NUMERIC = "unable to parse numeric part of quantity";
 const WRONG_SUFFIX = "unable to parse quantity's suffix";
 
-/** Reads one quantity. Errors are upstream's texts. */
+/** Parses one quantity. Errors are upstream's texts. */
 export function parseQuantity(text: string): Result<Quantity> {
   const plain = parsePlain(text);
   return plain === null ? parseAny(text) : success(plain);
 }
 
-/** For a text that is known to be a quantity. Throws for any other one, which is a bug of the caller. */
+/** Parses a text that the caller knows to be a quantity. Throws for any other text. */
 export function mustParseQuantity(text: string): Quantity {
   const parsed = parseQuantity(text);
   if (!parsed.ok) throw new Error(`cannot parse '${text}': ${parsed.error}`);
   return parsed.value;
 }
 
-/** Whether two texts mean the same amount. Texts that are no quantities equal only themselves. */
+/** Are two texts the same amount? A text that is no quantity equals only itself. */
 export function quantitiesEqual(a: string, b: string): boolean {
   if (a === b) return true;
   const left = parseQuantity(a);
@@ -30,7 +30,7 @@ export function quantitiesEqual(a: string, b: string): boolean {
   return left.ok && right.ok && compareQuantities(left.value, right.value) === 0;
 }
 
-/** The fast path, on plain numbers, for what Nodes hold: up to 15 digits and a common suffix. Null: use parseAny. */
+/** The fast path for a Node's usual quantities: up to 15 digits and a common suffix. null: use parseAny. */
 function parsePlain(text: string): Quantity | null {
   const length = text.length;
   let digits = 0;
@@ -62,7 +62,7 @@ function decimal(unscaled: number, scale: number, text: string): Quantity {
   return { unscaled, scale, wide: false, format: "DecimalSI", text: canonical ? text : null };
 }
 
-/** The caller limits the digits to those that upstream is sure to fit into an int64; more would make it wide. */
+/** The caller limits the digits to those that fit into an int64, since more would make the quantity wide. */
 function binary(value: number, unit: number, text: string): Quantity {
   return {
     unscaled: value * unit,
@@ -75,7 +75,7 @@ function binary(value: number, unit: number, text: string): Quantity {
 
 interface Parts {
   negative: boolean;
-  /** Digits before the point; leading zeros are gone from `integer` and not from `written`. */
+  /** The digits before the point. `integer` has no leading zeros, but `written` keeps them. */
   integer: string;
   written: string;
   fraction: string;
@@ -97,7 +97,7 @@ function parseAny(text: string): Result<Quantity> {
   return quantity === null ? failure(NOT_NUMERIC) : success(quantity);
 }
 
-/** Upstream's parseQuantityString; null where it reports a wrong format. */
+/** Upstream's parseQuantityString; null if it reports a wrong format. */
 function splitText(text: string): Parts | null {
   const signed = text.startsWith("-") || text.startsWith("+") ? 1 : 0;
   const zeros = skip(text, signed, (code) => code === 48);
@@ -137,7 +137,7 @@ const UNITS: ReadonlyMap<string, Unit> = new Map<string, Unit>([
   ]),
 ]);
 
-/** Upstream's suffixer. Exponents are 64-bit integers of which the lower 32 bits count. */
+/** Upstream's suffixer. Only the lower 32 bits of a 64-bit exponent count. */
 function unitOf(suffix: string): Unit | null {
   const known = UNITS.get(suffix);
   if (known) return known;
@@ -149,7 +149,7 @@ function unitOf(suffix: string): Unit | null {
 
 const NANO = -9;
 
-/** Upstream's fast path, for what is sure to fit an int64 and has at most nine decimals; else null. */
+/** Upstream's fast path, for amounts that fit an int64 and have at most nine decimals; else null. */
 function asInt64Quantity(parts: Parts, { base, exponent, format }: Unit, text: string): Quantity | null {
   const { integer, fraction } = parts;
   const digits = integer + fraction;
@@ -173,7 +173,7 @@ function asInt64Quantity(parts: Parts, { base, exponent, format }: Unit, text: s
 const MAX_AT_NANO = MAX_INT64 * 10n ** 9n;
 const ONE_AT_NANO = 10n ** 9n;
 
-/** Upstream's path through inf.Dec: rounds up to nano, caps binary ones at the largest int64; null: no digits. */
+/** Upstream's path with inf.Dec: rounds up to nano, and caps binary amounts at the largest int64. null without digits. */
 function asWideQuantity(parts: Parts, { base, exponent, format }: Unit): Quantity | null {
   const digits = parts.written + parts.fraction;
   if (digits === "") return null;

@@ -1,8 +1,8 @@
-// What a resource quantity is, how one is made, and its value. Reading, printing and arithmetic have files of their
-// own. Exact at any size: rounds only where upstream does (k8s.io/apimachinery/pkg/api/resource).
+// Makes resource quantities and returns their values (k8s.io/apimachinery/pkg/api/resource). They are exact at any size,
+// and are rounded only where upstream rounds.
 import { fitsInt64, type Integer, MAX_INT64, MIN_INT64, shortest, wrapInt64 } from "./integer.ts";
 
-/** The notation in which a quantity is printed. `""` is upstream's zero value, and is printed as DecimalExponent. */
+/** The notation of a printed quantity. `""` is upstream's zero value, which is printed as DecimalExponent. */
 export type QuantityFormat = "DecimalSI" | "BinarySI" | "DecimalExponent" | "";
 
 /** An immutable amount, `unscaled × 10^scale`: "1930m" is 1930 and -3. Operations return new ones. */
@@ -10,10 +10,10 @@ export interface Quantity {
   /** A number while it is a safe integer, else a bigint. */
   readonly unscaled: Integer;
   readonly scale: number;
-  /** Upstream holds it as an inf.Dec, not as an int64: its AsInt64 then fails, and its other conversions wrap. */
+  /** Upstream has it as an inf.Dec instead of an int64: its AsInt64 then fails, and its other conversions wrap. */
   readonly wide: boolean;
   readonly format: QuantityFormat;
-  /** The text that it was read from, where upstream prints that text again; null: it is printed from the amount. */
+  /** The parsed text, if upstream prints that text again; null if it prints the amount. */
   readonly text: string | null;
 }
 
@@ -49,7 +49,7 @@ export function signOf(quantity: Quantity): -1 | 0 | 1 {
   return quantity.unscaled > 0 ? 1 : -1;
 }
 
-/** Whole units, rounded as by upstream's Value(). As there, what does not fit an int64 is wrapped, or 0. */
+/** Returns whole units, rounded as upstream's Value(). As there, a value beyond int64 is wrapped, or 0. */
 export function valueOf(quantity: Quantity): bigint {
   return scaledValueOf(quantity, 0);
 }

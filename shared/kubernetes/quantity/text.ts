@@ -1,9 +1,9 @@
-// Prints quantities as Kubernetes does (Quantity.String, CanonicalizeBytes). Reads nothing.
+// Prints quantities as Kubernetes does (Quantity.String, CanonicalizeBytes).
 import { compareQuantities } from "./arithmetic.ts";
 import { newQuantity, type Quantity, type QuantityFormat } from "./quantity.ts";
 import { dividedByPowerOf10, type Integer, MAX_PLACES_APART, MIN_INT64, timesPowerOf10 } from "./integer.ts";
 
-/** The canonical text, or the text that it was read from where upstream keeps that ("001.100", for example). */
+/** Returns the canonical text, or the parsed text if upstream keeps that ("001.100", for example). */
 export function quantityText(quantity: Quantity): string {
   return quantity.text ?? canonicalText(quantity);
 }
@@ -18,9 +18,7 @@ function canonicalText(quantity: Quantity): string {
   return decimalText(quantity, quantity.format);
 }
 
-/**
- * The amount as an integer, for a binary suffix; null where decimal notation is used: below 1024, or with a fraction.
- */
+/** Returns the amount as an integer for a binary suffix; null for decimal notation: below 1024, or with a fraction. */
 function wholeAmount(quantity: Quantity): Integer | null {
   const { unscaled, scale } = quantity;
   if (typeof unscaled === "number" && scale === 0) return Math.abs(unscaled) < 1024 ? null : unscaled;
@@ -36,7 +34,7 @@ const MINUS_KIBI = newQuantity(-1024, "DecimalSI");
 const BINARY_SUFFIXES = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
 function binaryText(amount: Integer, wide: boolean): string {
-  // Upstream cannot negate the smallest int64, and so removes no factors of 1024 from it.
+  // Upstream cannot negate the smallest int64, so it removes no factors of 1024 from it.
   if (amount === MIN_INT64 && !wide) return String(amount);
   let power = 0;
   if (typeof amount === "number") {
@@ -55,7 +53,7 @@ function binaryText(amount: Integer, wide: boolean): string {
   return rest + (BINARY_SUFFIXES[power] ?? "");
 }
 
-/** No fraction, and the largest exponent that is a multiple of 3 (AsCanonicalBytes). */
+/** Removes the fraction, with the largest exponent that is a multiple of 3 (AsCanonicalBytes). */
 function decimalText({ unscaled, scale }: Quantity, format: QuantityFormat): string {
   const digits = String(unscaled);
   let end = digits.length;

@@ -36,7 +36,7 @@ describe("an enrolment that did not succeed", () => {
   ])("%s → asks again then, and says so", (_, fault, random, waitMs, say) => {
     const next = afterEnrolment(fault, "token-7", () => random);
     expect(next.waitMs).toBeCloseTo(waitMs);
-    expect(next.say).toMatch(say);
+    expect(next.message).toMatch(say);
   });
 
   it.each<Reason>(["token-refused", "wrong-origin", "unauthenticated", "invalid-body"])(
