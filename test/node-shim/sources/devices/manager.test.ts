@@ -1,13 +1,17 @@
 // Device plugins over real sockets → the facts' devices.
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
-import { type DeviceManager, writeRecord } from "../../../../node-shim/sources/devices/manager.ts";
+import {
+  type DeviceManager,
+  startDevices,
+  writeRecord,
+} from "../../../../node-shim/sources/devices/manager.ts";
 import { STOP_GRACE_MS } from "../../../../node-shim/sources/devices/resources.ts";
+import { type Facts, factsSchema } from "../../../../shared/protocol/facts.ts";
 import { FACTS_LIMITS } from "../../../../shared/protocol/limits.ts";
-import { factsSchema } from "../../../../shared/protocol/facts.ts";
 import { eventually } from "../../base/eventually.ts";
-import { gone, gpus, GPU, machine, NOTHING, registered, told, TWO_AND_ONE } from "./plugin.ts";
+import { gone, GPU, gpus, machine, NOTHING, registered, told, TWO_AND_ONE } from "./plugin.ts";
 import { vendorPlugin } from "./vendor-plugin.ts";
 
 describe("a plugin", () => {
@@ -162,4 +166,46 @@ describe("another process of the shim", () => {
     rmSync(join(stateFolder, "devices.json"), { recursive: true });
     expect(await shim.read()).toEqual(gpus(3, 2));
   });
+});
+
+// --device-plugins, given and not → what the facts say of devices.
+
+const facts: Facts = {
+  settings: {
+    hostname: "edge-1",
+    nodeStatusUpdateFrequencyMs: 10_000,
+    nodeStatusReportFrequencyMs: 300_000,
+    nodeLeaseDurationSeconds: 40,
+    registerWithTaints: null,
+    maxPods: 110,
+  },
+  platform: { os: "linux", architecture: "amd64" },
+  runtime: null,
+};
+const gather = () => Promise.resolve({ facts, vitals: { signals: {} } });
+const RECORD = JSON.stringify({ registered: [GPU], removed: [] });
+
+const OPTIONS = { nowMs: () => 0, sleep: () => Promise.resolve(), log: () => undefined };
+
+test.each<[situation: string, isOn: boolean, record: string | null, devices: Facts["devices"]]>([
+  ["off, and never on", false, null, undefined],
+  ["off, and on before: what its plugins had is gone", false, RECORD, gone()],
+  ["off, with a record that is damaged", false, "{", undefined],
+  ["on", true, null, NOTHING],
+])("$0 → devices $3", async (_situation, isOn, record, devices) => {
+  const { folder, stateFolder } = machine();
+  if (record !== null) writeFileSync(join(stateFolder, "devices.json"), record);
+  const options = { ...OPTIONS, stateFolder };
+  const started = startDevices(gather, isOn ? folder : undefined, options);
+  const gathered = await (await started.gathering)();
+  expect(gathered).toEqual({ facts: devices ? { ...facts, devices } : facts, vitals: { signals: {} } });
+  expect(existsSync(folder)).toBe(isOn);
+  await started.close();
+});
+
+test("ended while it starts → no socket is left", async () => {
+  const { folder, stateFolder } = machine();
+  const { close } = startDevices(gather, folder, { ...OPTIONS, stateFolder });
+  await close();
+  expect(readdirSync(folder)).toEqual([]);
 });

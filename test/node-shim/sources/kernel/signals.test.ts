@@ -1,8 +1,8 @@
-import { success } from "../../../../shared/result.ts";
-import { unreadable } from "../../../../node-shim/base/reading.ts";
 import { expect, test } from "vitest";
-import { memoryAvailable, pidAvailable } from "../../../../node-shim/sources/kernel/signals.ts";
-import { rootWith, type Machine } from "./tree.ts";
+import { unreadable } from "../../../../node-shim/base/reading.ts";
+import { memoryAvailable, oomKills, pidAvailable } from "../../../../node-shim/sources/kernel/signals.ts";
+import { success } from "../../../../shared/result.ts";
+import { type Machine, rootWith } from "./tree.ts";
 
 const error = unreadable(expect.any(String) as string);
 const missing = unreadable(expect.any(String) as string, "missing");
@@ -85,4 +85,14 @@ test.each<Row>([
   ["a /proc/loadavg of another shape → no signal", "vm", { "/proc/loadavg": "0.00 0.00 0.00 113\n" }, error],
 ])("pid.available: %s", (_, machine, changes, outcome) => {
   expect(pidAvailable(rootWith(machine, changes))).toEqual(outcome);
+});
+
+test.each<[situation: string, vmstat: string | null, outcome: object]>([
+  ["none so far", "pgpgin 77\noom_kill 0\nnuma_hit 12\n", { ok: true, value: 0 }],
+  ["some, in the last line", "pgpgin 77\noom_kill 12", { ok: true, value: 12 }],
+  ["a counter whose name only begins so", "oom_kill_x 3\nmy_oom_kill 4\n", { ok: false }],
+  ["a kernel that does not count them", "pgpgin 77\n", { ok: false, error: { reason: "missing" } }],
+  ["no /proc/vmstat", null, { ok: false, error: { reason: "missing" } }],
+])("%s", (_situation, vmstat, outcome) => {
+  expect(oomKills(rootWith("vm", { "/proc/vmstat": vmstat }))).toMatchObject(outcome);
 });
