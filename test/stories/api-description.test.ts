@@ -1,4 +1,4 @@
-// The API's description is true: each route of the table is called as it says, and answers what it says.
+// The API's description matches the Worker: each route of the table is called as described, and answers as described.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import * as z from "zod/mini";
@@ -30,11 +30,11 @@ import {
 } from "../worker/support/machine.ts";
 import { stateEntry, tellingOf } from "../worker/support/made-up-fleet.ts";
 
-/** This machine is there, and has reported. */
+/** This machine has reported. */
 const NAME = "described";
 const NOBODY = "described-nobody";
 
-/** A good query of each route that takes one, with each of its parameters. */
+/** A valid query of each route with parameters, with all of them. */
 const QUERIES: Readonly<Record<string, string>> = {
   listMachines:
     "state=ready&phase=registered&condition=Ready&selector=site&version=0.1.0&address=203.0.113.7&beside=described&token=x" +
@@ -58,7 +58,7 @@ const QUERIES: Readonly<Record<string, string>> = {
 
 const RECEIVER_URL = "https://hooks.example.com/";
 
-/** A good body of each route that takes one. */
+/** A valid body of each route with a body. */
 const BODIES: Readonly<Record<string, unknown>> = {
   mintToken: { names: "described-*", uses: 1, expiresInSeconds: 60, labels: { site: "a" } },
   approveMachine: { thumbprint: "t".repeat(43) },
@@ -92,7 +92,7 @@ interface Asking {
   body?: unknown;
 }
 
-/** What has to be there first for a route to succeed; absent: the machine NAME. */
+/** What must exist before a route succeeds; absent: the machine NAME. */
 const PREPARED: Readonly<Record<string, () => Promise<Asking>>> = {
   getOutage: async () => {
     for (const index of [970_001, 970_002]) {
@@ -149,14 +149,14 @@ const PREPARED: Readonly<Record<string, () => Promise<Asking>>> = {
   },
 };
 
-/** There are machines here, and none is imported. */
+/** Records an import, since one into a deployment with machines is refused. */
 async function noteImport(id: string, isDone: 0 | 1): Promise<void> {
   await runInDurableObject(registry(env), (_, { storage }) => {
     storage.sql.exec("INSERT OR REPLACE INTO imports VALUES (1, ?, 'admin', 0, 2, ?)", id, isDone);
   });
 }
 
-/** An action on many machines. */
+/** Starts an action on many machines. */
 async function begun(): Promise<Asking> {
   const asked = { action: "register", names: [NAME] };
   const { body } = await operator("POST", "/v1/bulk", { ...asked, dryRun: true });
@@ -164,7 +164,7 @@ async function begun(): Promise<Asking> {
   return (await operator<{ id: string }>("POST", "/v1/bulk", { ...asked, confirmation })).body;
 }
 
-/** One that has a dead letter. */
+/** Adds a receiver with a dead delivery. */
 async function receiver(name: string): Promise<Asking> {
   await operator("POST", "/v1/receivers", { name, url: RECEIVER_URL });
   const id = await runInDurableObject(fleetIndex(env), (_, { storage }) => {
@@ -182,7 +182,7 @@ async function waiting(name: string): Promise<Asking> {
   return { name, body: { thumbprint: key.thumbprint } };
 }
 
-/** What a machine asks is signed: the shim asks it. */
+/** A machine's requests are signed, so the shim's code sends them. */
 const SIGNED: Readonly<Record<string, (transport: Transport) => Promise<unknown>>> = {
   enrol: async (transport) => {
     const wish = { name: "described-enrolled", machineID: "m-1", systemUUID: "s-1", origin: ORIGIN };
@@ -224,7 +224,7 @@ function ask({ id: route, path, method }: DescribedRoute, sent: Sent = {}): Prom
   });
 }
 
-/** A field that the schema does not have would be missing in what it parses. */
+/** Parsing drops fields that the schema lacks, so the parsed answer must equal the whole answer. */
 async function expectAnswer({ answers }: DescribedRoute, response: Response): Promise<void> {
   response.webSocket?.accept();
   response.webSocket?.close();
@@ -257,11 +257,11 @@ const called = (route: DescribedRoute): [string, DescribedRoute] => [`${route.me
 const OPERATORS = DESCRIBED.filter(({ who }) => who === "view" || who === "admin");
 const some = (filter: (route: DescribedRoute) => unknown) => OPERATORS.filter(filter).map(called);
 
-// Receivers answer whatever they are told.
+// Receivers accept every delivery.
 beforeAll(() => {
   vi.spyOn(globalThis, "fetch").mockImplementation(() => Promise.resolve(new Response("ok")));
 });
-// Other tests expect an index without them.
+// Other tests expect an index without these machines.
 afterAll(async () => {
   const { machines } = (await operator<MachinesAnswer>("GET", "/v1/machines?limit=1000&fields=name")).body;
   for (const { name = "" } of machines)
@@ -277,12 +277,12 @@ beforeAll(async () => {
   await receiver(NAME);
   await shimOf(await enrolled(NAME))(facts(NAME), HEALTHY);
   await indexIsTold(NAME);
-  // An address from which it reports is known, as above what its own object says.
+  // The index has an address from which it reports, as its own object does.
   const told = tellingOf(0, 1, {}, [stateEntry(1, "silent", "ready", 0)]);
   await fleetIndex(env).tell({ ...told, name: NAME, generation: 1e6 });
 });
 
-describe("a good request", () => {
+describe("a valid request", () => {
   it.each(DESCRIBED.filter(({ id, who }) => who === "machine" && id !== "openSocket").map(called))(
     "%s → as described",
     async (_, route) => {
@@ -345,7 +345,7 @@ describe("a good request", () => {
   );
 });
 
-describe("a request that is refused", () => {
+describe("a refused request", () => {
   it.each(some(() => true))("%s, without credentials → 403", async (_, route) => {
     await expectRefusal(route, await ask(route, { secret: null }), { reason: "forbidden" });
   });
@@ -354,17 +354,20 @@ describe("a request that is refused", () => {
     await expectRefusal(route, await ask(route, { secret: VIEW_SECRET }), { reason: "forbidden" });
   });
 
-  it.each(some(() => true))("%s, with an unknown parameter → it is named", async (_, route) => {
+  it.each(some(() => true))("%s, with an unknown parameter → the answer names it", async (_, route) => {
     const parameter = "nobody's";
     const query = [QUERIES[route.id], `${parameter}=1`].filter(Boolean).join("&");
     await expectRefusal(route, await ask(route, { query }), { reason: "invalid-query", parameter });
   });
 
-  it.each(OPERATORS.flatMap(wrongQueries))("%s?%s → it is named", async (_, query, parameter, route) => {
-    await expectRefusal(route, await ask(route, { query }), { reason: "invalid-query", parameter });
-  });
+  it.each(OPERATORS.flatMap(wrongQueries))(
+    "%s?%s → the answer names it",
+    async (_, query, parameter, route) => {
+      await expectRefusal(route, await ask(route, { query }), { reason: "invalid-query", parameter });
+    },
+  );
 
-  it.each(some(({ body }) => body))("%s, with a body that is none of it → 400", async (_, route) => {
+  it.each(some(({ body }) => body))("%s, with a body of another form → 400", async (_, route) => {
     for (const body of ["", "{", "[]", { "nobody's": 1 }])
       await expectRefusal(route, await ask(route, { body }), { reason: "invalid-body" });
     const more = { ...(BODIES[route.id] as object), "nobody's": 1 };
@@ -385,7 +388,7 @@ describe("a request that is refused", () => {
   });
 });
 
-/** Each parameter with a value that its schema does not take, if there is one. */
+/** Returns a query for each parameter with a value that its schema refuses, if there is one. */
 function wrongQueries(
   route: DescribedRoute,
 ): [called: string, query: string, parameter: string, DescribedRoute][] {

@@ -1,5 +1,5 @@
-// A backup, and a deployment that is empty: after the import machines go on with their keys, and what was refused stays so.
-// The deployment's objects are emptied and filled again within each story.
+// A backup, and its import into an empty deployment: machines keep their keys, and revoked keys stay revoked. Each
+// story empties the deployment's objects and fills them again.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -35,7 +35,7 @@ async function loseAll(names: readonly string[]): Promise<void> {
     await lose(stub);
 }
 
-/** As the command line does it. */
+/** Exports a backup as the command line does. */
 async function exported(): Promise<BackupPage[]> {
   const pages: BackupPage[] = [];
   for (let after: string | null = ""; after !== null;) {
@@ -64,11 +64,11 @@ const statusOf = async (machine: Omit<EnrolledMachine, "ticket">) => {
 };
 const uidOf = async (name: string) => (await kube("GET", `/api/v1/nodes/${name}`)).metadata?.uid;
 
-// Whoever has not come back is named up to a number: machines of other stories would be named first.
+// The list of missing machines is limited, and would be filled by machines of other stories.
 beforeEach(() => loseAll([]));
 
-describe("a deployment that is lost, and its backup", () => {
-  it("→ machines go on with their keys, and what operators made is there", async () => {
+describe("a lost deployment and its backup", () => {
+  it("→ machines keep their keys, and everything that operators made is there", async () => {
     const names = ["kept-a", "kept-b", "kept-revoked", "kept-away"];
     const machines = await Promise.all(names.map((name) => enrolled(name)));
     for (const machine of machines) expect(await statusOf(machine)).toBe("registered");
@@ -101,7 +101,7 @@ describe("a deployment that is lost, and its backup", () => {
     ]);
     await loseAll(names);
     expect(await statusOf(machines[0]!)).toBe("unauthenticated");
-    // What the new deployment's operators did before it is kept as well.
+    // What the new deployment's operators made before the import stays, too.
     await mintToken({ names: "kept-before" });
 
     const last = pages.at(-1)!;
@@ -114,7 +114,7 @@ describe("a deployment that is lost, and its backup", () => {
     expect(done).toMatchObject({ isDone: true, back: 0 });
     expect(done!.notBack.filter(isMine)).toEqual(["kept-a", "kept-away", "kept-b"]);
 
-    // An object keeps an answer of the registry for some seconds.
+    // An object caches the registry's answer for some seconds.
     for (const name of names) await lose(env.NODES.getByName(name));
     expect(await Promise.all(machines.slice(0, 3).map(statusOf))).toEqual([
       "registered",
@@ -147,7 +147,7 @@ describe("a deployment that is lost, and its backup", () => {
     expect(audited.entries.slice(3)).toEqual(entries);
   });
 
-  it("of many machines → page by page, each within what a body may have, and every row is the same", async () => {
+  it("of many machines → page by page, each within the size of a body, and every row is equal", async () => {
     await loseAll([]);
     const rowsOf = (table: string) =>
       runInDurableObject(registry(env), (_, { storage }) =>
@@ -176,7 +176,7 @@ describe("a deployment that is lost, and its backup", () => {
     await loseAll([]);
   });
 
-  it("that was read while keys changed → a key that was refused meanwhile is refused, and its successor goes on", async () => {
+  it("made while keys changed → a key that was revoked meanwhile is refused, and its successor is accepted", async () => {
     await loseAll([]);
     await runInDurableObject(registry(env), (_, { storage: { sql } }) => {
       const insert = `INSERT INTO pins VALUES (?, ?, ?, 7, 't1', '{"key":"x"}', 1, 1, NULL, NULL, ?)`;
@@ -205,7 +205,7 @@ describe("a deployment that is lost, and its backup", () => {
     await loseAll([]);
   });
 
-  it("without the backup → each machine comes back with a rejoin token and a new key, and its Node stays", async () => {
+  it("no backup → each machine returns with a rejoin token and a new key, and its Node stays", async () => {
     const machine = await enrolled("kept-not");
     expect(await statusOf(machine)).toBe("registered");
     const uid = await uidOf(machine.name);
@@ -217,7 +217,7 @@ describe("a deployment that is lost, and its backup", () => {
   });
 });
 
-describe("an import that is refused, and changes nothing", () => {
+describe("a refused import changes nothing", () => {
   const saysOf = async (page: unknown) => {
     const { status, body } = await take(page);
     return [status, body.detail];
@@ -247,7 +247,7 @@ describe("an import that is refused, and changes nothing", () => {
     expect(await stateOf()).toBeNull();
   });
 
-  it("another page than the next, and another backup than the one under way; that can be given up", async () => {
+  it("with a page out of order, or of another backup than the one in progress; the latter can be cancelled", async () => {
     await loseAll([]);
     const [one, other] = [await exported(), await exported()];
     expect(await saysOf(one[1])).toEqual([409, "page 1 comes next, not 2"]);
@@ -259,7 +259,7 @@ describe("an import that is refused, and changes nothing", () => {
     expect(await stateOf()).toMatchObject({ isDone: true, id: other[0]!.id });
   });
 
-  it("a reader's, who may not read a backup either", async () => {
+  it("by a viewer, who may not read a backup either", async () => {
     const headers = { authorization: `Bearer ${VIEW_SECRET}` };
     expect((await send("/v1/backup", { headers })).status).toBe(403);
     expect((await send("/v1/imports", { headers, method: "POST", body: "{}" })).status).toBe(403);

@@ -1,4 +1,4 @@
-// What a machine's Node has of a kubelet's callbacks and of older kubelets, and where it is meant to differ: the list of
+// Which of the kubelet's callbacks and earlier behaviours a machine's Node has, and where it differs on purpose:
 // docs/configuration.md, "Where it differs from the kubelet".
 import { MOVED_LABELS, QUEUE_LABEL } from "../../shared/node/ownership.ts";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -23,14 +23,14 @@ async function next(machine: Ticking, minutes = 0): Promise<string[]> {
   return machine.requests;
 }
 
-/** After a gap that is longer than its lease lasts, a machine's Node is read again. */
+/** After a gap longer than its lease duration, a machine's Node is read again. */
 const AWAY_MINUTES = 6;
 
 function configure(machine: Ticking, name: string, settings: Partial<Facts["settings"]>): void {
   machine.setFacts({ settings: { ...facts(name).settings, ...settings } });
 }
 
-/** As another writer, whose status is not this machine's. */
+/** Changes an object as another writer, whose status is not this machine's. */
 async function change(name: string, path: "" | "/status", changed: (node: Node) => Node): Promise<void> {
   await kube("PUT", `${NODES}/${name}${path}`, changed(await getNode(name)));
 }
@@ -38,7 +38,7 @@ async function change(name: string, path: "" | "/status", changed: (node: Node) 
 afterEach(() => void vi.restoreAllMocks());
 
 describe("--register-schedulable=false", () => {
-  it("the Node is created cordoned; who uncordons it is not overruled, by a restart neither", async () => {
+  it("the Node is created cordoned; an uncordon stays, also after a restart", async () => {
     const name = "beside-cordoned";
     const machine = tickingMachine(name);
     configure(machine, name, { registerSchedulable: false });
@@ -55,7 +55,7 @@ describe("--register-schedulable=false", () => {
     expect((await getNode(name)).spec?.unschedulable).toBeUndefined();
   });
 
-  it("a token that allows no taints leaves that one, which follows from the cordon", async () => {
+  it("a token that allows no taints leaves that one out, since it follows from the cordon", async () => {
     const name = "beside-cordoned-token";
     const machine = tickingMachine(name);
     machine.grant = { mayTaint: [] };
@@ -99,15 +99,15 @@ describe("--network-unavailable", () => {
     });
   });
 
-  it("without the flag there is none", async () => {
+  it("without the flag there is no such condition", async () => {
     const name = "beside-no-network";
     await tickingMachine(name).report();
     expect(conditionOf(await getNode(name), "NetworkUnavailable")).toBeUndefined();
   });
 });
 
-describe("the range of pods that the cluster gives a Node", () => {
-  it("stored when it is new, with a line of history; after that a heartbeat is one renewal again", async () => {
+describe("the pod range that the cluster assigns to a Node", () => {
+  it("is stored when it is new, with a line of history; later a heartbeat is a single renewal again", async () => {
     const name = "beside-pod-cidr";
     const machine = tickingMachine(name);
     const noted: string[] = [];
@@ -127,7 +127,7 @@ describe("the range of pods that the cluster gives a Node", () => {
     expect(noted).toHaveLength(1);
   });
 
-  it("seen in the answer to a write → the status is written once more, as a kubelet does", async () => {
+  it("is in the answer to a write → the status is written once more, as a kubelet does", async () => {
     const name = "beside-pod-cidr-answer";
     const machine = tickingMachine(name);
     await machine.report();
@@ -138,7 +138,7 @@ describe("the range of pods that the cluster gives a Node", () => {
     expect(machine.records.get("podCIDRs")).toBe("10.1.0.0/24");
   });
 
-  it("another one, of a Node that was made anew → history has both", async () => {
+  it("changes with a Node that was created again → history has both", async () => {
     const name = "beside-pod-cidr-new";
     const machine = tickingMachine(name);
     const noted: string[] = [];
@@ -179,8 +179,8 @@ it.each<[what: "lease" | "status", path: string, failures: number]>([
   expect(machine.memory.repeatedFailures).toEqual({ lease: 0, status: 0, [what]: failures });
 });
 
-describe("where it is meant to differ", () => {
-  it("no kubelet's server, no declared features, its own version, nothing for pods, no load balancer", async () => {
+describe("deliberate differences", () => {
+  it("no kubelet's server, no declared features, its own version, no room for pods, no load balancer", async () => {
     const name = "beside-differs";
     await tickingMachine(name).report();
     const { metadata, spec, status } = await getNode(name);
@@ -221,7 +221,7 @@ describe("where it is meant to differ", () => {
     expect((await getNode(name)).spec).not.toHaveProperty("unschedulable");
   });
 
-  it("NODE_HINTS → the role that topology hints pass over, while the Node runs no pods; off again → it goes", async () => {
+  it("NODE_HINTS → the role that topology hints ignore, while the Node runs no pods; off again → removed", async () => {
     const name = "beside-passed-over";
     const machine = tickingMachine(name);
     machine.isPassedOver = true;
@@ -233,7 +233,7 @@ describe("where it is meant to differ", () => {
     expect((await getNode(name)).metadata?.labels).not.toHaveProperty([role]);
   });
 
-  it("capacity follows the hardware while the machine runs", async () => {
+  it("capacity follows the hardware at runtime", async () => {
     const name = "beside-hugepages";
     const machine = tickingMachine(name);
     await machine.report();
@@ -246,7 +246,7 @@ describe("where it is meant to differ", () => {
     expect(allocatable).toMatchObject({ "hugepages-2Mi": "0" });
   });
 
-  it("the lease is there with the Node, and nothing but reports renews it", async () => {
+  it("the lease is created with the Node, and only reports renew it", async () => {
     const name = "beside-lease";
     const machine = tickingMachine(name);
     await machine.report();

@@ -1,4 +1,4 @@
-// A machine whose settings go beyond the deployment's bounds: what its Node, its lease, the answers and its history show.
+// A machine whose settings exceed the deployment's bounds: its Node, its lease, the answers and its history.
 import { env } from "cloudflare:workers";
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
@@ -47,14 +47,14 @@ const asking = (name: string, settings: Partial<Settings>) =>
 const leaseOf = (name: string) =>
   kube<Lease>("GET", `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`);
 
-/** What its history says about bounds. */
+/** Returns the lines of its history about bounds. */
 async function toldInHistory(name: string): Promise<string[]> {
   const { body } = await operator<HistoryAnswer>("GET", `/v1/nodes/${name}/history?kind=registration`);
   return body.entries.map(({ text }) => text).filter((text) => text.startsWith("bounded"));
 }
 
-describe("a machine that asks for reports, status and lease of a second, and for all images", () => {
-  it("→ the minima, and as many images as are allowed; each answer says so, and history once", async () => {
+describe("a machine with intervals of a second for reports, status and lease, and with all images", () => {
+  it("→ the minima, and the allowed number of images; each answer has a message, and history one line", async () => {
     const name = "greedy";
     const report = shimOf(await enrolled(name));
     await report(asking(name, GREEDY), HEALTHY);
@@ -72,7 +72,7 @@ describe("a machine that asks for reports, status and lease of a second, and for
     expect(await toldInHistory(name)).toEqual([TOLD]);
   });
 
-  it("→ an unchanged status is written once a period, and all heartbeats between are one request", async () => {
+  it("→ an unchanged status is written once per period, and each heartbeat between is one request", async () => {
     const name = "greedy-and-steady";
     const report = shimOf(await enrolled(name));
     const startMs = Date.now();
@@ -92,7 +92,7 @@ describe("a machine that asks for reports, status and lease of a second, and for
     expect(later.filter((line) => line.startsWith("PATCH"))).toEqual([`PATCH /api/v1/nodes/${name}/status`]);
   });
 
-  it("→ its object was evicted: nothing is said again", async () => {
+  it("→ no new line after an eviction of its object", async () => {
     const name = "greedy-and-evicted";
     const report = shimOf(await enrolled(name));
     for (let reports = 0; reports < 3; reports++) {
@@ -102,7 +102,7 @@ describe("a machine that asks for reports, status and lease of a second, and for
     expect(await toldInHistory(name)).toEqual([TOLD]);
   });
 
-  it("→ and then less: it is not told any more; and then more again: once more", async () => {
+  it("→ lowers its settings: no message; raises them again: one more line", async () => {
     const name = "greedy-by-turns";
     const report = shimOf(await enrolled(name));
     await report(asking(name, GREEDY), HEALTHY);
@@ -112,7 +112,7 @@ describe("a machine that asks for reports, status and lease of a second, and for
   });
 });
 
-it("a machine that asks for just what is allowed → gets it, and is told nothing", async () => {
+it("a machine at the bounds → gets its settings, without a message", async () => {
   const name = "modest";
   const report = shimOf(await enrolled(name));
   await report(asking(name, AT_THE_BOUNDS), HEALTHY);

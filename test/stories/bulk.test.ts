@@ -1,4 +1,4 @@
-// An operator acts on many machines: a dry run lists them, a confirmation has the registry execute that list, and each
+// An operator acts on many machines: a dry run lists them, a confirmation starts the action in the registry, and each
 // machine's object does its part.
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -34,7 +34,7 @@ async function reporting(name: string) {
   return report;
 }
 
-/** Dry run, confirmation, and turns of the alarm until it is over. */
+/** Dry run, confirmation, and turns of the alarm until the action ends. */
 async function carriedOut(action: string, names: string[]): Promise<BulkAnswer> {
   const { body: planned } = await plan(action, names);
   expect(bulkPlanSchema.parse(planned)).toEqual(planned);
@@ -52,7 +52,7 @@ async function over(id: string): Promise<BulkAnswer> {
   }
 }
 
-/** Above what a machine's own object says. */
+/** Above the generations of machines' own objects. */
 const GENERATION = 1e6;
 const toldOf = new Map<string, number>();
 
@@ -62,7 +62,7 @@ function tellIndex(name: string, summary: MachineSummary) {
   return fleetIndex(env).tell({ name, generation: GENERATION, version, summary, entries: [] });
 }
 
-/** Other tests ask the same index how many machines there are. */
+/** Other tests read the number of machines in the same index. */
 afterAll(async () => {
   const names = [...toldOf.keys()];
   for (const name of names) await fleetIndex(env).remove(name, GENERATION, "");
@@ -79,7 +79,7 @@ const auditOf = async (target: string) =>
   ]);
 
 describe("many machines at once", () => {
-  it("revoked → their keys are refused, and others' are not", async () => {
+  it("revoked → their keys are refused, other machines' keys are not", async () => {
     const names = ["bulk-revoke-1", "bulk-revoke-2"];
     const reports = await Promise.all([...names, "bulk-revoke-3"].map(reporting));
     const bulk = await carriedOut("revoke", names);
@@ -93,7 +93,7 @@ describe("many machines at once", () => {
     expect(bulksSchema.parse(body).bulks).toContainEqual(progress);
   });
 
-  it("forgotten → Node and machine are gone, and the name is free", async () => {
+  it("forgotten → Nodes and machines are gone, and the names are free", async () => {
     const names = ["bulk-forget-1", "bulk-forget-2"];
     await Promise.all(names.map(reporting));
     expect(await isThere(names[0]!)).toBe(true);
@@ -105,7 +105,7 @@ describe("many machines at once", () => {
     }
   });
 
-  it("registered again → each whose Node somebody deleted is back with its next report", async () => {
+  it("registered again → each deleted Node is back with its machine's next report", async () => {
     const names = ["bulk-register-1", "bulk-register-2"];
     const reports = await Promise.all(names.map(reporting));
     for (const name of names) await kube("DELETE", `/api/v1/nodes/${name}`);
@@ -114,7 +114,7 @@ describe("many machines at once", () => {
     for (const name of names) expect(await isThere(name)).toBe(true);
   });
 
-  it("believed → those that the index has as cloned; one that is not any more is said", async () => {
+  it("trusted again → those that the index has as cloned; one that no longer is gets a message", async () => {
     const name = "bulk-believe";
     await reporting(name);
     const { body: before } = await plan("believe", [name]);
@@ -128,7 +128,7 @@ describe("many machines at once", () => {
     });
   });
 
-  it("one of which enrolled anew since the dry run → is left out, and said", async () => {
+  it("one enrolled again after the dry run → left out, with a message", async () => {
     const names = ["bulk-anew-1", "bulk-anew-2"];
     await Promise.all(names.map(reporting));
     const { body: planned } = await plan("forget", names);
@@ -158,7 +158,7 @@ describe("machines by a filter", () => {
   const asked = (more: object) =>
     operator<BulkPlan & BulkProgress>("POST", "/v1/bulk", { action: "revoke", ...more });
 
-  it("→ those that matched in the dry run, whoever matches by then", async () => {
+  it("→ those that matched in the dry run, whichever match later", async () => {
     const [first, back, later] = ["bulk-filter-1", "bulk-filter-2", "bulk-filter-3"];
     const reports = await Promise.all([first, back, later].map((name) => reporting(name)));
     await told(first);
@@ -221,7 +221,7 @@ describe("a request that", () => {
   });
 });
 
-/** As an alarm of its object would note it. */
+/** Records a silence as an alarm of its object would. */
 async function silence(name: string, sinceMs: number): Promise<void> {
   const node = env.NODES.getByName(name);
   await runInDurableObject(node, (_, { storage }) =>
@@ -242,7 +242,7 @@ describe("a silent machine's Node", () => {
     return body.entries.map(({ text }) => text);
   };
 
-  it("is listed, removed after so many days, and comes back with the next report", async () => {
+  it("is listed, removed after the given days, and returns with the next report", async () => {
     const report = await reporting(NAME);
     const silentSinceMs = Date.now() - DAYS * DAY_MS - 1;
     const summary = summaryOf(1, { state: "silent", sinceMs: silentSinceMs });
@@ -256,7 +256,7 @@ describe("a silent machine's Node", () => {
     expect(await listed(DAYS)).toEqual([{ name: NAME, silentSince: new Date(silentSinceMs).toISOString() }]);
     expect(await listed(DAYS + 1)).toEqual([]);
 
-    // It has reported: the index is behind, and its object knows better.
+    // It has reported: the index is behind its object.
     const removed = async () => {
       await registry(env).removeSilentNodes();
       const { body } = await operator<{ bulks: BulkProgress[] }>("GET", "/v1/bulk");

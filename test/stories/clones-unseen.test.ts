@@ -1,5 +1,5 @@
-// A thief with a machine's key, and even with the startId of its process, beside the machine that is still there: what
-// the Node shows in ten rounds, and in which phase it ends.
+// A thief with a machine's key, and even with the startId of its process, while the machine still reports: what the
+// Node shows in ten rounds, and its phase afterwards.
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -36,7 +36,7 @@ const rowsOf = (name: string) =>
 const machineFacts = (name: string, bootID: string, cores: number): Facts =>
   facts(name, { machine: { ...facts(name).machine!, bootID, cores } });
 
-/** The shim of the machine; its Node has 4 CPUs. */
+/** The machine's shim. Its Node has 4 CPUs. */
 function honest({ name, key, kid }: EnrolledMachine, startId = STARTED, send: Transport = transport) {
   const machineTime = () => new Date().toISOString();
   const report = reporter({ name, origin: ORIGIN, key, kid, startId, send, machineTime });
@@ -46,13 +46,13 @@ function honest({ name, key, kid }: EnrolledMachine, startId = STARTED, send: Tr
 interface Stolen {
   startId: string;
   bootID: string;
-  /** How many CPUs it claims, one report after the other; the machine has 4. */
+  /** The CPUs that it reports, one report after the other; the machine has 4. */
   cores?: number[];
-  /** Taken from a report that is never sent on: an answer to a process that is not the machine's. */
+  /** Whether another process ID gets each ticket, with a report of its own. */
   prefetches?: boolean;
 }
 
-/** Whoever has the machine's key, and no shim: counts from 1000, and says in the end that there are 64 CPUs. */
+/** A thief with the machine's key and no shim. It counts from 1000, and finally reports 64 CPUs. */
 async function steal(machine: EnrolledMachine, { startId, bootID, cores = [64], prefetches }: Stolen) {
   const { name } = machine;
   let [ticket, n] = ["", 1000];
@@ -73,7 +73,7 @@ async function steal(machine: EnrolledMachine, { startId, bootID, cores = [64], 
   }
 }
 
-/** What the cluster sees: whose CPUs, and whose boot. */
+/** Returns whose CPUs and whose boot the cluster sees. */
 async function look(name: string): Promise<string> {
   const { status } = await kube("GET", `/api/v1/nodes/${name}`);
   return `${status?.capacity?.["cpu"]} ${status?.nodeInfo?.bootID}`;
@@ -82,10 +82,10 @@ const MACHINES = "4 boot";
 const doubleOf = async (name: string) =>
   (await operator<ListedSenders>("GET", `/v1/nodes/${name}/clones`)).body.double?.phase;
 
-/** What happens in a round, before the machine's own report of that round. */
+/** The thief's part of a round, before the machine's own report. */
 type Theft = (machine: EnrolledMachine, round: number) => Promise<unknown>;
 
-/** As many as a machine may send: 100 at once, then ten a second. */
+/** Sends the largest allowed number of requests: 100 at once, then ten a second. */
 async function flood(machine: EnrolledMachine, count: number, theft: Theft): Promise<void> {
   for (let index = 0; index < count; index++) {
     if (index >= 95) shift(100);
@@ -108,7 +108,7 @@ describe("a thief with the machine's key, and the machine, ten times in turns:",
   const disguised: Theft = (machine, index) =>
     steal(machine, { startId: `stolen ${index}`, bootID: "boot", cores: [4, 64] });
 
-  // Seen: in how many of twenty looks, one after each report, the Node has the thief's facts.
+  // Seen: the number of reports out of twenty after which the Node has the thief's facts.
   it.each<
     [what: string, name: string, Theft, { after: "round" | "report" | "" }, phase: string, seen: number]
   >([
@@ -158,7 +158,7 @@ describe("a thief with the machine's key, and the machine, ten times in turns:",
       await evict("round");
     }
     expect(await doubleOf(machine.name)).toBe(phase);
-    // Only before the machine has contradicted for the first time.
+    // Only until the machine's first contradiction.
     expect(looks.slice(2).filter((seen) => seen !== MACHINES)).toEqual([]);
     expect(looks.filter((seen) => seen !== MACHINES)).toHaveLength(seen);
   });
@@ -198,8 +198,8 @@ const forksOf = (name: string) =>
     return (JSON.parse(rows.one().value) as SeenSenders).forks?.length ?? 0;
   });
 
-describe("what shows a second holder of the key", () => {
-  it("a report that is one too many → is stored, and outlives an eviction", async () => {
+describe("signs of a second sender", () => {
+  it("one report more than expected → is stored, and outlives an eviction", async () => {
     const name = "unseen-too-many";
     const machine = await enrolled(name);
     const report = honest(machine);
@@ -207,7 +207,7 @@ describe("what shows a second holder of the key", () => {
     shift(60_000);
     for (let sent = 0; sent < 50; sent++) await report();
     expect(await forksOf(name)).toBe(0);
-    // A copy of its memory uses up the rest.
+    // A copy of its memory sends the remaining reports.
     const copy = honest(machine);
     for (let sent = 0; sent < 52; sent++) await copy();
     expect(await forksOf(name)).toBe(1);
@@ -220,7 +220,7 @@ describe("what shows a second holder of the key", () => {
     expect(await doubleOf(name)).toBe("cloned");
   });
 
-  it("costs a row each time; a steady machine has none, also after its answers were lost", async () => {
+  it("cost a row each time; a steady machine has none, also after its answers were lost", async () => {
     const name = "unseen-rows";
     const machine = await enrolled(name);
     let isLost = false;
@@ -277,7 +277,7 @@ describe("a machine alone, whose facts change as it", () => {
     },
   );
 
-  it("reboots → its Node has them at once: it takes longer than a report's interval", async () => {
+  it("reboots → its Node has them at once, since a reboot takes longer than a report interval", async () => {
     const name = "unseen-reboot";
     const machine = await enrolled(name);
     await honest(machine)();

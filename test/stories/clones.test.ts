@@ -1,4 +1,4 @@
-// Several senders with one key, through the front door: what they are told, what becomes of the Node, what it costs.
+// Several senders with one key, over HTTP: their answers, their Node, and the cost.
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -33,18 +33,18 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const CLONED = { ok: true, value: { phase: "cloned", ready: false } };
 const REGISTERED = { ok: true, value: { phase: "registered", ready: true } };
-/** Facts of a newcomer, while the machine is there. */
+/** The answer to a newcomer's facts while the machine still reports. */
 const WAITING = { ok: true, value: { phase: "registering", ready: true } };
 const TWO_SHIMS = { ok: true, value: { phase: "two shims", ready: true } };
 const objectOf = (name: string) => env.NODES.getByName(name);
 
 interface Say {
   (vitals?: Vitals): Promise<ReportOutcome>;
-  /** What the last report took: status and whether facts were in it. */
+  /** The requests of the last report: status, and whether they had facts. */
   trips: () => string[];
 }
 
-/** A process of the shim under a boot ID; five seconds pass before each of its reports. */
+/** A process of the shim under a boot ID. Five seconds pass before each of its reports. */
 function shim(machine: EnrolledMachine, startId: string, bootID: string, more: Partial<Facts> = {}): Say {
   const { name, key, kid } = machine;
   let trips: string[] = [];
@@ -65,14 +65,14 @@ function shim(machine: EnrolledMachine, startId: string, bootID: string, more: P
   return Object.assign(say, { trips: () => trips });
 }
 
-/** Up to the turn before the one that gives them away. */
+/** Reports in turns, up to the turn before the one that reveals them. */
 async function takeTurns(first: Say, second: Say): Promise<void> {
   expect(await first()).toMatchObject(REGISTERED);
   expect(await second()).toMatchObject(WAITING);
   expect(await first()).toMatchObject(REGISTERED);
 }
 
-/** A machine and its copy, up to the report that gives them away. */
+/** A machine and its copy, up to the report that reveals them. */
 async function twins(name: string) {
   const machine = await enrolled(name);
   const [original, copy] = [shim(machine, "start-a", "boot-a"), shim(machine, "start-b", "boot-b")];
@@ -104,7 +104,7 @@ const shownOf = (startId: string) => sha256Base64url(startId).slice(0, 8);
 const believe = async (name: string) => (await operator("POST", `/v1/nodes/${name}/believe`)).status;
 
 describe("a machine and its copy", () => {
-  it("in turns → cloned: nothing of either is stored or written any more; event, history and operator are told", async () => {
+  it("in turns → cloned: no report of either is stored or written; event, history and operator's view have it", async () => {
     const name = "cloned-nothing";
     const { original, copy } = await twins(name);
     const [rows, writes] = [await rowsOf(name), await writesOf(name)];
@@ -128,7 +128,7 @@ describe("a machine and its copy", () => {
     });
   });
 
-  it("→ a row a minute, and facts travel no more", async () => {
+  it("→ a row a minute, and no facts are sent", async () => {
     const name = "cloned-cost";
     const { original, copy } = await twins(name);
     await original();
@@ -140,7 +140,7 @@ describe("a machine and its copy", () => {
       expect(say.trips()).toEqual(["409", "200"]);
       written.push(JSON.stringify(await rowsOf(name)));
     }
-    // A minute after the beginning, and not with the turns before and after.
+    // A minute after the beginning, not with the turns before and after.
     expect(written.map((rows) => written.indexOf(rows))).toEqual([0, 0, 0, 3, 3]);
   });
 
@@ -177,7 +177,7 @@ describe("a machine and its copy", () => {
     expect(await copy()).toMatchObject(outcome);
   });
 
-  it("a report of which waits for the apiserver as they are found out → is not written", async () => {
+  it("with a report that waits for the apiserver when they are revealed → it is not written", async () => {
     const name = "cloned-waiting";
     const machine = await enrolled(name);
     const [original, copy] = [shim(machine, "start-a", "boot-a"), shim(machine, "start-b", "boot-b")];
@@ -196,11 +196,11 @@ describe("a machine and its copy", () => {
     expect(await writesOf(name)).toEqual(writes);
   });
 
-  it("an operator's word → over at once, in the audit log; while both are there they are seen again", async () => {
+  it("an operator's `believe` → ends at once, in the audit log; if both still report, it begins again", async () => {
     const name = "cloned-operator";
     const { original, copy } = await twins(name);
     expect([await believe(name), await believe(name)]).toEqual([204, 404]);
-    // The second word ended nothing, and nothing is noted of it.
+    // The second request ended nothing, and has no audit entry.
     const { body } = await operator<{ entries: AuditEntry[] }>("GET", `/v1/audit?target=${name}`);
     expect(body.entries.filter(({ what }) => what === "node.believe")).toMatchObject([
       { who: "admin secret" },
@@ -211,7 +211,7 @@ describe("a machine and its copy", () => {
     expect(await copy()).toMatchObject(CLONED);
   });
 
-  it("an object evicted after every report → cloned all the same", async () => {
+  it("an eviction after every report → cloned all the same", async () => {
     const machine = await enrolled("cloned-evicted");
     const [original, copy] = [shim(machine, "start-a", "boot-a"), shim(machine, "start-b", "boot-b")];
     for (const [index, say] of [original, copy, original, copy, original, copy].entries()) {
@@ -220,7 +220,7 @@ describe("a machine and its copy", () => {
     }
   });
 
-  it("an alarm → renews nothing, and calls them silent where none reports; one is back → cloned", async () => {
+  it("an alarm → renews nothing, and marks them silent if neither reports; one returns → cloned", async () => {
     const name = "cloned-alarm";
     const { copy } = await twins(name);
     const writes = await writesOf(name);
@@ -240,7 +240,7 @@ describe("a machine and its copy", () => {
     expect(await writesOf(name)).toEqual(writes);
   });
 
-  it("whose facts are refused → cloned", async () => {
+  it("with refused facts → cloned", async () => {
     const machine = await enrolled("cloned-refused");
     const original = shim(machine, "start-a", "boot-a");
     const copy = shim(machine, "start-b", "boot-b", {
@@ -252,7 +252,7 @@ describe("a machine and its copy", () => {
     expect(await original()).toMatchObject(CLONED);
   });
 
-  it("of a machine that ran, with its memory → cloned", async () => {
+  it("copied from a running machine, with its memory → cloned", async () => {
     const machine = await enrolled("cloned-running");
     const [original, copy] = [shim(machine, "start-a", "boot-a"), shim(machine, "start-a", "boot-a")];
     const told: string[] = [];
@@ -265,7 +265,7 @@ describe("a machine and its copy", () => {
     expect(told.slice(-2)).toEqual(["cloned", "cloned"]);
   });
 
-  it("one of which rejoins with a new key → it is believed at once, and the old key is refused", async () => {
+  it("one rejoins with a new key → trusted at once, and the old key is refused", async () => {
     const name = "cloned-rejoined";
     const { copy } = await twins(name);
     const joinToken = await mintToken({ names: name, rejoin: true });
@@ -280,8 +280,8 @@ describe("a machine and its copy", () => {
   });
 });
 
-describe("a machine that gives itself another key while it is cloned", () => {
-  it("→ the copy's is refused from its next report on, and an operator's word ends it", async () => {
+describe("a machine that changes its key while it is cloned", () => {
+  it("→ the copy's key is refused from its next report on, and the operator's `believe` ends the phase", async () => {
     const name = "cloned-rotated";
     const { machine, copy } = await twins(name);
     const next = await makeMachineKey();
@@ -301,7 +301,7 @@ describe("a machine that gives itself another key while it is cloned", () => {
 describe("two shims on one machine", () => {
   async function two(name: string) {
     const machine = await enrolled(name);
-    // What differs must not be written in turns either.
+    // Different facts must not be written in turns either.
     const other = { custom: { "example.com/by": "second" } };
     const [first, second] = [shim(machine, "start-a", "boot-a"), shim(machine, "start-b", "boot-a", other)];
     await takeTurns(first, second);
@@ -311,7 +311,7 @@ describe("two shims on one machine", () => {
   }
   const leasesOf = async (name: string) => (await writesAbout(name, "Lease")).length;
 
-  it("→ two shims: the first one keeps the Node, the second one changes nothing, and neither restarts it", async () => {
+  it("→ two shims: the first one keeps the Node, the second changes nothing, and neither restarts", async () => {
     const name = "two-shims";
     const { first, second } = await two(name);
     await indexIsTold(name);
@@ -329,7 +329,7 @@ describe("two shims on one machine", () => {
     expect(await eventsOf(name, "TwoShims")).toMatchObject([{ type: "Warning", count: 1 }]);
   });
 
-  it("the second one is stopped → ten minutes later all is as it was", async () => {
+  it("the second one is stopped → ten minutes later the phase ends", async () => {
     const { first } = await two("two-second-stopped");
     shift(10 * MINUTE_MS - 5000);
     expect(await first()).toMatchObject(TWO_SHIMS);
@@ -357,7 +357,7 @@ describe("two shims on one machine", () => {
     });
   });
 
-  it("an operator's word → over at once", async () => {
+  it("an operator's `believe` → ends at once", async () => {
     const name = "two-operator";
     const { first } = await two(name);
     expect(await believe(name)).toBe(204);
@@ -365,7 +365,7 @@ describe("two shims on one machine", () => {
   });
 });
 
-describe("one machine alone is registered all the time:", () => {
+describe("a single machine stays registered:", () => {
   it.each<[string, [startId: string, bootID: string][]]>([
     [
       "reboots",
@@ -400,7 +400,7 @@ describe("one machine alone is registered all the time:", () => {
     const started = new Map<string, Say>();
     for (const [startId, bootID] of processes) {
       const say = started.get(startId) ?? shim(machine, startId, bootID);
-      // To boot takes longer than a report's interval.
+      // A boot takes longer than a report interval.
       if (!started.has(startId)) shift(10_000);
       started.set(startId, say);
       expect(await say()).toMatchObject(REGISTERED);
@@ -408,12 +408,12 @@ describe("one machine alone is registered all the time:", () => {
     expect((await sendersOf(machine.name)).double).toBeNull();
   });
 
-  it("answers that are lost, and repeats", async () => {
+  it("lost answers, and repeats", async () => {
     const { name, key, kid } = await enrolled("alone-lost");
     let requests = 0;
     const send: Transport = async (request) => {
       await transport(request);
-      // The same again, and every third answer is lost.
+      // Every request is repeated, and every third answer is lost.
       const response = await transport(request);
       if (++requests % 3 === 0) throw new Error("lost");
       return response;
@@ -428,7 +428,7 @@ describe("one machine alone is registered all the time:", () => {
     expect((await sendersOf(name)).double).toBeNull();
   });
 
-  it("nobody has the name → 404", async () => {
+  it("an unknown name → 404", async () => {
     expect((await operator("GET", "/v1/nodes/clones-nobody/clones")).status).toBe(404);
     expect((await operator("POST", "/v1/nodes/clones-nobody/believe")).body).toMatchObject({
       reason: "not-found",

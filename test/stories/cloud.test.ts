@@ -1,4 +1,4 @@
-// A machine in a cloud: what its Node says of the cloud, and what it waits for.
+// A machine in a cloud: what its Node has from the cloud, and what its registration waits for.
 import { describe, expect, it } from "vitest";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import { enrolled, facts, HEALTHY, kube, shimOf } from "../worker/support/machine.ts";
@@ -39,7 +39,7 @@ describe("metadata of a cloud", () => {
     );
   });
 
-  it("that cannot be read yet → registration waits and says why; then it goes on by itself", async () => {
+  it("that cannot be read yet → registration waits with a message, then continues by itself", async () => {
     const name = "cloud-waits";
     const report = shimOf(await enrolled(name));
     const waiting = await report(factsIn(name, { cloudProvider: "gce" }), HEALTHY);
@@ -58,7 +58,7 @@ describe("metadata of a cloud", () => {
     expect((await getNode(name)).spec?.providerID).toBe(CLOUD.providerID);
   });
 
-  it("providerID of the configuration, and a hostname that was configured → stand before the cloud's", async () => {
+  it("a configured providerID and hostname → win over the cloud's", async () => {
     const name = "cloud-configured";
     const settings = { cloudProvider: "aws", providerID: "mine://1", hostnameOverridden: true } as const;
     await shimOf(await enrolled(name))(factsIn(name, settings, { cloud: CLOUD }), HEALTHY);
@@ -97,7 +97,7 @@ describe("--cloud-provider external", () => {
   };
   const addressed = { nodeIPs: ["10.0.0.5"], lookup: [], onInterface: ["10.0.0.5"], defaultRoute: {} };
 
-  it("→ the taint that the cloud's controller removes, and the address that the node was given", async () => {
+  it("→ the taint that the cloud's controller removes, and the configured address", async () => {
     const name = "cloud-external";
     const machine = factsIn(name, { cloudProvider: "external" }, { addresses: addressed });
     await shimOf(await enrolled(name))(machine, HEALTHY);
@@ -106,7 +106,7 @@ describe("--cloud-provider external", () => {
     expect(node.metadata?.annotations).toMatchObject({ "alpha.kubernetes.io/provided-node-ip": "10.0.0.5" });
   });
 
-  it("and the machine is configured with that taint → it is there once, as the apiserver wants it", async () => {
+  it("that taint is also configured → it is present once, as the apiserver requires", async () => {
     const name = "cloud-external-tainted";
     const machine = factsIn(
       name,
@@ -126,7 +126,7 @@ describe("--cloud-provider external", () => {
     const addresses = [{ type: "ExternalIP", address: "203.0.113.4" }];
     const node = await getNode(name);
     await kube("PUT", `/api/v1/nodes/${name}/status`, { ...node, status: { ...node.status, addresses } });
-    // A new process of the shim has the Node read afresh.
+    // A new process of the shim makes the object read the Node again.
     const report = shimOf(enrolment, "start-2");
     await report(machine, HEALTHY);
     await report(machine, { ...HEALTHY, shuttingDown: true });

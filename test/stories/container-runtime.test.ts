@@ -1,4 +1,4 @@
-// A machine that looks for its container runtime: without one it is Ready, unless it has had one; an operator may say that
+// A machine that looks for its container runtime: without one it is Ready unless it had one; an operator may state that
 // it needs none.
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -20,7 +20,7 @@ const CONTAINERD = { name: "containerd", version: "2.1.0" };
 const READY = "True: machine is posting ready status";
 const DOWN = "False: container runtime is down";
 
-/** What a machine says: its shim looks for a runtime, unless it is of a version or a configuration that does not. */
+/** A machine's facts: its shim looks for a runtime, unless its version or configuration does not. */
 function says(name: string, runtime: Facts["runtime"], findRuntime: boolean): Facts {
   const { settings, ...others } = facts(name);
   const { runtime: _none, ...rest } = others;
@@ -37,7 +37,7 @@ async function machine(name: string, again?: EnrolledMachine) {
   let shim = shimOf(enrolment, "process-1");
   const set = (body: unknown) => operator("PATCH", `/v1/nodes/${name}`, body);
   return {
-    /** The Ready condition after it reported this. */
+    /** Returns the Ready condition after this report. */
     async with(
       runtime: Facts["runtime"],
       { findRuntime = true, errors }: { findRuntime?: boolean; errors?: Vitals["errors"] } = {},
@@ -51,7 +51,7 @@ async function machine(name: string, again?: EnrolledMachine) {
     set: async (runtime: unknown) => (await set({ runtime })).status,
     sends: async (body: unknown) => (await set(body)).status,
     evicted: () => evictDurableObject(env.NODES.getByName(name)),
-    /** Its shim starts anew, as does the object: nobody knows the process before. */
+    /** Its shim and its object start again: no earlier process is known. */
     async restarted() {
       await evictDurableObject(env.NODES.getByName(name));
       shim = shimOf(enrolment, `process-${++process}`);
@@ -76,7 +76,7 @@ describe("no runtime is found", () => {
     expect(await box.history()).toEqual([]);
   });
 
-  it("on a machine that had one → not Ready in the kubelet's words, until it is back", async () => {
+  it("on a machine that had one → not Ready with the kubelet's message, until it is back", async () => {
     const box = await machine("runtime-gone");
     expect(await box.with(CONTAINERD)).toBe(READY);
     expect(await box.with(null)).toBe(DOWN);
@@ -90,7 +90,7 @@ describe("no runtime is found", () => {
     ]);
   });
 
-  it("by a shim that starts before the runtime → not Ready from its first report on, then Ready: no flip between", async () => {
+  it("by a shim that starts before the runtime → not Ready from its first report on, then Ready, without a change in between", async () => {
     const box = await machine("runtime-late");
     await box.with(CONTAINERD);
     await box.with(null);
@@ -109,7 +109,7 @@ describe("no runtime is found", () => {
     expect(await box.with(null)).toBe(DOWN);
   });
 
-  it("and the machine's configuration says that there is none → Ready, whatever it had", async () => {
+  it("and the configuration has none → Ready, whatever the machine had before", async () => {
     const box = await machine("runtime-configured-away");
     await box.with(CONTAINERD);
     expect(await box.with(null, { findRuntime: false })).toBe(READY);
@@ -117,8 +117,8 @@ describe("no runtime is found", () => {
   });
 });
 
-describe("an operator says that a machine needs none", () => {
-  it("→ Ready with its next report, also after an eviction; taken back → not Ready", async () => {
+describe("an operator states that a machine needs none", () => {
+  it("→ Ready with its next report, also after an eviction; withdrawn → not Ready", async () => {
     const name = "runtime-waived";
     const box = await machine(name);
     await box.with(CONTAINERD);
@@ -163,7 +163,7 @@ describe("an operator says that a machine needs none", () => {
     expect(await box.with(runtime, { findRuntime, errors })).toBe(DOWN);
   });
 
-  it("in a body that is none, or says something else → refused, and nothing is changed", async () => {
+  it("in an invalid body → refused, and nothing changes", async () => {
     const name = "runtime-refused";
     const box = await machine(name);
     await box.with(CONTAINERD);
@@ -174,12 +174,12 @@ describe("an operator says that a machine needs none", () => {
     expect(body.entries).toEqual([]);
   });
 
-  it("of a name that no machine has → 404", async () => {
+  it("for an unknown name → 404", async () => {
     expect((await operator("PATCH", "/v1/nodes/runtime-nobody", { runtime: "none" })).status).toBe(404);
   });
 });
 
-it("another machine under the name → remembers neither the runtime nor the operator's word", async () => {
+it("another machine under the name → has neither the runtime nor the operator's statement", async () => {
   const name = "runtime-next-machine";
   const before = await machine(name);
   await before.with(CONTAINERD);

@@ -1,4 +1,4 @@
-// Defences that stand behind others, or that no answer shows: each by itself.
+// Defences that stand behind others, or that no answer shows, each on its own.
 import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { Hono } from "hono";
@@ -47,7 +47,7 @@ const reportBody = (name: string) => {
   return JSON.stringify({ ...report, facts: facts(name) });
 };
 
-/** The answer to a report that the machine signed, under another kid or ticket. */
+/** The answer to a report that the machine signed, with another kid or ticket. */
 async function posted({ name, key, kid, ticket }: EnrolledMachine, path = `/v1/nodes/${name}/report`) {
   const body = reportBody(name);
   const claims = { sub: name, aud: ORIGIN, body: sha256Base64url(body), ticket, n: 1 };
@@ -57,7 +57,7 @@ async function posted({ name, key, kid, ticket }: EnrolledMachine, path = `/v1/n
 }
 
 describe("a kid", () => {
-  it("a kid that this Worker made for another name, or did not make → 401, and no object is made", async () => {
+  it("a kid that this Worker issued for another name, or did not issue → 401, and no object is created", async () => {
     const machine = await enrolled("kid-of-one");
     const before = (await listDurableObjectIds(env.NODES)).length;
     const [id, thumbprint, enrolment] = machine.kid.split(".");
@@ -98,7 +98,7 @@ it.each([
   expect((await posted(machine)).status).toBe(status);
 });
 
-it("a ticket before the one that was just used → stale, also while that request is under way", () => {
+it("the ticket before the one just used → stale, also during that request", () => {
   const tickets: Tickets<string> = {};
   const use = (ticket: string, n: number) => useTicket(tickets, { ticket, n, body: "b" }, 0, 1000).kind;
   const offer = (nonce: string) => offerTicket(tickets, 0, 1000, () => nonce);
@@ -108,7 +108,7 @@ it("a ticket before the one that was just used → stale, also while that reques
   expect([use("one", 2), use("two", 1), use("one", 3)]).toEqual(["fresh", "fresh", "stale"]);
 });
 
-it("a machine's object that missed its revocation → learns of it with the first report", async () => {
+it("a machine's object that missed its revocation → gets it with the first report", async () => {
   const machine = await enrolled("revocation-missed");
   await registry(env).unpin(machine.name, "machine.revoke", "a test");
   expect(await shimOf(machine)(facts(machine.name), HEALTHY)).toMatchObject({
@@ -116,14 +116,14 @@ it("a machine's object that missed its revocation → learns of it with the firs
   });
 });
 
-it("who has no token learns nothing of a name: the same answer for one that is pinned and one that is free", async () => {
+it("a client without a token learns nothing of a name: equal answers for a pinned and a free one", async () => {
   await enrolled("told-pinned");
   const answers = [];
   const [key, joinToken] = [await makeMachineKey(), await mintToken({ names: "told-*" })];
   for (const name of ["told-pinned", "told-free"]) {
     const request = await toSign(name, key);
     const { proof } = await signEnrolment(key, joinToken, request);
-    // Recorded elsewhere: the token's own words, for another name.
+    // Recorded earlier: the token's signature for another name.
     const { binding } = await signEnrolment(key, joinToken, { ...request, name: "told-else" });
     const body = JSON.stringify({ protocol: 1, proof, binding });
     const response = await send(enrolmentPath(name), { method: "PUT", body });
@@ -133,7 +133,7 @@ it("who has no token learns nothing of a name: the same answer for one that is p
   expect(answers[0]).toMatchObject([401, { reason: "token-refused" }]);
 });
 
-describe("what is signed to enrol or to rotate, with another claim", () => {
+describe("a signed enrolment or rotation with another claim", () => {
   const NAME = "signed-claims";
   const challenge = "the Worker's";
   const path = enrolmentPath(NAME);
@@ -150,7 +150,7 @@ describe("what is signed to enrol or to rotate, with another claim", () => {
     previous: "before",
   });
 
-  /** Of the JWTs with these claims: which are taken? */
+  /** Returns which of the JWTs with these claims are accepted. */
   async function taken(another: object): Promise<string[]> {
     const key = await makeMachineKey();
     const sign = (typ: string) =>
@@ -167,7 +167,7 @@ describe("what is signed to enrol or to rotate, with another claim", () => {
     return Object.entries(found).flatMap(([what, is]) => (is ? [what] : []));
   }
 
-  it("none → all are taken", async () => {
+  it("no other claim → all are accepted", async () => {
     expect(await taken({})).toEqual(["proof", "binding", "next"]);
   });
 
@@ -186,12 +186,12 @@ describe("what is signed to enrol or to rotate, with another claim", () => {
       expect(await taken({ challenge: another })).toEqual(["next"]);
   });
 
-  it("another previous → no next key", async () => {
+  it("another previous key → no next key", async () => {
     expect(await taken({ previous: "else" })).toEqual(["proof", "binding"]);
   });
 });
 
-it("a viewer whom Access lets in may look, and change nothing", async () => {
+it("a viewer from Cloudflare Access may read, and change nothing", async () => {
   const { privateKey, publicKey } = await generateKeyPair("RS256");
   const jwk = { ...(await exportJWK(publicKey)), kid: "k", alg: "RS256" };
   vi.spyOn(globalThis, "fetch").mockImplementation(async () => Response.json({ keys: [jwk] }));

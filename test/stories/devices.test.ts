@@ -26,13 +26,13 @@ async function gpusOf(name: string): Promise<[string | undefined, string | undef
   return [status?.capacity?.[GPU], status?.allocatable?.[GPU]];
 }
 
-/** A machine whose Node has 4 GPUs, for pods: else none is allocatable. */
+/** A machine with 4 GPUs whose Node runs pods: otherwise none is allocatable. */
 async function withGpus(name: string) {
   const machine = await enrolled(name, { withoutFactsOnlyTaint: true });
   const report = shimOf(machine);
   await report(facts(name, { devices: gpus(4, 4) }), HEALTHY);
   expect(await gpusOf(name)).toEqual(["4", "4"]);
-  /** So late that nobody could take it for a second one. */
+  /** Restarts so late that the process cannot count as a second sender. */
   const restarted = async () => {
     await evictDurableObject(env.NODES.getByName(name));
     return shimOf(machine, "start-2");
@@ -77,7 +77,7 @@ test.each<[name: string, whose: string, manager: string, grant: Record<string, u
   expect((await gpusOf(name))[0]).toBe("2");
 });
 
-test("a reset happens at registration only → what others announce later stays", async () => {
+test("a reset happens at registration only → later resources of other writers stay", async () => {
   const name = "devices-announced";
   const { restarted } = await withGpus(name);
   const report = await restarted();

@@ -1,4 +1,4 @@
-// Drop-ins in a Node: resources, labels and conditions that come, change, expire and go.
+// Drop-ins in a Node: resources, labels and conditions that appear, change, expire and disappear.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -29,7 +29,7 @@ const KUBELETS = [
 ];
 const READY = "Ready=True KubeletReady";
 
-/** A registered machine, and how to report what its drop-ins say. */
+/** A registered machine, and a function that reports its drop-ins' output. */
 async function machineNamed(name: string) {
   const machine = await enrolled(name);
   const report = shimOf(machine);
@@ -38,7 +38,7 @@ async function machineNamed(name: string) {
   return { machine, say };
 }
 
-it("what they say → resources, a label, and conditions that stand before Ready", async () => {
+it("their output → resources, a label, and conditions before Ready", async () => {
   const name = "drop-in-node";
   const { say } = await machineNamed(name);
   await say(SAID);
@@ -55,7 +55,7 @@ it("what they say → resources, a label, and conditions that stand before Ready
   expect(Date.parse(raid?.lastHeartbeatTime ?? "")).toBeGreaterThan(0);
 });
 
-it("a condition that flips → its transition time is the Worker's; one that does not keeps it", async () => {
+it("a condition changes → its transition time is the Worker's; an unchanged one keeps its time", async () => {
   const name = "drop-in-flip";
   const { say } = await machineNamed(name);
   await say(SAID);
@@ -90,7 +90,7 @@ describe("a condition", () => {
     expect(await conditionsOf(name)).toContain("RaidDegraded=False AllMembers");
   });
 
-  it("of a shim that has restarted and not looked yet → stays as it is", async () => {
+  it("of a restarted shim whose drop-ins have not run yet → stays", async () => {
     const name = "drop-in-restart";
     const { machine, say } = await machineNamed(name);
     await say(SAID);
@@ -116,7 +116,7 @@ it.each([
   expect(await conditionsOf(name)).toEqual([...KUBELETS, READY]);
 });
 
-it("one that fails → a condition of its own; the machine is Ready all the same", async () => {
+it("a drop-in fails → a condition of its own, and the machine stays Ready", async () => {
   const name = "drop-in-fails";
   const { say } = await machineNamed(name);
   await say({ ...SAID, working: 0, failures: [{ name: "raid", error: "did not end within 10 s" }] });
@@ -161,7 +161,7 @@ it("a resource that a device plugin announces → the plugin's count", async () 
   expect(status?.capacity).toMatchObject({ "example.com/fpga": "8" });
 });
 
-it("custom facts → stay while no drop-in was looked at, and go with the one that said them", async () => {
+it("custom facts → stay until the drop-ins have run, and disappear with their drop-in", async () => {
   const name = "drop-in-custom";
   const report = shimOf(await enrolled(name));
   const customOf = async (sent: Partial<Facts>) => {

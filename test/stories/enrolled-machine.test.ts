@@ -1,4 +1,4 @@
-// An enrolled machine that follows the protocol and means harm: what it can change is its own Node, within limits.
+// A malicious machine that is enrolled and follows the protocol: it can change only its own Node, within limits.
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -40,7 +40,7 @@ const credentials = ({ name, key, kid }: Omit<EnrolledMachine, "ticket">) => ({
   kid,
 });
 
-describe("a machine that says what its token does not allow", () => {
+describe("a machine that reports more than its token allows", () => {
   const beyond = (name: string) => {
     const { settings } = facts(name);
     return facts(name, {
@@ -57,7 +57,7 @@ describe("a machine that says what its token does not allow", () => {
   const grant = { labels: { tier: "front" }, mayLabel: [], mayResource: [], mayCloud: [] };
   const LEFT_OUT = /^left out of its Node: /;
 
-  it("→ its Node is Ready without that, the answer and history name it, once", async () => {
+  it("→ its Node is Ready without that; the answer names it each time, and history once", async () => {
     const name = "beyond-its-token";
     const report = shimOf(await enrolled(name, grant));
     for (let reports = 0; reports < 3; reports++) {
@@ -89,7 +89,7 @@ describe("a machine that says what its token does not allow", () => {
     expect(await requestsAbout(name)).toHaveLength(1);
   });
 
-  it("a label that an operator has set → stays, when a drop-in says otherwise and when it stops", async () => {
+  it("a label that an operator has set → stays, with and without a drop-in's value", async () => {
     const name = "operators-label";
     const report = shimOf(await enrolled(name));
     const say = async (rack: string | null) => {
@@ -110,7 +110,7 @@ describe("a machine that says what its token does not allow", () => {
       ...node,
       metadata: { ...metadata, labels },
     });
-    // Its object learns of it with the next look at the Node.
+    // Its object reads the change with the Node.
     await evictDurableObject(env.NODES.getByName(name));
     await operator("POST", `/v1/nodes/${name}/register`);
     expect(await say("b8")).toBe("c1");
@@ -118,7 +118,7 @@ describe("a machine that says what its token does not allow", () => {
   });
 });
 
-describe("what an operator sets between two reports, and the machine claims with the next", () => {
+describe("an operator's change between two reports, which the machine then claims", () => {
   const dropIns = (labels: Record<string, string>, resources: Record<string, number> = {}) => ({
     resources,
     labels,
@@ -157,8 +157,8 @@ describe("what an operator sets between two reports, and the machine claims with
   });
 });
 
-describe("a machine that changes what the registry keeps", () => {
-  it("rotates all the time → so often a day and no more; operators' acts stay, and its heartbeat goes on", async () => {
+describe("a machine that changes its data in the registry", () => {
+  it("rotates constantly → a limited number of times a day; operators' audit entries stay, and it still reports", async () => {
     const name = "rotates-all-the-time";
     const machine = await enrolled(name);
     const report = shimOf(machine);
@@ -174,7 +174,7 @@ describe("a machine that changes what the registry keeps", () => {
     expect(await report(facts(name), HEALTHY)).toMatchObject({ ok: true, value: { phase: "registered" } });
   });
 
-  it("enrols and leaves all the time → so often a day and no more", async () => {
+  it("enrols and leaves constantly → a limited number of times a day", async () => {
     const name = "enrols-all-the-time";
     const joinToken = await mintToken({ names: name, uses: 1000 });
     for (let turn = 0; turn < CHANGES_A_DAY; turn++) {
@@ -187,7 +187,7 @@ describe("a machine that changes what the registry keeps", () => {
     expect(await log("machines", name)).toEqual(Array.from({ length: CHANGES_A_DAY }, () => turn).flat());
   });
 
-  it("asks for another machine's name all the time → so often a day and no more", async () => {
+  it("asks for another machine's name constantly → a limited number of times a day", async () => {
     const name = "wanted-all-the-time";
     await enrolled(name);
     const asking = async () => {

@@ -1,4 +1,4 @@
-// Enrolments that somebody has recorded, or held back, and sends later: whatever their token could do, nothing changes.
+// Recorded or delayed enrolments that arrive later: they change nothing, whatever their token allows.
 import { runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -32,7 +32,7 @@ const ENROLLED = { kid: expect.any(String) };
 const REFUSED = { reason: "token-refused", status: 401 };
 const STALE = [409, "challenge-stale"];
 
-// As long as a test says, and no other.
+// Ends what a test has replaced.
 afterEach(() => {
   vi.restoreAllMocks();
 });
@@ -52,16 +52,19 @@ const outcomeOf = async (name: string, body: string) => {
   return [status, reason];
 };
 
-/** What the registry has of a name. */
+/** Returns the registry's records of a name. */
 async function recordsOf(name: string) {
   const pin = await runInDurableObject(registry(env), (_, { storage }) => findPin(storage.sql, name));
   const { body } = await operator<{ pending: PendingMachine[] }>("GET", "/v1/pending");
   return { pin, pending: body.pending.filter((machine) => machine.name === name) };
 }
 
-/** Rows that registry and node object write meanwhile, by SQLite's own count; the log of refusals has bounds of its own. */
+/**
+ * Returns the rows that registry and node object write meanwhile, by SQLite's count, without the log of refusals, which
+ * has its own limits.
+ */
 async function rowsWritten(name: string, act: () => Promise<unknown>): Promise<number> {
-  // What happened before is told to the fleet index in the background.
+  // The update to the fleet index runs in the background.
   if (await env.NODES.getByName(name).show()) await indexIsTold(name);
   const objects = [registry(env), env.NODES.getByName(name)] as DurableObjectStub[];
   const spies = await Promise.all(
@@ -86,7 +89,7 @@ type Cursor = SqlStorageCursor<Record<string, SqlStorageValue>>;
 
 const rejoinToken = (name: string) => mintToken({ names: name, rejoin: true, expiresInSeconds: 600 });
 
-/** A machine that enrols with a rejoin token, and its enrolment as it went over the wire. */
+/** A machine that enrols with a rejoin token, and its recorded enrolment. */
 async function recorded(name: string) {
   const [joinToken, key] = [await rejoinToken(name), await makeMachineKey()];
   const body = await enrolmentBody(name, { joinToken, key });
@@ -157,7 +160,7 @@ describe.each<[string, (name: string, before: Recorded) => Promise<EnrolledMachi
     expect(await reportOf(machine)).toMatchObject({ ok: true, value: { phase: "registered" } });
   });
 
-  it("→ its key does not come back, with whatever token", async () => {
+  it("→ its key is not accepted again, with any token", async () => {
     const name = nextName("back");
     const before = await recorded(name);
     const machine = await happened(name, before);
@@ -168,7 +171,7 @@ describe.each<[string, (name: string, before: Recorded) => Promise<EnrolledMachi
   });
 });
 
-describe("an enrolment that was held back", () => {
+describe("a delayed enrolment", () => {
   /** Signed now, and not sent. */
   const heldBack = async (name: string) => {
     const [joinToken, key] = [await rejoinToken(name), await makeMachineKey()];
@@ -221,7 +224,7 @@ describe("an enrolment that was held back", () => {
     expect(await enrolling(name, { joinToken, key })).toMatchObject(ENROLLED);
   });
 
-  it("in the very millisecond of a change → changes nothing either", async () => {
+  it("in the same millisecond as a change → changes nothing either", async () => {
     const name = "overtaken-at-once";
     await live(name);
     const { body } = await heldBack(name);
@@ -243,11 +246,11 @@ describe("an enrolment that was held back", () => {
 });
 
 describe("a lost answer", () => {
-  it("→ the same enrolment again is answered as before, also with a token that is used up or has expired", async () => {
+  it("→ the repeated enrolment gets the same answer, also with a used-up or expired token", async () => {
     const name = "enrolment-unanswered";
     const { machine, body, joinToken } = await recorded(name);
     expect(await rowsWritten(name, () => put(name, body))).toBe(0);
-    // Rows are counted: another machine's enrolment writes some.
+    // Rows are counted, since another machine's enrolment writes some.
     expect(await rowsWritten(name, () => enrolled(`${name}-2`))).toBeGreaterThan(0);
     expect(await enrolling(name, { joinToken, key: machine.key })).toEqual({ kid: machine.kid });
     shift(HOUR_MS);
@@ -255,7 +258,7 @@ describe("a lost answer", () => {
   });
 });
 
-describe("a machine that has not reported for 24 hours, and whose name nobody has asked for", () => {
+describe("a machine without a report for 24 hours, and without a rival for its name", () => {
   const lapsed = async (name: string, expiresInSeconds: number) => {
     const [joinToken, key] = [await mintToken({ names: name, expiresInSeconds }), await makeMachineKey()];
     await enrolling(name, { joinToken, key });
@@ -272,7 +275,7 @@ describe("a machine that has not reported for 24 hours, and whose name nobody ha
     expect(await enrolling(name, { joinToken, key })).toMatchObject(outcome);
   });
 
-  it("after it rotated → whoever is next has the name, and both its keys are refused for ever", async () => {
+  it("after it rotated → the next machine gets the name, and both its keys are revoked", async () => {
     const name = "lapsed-rotated";
     const { machine } = await recorded(name);
     const next = await makeMachineKey();
@@ -284,7 +287,7 @@ describe("a machine that has not reported for 24 hours, and whose name nobody ha
   });
 });
 
-it("a machine that waits, when its token has expired → is not given a name that is free now, but by an operator", async () => {
+it("a pending machine whose token has expired → gets the free name only from an operator", async () => {
   const name = "waits-expired";
   await live(name);
   const [joinToken, key] = [await mintToken({ names: name, expiresInSeconds: 60 }), await makeMachineKey()];
@@ -297,7 +300,7 @@ it("a machine that waits, when its token has expired → is not given a name tha
   expect(await enrolling(name, { joinToken, key })).toMatchObject(ENROLLED);
 });
 
-it("a machine that waits with a key that was revoked elsewhere → cannot be approved", async () => {
+it("a pending machine whose key was revoked elsewhere → cannot be approved", async () => {
   const [name, elsewhere] = ["waits-buried", "waits-buried-elsewhere"];
   await live(name);
   const { key } = await enrolled(elsewhere);
@@ -309,7 +312,7 @@ it("a machine that waits with a key that was revoked elsewhere → cannot be app
   expect((await operator("POST", `/v1/nodes/${name}/approve`, { thumbprint })).status).toBe(404);
 });
 
-/** Signatures that are verified meanwhile; MACs are none. */
+/** Returns the number of signatures verified since the call, without MACs. */
 const signaturesVerified = () => {
   const verify = vi.spyOn(crypto.subtle, "verify");
   return () =>
@@ -337,7 +340,7 @@ describe("a challenge", () => {
     expect([verified(), ask.mock.calls.length]).toEqual([0, 0]);
   });
 
-  it("that the machine has signed and its token has not → refused", async () => {
+  it("signed by the machine and not by its token → refused", async () => {
     const name = "challenge-unbound";
     const [joinToken, key] = [await mintToken({ names: name }), await makeMachineKey()];
     const old = await enrolmentBody(name, { joinToken, key, challenge: "an old one" });
@@ -347,7 +350,7 @@ describe("a challenge", () => {
     expect(await outcomeOf(name, body)).toEqual([401, "token-refused"]);
   });
 
-  it("→ is the same to a stranger, whether a machine has the name or not", async () => {
+  it("→ is the same for a stranger, whether or not a machine has the name", async () => {
     const [pinned, free] = ["challenge-pinned", "challenge-free"];
     await live(pinned);
     const key = await makeMachineKey();
@@ -363,8 +366,8 @@ describe("a challenge", () => {
   });
 });
 
-describe("the same old enrolment, over and over from one address", () => {
-  it("→ verifies no signature, asks no object, is nobody's failure: a machine beside it enrols", async () => {
+describe("the same old enrolment, repeated from one address", () => {
+  it("→ verifies no signature, asks no object, and counts as no failure: another machine at that address can enrol", async () => {
     const name = "over-and-over";
     const { body } = await recorded(name);
     shift(CHALLENGE_GOOD_MS + 1);

@@ -1,4 +1,4 @@
-// Join tokens and enrolment: who gets a key pinned, and who learns nothing.
+// Join tokens and enrolment: which machine's key is pinned, and which client learns nothing.
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -44,11 +44,11 @@ describe("a join token", () => {
     );
   });
 
-  it("that nobody minted → refused", async () => {
+  it("that was never minted → refused", async () => {
     expect(await enrolling("enrol-forged", { joinToken: `rcj1_${"A".repeat(43)}` })).toEqual(REFUSED);
   });
 
-  it("that is refused → the log of refusals has its ID and why; whoever asked learns neither", async () => {
+  it("that is refused → the log of refusals has its ID and the reason; the client gets neither", async () => {
     const asks = async (name: string, address: string, joinToken: string) => {
       const key = await makeMachineKey();
       const headers = { "cf-connecting-ip": address, "content-type": "application/json" };
@@ -77,7 +77,7 @@ describe("a join token", () => {
     ]);
   });
 
-  it("that has expired → refused, but for a machine that it admitted before", async () => {
+  it("that has expired → refused, except for a machine that it admitted before", async () => {
     const joinToken = await mintToken({ names: "enrol-late-*", uses: 2, expiresInSeconds: 60 });
     const key = await makeMachineKey();
     const first = await enrolling("enrol-late-1", { joinToken, key });
@@ -86,7 +86,7 @@ describe("a join token", () => {
     expect(await enrolling("enrol-late-1", { joinToken, key })).toEqual(first);
   });
 
-  it("counts a machine once, however often it retries; one machine more than its uses → refused", async () => {
+  it("counts a machine once for any number of retries; one machine more than its uses → refused", async () => {
     const joinToken = await mintToken({ names: "enrol-uses-*", uses: 2 });
     const key = await makeMachineKey();
     for (let retry = 0; retry < 3; retry++) {
@@ -187,7 +187,7 @@ describe("an enrolment that was tampered with → 401, and the name stays free",
     expect(await put(body)).toEqual({ status: 401, reason: "wrong-origin" });
   });
 
-  it("not the schema → 400", async () => {
+  it("of another form → 400", async () => {
     expect(await put({ protocol: 2 })).toEqual({ status: 400, reason: "invalid-body" });
   });
 
@@ -234,7 +234,7 @@ describe("POST /v1/tokens", () => {
   });
 });
 
-describe("paths that are not there", () => {
+describe("unknown paths", () => {
   it.each([
     ["PUT", "/v1/tokens", 405],
     ["POST", "/v1/pending", 405],

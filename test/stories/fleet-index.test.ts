@@ -1,5 +1,5 @@
-// What the fleet index knows of machines, through the whole Worker: each transition, once and in order, whatever becomes of
-// the index meanwhile.
+// The fleet index's data of machines, through the whole Worker: each transition once and in order, through all failures
+// of the index.
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -38,7 +38,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** The index says so, and what it was told is all. */
+/** Expects this in the index, and that the machine's object has nothing left to send. */
 async function says(name: string, expected: Partial<MachineSummary> | null): Promise<void> {
   await eventually(async () => {
     const summary = await summaryOf(name);
@@ -47,7 +47,7 @@ async function says(name: string, expected: Partial<MachineSummary> | null): Pro
   });
 }
 
-/** Of the index, oldest first. */
+/** Lines of the index, oldest first. */
 function toldLines(name: string, kind = "state"): Promise<string[]> {
   const query = "SELECT text FROM history WHERE name = ? AND kind = ? ORDER BY id";
   return runInDurableObject(index(), (_, { storage }) =>
@@ -58,13 +58,13 @@ function toldLines(name: string, kind = "state"): Promise<string[]> {
   );
 }
 
-/** Of its object, oldest first. */
+/** Lines of its object, oldest first. */
 async function ownLines(name: string, kind: HistoryKind = "state"): Promise<string[]> {
   const entries = await objectOf(name).history({ kind: [kind], limit: 1000 });
   return entries.map(({ text }) => text).toReversed();
 }
 
-/** Rows that an object writes from now on, with statements that have this. */
+/** Counts the rows that an object writes from now on, with statements that contain this text. */
 async function countRows(stub: DurableObjectStub, of = /^/): Promise<() => Promise<number>> {
   const cursors: SqlStorageCursor<Record<string, SqlStorageValue>>[] = [];
   const object = stub as DurableObjectStub<IndexObject>;
@@ -81,7 +81,7 @@ async function countRows(stub: DurableObjectStub, of = /^/): Promise<() => Promi
   return () => runInDurableObject(object, written);
 }
 
-/** What the index is told of a name from now on; `instead`: what becomes of it. */
+/** Records the updates to the index about a name from now on; `instead`: what happens to each. */
 function tellings(
   name: string,
   instead: (telling: MachineUpdate) => Promise<never> | undefined = () => undefined,
@@ -108,7 +108,7 @@ async function steady(name: string) {
   return { machine, send };
 }
 
-it("a machine's Node → the index knows since when there is one, and nothing before", async () => {
+it("a machine's Node → the index has its creation time once it exists, and nothing before", async () => {
   const name = "index-created";
   const machine = await enrolled(name);
   await says(name, { state: "not-ready", createdMs: 0 });
@@ -124,7 +124,7 @@ async function ring(name: string): Promise<void> {
   await runDurableObjectAlarm(objectOf(name));
 }
 
-/** The same, but for the key and the token, and what follows from the time. */
+/** The constant fields, without key, token and times. */
 const STEADY: Partial<MachineSummary> = {
   phase: "registered",
   why: "",
@@ -135,7 +135,7 @@ const STEADY: Partial<MachineSummary> = {
 };
 
 describe("a machine's life", () => {
-  it("→ the index says the same each time", async () => {
+  it("→ the index has the expected summary at each step", async () => {
     const name = "fleet-life";
     const machine = await enrolled(name);
     await says(name, {
@@ -211,7 +211,7 @@ describe("a machine's life", () => {
     expect((await toldLines(name, "registration")).at(-1)).toBe("forgotten by an operator");
   });
 
-  it("a name that another machine has by now → not ready until that one reports; the same key anew → the same", async () => {
+  it("a name that another machine has taken → not ready until that one reports; the same key again → unchanged", async () => {
     const name = "fleet-anew";
     const { machine } = await steady(name);
     expect((await operator("DELETE", `/v1/nodes/${name}`)).status).toBe(204);
@@ -223,7 +223,7 @@ describe("a machine's life", () => {
     await says(name, { state: "ready" });
   });
 
-  it("enrolled and never reported → silent", async () => {
+  it("enrolled without a report → silent", async () => {
     const name = "fleet-unused";
     await enrolled(name);
     await evictDurableObject(objectOf(name));
@@ -258,12 +258,12 @@ describe("a machine's life", () => {
   });
 });
 
-describe("what it costs", () => {
-  it("a steady machine → no row, and the index is told nothing; evicted as well", async () => {
+describe("the cost", () => {
+  it("a steady machine → no row and no update, also after an eviction", async () => {
     const name = "fleet-steady";
     const { send } = await steady(name);
     const told = tellings(name);
-    // The index is every test's: what it writes of this machine.
+    // Other tests use the same index, so only rows of this machine count.
     const [own, fleet] = [await countRows(objectOf(name)), await countRows(index(), new RegExp(name))];
     for (let beats = 0; beats < 3; beats++) await send();
     expect([await own(), await fleet(), told]).toEqual([0, 0, []]);
@@ -273,11 +273,11 @@ describe("what it costs", () => {
     expect([await fleet(), told]).toEqual([0, []]);
   });
 
-  it("a transition → three rows of its object for it to be known, and some of the index", async () => {
+  it("a transition → three rows of its object, and some of the index", async () => {
     const name = "fleet-rows";
     const { send } = await steady(name);
     const told = tellings(name);
-    // The state, its line of history, and what was told.
+    // The state, its line of history, and the sent update.
     const own = await countRows(objectOf(name), /^INSERT INTO (records.* (state|told) |history.* state )/s);
     const fleet = await countRows(index(), new RegExp(name));
     await send(SHUTTING_DOWN);
@@ -285,11 +285,11 @@ describe("what it costs", () => {
     await eventually(async () => expect(await objectOf(name).toldSummary()).not.toBeNull());
     expect(told).toHaveLength(1);
     expect(await own()).toBe(3);
-    // The machine with its place in the sequence, its summary, two lines.
+    // The machine with its place in the sequence, its summary, and two lines.
     expect(await fleet()).toBeLessThanOrEqual(12);
   });
 
-  it("another address with each report → told once, and again after ten minutes", async () => {
+  it("another address with each report → sent once, and again after ten minutes", async () => {
     const name = "fleet-address";
     const { machine } = await steady(name);
     const told = tellings(name);
@@ -320,7 +320,7 @@ describe("what it costs", () => {
 });
 
 describe("an index that", () => {
-  it("fails while transitions happen → all of them are there later, in order; also after an eviction", async () => {
+  it("fails during transitions → all arrive later, in order, also after an eviction", async () => {
     const name = "fleet-failing";
     const { send } = await steady(name);
     let isWell = false;
@@ -345,7 +345,7 @@ describe("an index that", () => {
     expect(await toldLines(name)).toEqual(await ownLines(name));
   });
 
-  it("does not take the removal → the machine has left all the same, and its object tells it later", async () => {
+  it("refuses the removal → the machine has left all the same, and its object sends it later", async () => {
     const name = "fleet-leaving";
     await steady(name);
     const remove = vi.spyOn(IndexObject.prototype, "remove").mockRejectedValue(new Error("overloaded"));
@@ -359,7 +359,7 @@ describe("an index that", () => {
   });
 });
 
-/** Is the alarm set for what was not told? */
+/** Runs the alarm if it is set for the unsent update. */
 async function runDueAlarm(name: string): Promise<boolean> {
   return runInDurableObject(objectOf(name), async (_, { storage }) => {
     const [row] = storage.sql
@@ -371,8 +371,8 @@ async function runDueAlarm(name: string): Promise<boolean> {
   });
 }
 
-describe("an index that was lost", () => {
-  it("is whole again after a repair, while machines report", async () => {
+describe("an index that lost its data", () => {
+  it("is complete again after a repair, while machines report", async () => {
     const names = ["fleet-lost-a", "fleet-lost-b", "fleet-lost-c"];
     const machines = await Promise.all(names.map(steady));
     const whole = await Promise.all(names.map(summaryOf));

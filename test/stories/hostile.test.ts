@@ -1,5 +1,5 @@
-// Requests and facts made to break something: each gets its answer, none a 500, and none makes a Node that the
-// apiserver refuses for ever.
+// Malicious requests and facts: each gets its answer, never a 500, and none makes a Node that the apiserver refuses for
+// ever.
 import { base64url, calculateJwkThumbprint, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import type { ReportOutcome } from "../../node-shim/worker-link/reporter.ts";
@@ -57,7 +57,7 @@ async function answerTo(name: string, reported: string, digest = "A".repeat(43))
   return posted(machine, reportWith(reported, digest), challenge.body.ticket);
 }
 
-describe("a JWT header whose kid is no text", () => {
+describe("a JWT header whose kid is not a text", () => {
   it.each([[7], [{}], [["kid"]], [null], [true]])("of a report: %j → 401", async (kid) => {
     const key = await makeMachineKey();
     const jwt = await new SignJWT({}).setProtectedHeader({ alg: "EdDSA", kid } as never).sign(key.signing);
@@ -99,7 +99,7 @@ describe("one spelling", () => {
 });
 
 describe("an audience", () => {
-  it("is nobody's where no origin is configured", async () => {
+  it("counts for none of the Worker's origins if none is configured", async () => {
     const key = await makeMachineKey();
     const claims = { sub: "a", aud: ORIGIN, body: "b", ticket: "", n: 1 };
     const jwt = await signReport(key, "kid", claims);
@@ -128,7 +128,7 @@ describe("a body", () => {
     },
   );
 
-  it("longer than its content-length says → 413", async () => {
+  it("longer than its content-length → 413", async () => {
     const machine = await enrolled("lying-length");
     const body = " ".repeat(LIMITS.bodyBytes + 1);
     const claims = { sub: machine.name, aud: ORIGIN, body: sha256Base64url(body), ticket: "", n: 1 };
@@ -138,14 +138,14 @@ describe("a body", () => {
     expect(response.status).toBe(413);
   });
 
-  it("is answered as what it is, and kept by no cache", async () => {
+  it("is answered by its content, and not cached", async () => {
     const { status, headers } = await answerTo("no-store", "{}");
     expect(status).toBe(200);
     expect(headers.get("cache-control")).toBe("no-store");
     expect(headers.get("content-type")).toContain("application/json");
   });
 
-  it("with an unknown field → the path of that field, whatever it is called", () => {
+  it("with an unknown field → the path of that field, for any name", () => {
     const named = reportSchema.safeParse({ ...report(), "a/b~c": 1 });
     expect(named.success ? null : firstFault(named.error)).toEqual({
       path: "/a~1b~0c",
@@ -180,14 +180,14 @@ describe("facts → 200, and refused by name", () => {
     });
   });
 
-  it("a key given twice: the last counts, and __proto__ is none", async () => {
+  it("a repeated key: the last counts, and __proto__ is not a key", async () => {
     const twice = JSON.stringify(facts("twice")).replace('"cores":4', '"cores":"x","cores":4');
     const { body } = await answerTo("twice", twice, sha256Base64url(canonicalJson(facts("twice"))));
     expect(body).toMatchObject({ phase: "registered", ready: true });
   });
 });
 
-describe("facts that no apiserver would take → the path of the fault; just within → none", () => {
+describe("facts that every apiserver refuses → the path of the fault; just within the limit → none", () => {
   const { settings, machine, addresses } = facts("edge-1") as Required<Facts>;
   const taint = { key: "example.com/a", value: "b", effect: "NoSchedule" as const };
   const withTaints = (...registerWithTaints: object[]) => ({ settings: { ...settings, registerWithTaints } });
@@ -263,7 +263,7 @@ describe("facts that no apiserver would take → the path of the fault; just wit
   });
 });
 
-describe("texts that come back changed", () => {
+describe("texts are returned changed", () => {
   const answerOf = (outcome: ReportOutcome) => (outcome.ok ? outcome.value : outcome);
 
   it.each<[string, Partial<Facts>, object]>([
@@ -325,18 +325,18 @@ describe("the apiserver's client", () => {
   });
   const LATE = failure({ kind: "unanswered", message: "no answer in time" });
 
-  it("whose request never ends → no answer, in time", async () => {
+  it("a request that never ends → no answer, in time", async () => {
     const client = kubeClient(connection(() => new Promise(() => undefined)));
     expect(await during(20, client.getNode("a"))).toEqual(LATE);
   });
 
-  it("whose body never ends → no answer, in time", async () => {
+  it("a body that never ends → no answer, in time", async () => {
     const body = new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array([123])) });
     const client = kubeClient(connection(() => Promise.resolve(new Response(body))));
     expect(await during(20, client.getNode("a"))).toEqual(LATE);
   });
 
-  it("after its deadline → asks nothing", async () => {
+  it("after its deadline → sends nothing", async () => {
     let nowMs = 1000;
     let requests = 0;
     const fetch = () => Promise.resolve(new Response(String(++requests)));
@@ -346,7 +346,7 @@ describe("the apiserver's client", () => {
     expect(requests).toBe(0);
   });
 
-  it("asked to come again later than there is time → hands the refusal back", async () => {
+  it("Retry-After is later than its deadline → returns the refusal", async () => {
     const status = { kind: "Status", code: 429, reason: "TooManyRequests" };
     const fetch = () =>
       Promise.resolve(Response.json(status, { status: 429, headers: { "retry-after": "1" } }));
@@ -356,7 +356,7 @@ describe("the apiserver's client", () => {
     });
   });
 
-  it("asked to come again in time → comes again", async () => {
+  it("Retry-After is before its deadline → retries", async () => {
     const answers = [
       Response.json({ kind: "Status", code: 429 }, { status: 429, headers: { "retry-after": "1" } }),
       Response.json({ kind: "Node", metadata: { name: "a" } }),
@@ -367,7 +367,7 @@ describe("the apiserver's client", () => {
 });
 
 describe("one run at a time", () => {
-  it("also for callers that come just when a run has ended", async () => {
+  it("also for callers that arrive just when a run has ended", async () => {
     let running = 0;
     let most = 0;
     const run = singleFlight(async () => {

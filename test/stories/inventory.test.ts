@@ -28,7 +28,7 @@ it("found after the registration → labels; a new processor → a new label, an
   expect(await historyOf(name)).toEqual(["CPU: AMD EPYC 7B13 → EPYC 9B14"]);
 });
 
-it("a restarted shim that has not looked yet → the labels stay, and nothing is history", async () => {
+it("a restarted shim without hardware facts yet → the labels stay, and history has no line", async () => {
   const name = "inventory-restart";
   const machine = await enrolled(name);
   const inventory = { cpu: { model: "EPYC" } };

@@ -1,5 +1,5 @@
-// What rollcall itself writes on a Node: labels, roles, no pods. Put back with the next report, written once, and never
-// what others have set.
+// rollcall's own marks on a Node: labels, roles, no room for pods. They are restored with the next report and written
+// once; other writers' values stay.
 import { describe, expect, it } from "vitest";
 import { tickingMachine } from "../worker/support/kube-in-between.ts";
 import { facts, kube } from "../worker/support/machine.ts";
@@ -14,7 +14,7 @@ async function labelsOf(name: string) {
   return (await getNode(name)).metadata?.labels ?? {};
 }
 
-/** After a gap that is longer than its lease lasts, a machine's Node is read again. */
+/** After a gap longer than its lease duration, a machine's Node is read again. */
 const AWAY_MINUTES = 6;
 
 async function nextReport(machine: Ticking, minutes = 0) {
@@ -47,14 +47,14 @@ describe("the labels of a Node", () => {
     expect(await nextReport(machine)).toEqual([renewal(name)]);
   });
 
-  it("that is there without them → with the next report, in one patch; a restarted shim leaves them", async () => {
+  it("that exists without them → with the next report, in one patch; a restarted shim changes nothing", async () => {
     const name = "labels-before";
     const machine = tickingMachine(name);
     await machine.report();
     const { labels, ...metadata } = (await getNode(name)).metadata!;
     const { "rollcall.dev/machine": _m, "rollcall.dev/deployment": _d, ...others } = labels!;
     await change(name, { ...metadata, labels: others });
-    // As the Worker of before knew it.
+    // The Node as the earlier Worker stored it.
     const known = machine.records.get("node")!;
     machine.records.put("node", { ...known, node: await getNode(name) });
     machine.evict();
@@ -66,7 +66,7 @@ describe("the labels of a Node", () => {
     expect(await labelsOf(name)).toEqual(labels);
   });
 
-  it("somebody removes one and changes the other → put back with the next look", async () => {
+  it("another writer removes one and changes another → restored at the next read", async () => {
     const name = "labels-removed";
     const machine = tickingMachine(name);
     await machine.report();
@@ -77,7 +77,7 @@ describe("the labels of a Node", () => {
     expect(await labelsOf(name)).toEqual(labels);
   });
 
-  it("the deployment names another role → the old one goes, what somebody else has given stays", async () => {
+  it("the deployment has another role → the old role is removed, other writers' roles stay", async () => {
     const name = "labels-role";
     const machine = tickingMachine(name);
     machine.roles = ["edge"];
@@ -90,7 +90,7 @@ describe("the labels of a Node", () => {
     expect(roles.toSorted()).toEqual([`${ROLE}shop`, `${ROLE}theirs`]);
   });
 
-  it("that another deployment hands over → its label is the new owner's", async () => {
+  it("that another deployment hands over → its label has the new owner", async () => {
     const name = "labels-handed-over";
     const annotations = { "rollcall.dev/owner": "east", "rollcall.dev/adopt": "rollcall" };
     const metadata = { name, annotations, labels: { "rollcall.dev/deployment": "east" } };
@@ -112,7 +112,7 @@ describe("the labels of a Node", () => {
     expect(labels.filter((key) => key.startsWith(ROLE))).toEqual(expected);
   });
 
-  it("its machine says otherwise → left out, and named", async () => {
+  it("its machine reports other values → left out, and named", async () => {
     const name = "labels-machine";
     const machine = tickingMachine(name);
     const { settings } = facts(name);
@@ -138,7 +138,7 @@ describe("room for pods", () => {
     return { capacity: capacity?.["pods"], allocatable: allocatable?.["pods"] };
   };
 
-  it("of a tainted Node → none, also after somebody removes the taint and the machine changes", async () => {
+  it("of a tainted Node → none, also after another writer removes the taint and the machine changes", async () => {
     const name = "pods-tainted";
     const machine = tickingMachine(name);
     await machine.report();
@@ -152,7 +152,7 @@ describe("room for pods", () => {
     expect(await nextReport(machine)).toEqual([renewal(name)]);
   });
 
-  it("of a machine whose token lets it go without the taint → as many as it says", async () => {
+  it("of a machine whose token allows it to omit the taint → the reported number", async () => {
     const name = "pods-untainted";
     const machine = tickingMachine(name);
     machine.grant = { withoutFactsOnlyTaint: true };

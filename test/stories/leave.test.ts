@@ -1,4 +1,4 @@
-// Leaving: by the machine or by the operator, as often as it takes, and what is left of the machine then.
+// Removal by the machine or by the operator, with retries, and the machine's remaining data.
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -78,7 +78,7 @@ describe.each<[string, (machine: EnrolledMachine) => Promise<unknown>, unknown]>
     expect(await cluster(name)).toMatchObject([GONE, GONE]);
   });
 
-  it("→ its key is refused for ever, a new key with a new token is admitted", async () => {
+  it("→ its key is revoked; a new key with a new token is admitted", async () => {
     const name = `${prefix}-back`;
     const joinToken = await mintToken({ names: name, uses: 5 });
     const key = await makeMachineKey();
@@ -95,7 +95,7 @@ describe.each<[string, (machine: EnrolledMachine) => Promise<unknown>, unknown]>
     expect(await report(facts(name), HEALTHY)).toMatchObject({ ok: true, value: { phase: "registered" } });
   });
 
-  it("while the apiserver is down → not forgotten, no report accepted; again → done", async () => {
+  it("while the apiserver is down → its data stay, and no report is accepted; again → done", async () => {
     const name = `${prefix}-down`;
     const { machine, report } = await reporting(name);
     await setFault(name, "not today");
@@ -112,7 +112,7 @@ describe.each<[string, (machine: EnrolledMachine) => Promise<unknown>, unknown]>
     expect(await cluster(name)).toMatchObject([GONE, GONE]);
   });
 
-  it("while the apiserver is down, and nobody asks again → an alarm does it once the apiserver answers", async () => {
+  it("while the apiserver is down, without a retry → an alarm completes it once the apiserver answers", async () => {
     const name = `${prefix}-alarm`;
     const { machine } = await reporting(name);
     await setFault(name, "not today");
@@ -121,13 +121,13 @@ describe.each<[string, (machine: EnrolledMachine) => Promise<unknown>, unknown]>
     await runDurableObjectAlarm(object);
     expect(await cluster(name)).not.toMatchObject([GONE, GONE]);
     await setFault(name, "");
-    // The object that forgets ends with it.
+    // The object is aborted when it deletes its data.
     await runDurableObjectAlarm(object).catch(() => undefined);
     expect(await cluster(name)).toMatchObject([GONE, GONE]);
     expect(await storedOf(name)).toEqual({ tables: [], alarm: null });
   });
 
-  it("whose Node somebody else has by now → it stays, and its lease", async () => {
+  it("whose Node another writer owns by now → Node and lease stay", async () => {
     const name = `${prefix}-foreign`;
     const { machine } = await reporting(name);
     await kube("DELETE", nodePath(name));
@@ -145,7 +145,7 @@ describe("a removal", () => {
     expect(await remove("removed-twice")).toBe(204);
   });
 
-  it("that ended before the object forgot → 204, and now it has", async () => {
+  it("that ended before the object deleted its data → 204, and now they are deleted", async () => {
     const name = "removed-half";
     const { report } = await reporting(name);
     expect(await env.NODES.getByName(name).remove(name, "a test")).toMatchObject({ ok: true });
@@ -155,7 +155,7 @@ describe("a removal", () => {
     expect(await storedOf(name)).toEqual({ tables: [], alarm: null });
   });
 
-  it("repeated after the machine is back with a new key → takes the new one, too: an operator asked", async () => {
+  it("repeated after the machine returned with a new key → removes that, too: an operator asked for it", async () => {
     const name = "removed-and-new";
     await reporting(name);
     expect(await remove(name)).toBe(204);
@@ -174,7 +174,7 @@ describe("a removal", () => {
     expect(await remove(name, secret)).toBe(status);
   });
 
-  it("while a report is under way → nothing comes back", async () => {
+  it("during a report → nothing is restored", async () => {
     const name = "removed-during";
     const { report } = await reporting(name);
     const [, status] = await Promise.all([report(), remove(name)]);
@@ -184,19 +184,19 @@ describe("a removal", () => {
 });
 
 describe("a leave", () => {
-  it("of a machine whose name another one has by now, though its object was never told → takes nothing away", async () => {
+  it("of a machine whose name another one has, unknown to its object → removes nothing", async () => {
     const name = "left-taken-over";
     const { machine } = await reporting(name);
     const key = await makeMachineKey();
     const joinToken = await mintToken({ names: name });
     await enrolling({ name, key }, joinToken);
-    // The registry's answer never reached the object.
+    // The registry's answer did not reach the object.
     expect(await registry(env).approve(name, key.thumbprint, "a test")).toMatchObject({ ok: true });
     expect(await leaveAs(machine)).toEqual(LEFT);
     expect(await enrolling({ name, key }, joinToken)).toMatchObject({ ok: true });
   });
 
-  it("with a write under way that had no answer and takes effect later → nothing comes back", async () => {
+  it("during a write without an answer that takes effect later → nothing is restored", async () => {
     const name = "left-before-its-node";
     const machine = await enrolled(name);
     await setFault(name, { kind: "effect comes late", of: "^POST /api/v1/nodes$", times: 1 });
@@ -207,7 +207,7 @@ describe("a leave", () => {
     expect(await cluster(name)).toMatchObject([GONE, GONE]);
   });
 
-  it("without a ticket → 409 with one; a report's signature is none → 401", async () => {
+  it("without a ticket → 409 with one; signed as a report → 401", async () => {
     const { machine } = await reporting("leave-signed");
     const statuses: number[] = [];
     const watched: Transport = async (request) => {
@@ -223,8 +223,8 @@ describe("a leave", () => {
   });
 });
 
-describe("a machine that has used up its requests to the apiserver when it leaves", () => {
-  it("→ is removed at once; its object goes when they have come back, so that enrolling again brings none", async () => {
+describe("a machine without requests to the apiserver left in its budget", () => {
+  it("→ is removed at once; its object keeps its data until the budget is full again, so that enrolling again does not refill it", async () => {
     const name = "leaves-with-nothing-left";
     await reporting(name);
     const alarm = await runInDurableObject(env.NODES.getByName(name), async (_, state) => {

@@ -1,5 +1,4 @@
-// How often somebody may ask: failures by address, and a machine's own requests. Whoever is good goes on beside whoever
-// is not.
+// Limits: failures of an address, and a machine's own requests. Valid clients are served next to invalid ones.
 import { env, exports } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../node-shim/identity/identity.ts";
@@ -35,7 +34,7 @@ let addresses = 0;
 /** Returns the period of the platform's clock, which no test stops. */
 const periodNow = () => Math.floor(vi.getRealSystemTime() / PERIOD_MS);
 
-/** One failure more than an address may have, within one period of the platform's clock. */
+/** One failure more than the limit of an address, within one period of the platform's clock. */
 async function failing(attempt: Attempt, addressOf = () => `192.0.2.${++addresses}`) {
   for (;;) {
     const period = periodNow();
@@ -46,14 +45,14 @@ async function failing(attempt: Attempt, addressOf = () => `192.0.2.${++addresse
   }
 }
 
-/** What asks to be this machine, by another key than its own. */
+/** A request as this machine, signed by another key. */
 async function forged(machine: EnrolledMachine): Promise<Attempt> {
   const body = reportBody(machine.name);
   const headers = await reportHeaders({ ...machine, key: await makeMachineKey() }, body);
   return (address) => from(address, `/v1/nodes/${machine.name}/report`, { method: "POST", headers, body });
 }
 
-/** Over the challenge of when it is sent. */
+/** With the challenge of the time when it is sent. */
 async function enrolment(name: string, joinToken: string): Promise<Attempt> {
   const key = await makeMachineKey();
   return async (address) => {
@@ -75,7 +74,7 @@ const madeUpTicket: Attempt = (address) =>
 const noKid: Attempt = (address) =>
   from(address, "/v1/nodes/limit-none/report", { method: "POST", body: "{}" });
 
-describe("failures of one address: at the limit refused as ever, just over it asked to wait", () => {
+describe("failures of one address: refused as usual at the limit; just over it 429", () => {
   it.each<[string, () => Promise<Attempt> | Attempt, [number, string]]>([
     ["reports without a kid of ours", () => noKid, [401, "unauthenticated"]],
     ["reports by another key", async () => forged(await enrolled("limit-forged")), [401, "unauthenticated"]],
@@ -103,7 +102,7 @@ describe("failures of one address: at the limit refused as ever, just over it as
     expect(await reasonOf(last)).toEqual([429, "rate-limited"]);
   });
 
-  it("IPv6: a customer has 64 bits of addresses, which count as one; the next customer is another", async () => {
+  it("IPv6: a customer's 64 bits of addresses count as one; another customer has a count of its own", async () => {
     let network = 0;
     let host = 0;
     const first = await failing(
@@ -114,13 +113,13 @@ describe("failures of one address: at the limit refused as ever, just over it as
     expect((await noKid(`2001:db8:${network.toString(16)}:2::1`)).status).toBe(401);
   });
 
-  it("no address, as without the platform in front → never asked to wait", async () => {
+  it("no address, as without the platform's proxy → never 429", async () => {
     const { answers } = await failing(() => noKid(""));
     expect(answers.at(-1)?.status).toBe(401);
   });
 });
 
-describe("behind an address that is over the limit", () => {
+describe("at an address over the limit", () => {
   it("an enrolled machine reports, an operator operates; a new machine waits until the failures end", async () => {
     const machine = await enrolled("limit-neighbour");
     const enrol = await enrolment("limit-new", await mintToken({ names: "limit-new" }));
@@ -136,7 +135,7 @@ describe("behind an address that is over the limit", () => {
     expect((await enrol(address)).status).toBe(200);
   });
 
-  it("an enrolment costs no signature and asks no object", async () => {
+  it("an enrolment verifies no signature and asks no object", async () => {
     const enrol = await enrolment("limit-cheap", await mintToken({ names: "limit-cheap" }));
     const { address } = await failing(noKid);
     const [verify, ask] = [vi.spyOn(crypto.subtle, "verify"), vi.spyOn(env.REGISTRY, "getByName")];
@@ -157,7 +156,7 @@ describe("behind an address that is over the limit", () => {
   });
 });
 
-/** Requests under one ticket, on a clock that stands still. */
+/** Sends requests under one ticket, with a clock that stands still. */
 async function chatty(name: string) {
   const machine = await enrolled(name);
   const body = reportBody(name);
@@ -170,7 +169,7 @@ async function chatty(name: string) {
   return { post, later: (ms: number) => shift(ms) };
 }
 
-describe("a machine that asks too often", () => {
+describe("a machine with too many requests", () => {
   it("at the limit → answered; just over → 429, nothing written; soon after → answered", async () => {
     const { post, later } = await chatty("limit-chatty");
     let n = 0;
@@ -186,7 +185,7 @@ describe("a machine that asks too often", () => {
     expect((await post(++n)).status).toBe(429);
   });
 
-  it("whose requests somebody has recorded and sends again → has its own share still", async () => {
+  it("whose requests were recorded and are replayed → still has its own budget", async () => {
     const { post } = await chatty("limit-replayed");
     for (let replays = 0; replays <= REQUEST_LIMIT.atOnce; replays++) {
       expect((await post(1, "an old ticket")).status).toBe(409);
@@ -195,7 +194,7 @@ describe("a machine that asks too often", () => {
   });
 });
 
-describe("traffic of one machine → which share of it is answered", () => {
+describe("traffic of one machine → the answered part", () => {
   const every = (periodMs: number, forMs: number) =>
     Array.from({ length: forMs / periodMs }, (_, index) => index * periodMs);
   it.each<[string, number[], "all" | number]>([
@@ -214,7 +213,7 @@ describe("traffic of one machine → which share of it is answered", () => {
     const answered = times.filter((atMs) => mayAsk(atMs));
     if (expected === "all") expect(answered).toEqual(times);
     else expect(Math.abs(answered.length - expected)).toBeLessThan(2);
-    // Its lease lives on what is answered.
+    // Answered reports alone renew its lease.
     const gaps = answered.map((atMs, index) => atMs - (answered[index - 1] ?? 0));
     expect(Math.max(...gaps)).toBeLessThanOrEqual(1000);
   });

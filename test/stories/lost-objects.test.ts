@@ -1,4 +1,4 @@
-// A machine whose object was lost: what the registry and the machine still know is enough to go on without a visit.
+// A machine whose object lost its data: the registry and the machine have enough to continue without an operator.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -22,7 +22,7 @@ type Machine = Omit<EnrolledMachine, "ticket">;
 
 const objectOf = (name: string) => env.NODES.getByName(name);
 
-/** As after a restore into an empty deployment: its storage and its memory are gone. */
+/** Deletes storage and memory, as a restore into an empty deployment does. */
 async function lose(name: string): Promise<void> {
   await runInDurableObject(objectOf(name), async (_, state) => {
     await state.storage.deleteAlarm();
@@ -38,7 +38,7 @@ const statusOf = async (machine: Machine, startId?: string) => {
 };
 const uidOf = async (name: string) => (await kube("GET", `/api/v1/nodes/${name}`)).metadata?.uid;
 
-/** What of its object is stored. */
+/** Returns the stored data of its object. */
 const tablesOf = (name: string) =>
   runInDurableObject(
     objectOf(name),
@@ -54,8 +54,8 @@ async function rotated(machine: Machine): Promise<Machine> {
   return { name: machine.name, key: next, kid: outcome.value.kid };
 }
 
-describe("a machine whose object was lost", () => {
-  it("→ goes on with its key: the same Node, taints and first registration included", async () => {
+describe("a machine whose object lost its data", () => {
+  it("→ keeps its key: the same Node, with taints and first registration", async () => {
     const name = "lost-once";
     const machine = await enrolled(name);
     expect(await statusOf(machine)).toBe("registered");
@@ -76,7 +76,7 @@ describe("a machine whose object was lost", () => {
     );
   });
 
-  it("after a rotation, and in the middle of one → goes on with either key that is good", async () => {
+  it("after a rotation, or during one → either valid key is accepted", async () => {
     const machine = await enrolled("lost-rotated");
     expect(await statusOf(machine)).toBe("registered");
     const second = await rotated(machine);
@@ -94,7 +94,7 @@ describe("a machine whose object was lost", () => {
     expect(await statusOf(second, "start-4")).toBe("unauthenticated");
   });
 
-  it("that was revoked, or forgotten, → is refused, and nothing is stored", async () => {
+  it("that was revoked, or forgotten → is refused, and nothing is stored", async () => {
     const revoked = await enrolled("lost-revoked");
     expect(await statusOf(revoked)).toBe("registered");
     expect((await operator("POST", "/v1/nodes/lost-revoked/revoke")).status).toBe(204);
@@ -106,7 +106,7 @@ describe("a machine whose object was lost", () => {
     expect([await tablesOf("lost-revoked"), await tablesOf("lost-forgotten")]).toEqual([0, 0]);
   });
 
-  it("whose kid somebody sends without its key → is refused, nothing is stored, and the machine goes on", async () => {
+  it("whose kid is sent without its key → is refused, nothing is stored, and the machine still reports", async () => {
     const machine = await enrolled("lost-stolen");
     expect(await statusOf(machine)).toBe("registered");
     await lose(machine.name);
@@ -115,7 +115,7 @@ describe("a machine whose object was lost", () => {
     expect(await statusOf(machine)).toBe("registered");
   });
 
-  it("leaves as it would have", async () => {
+  it("leaves as usual", async () => {
     const machine = await enrolled("lost-leaves");
     expect(await statusOf(machine)).toBe("registered");
     await lose(machine.name);

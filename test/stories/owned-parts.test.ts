@@ -1,5 +1,5 @@
-// The parts of a Node that are ours, from report to report: what is said is there, what is no longer said goes, what others
-// have set stays, and nobody is fought with.
+// rollcall's parts of a Node, from report to report: reported values appear, others disappear, other writers' values
+// stay, and no write is repeated against another writer.
 import { describe, expect, it } from "vitest";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import { OWNED_PARTS, type PartKind, rowsOf } from "../house/owned-parts.ts";
@@ -19,7 +19,7 @@ const renewal = (name: string) =>
   `PUT /apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`;
 const patches = ({ requests }: Ticking) => requests.filter((request) => request.startsWith("PATCH")).length;
 
-/** A machine that looks at its Node with every report, and its history. */
+/** A machine whose object reads its Node with every report, and its history. */
 function machineNamed(name: string) {
   const machine = tickingMachine(name);
   const history: string[] = [];
@@ -37,7 +37,7 @@ function machineNamed(name: string) {
   return Object.assign(machine, { history, say, next: report });
 }
 
-/** What an operator or a controller of this name makes of the Node's labels or annotations. */
+/** Writes the Node's labels or annotations as an operator or a controller of this name. */
 async function write(
   name: string,
   manager: string,
@@ -109,7 +109,7 @@ describe("the table", () => {
     ...(spec?.taints ?? []).map(({ key }): [PartKind, string] => ["taint", key]),
     ...(status?.conditions ?? []).map(({ type }): [PartKind, string] => ["condition", type]),
   ];
-  /** Labels and annotations, by `label example.com/rack`. Whose Node it is decides about all others. */
+  /** Labels and annotations, by `label example.com/rack`, without those that decide on the owner. */
   const keyedPartsOf = ({ metadata }: Node): Map<string, string> =>
     new Map(
       (["label", "annotation"] as const).flatMap((kind) =>
@@ -124,7 +124,7 @@ describe("the table", () => {
   };
   const all = Object.keys(EVERYTHING);
 
-  it("has each part of a Node that rollcall makes, and nothing that it does not make", async () => {
+  it("has each part of a Node that rollcall makes, and no other", async () => {
     const parts: [PartKind, string][] = [];
     for (const [index, what] of all.entries()) {
       await withEverything(`owned-all-${index}`, what, true);
@@ -136,18 +136,21 @@ describe("the table", () => {
     expect(OWNED_PARTS.filter((row) => !seen.has(row))).toEqual([]);
   });
 
-  it.each(all)("says what becomes of labels and annotations that somebody removes: %s", async (what) => {
-    const name = `owned-all-removed-${all.indexOf(what)}`;
-    const machine = await withEverything(name, what);
-    const before = keyedPartsOf(await getNode(name));
-    expect([...before.keys()].map((part) => fateOf(part, "removed"))).not.toContain("stays removed");
-    await write(name, "kubectl", () => ({}));
-    await write(name, "kubectl", () => ({ "rollcall.dev/owner": "rollcall" }), "annotations");
-    await machine.next();
-    expect(keyedPartsOf(await getNode(name))).toEqual(before);
-  });
+  it.each(all)(
+    "states what happens to labels and annotations that another writer removes: %s",
+    async (what) => {
+      const name = `owned-all-removed-${all.indexOf(what)}`;
+      const machine = await withEverything(name, what);
+      const before = keyedPartsOf(await getNode(name));
+      expect([...before.keys()].map((part) => fateOf(part, "removed"))).not.toContain("stays removed");
+      await write(name, "kubectl", () => ({}));
+      await write(name, "kubectl", () => ({ "rollcall.dev/owner": "rollcall" }), "annotations");
+      await machine.next();
+      expect(keyedPartsOf(await getNode(name))).toEqual(before);
+    },
+  );
 
-  it("says that a list comes back: what it lists still goes when it is no longer said", async () => {
+  it("lists that another writer removes are restored, so that their entries can still disappear", async () => {
     const name = "owned-all-lists";
     const machine = await withEverything(name, all[0]!);
     const { metadata } = await getNode(name);
@@ -156,7 +159,7 @@ describe("the table", () => {
     expect((await getNode(name)).metadata?.annotations).toEqual(metadata?.annotations);
   });
 
-  it.each(all)("says what becomes of those that somebody sets to another value: %s", async (what) => {
+  it.each(all)("states what happens to those that another writer sets to another value: %s", async (what) => {
     const name = `owned-all-changed-${all.indexOf(what)}`;
     const machine = await withEverything(name, what);
     const before = keyedPartsOf(await getNode(name));
@@ -172,14 +175,14 @@ describe("the table", () => {
       fateOf(part, "changed") === "restored" ? value : "theirs",
     ]);
     const after = keyedPartsOf(await getNode(name));
-    // What they list is no longer rollcall's.
+    // The entries of a list are no longer rollcall's.
     const isList = (part: string) => part.includes("-labels") || part.endsWith("/roles");
     for (const [part, value] of expected as [string, string][])
       if (!isList(part)) expect.soft(`${part}: ${after.get(part)}`).toBe(`${part}: ${value}`);
     expect([...after].filter(([part, value]) => isList(part) && value === "theirs")).toEqual([]);
   });
 
-  it.each(all)("says what becomes of those that are no longer said: %s", async (what) => {
+  it.each(all)("states what happens to those that are no longer reported: %s", async (what) => {
     const name = `owned-all-unset-${all.indexOf(what)}`;
     const machine = await withEverything(name, what);
     const before = keyedPartsOf(await getNode(name));
@@ -193,7 +196,7 @@ describe("the table", () => {
 });
 
 describe("--node-labels", () => {
-  it("that change → the Node's do with the next report, in one patch; what others have set stays", async () => {
+  it("change → the Node's change with the next report, in one patch; other writers' labels stay", async () => {
     const name = "owned-node-labels";
     const machine = machineNamed(name);
     machine.say({ nodeLabels: { shop: "17", tier: "front" } });
@@ -210,7 +213,7 @@ describe("--node-labels", () => {
     });
   });
 
-  it("beyond the join token → left out, also of a Node that exists; the token's own win", async () => {
+  it("exceed the join token → left out, also of an existing Node; the token's own labels win", async () => {
     const name = "owned-beyond";
     const machine = machineNamed(name);
     machine.grant = { mayLabel: ["shop", "site"], labels: { site: "oslo" } };
@@ -226,7 +229,7 @@ describe("--node-labels", () => {
     expect(await labelsOf(name)).toMatchObject({ site: "oslo" });
   });
 
-  it("that say what a Node from before has already → listed, and so they go when they are no longer said", async () => {
+  it("equal labels that a Node already has → listed, so that they disappear when they are no longer reported", async () => {
     const name = "owned-before";
     const machine = machineNamed(name);
     machine.say({ nodeLabels: { shop: "17" } });
@@ -242,7 +245,7 @@ describe("--node-labels", () => {
 describe("the labels of a cloud", () => {
   const ZONE = "rollcall.dev/zone";
 
-  it("change with it, stay while its metadata cannot be read, and go with it", async () => {
+  it("change with it, stay while its metadata cannot be read, and disappear with it", async () => {
     const name = "owned-cloud";
     const machine = machineNamed(name);
     const of = async () => (await labelsOf(name))[ZONE];
@@ -260,7 +263,7 @@ describe("the labels of a cloud", () => {
   });
 });
 
-describe("somebody removes", () => {
+describe("another writer removes", () => {
   it.each([
     ["a label of the configuration", "shop"],
     ["one of the token", "site"],
@@ -285,7 +288,7 @@ describe("somebody removes", () => {
     expect(machine.history).toEqual([]);
   });
 
-  it("the annotation for the attach-detach controller → it is put back", async () => {
+  it("the annotation for the attach-detach controller → restored", async () => {
     const name = "owned-annotation";
     const key = "volumes.kubernetes.io/controller-managed-attach-detach";
     const machine = machineNamed(name);
@@ -296,8 +299,8 @@ describe("somebody removes", () => {
   });
 });
 
-describe("somebody sets another value", () => {
-  it("→ it stays, and history says once whose it is; removed → ours again", async () => {
+describe("another writer sets another value", () => {
+  it("→ it stays, and history names the writer once; removed → ours again", async () => {
     const name = "owned-contested";
     const machine = machineNamed(name);
     machine.say({ nodeLabels: { tier: "front" } });
@@ -325,7 +328,7 @@ describe("somebody sets another value", () => {
     ]);
   });
 
-  it("→ it stays when nobody says the label any more", async () => {
+  it("→ it stays when the label is no longer reported", async () => {
     const name = "owned-unset";
     const machine = machineNamed(name);
     machine.grant = { labels: { site: "oslo" } };
@@ -355,7 +358,7 @@ describe("somebody sets another value", () => {
     expect(machine.records.writes).toBe(writes);
   });
 
-  it("where the apiserver does not record who writes → ours is put back", async () => {
+  it("the apiserver does not record writers → ours is restored", async () => {
     const name = "owned-unrecorded";
     const machine = machineNamed(name);
     machine.say({ nodeLabels: { tier: "front" } });
@@ -375,7 +378,7 @@ describe("somebody sets another value", () => {
 describe("registerWithTaints", () => {
   const taintsOf = async (name: string) => (await getNode(name)).spec?.taints?.map(({ key }) => key);
 
-  it("that changes → the Node's stay, and history says so once, and how a new Node comes", async () => {
+  it("changes → the Node's taints stay; history has that once, with the way to a new Node", async () => {
     const name = "owned-taints";
     const machine = machineNamed(name);
     machine.say({ registerWithTaints: [TAINT] });
@@ -391,7 +394,7 @@ describe("registerWithTaints", () => {
     ]);
   });
 
-  it("and the Node is deleted while its machine is not Ready → the new one has what is said, and others' taints", async () => {
+  it("and the Node is deleted while its machine is not Ready → the new one has the reported and other writers' taints", async () => {
     const name = "owned-taints-anew";
     const machine = machineNamed(name);
     machine.say({ registerWithTaints: [TAINT] });
@@ -414,8 +417,8 @@ describe("registerWithTaints", () => {
   });
 });
 
-describe("an admission webhook takes a label away from every write", () => {
-  it("→ put back twice, then once an hour; phase message and history say so, and when it is over", async () => {
+describe("an admission webhook removes a label from every write", () => {
+  it("→ restored twice, then once an hour; phase message and history have it, and its end", async () => {
     const name = "owned-webhook";
     const machine = machineNamed(name);
     machine.say({ nodeLabels: { tier: "front" } });

@@ -1,4 +1,4 @@
-// A name has one key: who waits for it, who takes it over, who loses it, and that nothing that is late brings one back.
+// A name has one key: which machine waits for it, takes it over or loses it. No late request restores an old key.
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -62,7 +62,7 @@ async function contested(name: string) {
 }
 
 describe("another machine that asks for a pinned name", () => {
-  it("→ waits, and the operator sees what is known of both", async () => {
+  it("→ is pending, and the operator sees the data of both", async () => {
     const name = "wait-shown";
     const { first, key, ask } = await contested(name);
     await ask();
@@ -89,7 +89,7 @@ describe("another machine that asks for a pinned name", () => {
     expect(await statusOf(first)).toBe("ok");
   });
 
-  it("approved → has the name at once, and the other one has lost it for ever", async () => {
+  it("approved → has the name at once, and the other one's key is revoked", async () => {
     const name = "wait-approved";
     const { first, key, ask } = await contested(name);
     expect(await decide(name, "approve", key)).toBe(204);
@@ -115,7 +115,7 @@ describe("another machine that asks for a pinned name", () => {
     expect(await enrolling(name, { joinToken, key: await makeMachineKey() })).toEqual(WAITS);
   });
 
-  it("keeps a use of its token: no other machine gets it meanwhile, also where the token expires", async () => {
+  it("keeps a use of its token: no other machine gets it meanwhile, also if the token expires", async () => {
     const name = "wait-reserved";
     await statusOf(await enrolled(name));
     const { body } = await operator<ListedToken & { token: string }>("POST", "/v1/tokens", {
@@ -134,7 +134,7 @@ describe("another machine that asks for a pinned name", () => {
     expect(await tokenOf(body.id)).toMatchObject({ used: 1, reserved: 0 });
   });
 
-  it("has the name without an operator once it is free", async () => {
+  it("gets the name without an operator once it is free", async () => {
     const name = "wait-freed";
     const { ask } = await contested(name);
     expect((await operator("DELETE", `/v1/nodes/${name}`)).status).toBe(204);
@@ -142,7 +142,7 @@ describe("another machine that asks for a pinned name", () => {
     expect(await pendingFor(name)).toEqual([]);
   });
 
-  it("one for each token, five for each name; the next → 409 and not kept", async () => {
+  it("one for each token, five for each name; the next → 409, and not stored", async () => {
     const name = "wait-five";
     await statusOf(await enrolled(name));
     const shared = await mintToken({ names: name, uses: 9 });
@@ -157,7 +157,7 @@ describe("another machine that asks for a pinned name", () => {
     expect(await pendingFor(name)).toHaveLength(5);
   });
 
-  it("is kept for 24 hours; asked again after, it begins anew", async () => {
+  it("is stored for 24 hours; after that a request starts again", async () => {
     const name = "wait-a-day";
     await statusOf(await enrolled(name));
     const [joinToken, key] = [
@@ -182,7 +182,7 @@ describe("another machine that asks for a pinned name", () => {
     expect((await operator("POST", "/v1/nodes/wait-nobody/reject", body)).status).toBe(400);
   });
 
-  it("whose token is revoked → waits no longer", async () => {
+  it("whose token is revoked → is no longer pending", async () => {
     const name = "wait-token-gone";
     const { ask } = await contested(name);
     const [waiting] = await pendingFor(name);
@@ -192,8 +192,8 @@ describe("another machine that asks for a pinned name", () => {
   });
 });
 
-describe("a machine that nobody knows", () => {
-  it("has its name for 24 hours, then it is the next one's; if nobody asks it is still its own", async () => {
+describe("a machine that has not reported yet", () => {
+  it("keeps its name for 24 hours; then the next machine may take it, otherwise it keeps it", async () => {
     const [name, other] = ["never-reports", "never-asked-for"];
     const [silent, late] = [await enrolled(name), await enrolled(other)];
     shift(24 * HOUR_MS - 1);
@@ -210,7 +210,7 @@ describe("a machine that nobody knows", () => {
     );
   });
 
-  it("off for a year after it reported → comes back without a human", async () => {
+  it("after a report, off for a year → returns without an operator", async () => {
     const machine = await enrolled("off-for-a-year");
     expect(await statusOf(machine)).toBe("ok");
     shift(365 * 24 * HOUR_MS);
@@ -220,7 +220,7 @@ describe("a machine that nobody knows", () => {
 });
 
 describe("a revocation", () => {
-  it("→ 403 for the machine, its Node stays; a new key with a new token has the name at once", async () => {
+  it("→ 403 for the machine, its Node stays; a new key with a new token gets the name at once", async () => {
     const name = "revoked-one";
     const machine = await enrolled(name);
     expect(await statusOf(machine)).toBe("ok");
@@ -243,7 +243,7 @@ describe("a revocation", () => {
     });
   });
 
-  it("of a name that no machine ever had → 404", async () => {
+  it("of an unknown name → 404", async () => {
     expect((await operator("POST", "/v1/nodes/revoked-nobody/revoke")).status).toBe(404);
   });
 
@@ -258,7 +258,7 @@ describe.each([
   ["removed", (name: string) => operator("DELETE", `/v1/nodes/${name}`)],
   ["revoked", (name: string) => operator("POST", `/v1/nodes/${name}/revoke`)],
 ])("an enrolment that was admitted before the name was %s", (word, end) => {
-  it("→ speaks for nobody after", async () => {
+  it("→ its requests are refused afterwards", async () => {
     const name = `late-${word}`;
     const key = await makeMachineKey();
     const path = enrolmentPath(name);
@@ -287,7 +287,7 @@ describe.each([
   });
 });
 
-describe("a machine's object that follows the registry", () => {
+describe("a machine's object that follows the registry's pins", () => {
   const pin = (generation: number, thumbprint: string) => ({
     name: "follows",
     thumbprint,
@@ -305,7 +305,7 @@ describe("a machine's object that follows the registry", () => {
       act(pinnedKeys(recordsOf(storage.sql))),
     );
 
-  it("takes the newest pin, in whatever order they come", async () => {
+  it("uses the newest pin, in any order of arrival", async () => {
     const followed = await keys("follows-order", ({ follow, enrolled }) => {
       const taken = [pin(5, "b"), pin(4, "a"), pin(5, "b")].map((each) =>
         follow(each, `id-${each.thumbprint}`, 0),
@@ -315,7 +315,7 @@ describe("a machine's object that follows the registry", () => {
     expect(followed).toEqual([[true, false, false], { id: "id-b", thumbprints: ["b"] }]);
   });
 
-  it("a pin read before a removal, and taken after it → not taken; one from after it → taken", async () => {
+  it("a pin from before a removal that arrives after it → ignored; a later one → used", async () => {
     const followed = await keys("follows-late", ({ follow, outdate, enrolled }) => [
       outdate(6),
       follow(pin(5, "b"), "old", 0),

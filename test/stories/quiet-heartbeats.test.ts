@@ -1,5 +1,5 @@
-// Heartbeats that are quiet, which a gateway answers by itself: without them a machine's Node, its events and all that its
-// object stores are the same at every later moment.
+// Quiet heartbeats, which a gateway answers by itself: with full reports instead, a machine's Node, its events and its
+// object's data would be the same at every later time.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
@@ -15,13 +15,13 @@ import {
 } from "../worker/support/modelled-machine.ts";
 
 interface Run {
-  /** What is known after each heartbeat, as JSON. */
+  /** All data after each heartbeat, as JSON. */
   known: string[];
-  /** Heartbeats that came without a full report. */
+  /** Heartbeats without a full report. */
   quiet: number;
 }
 
-/** `isLent`: a gateway answers what is quiet. */
+/** `isLent`: a gateway answers quiet heartbeats. */
 function run(said: readonly Said[], isLent: boolean): Promise<Run> {
   return runInDurableObject(env.NODES.getByName("quiet-heartbeats"), async (_, { storage }) => {
     for (const table of ["records", "history", "outbox", "migrations"])
@@ -37,12 +37,12 @@ function run(said: readonly Said[], isLent: boolean): Promise<Run> {
   });
 }
 
-/** Both ways; `known` is of the last heartbeat. */
+/** Runs both ways; `known` is of the last heartbeat. */
 async function comparison(configuration: Configuration, happenings: readonly Happening[]) {
   const said = heartbeatsOf(configuration, happenings);
   const reported = await run(said, false);
   const lent = await run(said, true);
-  // As texts first: to compare all of it as objects would take most of the time.
+  // Compared as texts first: comparing objects would take most of the time.
   const differs = reported.known.findIndex((text, at) => text !== lent.known[at]);
   if (differs >= 0) expect(JSON.parse(lent.known[differs]!)).toEqual(JSON.parse(reported.known[differs]!));
   return { heartbeats: said.length, quiet: lent.quiet, known: lent.known.at(-1)! };
@@ -51,7 +51,7 @@ async function comparison(configuration: Configuration, happenings: readonly Hap
 beforeEach(() => void vi.spyOn(console, "log").mockReturnValue());
 afterEach(() => void vi.restoreAllMocks());
 
-it("whatever happens to a machine → the same as if each had come with a full report", async () => {
+it("any events of a machine → the same as with full reports only", async () => {
   const all = { heartbeats: 0, quiet: 0 };
   const property = fc.asyncProperty(anyConfiguration, anyHappenings, async (configuration, happenings) => {
     const { heartbeats, quiet } = await comparison(configuration, happenings);
@@ -62,7 +62,7 @@ it("whatever happens to a machine → the same as if each had come with a full r
   expect(all.quiet / all.heartbeats).toBeGreaterThan(0.3);
 });
 
-it("pressure that begins at the very edge of a threshold → the same, and quiet up to that edge", async () => {
+it("pressure that begins at the exact edge of a threshold → the same, and quiet up to that edge", async () => {
   const settings = { evictionPressureTransitionPeriodMs: 30_000 };
   const configuration: Configuration = { settings, everyMs: "spread", expiresInSeconds: null };
   const { heartbeats, quiet, known } = await comparison(configuration, AT_EACH_EDGE);
@@ -98,7 +98,7 @@ test.each<[situation: string, settings: Configuration["settings"], happenings: H
   expect(quiet / heartbeats).toBeGreaterThan(0.5);
 });
 
-it("a steady machine → all is quiet but for the status", async () => {
+it("a steady machine → every heartbeat is quiet, except for the status", async () => {
   const configuration: Configuration = {
     settings: {},
     everyMs: 10_000,

@@ -31,10 +31,10 @@ import { stateEntry, tellingOf } from "../worker/support/made-up-fleet.ts";
 
 /** This machine has reported. */
 const NAME = "recorded";
-/** This key waits for a name. */
+/** This key is pending for a name. */
 let waiting = "t".repeat(43);
 
-/** A good query of each route that takes one. */
+/** A valid query of each route with parameters. */
 const QUERIES: Readonly<Record<string, string>> = {
   "GET /v1/machines":
     "state=ready&phase=registered&condition=Ready&selector=site&version=0.1.0&address=203.0.113.7&beside=recorded&token=x" +
@@ -63,7 +63,7 @@ const QUERIES: Readonly<Record<string, string>> = {
 const RECEIVER_URL = "https://hooks.example.com/";
 const BULK = { action: "register", names: [NAME] };
 
-/** Good bodies of each route that takes one. */
+/** Valid bodies of each route with a body. */
 const BODIES: Readonly<Record<string, () => readonly unknown[]>> = {
   "POST /v1/tokens": () => [
     { names: "recorded-*", uses: 1, expiresInSeconds: 60, labels: { site: "a" } },
@@ -127,11 +127,11 @@ const asBearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
 const ADMIN = asBearer(ADMIN_SECRET);
 type Headers = Readonly<Record<string, string>>;
 
-/** What an answer is, by its digest, and which request got which answer. */
+/** Each answer by its digest, and which request got which answer. */
 const answers = new Map<string, string>();
 const requests = new Map<string, string[]>();
 
-/** Headers that each answer of its kind has are left out. */
+/** Headers that all answers of a kind have are omitted. */
 const COMMON = new Set([
   "application/problem+json|no-store|nosniff",
   "application/json|no-store|nosniff",
@@ -147,10 +147,10 @@ const PLACEHOLDERS: readonly (readonly [RegExp, string])[] = [
   [/\b\d{13}\b(?:\.\d+\b)?/g, "MS"],
   [/(?<= )[14]\d{9}\b(?:\.\d+)?/g, "SECONDS"],
   [/(?<="reportInMs":)\d+/g, "MS"],
-  // The machine whose stored version is checked is any.
+  // The machine whose stored version is checked is random.
   [/(?<=, index \d+, )[\w-]+ \d+/g, "MACHINE"],
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "UUID"],
-  // In CSV one that begins with a hyphen has an apostrophe.
+  // In CSV a value that begins with a hyphen gets an apostrophe.
   [/(?:(?<=[,\n])')?(?<![\w-])(?!t{43})(?!A{43})[\w-]{43}(?![\w-])/g, "DIGEST"],
   [/(?<![\w-])(?=[\w-]*[A-Z])(?=[\w-]*[a-z])(?=[\w-]*\d)[\w-]{16,}(?![\w-])/g, "ID"],
   [/(?<![\w-])(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[\w-]{22}(?![\w-])/g, "ID"],
@@ -162,7 +162,7 @@ const placed = (text: string) =>
 async function record(route: string, what: string, response: Response): Promise<string> {
   response.webSocket?.accept();
   response.webSocket?.close();
-  // As bytes: workerd warns where text is read whose type it does not know as one.
+  // As bytes: workerd warns if text is read from a type that it does not know as text.
   const body = new TextDecoder().decode(await response.arrayBuffer());
   const headers = Object.fromEntries(response.headers);
   const { "content-type": type = "", "cache-control": cache = "", ...more } = headers;
@@ -214,7 +214,7 @@ async function ask(route: string, what: string, asking: Asking = {}): Promise<st
 const ROUTE_NAMES = Object.keys(ROUTES).sort();
 const OF_MACHINES = /\/(enrolment|report|rotate|leave|upgrade|gateways)\b/;
 
-/** What each route refuses, whoever asks: nothing changes by it. */
+/** The refusals of each route, for every role; they change nothing. */
 async function refusals(route: string, roles: Readonly<Record<string, Headers>>): Promise<void> {
   const query = QUERIES[route] ?? "";
   const [body] = BODIES[route]?.() ?? [];
@@ -333,7 +333,7 @@ it("every route answers each role as recorded", async () => {
     headers: socket.headers,
   });
 
-  // What is there for operators to see.
+  // Data for operators to see.
   vi.setSystemTime(Date.now() + 1000);
   await shimOf(await enrolled("recorded-pinned"))(facts("recorded-pinned"), HEALTHY);
   const waitingKey = await makeMachineKey();
@@ -364,7 +364,7 @@ it("every route answers each role as recorded", async () => {
   await shim(facts(NAME), HEALTHY);
   await reads("viewer", asBearer(VIEW_SECRET), true);
 
-  // What admins change: by the admin secret, by an operator's own, and from a browser.
+  // Changes by admins: with the admin secret, with an operator's own secret, and from a browser.
   for (const route of ROUTE_NAMES.filter((each) => BODIES[each]))
     for (const body of BODIES[route]!()) {
       const path = pathOf(route, { name: "recorded-pinned", receiver: "hook" });
@@ -401,7 +401,7 @@ it("every route answers each role as recorded", async () => {
   await ask("GET /v1/session", "a made-up cookie", { headers: { cookie: "__Host-rollcall=x" } });
   await ask("GET /v1/backup", "admin", { headers: ADMIN });
   await ask("GET /v1/sessions", "admin", { headers: own });
-  // What an object has in memory alone would depend on whether workerd has evicted it.
+  // Otherwise memory-only data would depend on whether workerd has evicted the object.
   await evictDurableObject(env.NODES.getByName(NAME));
   await reads("admin", ADMIN);
   const letters = "POST /v1/receivers/{receiver}/letters/{id}/resend";

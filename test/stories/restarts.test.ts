@@ -1,5 +1,5 @@
-// A shim that starts again and again: its events begin afresh, as a kubelet's, within bounds; whether the machine is up is
-// told whatever comes before.
+// A shim that restarts again and again: its events start again like a kubelet's, up to a limit; a change of Ready is
+// always sent.
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -14,7 +14,7 @@ const DOWN: Vitals = { ...HEALTHY, errors: { runtime: ["container runtime is dow
 const after = (seconds: number) => shift(seconds * 1000);
 const ring = (name: string) => runDurableObjectAlarm(env.NODES.getByName(name));
 
-/** Of one reason, their counts, in the order in which they began. */
+/** The counts of events with one reason, in the order of their first occurrence. */
 async function countsOf(name: string, reason: string): Promise<number[]> {
   const path = `/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3D${name}`;
   const { items } = await kube<{ items: Event[] }>("GET", path);
@@ -25,7 +25,7 @@ async function countsOf(name: string, reason: string): Promise<number[]> {
 }
 
 describe("a shim that starts again and again", () => {
-  it("seven starts in 90 s, then the runtime is down → NodeNotReady is there with that report", async () => {
+  it("seven starts in 90 s, then the runtime is down → NodeNotReady is sent with that report", async () => {
     const name = "restarts-flip";
     const machine = await enrolled(name);
     let report = shimOf(machine, "start-0");
@@ -46,11 +46,11 @@ describe("a shim that starts again and again", () => {
     expect(await countsOf(name, "NodeReady")).toHaveLength(2);
   });
 
-  it("a start's events are new ones; beyond the limit they count on", async () => {
+  it("a start's events are new ones; over the limit they are counted further", async () => {
     const name = "restarts-fresh";
     const machine = await enrolled(name);
     const counts: number[][] = [];
-    // No sooner than a registration comes back, and far sooner than a fresh start does.
+    // No sooner than a registration is allowed, and far sooner than a new series of events.
     for (let start = 0; start < RATE_LIMITS.freshEvents.atOnce + 4; start++) {
       await shimOf(machine, `start-${start}`)(facts(name), HEALTHY);
       await ring(name);
@@ -60,7 +60,7 @@ describe("a shim that starts again and again", () => {
     }
     const starts = counts.at(-1) ?? [];
     expect(starts.reduce((sum, count) => sum + count, 0)).toBe(RATE_LIMITS.freshEvents.atOnce + 4);
-    // 16 starts take 16 minutes, in which three more come back: one start is not fresh.
+    // 16 starts take 16 minutes, in which three more series are allowed: one start begins none.
     expect(starts).toEqual([...Array.from({ length: RATE_LIMITS.freshEvents.atOnce + 2 }, () => 1), 2]);
   });
 });

@@ -1,4 +1,5 @@
-// A new version of the shim for some machines first: they ask, are given it, and those that fall silent stop it for all others.
+// A new version of the shim for some machines first: they ask for it and get it; machines that turn silent stop it for
+// all others.
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { askForUpgrade } from "../../node-shim/worker-link/requests.ts";
@@ -35,7 +36,7 @@ const shown = async () => (await operator<RolloutAnswer>("GET", "/v1/rollout")).
 const ask = (machine: EnrolledMachine, version = "0.1.0") =>
   askForUpgrade(transport, { ...machine, origin: ORIGIN }, version);
 
-/** A machine that has reported, so that the fleet index knows it. */
+/** A machine that has reported, so that the fleet index has it. */
 async function reported(name: string): Promise<EnrolledMachine> {
   const machine = await enrolled(name);
   await shimOf(machine)(facts(name), HEALTHY);
@@ -43,7 +44,7 @@ async function reported(name: string): Promise<EnrolledMachine> {
   return machine;
 }
 
-/** What its object tells of it later. */
+/** A later update of its object. */
 async function tell(name: string, shim: string, state: "ready" | "silent"): Promise<void> {
   const summary = await fleetIndex(env).summary(name);
   if (!summary) throw new Error(`${name} is not known`);
@@ -62,11 +63,11 @@ let tellings = 0;
 beforeEach(() => operator("DELETE", "/v1/rollout"));
 afterEach(() => operator("DELETE", "/v1/rollout"));
 
-it("no rollout → a machine stays as it is", async () => {
+it("no rollout → a machine keeps its version", async () => {
   expect(await ask(await reported("rollout-none"))).toMatchObject(refused("no rollout"));
 });
 
-it("a rollout → a machine is given the version, upgrades, and is counted", async () => {
+it("a rollout → a machine gets the version, upgrades, and is counted", async () => {
   const machine = await reported("rollout-given");
   await set();
   expect(await ask(machine)).toMatchObject(GIVEN);
@@ -76,7 +77,7 @@ it("a rollout → a machine is given the version, upgrades, and is counted", asy
   expect(await ask(machine, VERSION)).toMatchObject(refused("up to date"));
 });
 
-it("a machine never comes back → nobody else is given the version, until an operator goes on", async () => {
+it("a machine never returns → no other machine gets the version, until an operator sets the rollout again", async () => {
   const [first, second] = [await reported("rollout-silent-1"), await reported("rollout-silent-2")];
   await set();
   await ask(first);
@@ -88,7 +89,7 @@ it("a machine never comes back → nobody else is given the version, until an op
   expect(await ask(second)).toMatchObject(GIVEN);
 });
 
-it("a label → those that have it alone", async () => {
+it("a label → only machines with it", async () => {
   const machine = await reported("rollout-label");
   await set({ selector: "rollcall.dev/hostname=rollout-other" });
   expect(await ask(machine)).toMatchObject(refused("not chosen"));
@@ -96,7 +97,7 @@ it("a label → those that have it alone", async () => {
   expect(await ask(machine)).toMatchObject(GIVEN);
 });
 
-it("asking → renews nothing, and the service's next report counts", async () => {
+it("a request for the version → renews nothing, and the service's next report counts", async () => {
   const machine = await enrolled("rollout-beside");
   const report = shimOf(machine);
   await report(facts(machine.name), HEALTHY);
@@ -111,7 +112,7 @@ it("asking → renews nothing, and the service's next report counts", async () =
   });
 });
 
-it("an operator's acts → the audit log has them", async () => {
+it("an operator's actions → are in the audit log", async () => {
   await set({ percent: 5 });
   await operator("POST", "/v1/rollout/stop");
   await operator("DELETE", "/v1/rollout");
@@ -143,7 +144,7 @@ it.each([
   expect([last.status, await last.json()]).toEqual([status, expect.objectContaining({ reason })]);
 });
 
-it("the fleet index fails → the machine stays as it is, and asks again", async () => {
+it("the fleet index fails → the machine keeps its version, and asks again", async () => {
   const machine = await reported("rollout-index");
   await set();
   const body = Uint8Array.from(new TextEncoder().encode('{"protocol":1,"version":"0.1.0"}'));
@@ -155,7 +156,7 @@ it("the fleet index fails → the machine stays as it is, and asks again", async
   expect(await questions.answer({ name: machine.name, body })).toEqual(refused("not known"));
 });
 
-it("a machine asks as often as it may → answered; once more → refused, and the fleet index is not asked", async () => {
+it("requests up to a machine's limit → answered; one more → refused, and the fleet index is not asked", async () => {
   const machine = await reported("rollout-often");
   const asked = vi.spyOn(IndexObject.prototype, "upgrade");
   for (let question = 0; question < ROLLOUT_LIMITS.questionsAtOnce; question++)

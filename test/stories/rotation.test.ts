@@ -1,4 +1,5 @@
-// Rotation of a machine's key: signed by both, repeatable, and the key before is good until the next one has reported.
+// Rotation of a machine's key: signed by both keys, repeatable, and the old key stays valid until the new one has
+// reported.
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -48,7 +49,7 @@ const UNAUTHENTICATED = {
 const REVOKED = { ok: false, error: { reason: "refused", problem: { status: 403, reason: "key-revoked" } } };
 
 describe("a rotation", () => {
-  it("→ both keys report until the next one has; then the one before is refused for ever", async () => {
+  it("→ both keys report until the next one has reported; then the old one is revoked", async () => {
     const { machine, next } = await rotated("rotate-both");
     expect(await statusOf(machine)).toBe("ok");
     await evictDurableObject(env.NODES.getByName("rotate-both"));
@@ -71,7 +72,7 @@ describe("a rotation", () => {
     expect(await rotating(machine, next.key)).toMatchObject(REVOKED);
   });
 
-  it("to another next key, before the first has reported → the first is good for nothing", async () => {
+  it("to another next key, before the first has reported → the first is no longer valid", async () => {
     const { machine, next } = await rotated("rotate-changed");
     const other = await rotating(machine, await makeMachineKey());
     if ("error" in other) throw new Error("not rotated");
@@ -79,7 +80,7 @@ describe("a rotation", () => {
     expect(await statusOf(other, "start-2")).toBe("ok");
   });
 
-  it("then a revocation → every key that it had is refused", async () => {
+  it("then a revocation → all its keys are refused", async () => {
     const { machine, next } = await rotated("rotate-revoked");
     expect((await operator("POST", "/v1/nodes/rotate-revoked/revoke")).status).toBe(204);
     expect([await statusOf(machine), await statusOf(next)]).toEqual([403, 403]);
@@ -91,7 +92,7 @@ describe("a rotation", () => {
     }
   });
 
-  it("after a rotation, by the next key before it has reported → 401; after → fine", async () => {
+  it("after a rotation, by the next key before its first report → 401; after it → accepted", async () => {
     const { next } = await rotated("rotate-twice");
     expect(await rotating(next, await makeMachineKey())).toMatchObject(UNAUTHENTICATED);
     await statusOf(next, "start-2");
@@ -102,7 +103,7 @@ describe("a rotation", () => {
 });
 
 describe("a rotation that is not signed by both keys → 401, and the key stays", () => {
-  /** The request with another body; the JWT's digest is of the first one. */
+  /** The request has another body; the JWT's digest is of the first one. */
   it.each<[string, (machine: Machine) => Promise<unknown>]>([
     ["by the same key twice", (machine) => rotating(machine, machine.key)],
     [
@@ -149,13 +150,13 @@ describe("a rotation that is not signed by both keys → 401, and the key stays"
     expect(await statusOf(machine)).toBe("ok");
   });
 
-  it("to a key that was refused before", async () => {
+  it("to a revoked key", async () => {
     const { machine, next } = await rotated("rotate-back");
     await statusOf(next, "start-2");
     expect(await rotating(next, machine.key)).toMatchObject(UNAUTHENTICATED);
   });
 
-  it("recorded and sent again → 409 with a ticket, and nothing changes", async () => {
+  it("recorded and replayed → 409 with a ticket, and nothing changes", async () => {
     const machine = await enrolled("rotate-replayed");
     await statusOf(machine);
     const seen: Parameters<Transport>[0][] = [];

@@ -44,7 +44,7 @@ const trackOf = ({ bands }: TimelineAnswer, track: string) =>
     .filter((band) => band.track === track)
     .map(({ from, to, status }) => `${status} ${minutes(from)}–${minutes(to)}`);
 
-/** Registered a second after it enrolled. `keep`: reports the same, often enough not to be silent. */
+/** Registered a second after it enrolled. `keep`: reports the same, often enough not to turn silent. */
 async function registered(name: string) {
   setClock(START_MS - 1000);
   const send = shimOf(await enrolled(name, { rejoin: true }));
@@ -65,7 +65,7 @@ beforeEach(() => {
 });
 
 describe("a machine that runs out of memory", () => {
-  it("→ the pressure begins and ends with the reports that decide it, also where the apiserver is away", async () => {
+  it("→ the pressure begins and ends with the reports that decide it, also while the apiserver is unreachable", async () => {
     const name = "timeline-pressure";
     const { report, keep } = await registered(name);
     await keep(HEALTHY, 2 * MINUTE_MS);
@@ -81,7 +81,7 @@ describe("a machine that runs out of memory", () => {
     await setFault(name, "");
   });
 
-  it("→ the line goes as low as it was, with the thresholds and the capacity that it is compared with", async () => {
+  it("→ the line shows the lowest value, with the thresholds and the capacity", async () => {
     const name = "timeline-low";
     const { report } = await registered(name);
     shift(10 * MINUTE_MS);
@@ -122,8 +122,8 @@ describe("a machine that runs out of memory", () => {
   });
 });
 
-describe("a machine that goes dark, and comes back", () => {
-  it("→ silent from its last report to its next one, and what it was is said", async () => {
+describe("a machine that turns silent, and reports again", () => {
+  it("→ silent from its last report to its next one, with the state before it", async () => {
     const name = "timeline-silent";
     const { report, keep } = await registered(name);
     await keep(withMemory(3 * GIB), 10 * MINUTE_MS);
@@ -132,7 +132,7 @@ describe("a machine that goes dark, and comes back", () => {
     const dark = await timelineOf(name);
     expect(trackOf(dark, "state").slice(1)).toEqual(["ready 0–10", "silent 10–15"]);
     expect(trackOf(dark, "Ready")).toEqual(["True 0–10", "silent 10–15"]);
-    // It went into SQLite with the silence, without a status that had changed.
+    // The silence stored it in SQLite, without a changed status.
     await evictDurableObject(objectOf(name));
     expect((await timelineOf(name)).samples.at.at(-1)).toBe(START_MS + 10 * MINUTE_MS);
 
@@ -147,7 +147,7 @@ describe("a machine that goes dark, and comes back", () => {
     expect(minutes(back.knownSince)).toBe(-1 / 60);
   });
 
-  it("seen through a window → as it was at its begin", async () => {
+  it("seen through a range → with the state at its start", async () => {
     const name = "timeline-window";
     const { keep } = await registered(name);
     await keep(HEALTHY, 20 * MINUTE_MS);
@@ -161,14 +161,14 @@ describe("a machine that goes dark, and comes back", () => {
 });
 
 describe("a hundred changes of the status", () => {
-  it("with evictions in between → a sample each, and all of them in their order", async () => {
+  it("with evictions in between → a sample each, all in order", async () => {
     const name = "timeline-hundred";
     const { report } = await registered(name);
     for (let change = 1; change <= 100; change++) {
       shift(4 * MINUTE_MS);
       if (change % 10 === 0) await evictDurableObject(objectOf(name));
       const vitals = { ...withMemory(change * GIB), shuttingDown: change % 2 === 1 };
-      // Its ticket is too old by then: the first answer brings another one.
+      // Its ticket is too old by then: the first answer has another one.
       if (!(await report(vitals)).ok) await report(vitals);
     }
     const { samples, isCut } = await timelineOf(name);
@@ -182,7 +182,7 @@ describe("a hundred changes of the status", () => {
 });
 
 describe("another machine with this name", () => {
-  it("→ has neither samples nor conditions of the former one; the state is the name's", async () => {
+  it("→ has neither samples nor conditions of the former one; the state belongs to the name", async () => {
     const name = "timeline-other";
     const { keep } = await registered(name);
     await keep(withMemory(GIB), 10 * MINUTE_MS);
@@ -198,7 +198,7 @@ describe("another machine with this name", () => {
   });
 });
 
-describe("more lines than an answer takes", () => {
+describe("more lines than an answer has room for", () => {
   it.each([
     ["as many → all", 0, false],
     ["one more → cut, and nothing is said of the time before", 1, true],
@@ -222,7 +222,7 @@ describe("more lines than an answer takes", () => {
     expect(timeline.marks).toHaveLength(isCut ? TIMELINE_LIMITS.lines : TIMELINE_LIMITS.lines - 1);
   });
 
-  it("more bands than an answer takes → the latest of them", async () => {
+  it("more bands than an answer has room for → the latest ones", async () => {
     const name = "timeline-bands";
     await enrolled(name);
     await runInDurableObject(objectOf(name), (_, { storage }) => {

@@ -8,7 +8,7 @@ const LIMIT = "attachable-volumes-csi-ebs.csi.aws.com";
 
 const inUse = async (name: string) => (await kube("GET", `/api/v1/nodes/${name}`)).status?.volumesInUse;
 
-test("volumes are mounted, not known for a while, unmounted → the Node keeps them until they are known to be gone", async () => {
+test("volumes are mounted, unknown for a while, unmounted → the Node keeps them until they are known to be unmounted", async () => {
   const name = "volumes-in-use";
   const report = shimOf(await enrolled(name));
   const reportVolumes = (volumes: Facts["volumes"]) => report(facts(name, volumes && { volumes }), HEALTHY);

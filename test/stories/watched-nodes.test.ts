@@ -1,4 +1,4 @@
-// Nodes that are watched, through the whole Worker: what others do to one is known, and put back, without a report.
+// Watched Nodes, through the whole Worker: changes by other writers are noticed and reverted without a report.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -19,17 +19,15 @@ const MACHINE_LABEL = "rollcall.dev/machine";
 const nodePath = (name: string) => `/api/v1/nodes/${name}`;
 const leasePath = (name: string) => `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`;
 const getNode = (name: string) => kube("GET", nodePath(name));
-/** What has happened in the end, however fast the machine is. */
-
-/** Another deployment than the other files': they share the apiserver, and the cluster's object. */
+/** Another deployment than in other files, which share the apiserver and the cluster object. */
 const before = { NODE_WATCH: env.NODE_WATCH, DEPLOYMENT: env.DEPLOYMENT };
-/** The cluster's object forgets what it has in memory, also while it watches. */
+/** The cluster object loses its memory, also during a watch. */
 const evictCluster = () =>
   runInDurableObject(clusterObject(env), (_, state) => state.abort("evicted")).catch(() => undefined);
 
-describe("a Node that is watched", () => {
+describe("a watched Node", () => {
   beforeAll(() => void Object.assign(env, { NODE_WATCH: "on", DEPLOYMENT: "watched" }));
-  // What it waited for in the time of another test never comes.
+  // Timers of an earlier test never ring.
   beforeEach(evictCluster);
   afterAll(async () => {
     Object.assign(env, before);
@@ -62,7 +60,7 @@ describe("a Node that is watched", () => {
   const isLabelBack = (name: string) =>
     whileWatched(async () => expect((await getNode(name)).metadata?.labels).toHaveProperty(MACHINE_LABEL));
 
-  it("steady → a heartbeat is one request, and no row", async () => {
+  it("without a change → a heartbeat is one request, and no row", async () => {
     const name = "watched-steady";
     const send = await watched(name);
     const rows = () =>
@@ -75,7 +73,7 @@ describe("a Node that is watched", () => {
     expect(await rows()).toEqual(rowsBefore);
   });
 
-  it("cordoned → an event says so, without a report or a lease", async () => {
+  it("cordoned → an event, without a report or a lease", async () => {
     const name = "watched-cordoned";
     await watched(name);
     await change(name, ({ spec }) => ({ spec: { ...spec, unschedulable: true } }));
@@ -87,7 +85,7 @@ describe("a Node that is watched", () => {
     expect(asked.filter((request) => !request.endsWith("/events"))).toEqual([]);
   });
 
-  it("without one of our labels → it is back; also where nobody watched when it went", async () => {
+  it("without one of our labels → restored, also if it was removed while the watch was off", async () => {
     const name = "watched-label";
     await watched(name);
     await change(name, withoutLabel);
@@ -101,7 +99,7 @@ describe("a Node that is watched", () => {
     expect((await requestsAbout(name)).filter((request) => request.startsWith("PUT"))).toEqual([]);
   });
 
-  it("off the list, since the label is gone by which it is watched → read, put back, and watched again", async () => {
+  it("missing from the list, since its deployment label was removed → read, restored, and watched again", async () => {
     const name = "watched-off-list";
     await watched(name);
     await change(name, ({ metadata }) => {
@@ -115,7 +113,7 @@ describe("a Node that is watched", () => {
     expect(await phaseOf(name)).toBe("registered");
   });
 
-  it("given up by the node controller sooner than its lease runs out → Unknown until a report comes", async () => {
+  it("set to Unknown by the node controller before its lease expires → Unknown until a report", async () => {
     const name = "watched-given-up";
     const send = await watched(name);
     const readyOf = ({ status }: Node) => status?.conditions?.find(({ type }) => type === "Ready")?.status;
@@ -127,7 +125,7 @@ describe("a Node that is watched", () => {
       const { entries } = (await operator<{ entries: object[] }>("GET", `/v1/nodes/${name}/history`)).body;
       expect(JSON.stringify(entries)).toContain("by somebody else");
     });
-    // What the notice sets off has ended before the answer to this one.
+    // The effects of the notice end before the answer to this call.
     await runInDurableObject(env.NODES.getByName(name), (object) => object.noticeNode(node));
     expect((await requestsAbout(name)).filter((request) => request.startsWith("PATCH"))).toEqual([]);
     expect(readyOf(await getNode(name))).toBe("Unknown");
@@ -135,7 +133,7 @@ describe("a Node that is watched", () => {
     expect(readyOf(await getNode(name))).toBe("True");
   });
 
-  it("deleted → so says its phase, without a report", async () => {
+  it("deleted → the phase shows it, without a report", async () => {
     const name = "watched-deleted";
     await watched(name);
     await kube("DELETE", nodePath(name));

@@ -35,8 +35,7 @@ async function get(path: string, headers: Record<string, string> = {}): Promise<
   const request = new Request(ORIGIN + path, { headers: { authorization, ...headers } });
   return worker.fetch(request, own, createExecutionContext());
 }
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller names the answer's type,
-// as with the other `operator`
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller names the answer's type, as with the other `operator`
 async function operator<Body = Record<string, unknown>>(
   _: "GET",
   path: string,

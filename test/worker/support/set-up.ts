@@ -13,8 +13,7 @@ const file = crypto.randomUUID();
 
 /** Gives this file names of its own in the namespace. */
 function keepApart(namespace: DurableObjectNamespace): void {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the prototype as workerd made it, which
-  // no file has changed
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the prototype as workerd made it, which no file has changed
   const made = Object.getPrototypeOf(namespace) as DurableObjectNamespace;
   Object.assign(namespace, {
     getByName: (name: string) => made.getByName.call(namespace, `${file} ${name}`),
