@@ -8,7 +8,7 @@ import type { ListedToken, PendingMachine } from "../../shared/protocol/operator
 import { registry } from "../../worker/env.ts";
 import { issueKid } from "../../worker/identity/issued.ts";
 import { parseMacKeys } from "../../worker/identity/mac-keys.ts";
-import { pinnedKeys } from "../../worker/machine/pinned-keys.ts";
+import { PinnedKeys } from "../../worker/machine/pinned-keys.ts";
 import { recordsOf } from "../worker/support/kept-records.ts";
 import { challengeFor, enrolmentPath, toSign } from "../worker/support/enrolling.ts";
 import {
@@ -300,29 +300,29 @@ describe("a machine's object that follows the registry's pins", () => {
     revokedAtMs: null,
     grant: { withoutFactsOnlyTaint: false },
   });
-  const keys = <Result>(name: string, act: (keys: ReturnType<typeof pinnedKeys>) => Result) =>
+  const inKeys = <Result>(name: string, act: (keys: PinnedKeys) => Result) =>
     runInDurableObject(env.NODES.getByName(name), (_, { storage }) =>
-      act(pinnedKeys(recordsOf(storage.sql))),
+      act(new PinnedKeys(recordsOf(storage.sql))),
     );
 
   it("uses the newest pin, in any order of arrival", async () => {
-    const followed = await keys("follows-order", ({ follow, enrolled }) => {
+    const followed = await inKeys("follows-order", (keys) => {
       const taken = [pin(5, "b"), pin(4, "a"), pin(5, "b")].map((each) =>
-        follow(each, `id-${each.thumbprint}`, 0),
+        keys.follow(each, `id-${each.thumbprint}`, 0),
       );
-      return [taken, enrolled()];
+      return [taken, keys.enrolled()];
     });
     expect(followed).toEqual([[true, false, false], { id: "id-b", thumbprints: ["b"] }]);
   });
 
   it("a pin from before a removal that arrives after it → ignored; a later one → used", async () => {
-    const followed = await keys("follows-late", ({ follow, outdate, enrolled }) => [
-      outdate(6),
-      follow(pin(5, "b"), "old", 0),
-      enrolled(),
-      follow(pin(7, "c"), "new", 0),
-      enrolled(),
-      outdate(6),
+    const followed = await inKeys("follows-late", (keys) => [
+      keys.outdate(6),
+      keys.follow(pin(5, "b"), "old", 0),
+      keys.enrolled(),
+      keys.follow(pin(7, "c"), "new", 0),
+      keys.enrolled(),
+      keys.outdate(6),
     ]);
     expect(followed).toEqual([false, false, null, true, { id: "new", thumbprints: ["c"] }, false]);
   });

@@ -6,7 +6,7 @@ import type {
   RotationAnswer,
   UpgradeAnswer,
 } from "../../shared/protocol/answers.ts";
-import type { Failure, Result } from "../../shared/result.ts";
+import { failure, type Result } from "../../shared/result.ts";
 
 /** The first place where a body or facts do not follow the protocol. */
 export interface BodyFault {
@@ -29,31 +29,19 @@ export type ReportReply = ReportAnswer & { gateway?: number };
 
 export type MachineAnswer = Result<ReportReply | RotationAnswer | LeaveAnswer | UpgradeAnswer, Refusal>;
 
-export const UNAUTHENTICATED = {
-  ok: false,
-  error: { reason: "unauthenticated" },
-} as const satisfies Failure<Refusal>;
-export const WRONG_ORIGIN = {
-  ok: false,
-  error: { reason: "wrong-origin" },
-} as const satisfies Failure<Refusal>;
-export const KEY_REVOKED = {
-  ok: false,
-  error: { reason: "key-revoked" },
-} as const satisfies Failure<Refusal>;
+export const UNAUTHENTICATED = failure<Refusal>({ reason: "unauthenticated" });
+export const WRONG_ORIGIN = failure<Refusal>({ reason: "wrong-origin" });
+export const KEY_REVOKED = failure<Refusal>({ reason: "key-revoked" });
 
 /** The Retry-After of a name whose key has changed too often in a day. On average it may change once an hour. */
 export const CHANGE_AGAIN_SECONDS = 3600;
-export const CHANGED_TOO_OFTEN = {
-  ok: false,
-  error: { reason: "rate-limited", retryAfterSeconds: CHANGE_AGAIN_SECONDS },
-} as const satisfies Failure<Refusal>;
+export const CHANGED_TOO_OFTEN = failure<Refusal>({
+  reason: "rate-limited",
+  retryAfterSeconds: CHANGE_AGAIN_SECONDS,
+});
 
 /** For a machine that has used up its requests to the apiserver or the fleet index. It has some again after a minute. */
-export const ASKED_TOO_OFTEN = {
-  ok: false,
-  error: { reason: "rate-limited", retryAfterSeconds: 60 },
-} as const satisfies Failure<Refusal>;
+export const ASKED_TOO_OFTEN = failure<Refusal>({ reason: "rate-limited", retryAfterSeconds: 60 });
 
 /** The error of a call of `forget`, since the object aborts itself. */
 export const FORGOTTEN = "the machine is forgotten";

@@ -139,7 +139,28 @@ export class DuplicateSenders {
   }
 
   list(nowMs: number): ListedSenders {
-    return listed(currentSenders(this.#seen, nowMs));
+    const seen = currentSenders(this.#seen, nowMs);
+    const { double, turns } = seen;
+    const at = (ms: number) => new Date(ms).toISOString();
+    const senders = new Map<string, ListedSenders["senders"][number]>();
+    for (const { sinceMs, machineID, bootID, startId } of turns.toReversed()) {
+      const key = JSON.stringify([machineID, bootID, startId]);
+      if (senders.has(key)) continue;
+      const process = startId.slice(0, SHOWN_OF_DIGEST);
+      const isBelieved = isTrusted(seen, startId);
+      senders.set(key, { machineID, bootID, process, since: at(sinceMs), isBelieved });
+    }
+    return {
+      double: double
+        ? {
+            phase: double.phase,
+            since: at(double.sinceMs),
+            lastTurn: at(double.lastTurnMs),
+            turns: double.turns,
+          }
+        : null,
+      senders: [...senders.values()],
+    };
   }
 }
 
@@ -148,28 +169,4 @@ function description({ double, turns }: SeenSenders): string {
   const machines = [...new Set(turns.map(({ machineID, bootID }) => `machine ${machineID}, boot ${bootID}`))];
   // Two of many machines show enough.
   return `${machines.slice(-2).join("; ")}: several machines report with one key, and none is believed`;
-}
-
-function listed(seen: SeenSenders): ListedSenders {
-  const { double, turns } = seen;
-  const at = (ms: number) => new Date(ms).toISOString();
-  const senders = new Map<string, ListedSenders["senders"][number]>();
-  for (const { sinceMs, machineID, bootID, startId } of turns.toReversed()) {
-    const key = JSON.stringify([machineID, bootID, startId]);
-    if (senders.has(key)) continue;
-    const process = startId.slice(0, SHOWN_OF_DIGEST);
-    const isBelieved = isTrusted(seen, startId);
-    senders.set(key, { machineID, bootID, process, since: at(sinceMs), isBelieved });
-  }
-  return {
-    double: double
-      ? {
-          phase: double.phase,
-          since: at(double.sinceMs),
-          lastTurn: at(double.lastTurnMs),
-          turns: double.turns,
-        }
-      : null,
-    senders: [...senders.values()],
-  };
 }

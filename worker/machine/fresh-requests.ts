@@ -79,7 +79,17 @@ export class FreshRequests {
 
   /** Returns the tickets for a loan, without answers: a repeated request is challenged afterwards. */
   handOver(): Tickets<never> {
-    return withoutAnswers(this.#tickets);
+    const { used, offered, contested, process } = this.#tickets;
+    const bare = (whole: Ticket<unknown>): Ticket<never> => {
+      const { answer: _, ...ticket } = whole;
+      return ticket;
+    };
+    return {
+      ...(used && { used: bare(used) }),
+      ...(offered && { offered: offered.map(bare) }),
+      ...(contested && { contested: bare(contested) }),
+      ...(process !== undefined && { process }),
+    };
   }
 
   /** Restores the tickets from a loan. `heardMs`: when the last heartbeat came, before which the machine read the answer. */
@@ -207,20 +217,6 @@ function offer<Answer>(tickets: Tickets<Answer>, made: Ticket<Answer>): void {
   tickets.offered = offered.slice(-2);
   delete tickets.used;
   delete tickets.process;
-}
-
-/** Returns plain values without answers. A repeated request counts as stale afterwards. */
-function withoutAnswers<Answer>({ used, offered, contested, process }: Tickets<Answer>): Tickets<never> {
-  const bare = (whole: Ticket<Answer>): Ticket<never> => {
-    const { answer: _, ...ticket } = whole;
-    return ticket;
-  };
-  return {
-    ...(used && { used: bare(used) }),
-    ...(offered && { offered: offered.map(bare) }),
-    ...(contested && { contested: bare(contested) }),
-    ...(process !== undefined && { process }),
-  };
 }
 
 /** Restarts the lifetime of the last offered ticket, since heartbeats show that the machine had it at `atMs`. */

@@ -14,7 +14,6 @@ import type { Tables } from "../storage/tables.ts";
 import { leftOutMessage } from "../tick/parts.ts";
 import { isRegisteredReady, lastPhase } from "../tick/phase.ts";
 import { hasReported } from "./contact.ts";
-import type { MachineState } from "./machine-state.ts";
 
 export const UPDATE_LIMITS = {
   withinMs: 2000,
@@ -75,12 +74,12 @@ export class IndexUpdates {
     if (address !== undefined) this.#address = address;
     const isSame = this.#with.state.tables.writes() === this.#sentAsOf;
     if ((isSame && !this.#hasMoved()) || !this.#noteState() || this.#isSending) return;
-    this.#run();
+    this.#sending = this.#sendUpdates();
   }
 
   /** For the alarm: sends what is left, also after an eviction, and waits for it. Sets the alarm for the next attempt. */
   async finish(): Promise<void> {
-    if (this.#noteState() && !this.#isSending) this.#run();
+    if (this.#noteState() && !this.#isSending) this.#sending = this.#sendUpdates();
     await this.#sending;
     const { again } = this.#sent ?? {};
     if (again) await this.#with.state.alarm.atLatest(again.atMs);
@@ -138,8 +137,28 @@ export class IndexUpdates {
     return this.#address === "" || (isRecent && address !== "") ? address : this.#address;
   }
 
+  /** Gathers what the index gets to know. Until the machine reports with its pin, the former machine's records are ignored. */
   #known(enrolment: Enrolment, sent: Sent): KnownMachine {
-    return knownMachine(this.#with.state, enrolment, this.#addressOf(sent));
+    const { records } = this.#with.state;
+    const isUsed = hasReported(records);
+    const node = isUsed ? records.get("node")?.node : undefined;
+    const { thumbprint, token, pinnedAtMs } = enrolment;
+    const withheld = [leftOutMessage(records), records.get("bounded")];
+    return {
+      isRevoked: enrolment.isRevoked ?? false,
+      phase: (isUsed && lastPhase(records)) || null,
+      isReady: isRegisteredReady(records, node),
+      node,
+      decided: (isUsed && records.get("decided")) || [],
+      facts: records.get("facts")?.facts,
+      skewMs: (records.get("isSkewed") && records.get("skewMs")) || 0,
+      silentSinceMs: records.get("silentSinceMs") ?? null,
+      withheld: withheld.filter((each) => each !== undefined).join("; "),
+      address: this.#addressOf(sent),
+      process: (isUsed && records.get("process")?.startId) || "",
+      transport: (isUsed && records.get("transport")) || "http",
+      key: { thumbprint, token, pinnedAtMs, isUsed },
+    };
   }
 
   /** Records the machine's state if it is another one; false if no machine is enrolled, or it leaves. */
@@ -155,10 +174,6 @@ export class IndexUpdates {
     records.put("state", { state, sinceMs });
     history.add("state", [stateChangeText(before?.state ?? null, state)], nowMs);
     return true;
-  }
-
-  #run(): void {
-    this.#sending = this.#sendUpdates();
   }
 
   /** Awaits nothing after the last `#next`, so that no change is lost between two runs. */
@@ -264,31 +279,4 @@ export class IndexUpdates {
       return late;
     }
   }
-}
-
-/** Gathers what the fleet index gets to know. Until the machine reports with its pin, what an earlier one left is ignored. */
-function knownMachine(
-  { records }: Pick<MachineState, "records">,
-  enrolment: Enrolment,
-  address: string,
-): KnownMachine {
-  const isUsed = hasReported(records);
-  const node = isUsed ? records.get("node")?.node : undefined;
-  const { thumbprint, token, pinnedAtMs } = enrolment;
-  const withheld = [leftOutMessage(records), records.get("bounded")];
-  return {
-    isRevoked: enrolment.isRevoked ?? false,
-    phase: (isUsed && lastPhase(records)) || null,
-    isReady: isRegisteredReady(records, node),
-    node,
-    decided: (isUsed && records.get("decided")) || [],
-    facts: records.get("facts")?.facts,
-    skewMs: (records.get("isSkewed") && records.get("skewMs")) || 0,
-    silentSinceMs: records.get("silentSinceMs") ?? null,
-    withheld: withheld.filter((each) => each !== undefined).join("; "),
-    address,
-    process: (isUsed && records.get("process")?.startId) || "",
-    transport: (isUsed && records.get("transport")) || "http",
-    key: { thumbprint, token, pinnedAtMs, isUsed },
-  };
 }

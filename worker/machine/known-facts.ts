@@ -38,7 +38,8 @@ export class KnownFacts {
   readonly #bounds: () => SettingsBounds;
   #refused: { digest: string; fault: BodyFault } | undefined;
   #active: ActiveFacts | undefined;
-  #incumbent: Incumbent | undefined;
+  /** The process whose report was applied last; undefined after an eviction, unless a loan restores it. */
+  incumbent: Incumbent | undefined;
 
   /** `bounds`: typically settingsBounds, which throws if a variable is invalid. */
   constructor(stored: Stored, bounds: () => SettingsBounds) {
@@ -51,16 +52,6 @@ export class KnownFacts {
     return this.#stored.records.get("facts")?.digest === digest || this.#refused?.digest === digest;
   }
 
-  /** The process whose report was applied last; undefined after an eviction. */
-  get incumbent(): Incumbent | undefined {
-    return this.#incumbent;
-  }
-
-  /** Restores it from a loan. */
-  set incumbent(known: Incumbent | undefined) {
-    this.#incumbent = known;
-  }
-
   /** Returns how long facts in doubt wait for a contradiction. A machine's first facts are not in doubt. */
   confirmationMs(): number {
     return this.current() ? confirmationMs(this.timing()) : 0;
@@ -70,7 +61,7 @@ export class KnownFacts {
   take({ startId, factsDigest: digest }: Report, facts: ReportedFacts, nowMs: number): void {
     const before = this.#stored.records.get("facts")?.digest;
     const moment = { confirmationMs: this.confirmationMs(), nowMs };
-    this.#incumbent = incumbentAfter(this.#incumbent, { startId, factsDigest: digest }, before, moment);
+    this.incumbent = incumbentAfter(this.incumbent, { startId, factsDigest: digest }, before, moment);
     if (facts !== undefined) this.#refused = facts.ok ? undefined : { digest, fault: facts.error };
     if (facts?.ok) storeFacts(this.#stored, digest, facts.value, nowMs);
     this.#recordBounds(nowMs);
@@ -107,7 +98,7 @@ export class KnownFacts {
   /** Call it when another machine has the name. */
   forget(): void {
     this.#refused = undefined;
-    this.#incumbent = undefined;
+    this.incumbent = undefined;
   }
 
   /**

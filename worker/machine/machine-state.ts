@@ -9,7 +9,7 @@ import { nodeTables, type Tables } from "../storage/tables.ts";
 import { DuplicateSenders } from "./duplicate-senders.ts";
 import { KnownFacts } from "./known-facts.ts";
 import { LazyAlarm } from "../storage/lazy-alarm.ts";
-import { type PinnedKeys, pinnedKeys } from "./pinned-keys.ts";
+import { PinnedKeys } from "./pinned-keys.ts";
 import { currentMs } from "../clock.ts";
 
 export interface MachineState {
@@ -39,7 +39,7 @@ export function openMachineState(storage: DurableObjectStorage, env: Environment
     outbox,
     history,
     samples,
-    keys: pinnedKeys(records),
+    keys: new PinnedKeys(records),
     facts: new KnownFacts(stored, () => settingsBounds(env)),
     senders: new DuplicateSenders(stored),
     alarm: new LazyAlarm(storage, currentMs),

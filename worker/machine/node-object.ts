@@ -4,7 +4,9 @@ import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { TimelineRange } from "../../shared/fleet/timeline.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import { noteFork } from "../../shared/node/duplicate-senders.ts";
-import type { LeaveAnswer } from "../../shared/protocol/answers.ts";
+import type { LeaveAnswer, UpgradeAnswer } from "../../shared/protocol/answers.ts";
+import { upgradeSchema } from "../../shared/protocol/claims.ts";
+import { ROLLOUT_LIMITS } from "../../shared/protocol/limits.ts";
 import type { HistoryEntry, ListedSenders } from "../../shared/protocol/operator-answers.ts";
 import type { RuntimeNeed } from "../../shared/protocol/operator-api.ts";
 import type { Report } from "../../shared/protocol/report.ts";
@@ -12,31 +14,31 @@ import type { TimelineAnswer } from "../../shared/protocol/timeline.ts";
 import { type Result, success } from "../../shared/result.ts";
 import { currentMs } from "../clock.ts";
 import { type Environment, fleetIndex, gateway, gatewaySize, origins, registry } from "../env.ts";
-import { randomNonce } from "../identity/mac-keys.ts";
 import type { MachineAction } from "../identity/jwt.ts";
+import { randomNonce } from "../identity/mac-keys.ts";
+import { withDeadline } from "../kube/deadline.ts";
+import { logFailure } from "../log.ts";
 import type { MachineOrder } from "../registry/bulk.ts";
 import type { GrantedPin } from "../registry/pins.ts";
 import type { HistoryRequest } from "../storage/history.ts";
 import { StoredObject } from "../storage/migrations.ts";
 import { registerAgain } from "../tick/registration.ts";
-import { type MachineAnswer, type Refusal, UNAUTHENTICATED } from "./answers.ts";
+import { ASKED_TOO_OFTEN, type MachineAnswer, type Refusal, UNAUTHENTICATED } from "./answers.ts";
 import { hasReported, recordReturn } from "./contact.ts";
 import { decideReport, type ReportSituation } from "./decide-report.ts";
 import { ReportExecutor } from "./execute-report.ts";
-import { type Freshness, FreshRequests } from "./fresh-requests.ts";
+import { type Freshness, FreshRequests, requestRate } from "./fresh-requests.ts";
 import { IndexUpdates, UPDATE_LIMITS } from "./index-updates.ts";
 import { setNeededRuntime } from "./known-facts.ts";
 import type { ReturnedLoan, SocketAnswer, SocketReport } from "./lease-loan.ts";
 import { Lending } from "./lending.ts";
 import { type MachineState, openMachineState } from "./machine-state.ts";
-import { type ParsedReport, parseReport, parseRotation } from "./parse-body.ts";
+import { parseBody, type ParsedReport, parseReport, parseRotation } from "./parse-body.ts";
 import type { Enrolled, SignedRequest, VerifiedRequest } from "./pinned-keys.ts";
 import { RegistryStatus } from "./registry-status.ts";
 import { executeOrder, Removal } from "./removal.ts";
-import { type ShownByObject, shownNode, withLent } from "./shown-node.ts";
-import { shownTimeline, withLentSamples } from "./shown-timeline.ts";
+import { type ShownByObject, shownNode, shownTimeline, withLent, withLentSamples } from "./shown-node.ts";
 import { SILENCE_CHECK_MS } from "./silence.ts";
-import { UpgradeQuestions } from "./upgrade.ts";
 import { Upkeep } from "./upkeep.ts";
 
 type CheckedReport = VerifiedRequest & ParsedReport;
@@ -366,5 +368,39 @@ export class NodeObject extends StoredObject {
     this.#index.update();
     if (isDone) this.ctx.waitUntil(this.#lending.reportNow());
     return isDone;
+  }
+}
+
+const ASK_WITHIN_MS = 3000;
+/** Few, because there is one index for all machines. The machine's timer asks once in one or two hours. */
+const LIMIT = { atOnce: ROLLOUT_LIMITS.questionsAtOnce, perSecond: 1 / 60 };
+/** The answer of an index that fails. The machine asks again in one or two hours. */
+const NOT_KNOWN = { version: null, why: "not known" } as const;
+
+export class UpgradeQuestions {
+  readonly #index: () => { upgrade: (name: string, version: string) => Promise<UpgradeAnswer> };
+  readonly #nowMs: () => number;
+  readonly #mayAsk = requestRate(LIMIT);
+
+  constructor(
+    index: () => { upgrade: (name: string, version: string) => Promise<UpgradeAnswer> }, // the fleet index
+    nowMs: () => number, // typically currentMs
+  ) {
+    this.#index = index;
+    this.#nowMs = nowMs;
+  }
+
+  /** Without an answer of the index there is no upgrade. */
+  async answer({ name, body }: Pick<SignedRequest, "name" | "body">): Promise<MachineAnswer> {
+    const asked = parseBody(upgradeSchema, body);
+    if (!asked.ok) return asked;
+    if (!this.#mayAsk(this.#nowMs())) return ASKED_TOO_OFTEN;
+    const ask = () => this.#index().upgrade(name, asked.value.version);
+    try {
+      return success(await withDeadline<UpgradeAnswer>(ASK_WITHIN_MS, ask, NOT_KNOWN));
+    } catch (error) {
+      logFailure({ node: name, message: "no answer about an upgrade", error: String(error) });
+      return success<UpgradeAnswer>(NOT_KNOWN);
+    }
   }
 }

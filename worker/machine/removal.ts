@@ -21,6 +21,8 @@ import type { Registry } from "./registry-status.ts";
 import { SILENCE_CHECK_MS } from "./silence.ts";
 import type { Upkeep } from "./upkeep.ts";
 
+/** The time limit of two GETs and two DELETEs. */
+const WITHIN_MS = 4000;
 const LEFT = success<LeaveAnswer>({ left: true });
 
 /** Who removes the machine: an operator, the machine itself with this key, or the registry, which has unpinned the name. */
@@ -57,12 +59,53 @@ export class Removal {
    * to remove. Call `forget` after a success.
    */
   remove(name: string, by: RemovedBy): Promise<Result<LeaveAnswer, Refusal>> {
-    return this.#tracked(this.#remove(name, by));
+    return this.#tracked(async () => {
+      const { state, upkeep, offerTicket, lending } = this.#with;
+      const { records, keys } = state;
+      // The request budget refills. An operator does not wait for it.
+      if ("thumbprint" in by && !upkeep.mayRemove()) return ASKED_TOO_OFTEN;
+      const unpinned = await this.#unpin(name, by);
+      if (!unpinned.ok) return LEFT;
+      const isEnrolled = keys.outdate(unpinned.value);
+      // A machine that has enrolled later stays.
+      if (!isEnrolled && records.get("enrolment")) return LEFT;
+      records.put("isLeaving", "thumbprint" in by ? true : "forgotten");
+      if (!isEnrolled) return LEFT;
+      await lending.end("left");
+      // A tick in progress would create the Node again.
+      await upkeep.finish();
+      await upkeep.flush(name);
+      if (await this.#removeFromCluster(name)) return LEFT;
+      await this.#tryAgain();
+      return failure({ reason: "not-removed", ticket: offerTicket() });
+    });
   }
 
   /** For the alarm: continues a removal and forgets the machine, which may be gone and repeat no request. */
   resume(name: string): Promise<void> {
-    return this.#tracked(this.#resume(name));
+    return this.#tracked(async () => {
+      const removed = this.#endAndRemove(name).catch((error: unknown) => {
+        // The platform gives up an alarm that fails for minutes.
+        logFailure({ node: name, message: "removal failed", error: String(error) });
+        return false;
+      });
+      if (!(await removed)) return this.#tryAgain();
+      if (await this.#isRemovalSent()) await this.#erase();
+    });
+  }
+
+  /** Removes only the lease and the Node, and the machine stays enrolled; false if one of them may be left. */
+  removeNode(name: string): Promise<boolean> {
+    return this.#tracked(async () => {
+      const { upkeep, lending } = this.#with;
+      await lending.withdraw();
+      await upkeep.finish();
+      const words = ["its Node was removed: silent", "its Node is not removed yet"] as const;
+      const isRemoved = await this.#removeFromCluster(name, words);
+      // A tick that began meanwhile must end before the removal is recorded.
+      await upkeep.finish();
+      return isRemoved;
+    });
   }
 
   /** Forgets the machine in storage and memory, unless it has enrolled again. Keeps the name's request budget while it counts. */
@@ -94,32 +137,10 @@ export class Removal {
     ctx.abort(FORGOTTEN);
   }
 
-  #tracked<T>(removal: Promise<T>): Promise<T> {
+  #tracked<T>(remove: () => Promise<T>): Promise<T> {
+    const removal = remove();
     this.#underWay = removal;
     return removal;
-  }
-
-  async #remove(name: string, by: RemovedBy): Promise<Result<LeaveAnswer, Refusal>> {
-    const { state, upkeep, offerTicket } = this.#with;
-    const { records, keys } = state;
-    // The request budget refills. An operator does not wait for it.
-    if ("thumbprint" in by && !upkeep.mayRemove()) return ASKED_TOO_OFTEN;
-    const unpinned = await this.#unpin(name, by);
-    if (!unpinned.ok) return LEFT;
-    const isEnrolled = keys.outdate(unpinned.value);
-    // A machine that has enrolled later stays.
-    if (!isEnrolled && records.get("enrolment")) return LEFT;
-    records.put("isLeaving", "thumbprint" in by ? true : "forgotten");
-    if (!isEnrolled) return LEFT;
-    await this.#with.lending.end("left");
-    // A tick in progress would create the Node again.
-    await upkeep.finish();
-    await upkeep.flush(name);
-    if (!(await this.#removeFromCluster(name))) {
-      await this.#tryAgain();
-      return failure({ reason: "not-removed", ticket: offerTicket() });
-    }
-    return LEFT;
   }
 
   #unpin(name: string, by: RemovedBy): Promise<Result<number>> {
@@ -128,34 +149,6 @@ export class Removal {
     return "operator" in by
       ? registry().unpin(name, "machine.forget", by.operator)
       : registry().leave(name, state.records.get("enrolment")?.generation ?? 0, by.thumbprint);
-  }
-
-  /** Removes only the lease and the Node, and the machine stays enrolled; false if one of them may be left. */
-  removeNode(name: string): Promise<boolean> {
-    return this.#tracked(this.#removeNode(name));
-  }
-
-  async #removeNode(name: string): Promise<boolean> {
-    const { upkeep, lending } = this.#with;
-    await lending.withdraw();
-    await upkeep.finish();
-    const isRemoved = await this.#removeFromCluster(name, [
-      "its Node was removed: silent",
-      "its Node is not removed yet",
-    ]);
-    // A tick that began meanwhile must end before the removal is recorded.
-    await upkeep.finish();
-    return isRemoved;
-  }
-
-  async #resume(name: string): Promise<void> {
-    const removed = this.#endAndRemove(name).catch((error: unknown) => {
-      // The platform gives up an alarm that fails for minutes.
-      logFailure({ node: name, message: "removal failed", error: String(error) });
-      return false;
-    });
-    if (!(await removed)) return this.#tryAgain();
-    if (await this.#isRemovalSent()) await this.#erase();
   }
 
   /** Repeats all steps, since the interrupted removal may only have refused the keys. */
@@ -174,8 +167,11 @@ export class Removal {
       upkeep.spend(what);
       return true;
     };
-    const cluster = { env, records: state.records, nowMs: currentMs, client: upkeep.connector(spend) };
-    const removed = await removeFromCluster(cluster, name);
+    const connect = upkeep.connector(spend);
+    const remove = () => removeWhatIsThere(env, state.records, () => connect(WITHIN_MS), name);
+    const first = await remove();
+    // A write that got no answer in time may have taken effect after the first check.
+    const removed = first.ok ? await remove() : first;
     const isForgotten = state.records.get("isLeaving") === "forgotten";
     const [done, not]: readonly [done: LogMessage, not: LogMessage] =
       words ??
@@ -190,41 +186,23 @@ export class Removal {
   }
 }
 
-/** The time limit of two GETs and two DELETEs. */
-const WITHIN_MS = 4000;
-
-interface Cluster {
-  env: Environment;
-  records: NodeRecordStore;
-  /** currentMs */
-  nowMs: () => number;
-  client: (withinMs: number) => KubeClient;
-}
-
-/**
- * Succeeds once nothing of ours is left; otherwise returns the apiserver's error. Checks twice, because a write that got no
- * answer in time may take effect after the first check.
- */
-async function removeFromCluster(cluster: Cluster, name: string): Promise<Result<null, ApiError>> {
-  const removed = await removeWhatIsThere(cluster, name);
-  return removed.ok ? removeWhatIsThere(cluster, name) : removed;
-}
-
+/** Succeeds once nothing of ours is left; otherwise returns the apiserver's error. */
 async function removeWhatIsThere(
-  { env, records, nowMs, client: connect }: Cluster,
+  { DEPLOYMENT: deployment, KUBE_URL }: Environment,
+  records: NodeRecordStore,
+  connect: () => KubeClient,
   name: string,
 ): Promise<Result<null, ApiError>> {
-  const { DEPLOYMENT: deployment } = env;
   const knownUid = registeredUid(records);
   // Without an apiserver there is nothing to remove, unless there was one before.
-  if (!env.KUBE_URL && knownUid === undefined) return success(null);
-  const client = connect(WITHIN_MS);
+  if (!KUBE_URL && knownUid === undefined) return success(null);
+  const client = connect();
   const node = await client.getNode(name);
   if (!node.ok && !isNodeMissing(node.error, name)) return node;
   const lease = await client.getLease(NODE_LEASE_NAMESPACE, name);
   if (!lease.ok && !isNotFound(lease.error)) return lease;
   // Another writer renews the lease, and so owns the Node.
-  if (lease.ok && foreignRenewer(lease.value, deployment, nowMs()) !== null) return success(null);
+  if (lease.ok && foreignRenewer(lease.value, deployment, currentMs()) !== null) return success(null);
 
   const ourUid =
     node.ok && ownershipFault(node.value, deployment) === null ? node.value.metadata?.uid : undefined;

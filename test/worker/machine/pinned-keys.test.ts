@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import { sha256Base64url, signReport } from "../../../node-shim/worker-link/sign.ts";
 import { KEY_REVOKED, UNAUTHENTICATED } from "../../../worker/machine/answers.ts";
-import { pinnedKeys } from "../../../worker/machine/pinned-keys.ts";
+import { PinnedKeys } from "../../../worker/machine/pinned-keys.ts";
 import type { GrantedPin } from "../../../worker/registry/pins.ts";
 import type { NodeRecordStore } from "../../../worker/storage/records.ts";
 import { ORIGIN } from "../support/constants.ts";
@@ -30,7 +30,7 @@ function keysOf(before: Record<string, unknown> = {}) {
     put: (key: string, value: unknown) => void kept.set(key, value),
     remove: (key: string) => void kept.delete(key),
   } as unknown as NodeRecordStore;
-  return { keys: pinnedKeys(records), kept };
+  return { keys: new PinnedKeys(records), kept };
 }
 
 describe("a pin", () => {

@@ -1,11 +1,11 @@
 // How long a gateway may renew a machine's lease without the machine's object: until something must be
 // written.
 import { expect, test } from "vitest";
-import { NOTHING_REMEMBERED } from "../../../shared/from-report/reported-status.ts";
-import { NO_SENDERS } from "../../../shared/node/duplicate-senders.ts";
-import { decideLoan } from "../../../worker/machine/decide-loan.ts";
-import { facts, HEALTHY } from "../support/facts.ts";
-import { countingRecords } from "../support/kube-in-between.ts";
+import { NOTHING_REMEMBERED } from "../../../../shared/from-report/reported-status.ts";
+import { NO_SENDERS } from "../../../../shared/node/duplicate-senders.ts";
+import { decideLoan } from "../../../../worker/machine/lending.ts";
+import { facts, HEALTHY } from "../../support/facts.ts";
+import { countingRecords } from "../../support/kube-in-between.ts";
 
 const NOW_MS = Date.parse("2026-02-03T04:05:06Z");
 const NAME = "edge-1";
