@@ -94,8 +94,6 @@ export function forgetIdentity(stateFolder: string, name: string): void {
     rmSync(join(stateFolder, file), { force: true });
 }
 
-// Makes a machine's key, from its JWK or anew. Uses neither files nor network.
-
 export interface MachineKey {
   /** The private JWK (OKP, Ed25519), as it is on disk. */
   jwk: JWK;

@@ -87,7 +87,7 @@ export const DIAGNOSES: Readonly<Record<Kind, Entry>> = {
     exitCode: EXIT.notReady,
   },
   "node deleted": {
-    says: "has no Node: somebody has deleted it",
+    says: "has no Node: it was deleted",
     cure: "start the shim again, or have your operator run rollcall node register NAME; where the message has a time, it comes back then",
     exitCode: EXIT.notReady,
   },
@@ -125,7 +125,7 @@ export const DIAGNOSES: Readonly<Record<Kind, Entry>> = {
     passes: true,
   },
   "Worker not configured": {
-    says: "is served by nobody: the Worker is not configured",
+    says: "is not served: the Worker is not configured",
     cure: `${NOT_HERE} rollcall ready says to your operator what is missing`,
     exitCode: EXIT.noAnswer,
   },

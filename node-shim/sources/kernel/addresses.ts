@@ -1,4 +1,4 @@
-// Gathers everything that the Node's address is chosen from. shared/setters/node-address.ts chooses.
+// Gathers the addresses from which shared/setters/node-address.ts chooses the Node's address.
 import { success } from "../../../shared/result.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import { isUnspecified, parseIpSloppy } from "../../../shared/kubernetes/ip.ts";
@@ -9,10 +9,10 @@ import { orWarn, type Reading, unread, type Warn } from "../../base/reading.ts";
 /** A resolver that does not answer must not delay a report. */
 const LOOKUP_GIVE_UP_MS = 3000;
 
-/** The addresses of a name, or the resolver's error. */
+/** Returns the addresses of a name, or the resolver's error. */
 type Lookup = (name: string) => Promise<Reading<string[]>>;
 
-/** One for the whole process, since it remembers which call has not returned. */
+/** Call it once in a process, since the result remembers a call that has not returned. */
 export function addressLookup(
   resolve: (name: string) => Promise<{ address: string }[]>, // typically dns.promises.lookup with all addresses
   giveUpMs: number = LOOKUP_GIVE_UP_MS,
@@ -30,17 +30,17 @@ export interface AddressSources {
   hostname: string;
   /** `--node-ip`, at most two. */
   nodeIPs: string[];
-  /** Throws where netlink is closed to this process. */
+  /** Throws if this process may not use netlink. */
   networkInterfaces: () => Interfaces; // typically os.networkInterfaces
   lookup: Lookup;
 }
 
-/** Absent when the interfaces cannot be listed; then no address could be checked either. */
+/** undefined if the interfaces cannot be listed: no address could be checked. */
 export async function addresses(sources: AddressSources, warn: Warn): Promise<Facts["addresses"]> {
   const interfaces = orWarn(listInterfaces(sources.networkInterfaces), "network interfaces", warn);
   if (interfaces === undefined) return undefined;
   const found = await lookupIfNeeded(sources);
-  // That a name is unknown is no fault of the machine.
+  // An unknown name is no fault of the machine.
   if (!found.ok && found.error.reason === "late")
     warn("resolver", `${found.error.message}: see to it, or pass --node-ip`);
   const own = interfaceIPs(interfaces);
@@ -62,7 +62,7 @@ function listInterfaces(networkInterfaces: () => Interfaces): Reading<Interfaces
   }
 }
 
-/** The kubelet asks no resolver when a node IP is given or the hostname is an address (nodestatus.NodeAddress). */
+/** The kubelet asks no resolver if a node IP is given or the hostname is an address (nodestatus.NodeAddress). */
 async function lookupIfNeeded({
   nodeIPs,
   hostname,

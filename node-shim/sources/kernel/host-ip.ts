@@ -1,4 +1,4 @@
-// The machine's own address in each family, as apimachinery's util/net ResolveBindAddress finds it. Asks no network.
+// Finds the machine's own address in each family, as apimachinery's util/net ResolveBindAddress does.
 import {
   type Ip,
   isIpv4,
@@ -15,7 +15,7 @@ import { type Reading, readKernelFile, unreadable } from "../../base/reading.ts"
 export type Interfaces = Record<string, InterfaceAddress[] | undefined>;
 interface InterfaceAddress {
   address: string;
-  /** On a loopback interface. */
+  /** True on a loopback interface. */
   internal: boolean;
 }
 
@@ -27,8 +27,8 @@ interface HostIPs {
 type Family = keyof HostIPs;
 
 /**
- * By family: the first global-unicast address of the first default route's interface that has one, or of a
- * loopback interface (RFC 5549); without route tables, of any interface (chooseHostInterface).
+ * Returns for each family the first global-unicast address of a default route's interface, or of a loopback interface
+ * (RFC 5549). Without route tables, it takes any interface (chooseHostInterface).
  */
 export function hostIPs(root: string, interfaces: Interfaces): Reading<HostIPs> {
   const routes = defaultRoutes(root);
@@ -75,7 +75,7 @@ function allAddresses(interfaces: Interfaces): InterfaceAddress[] {
   return Object.values(interfaces).flatMap((addresses) => addresses ?? []);
 }
 
-/** An interface's addresses; those with a label (`eth0:1`) are its own as well. */
+/** Returns an interface's addresses, including those with a label (`eth0:1`). */
 function addressesOf(interfaces: Interfaces, name: string): InterfaceAddress[] {
   return Object.entries(interfaces)
     .filter(([label]) => label === name || label.startsWith(`${name}:`))
@@ -104,21 +104,19 @@ function isGlobalUnicast(ip: Ip): boolean {
   return !isUnspecified(ip) && !isLoopback(ip) && !isMulticast(ip) && !isLinkLocalUnicast(ip);
 }
 
-// Which interfaces have a default route. Parses the kernel's route tables; chooses no address.
-
 const IPV4_ROUTES = "/proc/net/route";
 const IPV6_ROUTES = "/proc/net/ipv6_route";
 const IPV6_ZERO = "0".repeat(32);
 
-/** Names of interfaces, in the order of their routes. */
+/** The names of interfaces with a default route, in the order of the routes. */
 interface DefaultRoutes {
   ipv4: string[];
   ipv6: string[];
 }
 
 /**
- * The default routes of both tables (apimachinery util/net getAllDefaultRoutes). `missing` where there is no IPv4
- * table; an IPv6 table that is missing or unreadable counts as empty.
+ * Reads the default routes of both tables (apimachinery util/net getAllDefaultRoutes). An IPv6 table that is missing or
+ * unreadable counts as empty.
  */
 function defaultRoutes(root: string): Reading<DefaultRoutes> {
   const table4 = readKernelFile(root, IPV4_ROUTES);
@@ -130,7 +128,7 @@ function defaultRoutes(root: string): Reading<DefaultRoutes> {
   return success({ ipv4, ipv6: ipv6 ?? [] });
 }
 
-/** Columns: interface, destination, gateway. Null if a line is malformed (getIPv4DefaultRoutes). */
+/** The columns are interface, destination, gateway. null if a line is malformed (getIPv4DefaultRoutes). */
 function ipv4Interfaces(table: string): string[] | null {
   const interfaces: string[] = [];
   for (const line of lines(table)) {
@@ -142,7 +140,7 @@ function ipv4Interfaces(table: string): string[] | null {
   return interfaces;
 }
 
-/** Columns: destination first, gateway fifth, interface last. A route needs a gateway (getIPv6DefaultRoutes). */
+/** The first column is the destination, the fifth the gateway, the last the interface (getIPv6DefaultRoutes). */
 function ipv6Interfaces(table: string): string[] | null {
   const interfaces: string[] = [];
   for (const line of lines(table)) {

@@ -1,4 +1,4 @@
-// Counts logical CPUs as cAdvisor does: those that are online, even if this process may not run on them.
+// Reads the machine's capacity from /proc and /sys, as cAdvisor does: CPUs, huge pages, memory and control groups.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Facts } from "../../../shared/protocol/facts.ts";
@@ -9,8 +9,8 @@ const NODES = "/sys/devices/system/node";
 const CPUS = "/sys/devices/system/cpu";
 
 /**
- * Logical cores from the NUMA nodes, or from the CPU folder where the kernel knows no nodes. Only the former
- * leaves out CPUs that are offline (cAdvisor sysinfo.GetNodesInfo, getCPUTopology).
+ * Counts logical cores by the NUMA nodes, or by the CPU folder if there are no nodes. Only the former leaves out CPUs that
+ * are offline (cAdvisor sysinfo.GetNodesInfo, getCPUTopology).
  */
 export function logicalCores(root: string): Reading<number> {
   const nodes = numbered(root, NODES, /^node\d+$/);
@@ -22,7 +22,7 @@ export function logicalCores(root: string): Reading<number> {
 
 const CPU = /^cpu\d+$/;
 
-/** Paths in a folder that match; none where it cannot be read, like Go's filepath.Glob. */
+/** Returns the paths in a folder that match; none if it cannot be read, like Go's filepath.Glob. */
 function numbered(root: string, folder: string, pattern: RegExp): string[] {
   const names = listKernelFolder(root, folder);
   if (!names.ok) return [];
@@ -41,13 +41,13 @@ function coresOfNodes(root: string, nodes: string[]): Reading<number> {
   return success(cores);
 }
 
-/** A CPU without these is not counted (cAdvisor sysinfo.getCoresInfo). */
+/** cAdvisor's sysinfo.getCoresInfo does not count a CPU without these files. */
 function hasTopology(root: string, cpu: string): boolean {
   const topology = join(root, cpu, "topology");
   return existsSync(join(topology, "core_id")) && existsSync(join(topology, "physical_package_id"));
 }
 
-/** The ranges of `cpu/online`, such as `0-3,5`; null where CPUs cannot be taken offline (cAdvisor IsCPUOnline). */
+/** Reads the ranges of `cpu/online`, such as `0-3,5`; null if CPUs cannot be offline (cAdvisor IsCPUOnline). */
 function onlineCPUs(root: string): Reading<[first: number, last: number][]> | null {
   const file = readKernelFile(root, `${CPUS}/online`);
   if (!file.ok) return file.error.reason === "missing" ? null : file;
@@ -61,8 +61,6 @@ function onlineCPUs(root: string): Reading<[first: number, last: number][]> | nu
   return success(ranges);
 }
 
-// Reads how many huge pages of each size the kernel has reserved. Sizes without pages are listed as well.
-
 const FOLDER = "/sys/kernel/mm/hugepages";
 
 interface HugePages {
@@ -70,7 +68,7 @@ interface HugePages {
   pages: number;
 }
 
-/** By size, in the order of cAdvisor's GetHugePagesInfo. A kernel without huge pages has none, which is no error. */
+/** Reads the reserved huge pages of each size, in the order of cAdvisor's GetHugePagesInfo. None is no error. */
 export function hugePages(root: string): Reading<HugePages[]> {
   const sizes = listKernelFolder(root, FOLDER);
   if (!sizes.ok) return success([]);
@@ -87,14 +85,12 @@ export function hugePages(root: string): Reading<HugePages[]> {
   return success(result);
 }
 
-// Reads how much memory and swap the machine has, from /proc/meminfo. memory-signal.ts reads how much is in use.
-
 interface Memory {
   memoryBytes: number;
   swapBytes: number;
 }
 
-/** MemTotal and SwapTotal; without either there is no reading (cAdvisor GetMachineMemoryCapacity, …SwapCapacity). */
+/** Reads MemTotal and SwapTotal; both are required (cAdvisor GetMachineMemoryCapacity, …SwapCapacity). */
 export function memory(root: string): Reading<Memory> {
   const file = readKernelFile(root, "/proc/meminfo");
   if (!file.ok) return file;
@@ -104,9 +100,7 @@ export function memory(root: string): Reading<Memory> {
   return success({ memoryBytes: Number(total[1]) * 1024, swapBytes: Number(swap[1]) * 1024 });
 }
 
-// The name that Go has for a processor.
-
-/** GOARCH where it differs from process.arch. Node has ppc64 for both byte orders; Linux machines are little-endian. */
+/** GOARCH if it differs from process.arch. Node's ppc64 has either byte order, but Linux machines are little-endian. */
 const ARCHITECTURES: Record<string, string> = {
   x64: "amd64",
   ia32: "386",
@@ -114,21 +108,21 @@ const ARCHITECTURES: Record<string, string> = {
   mipsel: "mipsle",
 };
 
-/** `process.arch` in Go's words, as the label kubernetes.io/arch has it. */
+/** Returns Go's name of `process.arch`, as in the label kubernetes.io/arch. */
 export function architecture(nodeArch: string): string {
   return ARCHITECTURES[nodeArch] ?? nodeArch;
 }
 
-// Reads which version of control groups the kernel runs, and whether it can cap the CPU of a group of processes (CFS
-// quota), as the kubelet's validateSystemRequirements does. Decides nothing.
-
-/** undefined: not known, since no cgroup file system with the CPU controller is mounted. */
+/**
+ * Reads the version of control groups, and whether the kernel can cap their CPU, as the kubelet's
+ * validateSystemRequirements does. undefined if no cgroup file system with the CPU controller is mounted.
+ */
 export function cgroups(root: string): Facts["cgroups"] {
   const mounts = readKernelFile(root, "proc/mounts");
   if (!mounts.ok) return undefined;
   for (const line of mounts.value.split("\n")) {
     const [, folder = "", type, options = ""] = line.split(" ");
-    // Upstream: the unified hierarchy always can.
+    // As in upstream, the unified hierarchy always can.
     if (type === "cgroup2" && folder === "/sys/fs/cgroup") return { cpuHardcapping: true, version: 2 };
     if (type === "cgroup" && options.split(",").includes("cpu"))
       return { cpuHardcapping: hasQuotaFiles(root, folder), version: 1 };

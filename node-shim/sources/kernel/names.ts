@@ -1,17 +1,15 @@
-// Reads this machine's name. Whether it is valid for a Node is checked elsewhere.
+// Reads this machine's name, its IDs, the ID of its boot, and the name of its operating system.
 import { getHostname } from "../../../shared/node/node-name.ts";
 import type { Result } from "../../../shared/result.ts";
 import { readDiskFile, type Reading, readKernelFile } from "../../base/reading.ts";
 
-/** The override unless it is empty, else the machine's own name; trimmed and in lower case. */
+/** Returns the override, or the machine's own name if it is empty; trimmed and in lower case. */
 export function hostname(
   override: string, // typically --hostname-override
   ownName: () => string, // typically os.hostname
 ): Result<string> {
   return getHostname(override === "" ? ownName() : override);
 }
-
-// Reads the IDs of this machine and of its boot. Neither validates nor generates one.
 
 const BOOT_ID = "/proc/sys/kernel/random/boot_id";
 const MACHINE_ID = "/etc/machine-id";
@@ -22,7 +20,7 @@ export function bootID(root: string): Reading<string> {
   return trimmed(readKernelFile(root, BOOT_ID), BOOT_ID);
 }
 
-/** The first that can be read counts, even when it is empty (cAdvisor getInfoFromFiles, `machine_id_file`). */
+/** The first readable file counts, even if it is empty (cAdvisor getInfoFromFiles, `machine_id_file`). */
 export async function machineID(root: string): Promise<Reading<string>> {
   const systemd = await readDiskFile(root, MACHINE_ID);
   if (systemd.ok) return trimmed(systemd, MACHINE_ID);
@@ -31,8 +29,8 @@ export async function machineID(root: string): Promise<Reading<string>> {
 }
 
 /**
- * From DMI (which only root may read), else from the device tree of a POWER machine, else the machine ID
- * (cAdvisor sysfs.GetSystemUUID).
+ * Reads DMI (as root only), else the device tree of a POWER machine, else the machine ID (cAdvisor
+ * sysfs.GetSystemUUID).
  */
 export async function systemUUID(root: string): Promise<Reading<string>> {
   for (const path of [
@@ -46,15 +44,13 @@ export async function systemUUID(root: string): Promise<Reading<string>> {
   return trimmed(await readDiskFile(root, MACHINE_ID), MACHINE_ID);
 }
 
-/** Without white space, and without the NUL that ends a text in a device tree. */
+/** Removes white space, and the NUL that ends a text in a device tree. */
 function trimmed(file: Reading<string>, source: string): Reading<string> {
   // oxlint-disable-next-line no-control-regex -- the NUL is what is looked for
   return file.ok ? { ok: true, value: file.value.replace(/\0+$/, "").trim(), source } : file;
 }
 
-// What the operating system calls itself. Reads os-release only; runs no shell on it.
-
-/** The first PRETTY_NAME, without quotes around it; `Linux` without one (cAdvisor getOperatingSystem). */
+/** Returns the first PRETTY_NAME without its quotes; `Linux` without one (cAdvisor getOperatingSystem). */
 export async function osImage(root: string): Promise<Reading<string>> {
   let source = "/etc/os-release";
   let file = await readDiskFile(root, source);

@@ -1,4 +1,4 @@
-// Reads the eviction signal memory.available. Decides nothing.
+// Reads the eviction signals memory.available and pid.available, and the kernel's count of OOM kills.
 import { success } from "../../../shared/result.ts";
 import { type Reading, readKernelFile, unreadable } from "../../base/reading.ts";
 import { memory } from "./machine.ts";
@@ -6,8 +6,8 @@ import { memory } from "./machine.ts";
 const CGROUPS = "/sys/fs/cgroup";
 
 /**
- * [MemTotal − working set, MemTotal] in bytes: what the kubelet makes of cAdvisor's stats of the root cgroup
- * (setMemoryStats, cadvisorInfoToCPUandMemoryStats). Not MemAvailable of /proc/meminfo.
+ * Returns [MemTotal − working set, MemTotal] in bytes, as the kubelet does from cAdvisor's stats of the root cgroup
+ * (setMemoryStats, cadvisorInfoToCPUandMemoryStats). It is not MemAvailable of /proc/meminfo.
  */
 export function memoryAvailable(root: string): Reading<[available: number, capacity: number]> {
   const total = memory(root);
@@ -18,13 +18,13 @@ export function memoryAvailable(root: string): Reading<[available: number, capac
   return success([Math.max(0, memoryBytes - working.value), memoryBytes]);
 }
 
-/** The memory in use, without the inactive page cache. */
+/** Returns the memory in use, without the inactive page cache. */
 function workingSetBytes(root: string): Reading<number> {
   const isUnified = readKernelFile(root, `${CGROUPS}/cgroup.controllers`).ok;
   return isUnified ? workingSetOfV2(root) : workingSetOfV1(root);
 }
 
-/** The root has no memory.current in cgroup v2: runc's rootStatsFromMeminfo adds up its parts instead. */
+/** The root of cgroup v2 has no memory.current, so this adds up its parts, as runc's rootStatsFromMeminfo does. */
 function workingSetOfV2(root: string): Reading<number> {
   const stat = readKernelFile(root, `${CGROUPS}/memory.stat`);
   if (!stat.ok) return stat;
@@ -45,7 +45,7 @@ function workingSetOfV1(root: string): Reading<number> {
   return success(Math.max(0, Number(usage.value) - (field(stat.value, "total_inactive_file") ?? 0)));
 }
 
-/** The number after a name in a file of lines `name number`. */
+/** Returns the number after a name in a file of lines `name number`. */
 function field(text: string, name: string): number | undefined {
   const start = `\n${text}`.indexOf(`\n${name} `);
   if (start < 0) return undefined;
@@ -53,9 +53,7 @@ function field(text: string, name: string): number | undefined {
   return Number.isNaN(value) ? undefined : value;
 }
 
-// The eviction signal pid.available. It counts threads, as the kernel's limits do, and not processes.
-
-/** [limit − running, limit] (kubelet pidlimit.Stats). A limit that cannot be read does not count. */
+/** Returns [limit − running threads, limit] (kubelet pidlimit.Stats). An unreadable limit does not count. */
 export function pidAvailable(root: string): Reading<[available: number, capacity: number]> {
   const limits = ["/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"]
     .map((path) => readKernelFile(root, path))
@@ -63,7 +61,7 @@ export function pidAvailable(root: string): Reading<[available: number, capacity
   if (limits.length === 0) return unreadable("neither pid_max nor threads-max could be read");
   const loadavg = readKernelFile(root, "/proc/loadavg");
   if (!loadavg.ok) return loadavg;
-  // 1.36 3.49 4.53 2/3518 3715089: the fourth is runnable/all
+  // In "1.36 3.49 4.53 2/3518 3715089", the fourth part is runnable/all.
   const running = /^(?:\S+\s+){3}\d+\/(\d+)\s+\d+/.exec(loadavg.value);
   if (running === null)
     return unreadable(`/proc/loadavg has no number of threads: ${JSON.stringify(loadavg.value)}`);
@@ -71,9 +69,7 @@ export function pidAvailable(root: string): Reading<[available: number, capacity
   return success([Math.max(0, limit - Number(running[1])), limit]);
 }
 
-// Reads how many processes the kernel has ended for want of memory since it started. Decides nothing.
-
-/** Of the whole machine. The kernel's log, in which a kubelet looks, would say which; the service may not read that. */
+/** Counts the kills on the whole machine since its start. The service may not read the kernel's log, as a kubelet does. */
 export function oomKills(root: string): Reading<number> {
   const stat = readKernelFile(root, "/proc/vmstat");
   if (!stat.ok) return stat;

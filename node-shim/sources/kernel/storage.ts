@@ -1,10 +1,10 @@
-// Reads the size and the free space of a file system, as cAdvisor's fs.getVfsStats does. Reads no files.
+// Reads the size and the free space of a file system, as cAdvisor's fs.getVfsStats does.
 import { success } from "../../../shared/result.ts";
 import { dirname } from "node:path";
 import { oneAtATime } from "../../base/one-at-a-time.ts";
 import { type Reading, unreadable } from "../../base/reading.ts";
 
-/** A hung network file system costs this once, and is then refused at once. */
+/** A hung network file system causes this delay once. Later calls fail at once. */
 const STATFS_GIVE_UP_MS = 2000;
 
 /** The result of Node's fs.promises.statfs. Node 20 has no frsize. */
@@ -17,16 +17,16 @@ export interface StatFs {
   ffree: number;
 }
 
-/** Bytes that users other than root may still use, and inodes. Either may be too large for a report. */
+/** The bytes that users other than root may still use, and the inodes. Either may be too large for a report. */
 export interface FileSystem {
   bytes: Reading<[available: number, capacity: number]>;
   inodes: Reading<[available: number, capacity: number]>;
 }
 
-/** Reads the file system that a path is on, or would be on if it existed. */
+/** Reads the file system of a path, which need not exist. */
 export type FileSystemReader = (path: string) => Promise<Reading<FileSystem>>;
 
-/** One for the whole process, since it remembers which call has not returned. */
+/** Call it once in a process, since the result remembers a call that has not returned. */
 export function fileSystemReader(
   statfs: (path: string) => Promise<StatFs>, // typically fs.promises.statfs
   giveUpMs: number = STATFS_GIVE_UP_MS,
@@ -34,7 +34,7 @@ export function fileSystemReader(
   return oneAtATime("statfs", async (path) => fileSystem(await nearest(statfs, path)), giveUpMs);
 }
 
-/** The kubelet creates its root folder. Here it may not exist; its file system is then that of the folder above. */
+/** The folder may not exist, unlike a kubelet's. Its file system is then that of the nearest folder above. */
 async function nearest(statfs: (path: string) => Promise<StatFs>, path: string): Promise<StatFs> {
   for (let folder = path; ; folder = dirname(folder)) {
     try {
@@ -47,7 +47,7 @@ async function nearest(statfs: (path: string) => Promise<StatFs>, path: string):
 }
 
 function fileSystem(stat: StatFs): FileSystem {
-  // The kernel sets frsize to bsize where a file system has no fragments.
+  // The kernel sets frsize to bsize if a file system has no fragments.
   const blockBytes = stat.frsize || stat.bsize;
   return {
     bytes: countable("bytes", stat.bavail * blockBytes, stat.blocks * blockBytes),
@@ -55,7 +55,7 @@ function fileSystem(stat: StatFs): FileSystem {
   };
 }
 
-/** Some file systems in user space answer 2^64 − 1, which must not get a whole report refused. */
+/** Some file systems in user space answer 2^64 − 1. The Worker would refuse the whole report. */
 function countable(unit: string, available: number, capacity: number): FileSystem["bytes"] {
   if (Number.isSafeInteger(available) && Number.isSafeInteger(capacity))
     return success([available, capacity]);

@@ -1,5 +1,4 @@
-// The CSI volumes that are mounted on this machine, from what a kubelet writes beside them. Follows no link, and
-// decides nothing about a volume.
+// Finds the CSI volumes that are mounted on this machine, by the files that a kubelet writes next to them. Follows no link.
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { constants } from "node:fs";
 import { lstat, open, readdir } from "node:fs/promises";
@@ -12,28 +11,28 @@ import type { Warn } from "../../base/reading.ts";
 
 /** Upstream saveVolumeData writes seven short texts. */
 export const VOLUME_DATA_BYTES = 16 * 1024;
-/** A scan of a hung disk costs this once, and is then refused at once. */
+/** A hung disk causes this delay once. Later scans fail at once. */
 const SCAN_GIVE_UP_MS = 2000;
-/** Of all names together: a report with them has to stay below the Worker's limit of a body. */
+/** The limit of all names together, since the Worker limits a report's body. */
 export const VOLUME_NAMES_BYTES = 64 * 1024;
-/** At most this many faults of one scan are logged. */
+/** The limit of logged faults of one scan. */
 const FAULTS_NAMED = 16;
 
 const PLUGIN = "kubernetes.io/csi";
-/** Where block volumes have their data one folder further down (upstream getVolumeDeviceDataDir). */
+/** Block volumes have their data one folder deeper (upstream getVolumeDeviceDataDir). */
 const BLOCK_VOLUMES = "volumeDevices";
 
 type Volumes = NonNullable<Facts["volumes"]>;
-/** What was read of a file, and a stamp that differs once the file has changed. */
+/** The result of reading a file, and a stamp that changes with the file. */
 interface Known {
   stamp: string;
   volume: Result<string>;
 }
 
 /**
- * Upstream GetVolumesInUse, from the disk alone: `kubernetes.io/csi/<driver>^<handle>`, sorted, each once. Not synced
- * until a scan has been complete; where a later scan fails, the result of the last one stays. A file that cannot be
- * used is left out, with a warning. One for the whole process; never rejects.
+ * Upstream GetVolumesInUse, from the disk alone: `kubernetes.io/csi/<driver>^<handle>`, sorted, without duplicates. The
+ * first complete scan makes it synced, and a failed scan keeps the last result. It warns about an unusable file. Call it
+ * once in a process; the function never rejects.
  */
 export function volumeScanner(
   rootDir: string, // typically /var/lib/kubelet
@@ -66,7 +65,7 @@ function inUse(known: ReadonlyMap<string, Known>, warn: Warn): string[] {
   return reportedNames(names, warn);
 }
 
-/** Sorted; the first of them where a report cannot hold all, with a warning. */
+/** Returns the names, sorted. Warns if a report cannot have all, and returns the first of them. */
 export function reportedNames(names: ReadonlySet<string>, warn: Warn): string[] {
   const reported = firstThatFit([...names].sort());
   if (reported.length < names.size)
@@ -87,8 +86,8 @@ function firstThatFit(names: readonly string[]): string[] {
 }
 
 /**
- * Every vol_data.json below the plugin's folder, read where it is not known already. No folder: no volumes. Updates
- * `known` as it goes, so that the work of a scan that was given up is not lost.
+ * Reads every new vol_data.json below the plugin's folder. A missing folder has no volumes. Updates `known` on the way, so
+ * that a scan that is too slow keeps its progress.
  */
 async function readVolumes(folder: string, known: Map<string, Known>): Promise<Map<string, Known>> {
   const found = new Map<string, Known>();
@@ -105,19 +104,19 @@ async function readVolumes(folder: string, known: Map<string, Known>): Promise<M
   return found;
 }
 
-/** Sorted. A link to a folder is none. */
+/** Returns the folders, sorted, without links. */
 async function foldersIn(folder: string): Promise<string[]> {
   try {
     const entries = await readdir(folder, { withFileTypes: true });
     return entries.flatMap((entry) => (entry.isDirectory() ? entry.name : [])).sort();
   } catch (error) {
-    // Not there yet, or unmounted meanwhile.
+    // The folder does not exist yet, or was unmounted meanwhile.
     if (codeOf(error) === "ENOENT") return [];
     throw error;
   }
 }
 
-/** null: there is no such file. */
+/** null if there is no such file. */
 async function readVolume(path: string, known: Known | undefined): Promise<Known | null> {
   try {
     const { ino, size, ctimeMs } = await lstat(path);
@@ -127,12 +126,12 @@ async function readVolume(path: string, known: Known | undefined): Promise<Known
   } catch (error) {
     const code = codeOf(error);
     if (code === "ENOENT") return null;
-    // Tried again with the next scan.
+    // The next scan tries again.
     return { stamp: "", volume: failure(code === "ELOOP" ? "it is a symbolic link" : code) };
   }
 }
 
-/** Does not wait for anything but a plain file, and does not read a large one. */
+/** Reads only a small plain file, and does not wait for a pipe. */
 async function readSmallFile(path: string): Promise<Result<string>> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {

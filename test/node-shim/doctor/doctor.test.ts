@@ -293,9 +293,9 @@ describe("the machine's identity", () => {
       /^warn: .*the Worker is not configured: Ask\. → nothing to do on this machine/,
     ],
     [
-      "somebody has deleted its Node, which stays deleted",
+      "its Node was deleted, and stays deleted",
       { answer: { at: at(0), phase: "node deleted", ready: false, message: "Its Node was deleted." } },
-      /^fail: .*somebody has deleted it: Its Node was deleted\. → .*start the shim again, or have your operator/,
+      /^fail: .*it was deleted: Its Node was deleted\. → .*start the shim again, or have your operator/,
     ],
     [
       "the cluster has another Node of this name",

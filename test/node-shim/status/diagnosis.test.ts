@@ -164,7 +164,7 @@ describe("a machine's status → what it comes to", () => {
       answered("node deleted"),
       "node deleted",
       5,
-      /somebody has deleted it$/,
+      /it was deleted$/,
       /rollcall node register edge-7; where the message has a time, it comes back then$/,
     ],
     [
