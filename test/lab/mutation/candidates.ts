@@ -73,6 +73,12 @@ export function keyOf(mutant: Mutant): string {
   return `${fileOf(mutant)} ${start.line}:${start.column}-${end.line}:${end.column} ${mutant.replacement}`;
 }
 
+/** The place of a candidate as Stryker's option `mutate` names it: lines count from 1, columns from 0. */
+export function rangeOf({ file, key }: Candidate): string {
+  const [, line, column, endLine, endColumn] = /^\S+ (\d+):(\d+)-(\d+):(\d+) /.exec(key)!.map(Number);
+  return `${file}:${line! + 1}:${column}-${endLine! + 1}:${endColumn}`;
+}
+
 const silent = () => undefined;
 const never = () => false;
 const logger: Logger = {

@@ -1,7 +1,7 @@
 // What npm run mutation makes of sources, of Stryker's answers and of its command line. No mutant runs here.
 import type { MutantStatus } from "@stryker-mutator/api/core";
 import { describe, expect, it } from "vitest";
-import { type Candidate, candidatesOf, readSources } from "./candidates.ts";
+import { type Candidate, candidatesOf, readSources, rangeOf } from "./candidates.ts";
 import { equivalents, isEquivalent, staleOf } from "./equivalents.ts";
 import { optionsOf } from "./options.ts";
 import { reportOf } from "./report.ts";
@@ -42,6 +42,7 @@ describe("a source with", () => {
   it("a mutant of several lines → its place and its text are the source's", async () => {
     const [mutant] = await mutantsOf("const a = 1;\n  export const f = () => a <\n    2;");
     expect(mutant).toMatchObject({ file: "worker/a.ts", line: 2, lineText: "export const f = () => a <" });
+    expect(rangeOf(mutant!)).toBe("worker/a.ts:2:25-3:5");
     expect((await mutantsOf("const f = a <\n    2;"))[0]!.original).toBe("a <\n    2");
   });
 });

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { MutantResult, MutantStatus } from "@stryker-mutator/api/core";
 import { Stryker } from "@stryker-mutator/core";
-import { type Candidate, keyOf, MUTATOR } from "./candidates.ts";
+import { type Candidate, keyOf, MUTATOR, rangeOf } from "./candidates.ts";
 import { CHOSEN_KEYS } from "./plugin.ts";
 
 /**
@@ -32,7 +32,8 @@ export async function runMutants(chosen: readonly Candidate[], tests: readonly s
     const stryker = new Stryker({
       testRunner: "vitest",
       plugins: ["@stryker-mutator/vitest-runner", resolve(import.meta.dirname, "plugin.ts")],
-      mutate: [...new Set(chosen.map(({ file }) => file))],
+      // With the places of all mutants in these files, the coverage of each test would fill the runner's memory.
+      mutate: [...new Set(chosen.map(rangeOf))],
       mutator: MUTATOR,
       ignorers: ["noise"],
       checkers: ["chosen"],
