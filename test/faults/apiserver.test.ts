@@ -1,4 +1,4 @@
-// An apiserver, or a path to it, that fails in one of its ways while a machine's state changes.
+// An apiserver, or the path to it, that fails in different ways while a machine's state changes.
 import { describe, expect, it } from "vitest";
 import type { Fault, Wrong } from "../worker/support/fault.ts";
 import { DOWN, expectSound, steady, UP, watched } from "./watched.ts";
@@ -14,7 +14,7 @@ const status = (code: number, reason: string, more: object = {}): Wrong => ({
   ...more,
 });
 
-describe("everything that is asked", () => {
+describe("every request fails", () => {
   it.each<[string, Wrong, string]>([
     ["is never answered", { kind: "hangs" }, "apiserver unreachable"],
     ["takes effect and is not answered", { kind: "answer lost" }, "apiserver unreachable"],
@@ -41,7 +41,7 @@ describe("everything that is asked", () => {
   );
 });
 
-describe("the status alone", () => {
+describe("the status alone fails", () => {
   it.each<[string, Wrong]>([
     ["hangs", { kind: "hangs" }],
     ["is refused for ever (422)", status(422, "Invalid")],
@@ -59,7 +59,7 @@ describe("the status alone", () => {
   });
 });
 
-describe("the lease alone", () => {
+describe("the lease alone fails", () => {
   it.each<[string, Wrong]>([
     ["hangs", { kind: "hangs" }],
     ["is refused (403)", status(403, "Forbidden")],
@@ -72,7 +72,7 @@ describe("the lease alone", () => {
   });
 });
 
-describe("an answer after the deadline, of what took effect", () => {
+describe("a request that takes effect is answered after the deadline", () => {
   it.each<[string, string]>([
     ["the Node's creation", "^POST /api/v1/nodes"],
     ["the lease's creation", "^POST /apis/coordination"],
@@ -98,7 +98,7 @@ describe("an answer after the deadline, of what took effect", () => {
   });
 });
 
-describe("once", () => {
+describe("a single request fails", () => {
   it.each<[string, Fault]>([
     ["409 on the lease", { ...status(409, "Conflict"), of: LEASE }],
     ["409 on the Node", { ...status(409, "Conflict"), of: PATCH }],

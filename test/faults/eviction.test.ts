@@ -1,4 +1,5 @@
-// The object ends at every point of a tick: before a write, after it took effect but before its answer, and after all.
+// The object ends at every point of a tick: before a write, after a write took effect without its answer, and after the
+// tick.
 import { describe, expect, it } from "vitest";
 import { withoutDeadlines } from "../worker/support/machine.ts";
 import { DOWN, expectSound, steady, UP, type WatchedMachine, watched } from "./watched.ts";
@@ -11,7 +12,7 @@ const EVENT = "(POST|PATCH) /api/v1/namespaces/default/events";
 const slug = (...words: (string | number)[]) =>
   `crash-${words.join("-")}`.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
 
-/** The `nth` request (from 0) of this kind is where the object ends, which `say` brings about. */
+/** Ends the object at the `nth` request (from 0) of this kind, which `say` causes. */
 async function crashAt(
   machine: WatchedMachine,
   when: "before" | "after",
@@ -58,7 +59,7 @@ describe.each(["before", "after"] as const)("an object that ends %s", (when) => 
     await expectSound(machine);
   });
 
-  it("the renewal of a flip, and the next report flips back → as if it had not arrived: it was not answered", async () => {
+  it("the renewal of a changed report, and the next report changes back → as if the first had not arrived, since it was not answered", async () => {
     const machine = await steady(slug(when, "renewal", "back"));
     await crashAt(machine, when, [LEASE, 0], () => machine.report(DOWN));
     machine.said.pop();
@@ -76,7 +77,7 @@ describe.each(["before", "after"] as const)("an object that ends %s", (when) => 
     await expectSound(machine);
   });
 
-  it("each write of a restarted shim's first report → as if it had not ended", async () => {
+  it("each write of a restarted shim's first report → as if the object had not ended", async () => {
     for (const of of [NODE_CREATED, LEASE, STATUS]) {
       const machine = await steady(slug(when, "restart", of));
       machine.restart();

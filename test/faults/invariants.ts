@@ -1,9 +1,12 @@
-// What must hold of every write that took effect, on whichever apiserver and whatever went wrong.
+// Rules for all writes that took effect, on any apiserver and after any fault.
 import { expect } from "vitest";
 import type { Lease, Node } from "../../shared/kubernetes/types.ts";
 import type { Write } from "../worker/support/fault.ts";
 
-/** `writes` is in the order in which they took effect. renewTime strictly rises; heartbeats and transitions never fall. */
+/**
+ * `writes` is in the order in which they took effect. Each renewTime is later than the one before; heartbeats and
+ * transitions never go back.
+ */
 export function expectNoTimeMovedBack(writes: readonly Write[]): void {
   const last = new Map<string, string>();
   for (const { object } of writes) {

@@ -1,5 +1,4 @@
-// What keeps going wrong between a machine and its object: whatever it was, the next report is taken, after one challenge
-// at most.
+// Faults between a machine and its object: after any of them the next report is accepted, after one challenge at most.
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Transport } from "../../node-shim/worker-link/exchange.ts";
@@ -17,7 +16,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** A Worker with other MAC keys before those that it had. */
+/** A Worker with new MAC keys before its old ones. */
 const withMacKeys =
   (...ids: number[]): Transport =>
   async ({ path, ...init }) => {
@@ -26,7 +25,7 @@ const withMacKeys =
     return { status: response.status, body: await response.text() };
   };
 
-/** How many requests the next report takes until it is answered well. */
+/** Returns the number of requests until the next report is accepted. */
 async function requestsOfReport(machine: WatchedMachine): Promise<number> {
   let requests = 0;
   const { deliver } = machine;
@@ -39,7 +38,7 @@ async function requestsOfReport(machine: WatchedMachine): Promise<number> {
   return requests;
 }
 
-describe("the next report is taken at once", () => {
+describe("the next report is accepted at once", () => {
   it.each<[string, (machine: WatchedMachine) => Promise<void>]>([
     [
       "after answers that were lost",
@@ -68,7 +67,7 @@ describe("the next report is taken at once", () => {
   });
 });
 
-it("after ticks that were slower than the shim waits → the next report is taken at once", async () => {
+it("after ticks that were slower than the shim's deadline", async () => {
   const machine = await steady("livelock-slow");
   await machine.wrong({ kind: "hangs after its effect", of: "^PUT /apis/coordination" });
   const underway: Promise<unknown>[] = [];
@@ -84,7 +83,7 @@ it("after ticks that were slower than the shim waits → the next report is take
   expect(await requestsOfReport(machine)).toBe(1);
 });
 
-describe("the next report is taken after one challenge", () => {
+describe("the next report is accepted after one challenge", () => {
   it.each<[string, () => void, Transport]>([
     ["suspended for an hour", () => putClock().shift(HOUR_MS), transport],
     ["off for a year", () => putClock().shift(YEAR_MS), transport],
@@ -99,7 +98,7 @@ describe("the next report is taken after one challenge", () => {
     await expectSound(machine);
   });
 
-  it("and each one after it too, where the object is evicted every time", async () => {
+  it("and each later one too, with an eviction before every report", async () => {
     const machine = await steady("livelock-evicted");
     for (let evictions = 0; evictions < TIMES; evictions++) {
       await machine.evict();
@@ -108,7 +107,7 @@ describe("the next report is taken after one challenge", () => {
   });
 });
 
-it("flips that cross, again and again → all are answered, and the last word counts", async () => {
+it("changed reports that cross again and again → all are answered, and the last one counts", async () => {
   const machine = await steady("livelock-crossing");
   for (let crossing = 0; crossing < TIMES; crossing++) {
     const outcomes = await Promise.all([machine.report(DOWN), machine.report(UP), machine.report(DOWN)]);

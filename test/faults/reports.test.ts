@@ -1,4 +1,4 @@
-// Reports that cross: lost, repeated, at once, during a slow tick, during an alarm; and a long time without apiserver.
+// Reports that cross: lost, repeated, at once, during a slow tick, during an alarm; and a long outage of the apiserver.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { transport, writesAbout } from "../worker/support/machine.ts";
 import { expectNoTimeMovedBack } from "./invariants.ts";
@@ -12,7 +12,7 @@ afterEach(() => {
 });
 
 describe("a report", () => {
-  it("whose answer is lost → applied once; the next one flips back", async () => {
+  it("whose answer is lost → applied once; the next one changes back", async () => {
     const machine = await steady("lost-answer");
     machine.deliver = async (request) => {
       await transport(request);
@@ -73,14 +73,14 @@ describe("a report", () => {
     await expectSound(machine);
   });
 
-  it("beside another one → both are answered, and the state is that of the last", async () => {
+  it("at the same time as another one → both are answered, and the last one's state counts", async () => {
     const machine = await steady("two-at-once");
     const outcomes = await Promise.all([machine.report(DOWN), machine.report(DOWN)]);
     expect(outcomes.map(({ ok }) => ok)).toEqual([true, true]);
     await expectSound(machine);
   });
 
-  it("that arrives with an alarm → no event twice", async () => {
+  it("during an alarm → no event twice", async () => {
     const machine = await steady("with-an-alarm");
     await machine.wrong({ kind: "hangs after its effect", of: "/events", times: 1 });
     const report = machine.report(DOWN);
@@ -108,7 +108,7 @@ describe("a restarted shim", () => {
   });
 });
 
-describe("an object that wakes where the clock is", () => {
+describe("an object that wakes with a clock that is set back", () => {
   it.each([
     ["older by an hour", -HOUR_MS],
     ["older by 3 s", -3000],
@@ -127,8 +127,8 @@ describe("an object that wakes where the clock is", () => {
   });
 });
 
-describe("an apiserver that takes what it does not answer", () => {
-  it("a flip, flipped back, and said again before it answers → the transition that is written is the last one", async () => {
+describe("an apiserver with writes that take effect without an answer", () => {
+  it("a change, its reversal, and the change again before the answer → the last transition is written", async () => {
     const clock = putClock();
     const machine = await steady("flips-unanswered");
     await machine.wrong({ kind: "answer lost" });
@@ -141,8 +141,8 @@ describe("an apiserver that takes what it does not answer", () => {
   });
 });
 
-describe("an apiserver that is away", () => {
-  it("while the machine dies → the machine does not appear Ready afterwards, and no alarm renews or writes", async () => {
+describe("an apiserver that is unreachable", () => {
+  it("while the machine turns silent → it does not appear Ready afterwards, and no alarm renews or writes", async () => {
     const clock = putClock();
     const machine = await steady("dies-in-an-outage");
     await machine.wrong({ kind: "html" });
@@ -160,7 +160,7 @@ describe("an apiserver that is away", () => {
     expect(await eventsAbout(machine.name)).toMatchObject({ NodeNotReady: 1, NodeReady: 2 });
   });
 
-  it("for an hour while Ready flips ten times → history has all, the cluster the last state and every event once", async () => {
+  it("for an hour with ten changes of Ready → history has all, the cluster the last state and every event once", async () => {
     const clock = putClock();
     const machine = await steady("away-for-an-hour");
     await machine.wrong({ kind: "html" });

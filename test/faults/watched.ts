@@ -1,4 +1,4 @@
-// A machine on the real Worker whose every write at the apiserver is watched, and what must hold whatever went wrong.
+// A machine on the real Worker that records every write at the apiserver, and the rules that hold after any fault.
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
@@ -31,30 +31,30 @@ const objectOf = (name: string) => env.NODES.getByName(name);
 const nodePath = (name: string) => `/api/v1/nodes/${name}`;
 const leasePath = (name: string) => `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`;
 
-/** The clock, which can be put. */
+/** The clock, which a test may set. */
 export const putClock = (): { shift: (byMs: number) => void } => ({ shift });
 
 export interface WatchedMachine {
   name: string;
-  /** How its requests travel; a test may put something in between. */
+  /** The transport of its requests; a test may put a fault in between. */
   deliver: Transport;
   report: (vitals?: Vitals) => Promise<ReportOutcome>;
-  /** A new process of the shim. */
+  /** Starts a new process of the shim. */
   restart: () => void;
   wrong: (fault: Fault) => Promise<void>;
   well: () => Promise<void>;
   ring: () => Promise<boolean>;
   evict: () => Promise<void>;
-  /** Ends the object where it stands: what is in progress ends, what was not stored is gone. */
+  /** Aborts the object: work in progress and data that are not stored are lost. */
   crash: () => Promise<void>;
-  /** The object has asked this of the apiserver since the fault began. */
+  /** Waits until the object has sent this request to the apiserver since the fault began. */
   asked: (request: RegExp) => Promise<void>;
   node: () => Promise<Node>;
   lease: () => Promise<Lease>;
   leaseWrites: () => Promise<number>;
-  /** Everything that was said, in the order in which it was sent. */
+  /** All reports in the order in which they were sent. */
   said: { startId: string; isUp: boolean }[];
-  /** Renewals that took effect while no report was being handled. */
+  /** Returns the renewals that took effect outside of any report. */
   unasked: () => number;
 }
 
@@ -76,7 +76,7 @@ export async function watched(name: string): Promise<WatchedMachine> {
       if (inProgress === 0) unasked += (await leaseWrites()) - seenLeaseWrites;
       inProgress++;
       said.push({ startId: `start-${starts}`, isUp: !vitals.shuttingDown });
-      // No two events have the same time, and so the same name.
+      // Two events at the same time would have the same name.
       shift(1);
       const outcome = await inItsTime(name, post(facts(name), vitals));
       if (--inProgress === 0) seenLeaseWrites = await leaseWrites();
@@ -115,7 +115,7 @@ export async function watched(name: string): Promise<WatchedMachine> {
   return watchedMachine;
 }
 
-/** Registered, its first events sent, and quiet. */
+/** Registered and quiet, with its first events sent. */
 export async function steady(name: string): Promise<WatchedMachine> {
   const machine = await watched(name);
   await machine.report();
@@ -125,8 +125,8 @@ export async function steady(name: string): Promise<WatchedMachine> {
 }
 
 /**
- * The fault is over. With the next report the Node says what the machine last said, and over the whole time no event
- * was lost or doubled, no lease renewed without a fresh report, and no time moved back.
+ * Expects after a fault: the next report brings the machine's last state to the Node; no event was lost or repeated, no
+ * lease was renewed without a fresh report, and no time went back.
  */
 export async function expectSound(machine: WatchedMachine): Promise<void> {
   await machine.well();
@@ -149,7 +149,7 @@ export function conditionOf(node: Node, wanted: string): NodeCondition | undefin
   return node.status?.conditions?.find(({ type }) => type === wanted);
 }
 
-/** Reason → how often, counts included. */
+/** Returns the number of events by reason, with their counts. */
 export async function eventsAbout(name: string): Promise<Record<string, number>> {
   const path = `/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3D${name}`;
   const { items } = await kube<{ items: Event[] }>("GET", path);
@@ -166,7 +166,7 @@ function expectedEvents(said: WatchedMachine["said"]): Record<string, number> {
     const before = said[at - 1];
     return isUp !== (before?.startId === startId ? before.isUp : true);
   });
-  // A Node that is created Ready becomes so.
+  // A Node that is created Ready has an event for that.
   const created = said[0]?.isUp ? 1 : 0;
   const expected = {
     Starting: starts,
@@ -188,7 +188,7 @@ function expectedTransitions(said: WatchedMachine["said"]): string[] {
   });
 }
 
-/** What history has of Ready's changes, oldest first. */
+/** Returns the changes of Ready in the history, oldest first. */
 async function transitionsOf(name: string): Promise<string[]> {
   const headers = { authorization: `Bearer ${ADMIN_SECRET}` };
   const path = `/v1/nodes/${name}/history?kind=condition&limit=1000`;

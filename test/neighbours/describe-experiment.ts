@@ -1,4 +1,4 @@
-// The tests of experiments: each fleet gives each row the outcome that the table has.
+// Makes the tests of experiments: each fleet must give each row the outcome in the table.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { fleetName } from "./fleet.ts";
 import { assets, Lab } from "./lab.ts";

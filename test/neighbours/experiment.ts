@@ -1,10 +1,10 @@
-// What an experiment is: rows of the table that one real program decides, measured together against one fleet.
+// An experiment: rows of the table that one real program decides, measured together next to one fleet.
 import type { Fleet } from "./fleet.ts";
 import type { Lab } from "./lab.ts";
 import type { RowName } from "./rows.ts";
 
 export interface Outcome {
-  /** The same in each run: it is compared with the row, and stands in the docs. */
+  /** The same in each run. It is compared with the row, and the docs show it. */
   verdict: string;
   /** Measured values, which differ between runs. */
   detail?: string;

@@ -1,4 +1,5 @@
-// Fleets of ours in an experiment: how many Nodes, of which kind, and whether they are Ready, silent, or come and go.
+// Fleets of our Nodes in an experiment: their number and kind, and whether they are Ready, silent, or added and
+// deleted.
 import { setTimeout as wait } from "node:timers/promises";
 import type { DraftNode } from "../../shared/setters/setter.ts";
 import { forAll, nodeNamed, NODES } from "./kube.ts";
@@ -18,12 +19,12 @@ export function fleetName({ count, kind, state }: Fleet): string {
   return `${count.toLocaleString("en")} ${kind === "ours" ? "of ours" : `(${kind})`}, ${state}`;
 }
 
-/** Between two Nodes that go and come again. */
+/** Time between two Nodes that are deleted and added again. */
 const FLUX_MS = 300;
 
 /**
- * Creates the fleet's Nodes; Ready ones renew their leases from now on. Returns their names. `address`: another one than
- * the report's.
+ * Creates the fleet's Nodes; Ready ones renew their leases from now on. Returns their names. `address` replaces the
+ * report's.
  */
 export async function join(lab: Lab, { count, kind, state }: Fleet, address?: string): Promise<string[]> {
   const names = Array.from({ length: count }, (_, index) => `edge-${index}`);
@@ -53,7 +54,7 @@ async function comeAndGo(
   }
 }
 
-/** `isSilent`: with what the node controller writes on a Node whose lease has expired, but for NoExecute. */
+/** `isSilent`: with all marks that the node controller sets on a Node with an expired lease, except NoExecute. */
 async function createNode(lab: Lab, node: DraftNode, isSilent: boolean): Promise<void> {
   const conditions = (node.status.conditions ?? []).map((condition) => ({
     ...condition,

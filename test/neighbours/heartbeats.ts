@@ -2,7 +2,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { type Kube, forAll, LEASES } from "./kube.ts";
 
-/** Between two rounds. A third of the grace period of the experiments. */
+/** Time between two rounds: a third of the grace period of the experiments. */
 const INTERVAL_MS = 2_500;
 const LEASE_SECONDS = 40;
 
@@ -38,7 +38,7 @@ export class Heartbeats {
     await this.#renew(names);
   }
 
-  /** Stops renewing the lease of a Node that goes. */
+  /** Stops renewing the lease of a deleted Node. */
   forget(name: string): void {
     this.#names.delete(name);
   }

@@ -49,7 +49,7 @@ async function measure(lab: Lab, fleet: Fleet) {
     (await readyEndpoints(lab)).length === ENDPOINTS ? true : undefined,
   );
   await within(HINTS_WITHIN_MS, async () => ((await areHinted(lab)) ? true : undefined));
-  // Each Node that comes or goes has the hints computed again.
+  // Each added or deleted Node makes the controller compute the hints again.
   const verdict = await settled(SETTLED, async () => ((await areHinted(lab)) ? "hints" : "no hints"));
   return { "topology-hints": { verdict } };
 }

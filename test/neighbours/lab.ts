@@ -1,4 +1,5 @@
-// A real apiserver with its neighbours for one file of experiments: programs start on it, all objects go between two experiments.
+// A real apiserver with its neighbours for one file of experiments. Programs start on it, and all objects are deleted
+// between two experiments.
 import { type ChildProcess, execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -99,7 +100,7 @@ export class Lab {
     this.#server.startControllers(wanted);
   }
 
-  /** Runs `act` until the experiment ends. It has to end soon after its signal is aborted. */
+  /** Runs `act` until the experiment ends. It must end soon after its signal is aborted. */
   during(act: (signal: AbortSignal) => Promise<void>): void {
     const acting = act(this.#ending.signal);
     // `clear` throws it.

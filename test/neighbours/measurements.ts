@@ -1,4 +1,4 @@
-// What is measured and not asserted: seconds, which differ between machines.
+// Measurements without an assertion: seconds, which differ between computers.
 import type { Fleet } from "./fleet.ts";
 import { hasProgram, type Lab } from "./lab.ts";
 import { measureManySilent } from "./node-lifecycle.ts";
@@ -29,7 +29,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   },
 ];
 
-/** Returns a line for each. `say` gets the progress. */
+/** Returns a line for each. `say` prints the progress. */
 export async function measurements(lab: Lab, say: (text: string) => void): Promise<string> {
   let text = "\nseconds, by the number of ours\n";
   for (const { what, program, fleets, measure } of MEASUREMENTS) {

@@ -1,4 +1,4 @@
-// metrics-server: whose kubelets it reads next to Nodes of ours, which have none.
+// metrics-server: which kubelets it reads next to our Nodes, which have none.
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -15,7 +15,7 @@ const WORKERS = 3;
 /** The least that metrics-server accepts. */
 const RESOLUTION_S = 10;
 const ROUND_WITHIN_MS = 90_000;
-/** Of the machines here: a loopback address where nothing listens. */
+/** The address of our Nodes: a loopback address where nothing listens. */
 const OUR_ADDRESS = "127.0.2.1";
 
 export const metricsServerExperiment: Experiment = {

@@ -1,4 +1,5 @@
-// The node controller: which kubelets get NoExecute, and when, next to Nodes of ours that are Ready, silent, or come and go.
+// The node controller: which kubelets get NoExecute, and when, next to our Nodes that are Ready, silent, or added and
+// deleted.
 import type { Experiment } from "./experiment.ts";
 import { type Fleet, join } from "./fleet.ts";
 import { hasNoExecute, type KubeObject, NODES, readyOf, until, within } from "./kube.ts";
@@ -23,7 +24,7 @@ const CUT_OFF_WITHIN_MS = 60_000;
 
 const missing = () => (hasProgram("kube-controller-manager") ? null : "kube-controller-manager");
 
-/** Every kubelet is cut off from the control plane at one moment: its network is at fault, and no pod must go. */
+/** Every kubelet loses the control plane at one moment: the network is at fault, and no pod may be evicted. */
 export const cutOffExperiment: Experiment = { rows: ["all-cut-off"], missing, measure: measureCutOff };
 
 const KUBELETS = 21;
@@ -53,7 +54,7 @@ async function measureCutOff(lab: Lab, fleet: Fleet) {
   };
 }
 
-/** One of five kubelets dies after ours have gone silent: its pods must go elsewhere. */
+/** One of five kubelets fails after our Nodes have turned silent: its pods must be evicted. */
 export const deadKubeletExperiment: Experiment = {
   rows: ["dead-kubelet"],
   missing,
@@ -125,8 +126,8 @@ const KUBELET_LATER_MS = 3_000;
 const MANY_WITHIN_MS = 300_000;
 
 /**
- * Returns the seconds from a kubelet's last heartbeat to NoExecute, if all of ours have gone silent just before. Returns
- * null if the time was over.
+ * Returns the seconds from a kubelet's last heartbeat to NoExecute, if all our Nodes have turned silent just before.
+ * Returns null after the time limit.
  */
 export async function measureManySilent(lab: Lab, fleet: Fleet): Promise<number | null> {
   const workers = workersIn([null], 5);
@@ -135,7 +136,7 @@ export async function measureManySilent(lab: Lab, fleet: Fleet): Promise<number 
   const names = await join(lab, fleet);
   const flags = flagsWith(0.1).filter((flag) => !flag.startsWith("--kube-api-"));
   lab.startControllers({ controllers: ["node-lifecycle-controller"], flags });
-  // With so many Nodes the controller needs a while for their labels and taints.
+  // With this number of Nodes the controller needs a while for their labels and taints.
   await until(MANY_WITHIN_MS, "the node controller has seen all kubelets", async () =>
     (await workersOf(lab)).every(({ metadata }) => metadata.labels?.["beta.kubernetes.io/os"] !== undefined)
       ? true

@@ -1,4 +1,4 @@
-// Nodes of ours, made by the product's own code from the report of a large machine, with and without its remedies.
+// Our Nodes, made by the product's own code from the report of a large machine, with and without its remedies.
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { NOTHING_REMEMBERED } from "../../shared/from-report/reported-status.ts";
@@ -8,7 +8,7 @@ import { cordon, ownSetters } from "../../shared/node/bystander.ts";
 import { QUEUE_LABEL } from "../../shared/node/ownership.ts";
 import { setNodeStatus } from "../../shared/node/update-node.ts";
 
-/** `old`: as before the remedies. The others have all remedies but one, or one more. */
+/** `old`: without any remedy. The others lack one remedy, or have an additional one. */
 export type Kind = "ours" | "old" | "old without a zone" | "pass over" | "unschedulable" | "without a queue";
 
 const GIB = 2 ** 30;

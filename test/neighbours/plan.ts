@@ -1,4 +1,4 @@
-// Which fleets an experiment meets, and what its rows say of each.
+// Which fleets an experiment needs, and the expected outcome of its rows next to each.
 import type { Experiment } from "./experiment.ts";
 import { controllersExperiment } from "./controllers.ts";
 import { deschedulerExperiment } from "./descheduler.ts";

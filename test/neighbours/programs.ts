@@ -40,7 +40,7 @@ export function programVersion(name: ProgramName): string {
   return new RegExp(`${module} (v\\S+)`).exec(file)?.[1] ?? "unknown";
 }
 
-/** Builds it unless it is there: minutes at the first time. Returns null, or why it could not be built. */
+/** Builds it unless it is built already; the first time takes minutes. Returns null, or the error. */
 export function buildProgram(name: ProgramName): string | null {
   if (missingProgram(name) === null) return null;
   if (spawnSync("go", ["version"]).status !== 0) return "Go is not installed";

@@ -1,4 +1,5 @@
-// The rows of the table: what real programs decide without rollcall, next to Nodes of ours, and next to Nodes without a remedy.
+// The rows of the table: decisions of real programs without rollcall, next to our Nodes, and next to Nodes without a
+// remedy.
 import type { State } from "./fleet.ts";
 import type { Kind } from "./our-nodes.ts";
 
@@ -8,18 +9,18 @@ export type Count = (typeof COUNTS)[number];
 export interface Row {
   program: string;
   situation: string;
-  /** What 30 of ours do. 1 and 1,000 do the first of these. */
+  /** The states of 30 Nodes. 1 and 1,000 Nodes have the first of these. */
   states: readonly State[];
-  /** Of ours in this row: as by default, or with a setting that the remedy names. */
+  /** The kind of our Nodes in this row: by default, or with a setting that the remedy names. */
   kind?: Kind;
   without: string;
-  /** Of each count, where they differ. */
+  /** The outcome of each count, where they differ. */
   ours: string | Readonly<Record<Count, string>>;
-  /** 30 Nodes, or this number of them, without a remedy: what fails then. Empty where the program never differs. */
+  /** 30 Nodes, or this number of them, without a remedy, and the failure. Empty where the program never differs. */
   controls: readonly { kind: Kind; outcome: string; count?: Count }[];
-  /** What of our Nodes protects, or why nothing must. */
+  /** The remedy of our Nodes, or why none is needed. */
   remedy: string;
-  /** What an operator has to do, where no Node of ours can protect. Present where a row differs. */
+  /** What an operator must do if no remedy of a Node helps. Present where a row differs. */
   limit?: string;
 }
 

@@ -1,4 +1,4 @@
-// kube-scheduler: where pods go that must or should be spread, and how many of them find a place.
+// kube-scheduler: where it places pods with a required or preferred spread, and how many find a place.
 import type { Experiment, Outcome } from "./experiment.ts";
 import { type Fleet, join } from "./fleet.ts";
 import { forAll, PODS, SERVICES, settled } from "./kube.ts";
@@ -14,7 +14,7 @@ interface Spread {
   minDomains?: number;
 }
 
-/** Six replicas each, by the row that they are of. */
+/** Six replicas each, by their row. */
 const HARD: Readonly<Record<"spread-hostname" | "spread-zone" | "spread-min-domains", Spread>> = {
   "spread-hostname": { topologyKey: HOSTNAME },
   "spread-zone": { topologyKey: ZONE },
@@ -55,7 +55,7 @@ async function measure(lab: Lab, fleet: Fleet) {
   };
 }
 
-/** Replicas that kube-scheduler has to spread; without a spread its default constraints hold. */
+/** Replicas for kube-scheduler to spread; without a spread its default constraints apply. */
 function podsOf(app: string, replicas: number, spreads: readonly Spread[]): object[] {
   const selector = { matchLabels: { app } };
   return Array.from({ length: replicas }, (_, index) => ({

@@ -1,4 +1,4 @@
-// Nodes with a kubelet that an experiment plays: their Nodes and leases, and the pods that become Ready there.
+// Nodes whose kubelets an experiment simulates: their Nodes and leases, and the pods that become Ready there.
 import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { forAll, type KubeObject, nodeNamed, NODES, PODS } from "./kube.ts";
@@ -10,7 +10,7 @@ export interface Worker {
   zone: string | null;
   cores?: number;
   address?: string;
-  /** Where its kubelet listens; 0 for nowhere. */
+  /** The port of its kubelet; 0: none. */
   port?: number;
 }
 
@@ -22,7 +22,7 @@ export function workersIn(zones: readonly (string | null)[], count: number): Wor
   }));
 }
 
-/** Creates their Nodes, Ready, as a kubelet's; their leases are renewed from now on. */
+/** Creates their Nodes, Ready like a kubelet's, and renews their leases from now on. */
 export async function startWorkers(lab: Lab, workers: readonly Worker[]): Promise<void> {
   await forAll(workers, async (worker) => {
     await lab.kube.create(NODES, workerNode(worker));

@@ -1,5 +1,5 @@
-// Whatever happens to a machine on a socket, in whichever order: a lease is renewed by what its machine says alone, no time
-// moves back, no event is lost or doubled, and in the end the Node says what the machine said last.
+// Random events of a machine on a socket: only the machine's messages renew its lease, no time goes back, no event is
+// lost or repeated, and finally the Node has the last report.
 import * as fc from "fast-check";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { ReportOutcome } from "../../../node-shim/worker-link/reporter.ts";
@@ -23,7 +23,7 @@ const FAULTS: Record<string, Wrong> = {
   "answers are lost": { kind: "answer lost" },
 };
 
-/** What may happen next. Each takes a heartbeat's time, or none. */
+/** The events. Each takes one heartbeat interval, or no time. */
 const HAPPENINGS = [
   "it says nothing new",
   "it says nothing new",
@@ -43,12 +43,12 @@ const HAPPENINGS = [
 ] as const;
 type Happening = (typeof HAPPENINGS)[number];
 
-/** A shim on a socket, beside HTTP. */
+/** A shim with a socket and HTTP. */
 class Shim {
   readonly machine: MachineOnSocket;
   readonly said: WatchedMachine["said"] = [{ startId: "start-1", isUp: true }];
   isUp = true;
-  /** The apiserver fails. */
+  /** Whether the apiserver fails. */
   isCut = false;
   #unasked = 0;
   #seen = 0;
@@ -66,7 +66,7 @@ class Shim {
     return this.isUp ? UP : DOWN;
   }
 
-  /** What the lease was renewed by meanwhile was no heartbeat, and no report. */
+  /** Runs `say`. Counts the renewals since the last message, which no message can have caused. */
   async #saying<T>(say: () => Promise<T>): Promise<T> {
     this.#unasked += (await this.machine.renewals()).length - this.#seen;
     const said = await say();
@@ -76,7 +76,7 @@ class Shim {
 
   unasked = () => this.#unasked;
 
-  /** By its socket, if there is one. */
+  /** Reports over its socket if it has one, else over HTTP. */
   async report(isByHttp = false): Promise<ReportOutcome> {
     return this.#saying(async () => {
       const wish = { vitals: this.vitals };
@@ -106,7 +106,7 @@ class Shim {
   }
 }
 
-/** Also where it was asleep before. */
+/** Works for an object that is not in memory, too. */
 const asleepAfter = (evicted: Promise<void>) => evicted.catch(() => undefined);
 
 async function happen(what: Happening, shim: Shim, clock: PutClock): Promise<void> {
@@ -132,12 +132,12 @@ async function happen(what: Happening, shim: Shim, clock: PutClock): Promise<voi
       shim.isCut = false;
       return setFault(name, "");
     case "an operator has it register again":
-      // A flip that waits to be written counts as one of the process that registers, as over HTTP: it is told again.
+      // A waiting change counts for the process that registers, as over HTTP: it is reported again.
       if (shim.isCut || ((await machine.condition("Ready")) === "True") !== shim.isUp) return undefined;
       await operator("POST", `/v1/nodes/${name}/register`);
-      // Two answers of one millisecond would bear the same ticket, which opens one socket.
+      // Two answers in one millisecond would have the same ticket, which opens one socket.
       clock.shift(1);
-      // As it is asked to by its socket.
+      // As a frame on its socket requests it.
       return void (await shim.report());
     case "it is not heard of for a minute":
       return void (await passRinging(clock, 60_000, stubsOf([machine])));
@@ -154,7 +154,7 @@ afterEach(() => void vi.restoreAllMocks());
 
 let runs = 0;
 const RUNS = 15;
-it("any twelve of these → renewed by what it says alone, in order, each event once, and right in the end", async () => {
+it("any twelve of these → renewals only by messages, in order, each event once, and a correct Node in the end", async () => {
   const happenings = fc.array(fc.constantFrom(...HAPPENINGS), { minLength: 6, maxLength: 16 });
   const property = fc.asyncProperty(happenings, async (happened) => {
     const clock = standingClock();
@@ -163,7 +163,7 @@ it("any twelve of these → renewed by what it says alone, in order, each event 
     await shim.begin();
     for (const what of happened) await happen(what, shim, clock);
     await setFault(machine.name, "");
-    // Until the apiserver's failure is over for everybody.
+    // Until the apiserver's failure is over for all machines.
     for (let beats = 0; beats < 3; beats++) await happen("it says nothing new", shim, clock);
     await expectSound({
       name: machine.name,

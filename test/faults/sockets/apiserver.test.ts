@@ -1,5 +1,5 @@
-// An apiserver that fails while a gateway renews leases: everybody is answered, nobody's object is woken for it, the apiserver
-// is asked by one at a time, and once it is back each lease is renewed with the next heartbeat.
+// An apiserver that fails while a gateway renews leases: each heartbeat is answered, no machine's object is woken, one
+// request probes the apiserver at a time, and afterwards each lease is renewed with the next heartbeat.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Fault, Wrong } from "../../worker/support/fault.ts";
 import { PUT_WITHIN_MS } from "../../../worker/gateway/lease.ts";
@@ -22,25 +22,25 @@ afterEach(() => void vi.restoreAllMocks());
 const setFaults = (machines: readonly MachineOnSocket[], fault: Fault | "") =>
   Promise.all(machines.map(({ name }) => setFault(name, fault)));
 
-/** All that was asked since the last time. */
+/** Returns all requests since the last call. */
 const askedOf = async (machines: readonly MachineOnSocket[]) =>
   (await Promise.all(machines.map((machine) => machine.asked()))).flat();
 
-/** Machines' objects are asleep from here on. */
+/** Evicts the machines' objects. */
 const sendToSleep = (machines: readonly MachineOnSocket[]) =>
   Promise.all(machines.map(({ name }) => evictNode(name)));
 
-/** None has been woken since. */
+/** Expects that no object has been woken since. */
 async function expectAsleep(machines: readonly MachineOnSocket[]): Promise<void> {
   for (const { name } of machines)
     await expect(evictNode(name), name).rejects.toThrow(/not currently running/);
 }
 
-/** All send a heartbeat at the same moment. */
+/** All machines send a heartbeat at the same moment. */
 const beatAtOnce = (machines: readonly MachineOnSocket[]) =>
   Promise.all(machines.map((machine) => machine.beat()));
 
-/** Each says what it has to, spread over an interval. */
+/** Each machine sends its next message, spread over an interval. */
 async function beatInTurn(machines: readonly MachineOnSocket[], clock: PutClock): Promise<string[]> {
   const said: string[] = [];
   for (const machine of machines) {
@@ -54,14 +54,14 @@ async function beatInTurn(machines: readonly MachineOnSocket[], clock: PutClock)
 const RENEWED_BEFORE = 3;
 const all = (machines: readonly unknown[], what: string) => machines.map(() => what);
 
-/** For half an interval, so that none of them comes early. */
+/** Machines with lent leases, half an interval after their loans, so that no heartbeat is too early. */
 async function lentSince<const Names extends readonly string[]>(names: Names, clock: PutClock) {
   const machines = await lentMachines(names, clock);
   clock.shift(BEAT_MS / 2);
   return machines;
 }
 
-/** The longest time without a renewal. */
+/** Returns the longest time without a renewal. */
 const longestGap = (renewals: readonly number[]) =>
   Math.max(...renewals.slice(1).map((atMs, at) => atMs - (renewals[at] ?? 0)));
 
@@ -73,7 +73,7 @@ async function expectSound(machines: readonly MachineOnSocket[]): Promise<void> 
   }
 }
 
-it("many PUTs fail at once → all are answered, one probe at a time, no object wakes; back → all renewed in an interval", async () => {
+it("many PUTs fail at once → all are answered, one probe at a time, no object wakes; afterwards all renewed in an interval", async () => {
   const clock = standingClock();
   const names = Array.from({ length: 50 }, (_, at) => `at-once-${at}`);
   const machines = await lentMachines(names, clock);
@@ -84,7 +84,7 @@ it("many PUTs fail at once → all are answered, one probe at a time, no object 
   const atOnce = await askedOf(machines);
   expect(atOnce.filter((line) => !line.startsWith("PUT"))).toEqual([]);
   expect(atOnce.length).toBeLessThanOrEqual(machines.length);
-  // Of heartbeats all the time, one after a second at the earliest, then after two, then after four.
+  // With heartbeats at all times: probes after at least one second, two, then four.
   clock.shift(BEAT_MS / 2);
   expect(await beatInTurn(machines, clock)).toEqual(all(machines, "answer"));
   expect((await askedOf(machines)).length).toBe(3);
@@ -129,7 +129,7 @@ describe("PUTs that fail for a while", () => {
     await expectSound(machines);
   });
 
-  it("are answered 429 with a time → until then nobody asks, not once", async () => {
+  it("are answered 429 with a time → no request before that time", async () => {
     const clock = standingClock();
     const machines = await lentSince(["asked-1", "asked-2"], clock);
     const wrong = refused(429, "TooManyRequests", { retryAfterSeconds: 20 });
@@ -138,7 +138,7 @@ describe("PUTs that fail for a while", () => {
     expect((await askedOf(machines)).length).toBe(1);
     expect(await beatInTurn(machines, clock)).toEqual(all(machines, "answer"));
     expect(await askedOf(machines)).toEqual([]);
-    // The second one comes 24 s after the failure.
+    // The second one is sent 24 s after the failure.
     expect(await beatInTurn(machines, clock)).toEqual(all(machines, "answer"));
     expect(await askedOf(machines)).toEqual(putsOf(machines[1].name, 1));
     expect(await beatInTurn(machines, clock)).toEqual(all(machines, "answer"));
@@ -146,7 +146,7 @@ describe("PUTs that fail for a while", () => {
     await expectSound(machines);
   });
 
-  it("is never answered → that machine is answered after its deadline, its neighbour at once", async () => {
+  it("one without an answer → its machine is answered after the deadline, others at once", async () => {
     const clock = standingClock();
     const machines = await lentSince(["hangs-1", "hangs-2"], clock);
     const [hanging, neighbour] = machines;
@@ -183,7 +183,7 @@ describe("PUTs that fail for a while", () => {
   });
 });
 
-describe("an apiserver that is away for longer than a lease lasts", () => {
+describe("an apiserver that is unreachable for longer than a lease duration", () => {
   it.each<[situation: string, wrong: Wrong, phase: string]>([
     ["refuses", refused(500, "InternalError"), "apiserver refuses"],
     ["does not answer itself", { kind: "html" }, "apiserver unreachable"],
@@ -213,7 +213,7 @@ describe("an apiserver that is away for longer than a lease lasts", () => {
   });
 });
 
-it("one machine's lease alone is refused → its neighbours' leases are in time all the same", async () => {
+it("only one machine's lease is refused → other machines' leases are in time", async () => {
   const clock = standingClock();
   const names = ["alone", ...Array.from({ length: 11 }, (_, at) => `alone-not-${at}`)] as const;
   const machines = await lentSince(names, clock);

@@ -1,5 +1,5 @@
-// The Worker's clock is put while a lease is lent: no renewal says an earlier time than the one before, and no loan
-// outlives what its clock cannot tell.
+// The Worker's clock changes while a lease is lent: no renewTime goes back, and no loan outlasts a clock that cannot
+// measure it.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { writesAbout } from "../../worker/support/machine.ts";
 import { expectNoTimeMovedBack } from "../invariants.ts";
@@ -15,7 +15,7 @@ async function expectSound(machine: MachineOnSocket): Promise<void> {
   expect(await machine.shown()).toMatchObject({ phase: "registered", isReady: true, silentSince: null });
 }
 
-/** Of the last write of its lease, and how many there were. */
+/** Returns the last renewTime of its lease, and the number of writes. */
 async function renewed(machine: MachineOnSocket): Promise<{ count: number; lastMs: number }> {
   const renewals = await machine.renewals();
   return { count: renewals.length, lastMs: renewals.at(-1) ?? 0 };
@@ -28,7 +28,7 @@ describe.each([
   ["put forward by a lease duration", LEASE_MS + 1000],
   ["put forward by an hour", HOUR_MS],
 ])("a clock that is %s", (_, byMs) => {
-  it("between two heartbeats → the loan is over or goes on, and each report or heartbeat renews", async () => {
+  it("between two heartbeats → the loan ends or stays, and each report or heartbeat renews", async () => {
     const clock = standingClock();
     const machine = await lentMachine(`clock-between-${byMs}`, clock);
     await live([machine], clock, 2 * BEAT_MS);
@@ -38,14 +38,14 @@ describe.each([
     const said = [await machine.say()];
     expect((await renewed(machine)).count).toBe(before.count + 1);
     await live([machine], clock, 6 * BEAT_MS + 1000, (each) => said.push(each));
-    // What is said comes with the right time again once there is a new loan.
+    // The answers have the right time again once there is a new loan.
     expect(said.slice(2)).toEqual(said.slice(2).map(() => "answer"));
     await expectSound(machine);
   });
 
-  // One that went ahead has a gateway that was evicted take its machines for silent: they report by HTTP.
+  // A clock that went ahead makes the evicted gateway count its machines as silent: they report over HTTP.
   if (byMs > 0) return;
-  it("while neither object is in memory → the same", async () => {
+  it("while neither object is in memory → the same result", async () => {
     const clock = standingClock();
     const machine = await lentMachine(`clock-evicted-${byMs}`, clock);
     await live([machine], clock, 2 * BEAT_MS);
@@ -61,14 +61,14 @@ describe.each([
   });
 });
 
-it("a heartbeat whose clock went back since the loan → again, and nothing is renewed by it", async () => {
+it("a heartbeat after the clock went back since the loan → again, without a renewal", async () => {
   const clock = standingClock();
   const machine = await lentMachine("clock-order", clock);
   clock.shift(-1);
   expect(await machine.beat({ at: Date.now() })).toEqual({ type: "again", reason: "over" });
   expect(await machine.asked()).toEqual([]);
   clock.shift(BEAT_MS);
-  // A loan that is over stays over.
+  // An expired loan stays expired.
   expect(await machine.beat({ n: 2 })).toEqual({ type: "again", reason: "over" });
   expect(await machine.asked()).toEqual([]);
 });
@@ -83,7 +83,7 @@ it.each([
     const machine = await lentMachine(`clock-recall-${state}`, clock);
     if (isEvicted) await evictNode(machine.name);
     clock.shift(-HOUR_MS);
-    // Somebody else has changed its Node, as far as it knows.
+    // Notifies its object that another writer has changed its Node.
     await objectOf(machine.name).noticeNode(null);
     clock.shift(HOUR_MS + BEAT_MS);
     const before = await renewed(machine);
@@ -94,7 +94,7 @@ it.each([
   },
 );
 
-it("a clock that was ahead, and is right again → who falls silent then is known to be in time, once the cron trigger rang", async () => {
+it("a clock that was ahead and is right again → a machine that turns silent is found in time, once the cron trigger has run", async () => {
   const clock = standingClock();
   clock.shift(HOUR_MS);
   const machine = await lentMachine("clock-ahead", clock);

@@ -1,4 +1,4 @@
-// Several machines with one key, on sockets: they are found out as on HTTP, and nothing of theirs is renewed beyond that.
+// Several machines with one key on sockets: they are found as over HTTP, and their lease is not renewed after that.
 import { describe, expect, it } from "vitest";
 import type { ListedSenders } from "../../../shared/protocol/operator-answers.ts";
 import { facts, operator } from "../../worker/support/machine.ts";
@@ -16,12 +16,12 @@ const doubleOf = async (name: string) =>
 
 const isEnding = ({ closed, frames }: OpenSocket) => closed !== null || frames.at(-1)?.type === "closing";
 
-/** What a shim does in each turn: a beat where it may, else a report; by HTTP, where it has no socket. */
+/** A shim's message in each turn: a heartbeat if allowed, else a report; over HTTP without a socket. */
 class Sender {
   readonly machine: SocketMachine;
   readonly #way: Way;
   readonly #wish: ReportWish;
-  /** Where it may open a socket; "": nowhere. */
+  /** The path where it may open a socket; "": none. */
   #path: string;
   #socket: OpenSocket | null = null;
   readonly said: string[] = [];
@@ -61,7 +61,7 @@ class Sender {
   }
 }
 
-/** A registered machine, and its copy, each with the path of a socket where it may use one. */
+/** A registered machine and its copy, each with the path of a socket if it may use one. */
 async function twins(
   kind: Kind,
   [own, other]: readonly [Way, Way],
@@ -79,12 +79,12 @@ async function twins(
 }
 
 interface Found extends Awaited<ReturnType<typeof twins>> {
-  /** How often the lease was renewed until both knew, and in some turns after. */
+  /** Renewals of the lease until both were answered `cloned`, and in some later turns. */
   before: number;
   after: number;
 }
 
-/** The copy says something after so many turns of the original. */
+/** Lets the copy send after each `turns` turns of the original, until both are known as cloned. */
 async function foundOut(kind: Kind, turns: number, ways: readonly [Way, Way]): Promise<Found> {
   const { name, original, copy } = await twins(kind, ways, `every-${turns}`);
   const takeTurns = async (rounds: number) => {

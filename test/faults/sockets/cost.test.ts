@@ -1,5 +1,5 @@
-// What an hour of one steady machine on a socket costs, as the platform counts it: rows, requests to the apiserver, and calls
-// of objects.
+// The cost of an hour of one steady machine on a socket, as the platform counts it: rows, requests to the apiserver,
+// and calls of objects.
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, it, vi } from "vitest";
 import { NodeObject } from "../../../worker/machine/node-object.ts";
@@ -11,7 +11,7 @@ const MINUTES = 60;
 
 afterEach(() => void vi.restoreAllMocks());
 
-/** Rows that this object writes from now on; setting its alarm is one, as it is billed. */
+/** Counts the rows that this object writes from now on. Setting its alarm is one, as it is billed. */
 async function countRows(stub: DurableObjectStub): Promise<() => Promise<number>> {
   const cursors: { readonly rowsWritten: number }[] = [];
   let alarms = 0;
@@ -35,7 +35,7 @@ async function countRows(stub: DurableObjectStub): Promise<() => Promise<number>
     runInDurableObject(stub, () => cursors.reduce((sum, { rowsWritten }) => sum + rowsWritten, alarms));
 }
 
-/** How often this machine's object is asked for something from now on, by what. */
+/** Counts the calls of this machine's object from now on, by method. */
 function countCalls(name: string): () => Record<string, number> {
   const spies = {
     report: vi.spyOn(NodeObject.prototype, "reportBySocket"),
@@ -45,7 +45,7 @@ function countCalls(name: string): () => Record<string, number> {
     Object.fromEntries(Object.entries(spies).map(([call, spy]) => [call, callsAbout(spy, [name])]));
 }
 
-it("an hour of a steady machine → a row or two, one PUT for each heartbeat, and reports for the status alone", async () => {
+it("an hour of a steady machine → a row or two, one PUT for each heartbeat, and reports for the status only", async () => {
   const clock = standingClock();
   const machine = await lentMachine("cost", clock);
   // Until its own alarm is an hour ahead.
@@ -60,10 +60,10 @@ it("an hour of a steady machine → a row or two, one PUT for each heartbeat, an
 
   const [ofNode = NaN, ofGateway = NaN] = await Promise.all(counters.map((each) => each()));
   expect(ofNode / MINUTES).toBeLessThanOrEqual(0.05);
-  // Its alarm, for all of its machines.
+  // Its alarm, which serves all of its machines.
   expect(ofGateway / MINUTES).toBeLessThanOrEqual(2.2);
 
-  // Each five minutes, or sooner after a change.
+  // Every five minutes, or sooner after a change.
   expect(said.registered).toBeLessThanOrEqual(MINUTES / 5 + 1);
   expect(said.answer + said.registered).toBe(Math.floor((MINUTES * 60_000) / BEAT_MS));
   const asked = Map.groupBy(await machine.asked(), (line) => line);

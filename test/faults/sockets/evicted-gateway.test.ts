@@ -1,4 +1,4 @@
-// A gateway that is evicted has lost its orders, and says so: a full report follows, and no machine's lease is late.
+// An evicted gateway has lost its loans and answers `again`: a full report follows, and no machine's lease is late.
 import { describe, expect, it } from "vitest";
 import { requestsAbout, setFault } from "../../worker/support/machine.ts";
 import {
@@ -16,12 +16,12 @@ import {
 } from "./on-socket.ts";
 
 const READY = { status: 200, answer: { phase: "registered", ready: true } };
-/** The first status after the registration is due within 150 seconds at the earliest. */
+/** The first status after the registration is due after at least 150 seconds. */
 const BEATS = 10;
 const NO_SESSION = { type: "again", reason: "no session" };
 
-describe("a gateway that is evicted", () => {
-  it("between two beats → again, and the report that follows renews in the beat's place; the Node is the same", async () => {
+describe("an evicted gateway", () => {
+  it("between two heartbeats → again; the report that follows renews instead, and the Node is unchanged", async () => {
     const { name, socket, gateway } = await onSocket("evicted-between-beats");
     const before = await nodeOf(name);
     expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
@@ -33,7 +33,7 @@ describe("a gateway that is evicted", () => {
     await expectInTime(name);
   });
 
-  it("between a loan and its first beat → the same", async () => {
+  it("between a loan and its first heartbeat → the same result", async () => {
     const { name, socket, gateway } = await onSocket("evicted-before-first-beat");
     const before = await nodeOf(name);
     await evictGateway(gateway);
@@ -41,13 +41,13 @@ describe("a gateway that is evicted", () => {
     expect(await nextBeat(socket)).toEqual(NO_SESSION);
     expect(await requestsAbout(name)).toEqual([]);
     expect(await renewedBy(name, () => lentBy(socket))).toBe(1);
-    // The object had lent the lease: it cannot know its version.
+    // The object had lent the lease, so it cannot know its version.
     expect((await requestsAbout(name)).filter((request) => GET_LEASE.test(request))).toHaveLength(1);
     expect(await nodeOf(name)).toEqual(before);
     await expectInTime(name);
   });
 
-  it("after each beat and each report, until the status is due → every lease in time, and no event", async () => {
+  it("after each heartbeat and report, until the status is due → every lease in time, and no event", async () => {
     const { name, socket, gateway } = await onSocket("gateway-evicted-always");
     const before = await nodeOf(name);
     await requestsAbout(name);
@@ -88,7 +88,7 @@ describe("a gateway that is evicted", () => {
   );
 });
 
-describe("a gateway that ends where it stands, and its sockets with it", () => {
+describe("a gateway that is aborted, together with its sockets", () => {
   it.each([
     ["has no effect", "hangs"],
     ["takes effect, and nobody is told", "hangs after its effect"],
@@ -107,7 +107,7 @@ describe("a gateway that ends where it stands, and its sockets with it", () => {
     expect(await renewedBy(name, async () => lentBy(await machine.connect()))).toBe(1);
   });
 
-  it("after a PUT that takes effect once the lease was read → the object reads it again, and its own one counts", async () => {
+  it("after a PUT that takes effect after a read of the lease → the object reads it again, and its own PUT counts", async () => {
     const { name, machine, socket, gateway } = await onSocket("crashed-before-a-late-put");
     const before = await nodeOf(name);
     await setFault(name, { kind: "effect comes late", of: PUT_LEASE, times: 1 });

@@ -1,5 +1,5 @@
-// A machine's object that is evicted while its lease is lent: its memory comes back with the loan, and it goes on as if it
-// had not slept.
+// A machine's object is evicted while its lease is lent: its memory returns with the loan, and it continues as if it
+// had stayed awake.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -35,7 +35,7 @@ afterEach(() => {
 const statusesOf = ({ frames }: OpenSocket) =>
   frames.flatMap((frame) => (frame.type === "report-answer" ? frame.status : []));
 
-/** When the status was written, in milliseconds since 1970. */
+/** Returns the times of status writes, in milliseconds since 1970. */
 async function statusTimes(name: string): Promise<number[]> {
   const writes = (await writesAbout(name)).filter(({ request }) => request.endsWith("/status"));
   return writes.map(({ object }) => {
@@ -53,13 +53,13 @@ async function eventsOf(name: string): Promise<string[]> {
   return items.map(({ reason, count = 1 }) => `${reason} ${count}`).toSorted();
 }
 
-/** The machine's object, which has asked nothing yet, may ask so much in a minute. */
+/** Limits the requests of the machine's object, which has sent none yet, to this number a minute. */
 const mayAsk = (name: string, requests: unknown) =>
   runInDurableObject(objectOf(name), (instance: NodeObject) => {
     Object.assign(Reflect.get(instance, "env") as object, { MACHINE_REQUESTS: requests });
   });
 
-/** Beats for so long, and a report where one is asked for, after which `then` is done; says how many there were. */
+/** Sends heartbeats for a time, and reports on request, each followed by `then`. Returns the number of reports. */
 async function goOn({ socket }: OnSocket, forMs: number, then: () => Promise<unknown>): Promise<number> {
   let reports = 0;
   for (const untilMs = Date.now() + forMs; Date.now() < untilMs;) {
@@ -74,15 +74,15 @@ async function goOn({ socket }: OnSocket, forMs: number, then: () => Promise<unk
 }
 
 describe("a machine's object that is evicted after each report", () => {
-  it("for half an hour → no challenge, no lease is read, a status each five minutes, and no event twice", async () => {
+  it("for half an hour → no challenge, no read of the lease, a status every five minutes, and no event twice", async () => {
     const machine = await onSocket("asleep-for-long");
     const { name, socket } = machine;
     const [before, events] = [await nodeOf(name), await eventsOf(name)];
     await requestsAbout(name);
-    // Beats do not wake it: what does not run cannot be evicted.
+    // Heartbeats do not wake it: an object that does not run cannot be evicted.
     await evictNode(name);
     const reports = await goOn(machine, 30 * MINUTE_MS, () => evictNode(name));
-    // One where the status is due, and one at most in the five minutes after the first status, which is spread.
+    // One when the status is due, and at most one in the five minutes after the first status, whose time is random.
     expect(reports).toBeGreaterThanOrEqual(5);
     expect(reports).toBeLessThanOrEqual(7);
     expect(new Set(statusesOf(socket))).toEqual(new Set([200]));
@@ -100,8 +100,8 @@ describe("a machine's object that is evicted after each report", () => {
     await expectInTime(name);
   });
 
-  it("→ it asks the apiserver for the same as one that is awake", async () => {
-    // When the first status is due is spread at random.
+  it("→ it sends the same requests to the apiserver as one that stays awake", async () => {
+    // The due time of the first status is random.
     vi.spyOn(Math, "random").mockReturnValue(0.5);
     const asked: string[][] = [];
     for (const isEvicted of [false, true]) {
@@ -116,14 +116,14 @@ describe("a machine's object that is evicted after each report", () => {
     expect(asked[1]).toEqual(asked[0]);
   });
 
-  it("and whose machine comes under pressure, and out of it → each is one event and one line of history", async () => {
+  it("and its machine's pressure begins and ends → each is one event and one line of history", async () => {
     const { name, socket } = await onSocket("asleep-under-pressure");
     const events = await eventsOf(name);
     await evictNode(name);
     expect(await nextBeat(socket, { vitals: LOW })).toEqual({ type: "again", reason: "not quiet" });
     await socket.report({ vitals: LOW });
     expect(conditionOf(await nodeOf(name), "MemoryPressure")?.status).toBe("True");
-    // While it lasts nothing is lent, and for the time that it is held on for after.
+    // No loan during pressure, nor during the time that the condition is held after it.
     for (let reports = 0; reports < 3; reports++) {
       await evictNode(name);
       shift(BEAT_MS);
@@ -142,7 +142,7 @@ describe("a machine's object that is evicted after each report", () => {
     expect((await eventsOf(name)).filter((event) => !events.includes(event))).toEqual([
       "EvictionThresholdMet 1",
       "NodeHasInsufficientMemory 1",
-      // The first is of the start.
+      // The first event belongs to the start.
       "NodeHasSufficientMemory 2",
     ]);
     const flips = (await historyOf(name, "condition")).filter((text) => text.includes("→"));
@@ -152,7 +152,7 @@ describe("a machine's object that is evicted after each report", () => {
     ]);
   });
 
-  it("and whose socket then closes → its reports by HTTP are renewed, by what a machine may ask in a minute", async () => {
+  it("and its socket then closes → reports over HTTP renew, within a machine's budget of requests", async () => {
     const { name, machine, socket } = await onSocket("asleep-then-http");
     for (let renewals = 0; renewals < 20; renewals++) {
       const frame = await nextBeat(socket);
@@ -161,7 +161,7 @@ describe("a machine's object that is evicted after each report", () => {
       renewals = 0;
     }
     await evictNode(name);
-    // As a deployment has it; these tests allow for more.
+    // As in a deployment; these tests allow for more.
     const { MACHINE_REQUESTS: before } = env;
     await mayAsk(name, 20);
     try {

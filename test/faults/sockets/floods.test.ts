@@ -1,5 +1,5 @@
-// A machine that sends too much, too often or nonsense: it is closed and stays on HTTP for a while; its neighbours on the
-// same gateway do not notice.
+// A machine that sends too much, too often, or invalid frames: its socket closes, and it uses HTTP for a while. Other
+// machines on the gateway do not notice.
 import { describe, expect, it } from "vitest";
 import { GATEWAY_LIMITS, LIMITS } from "../../../shared/protocol/limits.ts";
 import type { OpenSocket } from "../../worker/support/socket-machine.ts";
@@ -10,7 +10,7 @@ import { shift } from "../../worker/support/clock.ts";
 const ANSWER = { type: "answer" };
 const AWAY_MS = 1000 * GATEWAY_LIMITS.awaySeconds;
 
-/** A machine, and a neighbour on the same gateway, whose lease is lent as well. */
+/** A machine, and another one on the same gateway; both leases are lent. */
 async function neighbours(name: string) {
   const machine = await onSocket(name);
   const neighbour = await onSocket(`${name}-n`, machine.gateway);
@@ -83,7 +83,7 @@ describe("a machine that", () => {
           expect(await nextBeat(neighbour.socket)).toMatchObject(ANSWER),
         ),
       ).toBe(1);
-      // HTTP is open to it, and says where a socket would be.
+      // HTTP works, and its answer has a path for a socket.
       expect(await renewedBy(name, () => machine.http())).toBe(1);
       await expect(machine.connect()).rejects.toThrow(/^no socket: 429 .*"retryAfterSeconds":59\d}/);
       shift(AWAY_MS);
@@ -94,14 +94,14 @@ describe("a machine that", () => {
     },
   );
 
-  it("sends a frame of as many bytes as there may be → its report is answered, and the socket stays", async () => {
+  it("sends a frame of the largest size → its report is answered, and the socket stays", async () => {
     const { socket } = await onSocket("floods-as-much");
     socket.sendText(await sized(socket, 0));
     expect(await socket.next()).toMatchObject({ type: "report-answer", status: 401 });
     await lentBy(socket);
   });
 
-  it("has ten beats a second answered by nothing but their answers: one PUT at most", async () => {
+  it("sends ten heartbeats a second → no PUT", async () => {
     const { name, socket } = await onSocket("floods-without-a-put");
     await nextBeat(socket);
     await requestsAbout(name);
@@ -113,7 +113,7 @@ describe("a machine that", () => {
   });
 });
 
-/** A report of so many bytes more than there may be. */
+/** A report that exceeds the largest size by this number of bytes. */
 async function sized(socket: OpenSocket, more: number): Promise<string> {
   const { token } = await socket.signed();
   const frame = (body: string) => JSON.stringify({ type: "report", token, body });

@@ -1,5 +1,5 @@
-// Gateways that lose all of their sockets at once, as with a deployment, and such as have no room: no lease is lost, and one
-// gateway alone renews a lease.
+// Gateways that lose all sockets at once, as during a deploy, and full gateways: no lease expires, and only one gateway
+// renews a lease.
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -27,15 +27,15 @@ const gapsOf = async (machine: MachineOnSocket) => {
   return [...renewals.slice(1), Date.now()].map((atMs, at) => atMs - (renewals[at] ?? 0));
 };
 
-describe("a deployment closes all sockets of a gateway", () => {
-  it("→ reports by HTTP, no lease is lost, all are back; `transport` stays socket", async () => {
+describe("a deploy closes all sockets of a gateway", () => {
+  it("→ reports over HTTP, no lease expires, all reconnect; `transport` stays socket", async () => {
     const clock = standingClock();
     const names = Array.from({ length: 12 }, (_, at) => `deployed-${at}`);
     const gateway = ownGateway();
     const machines = await lentMachines(names, clock, { gateway });
     await live(machines, clock, 2 * BEAT_MS + 1000);
     await evictDurableObject(gatewayOf(gateway), { webSockets: "close" });
-    // The next beat of each.
+    // The next heartbeat of each.
     for (const machine of machines) {
       clock.shift(BEAT_MS / machines.length);
       expect(await machine.beat()).toBe("closed");
@@ -63,7 +63,7 @@ describe("a deployment closes all sockets of a gateway", () => {
     }
   });
 
-  it("→ who then falls silent is known to be by the next look, though its own alarm was an hour ahead", async () => {
+  it("→ a machine that then turns silent is found at the next check, though its own alarm was an hour ahead", async () => {
     const clock = standingClock();
     const machine = await lentMachine("deployed-dies", clock);
     await live([machine], clock, 400_000);
@@ -71,18 +71,18 @@ describe("a deployment closes all sockets of a gateway", () => {
     clock.shift(BEAT_MS);
     await machine.http();
     const heardMs = Date.now();
-    // As of a machine that never had a socket.
+    // As for a machine that never had a socket.
     await passRinging(clock, 300_000 + 45_000, stubsOf([machine]));
     expect(Date.parse((await machine.shown()).silentSince ?? "")).toBe(heardMs);
   });
 });
 
-describe("a gateway that has no room", () => {
+describe("a full gateway", () => {
   const SIZE = env.GATEWAY_SIZE;
   const setSize = (size: number) => Object.assign(env, { GATEWAY_SIZE: size });
   afterEach(() => setSize(SIZE));
 
-  /** Registered, at the gateway that the registry has given it; what its last answer says. */
+  /** Registered at the gateway that the registry assigned. Returns its last answer. */
   async function registered(name: string) {
     const shim = new SocketMachine(await enrolled(name));
     expect(await shim.http()).toMatchObject({ status: 200, answer: { phase: "registered" } });
@@ -90,11 +90,11 @@ describe("a gateway that has no room", () => {
   }
   const gatewayIn = (path: string) => Number(path.split("/")[3]);
 
-  it("refuses with `try another`; the registry assigns one, and the next answer names it", async () => {
+  it("refuses with `try another`; the registry assigns another one, and the next answer has it", async () => {
     const clock = standingClock();
     const first = await registered("full-first");
     const full = gatewayIn(first.path);
-    // Others have filled it meanwhile.
+    // Other machines have filled it meanwhile.
     const others = await lentMachines(["full-other-1", "full-other-2"], clock, { gateway: full });
     setSize(others.length);
     await expect(first.connect()).rejects.toThrow(/503 .*try-another/);
@@ -108,13 +108,13 @@ describe("a gateway that has no room", () => {
     const before = await operator("GET", "/v1/nodes/full-first");
     expect(before.body).toMatchObject({ transport: "socket" });
     expect(await socket.beat()).toMatchObject({ type: "answer" });
-    // Nobody else has to go.
+    // No other machine must leave.
     await live(others, clock, BEAT_MS, (said) => expect(said).toBe("answer"));
   });
 });
 
-describe("a machine that is given another gateway", () => {
-  it("while its lease is lent → the old one closes its socket, and renews nothing any more; the new one does", async () => {
+describe("a machine that gets another gateway", () => {
+  it("while its lease is lent → the old one closes its socket and renews no more; the new one renews", async () => {
     const clock = standingClock();
     const machine = await lentMachine("moved", clock);
     await live([machine], clock, BEAT_MS);
@@ -135,12 +135,12 @@ describe("a machine that is given another gateway", () => {
     expect(await machine.beat()).toMatchObject({ type: "answer" });
     expect(await machine.asked()).toEqual(putsOf(machine.name, 1));
     expect(await gatewayOf(other).look(machine.name)).toMatchObject({ requests: 1 });
-    // Its old gateway forgets it, and calls nobody silent.
+    // Its old gateway deletes the member, and reports no silence.
     await passRinging(clock, 60_000, [gatewayOf(old)]);
     expect(await machine.shown()).toMatchObject({ silentSince: null, transport: "socket" });
   });
 
-  it("between its path and its socket → nothing is lent at the old one, which sends it on", async () => {
+  it("between its path and its socket → the old gateway lends nothing, and sends it to the new one", async () => {
     const clock = standingClock();
     const machine = await lentMachine("moved-early", clock);
     clock.shift(BEAT_MS);
@@ -158,7 +158,7 @@ describe("a machine that is given another gateway", () => {
     expect(await gatewayOf(other).look(machine.name)).not.toBeNull();
   });
 
-  it("whose gateway is turned off → it goes on by HTTP, and is told of none", async () => {
+  it("whose gateway is turned off → it uses HTTP, and gets no path", async () => {
     const clock = standingClock();
     const machine = await lentMachine("turned-off", clock);
     const size = env.GATEWAY_SIZE;

@@ -1,5 +1,5 @@
-// Machines that have a gateway together: how they get there, what each says at its time while alarms ring, and what the
-// apiserver and an operator see of that. Decides nothing.
+// Machines on one gateway: how they get there, what each sends in its turn while alarms ring, and what the apiserver
+// and an operator see. It decides nothing itself.
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { expect } from "vitest";
 import type { Lease, Node } from "../../../shared/kubernetes/types.ts";
@@ -17,7 +17,7 @@ import {
 import { eventually, shift } from "../../worker/support/clock.ts";
 import { BEAT_MS, gatewayOf, historyOf, objectOf, ownGateway, shown } from "./on-socket.ts";
 
-/** As `putClock` of watched.ts returns it. */
+/** The result of `putClock` in watched.ts. */
 export interface PutClock {
   shift: (byMs: number) => void;
 }
@@ -30,15 +30,15 @@ export const nodePath = (name: string) => `/api/v1/nodes/${name}`;
 export const putsOf = (name: string, count: number) =>
   Array.from({ length: count }, () => `PUT ${leasePath(name)}`);
 
-/** Ends the object where it stands: what is in progress ends, and so do its sockets; no handler of theirs is called. */
+/** Aborts the object: work in progress and its sockets end, and no handler of a socket is called. */
 export const crash = (stub: DurableObjectStub): Promise<unknown> =>
   runInDurableObject(stub, (_, state) => state.abort("crash")).catch(() => undefined);
 
-/** When its alarm is to ring; null: it is not set. */
+/** Returns the time of its alarm; null: none is set. */
 export const alarmOf = (stub: DurableObjectStub): Promise<number | null> =>
   runInDurableObject(stub, (_, { storage }) => storage.getAlarm());
 
-/** So many do what takes seconds on a busy computer: the Worker's deadlines are by the real clock. */
+/** The number of machines that do slow work at once, since the Worker's deadlines use the real clock. */
 const TOGETHER = 10;
 
 async function together<T, R>(all: readonly T[], act: (each: T) => Promise<R>): Promise<R[]> {
@@ -48,10 +48,10 @@ async function together<T, R>(all: readonly T[], act: (each: T) => Promise<R>): 
   return done;
 }
 
-/** Alarms that are due so shortly one after the other ring at once here. */
+/** Alarms that are due within this time of each other ring at once here. */
 const AT_ONCE_MS = 250;
 
-/** Time passes, and the alarms of these objects ring when they are due. Returns how often each did. */
+/** Lets time pass. The alarms of these objects ring when they are due. Returns the number of rings of each. */
 export async function passRinging(
   clock: PutClock,
   ms: number,
@@ -76,13 +76,16 @@ export async function passRinging(
   return rang;
 }
 
-/** Of each one's object, and of their gateways. */
+/** The machines' objects and their gateways. */
 export function stubsOf(machines: readonly MachineOnSocket[]): DurableObjectStub[] {
   const gateways = new Set(machines.map(({ gateway }) => gateway));
   return [...machines.map(({ name }) => objectOf(name)), ...[...gateways].map(gatewayOf)];
 }
 
-/** Each says what it has to, at its time; alarms ring when they are due. Returns how often those of the first one's object did. */
+/**
+ * Each machine sends its messages in its turn, and alarms ring when they are due. Returns the rings of the first
+ * machine's object.
+ */
 export async function live(
   machines: readonly MachineOnSocket[],
   clock: PutClock,
@@ -124,12 +127,12 @@ export class MachineOnSocket {
     };
   }
 
-  /** By HTTP. */
+  /** Sends a report over HTTP. */
   http(wish: ReportWish = {}) {
     return this.shim.http(this.#with(wish));
   }
 
-  /** Over its socket. */
+  /** Sends a report over its socket. */
   report(wish: ReportWish = {}) {
     return this.socket.report(this.#with(wish));
   }
@@ -139,8 +142,8 @@ export class MachineOnSocket {
   }
 
   /**
-   * As a shim does: a heartbeat where there is a session; a report where there is none, or one is asked for; by HTTP, and
-   * with another socket, where this one is gone. Returns the frame's type, or the phase.
+   * Sends the next message as a shim does: a heartbeat in a session; a report without one, or on request; a report over
+   * HTTP and a new socket if this one has closed. Returns the frame's type, or the phase.
    */
   async say(wish: BeatWish = {}): Promise<string> {
     const told = wish.vitals ? { vitals: wish.vitals } : {};
@@ -155,7 +158,7 @@ export class MachineOnSocket {
     return "phase" in body ? body.phase : String(status);
   }
 
-  /** Another socket, with an accepted report. */
+  /** Opens another socket with an accepted report. */
   async connect(wish: ReportWish = {}): Promise<void> {
     this.socket = await this.shim.connect();
     expect((await this.report(wish)).status).toBe(200);
@@ -169,18 +172,18 @@ export class MachineOnSocket {
     return kube<Lease>("GET", leasePath(this.name));
   }
 
-  /** Of each write of the lease that took effect, in milliseconds since 1970, oldest first. */
+  /** The renewTimes of all writes of the lease, in milliseconds since 1970, oldest first. */
   async renewals(): Promise<number[]> {
     const writes = await writesAbout(this.name, "Lease");
     return writes.map(({ object }) => parseMicroTime((object as Lease).spec?.renewTime ?? "") / 1000);
   }
 
-  /** What the Worker has asked the apiserver about it since the last time. */
+  /** Returns the Worker's requests to the apiserver about it since the last call. */
   asked(): Promise<string[]> {
     return requestsAbout(this.name);
   }
 
-  /** As an operator sees it. */
+  /** The machine as an operator sees it. */
   shown(): Promise<WholeNode> {
     return shown(this.name);
   }
@@ -190,7 +193,7 @@ export class MachineOnSocket {
     return historyOf(this.name, kind);
   }
 
-  /** The fleet index has been told. */
+  /** The state in the fleet index, once its object has sent its update. */
   async state(): Promise<string> {
     await eventually(async () => expect(await objectOf(this.name).toldSummary()).not.toBeNull());
     return (await this.shown()).summary?.state ?? "";
@@ -203,13 +206,13 @@ export class MachineOnSocket {
 }
 
 interface MemberWish {
-  /** Absent: of their own. */
+  /** Absent: a gateway of their own. */
   gateway?: number;
   facts?: Facts;
   vitals?: ReportWish["vitals"];
 }
 
-/** Registered, its events sent, on a socket; its lease is lent. */
+/** Registered, its events sent, on a socket with a lent lease. */
 export async function lentMachine(
   name: string,
   clock: PutClock,
@@ -221,7 +224,7 @@ export async function lentMachine(
 
 type LentMachines<Names extends readonly string[]> = { readonly [At in keyof Names]: MachineOnSocket };
 
-/** Each of them, at one gateway. */
+/** Several such machines at one gateway. */
 export async function lentMachines<const Names extends readonly string[]>(
   names: Names,
   clock: PutClock,
@@ -235,7 +238,7 @@ export async function lentMachines<const Names extends readonly string[]>(
   const each = (act: (machine: MachineOnSocket) => Promise<unknown>) => together(machines, act);
   await each(async (machine) => {
     expect(await machine.http()).toMatchObject({ status: 200, answer: { phase: "registered" } });
-    // Its events are sent, also those that wait for the alarm.
+    // Sends all events, including those that wait for the alarm.
     await runDurableObjectAlarm(objectOf(machine.name));
     await objectOf(machine.name).assignGateway(gateway);
   });

@@ -1,4 +1,4 @@
-// A machine whose lease is lent to a gateway of its own, by a clock of the test, and what the apiserver has seen of it.
+// A machine whose lease is lent to a gateway of its own, with a clock of the test, and the apiserver's view of it.
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, vi } from "vitest";
@@ -18,7 +18,7 @@ import {
 import { type OpenSocket, SocketMachine } from "../../worker/support/socket-machine.ts";
 import { eventually, shift } from "../../worker/support/clock.ts";
 
-/** A Node's name, of what happens to it: no longer than a label's value may be, with what is added to it. */
+/** Returns a Node's name made of these words. It is short enough for a label's value, with a suffix. */
 export const slug = (...words: string[]): string =>
   words
     .join("-")
@@ -27,7 +27,7 @@ export const slug = (...words: string[]): string =>
     .slice(0, 55)
     .replace(/-$/, "");
 
-/** Between two beats: as late as a machine is with its next report, and a little more. */
+/** Time between two heartbeats: the latest time of a machine's next report, and a little more. */
 export const BEAT_MS = 9800;
 export const LEASE_MS = 40_000;
 
@@ -37,15 +37,15 @@ export const GET_LEASE = /^GET \/apis\/coordination/;
 export const gatewayOf = (number: number) => env.GATEWAYS.getByName(String(number));
 export const objectOf = (name: string) => env.NODES.getByName(name);
 
-/** The calls that a spy on the machine object's prototype saw of these machines: earlier tests' machines live on. */
+/** Returns the spied calls of these machines' objects, since machines of earlier tests still exist. */
 export function callsAbout(spy: { mock: { contexts: unknown[] } }, names: readonly string[]): number {
   const ids = new Set(names.map((name) => objectOf(name).id.toString()));
-  // `ctx` is protected, and a spy's context is the object all the same.
+  // `ctx` is protected; a spy's context is the object all the same.
   const idOf = (object: unknown) => (object as { ctx: DurableObjectState }).ctx.id.toString();
   return spy.mock.contexts.filter((object) => ids.has(idOf(object))).length;
 }
 
-/** No two tests share one: what one of them breaks is broken for all of its machines. */
+/** Each test has a gateway of its own, since a broken one affects all its machines. */
 let gateways = 1000;
 export const ownGateway = (): number => ++gateways;
 
@@ -57,7 +57,7 @@ export interface OnSocket {
   gateway: number;
 }
 
-/** Registered, its first events sent; the path of its socket is known, and nobody has opened it. */
+/** Registered, with its first events sent. It has the path of a socket, and has not opened it. */
 export async function onHttp(
   name: string,
   gateway = ownGateway(),
@@ -73,7 +73,7 @@ export async function onHttp(
   return { name, enrolled: of, machine, gateway };
 }
 
-/** Its lease is lent. */
+/** On a socket, with a lent lease. */
 export async function onSocket(...how: Parameters<typeof onHttp>): Promise<OnSocket> {
   const known = await onHttp(...how);
   const socket = await known.machine.connect();
@@ -82,7 +82,7 @@ export async function onSocket(...how: Parameters<typeof onHttp>): Promise<OnSoc
   return { ...known, socket };
 }
 
-/** By a report, after which heartbeats may follow. */
+/** Sends the report that gets the loan, after which heartbeats may follow. */
 export async function lentBy(socket: OpenSocket): Promise<void> {
   expect(await socket.report()).toMatchObject({
     status: 200,
@@ -91,7 +91,7 @@ export async function lentBy(socket: OpenSocket): Promise<void> {
   });
 }
 
-/** A beat at its time. */
+/** Sends a heartbeat when it is due. */
 export function nextBeat(
   socket: OpenSocket,
   ...how: Parameters<OpenSocket["beat"]>
@@ -102,15 +102,15 @@ export function nextBeat(
 
 export const nodeOf = (name: string): Promise<Node> => kube("GET", `/api/v1/nodes/${name}`);
 
-/** Each renewTime that was written, oldest first. */
+/** Returns all written renewTimes, oldest first. */
 async function renewTimes(name: string): Promise<string[]> {
   const writes = await writesAbout(name, "Lease");
   return writes.map(({ object }) => (object as Lease).spec?.renewTime ?? "");
 }
 
 /**
- * The machine's socket is half-open from now on: the gateway is not told of its end. Returns how frames reach the gateway
- * by it all the same, as of a process that goes on, or by a network that delivers late.
+ * Makes the machine's socket half-open: the gateway gets no close. Returns a function that still delivers frames to the
+ * gateway, as a second process or a slow network would.
  */
 export async function halfOpen(gateway: number, name: string): Promise<(frame: string) => Promise<void>> {
   const object = gatewayOf(gateway);
@@ -125,7 +125,7 @@ export async function halfOpen(gateway: number, name: string): Promise<(frame: s
     runInDurableObject(object, (instance: GatewayObject) => instance.webSocketMessage(socket, frame));
 }
 
-/** Gateways take their time with withdrawals from now on. */
+/** Delays the gateways' answers to withdrawals from now on. */
 export function slowRecall(): { begun: () => Promise<void>; goesOn: () => void } {
   const answered = Promise.withResolvers<void>();
   const recall = Reflect.get(GatewayObject.prototype, "recall");
@@ -134,19 +134,19 @@ export function slowRecall(): { begun: () => Promise<void>; goesOn: () => void }
     await answered.promise;
     return recall.apply(this, how);
   });
-  // What goes on after a promise of the gateway's is the gateway's, and may not use the test's socket.
+  // Code after a promise of the gateway runs as the gateway's, and may not use the test's socket.
   const begun = () => eventually(() => expect(withdrawals).toHaveBeenCalled());
   return { begun, goesOn: answered.resolve };
 }
 
-/** How often that renews the lease. */
+/** Returns the number of renewals that `act` causes. */
 export async function renewedBy(name: string, doing: () => Promise<unknown>): Promise<number> {
   const before = await renewTimes(name);
   await doing();
   return (await renewTimes(name)).length - before.length;
 }
 
-/** No renewal was late by more than a beat, and no time moved back. */
+/** Expects that no renewal was late by more than a heartbeat interval, and that no time went back. */
 export async function expectInTime(name: string): Promise<void> {
   expectNoTimeMovedBack(await writesAbout(name));
   const times = (await renewTimes(name)).map((time) => Date.parse(time));
@@ -154,16 +154,16 @@ export async function expectInTime(name: string): Promise<void> {
   expect(Math.max(...gaps)).toBeLessThanOrEqual(2 * BEAT_MS);
 }
 
-/** Its memory is gone; the sockets of a gateway stay. What is under way ends before. */
+/** Evicts the gateway: its memory is lost, its sockets stay. Work in progress ends first. */
 export const evictGateway = (number: number): Promise<void> => evictDurableObject(gatewayOf(number));
 export const evictNode = (name: string): Promise<void> => evictDurableObject(objectOf(name));
-/** The same where it stands, and with its sockets. */
+/** Aborts the gateway, and closes its sockets. */
 export const crashGateway = (number: number): Promise<void> =>
   runInDurableObject(gatewayOf(number), (_, state) => state.abort("crash")).catch(() => undefined);
 export const ringGateway = (number: number): Promise<boolean> => runDurableObjectAlarm(gatewayOf(number));
 export const ringNode = (name: string): Promise<boolean> => runDurableObjectAlarm(objectOf(name));
 
-/** Until the apiserver was asked this about the machine, since anybody looked. */
+/** Waits until the apiserver gets this request about the machine, since the last call. */
 export async function asked(name: string, request: RegExp): Promise<void> {
   const requests: string[] = [];
   await eventually(async () => {
@@ -178,7 +178,7 @@ export async function shown(name: string): Promise<WholeNode> {
   return body;
 }
 
-/** Newest first. */
+/** The lines, newest first. */
 export async function historyOf(name: string, kind: string): Promise<string[]> {
   const { body } = await operator<{ entries: { text: string }[] }>(
     "GET",

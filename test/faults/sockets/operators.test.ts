@@ -1,5 +1,5 @@
-// An operator and a machine on a socket: what is done to it reaches it at once, and what is shown of it is as it is now,
-// though its object sleeps.
+// An operator and a machine on a socket: an action reaches the machine at once, and its data are up to date although
+// its object sleeps.
 import { describe, expect, it } from "vitest";
 import type { Vitals } from "../../../shared/protocol/report.ts";
 import type { TimelineAnswer } from "../../../shared/protocol/timeline.ts";
@@ -37,8 +37,8 @@ const states = [
   ["evicted", true],
 ] as const;
 
-describe.each(states)("what an operator does, the machine's object %s:", (state, isEvicted) => {
-  it("registers a Node that was deleted → the machine is asked at once, and its Node is there", async () => {
+describe.each(states)("an operator's action, the machine's object %s:", (state, isEvicted) => {
+  it("registers a deleted Node → the machine is asked for a report at once, and its Node is back", async () => {
     const { name, socket } = await onSocket(slug("operator-registers", state));
     await kube("DELETE", `/api/v1/nodes/${name}`);
     await objectOf(name).noticeNode(null);
@@ -55,7 +55,7 @@ describe.each(states)("what an operator does, the machine's object %s:", (state,
     expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
   });
 
-  it("has it registered again while its lease is lent → the same, and the report counts", async () => {
+  it("registers again while the lease is lent → the same result, and the report counts", async () => {
     const { name, socket } = await onSocket(slug("operator-registers-lent", state));
     await nextBeat(socket);
     if (isEvicted) await evictNode(name);
@@ -65,7 +65,7 @@ describe.each(states)("what an operator does, the machine's object %s:", (state,
     expect(await renewedBy(name, () => socket.report())).toBe(1);
   });
 
-  it("says that it needs no runtime → the machine is asked at once", async () => {
+  it("states that it needs no runtime → the machine is asked for a report at once", async () => {
     const { name, socket } = await onSocket(slug("operator-runtime", state));
     if (isEvicted) await evictNode(name);
     expect((await operator("PATCH", `/v1/nodes/${name}`, { runtime: "none" })).status).toBe(204);
@@ -75,8 +75,8 @@ describe.each(states)("what an operator does, the machine's object %s:", (state,
   });
 });
 
-describe("an apiserver that does not answer a PUT of the gateway's", () => {
-  it("→ the machine is asked all the same, the lease is not read, and the report goes over the PUT's version", async () => {
+describe("an apiserver that does not answer a gateway's PUT", () => {
+  it("→ the machine is asked all the same, the lease is not read, and the report's PUT follows the gateway's", async () => {
     const { name, socket } = await onSocket("operator-slow-apiserver");
     shift(BEAT_MS);
     await setFault(name, { kind: "answers late", of: PUT_LEASE, times: 1 });
@@ -97,8 +97,8 @@ describe("an apiserver that does not answer a PUT of the gateway's", () => {
   });
 });
 
-describe("a cloned machine that an operator believes", () => {
-  it("→ it is asked at once by its socket, and its lease is lent again", async () => {
+describe("a cloned machine that an operator trusts again", () => {
+  it("→ its socket gets the request for a report at once, and its lease is lent again", async () => {
     const { name, enrolled, socket } = await onSocket("operator-believes");
     const ids = { ...facts(name).machine!, machineID: "m-2", bootID: "b-2" };
     const copy = new SocketMachine(enrolled, "start-2");
@@ -119,7 +119,7 @@ describe("a cloned machine that an operator believes", () => {
 describe.each(states)(
   "what is shown of a machine whose lease is lent, its object %s:",
   (state, isEvicted) => {
-    it("transport, vitals, last report and deadlines are those of its last beat", async () => {
+    it("transport, vitals, last report and deadlines are those of its last heartbeat", async () => {
       const { name, socket } = await onSocket(slug("shown-lent", state));
       const before = await shown(name);
       for (const free of [3, 2])
@@ -138,11 +138,11 @@ describe.each(states)(
         deadlines: { lease: new Date(heardMs + LEASE_MS).toISOString(), status: before.deadlines.status },
         summary: { ...before.summary },
       });
-      // Who looks takes nothing away.
+      // Reading changes nothing.
       expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
     });
 
-    it("a machine's clock that is off is seen in its beats", async () => {
+    it("a machine's clock that is wrong shows in its heartbeats", async () => {
       const { name, socket } = await onSocket(slug("shown-skew", state));
       shift(BEAT_MS);
       expect(await socket.beat({ at: Date.now() + 20_000 })).toMatchObject(ANSWER);
@@ -150,7 +150,7 @@ describe.each(states)(
       expect(await shown(name)).toMatchObject({ skewMs: 20_000, isSkewed: false });
     });
 
-    it("its timeline has what the beats have told, and keeps it once the loan has come back", async () => {
+    it("its timeline has the heartbeats' samples, and keeps them after the loan's return", async () => {
       const { name, socket } = await onSocket(slug("timeline-lent", state));
       const beganMs = Date.now();
       for (let beats = 1; beats <= 10; beats++)
@@ -173,10 +173,10 @@ describe.each(states)(
   },
 );
 
-describe("the way that a machine reports", () => {
-  it("is its socket's until it has reported by HTTP alone for two minutes", async () => {
+describe("the shown transport of a machine", () => {
+  it("is the socket until it has reported over HTTP alone for two minutes", async () => {
     const { name, machine, socket } = await onSocket("transport-shown");
-    // The fleet index is told in the background.
+    // The fleet index gets its update in the background.
     while ((await shown(name)).summary?.transport !== "socket");
     socket.close();
     const seen: string[] = [];
@@ -185,7 +185,7 @@ describe("the way that a machine reports", () => {
       await machine.http();
       seen.push((await shown(name)).transport);
     }
-    // The first of them shows that there is no socket any more.
+    // The first of them shows that the socket has closed.
     expect(seen.join(" ")).toMatch(/^(socket ){13}http$/);
   });
 });

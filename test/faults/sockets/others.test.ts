@@ -1,5 +1,5 @@
-// What others do to the lease and the Node of a machine whose lease is lent: noticed in time, whoever holds the lease, and
-// nothing of theirs is written over.
+// Other writers change the lease and the Node of a machine whose lease is lent: noticed in time with or without the
+// loan, and their changes are not overwritten.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -30,8 +30,8 @@ async function putLease({ name }: MachineOnSocket, by: string, how: (lease: Leas
   await kube("PUT", `${leasePath(name)}?fieldManager=${by}`, how(lease));
 }
 
-describe("a lease that is lent", () => {
-  it("is labelled by somebody → back to the machine's object, which renews it over what is there", async () => {
+describe("a lent lease", () => {
+  it("gets a label of another writer → returned to the machine's object, which renews it and keeps the label", async () => {
     const clock = putClock();
     const machine = await lentMachine("lease-labelled", clock);
     const labels = { "example.com/shop": "north" };
@@ -48,7 +48,7 @@ describe("a lease that is lent", () => {
     expect((await machine.lease()).metadata?.labels).toEqual(labels);
   });
 
-  it("is renewed by somebody else → name taken, and nothing is written any more", async () => {
+  it("is renewed by another writer → name taken, and nothing more is written", async () => {
     const clock = putClock();
     const machine = await lentMachine("lease-taken", clock);
     clock.shift(BEAT_MS);
@@ -63,7 +63,7 @@ describe("a lease that is lent", () => {
     expect(await machine.shown()).toMatchObject({ phase: "name taken" });
   });
 
-  it("is deleted → its gateway does not bring it back; the machine's object makes one for our Node", async () => {
+  it("is deleted → its gateway does not restore it; the machine's object creates one for our Node", async () => {
     const clock = putClock();
     const machine = await lentMachine("lease-deleted", clock);
     const { metadata: old } = await machine.lease();
@@ -81,7 +81,7 @@ describe("a lease that is lent", () => {
   });
 });
 
-/** What somebody does to a Node, and what is so once that is noticed. */
+/** Another writer's change of a Node, and the result once it is noticed. */
 type Change = [what: string, change: (machine: MachineOnSocket) => Promise<unknown>, phase: string];
 
 async function putNode({ name }: MachineOnSocket, how: (node: Node) => object, part = ""): Promise<void> {
@@ -152,7 +152,7 @@ const CHANGES: Change[] = [
   ],
 ];
 
-/** What is so once it is noticed. */
+/** Expects the result of a noticed change. */
 async function expectNoticed(machine: MachineOnSocket, what: string, phase: string): Promise<void> {
   expect((await machine.shown()).phase).toBe(phase);
   if (what === "loses a label of ours")
@@ -161,7 +161,7 @@ async function expectNoticed(machine: MachineOnSocket, what: string, phase: stri
     expect(await eventsAbout(machine.name)).toMatchObject({ NodeNotSchedulable: 1 });
 }
 
-/** Of a Node that is lost nothing is written; one that is ours has its lease renewed with each heartbeat. */
+/** Nothing is written for a lost Node; each heartbeat renews the lease of a Node of ours. */
 async function expectRight(machine: MachineOnSocket, clock: PutClock, phase: string): Promise<void> {
   const renewals = (await machine.renewals()).length;
   await machine.asked();
@@ -169,7 +169,7 @@ async function expectRight(machine: MachineOnSocket, clock: PutClock, phase: str
   await live([machine], clock, BEATS_AFTER * BEAT_MS + 1000, (each) => said.push(each));
   const writes = (await machine.asked()).filter((line) => /^(PUT|POST|PATCH) .*(leases|nodes)/.test(line));
   const renewed = (await machine.renewals()).length - renewals;
-  // One of them may have had the status written instead.
+  // One of them may have written the status instead.
   if (phase === "registered") expect(renewed).toBeGreaterThanOrEqual(BEATS_AFTER - 1);
   else expect([renewed, writes, new Set(said)]).toEqual([0, [], new Set([phase])]);
 }
@@ -177,7 +177,7 @@ async function expectRight(machine: MachineOnSocket, clock: PutClock, phase: str
 const BEATS_AFTER = 3;
 const nameOf = (prefix: string, what: string) => `${prefix}-${CHANGES.findIndex(([each]) => each === what)}`;
 
-describe("a Node of a machine whose heartbeats are quiet, and which nobody watches", () => {
+describe("an unwatched Node of a machine with quiet heartbeats", () => {
   it.each(CHANGES)("%s → noticed with the next status", async (what, change, phase) => {
     const clock = putClock();
     const name = nameOf("quiet-node", what);
@@ -195,14 +195,14 @@ describe("a Node of a machine whose heartbeats are quiet, and which nobody watch
   });
 });
 
-describe("a Node of a machine whose heartbeats are quiet, and which is watched", () => {
+describe("a watched Node of a machine with quiet heartbeats", () => {
   const evictCluster = () =>
     runInDurableObject(clusterObject(env), (_, state) => state.abort("evicted")).catch(() => undefined);
   const setTo = async (watch: "on" | "off", deployment: string) => {
     Object.assign(env, { NODE_WATCH: watch, DEPLOYMENT: deployment });
     await evictCluster();
   };
-  // What it waited for in the time of another test never comes.
+  // Timers of an earlier test never ring.
   beforeEach(() => setTo("on", DEPLOYMENT.watched));
   afterAll(() => setTo("off", DEPLOYMENT.before));
 
@@ -212,7 +212,7 @@ describe("a Node of a machine whose heartbeats are quiet, and which is watched",
     await whileWatched(async () =>
       expect((await clusterObject(env).standing(machine.name)).isWatched).toBe(true),
     );
-    // What the watch begins with may have ended the loan.
+    // The start of the watch may have ended the loan.
     await live([machine], clock, 2 * BEAT_MS + 1000);
     await change(machine);
     await whileWatched(() => expectNoticed(machine, what, phase));

@@ -1,5 +1,5 @@
-// A withdrawal that overtakes the loan that it is about: while the report runs that would bring one, or while the loan is on
-// its way to the gateway. It is dropped when it arrives.
+// A withdrawal arrives before its loan: during the report that would bring one, or while the loan is on its way to the
+// gateway. The loan is dropped on arrival.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import { rotate } from "../../../node-shim/worker-link/requests.ts";
@@ -31,11 +31,11 @@ afterEach(() => {
 const revoke = async ({ name }: OnSocket) =>
   expect((await operator("POST", `/v1/nodes/${name}/revoke`)).status).toBe(204);
 
-/** The next loan stays on its way to the gateway, until it may arrive. */
+/** Holds the next loan back on its way to the gateway, until the test lets it arrive. */
 function orderOnItsWay(): { sent: Promise<void>; arrives: () => void } {
   const [sent, arrival] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const importKey = crypto.subtle.importKey.bind(crypto.subtle);
-  // The first thing that a gateway does with a loan is to import the key of its session.
+  // A gateway first imports the key of a loan's session.
   const held = async (...how: Parameters<typeof importKey>) => {
     const { name } = how[2] as { name?: string };
     if (name !== "HMAC") return importKey(...how);
@@ -65,7 +65,7 @@ describe("while a loan is on its way", () => {
     expect(socket.frames.filter(({ type }) => type === "report-answer")).toHaveLength(1);
   });
 
-  it("the machine reports by HTTP → it is dropped: no session, and the HTTP report's renewal is the last", async () => {
+  it("the machine reports over HTTP → it is dropped: no session, and the HTTP report's renewal is the last", async () => {
     const { name, machine, socket } = await onSocket("overtaken-http");
     shift(BEAT_MS);
     const { sent, arrives } = orderOnItsWay();
@@ -78,7 +78,7 @@ describe("while a loan is on its way", () => {
     expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
   });
 
-  it("somebody else changes the Node → it is dropped, and the change is seen", async () => {
+  it("another writer changes the Node → it is dropped, and the change is noticed", async () => {
     const { name, socket } = await onSocket("overtaken-noticed");
     shift(BEAT_MS);
     const { sent, arrives } = orderOnItsWay();
@@ -93,8 +93,8 @@ describe("while a loan is on its way", () => {
   });
 });
 
-describe("while a withdrawal is under way", () => {
-  it("a report of the socket ends → it brings no loan, which the withdrawal would not be about", async () => {
+describe("during a withdrawal", () => {
+  it("a report of the socket ends → it brings no loan, since the withdrawal would not cover it", async () => {
     const { name, socket } = await onSocket("recall-under-way");
     shift(BEAT_MS);
     await setFault(name, { kind: "answers late", of: PUT_LEASE, times: 1 });
@@ -127,7 +127,7 @@ describe("while a withdrawal is under way", () => {
   });
 });
 
-describe("while a report of the socket runs", () => {
+describe("during a report of the socket", () => {
   async function reporting(name: string) {
     const known = await onSocket(name);
     shift(BEAT_MS);
@@ -137,7 +137,7 @@ describe("while a report of the socket runs", () => {
     return known;
   }
 
-  /** Once the report is through, nothing is out that nobody would tell the end of. */
+  /** Expects that no loan is left without a notice of its end after the report. */
   async function expectNothingLent({ name, socket }: OnSocket): Promise<void> {
     await setFault(name, "");
     expect(await socket.answered()).not.toHaveProperty("session");
@@ -146,13 +146,13 @@ describe("while a report of the socket runs", () => {
     expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
   }
 
-  it("its gateway says that the socket has ended → it brings no loan, and the next one does", async () => {
+  it("its gateway reports the socket's end → it brings no loan, and the next report does", async () => {
     const known = await reporting("ended-in-a-tick");
     await objectOf(known.name).socketEnded(known.gateway, null);
     await expectNothingLent(known);
   });
 
-  /** Once it was applied, and before anything is lent for the first time. */
+  /** After the report is applied, and before the first loan. */
   async function beforeLending(name: string, happens: (known: Omit<OnSocket, "socket">) => Promise<unknown>) {
     const known = await onHttp(name);
     const socket = await known.machine.connect();
@@ -169,19 +169,19 @@ describe("while a report of the socket runs", () => {
     return { ...known, socket };
   }
 
-  it("somebody else changes the Node → it brings no loan, though nothing was out", async () => {
+  it("another writer changes the Node → it brings no loan, though there was none before", async () => {
     const notice = ({ name }: { name: string }) => objectOf(name).noticeNode(null);
     await expectNothingLent(await beforeLending("noticed-in-a-tick", notice));
   });
 
-  it("another gateway is assigned to the machine → the one before gets no loan", async () => {
+  it("the machine gets another gateway → the former one gets no loan", async () => {
     const move = ({ name, gateway }: { name: string; gateway: number }) =>
       objectOf(name).assignGateway(gateway + 500_000);
     const { socket } = await beforeLending("assigned-in-a-tick", move);
     expect(await socket.answered()).not.toHaveProperty("session");
   });
 
-  it("an operator revokes the machine's keys → no session, and nothing more is renewed", async () => {
+  it("an operator revokes the machine's keys → no session, and no further renewal", async () => {
     const known = await reporting("overtaken-in-a-tick");
     const { name, socket } = known;
     const revoked = revoke(known);
@@ -195,7 +195,7 @@ describe("while a report of the socket runs", () => {
     expect(socket.frames.filter(({ type }) => type === "report-answer")).toHaveLength(1);
   });
 
-  it("the machine's next key reports by HTTP → nothing is lent to the one before", async () => {
+  it("the machine's next key reports over HTTP → the old key gets no loan", async () => {
     const { name, socket, enrolled: machine } = await onSocket("overtaken-rotated");
     const key = await makeMachineKey();
     const rotated = await rotate(transport, { ...machine, origin: ORIGIN }, key);
@@ -205,7 +205,7 @@ describe("while a report of the socket runs", () => {
     await setFault(name, { kind: "answers late", of: PUT_LEASE, times: 1 });
     socket.sendText(await socket.reportFrame());
     await asked(name, /^PUT/m);
-    // Of a new process, and so they wait: no tick is made for them.
+    // Facts of a new process, which wait: no tick runs for them.
     const changed = facts(name, { versions: { kernel: "6.2.0", osImage: "Test Linux" } });
     expect(await next.http({ facts: changed })).toMatchObject({ answer: { phase: "registering" } });
     await setFault(name, "");

@@ -1,4 +1,4 @@
-// What a heartbeat still says quietly, and what not any more: pressure that begins at the edge of what is quiet.
+// Which heartbeats are quiet: pressure that begins at the exact limit.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { SIGNALS, type Vitals } from "../../../shared/protocol/report.ts";
 import { facts } from "../../worker/support/machine.ts";
@@ -35,11 +35,11 @@ const withAvailable = (signal: (typeof SIGNALS)[number], available: number): Vit
 describe("pressure that begins", () => {
   it.each<[signal: (typeof SIGNALS)[number], from: number, condition: string, event: string]>([
     ["memory.available", 100 * MIB, "MemoryPressure", "NodeHasInsufficientMemory"],
-    // A fraction of 32 bits, as upstream's: a little more than 10 %.
+    // A 32-bit fraction, as upstream's: a little more than 10 %.
     ["nodefs.available", 10_737_418_400, "DiskPressure", "NodeHasDiskPressure"],
     ["nodefs.inodesFree", 327_680, "DiskPressure", "NodeHasDiskPressure"],
     ["imagefs.available", 16_106_128_000, "DiskPressure", "NodeHasDiskPressure"],
-    // Cut off, as upstream does.
+    // Truncated, as upstream does.
     ["imagefs.inodesFree", 327_680, "DiskPressure", "NodeHasDiskPressure"],
     ["pid.available", 1000, "PIDPressure", "NodeHasInsufficientPID"],
   ])(

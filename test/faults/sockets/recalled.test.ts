@@ -1,5 +1,4 @@
-// What ends a machine's right to its name while its lease is lent: nothing is renewed afterwards, not once, whatever still
-// comes by its socket.
+// A machine loses its name while its lease is lent: no renewal follows, whatever its socket still sends.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import { leave, rotate } from "../../../node-shim/worker-link/requests.ts";
@@ -135,7 +134,7 @@ describe.each([
   );
 });
 
-describe("a machine's object that dies while it withdraws the loan", () => {
+describe("a machine's object that is aborted during its withdrawal of the loan", () => {
   it.each<[situation: string, begin: typeof revokes, goOn: (of: OnSocket) => Promise<unknown>, told: object]>(
     [
       [
@@ -157,7 +156,7 @@ describe("a machine's object that dies while it withdraws the loan", () => {
       [
         "for a removal, until its alarm",
         ({ name }) => operator("DELETE", `/v1/nodes/${name}`),
-        // It ends with the object, which forgets the machine.
+        // It is aborted when it deletes the machine's data.
         ({ name }) => ringNode(name).catch(() => undefined),
         { type: "left" },
       ],
@@ -182,14 +181,14 @@ describe("a machine's object that dies while it withdraws the loan", () => {
   );
 });
 
-it("an operator revokes a machine's keys again → the history says so once", async () => {
+it("an operator revokes a machine's keys again → one line of history", async () => {
   const known = await onSocket("revoked-again");
   for (let times = 0; times < 2; times++) expect((await revokes(known)).status).toBe(204);
   const lines = await historyOf(known.name, "registration");
   expect(lines.filter((text) => text === "an operator revoked this machine's keys")).toHaveLength(1);
 });
 
-describe("HTTP beside a socket", () => {
+describe("HTTP in addition to a socket", () => {
   it.each([
     ["awake", false],
     ["evicted", true],

@@ -1,4 +1,4 @@
-// Requests for a socket that are not good: no object is made for them, and nobody gets a socket.
+// Invalid requests for a socket: no object is created for them, and no socket opens.
 import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -70,22 +70,22 @@ describe("a request for a socket", () => {
     expect(await objects()).toEqual(before);
   });
 
-  it("at its ticket's end → a socket", async () => {
+  it("just before its ticket expires → a socket", async () => {
     const { name, machine } = await onHttp("upgrade-at-the-end");
     shift(TICKET_MS);
     const socket = await machine.connect();
     expect(await renewedBy(name, () => lentBy(socket))).toBe(1);
   });
 
-  it("with a ticket that was used → no socket, and the one that it opened goes on", async () => {
+  it("with a used ticket → no socket, and the one that it opened stays", async () => {
     const { name, machine, socket } = await onSocket("upgrade-used");
     await expect(machine.connect()).rejects.toThrow(UNAUTHENTICATED);
     expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
   });
 });
 
-describe("an upgrade that a thief has recorded and delivers first", () => {
-  it("→ its socket has no report that is accepted, and the machine's next one is opened and lent", async () => {
+describe("an upgrade that a thief has recorded and sends first", () => {
+  it("→ its socket has no accepted report, and the machine's next one opens and gets the loan", async () => {
     const { name, machine } = await onHttp("upgrade-stolen");
     const stolen = await machine.connect();
     stolen.sendText(JSON.stringify({ type: "report", ...(await machine.signed()) }));

@@ -1,4 +1,4 @@
-// Two sockets of one machine: one of them is the machine's, and what comes by another one renews nothing.
+// Two sockets of one machine: one of them is accepted, and frames on the other one renew nothing.
 import { describe, expect, it } from "vitest";
 import { requestsAbout, setFault } from "../../worker/support/machine.ts";
 import {
@@ -20,7 +20,7 @@ import { shift } from "../../worker/support/clock.ts";
 const ANSWER = { type: "answer" };
 const REPLACED = { type: "closing", reason: "replaced", comeBackInMs: 600_000 };
 
-/** Its lease is lent by the first; it may open another one. */
+/** The first one has the loan; the machine may open another one. */
 async function mayOpenAnother(name: string) {
   const known = await onSocket(name);
   shift(BEAT_MS);
@@ -30,7 +30,7 @@ async function mayOpenAnother(name: string) {
   return known;
 }
 
-/** The second is open, and has not reported. */
+/** The second one is open, and has not reported. */
 async function onTwoSockets(name: string) {
   const known = await mayOpenAnother(name);
   shift(BEAT_MS / 2);
@@ -38,14 +38,14 @@ async function onTwoSockets(name: string) {
 }
 
 describe("a second socket of a machine", () => {
-  it("that has not reported → the first one's beats go on renewing", async () => {
+  it("that has not reported → heartbeats on the first one still renew", async () => {
     const { name, socket, second } = await onTwoSockets("second-is-open");
     expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
     second.close();
     expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
   });
 
-  it("whose report is accepted → the first one is closed, and the loan has come with it: the lease is not read", async () => {
+  it("whose report is accepted → the first one closes, and its loan is returned with it: the lease is not read", async () => {
     const { name, socket, second } = await onTwoSockets("second-is-accepted");
     expect(await socket.beat()).toMatchObject(ANSWER);
     await requestsAbout(name);
@@ -58,7 +58,7 @@ describe("a second socket of a machine", () => {
 
   it("that is refused → the first one stays the machine's", async () => {
     const { name, socket, second } = await onTwoSockets("second-is-refused");
-    // What was lent has come back with it, whatever it is.
+    // The refusal returned the loan, if there was one.
     second.sendText(JSON.stringify({ type: "report", token: "none", body: "{}" }));
     expect(await second.next()).toMatchObject({ type: "report-answer", status: 401 });
     expect(await socket.beat()).toEqual({ type: "again", reason: "over" });
@@ -66,7 +66,7 @@ describe("a second socket of a machine", () => {
     expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
   });
 
-  it("whose report runs at the same time as the first one's → the last that was accepted is the machine's", async () => {
+  it("whose report runs at the same time as the first one's → the last accepted one is the machine's", async () => {
     const { name, socket, second } = await onTwoSockets("second-at-once");
     const renewed = await renewedBy(name, async () => {
       await setFault(name, { kind: "answers late", of: PUT_LEASE, times: 1 });
@@ -97,7 +97,7 @@ describe("a socket that another one has replaced", () => {
     return { ...known, late, second, before };
   }
 
-  it("→ its own beats renew nothing, nor do its reports", async () => {
+  it("→ its own heartbeats and reports renew nothing", async () => {
     const { name, socket, late, before } = await replaced("replaced-renews-nothing");
     shift(BEAT_MS);
     const frames = [before, await socket.heartbeat(), await socket.reportFrame(), "nothing"];
@@ -107,21 +107,21 @@ describe("a socket that another one has replaced", () => {
     expect(renewed).toBe(0);
   });
 
-  it("by which a beat comes late that was made before → nothing follows", async () => {
+  it("which delivers an earlier heartbeat late → no effect", async () => {
     const { name, second, late, before } = await replaced("replaced-and-late");
     await late(before);
     expect(await renewedBy(name, () => nextBeat(second))).toBe(1);
     await lentBy(second);
   });
 
-  it("by which a beat comes that was made since → the process runs twice: nothing is lent for an hour", async () => {
+  it("which delivers a later heartbeat → the process runs twice: no loan for an hour", async () => {
     const { name, socket, second, late } = await replaced("replaced-and-used");
     shift(BEAT_MS);
     await late(await socket.heartbeat());
     expect(await renewedBy(name, () => second.beat())).toBe(0);
     expect(second.frames.at(-1)).toEqual({ type: "again", reason: "over" });
     expect(await second.report()).not.toHaveProperty("session");
-    // Once for a socket.
+    // Counted once for each socket.
     await late(await socket.heartbeat({ n: socket.session!.n + 2 }));
     shift(3_600_001);
     expect(await second.report()).toMatchObject({ status: 200, body: { phase: "registered" } });
@@ -132,12 +132,12 @@ describe("a socket that another one has replaced", () => {
 });
 
 describe("a half-open socket", () => {
-  it("of a machine that has come back by another one → nobody is silent, and nothing of its own order is left", async () => {
+  it("of a machine that has reconnected → it does not count as silent, and its old loan is gone", async () => {
     const { name, machine, gateway, socket } = await onSocket("half-open");
     expect(await nextBeat(socket)).toMatchObject(ANSWER);
     const late = await halfOpen(gateway, name);
     const unsent = await socket.heartbeat();
-    // The machine knows after nine seconds without an answer, and the gateway does not.
+    // The machine notices after nine seconds without an answer, the gateway does not.
     shift(2 * BEAT_MS);
     expect(await renewedBy(name, () => machine.http())).toBe(1);
     const next = await machine.connect();

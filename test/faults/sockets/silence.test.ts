@@ -1,4 +1,4 @@
-// Machines that are not heard of any more, however their sockets end: each is silent in time, and nobody else is.
+// Machines that turn silent, however their sockets end: each is found in time, and no other counts as silent.
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
@@ -18,12 +18,12 @@ import {
 } from "./members.ts";
 import { BEAT_MS, gatewayOf, LEASE_MS, objectOf, ownGateway, evictGateway, evictNode } from "./on-socket.ts";
 
-/** From the last heartbeat. */
+/** Since the last heartbeat. */
 const NOTICED_MS = 45_000;
 
 afterEach(() => void vi.restoreAllMocks());
 
-/** Its last heartbeat was at this time: in `withinMs` from there it is known to be silent since then, and not before. */
+/** Expects that the machine counts as silent since this time, within `withinMs` of it, and not earlier. */
 async function expectSilent(machine: MachineOnSocket, heardMs: number): Promise<void> {
   const { silentSince } = await machine.shown();
   expect(Math.abs(Date.parse(silentSince ?? "") - heardMs), silentSince ?? "not silent").toBeLessThan(2000);
@@ -35,7 +35,7 @@ async function expectSilent(machine: MachineOnSocket, heardMs: number): Promise<
 const expectHeardOf = async (machine: MachineOnSocket) =>
   expect(await machine.shown()).toMatchObject({ silentSince: null, phase: "registered" });
 
-describe("a machine whose last words were a quiet heartbeat", () => {
+describe("a machine whose last message was a quiet heartbeat", () => {
   const ends: [situation: string, end: (machine: MachineOnSocket) => unknown][] = [
     ["its socket closes", ({ socket }) => socket.close()],
     ["its network is cut, and its socket stays half-open", () => undefined],
@@ -52,7 +52,7 @@ describe("a machine whose last words were a quiet heartbeat", () => {
     ["its object is evicted, and its socket stays half-open", ({ name }) => evictNode(name)],
   ];
 
-  it.each(ends)("%s → silent within 45 s of them", async (situation, end) => {
+  it.each(ends)("%s → silent within 45 s of it", async (situation, end) => {
     const clock = standingClock();
     const machine = await lentMachine(`silent-${ends.findIndex(([name]) => name === situation)}`, clock);
     for (let beats = 0; beats < 5; beats++) {
@@ -65,17 +65,17 @@ describe("a machine whose last words were a quiet heartbeat", () => {
     await expectHeardOf(machine);
     await passRinging(clock, heardMs + NOTICED_MS - Date.now(), stubsOf([machine]));
     await expectSilent(machine, heardMs);
-    // Nothing was renewed for it.
+    // No renewal followed.
     expect((await machine.renewals()).at(-1)).toBeLessThanOrEqual(heardMs);
   });
 });
 
-/** One by which nothing was ever said. */
+/** Deletes the gateway's alarm without the gateway's knowledge. */
 const lostAlarm = (gateway: number) =>
   runInDurableObject(gatewayOf(gateway), (_, { storage }) => storage.deleteAlarm());
 
-describe("a gateway's members that never come back", () => {
-  it("more of them than are told at once, after an eviction → all are silent in time", async () => {
+describe("a gateway's members that never return", () => {
+  it("more of them than one turn notifies, after an eviction → all are silent in time", async () => {
     const clock = standingClock();
     const names = Array.from({ length: WATCH_LIMITS.notifiedAtOnce + 5 }, (_, at) => `gone-${at}`);
     const gateway = ownGateway();
@@ -84,7 +84,7 @@ describe("a gateway's members that never come back", () => {
     await Promise.all(machines.map((machine) => machine.beat()));
     const heardMs = Date.now();
     await evictDurableObject(gatewayOf(gateway), { webSockets: "close" });
-    // On a busy computer some objects do not answer in time, and are told again ten seconds later.
+    // On a busy computer some objects answer late, and are notified again ten seconds later.
     await passRinging(clock, heardMs + NOTICED_MS + 12_000 - Date.now(), stubsOf(machines));
     for (const machine of machines.slice(-2)) await expectSilent(machine, heardMs);
     const shown = await Promise.all(machines.map((machine) => machine.shown()));
@@ -92,7 +92,7 @@ describe("a gateway's members that never come back", () => {
     expect(await alarmOf(gatewayOf(gateway))).toBeNull();
   });
 
-  it("and its alarm was lost → the next look after it sets another one", async () => {
+  it("and its alarm was lost → the next check sets another one", async () => {
     const clock = standingClock();
     const machine = await lentMachine("gone-alarm", clock);
     const { gateway } = machine;
@@ -107,7 +107,7 @@ describe("a gateway's members that never come back", () => {
     await expectSilent(machine, heardMs);
   });
 
-  it("but one does → it alone is not silent", async () => {
+  it("except one → it alone is not silent", async () => {
     const clock = standingClock();
     const machines = await lentMachines(["back-1", "back-2", "back-3"], clock);
     const [back, ...gone] = machines;
@@ -120,8 +120,8 @@ describe("a gateway's members that never come back", () => {
   });
 });
 
-describe("nobody is called silent", () => {
-  it("who sends heartbeats, while its own object's alarm rings: once after five minutes, then each hour", async () => {
+describe("a machine does not count as silent", () => {
+  it("that sends heartbeats while its own object's alarm rings: once after five minutes, then each hour", async () => {
     const clock = standingClock();
     const machine = await lentMachine("heard-alarms", clock);
     expect(await live([machine], clock, 900_000)).toBe(1);
@@ -131,7 +131,7 @@ describe("nobody is called silent", () => {
     expect(await machine.history("silence")).toEqual([]);
   });
 
-  it("whose gateway was evicted with its socket → told to report once, and lent to again", async () => {
+  it("whose gateway was evicted with its socket → asked once for a report, and gets a loan again", async () => {
     const clock = standingClock();
     const machines = await lentMachines(["heard-evicted-1", "heard-evicted-2"], clock);
     await evictGateway(machines[0].gateway);
@@ -184,7 +184,7 @@ describe("nobody is called silent", () => {
     expect(await machine.history("silence")).toEqual([]);
   });
 
-  it("whose half-open socket is followed by another one", async () => {
+  it("whose half-open socket is replaced by another one", async () => {
     const clock = standingClock();
     const machine = await lentMachine("heard-half-open", clock);
     const { socket } = machine;

@@ -1,5 +1,5 @@
-// Beats and reports that are not the machine's next ones: replayed, of another machine or session, kept back on the way.
-// None renews a lease.
+// Heartbeats and reports that are not the machine's next ones: replayed, of another machine or session, delayed. None
+// renews a lease.
 import { describe, expect, it } from "vitest";
 import { requestsAbout, setFault } from "../../worker/support/machine.ts";
 import {
@@ -21,13 +21,13 @@ const NOT_FRESH = { type: "again", reason: "not fresh" };
 const OVER = { type: "again", reason: "over" };
 const ANSWER = { type: "answer" };
 
-describe("a beat", () => {
+describe("a heartbeat", () => {
   it.each<[situation: string, frame: (of: OnSocket) => Promise<string>]>([
     [
       "that was sent before",
       async ({ socket }) => {
         const frame = await socket.heartbeat();
-        // Signs the same again.
+        // Signs the same content again.
         expect(await socket.beat()).toMatchObject(ANSWER);
         return frame;
       },
@@ -89,7 +89,7 @@ describe("a beat", () => {
     expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
   });
 
-  it("of a session before, after a reconnect → renews nothing", async () => {
+  it("of an earlier session, after a reconnect → renews nothing", async () => {
     const { name, machine, socket } = await onSocket("stale-reconnected");
     expect(await nextBeat(socket)).toMatchObject(ANSWER);
     const session = { ...socket.session! };
@@ -109,8 +109,8 @@ describe("a beat", () => {
   });
 });
 
-describe("a proxy that keeps back", () => {
-  it("thirty beats, and delivers one every ten seconds → nothing is renewed after a lease duration, and HTTP does it", async () => {
+describe("a proxy that delays", () => {
+  it("thirty heartbeats, and delivers one every ten seconds → none renews after a lease duration; reports over HTTP do", async () => {
     const { name, machine, socket } = await onSocket("hoarded-beats");
     const hoarded: string[] = [];
     const signedMs = Date.now();
@@ -121,7 +121,7 @@ describe("a proxy that keeps back", () => {
       if (!socket.closed) socket.sendText(frame);
       return socket.next();
     };
-    // The first is fresh, and over the nonce that the next one is not over any more.
+    // The first is fresh; the next one has an old nonce.
     expect(await renewedBy(name, deliver)).toBe(1);
     expect(await renewedBy(name, async () => expect(await deliver()).toEqual(NOT_FRESH))).toBe(0);
     while (Date.now() - signedMs <= LEASE_MS) await deliver();
@@ -134,7 +134,7 @@ describe("a proxy that keeps back", () => {
     expect(await renewedBy(name, () => machine.http())).toBe(1);
   });
 
-  it("the one beat that is under way, for less than a lease duration → it counts; from then on → not", async () => {
+  it("the heartbeat in progress, for less than a lease duration → it counts; for longer → not", async () => {
     for (const [moreMs, answer, renewals] of [
       [-1, ANSWER, 1],
       [0, OVER, 0],
@@ -151,7 +151,7 @@ describe("a proxy that keeps back", () => {
     }
   });
 
-  it("a report, for more than a lease duration → it is challenged, and renews nothing", async () => {
+  it("a report, for more than a lease duration → gets a challenge, and renews nothing", async () => {
     const { name, socket } = await onSocket("hoarded-report");
     const frame = await socket.reportFrame();
     shift(LEASE_MS + 1);
@@ -167,7 +167,7 @@ describe("a proxy that keeps back", () => {
     expect(socket.frames.at(-1)).not.toHaveProperty("session");
   });
 
-  it("a report, until the machine has reported by HTTP → the same", async () => {
+  it("a report, until the machine has reported over HTTP → the same result", async () => {
     const { name, machine, socket } = await onSocket("hoarded-report-http");
     const frame = await socket.reportFrame();
     shift(BEAT_MS);
@@ -180,7 +180,7 @@ describe("a proxy that keeps back", () => {
     expect(renewed).toBe(0);
   });
 
-  it("a report, until the machine has another socket, and sends it by that one → 401", async () => {
+  it("a report, until the machine has another socket, and sends it there → 401", async () => {
     const { name, machine, socket } = await onSocket("hoarded-report-socket");
     const frame = await socket.reportFrame();
     socket.close();
@@ -198,7 +198,7 @@ describe("a proxy that keeps back", () => {
     expect(renewed).toBe(0);
   });
 
-  it("a report of a socket, and sends it by HTTP → 401; one of HTTP by the socket → 401", async () => {
+  it("a report of a socket, and sends it over HTTP → 401; one of HTTP over the socket → 401", async () => {
     const { name, machine, socket } = await onSocket("report-of-another-transport");
     const renewed = await renewedBy(name, async () => {
       expect(await machine.post(await socket.signed())).toMatchObject({ status: 401 });
@@ -209,8 +209,8 @@ describe("a proxy that keeps back", () => {
   });
 });
 
-describe("a beat and a full report at once", () => {
-  it("the beat comes while the report runs → again, and the lease is renewed once", async () => {
+describe("a heartbeat and a full report at once", () => {
+  it("the heartbeat arrives during the report → again, and the lease is renewed once", async () => {
     const { name, socket } = await onSocket("beat-during-report");
     shift(BEAT_MS);
     const beat = await socket.heartbeat();
@@ -227,7 +227,7 @@ describe("a beat and a full report at once", () => {
     expect(await nextBeat(socket)).toMatchObject(ANSWER);
   });
 
-  it("the report comes while the beat's PUT runs → both renew, one after the other, and the lease is not read", async () => {
+  it("the report arrives during the heartbeat's PUT → both renew, one after the other, and the lease is not read", async () => {
     const { name, socket } = await onSocket("report-during-beat");
     shift(BEAT_MS);
     const [beat, report] = [await socket.heartbeat(), await socket.reportFrame()];

@@ -1,4 +1,5 @@
-// The cluster token that a gateway has is refused: it goes on with the next one of the chain, within the same heartbeat.
+// The apiserver refuses a gateway's cluster token: the gateway uses the next token of the chain within the same
+// heartbeat.
 import { env } from "cloudflare:workers";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { clusterObject } from "../../../worker/env.ts";
@@ -10,7 +11,7 @@ import { BEAT_MS, PUT_LEASE } from "./on-socket.ts";
 const before = env.KUBE_TOKEN;
 const [NAMESPACE, ACCOUNT] = ["rollcall-system", "rollcall"];
 
-/** The account that docs/deploy.md has operators make, and a token of it. */
+/** The ServiceAccount of docs/deploy.md, and a token of it. */
 async function accountToken(): Promise<string> {
   const make = (path: string, object: { metadata: { name: string } } & Record<string, unknown>) =>
     kube("POST", path, object);
@@ -33,22 +34,22 @@ async function accountToken(): Promise<string> {
   return issued.status.token;
 }
 
-/** With this secret from now on. */
+/** Uses this secret from now on. */
 async function deploy(token: string): Promise<void> {
   Object.assign(env, { KUBE_TOKEN: token });
   await crash(clusterObject(env));
 }
 
 beforeAll(async () => deploy(await accountToken()));
-// Its end is in the time of the apiserver.
+// The token's end is in the apiserver's time.
 beforeEach(() => setClock(vi.getRealSystemTime()));
 afterAll(() => deploy(before));
 afterEach(() => void vi.restoreAllMocks());
 
-it("once → another token is asked for, and the lease renewed by the same heartbeat; then by that token", async () => {
+it("once → another token is requested, and the same heartbeat renews the lease; later requests use that token", async () => {
   const clock = standingClock();
   const machine = await lentMachine("token-refused", clock);
-  // A gateway asks for a token as it begins, and once a minute at most.
+  // A gateway requests a token when it starts, and at most once a minute.
   await live([machine], clock, 80_000);
   await machine.asked();
   const renewals = (await machine.renewals()).length;

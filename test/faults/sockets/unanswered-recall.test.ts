@@ -1,5 +1,5 @@
-// A gateway that does not answer the withdrawal of a loan: it finds another version of the lease with its next PUT, whatever
-// the apiserver does meanwhile; and what has failed is repeated by the alarm.
+// A gateway that does not answer the withdrawal of a loan: its next PUT conflicts, in any state of the apiserver. The
+// alarm retries what failed.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import type { Lease } from "../../../shared/kubernetes/types.ts";
@@ -30,7 +30,7 @@ import { shift } from "../../worker/support/clock.ts";
 
 const RECALLED = "rollcall.dev/recalled";
 const LOST = { type: "again", reason: "lease" };
-/** From one attempt to the next. */
+/** Time between two attempts. */
 const AGAIN_MS = 10_000;
 const REFUSES: Fault = { kind: "status", code: 500, reason: "InternalError", of: "/leases/" };
 
@@ -41,7 +41,7 @@ afterEach(() => {
 const leaseOf = ({ name }: OnSocket) => kube<Lease>("GET", leasePath(name));
 const recalledAt = async (of: OnSocket) => (await leaseOf(of)).metadata?.annotations?.[RECALLED];
 
-/** Its lease is lent, and its gateway answers nothing but heartbeats and reports. */
+/** Its lease is lent, and its gateway answers only heartbeats and reports. */
 async function unanswering(name: string): Promise<OnSocket> {
   const known = await onSocket(name);
   const unanswered = () => Promise.reject(new Error("reset"));
@@ -52,7 +52,7 @@ async function unanswering(name: string): Promise<OnSocket> {
   return known;
 }
 
-/** Somebody else has changed its Node. */
+/** Notifies its object that another writer has changed its Node. */
 const isNoticed = ({ name }: OnSocket) => objectOf(name).noticeNode(null);
 const isRevoked = async ({ name }: OnSocket) =>
   expect((await operator("POST", `/v1/nodes/${name}/revoke`)).status).toBe(204);
@@ -61,7 +61,7 @@ const leaseRequests = async ({ name }: OnSocket) =>
   (await requestsAbout(name)).filter((request) => request.includes(leasePath(name)));
 const TOUCHED = ({ name }: OnSocket) => [`GET ${leasePath(name)}`, ...putsOf(name, 1)];
 
-/** What is lent still renews nothing. */
+/** Expects that the loan renews nothing more. */
 async function expectLost(of: OnSocket): Promise<void> {
   const { renewTime } = (await leaseOf(of)).spec ?? {};
   expect(await renewedBy(of.name, async () => expect(await nextBeat(of.socket)).toEqual(LOST))).toBe(0);
@@ -72,7 +72,7 @@ describe.each([
   ["its Node is changed by somebody else", isNoticed],
   ["its keys are revoked", isRevoked],
 ])("%s, and its gateway does not answer the withdrawal", (why, withdrawals) => {
-  it("→ the lease is written at once, and not renewed; the loan's PUT conflicts", async () => {
+  it("→ the lease is written at once, without a renewal; the loan's PUT conflicts", async () => {
     const known = await unanswering(slug("unanswered", why));
     const { renewTime } = (await leaseOf(known)).spec ?? {};
     await withdrawals(known);
@@ -80,14 +80,14 @@ describe.each([
     expect(await recalledAt(known)).toBe(new Date().toISOString());
     expect((await leaseOf(known)).spec?.renewTime).toBe(renewTime);
     await expectLost(known);
-    // It is done.
+    // The write is done.
     await leaseRequests(known);
     shift(AGAIN_MS);
     await ringNode(known.name);
     expect(await leaseRequests(known)).not.toContain(putsOf(known.name, 1)[0]);
   });
 
-  it("the lease is renewed as it is written → it is read again, and written", async () => {
+  it("the lease is renewed during that write → it is read again, and written", async () => {
     const known = await unanswering(slug("unanswered-conflict", why));
     const conflict = { kind: "status", code: 409, reason: "Conflict" } as const;
     await setFault(known.name, { ...conflict, of: PUT_LEASE, times: 1 });
@@ -121,7 +121,7 @@ describe.each([
   );
 });
 
-it("another machine has the name by the time that it can be written → it is written all the same", async () => {
+it("another machine has the name before the write → the lease is written all the same", async () => {
   const known = await unanswering("unanswered-approved");
   const { name } = known;
   const key = await makeMachineKey();
