@@ -42,7 +42,7 @@ describe("a source with", () => {
   it("a mutant of several lines → its place and its text are the source's", async () => {
     const [mutant] = await mutantsOf("const a = 1;\n  export const f = () => a <\n    2;");
     expect(mutant).toMatchObject({ file: "worker/a.ts", line: 2, lineText: "export const f = () => a <" });
-    expect(rangeOf(mutant!)).toBe("worker/a.ts:2:25-3:5");
+    expect(rangeOf(mutant!)).toBe("worker/a.ts:2:19-3:5");
     expect((await mutantsOf("const f = a <\n    2;"))[0]!.original).toBe("a <\n    2");
   });
 });
