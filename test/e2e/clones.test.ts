@@ -1,5 +1,5 @@
-// A state folder that was copied to another machine, as real processes of the shim show it: cloned, for both machines, their
-// operator and the cluster.
+// A state folder is copied to another machine, and both shims run as real processes. Both machines, their operator and
+// the cluster see the state cloned.
 import { type ChildProcess, spawn } from "node:child_process";
 import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -58,7 +58,7 @@ function shim(state: string, bootID: string, ...flags: string[]) {
     }),
   );
   return {
-    /** Resolves once this number of lines of its log match. */
+    /** Resolves once this number of lines of the shim's log match. */
     logged: (pattern: RegExp, times = 1) =>
       eventually(async () => {
         if (child.exitCode !== null) throw new Error(`the shim has ended:\n${log}`);
@@ -83,7 +83,7 @@ async function renewTime(): Promise<string> {
   return String(lease.spec?.renewTime);
 }
 
-it("a state folder that is copied to another machine → cloned on both, until one is gone and an operator says so", async () => {
+it("a state folder is copied to another machine → both are cloned, until one ends and an operator resolves it", async () => {
   const { rollcall } = place.worker;
   const { stdout: token } = await rollcall(["token", "create", "--names", NAME]);
   writeFileSync(at("join-token"), token, { mode: 0o600 });

@@ -1,5 +1,5 @@
-// A Debian of its own with systemd as its first process, in namespaces of this machine: its network is this one's, its
-// files are a layer over a folder that stays as it is. Needs root.
+// Runs a Debian with systemd as its first process, in namespaces of this computer. It uses this computer's network. Its
+// files are a layer over a folder that does not change. Needs root.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { eventually } from "./local-cluster.ts";
 
 export interface DebianMachine {
-  /** Runs a command line on it; never throws. */
+  /** Runs a command line on the machine; never throws. */
   sh: (script: string, input?: string | Buffer) => { code: number | null; stdout: string; stderr: string };
-  /** Ends every process of it and removes what it has written. */
+  /** Ends all of its processes and removes the files that it has written. */
   stop: () => Promise<void>;
 }
 
@@ -47,7 +47,7 @@ exec env -i container=rollcall PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/s
 ' "$0" "$1" "$2" "$3"
 `;
 
-/** Throws when it does not come up; `root` is not changed. */
+/** Throws if the machine does not start; `root` does not change. */
 export async function bootDebian(root: string, hostname: string): Promise<DebianMachine> {
   const layer = mkdtempSync(join(tmpdir(), "rollcall-debian-"));
   const unified = "/sys/fs/cgroup/unified";
@@ -85,12 +85,12 @@ export async function bootDebian(root: string, hostname: string): Promise<Debian
   return { sh, stop };
 }
 
-/** systemd: the only child of unshare. */
+/** Returns the pid of systemd, the only child of unshare. */
 function firstProcess({ pid }: ChildProcess): number {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim() || "0");
 }
 
-/** Only an empty group can be removed, and one is for a moment not after its processes have ended. */
+/** Returns false if the group cannot be removed: for a moment after its last process has ended it is not empty. */
 function removeGroup(group: string): boolean {
   if (!existsSync(group)) return true;
   for (const entry of readdirSync(group, { withFileTypes: true }))

@@ -1,5 +1,6 @@
-// A fresh Debian under systemd: the packages are installed, join `npm start`'s cluster, and purging them leaves nothing.
-// With a nodejs on it that is the .deb that takes it; without one the .deb and the .tar.gz that bring their own.
+// On a fresh Debian under systemd the packages are installed and join `npm start`'s cluster; purging them leaves
+// nothing. A Debian with nodejs takes the plain .deb. One without it takes the .deb and the .tar.gz that contain a
+// Node.js.
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +20,7 @@ const missing =
       ? null
       : "set DEBIAN_ROOT to a debootstrapped folder with systemd, systemd-sysv and dbus";
 const hasNode = existsSync(join(root, "usr/bin/node"));
-/** Where `npm run packages` has been run already: the ones with a Node.js inside take minutes. */
+/** The output folder of an earlier `npm run packages`: packages that contain a Node.js take minutes to build. */
 const packages = process.env["DEBIAN_PACKAGES"];
 
 interface Way {
@@ -77,7 +78,7 @@ describe.skipIf(missing !== null)(`a fresh Debian${missing === null ? "" : ` (sk
     folder.remove();
   });
 
-  /** Standard output of what must go well. */
+  /** Returns standard output; the command has to succeed. */
   function sh(script: string, input?: string | Buffer): string {
     const { code, stdout, stderr } = machine.sh(script, input);
     if (code !== 0)
@@ -85,7 +86,9 @@ describe.skipIf(missing !== null)(`a fresh Debian${missing === null ? "" : ` (sk
     return stdout.trim();
   }
   const property = (name: string) => sh(`systemctl show --value --property ${name} ${UNIT}`);
-  /** What a package may leave behind; caches, journals and the databases of dpkg and apt are not its. */
+  /**
+   * Lists files that a package could have left; caches, journals and the databases of dpkg and apt belong to others.
+   */
   const files = () => {
     const others = ["lib/dpkg", "lib/apt", "cache", "log", "tmp"].map((path) => `! -path '/var/${path}/*'`);
     return sh(`find / -xdev ! -type d ! -path '/tmp/*' ${others.join(" ")} | sort`);
@@ -129,7 +132,7 @@ describe.skipIf(missing !== null)(`a fresh Debian${missing === null ? "" : ` (sk
       const pid = property("MainPID");
       const confined = sh(`grep -E '^(CapEff|NoNewPrivs|Seccomp):' /proc/${pid}/status`);
       expect(confined.replaceAll(/\s+/g, " ")).toBe("CapEff: 0000000000000000 NoNewPrivs: 1 Seccomp: 2");
-      // What the service sees, without flags.
+      // The service has no flags.
       const doctor = sh("node-shim doctor");
       expect(doctor).toMatch(/^ok +Ready +machine is posting ready status$/m);
       expect(doctor).toMatch(new RegExp(`^ok +shim +process ${pid}: ${way.hostname} is Ready$`, "m"));
@@ -140,7 +143,7 @@ describe.skipIf(missing !== null)(`a fresh Debian${missing === null ? "" : ` (sk
 
       sh(`kill -KILL ${pid}`);
       await eventually(async () => property("ActiveState") === "active" && property("MainPID") !== pid);
-      // Nothing but its own lines and systemd's: no token, no warning of Node.js.
+      // The journal has only the service's lines and systemd's: no token, no warning of Node.js.
       const journal = sh(`journalctl -u ${UNIT} -o cat`);
       expect(journal).not.toContain(token);
       expect(journal).toContain('"message":"phase: registered, node Ready');

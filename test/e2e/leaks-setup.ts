@@ -1,4 +1,4 @@
-// Around the whole run of the e2e tests: what they have logged is looked through for what they kept secret.
+// Around the whole run of the e2e tests: at its end, no log may contain a secret of the run.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ declare module "vitest" {
   }
 }
 
-/** Returns what ends the run; a leak fails it. */
+/** Returns a function that ends the run; a leak fails it. */
 export function setup(project: TestProject): () => void {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-run-"));
   project.provide("runRecord", folder);

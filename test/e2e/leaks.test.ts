@@ -1,11 +1,11 @@
-// The search for secrets in logs, which must find what is there: each kind of secret, where a cluster keeps it.
+// The search for secrets in logs finds each kind of secret, wherever a cluster stores it.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { leaksOf, type RunRecord, runRecord } from "./leaks.ts";
 
-/** Like a secret, and none: nobody looks for these in the logs of the tests. */
+/** Made-up secrets; the search of the whole run does not know them. */
 const [S, T] = ["s".repeat(43), "t".repeat(43)];
 let folder = "";
 let record: RunRecord;
@@ -36,7 +36,7 @@ it.each<[what: string, path: string, text: string]>([
   ["cluster token", "worker/workerd.capnp", `(name = "KUBE_TOKEN", text = "${S}"),`],
   ["kubeconfig's token", "kubeconfig", `users:\n  - name: admin\n    user:\n      token: ${S}\n`],
   ["kubeconfig's token", "kubeconfig", `"user": {\n "token": "${S}"\n}`],
-])("a %s (%s) that is logged, by whomever → found, and not printed", (what, path, text) => {
+])("a %s (%s) that any program logs → found, and not printed", (what, path, text) => {
   cluster("a", { [path]: text, "logs/shim.log": `fine\nkey=${S}!\n` });
   cluster("b", { "logs/worker.log": "fine\n", log: `{"error":"${S}"}` });
   const found = leaksOf(run());
@@ -46,13 +46,13 @@ it.each<[what: string, path: string, text: string]>([
   ]);
 });
 
-it("a secret that was in no folder, printed by a program → found", () => {
+it("a secret that is in no folder, printed by a program → found", () => {
   record.secret("view secret", S);
   record.log("rollcall audit", `who: ${S}`);
   expect(leaksOf(run())).toEqual(["a secret (view secret) is in the log rollcall audit"]);
 });
 
-it("logs that hold none of them → nothing", () => {
+it("logs without a secret → nothing", () => {
   cluster("a", { "admin-secret": S, "logs/shim.log": T });
   expect(leaksOf(run())).toEqual([]);
 });

@@ -1,5 +1,5 @@
-// Every secret and every log of a whole run, kept until its end: no log may hold any of the secrets, whoever's they are.
-// Finds both in the folders of local clusters; what never was in one is handed over.
+// Keeps every secret and every log of a whole run until its end: no log may contain any of the secrets. Reads both from
+// the folders of local clusters; tests add those that are in no folder.
 import {
   appendFileSync,
   existsSync,
@@ -13,10 +13,10 @@ import { randomUUID } from "node:crypto";
 import { basename, join, relative } from "node:path";
 
 export interface RunRecord {
-  /** Something that was printed or logged. `name` is for whoever looks for the fault. */
+  /** Adds printed or logged text. `name` tells a developer where it came from. */
   log: (name: string, text: string) => void;
   secret: (what: string, secret: string) => void;
-  /** All logs and secrets of a cluster's folder, before it is removed. */
+  /** Adds all logs and secrets of a cluster's folder, before the folder is removed. */
   folder: (path: string) => void;
 }
 
@@ -27,13 +27,13 @@ interface Secret {
 
 const SECRETS = "secrets";
 const LOGS = "logs";
-/** Objects, databases and bundles are neither. */
+/** Stored objects, databases and bundles are neither logs nor secrets. */
 const OTHER_FOLDERS = new Set(["objects", "etcd", "node_modules"]);
 const MAX_BYTES = 1024 * 1024;
 
 const isLog = (path: string) => /(^|[/.])log$/.test(path);
 
-/** What a file of one of these names holds, and nothing else. */
+/** The whole content of a file with one of these names is a secret. */
 const SECRET_FILES = new Set(["admin-secret", "secret", "admin-token"]);
 const PATTERNS: [what: string, pattern: RegExp][] = [
   ["join token", /rcj1_([\w-]{43})/g],
@@ -50,13 +50,13 @@ function secretsIn(path: string, text: string): Secret[] {
   );
 }
 
-/** All that a cluster keeps in its folder and nobody else may know. */
+/** Returns all secrets in a cluster's folder. */
 export function secretsOf(folder: string): Secret[] {
   const files = filesIn(folder).filter((file) => !isLog(file));
   return files.flatMap((file) => secretsIn(file, readFileSync(file, "utf8")));
 }
 
-/** `folder`: of this run alone. */
+/** `folder`: belongs to this run alone. */
 export function runRecord(folder: string): RunRecord {
   mkdirSync(join(folder, LOGS), { recursive: true });
   const record: RunRecord = {
@@ -73,7 +73,7 @@ export function runRecord(folder: string): RunRecord {
   return record;
 }
 
-/** `a join token is in the log rollcall-e2e-x logs shim.log`: never the secret itself. */
+/** Returns lines like `a join token is in the log rollcall-e2e-x logs shim.log`, without the secret itself. */
 export function leaksOf(folder: string): string[] {
   if (!existsSync(join(folder, SECRETS))) return [];
   const lines = readFileSync(join(folder, SECRETS), "utf8").trimEnd().split("\n");

@@ -1,4 +1,4 @@
-// `npm start` as a user runs it, in a folder of its own, with its output at hand.
+// Runs `npm start` as a user does, in a folder of its own, and reads its output.
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
@@ -10,17 +10,17 @@ import { thisRun } from "./run-record.ts";
 export const ROOT = resolve(import.meta.dirname, "../..");
 
 export interface Started {
-  /** What it has printed until now, both streams. */
+  /** Returns the output so far, of both streams. */
   output: () => string;
-  /** Resolves with the match once the output has it; rejects when the program ends before. */
+  /** Resolves with the match once the output contains it; rejects if the program ends before. */
   printed: (pattern: RegExp) => Promise<RegExpExecArray>;
-  /** Sends it a signal: as a terminal does, where it is npm's. */
+  /** Sends a signal; for npm, to its process group, as a terminal does. */
   end: (signal: "SIGINT" | "SIGTERM") => void;
-  /** Exit code, once it has ended. */
+  /** Resolves with the exit code once the program has ended. */
   ended: Promise<number | null>;
 }
 
-/** One that is a process. */
+/** A start that is one process. */
 export interface Start extends Started {
   process: ChildProcess;
 }
@@ -29,19 +29,19 @@ export function temporaryFolder(): { path: string; remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), "rollcall-e2e-"));
   const remove = () => {
     thisRun().folder(path);
-    // What a killed process has started may still write its last line.
+    // A child of a killed process may still write its last line.
     rmSync(path, { recursive: true, force: true, maxRetries: 5 });
   };
   return { path, remove };
 }
 
-/** npm start's program. `environment` replaces KUBEBUILDER_ASSETS: without it the embedded apiserver runs. */
+/** Starts npm start's program. `environment` replaces KUBEBUILDER_ASSETS: without it the embedded apiserver runs. */
 export function startLocal(flags: string[], environment: { KUBEBUILDER_ASSETS?: string } = {}): Start {
   const child = startProcess([process.execPath, "infra/local/start.ts", ...flags], environment);
   return { ...startOf(child), process: child, end: (signal) => child.kill(signal) };
 }
 
-/** npm start itself, in a process group of its own, which a terminal's Ctrl-C reaches as a whole. */
+/** Starts npm start itself in a process group of its own: a terminal's Ctrl-C reaches the whole group. */
 export function startNpm(flags: string[]): Started {
   const child = startProcess(["npm", "start", "--", ...flags], {}, true);
   const end = (signal: NodeJS.Signals) => {
@@ -65,14 +65,14 @@ function startProcess(
 }
 
 function startOf(child: ReturnType<typeof startProcess>): Omit<Started, "end"> {
-  // As a shell reads it: 128 + the number of the signal that ended npm, where one did.
+  // Like a shell: 128 + the number of the signal, if one ended npm.
   const ended = new Promise<number | null>((done) =>
     child.once("close", (code, signal) => done(signal ? 128 + constants.signals[signal] : code)),
   );
   return outputOf([child.stdout, child.stderr], ended);
 }
 
-/** What a start that prints to these streams has printed. */
+/** Collects what a start prints to these streams. */
 export function outputOf(streams: readonly Readable[], ended: Promise<number | null>): Omit<Started, "end"> {
   let text = "";
   const listeners = new Set<() => void>();
@@ -100,7 +100,7 @@ export function outputOf(streams: readonly Readable[], ended: Promise<number | n
   return { output: () => text, printed, ended };
 }
 
-/** The pid of a part and the command that starts it again, as printed. */
+/** Returns the pid of a part and the command that starts it again, both from the output. */
 export async function partOf(start: Started, name: string): Promise<{ pid: number; command: string }> {
   const [, pid, command] = await start.printed(
     new RegExp(`^${name}, pid (\\d+); start it again:\\n {2}(.+)$`, "m"),
@@ -114,7 +114,7 @@ export function adminOf(folder: string): KubeConfig {
   return config;
 }
 
-/** Asks again and again until the answer is one; the test's own timeout bounds it. */
+/** Repeats `ask` until it returns a value; the test's own timeout bounds it. */
 export async function eventually<T>(ask: () => Promise<T | undefined | false>): Promise<T> {
   for (;;) {
     const answer = await ask().catch(() => undefined);

@@ -1,4 +1,4 @@
-// The Worker in workerd by itself on loopback, which a test can deploy again with other secrets.
+// Runs the Worker alone in workerd on loopback. A test can deploy it again with other secrets.
 import { createHash, randomBytes } from "node:crypto";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -16,21 +16,21 @@ type Deployed = Pick<
 
 export interface LocalWorker {
   url: string;
-  /** Ends the one that runs; its objects stay. `meanwhile`: what is done while none runs. */
+  /** Ends the running Worker and starts it with these settings; its objects stay. `meanwhile` runs while none runs. */
   deploy: (settings: Deployed, meanwhile?: () => void) => Promise<void>;
-  /** As a crash ends it; `deploy` starts it again. */
+  /** Kills it, as a crash does; `deploy` starts it again. */
   kill: () => Promise<void>;
   stop: () => Promise<void>;
 }
 
-/** `record`: outside of a test it is passed. */
+/** `record`: callers outside of a test pass one. */
 export async function localWorker(folder: string, record: RunRecord = thisRun()): Promise<LocalWorker> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  // The test runner reads CommonJS in another way than Node does.
+  // The test runner loads CommonJS in another way than Node does.
   const { default: workerd } = createRequire(import.meta.url)("workerd") as { default: string };
   let parts: Parts | undefined;
-  // A run that is ended by a signal calls no `stop`.
+  // A run that a signal ends calls no `stop`.
   const end = () => {
     for (const { process: running } of parts?.running() ?? []) running.kill("SIGKILL");
   };
@@ -67,7 +67,7 @@ export async function localWorker(folder: string, record: RunRecord = thisRun())
   };
 }
 
-/** No log of the run may hold it. */
+/** Returns a secret that no log of the run may contain. */
 export function randomSecret(record: RunRecord = thisRun()): string {
   const secret = randomBytes(32).toString("base64url");
   record.secret("made by a test", secret);

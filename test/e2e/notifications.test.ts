@@ -1,4 +1,4 @@
-// Messages as they leave a Worker in workerd, at a receiver over HTTP; and what a real Alertmanager makes of them.
+// A Worker in workerd sends notifications to an HTTP receiver and to a real Alertmanager.
 import { spawn, spawnSync } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
@@ -38,7 +38,7 @@ beforeAll(async () => {
   ({ worker } = await sharedPlace());
 });
 afterAll(async () => {
-  // No message of what other files do is sent there.
+  // Events of other test files are not sent to these receivers.
   const { receivers } = await ask<{ receivers: { name: string }[] }>("GET", "/v1/receivers");
   for (const { name } of receivers.filter(({ name }) => RECEIVERS.has(name)))
     await worker.rollcall(["receivers", "remove", name, "--yes"]);
@@ -75,7 +75,7 @@ describe("a message of a Worker in workerd", () => {
     expect(JSON.parse(body)).toMatchObject({ version: 1, receiver: "ops", alerts: [{ name: "test" }] });
   });
 
-  it("about a machine that is revoked → leaves by itself, to who asked for it", async () => {
+  it("about a machine that is revoked → is sent without a request, to the receiver that subscribed to revocations", async () => {
     await ask("POST", "/v1/receivers", {
       name: "revocations",
       url: receiverUrl("/revocations"),
@@ -109,7 +109,7 @@ describe("a message of a Worker in workerd", () => {
   });
 });
 
-describe("a receiver as docs/notifications.md has it made", () => {
+describe("a receiver, made as docs/notifications.md shows", () => {
   const PAGE = "docs/notifications.md";
   it("by a request, and by the command line → its message arrives", async () => {
     const reader = pageReader(worker);
@@ -146,7 +146,7 @@ describe("a receiver as docs/notifications.md has it made", () => {
 const isAlertmanagerThere = spawnSync("prometheus-alertmanager", ["--version"]).status === 0;
 
 describe.skipIf(!isAlertmanagerThere)("Alertmanager", () => {
-  it("→ has what is firing, once, and no longer once it is over", async () => {
+  it("→ has what is firing, once, and drops it once it has ended", async () => {
     const port = await freePort();
     const file = join(folder.path, "alertmanager.yml");
     writeFileSync(file, "route: { receiver: nobody }\nreceivers: [{ name: nobody }]\n");

@@ -1,4 +1,4 @@
-// What the pages have an operator type, as it stands there, on the suite's Worker with two machines.
+// Runs the commands that the pages give to operators, word by word, on the suite's Worker with two machines.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,13 +11,13 @@ import { type SharedPlace, sharedPlace } from "./shared-place.ts";
 import { type SimulatedMachine, simulatedMachine } from "./simulated-machine.ts";
 
 const hasJq = spawnSync("jq", ["--version"]).error === undefined;
-/** What npm runs, without npm: tutorial.test.ts runs npm itself. */
+/** The programs behind npm's scripts, without npm: tutorial.test.ts runs npm itself. */
 const NPM = {
   npm: 'while [ "$1" != -- ]; do last=$1; shift; done; shift; [ "$last" = exec ] || set -- "$last" "$@"; exec "$@"',
 };
 const MADE_UP = "https://rollcall.example.com";
 
-describe("an operator who does as the pages say", () => {
+describe("an operator who follows the pages", () => {
   let place: SharedPlace;
   let reader: PageReader;
   let machines: SimulatedMachine[];
@@ -35,7 +35,7 @@ describe("an operator who does as the pages say", () => {
     reader?.remove();
   });
 
-  it("keeps contexts, and asks by one of them", async () => {
+  it("keeps contexts, and uses one of them", async () => {
     for (const { report } of machines) await report();
     const folder = join(reader.home, ".config/rollcall");
     mkdirSync(folder, { recursive: true });
@@ -47,14 +47,14 @@ describe("an operator who does as the pages say", () => {
     expect(printed).toMatch(/context prod is stored\n[^]*context home is stored\n[^]*sim-1 +ready/);
   });
 
-  it("does things to many machines at once", async () => {
-    // There is no terminal to ask at whether machines are to be forgotten.
+  it("acts on many machines at once", async () => {
+    // There is no terminal for the question whether to forget the machines.
     const own = {
       "edge-7": "sim-1",
       "edge-8": "sim-2",
       "--changed-until 30d": "--changed-until 30d --dry-run",
     };
-    // Nothing is the matter with these two: the last command of the block says so, and fails.
+    // Both machines are healthy, so the last command of the block reports that and fails.
     await expect(run("docs/rollcall.md", "Many machines at once", { own })).rejects.toThrow(
       /^0 of 0 would be changed\n[^]*^0 of 0 would be changed\n[^]*^0 of 2 would be changed\nrollcall: there is nothing to do$/m,
     );
@@ -65,14 +65,14 @@ describe("an operator who does as the pages say", () => {
     expect(printed).toMatch(/^version +0\.2\.0$/m);
   });
 
-  it("asks whether the deployment works", async () => {
+  it("checks whether the deployment works", async () => {
     expect(await run("docs/upgrading.md", "Versions of stored state")).toMatch(/^ok +state +its versions: /m);
     expect(await run("docs/deploy.md", "Checking the deployment")).toMatch(
       /^ok +state +its versions: [^]*^readyz check passed$/m,
     );
   });
 
-  it("upgrades in order: what the Worker and the machines are asked", async () => {
+  it("upgrades in order: the requests to the Worker and the machines", async () => {
     const [page, heading] = ["docs/upgrading.md", "Order"];
     const file = join(reader.home, "backup.jsonl");
     await run(page, heading, { own: { "before-0.2.0.jsonl": file } });
@@ -85,7 +85,7 @@ describe("an operator who does as the pages say", () => {
     expect(await run("docs/deploy.md", "A browser")).toContain(`${place.worker.url}/`);
   });
 
-  it("makes a token for many machines, and says that one has no runtime", async () => {
+  it("makes a token for many machines, and declares that one has no runtime", async () => {
     const printed = await run("docs/shim.md", "From a golden image", { nth: 2 });
     const [token = ""] = /^rcj1_\S+$/m.exec(printed) ?? [];
     thisRun().secret("join token", token);
@@ -96,7 +96,7 @@ describe("an operator who does as the pages say", () => {
     );
   });
 
-  it("reads the metrics by a secret that opens nothing else", async () => {
+  it("reads the metrics with a secret that opens nothing else", async () => {
     const { stdout } = await place.worker.rollcall(["operators", "add", "prom", "--role", "metrics"]);
     const METRICS_SECRET = stdout.trim();
     thisRun().secret("operator's secret", METRICS_SECRET);
@@ -104,7 +104,7 @@ describe("an operator who does as the pages say", () => {
     expect(await run("docs/metrics.md", "Metrics", { own, env: { METRICS_SECRET } })).toMatch(/^rollcall_/m);
   });
 
-  it("moves a machine to another deployment, but for its service", async () => {
+  it("moves a machine to another deployment, except for its service", async () => {
     const folder = temporaryFolder();
     const state = join(folder.path, "state");
     const mover = pageReader(place.worker, undefined, {
@@ -121,7 +121,7 @@ describe("an operator who does as the pages say", () => {
       await mint();
       await mover.sh(`node-shim join --url ${place.worker.url} --join-token-file ${token}`);
       await mint();
-      // The other deployment is this one, by another origin.
+      // The other deployment is this one under another origin.
       const own = {
         "https://east.example.com": place.otherOrigin,
         "/root/join-token": token,
@@ -137,7 +137,7 @@ describe("an operator who does as the pages say", () => {
     }
   });
 
-  it("looks what the shim would do on this machine", async () => {
+  it("sees what the shim would do on this machine", async () => {
     const own = { "/etc/rollcall/kubelet.yaml": "examples/kubelet.yaml" };
     expect(await run("docs/configuration.md", "Configuring the shim", { own })).toMatch(/^maxPods: 30 /m);
     expect(await run("examples/README.md", "Examples")).toContain("example.com/rack: b7");

@@ -1,5 +1,5 @@
-// npm run rollcall, the operator's command line, and the rotation of a machine's key, against a Worker in workerd. What the
-// command line makes of flags and answers: test/infra/operator.
+// The operator's command line (npm run rollcall) and the rotation of a machine's key, against a Worker in workerd.
+// test/infra/operator tests how the command line treats flags and answers.
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -45,7 +45,7 @@ async function mint(...flags: string[]): Promise<string> {
   return created.stdout.trim();
 }
 
-it("node-shim rotate → the next key is pinned; the shim's first report with it ends the one before", async () => {
+it("node-shim rotate → the next key is pinned; the shim's first report with it ends the former key", async () => {
   const [state, token] = [join(folder.path, "shim"), join(folder.path, "token")];
   const shim = (...args: string[]) => {
     const where = ["--url", url, "--state", state, "--hostname-override", "cli-rotates"];
@@ -100,7 +100,7 @@ it("mints, lists and revokes a token", async () => {
   expect((await rollcall(["token", "list"])).stdout).toMatch(/cli-\* +revoked +1\/2/);
 });
 
-it("shows who waits, without letting a machine's texts loose on a terminal, and approves by key", async () => {
+it("lists pending machines, without passing control characters in their texts to a terminal, and approves by key", async () => {
   const name = "cli-pinned";
   const first = await machine(name, await mint("--names", name));
   const second = await machine(name, await mint("--names", name), "evil\u001B[2Jid");

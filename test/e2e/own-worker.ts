@@ -1,4 +1,4 @@
-// A Worker of a test's own in workerd, and the operator's command line that asks it.
+// Starts a Worker in workerd for one test file, and runs the operator's command line against it.
 import { spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -19,27 +19,32 @@ interface Ended {
 }
 export type Rollcall = (args: string[], environment?: Environment) => Promise<Ended>;
 
-/** Where a Worker is, and its command line. */
+/** The address of a Worker, and its command line. */
 export interface WorkerAccess {
   url: string;
   adminSecret: string;
-  /** npm run rollcall -- ARGS, with the Worker and its admin secret in the environment unless that says otherwise. */
+  /**
+   * Runs `npm run rollcall -- ARGS`; the environment has the Worker and its admin secret unless the caller passes
+   * others.
+   */
   rollcall: Rollcall;
-  /** The same as a process of its own, which takes many times as long. */
+  /** Does the same in a process of its own, which takes many times as long. */
   rollcallProcess: Rollcall;
 }
 
 export interface OwnWorker extends WorkerAccess {
-  /** Ends it, and starts it again; `killed`: as after a crash. `meanwhile`: with the folder of what it has stored. */
+  /** Ends it and starts it again; `killed`: as after a crash. `meanwhile` gets the folder of its stored objects. */
   startAgain: (how: "deployed" | "killed", meanwhile?: (objects: string) => void) => Promise<void>;
-  /** Ends it, and starts another one, of that file, on what it has stored, until `startAgain` brings this one back. */
+  /**
+   * Ends it and starts another Worker, from that file, on the same stored objects; `startAgain` brings this one back.
+   */
   startOther: (entry: string, meanwhile?: (objects: string) => void) => Promise<void>;
-  /** Ends it, loses all that any object has, and starts it again. */
+  /** Ends it, deletes the storage of all objects, and starts it again. */
   loseAll: () => Promise<void>;
   stop: () => Promise<void>;
 }
 
-/** The apiserver that it writes to; without one nobody answers there. */
+/** The apiserver that the Worker writes to; without one no server answers at its address. */
 export interface OwnCluster {
   kubeUrl: string;
   kubeCa: string | undefined;
@@ -54,11 +59,11 @@ const NO_CLUSTER: OwnCluster = {
 const OBJECTS = "worker/objects";
 
 interface OwnChoice extends Pick<WorkerSettings, "entry" | "variables"> {
-  /** Beside its URL: of what stands before it. */
+  /** More accepted origins: those of proxies in front of the Worker. */
   origins?: readonly string[];
 }
 
-/** `folder` holds all that it keeps. `choice`: another entry than the Worker's own, variables that are not the default. */
+/** `folder` contains all of its files. `choice`: another entry module, or other variables than the default ones. */
 export async function startOwnWorker(
   folder: string,
   cluster: OwnCluster = NO_CLUSTER,
@@ -87,14 +92,14 @@ export async function startOwnWorker(
   };
 }
 
-/** The one at this URL. */
+/** Returns access to the Worker at this URL. */
 export function workerAt(url: string, adminSecret: string): WorkerAccess {
   const command =
     (run: typeof inOwnProcess): Rollcall =>
     async (args, environment = {}) => {
       const set = { ROLLCALL_URL: url, ROLLCALL_ADMIN_SECRET: adminSecret, ...environment };
       const ended = await run(args, set);
-      // A new join token, or an operator's secret, is what is asked for there.
+      // The request is for a new join token, or an operator's secret.
       const printed =
         args.includes("create") || args.includes("add") ? ended.stderr : ended.stdout + ended.stderr;
       thisRun().log(`rollcall ${args.join(" ")}`.slice(0, 100), printed);
@@ -103,7 +108,7 @@ export function workerAt(url: string, adminSecret: string): WorkerAccess {
   return { url, adminSecret, rollcall: command(inThisProcess), rollcallProcess: command(inOwnProcess) };
 }
 
-/** The operator's command line in this process, with nobody at a terminal. */
+/** Runs the operator's command line in this process, without a terminal. */
 export async function inThisProcess(args: string[], environment: Environment): Promise<Ended> {
   const ended: Ended = { code: 0, stdout: "", stderr: "" };
   const played = {

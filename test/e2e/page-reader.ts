@@ -1,24 +1,24 @@
-// Somebody who does what the pages say, with a home of their own, on a deployment of a test's.
+// Runs the commands of the docs' pages in a home of its own, on a test's deployment.
 import { join } from "node:path";
 import { commandsBelow, OWN_PROGRAMS, programsOf, runCommands, withOwn } from "../house/page-commands.ts";
 import { ROOT, temporaryFolder } from "./local-cluster.ts";
 import { thisRun } from "./run-record.ts";
 
 export interface Asked {
-  /** Which of the blocks of commands below the heading, from 0. */
+  /** Index of the block of commands below the heading, from 0. */
   nth?: number;
-  /** What stands in place of what the page made up. */
+  /** Replacements for the pages' made-up values. */
   own?: Readonly<Record<string, string>>;
-  /** Beside the reader's own; undefined takes one away. */
+  /** Additions to the reader's environment; undefined removes a variable. */
   env?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface PageReader {
-  /** Nobody else reads here. */
+  /** The home folder; no other test uses it. */
   home: string;
-  /** What no page says. */
+  /** Runs commands that no page contains. */
   sh: (commands: string) => Promise<string>;
-  /** What a block of commands prints on its standard output; all of them have to go well. */
+  /** Returns the standard output of a block of commands; each command has to succeed. */
   run: (page: string, heading: string, asked?: Asked) => Promise<string>;
   remove: () => void;
 }
@@ -28,7 +28,10 @@ interface Worker {
   adminSecret: string;
 }
 
-/** In the root of the sources. `kubectl`: the program and its configuration. `programs`: others that pages take as there. */
+/**
+ * Runs in the root of the sources. `kubectl`: the program and its configuration. `programs`: others that pages take as
+ * installed.
+ */
 export function pageReader(
   { url, adminSecret }: Worker,
   kubectl?: { assets: string; kubeconfig: string },

@@ -1,5 +1,5 @@
-// A real Prometheus with the scrape configuration and the rules of infra/prometheus: it takes all that the Worker says, and
-// knows of each machine what the fleet index knows.
+// A real Prometheus with the scrape configuration and the rules of infra/prometheus. It accepts all metrics of the
+// Worker, and has the same machines as the fleet index.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,7 +35,7 @@ describe.skipIf(!hasPrometheus)("a real Prometheus", () => {
     worker = await localWorker(folder);
     await worker.deploy({
       entry: join(ROOT, "test/worker/support/telling-entry.ts"),
-      // Nobody answers there.
+      // No server listens there.
       kubeUrl: "http://127.0.0.1:9",
       kubeCa: undefined,
       kubeToken: "a-token-of-no-cluster",
@@ -66,12 +66,12 @@ describe.skipIf(!hasPrometheus)("a real Prometheus", () => {
     const { data } = (await (await fetch(`${url}/api/v1/${path}`)).json()) as { data: T };
     return data;
   }
-  /** What it knows now. */
+  /** Returns the current result of a query. */
   async function query(expression: string): Promise<Series[]> {
     return (await api<{ result: Series[] }>(`query?query=${encodeURIComponent(expression)}`)).result;
   }
 
-  /** A scrape may come late; this only ends what hangs. */
+  /** A scrape may come late; the timeout only ends a hanging test. */
   const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 110_000, interval: 100 });
 
   it("scrapes with the secret, as OpenMetrics, and takes every line", () =>
@@ -83,7 +83,7 @@ describe.skipIf(!hasPrometheus)("a real Prometheus", () => {
       ).toHaveLength(1);
     }));
 
-  it("knows of each machine what the index knows", () =>
+  it("has of each machine what the index has", () =>
     eventually(async () => {
       const states = await query("rollcall_machine_state");
       const known = Object.fromEntries(states.map(({ metric }) => [metric["machine"], metric["state"]]));
@@ -109,7 +109,7 @@ describe.skipIf(!hasPrometheus)("a real Prometheus", () => {
       expect(types.filter(([, type, read]) => type !== read)).toEqual([]);
     }));
 
-  it("has loaded the rules, and what begins is pending", () =>
+  it("has loaded the rules, and an alert that begins is pending", () =>
     eventually(async () => {
       const alerts = await query('ALERTS{alertstate="pending"}');
       expect(alerts.map(({ metric }) => metric["alertname"])).toEqual(
@@ -123,7 +123,10 @@ describe.skipIf(!hasPrometheus)("a real Prometheus", () => {
     }));
 });
 
-/** That of infra/prometheus, with this Worker's address and secret, and without an Alertmanager; it looks every two seconds. */
+/**
+ * Writes the configuration of infra/prometheus with this Worker's address and secret and without an Alertmanager.
+ * Scrapes come every two seconds.
+ */
 function writeConfiguration(folder: string, target: string, secret: string): string {
   const { alerting: _, ...own } = parse(readFileSync(join(INFRA, "prometheus.yml"), "utf8")) as {
     alerting: object;

@@ -1,4 +1,4 @@
-// The record of the run that a test belongs to. Outside of a worker of the e2e tests nothing is kept.
+// Returns the record of the run that a test belongs to. Outside of a worker of the e2e tests it records nothing.
 import { inject } from "vitest";
 import { type RunRecord, runRecord } from "./leaks.ts";
 

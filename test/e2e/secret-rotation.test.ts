@@ -1,5 +1,5 @@
-// Every secret of the Worker changes, one deployment after the other, under machines that nobody visits: whoever was
-// enrolled goes on, also a machine that was off all the time.
+// Every secret of the Worker changes, one deployment after the other, while no operator visits the machines. Each
+// enrolled machine keeps reporting, also one that was off all the time.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { CoreV1Api } from "@kubernetes/client-node";
@@ -44,7 +44,7 @@ afterAll(async () => {
 const deploy = (secrets: { kubeToken: string; macKeys: string; adminSecretSha256: string }) =>
   worker.deploy({ kubeUrl: kube.url, kubeCa: kube.ca, ...secrets });
 
-/** EnrolledMachine with a token by this operator, and what comes of its reports. */
+/** An enrolled machine, with a token by this operator, and the results of its reports. */
 async function machine(index: number, adminSecret: string) {
   const name = `rotated-${index}`;
   const wish = { names: name, uses: 1, withoutFactsOnlyTaint: false };
@@ -74,7 +74,7 @@ async function machine(index: number, adminSecret: string) {
   return { kid, report, uid };
 }
 
-/** A token of the Worker's account that was made a while ago, past half of its life, and ends with this Secret. */
+/** Makes a token of the Worker's account that is past half of its life; deleting this Secret ends it. */
 async function agedToken(secret: string): Promise<string> {
   const home = "/api/v1/namespaces/rollcall-system";
   const uidOf = (made: unknown) => (made as { metadata: { uid: string } }).metadata.uid;
@@ -93,14 +93,14 @@ async function agedToken(secret: string): Promise<string> {
   });
 }
 
-/** Resolves once the Worker's log has this text. */
+/** Resolves once the Worker's log contains this text. */
 const logged = (text: string) =>
   eventually(async () => readFileSync(join(folder.path, "worker.log"), "utf8").includes(text));
 
 const operatorGets = async (secret: string) =>
   (await fetch(`${worker.url}/v1/tokens`, { headers: { authorization: `Bearer ${secret}` } })).status;
 
-it("MAC keys, admin secret and cluster token, which also renews itself → no machine is lost, and no operator is locked out", async () => {
+it("MAC keys, admin secret and cluster token, which also renews itself → each machine keeps reporting, and no operator is locked out", async () => {
   await deploy({
     kubeToken: await workerToken(kube.admin),
     macKeys: `${MAC_1}`,
@@ -110,7 +110,7 @@ it("MAC keys, admin secret and cluster token, which also renews itself → no ma
   expect([await first.report(), await off.report()]).toEqual(["registered", "registered"]);
   const uids = [await first.uid(), await off.uid()];
 
-  // The cluster token ends before the Worker has the next one.
+  // The cluster token expires before the Worker has the next one.
   await deploy({
     kubeToken: "a-token-that-is-good-no-more",
     macKeys: `${MAC_2} ${MAC_1}`,
@@ -131,13 +131,13 @@ it("MAC keys, admin secret and cluster token, which also renews itself → no ma
   for (const { report } of [first, off, between]) expect(await report()).toBe("registered");
   expect([await first.uid(), await off.uid()]).toEqual(uids);
 
-  // The cluster token that was set ends: the Worker has renewed it.
+  // The configured cluster token expires: the Worker has renewed it.
   await logged("cluster token renewed");
   const path = "/api/v1/namespaces/rollcall-system/secrets/aged";
   const api = place.admin.makeApiClient(CoreV1Api);
   await api.deleteNamespacedSecret({ name: "aged", namespace: "rollcall-system" });
   await expect(kube.admin({ method: "GET", path })).rejects.toThrow("404");
-  // A new process of the Worker has nothing but the secret, which is refused, and what is stored.
+  // A new process of the Worker has only the configured secret, which is refused, and the stored token.
   await deploy(last);
   expect(await first.report()).toBe("registered");
 });

@@ -1,5 +1,5 @@
-// The apiserver and the Worker that the suite's files share. Each file has names of its own there; none stops the Worker,
-// changes its variables, or counts all that it has.
+// The apiserver and the Worker that the suite's files share. Each file uses names of its own. No file stops the Worker,
+// changes its variables, or counts all of its machines.
 import { get, type IncomingMessage } from "node:http";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { inject } from "vitest";
@@ -9,11 +9,11 @@ import type { SharedAddresses } from "./shared-setup.ts";
 
 export interface SharedPlace extends Omit<SharedAddresses, "url" | "adminSecret"> {
   worker: WorkerAccess;
-  /** The apiserver's administrator. */
+  /** The kubeconfig of the apiserver's administrator. */
   admin: KubeConfig;
 }
 
-/** Starts both when no file has asked before. */
+/** Starts both if no file has requested them before. */
 export async function sharedPlace(): Promise<SharedPlace> {
   const socketPath = inject("sharedPlace");
   if (socketPath === undefined) throw new Error("vitest.config.ts has shared-setup.ts start it");

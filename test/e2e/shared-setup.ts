@@ -1,4 +1,5 @@
-// Around the run of the suite: one embedded apiserver and one Worker in workerd for all files, started when a file first asks.
+// Around the run of the suite: one embedded apiserver and one Worker in workerd for all files. Both start at the first
+// request of a file.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
@@ -10,24 +11,24 @@ import { type RunRecord, runRecord } from "./leaks.ts";
 import { ROOT } from "./local-cluster.ts";
 import { localWorker, randomSecret, sha256 } from "./local-worker.ts";
 
-/** Where the shared Worker and its apiserver are. */
+/** The addresses of the shared Worker and its apiserver. */
 export interface SharedAddresses {
-  /** Holds the kubeconfig of the apiserver's administrator, and the apiserver's own files in `cluster`. */
+  /** Contains the kubeconfig of the apiserver's administrator, and the apiserver's files in `cluster`. */
   folder: string;
   url: string;
-  /** The Worker accepts this origin as well. */
+  /** A second origin that the Worker accepts. */
   otherOrigin: string;
   adminSecret: string;
 }
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** The socket that answers with the addresses as JSON. */
+    /** Path of the socket that returns the addresses as JSON. */
     sharedPlace?: string;
   }
 }
 
-/** Returns what ends the run. */
+/** Returns a function that ends the run. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-e2e-"));
   const { runRecord: recordFolder } = project.getProvidedContext();

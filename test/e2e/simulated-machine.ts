@@ -1,4 +1,5 @@
-// A machine that reports to a Worker when a test has it report: its key and its requests are real, its facts are made up.
+// A machine that reports to a Worker when a test calls `report`. Its key and its requests are real; its facts are made
+// up.
 import { mintToken } from "../../infra/local/admin.ts";
 import { simulatedFacts, simulatedVitals } from "../../infra/local/simulated-machine.ts";
 import { defaultConfiguration } from "../../node-shim/config/config.ts";
@@ -12,11 +13,11 @@ import { thisRun } from "./run-record.ts";
 export interface SimulatedMachine {
   name: string;
   key: MachineKey;
-  /** The phase that the Worker answers, or the reason for which it refuses. */
+  /** Reports once; resolves with the phase in the Worker's answer, or with the reason of a refusal. */
   report: () => Promise<string>;
 }
 
-/** What lets it enrol; absent: a token of its own. */
+/** Proof for the enrolment; absent: a new token of its own. */
 export type MachineWish = { rejoin: true } | { joinToken: string };
 
 /** Enrols with a key of its own. */

@@ -1,5 +1,5 @@
-// A Debian under systemd that upgrades its own shim from an apt repository, as a Worker's rollout says: the Worker is played,
-// systemd, apt, dpkg and the package are real. Later versions are this one's package with another number in it.
+// A Debian under systemd upgrades its own shim from an apt repository, by a Worker's rollout. The test plays the
+// Worker; systemd, apt, dpkg and the package are real. Later versions are the same package with another version number.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -29,7 +29,7 @@ const GOOD = "9.1.0";
 const BAD = "9.2.0";
 const UNIT = "rollcall-node-shim.service";
 const UPGRADE = "rollcall-node-shim-upgrade";
-/** A first report is waited for in real time. */
+/** The first report takes real time. */
 const PATIENCE_MS = 600_000;
 
 const why = missing === null ? "" : ` (skipped: ${missing})`;
@@ -40,7 +40,7 @@ describe.skipIf(missing !== null)(
     let folder: ReturnType<typeof temporaryFolder>;
     const ends: (() => void)[] = [];
     let machine: DebianMachine;
-    /** What the played Worker gives a machine that asks, and the versions that have asked. */
+    /** The version that the played Worker answers, and the versions that have requested one. */
     let given: string | null = null;
     const asking: string[] = [];
     beforeAll(async () => {
@@ -109,13 +109,13 @@ describe.skipIf(missing !== null)(
       return url;
     }
 
-    /** Standard output of what must go well, and asks nothing of this process. */
+    /** Returns standard output; the command has to succeed. It must not need the Worker that this process plays. */
     function sh(script: string, input?: string | Buffer): string {
       const { code, stdout, stderr } = machine.sh(script, input);
       if (code !== 0) throw new Error(`${script}: ${code}: ${stderr}`);
       return stdout.trim();
     }
-    /** What asks this process, as a service of the machine's own. */
+    /** Runs a command that may send requests to this process, as a service of the machine. */
     async function inMachine(command: string, input = ""): Promise<string> {
       sh("cat > /tmp/input", input);
       sh(
@@ -129,14 +129,14 @@ describe.skipIf(missing !== null)(
     const status = () =>
       JSON.parse(machine.sh("node-shim status --json").stdout) as { kind: string; status: { shim: string } };
 
-    /** As the timer starts it. Resolves with its last line and how it ended. */
+    /** Runs the upgrade as the timer does. Resolves with its last line and its result. */
     async function upgraded(): Promise<{ said: string; result: string }> {
       await inMachine(`systemctl start ${UPGRADE}.service`);
       const said = sh(`journalctl -u ${UPGRADE}.service -o cat | grep "^node-shim: " | tail -n 1`);
       return { said, result: property(`${UPGRADE}.service`, "Result") };
     }
 
-    it("no rollout → asked, and nothing changes", async () => {
+    it("no rollout → requested, and nothing changes", async () => {
       expect(property(`${UPGRADE}.timer`, "ActiveState")).toBe("active");
       expect(await upgraded()).toMatchObject({
         said: `node-shim: edge-7 stays with ${VERSION}: there is no rollout`,
@@ -145,7 +145,7 @@ describe.skipIf(missing !== null)(
       expect([asking, installed()]).toEqual([[VERSION], VERSION]);
     });
 
-    it("a version is given → installed by what it replaces, the service runs with it, and the timer goes on", async () => {
+    it("a version is set → installed by the shim that it replaces, the service runs with it, and the timer stays active", async () => {
       given = GOOD;
       const before = property(UNIT, "MainPID");
       expect(await upgraded()).toMatchObject({
@@ -161,7 +161,7 @@ describe.skipIf(missing !== null)(
       ]).toEqual(["active", "enabled"]);
     });
 
-    it("a version that does not run → the one before again, which reports; and not tried again", async () => {
+    it("a version that does not run → the former one again, which reports; the bad one is not tried again", async () => {
       given = BAD;
       expect(await upgraded()).toMatchObject({
         said: expect.stringMatching(
@@ -176,7 +176,7 @@ describe.skipIf(missing !== null)(
       expect(asking).toEqual([VERSION, VERSION, GOOD, GOOD]);
     });
 
-    it("removed, purged → neither timer nor a process is left", () => {
+    it("removed, purged → neither timer nor process is left", () => {
       sh("dpkg -P rollcall-node-shim");
       for (const unit of [UNIT, `${UPGRADE}.timer`, `${UPGRADE}.service`])
         expect(machine.sh(`systemctl is-active ${unit}`).stdout).toBe("inactive\n");

@@ -1,4 +1,5 @@
-// npm start with input that cannot work, and interrupted: one line that says what to do, its exit code, nothing left.
+// npm start with wrong input, and interrupted: it prints one line that says what to do, exits with a code, and leaves
+// nothing.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { join } from "node:path";
@@ -8,7 +9,7 @@ import { startHere } from "./start-here.ts";
 
 let folder: { path: string; remove: () => void };
 let state: string;
-/** End what a test has started and, having failed, not ended. */
+/** Ends processes that a failed test has left. */
 const leftovers: (() => Promise<unknown>)[] = [];
 beforeEach(() => {
   folder = temporaryFolder();
@@ -19,7 +20,7 @@ afterEach(async () => {
   folder.remove();
 });
 
-/** npm start's program on this test's folder. */
+/** Starts npm start's program on this test's folder. */
 function start(...flags: string[]): Start {
   const started = startLocal(["--state", state, ...flags]);
   leftovers.push(() => {
@@ -28,10 +29,10 @@ function start(...flags: string[]): Start {
   });
   return started;
 }
-/** The same program in this process. */
+/** Starts the same program in this process. */
 const startInProcess = (...flags: string[]) => startHere(["--state", state, ...flags]);
 
-/** The command lines of all processes that have to do with this test's folder. */
+/** Lists the command lines of all processes that mention this test's folder. */
 function running(): string[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -69,7 +70,7 @@ describe("cannot start → 1, one line that says what to do, nothing left runnin
       () => ["--apiserver-port", port],
       /port \d+ is taken: free it, or pass another --apiserver-port/,
     ],
-    // The program adds nothing to what else can be wrong with that file: test/infra/local/kubeconfig.test.ts.
+    // test/infra/local/kubeconfig.test.ts tests all other faults of that file.
     ["--kubeconfig is missing", () => ["--kubeconfig", "/nowhere"], /--kubeconfig \/nowhere: ENOENT/],
     [
       "--kubeconfig's cluster does not answer",
@@ -127,7 +128,7 @@ test.each([
   expect(readdirSync(folder.path)).toEqual([]);
 });
 
-it("Ctrl-C half-way, again and again; another start on the folder is refused meanwhile → 130, nothing left", async () => {
+it("Ctrl-C half-way, several times; another start on the folder is refused meanwhile → 130, nothing left", async () => {
   const first = start();
   await eventually(async () => running().some((line) => line.includes("apiserver/main.ts")));
   const second = startInProcess();

@@ -1,5 +1,5 @@
-// npm start as its user runs it, from this machine's /proc to a Ready Node: a whole life of a state folder, and a cluster of
-// the user's own. On a real apiserver: test/cluster.
+// npm start as its user runs it, from this machine's /proc to a Ready Node. One block covers the whole life of a state
+// folder, the other a cluster of the user's own. test/cluster uses a real apiserver.
 import { spawn, spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname, release } from "node:os";
@@ -23,7 +23,7 @@ import {
 import { startHere } from "./start-here.ts";
 
 const NODE = hostname().toLowerCase();
-/** Frequent reports, and a taint of its own. */
+/** Sets frequent reports, and a taint. */
 const CONFIGURATION = `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 nodeStatusUpdateFrequency: 1s
@@ -33,13 +33,13 @@ registerWithTaints:
     effect: NoSchedule
 `;
 
-/** Each test continues where the one before it ended. */
+/** Each test continues from the state that the former one left. */
 describe("npm start", () => {
   const folder = temporaryFolder();
   const state = join(folder.path, "state");
   const flags = ["--state", state, "--config", join(folder.path, "kubelet.yaml")];
   let start: Started;
-  /** Parts that a test has started again. */
+  /** Parts that a test has started again by their printed commands. */
   const again: ReturnType<typeof runAgain>[] = [];
 
   const getNode = (name = NODE): Promise<V1Node> =>
@@ -62,7 +62,7 @@ describe("npm start", () => {
     folder.remove();
   });
 
-  it("this machine is a Ready Node with its own facts, and says so itself", async () => {
+  it("this machine is a Ready Node with its own facts, and its shim shows the same", async () => {
     const node = await getNode();
     expect(node.status?.conditions?.map(({ type, status }) => [type, status])).toEqual([
       ["MemoryPressure", "False"],
@@ -93,7 +93,7 @@ describe("npm start", () => {
     expect(simulated.map(({ key }) => key)).toContain("rollcall.dev/facts-only");
   });
 
-  it("its lease is held by it, owned by its Node, and renewed", async () => {
+  it("the machine holds its lease, which its Node owns, and it is renewed", async () => {
     const lease = await getLease();
     const node = await getNode();
     expect(lease.spec).toMatchObject({ holderIdentity: NODE, leaseDurationSeconds: 40 });
@@ -109,13 +109,13 @@ describe("npm start", () => {
     expect([(await signIn()).status, (await signIn()).status]).toEqual([201, 403]);
   });
 
-  it("the search for leaks knows every secret of its state folder", () => {
+  it("the search for leaks finds every secret of its state folder", () => {
     const logs = readdirSync(join(state, "logs"));
     expect(logs.sort()).toEqual(["apiserver.log", "shim.log", "simulated.log", "worker.log"]);
     expect(secretsOf(state).map(({ secret }) => secret)).toEqual(expect.arrayContaining(secretsIn(state)));
   });
 
-  it("workerd and the shim are killed, and started again as printed → its lease is renewed, and no Node is another one", async () => {
+  it("workerd and the shim are killed, and started again as printed → its lease is renewed, and every Node has its former uid", async () => {
     const before = [await getNode(), await getNode("sim-1")];
     const parts = [await partOf(start, "worker"), await partOf(start, "shim")];
     for (const { pid } of parts) process.kill(pid, "SIGKILL");
@@ -129,7 +129,7 @@ describe("npm start", () => {
     for (const part of again.splice(0)) await part.stop();
   });
 
-  it("Ctrl-C → 130, and nothing of it runs; the next start continues with the same Node", async () => {
+  it("Ctrl-C → 130, and no process of it runs; the next start continues with the same Node", async () => {
     const { metadata } = await getNode();
     const pids = [...start.output().matchAll(/, pid (\d+); start it again/g)].map(([, pid]) => Number(pid));
     expect(pids).toHaveLength(4);
@@ -199,7 +199,7 @@ describe("npm start --kubeconfig", () => {
 function runAgain(command: string): { stop: () => Promise<void> } {
   const child = spawn("sh", ["-c", `exec ${command}`], { stdio: "ignore" });
   const ended = new Promise<void>((done) => child.once("exit", () => done()));
-  // Workerd that is asked to end waits for its sockets.
+  // When workerd is asked to end, it waits for its sockets.
   const stop = () => {
     child.kill("SIGKILL");
     return ended;
@@ -207,12 +207,12 @@ function runAgain(command: string): { stop: () => Promise<void> } {
   return { stop };
 }
 
-/** In RFC 3339 with microseconds, which sorts by time; the library leaves a MicroTime as the text it came in. */
+/** Returns RFC 3339 with microseconds, which sorts by time; the library keeps a MicroTime as its text. */
 function renewTimeOf(lease: V1Lease): string {
   return String(lease.spec?.renewTime);
 }
 
-/** Everything in a state folder with one simulated machine that no log may hold. */
+/** Returns the secrets of a state folder with one simulated machine; no log may contain them. */
 function secretsIn(state: string): string[] {
   const read = (...path: string[]) => readFileSync(join(state, ...path), "utf8").trim();
   const kubeToken = /"KUBE_TOKEN", text = "([^"]+)"/.exec(read("worker", "workerd.capnp"))?.[1];

@@ -1,5 +1,5 @@
-// docs/tutorial.md, block by block, as its reader runs it: in a state folder of the test's own, with simulated machines that
-// report often, so that silence is noticed soon.
+// Runs docs/tutorial.md block by block, in a state folder of the test's own. The simulated machines report often, so
+// that silence is noticed soon.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -26,7 +26,10 @@ nodeStatusUpdateFrequency: 1s
 nodeLeaseDurationSeconds: 8
 `;
 
-/** Where a machine reports by HTTP at that moment, the node controller notices its silence, and its gateway does not. */
+/**
+ * If the machine reports by HTTP at that moment, its gateway does not notice its silence; the node controller does,
+ * later.
+ */
 const SEEN_BY_CLUSTER_MS = 240_000;
 
 const assets = process.env["KUBEBUILDER_ASSETS"] ?? "";
@@ -36,7 +39,7 @@ const state = join(folder.path, "state");
 let start: Start;
 let endSimulation = () => Promise.resolve();
 
-/** What the block prints; a command of it that fails ends it. */
+/** Returns the output of the block; a failing command ends it. */
 function run(block: string): string {
   const script = block.replaceAll(".rollcall", state);
   const { status, stdout, stderr } = spawnSync("bash", ["-euc", script], {
@@ -48,13 +51,16 @@ function run(block: string): string {
   return stdout;
 }
 
-/** A command that fails is tried again as well. */
+/** Repeats `ask`, also when its command fails. */
 const eventually = (ask: () => boolean) => resolved(() => new Promise<boolean>((done) => done(ask())));
 const shows = (command: string, pattern: RegExp) =>
   eventually(() => pattern.test(run(`node infra/operator/dist/rollcall.cjs --state .rollcall ${command}`)));
 const nodesShow = (pattern: RegExp) => shows("nodes", pattern);
 
-/** The machines that npm start simulates, with this configuration, and over sockets: their gateway notices silence soon. */
+/**
+ * Starts npm start's simulated machines with this configuration and over sockets, so that their gateway notices silence
+ * soon.
+ */
 async function simulateAgain(): Promise<() => Promise<void>> {
   const config = join(folder.path, "kubelet.yaml");
   writeFileSync(config, CONFIGURATION);
@@ -85,7 +91,7 @@ describe("the tutorial", () => {
     folder.remove();
   });
 
-  it("has as many blocks as are run here", () => {
+  it("has as many blocks as this test runs", () => {
     expect(blocks).toHaveLength(6);
   });
 
@@ -101,12 +107,12 @@ describe("the tutorial", () => {
     expect(shown).toContain("rollcall.dev/facts-only");
   });
 
-  it("for an operator, with a link to the page", async () => {
+  it("an operator gets a link to the page", async () => {
     await nodesShow(/sim-5/);
     expect(run(blocks[2]!)).toMatch(/http:\/\/127\.0\.0\.1:\d+\//);
   });
 
-  it("what breaks is seen, and mended", { timeout: SEEN_BY_CLUSTER_MS }, async () => {
+  it("what breaks is shown, and repaired", { timeout: SEEN_BY_CLUSTER_MS }, async () => {
     run(blocks[3]!);
     await nodesShow(/sim-1 +silent/);
     const core = adminOf(state).makeApiClient(CoreV1Api);

@@ -1,4 +1,4 @@
-// What an operator does reaches a machine with a socket at once, and not with its next heartbeat.
+// An operator's action reaches a machine with a socket at once, before its next heartbeat.
 import { CoreV1Api } from "@kubernetes/client-node";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Clock, systemClock } from "../../../node-shim/base/clock.ts";
@@ -7,7 +7,7 @@ import { eventually } from "../local-cluster.ts";
 import type { WorkerAccess } from "../own-worker.ts";
 import { type PlacedMachine, sharedSocketPlace, type SocketPlace } from "./socket-place.ts";
 
-/** A machine whose clock is held for three of them is silent, and without a socket. */
+/** A machine whose clock is held for three intervals becomes silent and loses its socket. */
 const INTERVAL_MS = 4000;
 
 let place: SocketPlace<WorkerAccess>;
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => place.stop());
 
-/** While it is held no wait of the shim's ends by its time: whatever is sent then was asked for. */
+/** While the clock is held, no wait of the shim ends: the shim sends only what the Worker requests. */
 function heldClock() {
   const due: (() => void)[] = [];
   let isHeld = false;
@@ -40,7 +40,7 @@ function heldClock() {
   return { clock, hold, release };
 }
 
-/** A machine, and what happens to it, in order. */
+/** A machine and its events, in order. */
 function watch(machine: PlacedMachine) {
   const events: string[] = [];
   const happened = (event: string) => void events.push(event);
@@ -55,13 +55,13 @@ function watch(machine: PlacedMachine) {
     },
     changed: ({ via, fault }) => happened(fault === null ? via : `${via}: ${fault}`),
   });
-  /** Resolves once that has happened; with what has before, since this was called. */
+  /** Resolves once the event has happened, with all events since the call. */
   const until = async (event: string) => {
     const from = events.length;
     await eventually(() => Promise.resolve(events.includes(event, from)));
     return events.slice(from, events.indexOf(event, from) + 1);
   };
-  /** Between two reports: what follows is not the next heartbeat's doing. */
+  /** Acts between two reports, so that the next heartbeat does not cause the events. */
   const act = async (words: string[], last: string) => {
     await new Promise<void>((resolve) => {
       rests = () => {
@@ -99,7 +99,7 @@ it.concurrent(
   },
 );
 
-it.concurrent("revoke → its socket is closed at once, and nothing of it is renewed any more", async () => {
+it.concurrent("revoke → its socket is closed at once, and no lease of it is renewed any more", async () => {
   const { shim, until, act, onSocket } = watch(await machineOf(12));
   await onSocket;
   const closed = "http: the gateway has closed it: this machine's key is not accepted any more";

@@ -1,22 +1,22 @@
-// A network between machines and the Worker, over plain TCP, that a test cuts.
+// A TCP relay between machines and the Worker, which a test can cut.
 import { connect, createServer, type Socket } from "node:net";
 import { type Listening, listening } from "../../node-shim/worker-link/connect-proxy.ts";
 
 export interface Relay {
-  /** For ORIGINS. */
+  /** Its URL, for the Worker's variable ORIGINS. */
   url: string;
-  /** Where the Worker is. */
+  /** Sets the Worker's address. */
   passTo: (workerUrl: string) => void;
-  /** Nothing passes from now on, in neither direction, and no connection ends. */
+  /** Passes no byte from now on, in either direction; no connection ends. */
   cut: () => void;
-  /** What was sent meanwhile arrives, as TCP delivers it. */
+  /** Passes the bytes that were held, and all later ones, as TCP does after a cut. */
   mend: () => void;
   close: () => void;
 }
 
 export async function startRelay(): Promise<Relay> {
   let workerPort = 0;
-  /** What waits for the network; null: it is not cut. */
+  /** Bytes that wait while the relay is cut; null: it is not cut. */
   let held: (() => void)[] | null = null;
   const pass = (passed: () => void) => {
     if (held) held.push(passed);

@@ -1,5 +1,5 @@
-// Workerd is killed under machines with sockets, and one machine's network is cut without an end of its connections: all of
-// them report again by HTTP, and then over sockets.
+// Workerd is killed under machines with sockets, and one machine's network is cut while its connections stay open. All
+// machines report again by HTTP, and then over sockets.
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { readyOf, watchNodes } from "../../lab/bench/local-fleet.ts";
 import { eventually } from "../local-cluster.ts";
@@ -29,7 +29,7 @@ afterAll(async () => {
 const onSocket = (...machines: RunningShim[]) =>
   eventually(() => Promise.resolve(machines.every((shim) => shim.transport().via === "socket")));
 
-/** Where the machine reports by HTTP at that moment, its own object notices its silence, and no gateway does. */
+/** If the machine reports by HTTP at that moment, no gateway notices its silence; its own object does, later. */
 const SEEN_BY_ITS_OBJECT_MS = 400_000;
 
 const CUT = "a machine's network is cut, and no connection ends → silent; mended → ready, and on a socket";
@@ -47,7 +47,7 @@ it(CUT, { timeout: SEEN_BY_ITS_OBJECT_MS }, async () => {
   await shim.stop();
 });
 
-it("workerd is killed under sockets, and started again → every lease is renewed, all have sockets again, no Node was not Ready", async () => {
+it("workerd is killed under sockets, and started again → every lease is renewed, all have sockets again, every Node stayed Ready", async () => {
   await onSocket(...shims);
   const notReady = new Set<string>();
   const watch = await watchNodes(place.admin, (node) => {

@@ -1,5 +1,5 @@
-// One machine as `node-shim run` has it from its loop on: reports, heartbeats and sockets are the shim's own, over real
-// connections. What it reports is its caller's.
+// One machine that runs the loop of `node-shim run`. Reports, heartbeats and sockets are the shim's own, over real
+// connections. The caller makes up the reported facts.
 import { randomBytes } from "node:crypto";
 import { systemClock, type Clock } from "../../../node-shim/base/clock.ts";
 import { type Reported, startLoop } from "../../../node-shim/loop/loop.ts";
@@ -12,29 +12,29 @@ import type { Facts } from "../../../shared/protocol/facts.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
 
 export interface ShimWish {
-  /** `origin`: where its connections go. */
+  /** `origin`: the target of its connections. */
   machine: EnrolledMachine;
-  /** The enrolment's. */
+  /** The ticket from its enrolment. */
   ticket: string;
   facts: Facts;
   vitals: () => Vitals;
-  /** By HTTP, and what drops that connection. */
+  /** Sends by HTTP; `close` drops that connection. */
   http: { send: Transport; close: () => void };
-  /** Of a socket's upgrade and of its answers; absent: nine seconds. */
+  /** Deadline of a socket's upgrade and of its answers; absent: nine seconds. */
   deadlineMs?: number;
   clock?: Clock;
-  /** Called with what its reports go by, when that has changed. */
+  /** Called with the new transport of its reports when that has changed. */
   changed?: (transport: TransportInUse) => void;
-  /** Called when the Worker asks for a report, or a socket was opened. */
+  /** Called when the Worker requests a report, or a socket has opened. */
   asked?: () => void;
-  /** Called after each report and each heartbeat, with how long it took. */
+  /** Called after each report and each heartbeat, with the time it took. */
   reported?: (reported: Reported, tookMs: number) => void;
 }
 
 export interface RunningShim {
   name: string;
   transport: () => TransportInUse;
-  /** As a crash ends it: nothing is said. */
+  /** Stops it as a crash does: it sends no last report. */
   stop: () => Promise<void>;
 }
 

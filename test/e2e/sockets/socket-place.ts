@@ -1,5 +1,5 @@
-// A Worker in workerd, the embedded apiserver, and machines that the test runs: what they report is made up, the connections
-// are not.
+// A Worker in workerd, the embedded apiserver, and machines that run in the test's process. Their facts are made up;
+// their connections are real.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { KubeConfig } from "@kubernetes/client-node";
@@ -25,17 +25,17 @@ export interface MachineWish extends Pick<
 > {
   /** Its name is `sim-INDEX`. */
   index: number;
-  /** How often it reports; absent: every 2 s. */
+  /** Interval of its reports; absent: every 2 s. */
   intervalMs?: number;
-  /** How often its status is written although nothing has changed; absent: every 5 minutes. */
+  /** Interval of status writes without a change; absent: every 5 minutes. */
   statusMs?: number;
-  /** Absent: 20 s. */
+  /** Duration of its lease; absent: 20 s. */
   leaseSeconds?: number;
-  /** Where its connections go; absent: to the Worker itself. */
+  /** Target of its connections; absent: the Worker itself. */
   origin?: string;
 }
 
-/** A machine that is enrolled, which several processes may claim to be. */
+/** An enrolled machine; a test can run several shims with its identity. */
 export interface PlacedMachine {
   enrolled: EnrolledMachine;
   run: (choice?: Partial<MachineWish>) => RunningShim;
@@ -44,37 +44,40 @@ export interface PlacedMachine {
 export interface SocketPlace<W extends WorkerAccess = OwnWorker> {
   worker: W;
   admin: KubeConfig;
-  /** Enrols it. */
+  /** Enrols a machine. */
   machine: (wish: MachineWish) => Promise<PlacedMachine>;
-  /** The same, and runs it. */
+  /** Enrols a machine and runs its shim. */
   shim: (wish: MachineWish) => Promise<RunningShim>;
-  /** Renewals by name, in milliseconds since 1970. */
+  /** Time of the last renewal by name, in milliseconds since 1970. */
   renewals: () => Promise<Map<string, number>>;
-  /** Resolves once each of these was renewed after that time; with the last one's first renewal that was seen. */
+  /** Resolves once each lease was renewed after that time, with the latest of the first renewals. */
   renewed: (names: readonly string[], sinceMs: number) => Promise<number>;
-  /** Names of Nodes with their Ready condition. */
+  /** The Ready condition of each Node, by name. */
   ready: () => Promise<Map<string, string>>;
-  /** By which gateways have renewed leases since workerd started. */
+  /** Number of leases that gateways have renewed since workerd started. */
   quietHeartbeats: () => Promise<number>;
-  /** What the fleet index calls it. */
+  /** The machine's state in the fleet index. */
   stateOf: (name: string) => Promise<string | undefined>;
   stop: () => Promise<void>;
 }
 
-/** Often enough that a test sees some; the Worker renews a lease each 4.5 s at most. */
+/** Short, so that a test sees several renewals; the Worker renews a lease every 4.5 s at most. */
 const INTERVAL_MS = 2000;
 const LEASE_SECONDS = 20;
 const WITHIN_MS = 9000;
 
-/** How the Worker comes to an apiserver. */
+/** Address and credentials of an apiserver, for the Worker. */
 export interface PlacedApiserver {
   cluster: OwnCluster;
-  /** Of the Worker, beside the defaults. */
+  /** The Worker's variables, in addition to the defaults. */
   variables?: Record<string, string>;
   stop: () => Promise<void>;
 }
 
-/** `origins`: of what stands before the Worker. `place`: writes a kubeconfig of its administrator to FOLDER/kubeconfig. */
+/**
+ * `origins`: those of proxies in front of the Worker. `place`: writes the administrator's kubeconfig to
+ * FOLDER/kubeconfig.
+ */
 export async function startSocketPlace(
   origins: readonly string[] = [],
   place: (folder: string) => Promise<PlacedApiserver> = embeddedApiserver,
@@ -90,7 +93,7 @@ export async function startSocketPlace(
   });
 }
 
-/** On the suite's Worker: each file has indices of its own. */
+/** Returns a place on the suite's Worker; each file uses indices of its own. */
 export async function sharedSocketPlace(): Promise<SocketPlace<WorkerAccess>> {
   const { worker, admin } = await sharedPlace();
   return socketPlace(worker, admin, () => Promise.resolve());
@@ -138,7 +141,7 @@ async function socketPlace<W extends WorkerAccess>(
   };
 }
 
-/** No Node is given up by its controller, however slow a computer is. */
+/** The node controller marks no Node as Unknown, however slow the computer is. */
 async function embeddedApiserver(folder: string): Promise<PlacedApiserver> {
   const nodeLifecycle = { monitorGracePeriodMs: 600_000 };
   const apiserver = await startApiserver({ dir: join(folder, "cluster"), port: 0, nodeLifecycle });
