@@ -1,4 +1,5 @@
-// A real apiserver's storage that has had a life before: what it was then is compacted. No test of its own.
+// Gives etcd a history before the apiserver starts: its first revisions are compacted, as in a real cluster. Contains
+// no test.
 import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -12,13 +13,16 @@ import { startProgram, stopProgram } from "../infra/local/started-apiserver.ts";
 const READY_WITHIN_MS = 90_000;
 const POLL_MS = 50;
 
-/** Where it listens: http://127.0.0.1:2379. */
+/** Returns the URL where etcd listens: http://127.0.0.1:2379. */
 export function clientUrlOf({ args }: Command): string {
   const flag = "--listen-client-urls=";
   return args.find((arg) => arg.startsWith(flag))?.slice(flag.length) ?? "";
 }
 
-/** Writes a few revisions into etcd and compacts them. `started` gets the etcd that does so, and has ended then. */
+/**
+ * Writes a few revisions into etcd and compacts them. `started` gets that etcd process; it has ended when this
+ * resolves.
+ */
 export async function ageEtcd(
   options: RealApiserverOptions,
   started: (etcd: ChildProcess) => void,

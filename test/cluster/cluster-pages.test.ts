@@ -1,5 +1,5 @@
-// What the pages have an administrator of the cluster type, as it stands there, on a real apiserver to which a Worker writes.
-// Runs where KUBEBUILDER_ASSETS names a folder with kubectl.
+// Runs the commands that the pages give to a cluster's administrator, word by word, on a real apiserver to which a
+// Worker writes. Needs a folder with kubectl in KUBEBUILDER_ASSETS.
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,11 +15,11 @@ import { assets, hasControllerManager, KUBECTL, TURN_MS } from "./servers.ts";
 const noJq = spawnSync("jq", ["--version"]).error === undefined ? "" : " (skipped: jq is not installed)";
 const PAGE = "docs/cluster.md";
 
-describe.skipIf(assets === "")("an administrator who does as the pages say", () => {
+describe.skipIf(assets === "")("an administrator who follows the pages", () => {
   let deployment: RealDeployment;
   let reader: PageReader;
   const run: PageReader["run"] = (...asked) => reader.run(...asked);
-  /** What no page says, with an object on its standard input. */
+  /** Runs a kubectl command that no page contains, with an object on its standard input. */
   const kubectl = (args: string[], input?: object) => {
     const env = { ...process.env, KUBECONFIG: deployment.kubeconfig, HOME: reader.home };
     const { status, stdout, stderr } = spawnSync(KUBECTL, args, {
@@ -45,7 +45,7 @@ describe.skipIf(assets === "")("an administrator who does as the pages say", () 
     await deployment?.stop();
   });
 
-  it("applies the roles, and has a token made", async () => {
+  it("applies the roles, and gets a token", async () => {
     const token = (await run(PAGE, "The cluster")).trim().split("\n").at(-1) ?? "";
     thisRun().secret("cluster token", token);
     expect(await run("docs/upgrading.md", "Order", { nth: 2 })).toMatch(/ (unchanged|configured)$/m);
@@ -58,13 +58,13 @@ describe.skipIf(assets === "")("an administrator who does as the pages say", () 
     );
   });
 
-  it("reads a token without an end", async () => {
+  it("reads a token that does not expire", async () => {
     const { blocks } = parsePage(PAGE, readFileSync(join(ROOT, PAGE), "utf8"));
     const shown = blocks.find(({ text }) => text.includes("name: rollcall-without-end"))?.text ?? "";
     const file = join(reader.home, "secret.yaml");
     writeFileSync(file, shown);
     kubectl(["apply", "-f", file]);
-    // The controller that puts it there is a program of its own.
+    // A controller adds the token; it is a program of its own.
     kubectl([
       "patch",
       "secret",
@@ -77,7 +77,7 @@ describe.skipIf(assets === "")("an administrator who does as the pages say", () 
     expect(await run(PAGE, "The token and its end")).toBe("a.b.c");
   });
 
-  it("says what the cluster decides", async () => {
+  it("sets the decisions of the cluster's operator", async () => {
     const annotated = "namespace/rollcall-system annotated\n";
     expect(await run(PAGE, "The token and its end", { nth: 1 })).toBe(annotated);
     expect(await run(PAGE, "What your cluster decides")).toBe(annotated.repeat(5));
@@ -91,11 +91,11 @@ describe.skipIf(assets === "")("an administrator who does as the pages say", () 
     kubectl(["annotate", "namespace", "rollcall-system", ...names.map((name) => `rollcall.dev/${name}-`)]);
   });
 
-  it("has a Node made anew", async () => {
+  it("has a Node created again", async () => {
     const { report, name } = await deployment.machine(1);
     expect(await report()).toBe("registered");
     const before = await deployment.uidOf(name);
-    // Noticed after the second command, the deletion would count as one that came after it.
+    // The deletion has to be noticed first: after the second command it would count as a later one.
     const register = "npm run --silent rollcall -- node register";
     const noticed = `until npm run --silent rollcall -- node ${name} | grep 'node deleted' >&2; do :; done`;
     const own = { [register]: `${noticed}\n${register}`, "edge-7": name };
@@ -105,14 +105,14 @@ describe.skipIf(assets === "")("an administrator who does as the pages say", () 
     );
   });
 
-  it("reads what more Nodes would do, and selects by a bystander's labels", async () => {
+  it("reads the impact of more Nodes, and selects by the labels of bystanders", async () => {
     const page = "docs/kubelet-less.md";
     expect(await run(page, "Before you begin")).toMatch(/^300 more Nodes of rollcall's in a cluster with/);
     const own = { "rollcall.dev/zone=oslo": "rollcall.dev/os=linux" };
     expect(await run(page, "Labels", { own })).toMatch(/ARCH\n(.*\n)*sim-\d .*amd64$/m);
   });
 
-  it("hands a Node over", async () => {
+  it("moves a Node to another deployment", async () => {
     const metadata = { name: "sim-2" };
     kubectl(["create", "-f", "-"], { apiVersion: "v1", kind: "Node", metadata });
     const lease = {
@@ -127,7 +127,7 @@ describe.skipIf(assets === "")("an administrator who does as the pages say", () 
     expect(await deployment.uidOf(name)).toBe(before);
   });
 
-  it("looks at the share of the apiserver", async () => {
+  it("checks the deployment's share of the apiserver", async () => {
     const printed = await run(PAGE, "Their share of the apiserver");
     for (const level of ["rollcall", "rollcall-leases"])
       expect(printed).toContain(`apiserver_flowcontrol_nominal_limit_seats{priority_level="${level}"}`);
@@ -156,7 +156,7 @@ describe.skipIf(assets === "")("an administrator who does as the pages say", () 
     },
   );
 
-  it("applies the ways to the apiserver, but for what only Cloudflare has", async () => {
+  it("applies the ways to the apiserver, except for what only Cloudflare has", async () => {
     const { private: key, cert } = await selfsigned.generate([
       { name: "commonName", value: "kube.example.com" },
     ]);
@@ -175,7 +175,7 @@ describe.skipIf(assets === "")("an administrator who does as the pages say", () 
     );
   });
 
-  // The controller that ends namespaces is a program of its own.
+  // The controller that deletes namespaces is a program of its own.
   it.skipIf(!hasControllerManager)("removes everything by hand", async () => {
     await run("docs/removing.md", "The cluster", { nth: 1, own: { ID: "rollcall" } });
     expect(

@@ -1,4 +1,5 @@
-// DaemonSets that tolerate everything, cut down to what decides on which Nodes they run, and how many Nodes that is.
+// DaemonSets that tolerate every taint, reduced to the fields that decide on which Nodes they run; and the number of
+// those Nodes.
 import { AppsV1Api, CoreV1Api, type KubeConfig, type V1PodSpec } from "@kubernetes/client-node";
 
 const LINUX = { "kubernetes.io/os": "linux" };
@@ -9,7 +10,7 @@ interface Installed {
   spec: Partial<V1PodSpec>;
 }
 
-/** As kubeadm, Flannel and kube-prometheus install them. */
+/** Installed by kubeadm, Flannel and kube-prometheus. */
 const INSTALLED: readonly Installed[] = [
   {
     namespace: "kube-system",
@@ -40,9 +41,9 @@ const INSTALLED: readonly Installed[] = [
 ];
 
 export interface DaemonSets {
-  /** `isOfAny`: they select no platform, as agents of one's own. */
+  /** `isOfAny`: they select no platform, like agents that a company writes itself. */
   install: (isOfAny?: boolean) => Promise<void>;
-  /** Of each by its name: on how many Nodes the controller wants it. */
+  /** Number of Nodes on which the controller wants each, by its name. */
   desired: () => Promise<Record<string, number | undefined>>;
   remove: () => Promise<void>;
 }

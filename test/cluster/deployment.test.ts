@@ -1,5 +1,5 @@
-// A deployment on a real apiserver: its whole state is thrown away, and every machine's Node stays; and it is uninstalled while
-// its Worker runs on and its machines report: what was listed is gone, nothing of it comes back, and what is others' stays.
+// A deployment on a real apiserver. Its whole state is deleted, and every machine's Node stays. It is uninstalled while
+// its Worker runs and its machines report: what was listed is removed and does not come back. Objects of others stay.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -31,7 +31,7 @@ describe.skipIf(assets === "")("a deployment on a real apiserver", () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** A home, since kubectl keeps there what it has learnt of the apiserver. */
+  /** kubectl stores its discovery of the apiserver in the home folder. */
   const environment = () => ({
     PATH: `${assets}:${process.env["PATH"]}`,
     KUBECONFIG: deployment.kubeconfig,
@@ -41,7 +41,7 @@ describe.skipIf(assets === "")("a deployment on a real apiserver", () => {
     deployment.worker.rollcallProcess(["uninstall", "--cluster", ...args], environment());
   const kubectl = (...args: string[]) =>
     execFileSync("kubectl", args, { env: { ...process.env, ...environment() } }).toString();
-  /** Whatever has our name, of every kind that the file has. */
+  /** Lists all objects with our name, of every kind that the file has. */
   const left = () =>
     kubectl(
       "get",
@@ -54,11 +54,11 @@ describe.skipIf(assets === "")("a deployment on a real apiserver", () => {
       .split("\n")
       .filter((name) => /rollcall|sim-|stranger|east/.test(name));
 
-  it("all state is thrown away, with a backup → export, import, and all machines go on; what others did to their Nodes stays", async () => {
+  it("all state is deleted, with a backup → export, import, and all machines keep reporting; changes by others to their Nodes stay", async () => {
     const { worker, core, uidOf } = deployment;
     const [cordoned] = machines as [SimulatedMachine];
     const taint = { key: "example.com/maintenance", effect: "NoSchedule" };
-    // The Worker writes as well: another version is read then.
+    // The Worker writes as well, so the next read has another version.
     await eventually(async () => {
       const node = await core.readNode({ name: cordoned.name });
       node.spec?.taints?.push(taint);
@@ -91,7 +91,7 @@ describe.skipIf(assets === "")("a deployment on a real apiserver", () => {
     expect(await worker.rollcall(["import", file])).toMatchObject({ code: 0 });
   });
 
-  it("all state is thrown away, without a backup → one token for many, and the same Nodes", async () => {
+  it("all state is deleted, without a backup → one token for many, and the same Nodes", async () => {
     const { worker, uidOf, machine } = deployment;
     const before = await Promise.all(machines.map(({ name }) => uidOf(name)));
     await worker.loseAll();
@@ -108,7 +108,7 @@ describe.skipIf(assets === "")("a deployment on a real apiserver", () => {
   });
 
   it.skipIf(!hasControllerManager)(
-    "uninstall lists, asks, removes all but what another deployment needs; then all of it, and the Worker brings nothing back",
+    "uninstall lists, asks, removes all but what another deployment needs; then everything, and the Worker creates nothing again",
     async () => {
       await deployment.core.createNode({ body: { metadata: { name: "stranger" } } });
       kubectl("create", "serviceaccount", "east", "-n", "rollcall-system");

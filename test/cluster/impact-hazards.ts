@@ -1,11 +1,11 @@
-// Objects of a cluster, each of which rollcall impact has to find, and nothing else. Compares nothing.
+// Objects of a cluster: rollcall impact has to find each of them, and nothing else. Data only.
 
 export const NAMESPACE = "impact";
 
 interface Hazard {
   check: string;
   object: string;
-  /** As kubectl creates it; several of one hazard come one after the other. */
+  /** Created with kubectl, one after the other. */
   manifests: object[];
 }
 
@@ -26,7 +26,7 @@ function apps(kind: string, name: string, spec: object, more: object = {}) {
 const program = (name: string, args: string[], more: object = {}) =>
   apps("Deployment", name, { containers: [{ name: "main", image: `example.com/${name}:1`, args }], ...more });
 
-/** A static pod has no owner here: its Node is not there. */
+/** A static pod has no owner here, since its Node does not exist. */
 const controlPlanePod = (name: string, args: string[]) => ({
   apiVersion: "v1",
   kind: "Pod",
@@ -37,7 +37,7 @@ const controlPlanePod = (name: string, args: string[]) => ({
   },
 });
 
-/** A custom resource of any content, as a definition for the apiserver. */
+/** Returns the definition of a custom resource with any content. */
 function definition(group: string, version: string, kind: string, scope: "Cluster" | "Namespaced") {
   const singular = kind.toLowerCase();
   const plural = `${singular}s`;
@@ -209,7 +209,7 @@ export const HAZARDS: readonly Hazard[] = [
   },
 ];
 
-/** Two kubelets' Nodes in two zones: topology hints are given there. */
+/** Nodes of two kubelets in two zones: there the cluster assigns topology hints. */
 export const NODES = ["a", "b"].map((zone) => ({
   apiVersion: "v1",
   kind: "Node",
@@ -219,7 +219,7 @@ export const NODES = ["a", "b"].map((zone) => ({
 
 const ON_LINUX = { nodeSelector: { "kubernetes.io/os": "linux" }, tolerations: [{ operator: "Exists" }] };
 
-/** A fleet of a Worker before labels moved: one machine, what runs on it, and its volume. */
+/** The machines of a Worker before the labels moved: one machine, its pods, and its volume. */
 export const FORMER_FLEET = [
   {
     apiVersion: "v1",
@@ -257,7 +257,7 @@ export const FORMER_FLEET = [
   },
 ];
 
-/** Refuses Nodes without a zone: a dry run finds that. */
+/** Refuses Nodes without a zone; only a dry run can find that. */
 export const POLICY = [
   {
     apiVersion: "admissionregistration.k8s.io/v1",

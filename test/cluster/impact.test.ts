@@ -1,4 +1,5 @@
-// rollcall impact with the operator's kubectl against a real kube-apiserver: nothing in a clean cluster, then each planted hazard.
+// rollcall impact, with the operator's kubectl, on a real kube-apiserver: it finds nothing in a clean cluster, then
+// each planted hazard.
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -22,7 +23,7 @@ describe.skipIf(assets === "")("rollcall impact", () => {
     cluster = clusterAt(server);
   }, TURN_MS);
   afterAll(async () => {
-    // What was planted last goes first: a policy would judge what follows.
+    // The last planted object goes first: a policy would refuse the others.
     await run(["delete", "--ignore-not-found", "--wait=false", "-f", "-"], listOf(planted.toReversed()));
     await cluster?.stop();
     server?.release();
@@ -33,11 +34,11 @@ describe.skipIf(assets === "")("rollcall impact", () => {
 
   async function plant(manifests: readonly object[]): Promise<void> {
     planted.push(...manifests);
-    // A definition is served, and a namespace filled, a moment after it was created.
+    // A definition is served, and a namespace filled, a moment after its creation.
     await eventually(async () => (await run(["apply", "-f", "-"], listOf(manifests))).code === 0);
   }
 
-  /** As an operator types it; `kubeconfig` in place of the administrator's. */
+  /** Runs the command as an operator types it; `kubeconfig` replaces the administrator's. */
   function impact(args: string[] = [], kubeconfig = cluster.kubeconfig) {
     const program = [join(ROOT, "infra/operator/main.ts"), "impact", "--kubeconfig", kubeconfig, ...args];
     const { status, stdout, stderr } = spawnSync(process.execPath, program, {
@@ -71,7 +72,7 @@ describe.skipIf(assets === "")("rollcall impact", () => {
       ...SERVICE_ACCOUNT,
       metadata: { ...SERVICE_ACCOUNT.metadata, namespace: "kube-system" },
     };
-    // Another file may have left it there.
+    // Another file may have created it before.
     await run(["create", "-f", "-"], account);
     await plant([...namespaces, ...NODES, ...DEFINITIONS]);
     await plant(HAZARDS.flatMap(({ manifests }) => manifests));
@@ -82,14 +83,14 @@ describe.skipIf(assets === "")("rollcall impact", () => {
     expect(status).toBe(1);
   });
 
-  test("the same for people → no line beyond 80 columns but links", () => {
+  test("the same as text → no line beyond 80 columns except links", () => {
     const { stdout } = impact();
     const wide = stdout.split("\n").filter((line) => line.length > 80 && !line.includes("https://"));
     expect(wide).toEqual([]);
     expect(stdout).toMatch(/^300 more Nodes of rollcall's in a cluster with 2 Nodes, v1\./);
   });
 
-  test("an account that may view → what it may not read is named, and the rest is found", async () => {
+  test("an account with the role view → the resources that it may not read are named, and all other hazards are found", async () => {
     await plant([
       {
         apiVersion: "rbac.authorization.k8s.io/v1",
@@ -113,7 +114,7 @@ describe.skipIf(assets === "")("rollcall impact", () => {
     expect(report.findings.map(({ check }) => check)).toContain("daemon-sets");
   });
 
-  test("a policy that refuses such Nodes → its words, by a dry run that leaves no Node", async () => {
+  test("a policy that refuses such Nodes → its message, by a dry run that creates no Node", async () => {
     await plant(POLICY);
     const node = { apiVersion: "v1", kind: "Node", metadata: { name: "impact-c", labels: { site: "c" } } };
     await eventually(async () => (await run(["create", "--dry-run=server", "-f", "-"], node)).code !== 0);
@@ -122,7 +123,7 @@ describe.skipIf(assets === "")("rollcall impact", () => {
     expect((await run(["get", "nodes", "-o", "name"])).stdout).toBe("node/impact-a\nnode/impact-b\n");
   });
 
-  test("a fleet of before, with --upgrade → what selects it by labels that move", async () => {
+  test("a fleet of an earlier version, with --upgrade → objects that select it by labels that move", async () => {
     await plant(FORMER_FLEET);
     const moved = reportOf(["--upgrade"]).report.findings.filter(({ check }) => check.startsWith("moved-"));
     expect(moved.map(({ object }) => object)).toEqual([

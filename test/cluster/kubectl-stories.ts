@@ -1,15 +1,19 @@
-// What is done with kubectl, in stories that share no objects. `%` in a name stands for who tells the story. Data only.
+// Commands of kubectl, in stories that share no objects. `%` in a name is replaced by a suffix for each program. Data
+// only.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 export interface Step {
-  /** Its words; those with spaces stand between single quotes. */
+  /** Words of the command line; single quotes enclose those with spaces. */
   command: string;
   input?: string;
   editor?: string;
-  /** The lines of stdout that count; all of them without it. */
+  /** Selects the compared lines of stdout; absent: all of them. */
   only?: (line: string) => boolean;
-  /** For commands that go on: once `after` is printed, another command; it ends when `until` is printed. */
+  /**
+   * For commands that do not end: after `after` is printed, another command runs; the first one ends when `until` is
+   * printed.
+   */
   meanwhile?: { after: string; command: string; until: string };
 }
 
@@ -66,7 +70,7 @@ function condition(type: string, status: string, reason: string) {
   return { type, status, reason, message: `${reason}.`, lastHeartbeatTime: time, lastTransitionTime: time };
 }
 
-/** As one file. */
+/** All items as one file. */
 function list(...items: object[]): string {
   return items.map((item) => JSON.stringify(item)).join("\n---\n");
 }
@@ -98,7 +102,7 @@ function event(name: string, node: string, type: string, reason: string) {
 }
 
 const rbac = readFileSync(join(import.meta.dirname, "../../infra/rbac/rollcall.yaml"), "utf8");
-/** The same with other names and a rule more. */
+/** The same objects with other names and one more rule. */
 const renamed = rbac
   .replaceAll(/(name|policyName): rollcall(-nodes|-leases|-tokens)?\n/g, "$1: duty$2%\n")
   .replaceAll("rollcall-system", "system%");

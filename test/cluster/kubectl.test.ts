@@ -1,5 +1,5 @@
-// What kubectl prints on the embedded apiserver is what it prints on a real one. Runs where KUBEBUILDER_ASSETS names a
-// folder with etcd, kube-apiserver and kubectl; with KUBECTL_1_32, the path of a kubectl of that age, for it too.
+// kubectl prints the same on the embedded apiserver as on a real one. Needs a folder with etcd, kube-apiserver and
+// kubectl in KUBEBUILDER_ASSETS. Compares the kubectl of KUBECTL_1_32 as well if that variable names one.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Cluster, follow, kubectl, normalise, clusterAt, startEmbedded } from "./kubectl.ts";
 import { type Step, stories } from "./kubectl-stories.ts";
@@ -9,7 +9,7 @@ const older = process.env["KUBECTL_1_32"];
 const programs: [title: string, program: string][] = [["kubectl", KUBECTL]];
 if (older) programs.push(["kubectl 1.32", older]);
 
-/** The story's own names: two programs never touch the same objects. */
+/** Replaces the suffix in names, so that two programs never use the same objects. */
 function spoken(text: string, suffix: string): string {
   return text.replaceAll("%", suffix);
 }
@@ -18,7 +18,7 @@ function words(command: string): string[] {
   return [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? "");
 }
 
-/** What a step prints, in lines: two servers are compared at once, and a difference shows where it is. */
+/** Returns the lines that a step prints. Lines show where two servers differ. */
 async function runStep(program: string, cluster: Cluster, step: Step, suffix: string): Promise<string[]> {
   const args = words(spoken(step.command, suffix));
   if (step.meanwhile) {

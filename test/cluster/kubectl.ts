@@ -1,5 +1,5 @@
-// kubectl against a server: a kubeconfig of its own, a home of its own, and what it prints without what differs from
-// run to run. Compares nothing.
+// Runs kubectl against a server, with a kubeconfig and a home of its own. Removes what differs from run to run in its
+// output. Compares nothing.
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ import type { ServerAddress } from "./running-server.ts";
 
 export interface Cluster {
   kubeconfig: string;
-  /** For what kubectl keeps between runs, such as its discovery cache. */
+  /** kubectl stores its discovery cache here. */
   home: string;
   stop: () => Promise<void>;
 }
@@ -38,7 +38,7 @@ function clusterOf(
   return { kubeconfig, home: dir.path, stop: end };
 }
 
-/** Without controllers, which a bare kube-apiserver has not either. */
+/** Starts the embedded apiserver without controllers: a bare kube-apiserver has none either. */
 export async function startEmbedded(): Promise<Cluster> {
   const dir = folder();
   const credentials = await loadCredentials(dir.path);
@@ -63,7 +63,7 @@ export async function startEmbedded(): Promise<Cluster> {
   return clusterOf(dir, { url: `https://127.0.0.1:${port}`, ca, token: credentials.adminToken }, stop);
 }
 
-/** A real one, which `stop` leaves. */
+/** Returns access to a real apiserver; `stop` does not end it. */
 export function clusterAt({ url, caFile, adminToken }: ServerAddress): Cluster {
   const server = { url, ca: readFileSync(caFile, "utf8"), token: adminToken };
   return clusterOf(folder(), server, () => Promise.resolve());
@@ -78,7 +78,7 @@ export interface Printed {
 export interface Run {
   args: string[];
   input?: string;
-  /** The shell command that `kubectl edit` opens the file with. */
+  /** The editor of `kubectl edit`, as a shell command. */
   editor?: string;
 }
 
@@ -89,19 +89,19 @@ function start(program: string, { kubeconfig, home }: Cluster, { args, editor = 
       HOME: home,
       KUBECONFIG: kubeconfig,
       KUBE_EDITOR: editor,
-      // It ends before collecting garbage would pay.
+      // The process ends before collecting garbage would pay off.
       GOGC: "off",
     },
   });
 }
 
-/** Runs `program`, a kubectl, until it ends. */
+/** Runs a kubectl until it ends. */
 export function kubectl(program: string, cluster: Cluster, run: Run): Promise<Printed> {
   const child = start(program, cluster, run);
   const printed: Printed = { code: null, stdout: "", stderr: "" };
   child.stdout.on("data", (chunk: Buffer) => (printed.stdout += chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => (printed.stderr += chunk.toString()));
-  // One that has ended already reads nothing: its exit code says why.
+  // A process that has ended reads no input: its exit code tells the reason.
   child.stdin.on("error", () => undefined);
   child.stdin.end(run.input ?? "");
   return new Promise((resolve, reject) => {
@@ -110,11 +110,11 @@ export function kubectl(program: string, cluster: Cluster, run: Run): Promise<Pr
   });
 }
 
-/** A kubectl that goes on until it is stopped, such as `get -w`. */
+/** A kubectl that runs until it is stopped, such as `get -w`. */
 export interface Following {
-  /** Resolves when it has printed a line with the pattern, to its end; the test's own timeout bounds it. */
+  /** Resolves when it has printed a whole line with the pattern; the test's own timeout bounds it. */
   printed: (pattern: RegExp) => Promise<void>;
-  /** Ends it; what it has printed on stdout. */
+  /** Ends it and returns its standard output. */
   stop: () => Promise<string>;
 }
 
@@ -152,13 +152,13 @@ const replacements: [pattern: RegExp, text: string][] = [
   [/\beyJ[\w-]+\.[\w-]+\.[\w-]+/g, "<token>"],
   [/https:\/\/127\.0\.0\.1:\d+/g, "<server>"],
   [/\/tmp\/[\w./-]+/g, "<file>"],
-  // Ages, which also decide how wide a column is.
+  // Ages also decide the width of a column.
   [/\b(\d+[smhd])+\b/g, "<age>"],
   [/(?<=\S) {2,}/g, "  "],
   [/ +$/gm, ""],
 ];
 
-/** What is left when ages, uids, revisions, times, tokens and addresses are the same. */
+/** Replaces ages, uids, revisions, times, tokens and addresses. */
 export function normalise(text: string): string {
   return replacements.reduce((result, [pattern, replacement]) => result.replace(pattern, replacement), text);
 }

@@ -1,4 +1,5 @@
-// The shim beside a real kubelet on this machine: the same Node and the same events, but for what has a reason to differ.
+// The shim next to a real kubelet on this computer: the same Node and the same events, except for listed differences
+// with a reason.
 import { readFileSync } from "node:fs";
 import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
@@ -7,7 +8,7 @@ import { ROOT } from "../e2e/local-cluster.ts";
 
 const missing = missingForKubelet(process.env["KUBEBUILDER_ASSETS"]);
 
-/** What a kubelet changes on a machine. */
+/** Reads the settings of the kernel that a kubelet changes. */
 const sysctls = () =>
   ["vm/overcommit_memory", "kernel/panic", "kernel/panic_on_oops"].map((name) =>
     readFileSync(`/proc/sys/${name}`, "utf8"),
@@ -35,7 +36,7 @@ describe.skipIf(missing !== null)(
           "--provider-id=rollcall://edge-1",
         ],
       ],
-    ])("%s → 0, and the machine as it was", (_situation, flags) => {
+    ])("%s → 0, and the computer is unchanged", (_situation, flags) => {
       const before = sysctls();
       const { status, stdout, stderr } = spawnSync(process.execPath, ["test/lab/kubelet/main.ts", ...flags], {
         cwd: ROOT,

@@ -1,5 +1,6 @@
-// What only a real etcd, kube-apiserver and kube-controller-manager decide of Nodes that a Worker watches: the node and the
-// DaemonSet controller, admission policies, roles, a storage that forgets, and one that is restored.
+// The Worker watches Nodes, and only a real etcd, kube-apiserver and kube-controller-manager show the result. Covers
+// the node and DaemonSet controllers, admission policies, roles, a storage that compacts its history, and one that is
+// restored.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { CoreV1Api, RbacAuthorizationV1Api, type V1Node } from "@kubernetes/client-node";
@@ -44,9 +45,9 @@ describe.skipIf(assets === "")("the Nodes are watched", () => {
   const hasLabel = (name: string, label: string, sinceMs: number) =>
     watched.nodeWrites(name, sinceMs).some((write) => label in labelsOf(write));
 
-  describe.concurrent("by others", () => {
+  describe.concurrent("changed by other writers", () => {
     it.skipIf(!hasControllerManager)(
-      "a machine is silent → Unknown with both taints, as its history says; its next report → Ready, and the taints go",
+      "a machine is silent → Unknown with both taints, and its history has both; its next report → Ready, without the taints",
       async () => {
         const silent = watched.machines.get("sim-1")!;
         await silent.shim.stop();
@@ -74,11 +75,11 @@ describe.skipIf(assets === "")("the Nodes are watched", () => {
       },
     );
 
-    it("an admission policy takes our label away from every write → put back a few times, then once an hour, as history says", async () => {
+    it("an admission policy removes our label at every write → written again a few times, then once an hour, as the history shows", async () => {
       const startedMs = Date.now();
       const { stop } = await stripLabelByPolicy(watched.place.admin, "sim-2", STRIPPED_LABEL);
       onTestFinished(stop);
-      // Who has undone it is not sure: the first write that the policy changes is the test's own.
+      // The policy first changes a write of the test's own, so the history need not name another writer.
       const given = `put back once an hour only: label ${STRIPPED_LABEL}`;
       await eventually(async () => {
         const { entries } = await watched.ask<HistoryAnswer>("/v1/nodes/sim-2/history");
@@ -90,7 +91,7 @@ describe.skipIf(assets === "")("the Nodes are watched", () => {
     });
 
     it.skipIf(!hasControllerManager)(
-      "DaemonSets of Linux that tolerate everything → want pods on Nodes with a kubelet alone; of any platform, patched as docs/cluster.md says → the same",
+      "DaemonSets of Linux that tolerate everything → want pods only on Nodes with a kubelet; of any platform, patched as docs/cluster.md says → the same",
       async () => {
         const page = readFileSync(join(ROOT, "docs/cluster.md"), "utf8");
         const commands = page.match(/(?<=^ {4}kubectl )patch daemonset .*$/gm) ?? [];
@@ -117,7 +118,7 @@ describe.skipIf(assets === "")("the Nodes are watched", () => {
     );
   });
 
-  it("without the right to list and watch Nodes → readiness warns with the cure, and all continues as without the watch", async () => {
+  it("without the right to list and watch Nodes → readiness warns with the remedy, and all continues as without the watch", async () => {
     const rights = watched.place.admin.makeApiClient(RbacAuthorizationV1Api);
     const role = { name: "rollcall" };
     const allow = async (may: boolean) => {
@@ -147,7 +148,7 @@ describe.skipIf(assets === "")("the Nodes are watched", () => {
     );
   });
 
-  describe("what others did meanwhile is not missed", () => {
+  describe("changes by others during an outage are not missed", () => {
     type Changed = readonly [cordoned: string, stripped: string, deleted: string];
     const change = ([cordoned, stripped, deleted]: Changed) => {
       const startedMs = Date.now();
@@ -171,23 +172,23 @@ describe.skipIf(assets === "")("the Nodes are watched", () => {
       await eventually(watched.isLive);
     });
 
-    it("etcd is restored from yesterday → the Nodes are right again, and what comes later is noticed", async () => {
+    it("etcd is restored from yesterday's backup → the Nodes are right again, and later changes are noticed", async () => {
       const storage = storageOf(watched.server);
       watched.kubectl("cordon sim-10");
-      // The Worker cannot put it back before the backup is made.
+      // The Worker must not write the label again before the backup is made.
       watched.proxy.inBetween = async ({ line }) =>
         line === "PATCH /api/v1/nodes/sim-11/status" ? SERVICE_UNAVAILABLE : undefined;
       watched.kubectl(`label node sim-11 ${MACHINE_LABEL}-`);
       storage.backUp();
       watched.proxy.inBetween = undefined;
-      // A day is long: what comes later has a much higher version.
+      // After a day of writes, later changes have a much higher version.
       await storage.age(1000);
       const changedMs = Date.now();
       watched.kubectl("uncordon sim-10", "cordon sim-12");
       await eventually(async () => watched.hasEvent("sim-12", REASONS.cordon, changedMs));
       const restoredMs = Date.now();
       const isUp = Promise.withResolvers<void>();
-      // A watch that fails once alone continues from the version that it had.
+      // A watch that fails only once continues from its last version.
       watched.proxy.inBetween = async (asked) => {
         if (kindOf(asked)) await isUp.promise;
       };
@@ -223,13 +224,13 @@ const SERVICE_UNAVAILABLE = {
   }),
 };
 
-/** undefined: the request is no list and no watch of Nodes. */
+/** Returns undefined if the request neither lists nor watches Nodes. */
 function kindOf({ line, query }: Pick<Asked, "line" | "query">): "list" | "watch" | undefined {
   if (line !== "GET /api/v1/nodes") return undefined;
   return query.has("watch") ? "watch" : "list";
 }
 
-/** Its result, or that there is none. */
+/** Resolves with the result of the work, or with its failure. */
 async function settled(work: Promise<unknown>): Promise<unknown> {
   const late = new Promise((done) => setTimeout(done, 5000, "no answer in 5 s"));
   return Promise.race([work.catch(String), late]);

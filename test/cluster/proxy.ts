@@ -1,5 +1,5 @@
-// A proxy before a real apiserver: a test can have the Worker's requests go wrong in it, and sees what was asked. A watch
-// streams through, other answers to the Worker are passed on whole.
+// A proxy in front of a real apiserver. A test can change the Worker's requests there, and sees all of them. A watch
+// streams through; other answers pass as a whole.
 import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, request as httpsRequest } from "node:https";
@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { loadCredentials } from "../../infra/local/apiserver/certificates.ts";
 import type { Write } from "../worker/support/fault.ts";
 
-/** What becomes of a request of the Worker's: it may be changed, or answered in the apiserver's place. */
+/** A request of the Worker. A test may change it, or answer in the apiserver's place. */
 export interface Asked {
   /** `PUT /apis/…`, without the query. */
   line: string;
@@ -22,7 +22,7 @@ interface Instead {
 }
 type InBetween = (asked: Asked) => Promise<Instead | undefined | void>;
 
-/** `atMs`: when it was answered, in milliseconds since 1970. */
+/** `atMs`: when the apiserver answered, in milliseconds since 1970. */
 export type PassedWrite = Write & { atMs: number };
 
 export interface Proxy {
@@ -31,14 +31,14 @@ export interface Proxy {
   inBetween: InBetween | undefined;
   /** The Worker's writes that took effect. */
   writes: PassedWrite[];
-  /** All that the Worker has asked, in order. */
+  /** All requests of the Worker, in order. */
   asked: Pick<Asked, "line" | "query">[];
-  /** Ends the watches that are open, as an apiserver does when their time is over. */
+  /** Ends the open watches, as an apiserver does after their maximum time. */
   endWatches: () => void;
   stop: () => Promise<void>;
 }
 
-/** `folder` keeps its certificate. */
+/** `folder` contains its certificate. */
 export async function startProxy(folder: string, target: string, targetCa: string): Promise<Proxy> {
   const { certificate: cert, key } = await loadCredentials(folder);
   const watches = new Set<ServerResponse>();
@@ -91,7 +91,7 @@ async function pass(passage: Passage, incoming: IncomingMessage, outgoing: Serve
   const to = target + path + (asked.query.size > 0 ? `?${asked.query.toString()}` : "");
   const answer = await new Promise<IncomingMessage>((answered, failed) => {
     const request = httpsRequest(to, { method, headers, ca }, answered).on("error", failed);
-    // Whoever asked has gone: a watch would go on for minutes.
+    // The client has disconnected; a watch would run for minutes.
     outgoing.once("close", () => request.destroy());
     request.end(body);
   });
@@ -104,7 +104,7 @@ async function pass(passage: Passage, incoming: IncomingMessage, outgoing: Serve
     }
     outgoing.writeHead(statusCode, answer.headers);
     outgoing.flushHeaders();
-    // A change may come after its end.
+    // A change may arrive after the watch has ended.
     outgoing.on("error", () => undefined);
     answer.on("error", () => outgoing.destroy()).pipe(outgoing);
     return;

@@ -1,5 +1,5 @@
-// infra/rbac on a real kube-apiserver: the rights, the admission policies, the account's share of the server, and that
-// within all of them the Node of any report can be written.
+// infra/rbac on a real kube-apiserver: the rights, the admission policies, and the account's share of the server. The
+// Node of any report can be written within them.
 import { beforeAll, describe, expect } from "vitest";
 import { sendUntil } from "../infra/local/apiserver/contract/accounts.ts";
 import { describeRights } from "../infra/rbac/describe-rights.ts";
@@ -23,7 +23,7 @@ describe.skipIf(assets === "")("infra/rbac on a kube-apiserver", () => {
   describe("its policies", () => describePolicies(started));
   describe("its share of the server", () => describeFlowControl(started));
   describe("within them", () => {
-    // Tokens may let their machines go without the taint, and machines may be of any size.
+    // Tokens may allow machines without the taint, and machines may be of any size.
     beforeAll(async () => {
       const { server, token } = started();
       await configure(server, {

@@ -1,5 +1,5 @@
-// infra/cloudflare on a real apiserver: its manifests are accepted, what it puts there is found by its label when it is
-// uninstalled, and what others have put there is not. Removes no namespace, which needs a controller.
+// infra/cloudflare on a real apiserver: it accepts the manifests, and uninstalling finds their objects by label.
+// Objects of others stay. Removes no namespace, which needs a controller.
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
@@ -50,7 +50,7 @@ describe.skipIf(assets === "")("rollcall-way on a real apiserver", () => {
   const render = (way: string) =>
     execFileSync(KUBECTL, ["kustomize", join(FOLDER, way)], { encoding: "utf8" });
 
-  it("none → nothing; with the Secrets → each object; with a Secret of others → the namespace stays", async () => {
+  it("no object → nothing; with the Secrets → each object; with a Secret of others → the namespace stays", async () => {
     expect(await findWay(run, [])).toEqual(success({ groups: [], stays: null }));
 
     expect(await run(["apply", "--server-side", "-f", "-"], render("vpc"))).toMatchObject({ ok: true });
@@ -88,7 +88,7 @@ describe.skipIf(assets === "")("rollcall-way on a real apiserver", () => {
   });
 
   it.each(WAYS)(
-    "%s is taken without a warning, twice, and its pods are as confined as can be",
+    "%s is applied without a warning, twice, and its pods have the strictest confinement",
     async (way) => {
       const rendered = render(way);
       const apply = ["apply", "--server-side", "--validate=strict", "-f", "-"];
@@ -116,7 +116,7 @@ describe.skipIf(assets === "")("rollcall-way on a real apiserver", () => {
   );
 
   it.skipIf(!has("haproxy", "-v"))(
-    "HAProxy ends TLS, begins it again by the cluster's authority, and passes on no other path",
+    "HAProxy ends TLS, opens it again with the cluster's authority, and passes on no other path",
     async () => {
       const { certificate, key } = await loadCredentials(join(folder, "public"));
       const authority = readFileSync(join(folder, "public/ca.crt"), "utf8");

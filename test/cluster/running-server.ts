@@ -1,5 +1,5 @@
-// A real etcd and kube-apiserver that start when they are asked for, stop and start again with what they hold, and may
-// have a kube-controller-manager beside them. Ends all that it has started.
+// A real etcd and kube-apiserver, with an optional kube-controller-manager. They start on request, and stop and start
+// again with their stored data. Ends all of its programs.
 import type { ChildProcess } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -14,15 +14,15 @@ import {
 import { type RealApiserver, startProgram, stopProgram } from "../infra/local/started-apiserver.ts";
 import { type ageEtcd, clientUrlOf } from "./aged-etcd.ts";
 
-/** What clients of it need. */
+/** Address and credentials for clients. */
 export interface ServerAddress extends Pick<RealApiserver, "url" | "caFile" | "adminToken" | "pids"> {
-  /** Holds etcd's data in `etcd`, logs, and SERVICE_ACCOUNT_KEY. */
+  /** Contains etcd's data in `etcd`, logs, and SERVICE_ACCOUNT_KEY. */
   dir: string;
   /** http://127.0.0.1:2379 */
   etcdUrl: string;
 }
 
-/** Of kube-controller-manager. */
+/** Settings of kube-controller-manager. */
 export interface Controllers {
   controllers: string[];
   flags: string[];
@@ -41,13 +41,13 @@ export class RunningServer {
   #children: ChildProcess[] = [];
   #controllers: ChildProcess | undefined;
 
-  /** `age`: gives etcd a life before the first start. */
+  /** `age`: gives etcd a history before the first start. */
   constructor(options: RealApiserverOptions, age?: typeof ageEtcd) {
     this.#options = options;
     this.#age = age;
   }
 
-  /** Starts it unless it runs; a second start has the port and the data of the first. */
+  /** Starts it unless it runs; a second start keeps the port and the data of the first. */
   start(): Promise<ServerAddress> {
     return (this.#running ??= this.#begin());
   }
@@ -76,9 +76,9 @@ export class RunningServer {
     };
   }
 
-  /** As a crash does: at once. What it holds stays; the controllers do not start again with it. */
+  /** Stops at once, as a crash does. The data stays; the controllers do not start again with it. */
   async stop(): Promise<void> {
-    // One that did not start has no address; its programs are ended all the same.
+    // A server that did not start has no address; its programs are ended all the same.
     await this.#running?.catch(() => undefined);
     this.#running = undefined;
     this.kill();
@@ -111,7 +111,7 @@ export class RunningServer {
     if (controllers) await stopProgram(controllers);
   }
 
-  /** The controllers first, kube-apiserver before etcd. */
+  /** Ends the controllers first, and kube-apiserver before etcd. */
   kill(): void {
     this.#controllers?.kill("SIGKILL");
     for (const child of this.#children.toReversed()) child.kill("SIGKILL");
@@ -131,7 +131,7 @@ async function untilReady(url: string, children: readonly ChildProcess[]): Promi
 /** In the folder of a real or an embedded apiserver: the key of service accounts' tokens (EC, PEM). */
 export const SERVICE_ACCOUNT_KEY = "service-account.key";
 
-/** Makes it. Tests sign tokens with it, which are as old as they want. */
+/** Makes the key. Tests sign tokens of any age with it. */
 export function makeServiceAccountKey(dir: string): void {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });

@@ -1,5 +1,5 @@
-// Around a run of the suite `cluster`: two real etcds and kube-apiservers, each started once a file asks for it. One is
-// shared; the other one may be broken, by one file at a time. All of their programs are this process's own.
+// Around a run of the suite `cluster`: two real etcds and kube-apiservers, each started when a file first requests it.
+// All files share one; only one file at a time uses the other and may break it. This process starts all programs.
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
@@ -11,14 +11,14 @@ import { type Controllers, RunningServer } from "./running-server.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** The socket where files ask for a server. */
+    /** The socket where files request a server. */
     clusterServers?: string;
   }
 }
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** Returns what ends the run. */
+/** Returns a function that ends the run. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const assets = process.env["KUBEBUILDER_ASSETS"];
   if (!assets) {
@@ -48,10 +48,12 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   };
 }
 
-/** `GET /NAME`: where it is; `GET /NAME/turn`: the same, and for as long as the connection lasts no other file has a turn. */
+/**
+ * Serves `GET /NAME`: the address; `GET /NAME/turn`: the same, and no other file has a turn while the connection lasts.
+ */
 function doorTo(servers: Record<string, RunningServer>) {
   const turns = new Map<string, Promise<void>>();
-  /** Also a crash of the process that asked ends its turn. */
+  /** The turn ends also if the requesting process crashes. */
   async function lend(name: string, server: RunningServer, response: ServerResponse): Promise<void> {
     const over = new Promise<void>((done) => response.once("close", done));
     const before = turns.get(name) ?? Promise.resolve();

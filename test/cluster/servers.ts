@@ -1,4 +1,4 @@
-// The two real kube-apiservers that files of this suite use, where KUBEBUILDER_ASSETS names a folder. No test of its own.
+// The two real kube-apiservers of this suite; KUBEBUILDER_ASSETS names the folder of their programs. Contains no test.
 import { existsSync, readFileSync } from "node:fs";
 import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
@@ -9,35 +9,39 @@ import { tokenAdmin } from "../../infra/local/kube-admin.ts";
 import type { TestServer } from "../infra/local/apiserver/test-server.ts";
 import type { Controllers, ServerAddress } from "./running-server.ts";
 
-/** "" without one: then nothing of this suite runs. */
+/** "" if there is no folder: then no test of this suite runs. */
 export const assets = process.env["KUBEBUILDER_ASSETS"] ?? "";
-/** kubectl of that folder. */
+/** The kubectl in that folder. */
 export const KUBECTL = join(assets, "kubectl");
-/** setup-envtest's folders are without it. */
+/** setup-envtest's folders do not contain it. */
 export const hasControllerManager = assets !== "" && existsSync(join(assets, "kube-controller-manager"));
 
-/** Files wait for each other's turns: the timeout of the hook that takes one. */
+/** Files wait for other files' turns: the timeout of the hook that takes one. */
 export const TURN_MS = 900_000;
 
-/** For a file with names of its own there, which neither stops it nor runs controllers on it. */
+/** For a file that uses names of its own, does not stop the server and runs no controllers on it. */
 export async function sharedServer(): Promise<ServerAddress> {
   return JSON.parse(await asked("GET", "/shared")) as ServerAddress;
 }
 
-/** A server while no other file has a turn on it. */
+/** A server during a turn of this file. */
 export interface ServerInTurn extends ServerAddress {
-  /** Starts kube-controller-manager, which ends with the turn. It works once it has seen what there is. */
+  /** Starts kube-controller-manager, which ends with the turn. It works once it has read the existing objects. */
   startControllers: (wanted: Controllers) => Promise<void>;
-  /** Stops the server, has this done to its folder, and starts it again with what is there: its etcd and pids are others then. */
+  /** Stops the server, runs `meanwhile`, and starts the server again with its data: its etcd and pids are new then. */
   restart: (meanwhile?: () => void) => Promise<void>;
   /** Ends the turn. */
   release: () => void;
 }
 
-/** For a file that breaks it, or whose controllers concern all Nodes: there is none, and no lease of one. */
+/**
+ * For a file that breaks the server, or whose controllers act on all Nodes: it starts without Nodes and their leases.
+ */
 export const breakableServer = (): Promise<ServerInTurn> => takeTurn("breakable", () => true);
 
-/** For a file that has a deployment with machines `sim-…` there: there is none. Others use the server meanwhile. */
+/**
+ * For a file with a deployment of machines `sim-…`: there are none at its start. Other files use the server meanwhile.
+ */
 export const sharedServerInTurn = (): Promise<ServerInTurn> =>
   takeTurn("shared", (name) => name.startsWith("sim-"));
 
@@ -58,7 +62,7 @@ async function takeTurn(name: string, isForgotten: (name: string) => boolean): P
   return server;
 }
 
-/** As tests of requests and answers have one; `stop` ends a turn as well. */
+/** Adapts a server for tests of requests and answers; `stop` ends a turn as well. */
 export function testServer({ url, caFile, adminToken, ...turn }: ServerAddress | ServerInTurn) {
   const { fetch, close } = createHttpsClient(caFile);
   const server: TestServer = { url, token: adminToken, fetch };
@@ -70,7 +74,7 @@ export function testServer({ url, caFile, adminToken, ...turn }: ServerAddress |
   return { server, stop };
 }
 
-/** Removes Nodes and leases of Nodes by their names. */
+/** Deletes Nodes and their leases by name. */
 async function forget(
   { url, caFile, adminToken }: ServerAddress,
   isForgotten: (name: string) => boolean,

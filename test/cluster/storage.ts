@@ -1,14 +1,14 @@
-// The etcd of the server to break, to which a test can do what befalls one: restored from a backup.
+// The etcd of the breakable server, which a test can back up and restore.
 import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { ServerInTurn } from "./servers.ts";
 
 export interface Storage {
-  /** Keeps what it holds, for `restore`. */
+  /** Copies its data for `restore`. */
   backUp: () => void;
-  /** Moves its version ahead by that many writes that concern no client. */
+  /** Makes this number of writes that concern no client. */
   age: (writes: number) => Promise<void>;
-  /** Starts both programs again, with the backup. */
+  /** Starts both programs again with the backup. */
   restore: () => Promise<void>;
 }
 
@@ -22,7 +22,7 @@ export function storageOf(server: ServerInTurn): Storage {
   const key = Buffer.from("/nobodys").toString("base64");
   return {
     backUp() {
-      // What a killed etcd would leave.
+      // Files that a killed etcd would leave.
       process.kill(pids.etcd, "SIGSTOP");
       cpSync(data, backup, { recursive: true });
       process.kill(pids.etcd, "SIGCONT");

@@ -1,5 +1,5 @@
-// The cluster's token for the Worker, by the command of npm run deploy and a real kubectl. Runs where KUBEBUILDER_ASSETS names a
-// folder with etcd, kube-apiserver and kubectl.
+// The command of npm run deploy that makes the Worker's cluster token, with a real kubectl. Needs a folder with etcd,
+// kube-apiserver and kubectl in KUBEBUILDER_ASSETS.
 import { decodeJwt } from "jose";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { kubectl as operatorsKubectl } from "../../infra/operator/kubectl.ts";
@@ -12,7 +12,7 @@ const NAME = "token-command";
 const HOME = "rollcall-system";
 const TURN = { timeout: TURN_MS };
 
-/** As infra/rbac has them. */
+/** The objects that infra/rbac contains. */
 const OBJECTS = [
   { apiVersion: "v1", kind: "Namespace", metadata: { name: HOME } },
   { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: NAME, namespace: HOME } },

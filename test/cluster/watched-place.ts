@@ -1,5 +1,5 @@
-// Machines whose Nodes a Worker watches on the server to break, behind a proxy where a test can have the Worker's requests
-// go wrong: what the Worker writes, and what it answers to an operator.
+// Machines whose Nodes a Worker watches on the breakable server. A proxy lets a test disturb the Worker's requests.
+// Returns the Worker's writes, and its answers to an operator.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,31 +12,34 @@ import { type PlacedMachine, type SocketPlace, startSocketPlace } from "../e2e/s
 import { type PassedWrite, type Proxy, startProxy } from "./proxy.ts";
 import { breakableServer, hasControllerManager, KUBECTL, type ServerInTurn } from "./servers.ts";
 
-/** A silent Node is given up after this time. */
+/** The node controller marks a silent Node as Unknown after this time. */
 const GRACE = "6s";
 const WISH = { intervalMs: 1000, leaseSeconds: 4 };
-/** Its status is written every two seconds, and its Node is read before. */
+/** Its status is written every two seconds, after a read of its Node. */
 export const EAGER = "sim-3";
 
 export interface WatchedPlace {
   server: ServerInTurn;
   place: SocketPlace;
   proxy: Proxy;
-  /** By name; `run` again stands for one that starts again. */
+  /** Machines by name; a second `run` is a restart. */
   machines: ReadonlyMap<string, { machine: PlacedMachine; shim: RunningShim }>;
-  /** Command lines as an operator types them, one after the other; returns when the last had ended, in ms since 1970. */
+  /**
+   * Runs command lines as an operator types them, one after the other; returns when the last had ended, in ms since
+   * 1970.
+   */
   kubectl: (...lines: string[]) => number;
-  /** What the Worker answers to an operator. */
+  /** Returns the Worker's answer to an operator. */
   ask: <T>(path: string) => Promise<T>;
   phaseOf: (name: string) => Promise<string | null>;
   /** The check `watch` of GET /readyz. */
   watch: () => Promise<ReadinessAnswer["checks"][number] | undefined>;
   isLive: () => Promise<boolean>;
-  /** It is, and every machine's object knows of all that was seen. */
+  /** True if the watch is active, and every machine's object has processed all observed changes. */
   isSettled: () => Promise<boolean>;
-  /** The Worker's writes of this Node that took effect since; leases are none. */
+  /** The Worker's writes of this Node that took effect since then, without leases. */
   nodeWrites: (name: string, sinceMs?: number) => PassedWrite[];
-  /** The machine's first report since then, as its lease has it; Infinity: there was none. */
+  /** Time of the machine's first report since then, by its lease; Infinity: there was none. */
   firstRenewalMs: (name: string, sinceMs: number) => number;
   hasEvent: (name: string, reason: string, sinceMs: number) => boolean;
   stop: () => Promise<void>;

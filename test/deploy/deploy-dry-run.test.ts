@@ -1,5 +1,6 @@
-// npm run deploy -- --dry-run, as whoever has cloned the project runs it: without an account it prints the whole plan, and the
-// bundle that it makes is small enough, and serves a machine with those settings. The apiserver is behind a Tunnel and Access.
+// npm run deploy -- --dry-run, as a user runs it after cloning the project. Without an account it prints the whole
+// plan. Its bundle is small enough, and serves a machine with those settings. The apiserver is behind a Tunnel and
+// Access.
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -51,14 +52,14 @@ afterAll(async () => {
   folder.remove();
 });
 
-/** What it prints to stdout, of somebody who has no account, no login and no home. */
+/** Returns stdout for a user without an account, a login or a home. */
 async function dryRun(args: string[]): Promise<string> {
   const { code, stdout, stderr } = await runDeploy([...args, "--dry-run"], ownHome(folder.path));
   if (code !== 0) throw new Error(stderr);
   return stdout;
 }
 
-/** What is not made: from an operator's files. */
+/** Secrets that an operator has in files. */
 function givenSecrets(): Record<string, string> {
   const { variables = {}, cluster } = apiserver;
   return { ...variables, KUBE_TOKEN: cluster.kubeToken };
@@ -73,7 +74,7 @@ function secretFiles(): Record<string, string> {
   return Object.fromEntries(files) as Record<string, string>;
 }
 
-/** As the deployment itself gathers them. */
+/** Secrets that the deployment itself makes. */
 async function newSecrets(): Promise<NewSecrets> {
   const settings = readSettings(readFileSync(FILE, "utf8"), FILE, ENVIRONMENT);
   if (!settings.ok) throw new Error(settings.error.join("\n"));

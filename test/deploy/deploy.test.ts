@@ -1,6 +1,6 @@
-// npm run deploy as an operator runs it, with the real wrangler and a Cloudflare that is made up: a first deployment, a second one,
-// and one that is rolled back. Each is done once more with the wrangler of test/infra/deploy, which plays all other situations: both
-// print the same, and leave the same account.
+// npm run deploy as an operator runs it, with the real wrangler and a made-up Cloudflare: a first deployment, a second
+// one, and a rollback. Each runs again with the played wrangler of test/infra/deploy. Both print the same and leave the
+// same account, so the played one can stand in for all other situations.
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { experimental_readRawConfig as readRawConfig } from "wrangler";
@@ -31,7 +31,7 @@ const GENERATED = generatedFolder(ROOT, ENVIRONMENT);
 const CONFIGURATION = join(GENERATED, "wrangler.json");
 let cloudflare: MadeUpCloudflare;
 let worker: AskedWorker;
-/** Whose Worker answers. */
+/** The account whose Worker answers. */
 let answering: MadeUpAccount;
 
 beforeAll(async () => {
@@ -65,7 +65,7 @@ function settingsText(variables: object): string {
   return JSON.stringify({ environments: { [ENVIRONMENT]: settings } });
 }
 
-/** In this process, with no pause. `file`: of the settings, which need not be there. */
+/** Deploys in this process, without a pause. `file`: path of the settings; the file need not exist. */
 async function deployBy(wrangler: Wrangler, file: string, variables: object, waitSeconds: number) {
   const settings = readSettings(settingsText(variables), file, ENVIRONMENT);
   if (!settings.ok) throw new Error(settings.error.join("\n"));
@@ -89,7 +89,7 @@ async function deployBy(wrangler: Wrangler, file: string, variables: object, wai
   return { code: await deployEnvironment(program, settings.value, choice), ...ran };
 }
 
-/** The same deployment by the played wrangler, on that account; returns what it prints. */
+/** Deploys the same with the played wrangler on that account; returns its output. */
 async function play(before: MadeUpAccount, file: string, variables: object, waitSeconds: number) {
   answering = before;
   const ran = await deployBy(playedWrangler(before), file, variables, waitSeconds);
@@ -97,14 +97,14 @@ async function play(before: MadeUpAccount, file: string, variables: object, wait
   return printed(ran);
 }
 
-/** Without what is random: IDs of versions, and names of folders. The played bundle is always another one than the real. */
+/** Replaces random texts: IDs of versions, and names of folders. The played bundle always differs from the real one. */
 const printed = ({ stdout, stderr }: Omit<DeployRan, "code">) =>
   (stdout + stderr)
     .replaceAll(/[\da-f-]{36}/g, "ID")
     .replaceAll(/rollcall-e2e-\w{6}\//g, "FOLDER/")
     .replace(/^ {2}~ the Worker's code.*\n/m, "");
 
-/** Without what is random: IDs, made secrets, and what the code comes to, since the played bundle is another. */
+/** Returns an account without IDs, made secrets and the bundle's hash, which differ. */
 function contentsOf({ workers }: MadeUpAccount) {
   const { versions = [], deployed } = workers.get(WORKER) ?? {};
   return {
@@ -178,7 +178,7 @@ it("a version that does not become well → rolled back, with the reason", async
   expect(contentsOf(before)).toEqual(contentsOf(cloudflare.place));
 });
 
-describe("what Cloudflare refuses → the same code, words of Cloudflare's and advice by both wranglers", () => {
+describe("what Cloudflare refuses → the same code, Cloudflare's words and the same advice with both wranglers", () => {
   const status = ["deployments", "status", "--json", "--config"];
   interface Refusing {
     environment?: Record<string, string>;
@@ -214,7 +214,7 @@ describe("what Cloudflare refuses → the same code, words of Cloudflare's and a
   });
 });
 
-it("what is no secret is to be put → the command line is wrong, and nothing is made", async () => {
+it("put is given a name that is no secret → the command line is wrong, and nothing is made", async () => {
   const args = ["--config", FILE, "--env", ENVIRONMENT, "--put", "KUBE_URL"];
   expect(await runDeploy(args, environment())).toMatchObject({
     code: 2,

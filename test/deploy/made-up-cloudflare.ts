@@ -1,5 +1,5 @@
-// As much of Cloudflare's API, made up on loopback, as wrangler asks for when it deploys a Worker: versions, deployments,
-// secrets, migrations, and what Cloudflare refuses. Runs no Worker: `deployed` says which version would.
+// A made-up part of Cloudflare's API on loopback, as much as wrangler needs to deploy a Worker: versions, deployments,
+// secrets, migrations, and refusals. Runs no Worker: `deployed` names the version that would run.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import {
@@ -25,11 +25,11 @@ interface UploadMetadata {
 }
 
 export interface MadeUpCloudflare {
-  /** For CLOUDFLARE_API_BASE_URL. */
+  /** Value of CLOUDFLARE_API_BASE_URL. */
   url: string;
-  /** As it stands now. */
+  /** The account's current state. */
   place: MadeUpAccount;
-  /** Paths that nothing is made up for. */
+  /** Requested paths that have no made-up answer. */
   unknown: string[];
   stop: () => Promise<void>;
 }
@@ -70,14 +70,14 @@ async function answer(place: MadeUpAccount, unknown: string[], incoming: Incomin
   const { pathname } = new URL(incoming.url ?? "", "http://made.up");
   const [, account, rest = ""] = /^\/client\/v4\/accounts\/([^/]+)\/(.+)$/.exec(pathname) ?? [];
   checkCaller(place, account, incoming.headers.authorization?.replace("Bearer ", "") ?? "");
-  // What a Worker with static files of the old kind had: none.
+  // The Worker has no static files of the old kind.
   if (rest === "storage/kv/namespaces") return [];
   const request = `${incoming.method} ${rest}`;
   const [, kind = "", name = "", below = ""] =
     /^workers\/(services|scripts|workers)\/([^/]+)(.*)$/.exec(rest) ?? [];
   const worker = place.workers.get(name);
   const asked = { method: incoming.method ?? "", kind, name, below };
-  // Who else uses the Worker, as wrangler asks before it deletes one: nobody.
+  // wrangler asks for other users of the Worker before it deletes one: there are none.
   if (request.startsWith("GET workers/tails/by-consumer/")) return [];
   if (worker && request === `DELETE workers/services/${name}`) return place.workers.delete(name);
   const isPosted =
@@ -94,11 +94,11 @@ interface Asked {
   method: string;
   kind: string;
   name: string;
-  /** Behind the Worker's name. */
+  /** The rest of the path after the Worker's name. */
   below: string;
 }
 
-/** What changes no version. undefined: nothing is made up for it. */
+/** Answers requests that change no version; undefined: no answer is made up for it. */
 function read(worker: MadeUpWorker, { method, kind, name, below }: Asked, body: Buffer): unknown {
   const { deployed, versions } = worker;
   const request = `${method} ${kind}${below}`;

@@ -1,5 +1,6 @@
-// npm run remove as an operator runs it, with the real wrangler and a Cloudflare that is made up. What else may happen is played in
-// test/infra/deploy/remove.test.ts, with a wrangler that leaves the same account and has the same printed.
+// npm run remove as an operator runs it, with the real wrangler and a made-up Cloudflare.
+// test/infra/deploy/remove.test.ts plays all other situations, with a wrangler that leaves the same account and the
+// same output.
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
@@ -43,7 +44,7 @@ afterAll(async () => {
 const environment = () => ownAccount(folder.path, cloudflare);
 const there = ({ workers }: MadeUpAccount = cloudflare.place) => [...workers.keys()].toSorted();
 
-/** What the program prints with the played wrangler on that account. */
+/** Returns the program's output with the played wrangler on that account. */
 async function play(account: MadeUpAccount): Promise<string> {
   const settings = readSettings(settingsText, FILE, ENVIRONMENT);
   if (!settings.ok) throw new Error(settings.error.join("\n"));
@@ -70,7 +71,7 @@ it("--yes → that Worker alone is removed, as with the played wrangler", async 
   expect(there(before)).toEqual([OTHER]);
 });
 
-it("by hand, as docs/removing.md has it → that Worker alone", async () => {
+it("by hand, as docs/removing.md says → that Worker alone", async () => {
   const byHand = withOwn(commandsBelow("docs/removing.md", "The Worker")[1]!, { NAME: WORKER });
   const env = { ...environment(), CLOUDFLARE_ACCOUNT_ID: cloudflare.place.account };
   const { stdout } = await runCommands(byHand, { cwd: ROOT, env });

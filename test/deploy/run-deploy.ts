@@ -1,4 +1,4 @@
-// npm run deploy and npm run remove as processes of their own, of a user whose environment has nothing but what is given.
+// Runs npm run deploy and npm run remove as processes; the environment contains only what the caller passes.
 import { spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -44,8 +44,8 @@ function runProgram(
 }
 
 /**
- * A home without a login. npm and wrangler ask the registry for their latest versions: npm is told not to, and wrangler finds an
- * answer in its cache, which lasts for an hour.
+ * A home without a login. npm and wrangler ask the registry for their latest versions. npm is told not to; wrangler
+ * finds an answer in its cache, which lasts for an hour.
  */
 export function ownHome(folder: string): Environment {
   const cache = join(folder, "tmp/update-check");
@@ -57,7 +57,7 @@ export function ownHome(folder: string): Environment {
   return { HOME: folder, TMPDIR: join(folder, "tmp"), npm_config_update_notifier: "false" };
 }
 
-/** The same with an account at that Cloudflare, which is all that wrangler asks. */
+/** Adds an account at that Cloudflare, which is all that wrangler needs. */
 export const ownAccount = (folder: string, { url, place }: MadeUpCloudflare): Environment => ({
   ...ownHome(folder),
   CLOUDFLARE_API_BASE_URL: url,

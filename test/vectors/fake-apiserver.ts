@@ -1,5 +1,5 @@
-// An apiserver of a few lines for the recordings: it stores what is sent, answers as told, and writes down every
-// request with its answer as the recordings do.
+// A small apiserver for the recordings. It stores objects, answers as the test sets, and records every request with its
+// answer in the recordings' format.
 import type { ApiResult } from "../../shared/kubernetes/api-error.ts";
 import type { EventClient, LeaseClient, NodeClient } from "../../shared/kubernetes/client.ts";
 import type { JsonObject } from "../../shared/kubernetes/json.ts";
@@ -11,7 +11,7 @@ import { wireForm } from "../../shared/kubernetes/patch/wire-form.ts";
 import type { Json } from "./family.ts";
 import { failure, success } from "../../shared/result.ts";
 
-/** What becomes of the next request: "ok", `{ code, reason, message }` or `{ network }`. */
+/** Result of the next request: "ok", `{ code, reason, message }` or `{ network }`. */
 type Outcome = Json;
 
 interface Resource {
@@ -44,18 +44,18 @@ const MERGE_PATCH = "application/strategic-merge-patch+json";
 
 export interface FakeApiserver {
   client: NodeClient & LeaseClient & EventClient;
-  /** Forces the results of the next requests; "ok" after the end of the list. */
+  /** Sets the results of the next requests; "ok" after the end of the list. */
   force(outcomes: Outcome[]): void;
-  /** The requests since the last time it was asked, with their answers. */
+  /** Returns the requests since the last call, with their answers. */
   takeCalls(): Json[];
-  /** Somebody else reads, stores, edits or deletes an object. */
+  /** Another client reads, stores, edits or deletes an object. */
   stored(resource: "nodes" | "leases", name: string): Json;
   store(resource: "nodes" | "leases", object: Json): void;
   edit(resource: "nodes" | "leases", name: string, patch: Json): void;
   remove(resource: "nodes" | "leases" | "events", name?: string): void;
 }
 
-/** `answersInFull: false` leaves the bodies of successful answers out of the calls, as some recordings do. */
+/** `answersInFull: false` omits the bodies of successful answers, as some recordings do. */
 export function createFakeApiserver(answersInFull: boolean): FakeApiserver {
   const objects: Record<string, Map<string, Json>> = {
     nodes: new Map(),

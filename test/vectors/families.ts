@@ -1,4 +1,4 @@
-// Every file of recordings, by name, and what runs it.
+// Each file of recordings by name, with the family that runs it.
 import type { Family } from "./family.ts";
 import { emptyFieldFamilies } from "./families/empty-fields.ts";
 import { heartbeats } from "./families/heartbeats.ts";

@@ -1,13 +1,13 @@
-// What runs the recordings of one file, and how an outcome is compared with the recorded one.
+// The type of a family, which runs the recordings of one file, and the comparison of an outcome with the recorded one.
 
-/** JSON, as a recording holds it. */
+/** A JSON value of a recording. */
 // oxlint-disable-next-line typescript/no-explicit-any -- recordings have one shape per file; each family knows its own
 export type Json = any;
 
 export interface Family {
   /** Runs the code under test on `given`; returns (or resolves to) the outcome in the shape of the file's `want`. */
   run: (given: Json) => Json;
-  /** Maps the outcome and `want` alike to what is compared, where texts, orders or parts that are not recorded do not count. */
+  /** Maps both the outcome and `want` to what is compared, where texts, orders or unrecorded parts do not count. */
   comparable?: (outcome: Json, want: Json) => Json;
 }
 
@@ -25,7 +25,7 @@ export interface Recording {
 
 const asJson = (value: unknown): Json => JSON.parse(JSON.stringify(value ?? null));
 
-/** Runs one case: what came out and what was recorded, both ready to be compared for deep equality. */
+/** Runs one case and returns the outcome and the recorded one, both ready for deep equality. */
 export async function runCase(family: Family, { given, want }: Case): Promise<{ got: Json; want: Json }> {
   const comparable = family.comparable ?? ((outcome: Json) => outcome);
   const got = asJson(await family.run(structuredClone(given)));

@@ -1,4 +1,4 @@
-// Every recording of what Kubernetes does, on Node and in workerd: `given` → `want`.
+// Runs every recording of Kubernetes' behaviour, on Node and in workerd: `given` → `want`.
 import { describe, expect, it } from "vitest";
 import { families } from "./families.ts";
 import { type Case, type Family, type Recording, runCase } from "./family.ts";

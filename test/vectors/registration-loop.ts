@@ -1,4 +1,4 @@
-// The loop that a kubelet registers in, which sleeps: recordings need it, the product has alarms instead.
+// The sleeping loop in which a kubelet registers. Recordings need it; the product has alarms instead.
 import type { NodeClient } from "../../shared/kubernetes/client.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import {
@@ -9,10 +9,10 @@ import {
 } from "../../shared/node/registration.ts";
 import { type Result, success } from "../../shared/result.ts";
 
-/** A kubelet takes every Node of its name. */
+/** A kubelet adopts every Node of its name. */
 export const mine = (existing: Node) => Promise.resolve(success(existing));
 
-/** What a kubelet's startup latency tracker is told of an attempt. */
+/** The messages to a kubelet's startup latency tracker about an attempt. */
 export const trackerCalls = (attempt: Registration): string[] =>
   attempt.ok && attempt.value.outcome === "created" ? ["registeredNew"] : [];
 
@@ -21,7 +21,7 @@ export function builtNode<T>(built: Result<{ node: T }>): T {
   return built.value.node;
 }
 
-/** Upstream registerWithAPIServer; instead of sleeping it writes down for how long. */
+/** Upstream registerWithAPIServer; it records its pauses and does not sleep. */
 export async function registerWithApiserver(
   client: NodeClient,
   buildNode: () => Node,

@@ -1,14 +1,14 @@
-// Any values that a schema accepts, made from the schema itself: small ones mostly, and now and then one at its limit.
-// What it cannot see in a schema, the rules in words of its own, it meets by trying.
+// Makes values that a schema accepts from the schema itself: most are small, some are at a limit. Refinements are
+// functions, so it tries values against them.
 import * as fc from "fast-check";
 import * as z from "zod/mini";
 
-/** By the name of the field: texts of a syntax of their own, that hardly anything made up would meet. */
+/** Texts with a syntax that random ones hardly meet, by the name of the field. */
 export type Hints = Record<string, fc.Arbitrary<unknown>>;
 
 type Def = z.core.$ZodTypes["_zod"]["def"];
 
-/** `large`: in one place, and small elsewhere, since a report as a whole has a limit as well. */
+/** `large`: in one place, and small elsewhere, since a report has a limit as a whole. */
 export function anyOf(schema: z.core.$ZodType, hints: Hints, large = false): fc.Arbitrary<unknown> {
   return accepted(schema, made(schema, hints, large));
 }
@@ -51,7 +51,7 @@ function made(schema: z.core.$ZodType, hints: Hints, large: boolean): fc.Arbitra
   }
 }
 
-/** Only one of the fields is large. */
+/** Makes an object in which only one field is large. */
 function objects(shape: z.core.$ZodLooseShape, hints: Hints, large: boolean): fc.Arbitrary<unknown> {
   const valuesOf = (name: string, size: boolean) => {
     const hint = hints[name];
@@ -68,7 +68,7 @@ function objects(shape: z.core.$ZodLooseShape, hints: Hints, large: boolean): fc
   return fc.oneof(...names.map((name) => filled({ ...small, [name]: valuesOf(name, true) })));
 }
 
-/** A large one has many elements, or a large one. */
+/** Makes a list; a large one has many elements, or one large element. */
 function lists(
   element: (large: boolean) => fc.Arbitrary<unknown>,
   { maximum = 130 }: Limits,
@@ -86,7 +86,7 @@ interface Limits {
   maximum?: number;
 }
 
-/** Of a number, or of the length of a text or a list. */
+/** Limits of a number, or of the length of a text or a list. */
 function limitsOf(schema: z.core.$ZodType): Limits {
   const limits: Limits = {};
   for (const check of schema._zod.def.checks ?? []) {
@@ -105,7 +105,7 @@ function numbers({ minimum = -Number.MAX_SAFE_INTEGER, maximum = Number.MAX_SAFE
 
 const LABEL = "x".repeat(63);
 const SUBDOMAIN = `${"s".repeat(63)}.${"s".repeat(63)}.${"s".repeat(63)}.${"s".repeat(61)}`;
-/** What Kubernetes has rules of its own for. */
+/** Texts for which Kubernetes has rules of its own. */
 const WELL_KNOWN = [
   "node.cloudprovider.kubernetes.io/uninitialized",
   "node.kubernetes.io/not-ready",
@@ -131,7 +131,7 @@ const WELL_KNOWN = [
   SUBDOMAIN,
 ];
 
-/** Made once: the patterns take their time. */
+/** Made once: the patterns take long. */
 const TEXTS = fc.oneof(
   fc.string({ unit: "binary", maxLength: 20 }),
   fc.constantFrom(...WELL_KNOWN),
@@ -145,7 +145,7 @@ const TEXTS = fc.oneof(
 
 function largeTexts({ maximum = 300 }: Limits): fc.Arbitrary<string> {
   return fc.oneof(
-    // Where no text of this length is accepted.
+    // Some schemas accept no text of this length.
     TEXTS,
     fc.string({ unit: "binary-ascii", minLength: maximum, maxLength: maximum }),
     fc.constantFrom("x", "é", "水").map((character) => character.repeat(maximum)),
@@ -153,7 +153,7 @@ function largeTexts({ maximum = 300 }: Limits): fc.Arbitrary<string> {
   );
 }
 
-/** What the schema refuses is made smaller until there is nothing left to take away; then it is another one's turn. */
+/** Removes what the schema refuses; skips a value if it is refused to the last part. */
 function accepted(schema: z.core.$ZodType, values: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   return values.map((value) => shrunk(schema, value)).filter((value) => z.safeParse(schema, value).success);
 }

@@ -1,5 +1,5 @@
-// infra/rbac/flow-control.yaml on a server that has API priority and fairness: whose requests are in which level, and
-// what a flood of rollcall's leaves to others.
+// Tests infra/rbac/flow-control.yaml on a server with API priority and fairness: the level of each account's requests,
+// and the capacity that a flood of rollcall's requests leaves to others.
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import flowControl from "../../../infra/rbac/flow-control.yaml?raw";
@@ -46,9 +46,9 @@ const ANOTHER_DEPLOYMENT = {
 };
 const METRICS: Sent = { path: "/metrics" };
 
-/** An account waits with so many requests in its level, and no more: handSize times queueLengthLimit. */
+/** The most requests of one account that wait in its level: handSize times queueLengthLimit. */
 const QUEUED = 300;
-/** Beyond seats and queues. */
+/** Requests beyond seats and queues. */
 const TOO_MANY = 20;
 
 /** `started`: a real server with infra/rbac, and a token of the account `rollcall`. */
@@ -69,12 +69,12 @@ export function describeFlowControl(started: () => { server: TestServer; token: 
     }
     const rules = [{ apiGroups: [""], resources: ["nodes", "nodes/status"], verbs: ["get", "patch"] }];
     other = await createGrantee(server, "flow-control-other", rules);
-    // The server notices them a moment later.
+    // The server applies them a moment later.
     for (const sent of [{ path: `${nodes}/${NODE}` }, { path: `${leases}/${NODE}` }])
       await sendUntil(server, { ...sent, token: started().token }, (answer) => levelOf(answer).length === 2);
   });
 
-  /** Which of the file's objects a request was counted by. */
+  /** Returns the objects of the file that counted a request. */
   function levelOf({ headers }: Received): string[] {
     const named = ["x-kubernetes-pf-flowschema-uid", "x-kubernetes-pf-prioritylevel-uid"];
     return named.flatMap((header) => uids.get(headers[header] ?? "") ?? []);
@@ -102,8 +102,8 @@ export function describeFlowControl(started: () => { server: TestServer; token: 
     ["writes a status", "rollcall", statusOf(NODE)],
     ["creates a Node", "rollcall", { method: "POST", path: nodes, body: {} }],
     ["creates an event", "rollcall", { method: "POST", path: "/api/v1/namespaces/default/events", body: {} }],
-    ["asks for what it may not have", "rollcall", { path: "/api/v1/pods" }],
-    ["asks for a path that is no resource", "rollcall", { path: "/metrics" }],
+    ["requests what it may not read", "rollcall", { path: "/api/v1/pods" }],
+    ["requests a path that is no resource", "rollcall", { path: "/metrics" }],
   ])("the account %s → level %s", async (_, level, sent) => {
     const both = [`FlowSchema ${level}`, `PriorityLevelConfiguration ${level}`];
     expect(levelOf(await asRollcall(sent))).toEqual(both);
@@ -121,12 +121,12 @@ export function describeFlowControl(started: () => { server: TestServer; token: 
       },
     ],
     ["a kubelet", { "impersonate-user": "system:node:edge-7", "impersonate-group": "system:nodes" }],
-  ])("%s → none of them", async (_, headers) => {
+  ])("%s → none of the file's levels", async (_, headers) => {
     for (const sent of [renewal, statusOf(NODE), { path: `${nodes}/${NODE}` }])
       expect(levelOf(await send(started().server, { ...sent, headers }))).toEqual([]);
   });
 
-  describe("a flood of the account's, each request of which takes as long as the test wants", () => {
+  describe("a flood of the account's requests, each of which takes as long as the test wants", () => {
     let held: HeldRequests;
     let seats = 0;
     let flood: Promise<Received>[] = [];
@@ -146,7 +146,7 @@ export function describeFlowControl(started: () => { server: TestServer; token: 
       held = await heldRequests();
       await holdStatusWrites(server, held);
       seats = figureIn(await send(server, METRICS), "nominal_limit_seats");
-      // The webhook is noticed a moment later.
+      // The server uses the webhook a moment later.
       let first = asRollcall(statusOf(HELD));
       while (await Promise.race([first.then(() => true), held.asked.then(() => false)]))
         first = asRollcall(statusOf(HELD));
@@ -165,7 +165,7 @@ export function describeFlowControl(started: () => { server: TestServer; token: 
       await send(started().server, { method: "DELETE", path });
     });
 
-    it("→ seats and queues are full, and what goes beyond is refused with 429", async () => {
+    it("→ seats and queues are full, and further requests are refused with 429", async () => {
       const metrics = await send(started().server, METRICS);
       const executing = figureIn(metrics, "current_executing_requests");
       const waiting = waitingIn(metrics);
@@ -199,7 +199,7 @@ export function describeFlowControl(started: () => { server: TestServer; token: 
       expect(codesOf(answered)).toEqual(new Set([429]));
     });
 
-    it("→ once its requests go on, all that waited are answered, another deployment's among them", async () => {
+    it("→ once its requests continue, all that waited are answered, also another deployment's", async () => {
       const refused = answered.length;
       const path = `${nodes}/${NODE}`;
       const another = send(started().server, { path, headers: ANOTHER_DEPLOYMENT });
@@ -231,7 +231,7 @@ async function holdStatusWrites(server: TestServer, { url, caBundle }: HeldReque
   });
 }
 
-/** What the server's metrics say of the level `rollcall`; of several flows their sum. */
+/** Returns a metric of the level `rollcall`, summed over its flows. */
 function figureIn({ text }: Received, metric: string): number {
   const isOurs = (line: string) =>
     line.startsWith(`apiserver_flowcontrol_${metric}{`) && line.includes('priority_level="rollcall"');

@@ -1,5 +1,5 @@
-// An admission webhook that answers only when a test lets it: requests that it is asked about keep their seats in the
-// apiserver until then, however fast the machine is. No test of its own.
+// An admission webhook that answers only when a test lets it. Until then the requests keep their seats in the
+// apiserver, on any computer. Contains no test.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -12,7 +12,7 @@ export interface HeldRequests {
   caBundle: string;
   /** Resolves when the first request waits. */
   asked: Promise<void>;
-  /** Answers all that wait, and from now on at once: they are allowed. */
+  /** Allows all waiting requests, and later ones at once. */
   release: () => void;
   close: () => void;
 }
@@ -50,7 +50,7 @@ export async function heldRequests(): Promise<HeldRequests> {
   };
 }
 
-/** Of an AdmissionReview, what an answer repeats. */
+/** The parts of an AdmissionReview that the answer repeats. */
 interface Review {
   apiVersion: string;
   kind: string;

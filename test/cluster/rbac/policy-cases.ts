@@ -1,5 +1,5 @@
-// What the admission policies of infra/rbac refuse the Worker's account, and what they let it do. Data only: every
-// request is a dry run against the fixtures.
+// Requests of the Worker's account that the admission policies of infra/rbac refuse, and some that they accept. Data
+// only: every request is a dry run against the fixtures.
 import type { Lease, Node } from "../../../shared/kubernetes/types.ts";
 import { adoptionPatch, MOVED_LABELS, QUEUE_LABEL, QUEUE_REGION } from "../../../shared/node/ownership.ts";
 import type { Sent } from "../../infra/local/apiserver/test-server.ts";
@@ -20,7 +20,7 @@ const leaseOf = (name: string, metadata: object, uid = "1") => ({
   spec: { holderIdentity: name, leaseDurationSeconds: 40, renewTime: "2026-01-01T00:00:00.000000Z" },
 });
 
-/** What the cluster's operator has decided: annotations of the namespace. */
+/** The decisions of the cluster's operator: annotations of the namespace. */
 export const configuration = {
   "rollcall.dev/without-facts-only-taint": "west, east",
   "rollcall.dev/max-capacity": "cpu=4, example.com/gpu=2",
@@ -36,7 +36,7 @@ const MACHINE = "rollcall.dev/machine";
 const DEPLOYMENT = "rollcall.dev/deployment";
 const PUBLIC_IP = "flannel.alpha.coreos.com/public-ip";
 
-/** What is there, made by others. */
+/** Objects that other writers have created. */
 export const fixtures: {
   path: string;
   body: { metadata: { name: string; annotations?: object; labels?: object }; spec?: object; status?: object };
@@ -46,12 +46,12 @@ export const fixtures: {
     body: {
       metadata: {
         name: "mine",
-        // An operator's and an agent's.
+        // Taints of an operator and of an agent.
         labels: { [RESTRICTED]: "front", [CONTROL_PLANE]: "", [THEIRS]: "true" },
         annotations: { ...OWNED.annotations, [PUBLIC_IP]: "10.0.0.1" },
       },
       spec: { unschedulable: true, taints: [FACTS_ONLY] },
-      // From before the cluster had a bound.
+      // Created before the cluster had a bound.
       status: { capacity: { cpu: "8" } },
     },
   },
@@ -94,11 +94,11 @@ export const fixtures: {
   { path: NODES, body: { metadata: { name: "rollcall" } } },
 ];
 
-/** Reads a fixture, by its path. */
+/** Returns a fixture by its path. */
 type Found = (path: string) => Node & Lease;
 
 type Case = [situation: string, sent: (found: Found) => Sent];
-/** The rule: a part of the message of the one that refuses it. */
+/** `rule`: a part of the message of the rule that refuses the case. */
 type Refused = [rule: string, ...Case];
 
 const create =
@@ -115,7 +115,7 @@ const patch =
 const remove = (path: string, options?: object) => (): Sent => ({
   method: "DELETE",
   path,
-  // With a body, the query's dryRun is not looked at.
+  // If the request has a body, the server ignores the query's dryRun.
   ...(options && { body: { apiVersion: "v1", kind: "DeleteOptions", dryRun: ["All"], ...options } }),
 });
 const report = (status: object) => patch("mine/status", { status });
@@ -130,7 +130,7 @@ const put =
     };
     return { method: "PUT", path, body };
   };
-/** As the Worker does it. */
+/** Adopts a Node with the Worker's own patch. */
 const adopt =
   (name: string, withoutTaint: boolean, spec: object = {}) =>
   (found: Found): Sent => {
@@ -139,7 +139,7 @@ const adopt =
     return { method: "PATCH", path: `${NODES}/${name}`, type: "strategic", body };
   };
 
-/** The label that it had may stay, or become its new deployment's. */
+/** Keeps the former deployment's label, or sets the new deployment's. */
 const adoptLabelled = (name: string) => (found: Found) => {
   const { body, ...sent } = adopt(name, false)(found);
   const { metadata, ...more } = body as { metadata: object };
@@ -377,7 +377,7 @@ const BOUND_TO = "is bound to the Secret";
 const A_DAY_SECONDS = 24 * 3600;
 const OWN_AUDIENCE = "https://kubernetes.default.svc";
 
-/** As the Worker asks; `spec` says otherwise. */
+/** Requests a token as the Worker does; `spec` replaces fields. */
 const askForToken = (spec: object = {}, account = "rollcall") =>
   create(
     {
@@ -424,7 +424,7 @@ const tokensRefused: Refused[] = [
   ],
 ];
 
-/** By the name of the policy. */
+/** Refused cases by the name of the policy. */
 export const refused: Record<string, Refused[]> = {
   "rollcall-tokens": tokensRefused,
   "rollcall-nodes": nodesRefused,

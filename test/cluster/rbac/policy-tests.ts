@@ -1,5 +1,5 @@
-// The admission policies of infra/rbac, on a server that enforces them: what they refuse and accept, and that each
-// of their rules is what refuses its cases: in copies of the policies, for accounts of their own, one rule is missing.
+// Tests the admission policies of infra/rbac on a server that enforces them: what they refuse and accept. Copies of the
+// policies, each for accounts of its own and without one rule, show that this rule refuses its cases.
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -27,7 +27,7 @@ const documents = parseAllDocuments(
   readFileSync(resolve(import.meta.dirname, "../../../infra/rbac/rollcall.yaml"), "utf8"),
 );
 const installed = documents.map((document) => document.toJS() as Policy);
-/** Where a policy is configured: as its own binding says. */
+/** Returns the parameters of a policy's own binding. */
 const paramRefOf = (policy: string) =>
   installed.find(({ spec }) => spec?.policyName === policy)?.spec.paramRef;
 const rules = installed
@@ -37,13 +37,13 @@ const rules = installed
       policy,
       validation,
       says: validation.message ?? validation.messageExpression ?? "",
-      /** Of the copy without this rule, and of the namespace of its accounts. */
+      /** Name of the copy without this rule, and of the namespace of its accounts. */
       copy: `${policy.metadata.name}-without-${index}`,
     })),
   );
 type Rule = (typeof rules)[number];
 
-/** As an operator annotates the namespace; null removes. The policies notice a moment later. */
+/** Annotates the namespace as an operator does; null removes an annotation. The policies notice a moment later. */
 export async function configure(
   server: TestServer,
   annotations: Record<string, string | null>,
@@ -68,7 +68,7 @@ export function describePolicies(started: () => { server: TestServer; token: str
   };
   const sentBy = (make: (typeof accepted)[number][1]) => dryRun(make((path) => found.get(path) as never));
   const asAccount = (sent: Sent): Sent => ({ ...sent, token: started().token });
-  /** With the rights of the account, but another name: that of one in the namespace `home`. */
+  /** Sends with the account's rights under another name: an account of the namespace `home`. */
   const asOneOf = (home: string, sent: Sent): Sent => ({
     ...sent,
     path: sent.path.replaceAll(`/namespaces/${namespace}/`, `/namespaces/${home}/`),
@@ -82,7 +82,7 @@ export function describePolicies(started: () => { server: TestServer; token: str
       const made = await create(server, path, body);
       found.set(`${path}/${body.metadata.name}`, made.body);
     }
-    // Roles say where leases may be written; this shows that the policy does as well.
+    // Roles limit where leases may be written; these cases show that the policy does as well.
     const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "admin-of-leases" };
     const leases = { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["*"] };
     await create(server, `${rbac}/clusterroles`, { metadata: { name: roleRef.name }, rules: [leases] });
@@ -94,7 +94,7 @@ export function describePolicies(started: () => { server: TestServer; token: str
     await create(server, `${rbac}/namespaces/default/rolebindings`, binding);
     for (const { policy, copy } of rules) {
       if (policy.metadata.name !== "rollcall-tokens") continue;
-      // Its accounts ask in their own namespace.
+      // Accounts of the copy send their requests in their own namespace.
       await create(server, "/api/v1/namespaces", { metadata: { name: copy } });
       for (const name of ["rollcall", "east"])
         for (const kind of ["serviceaccounts", "secrets"])
@@ -124,7 +124,7 @@ export function describePolicies(started: () => { server: TestServer; token: str
     expect([200, 201], answer.text).toContain(answer.code);
   });
 
-  test("what the rules say is theirs alone, and each has a case", () => {
+  test("each message belongs to one rule, and each rule has a case", () => {
     const casesOf = ({ says }: Rule) => refusals.filter(([rule]) => says.includes(rule));
     expect(rules.filter((rule) => casesOf(rule).length === 0)).toEqual([]);
     expect(rules.flatMap(casesOf)).toHaveLength(refusals.length);
@@ -132,7 +132,7 @@ export function describePolicies(started: () => { server: TestServer; token: str
 
   describe.each(rules)("without the rule: $says", ({ policy, says, copy }) => {
     const cases = refused[policy.metadata.name] ?? [];
-    test("one of its cases is allowed, and another rule's is not", async () => {
+    test("one of its cases is allowed, and one of another rule is refused", async () => {
       const { server } = started();
       const [rule, , make] = cases.find(([of]) => !says.includes(of))!;
       const other = await sendUntil(server, asOneOf(copy, sentBy(make)), isRefused);
@@ -159,7 +159,7 @@ export function describePolicies(started: () => { server: TestServer; token: str
     expect(isRefused(await asEast({ path: "/api/v1/nodes/mine", body }))).toBe(true);
   });
 
-  describe("what the cluster's operator decides", () => {
+  describe("decisions of the cluster's operator", () => {
     const MAX = "rollcall.dev/max-capacity";
     const isAccepted = ({ code }: Received) => code < 300;
     const without = (owner: string) => ({
@@ -194,7 +194,7 @@ export function describePolicies(started: () => { server: TestServer; token: str
       ["a deployment that topology hints pass over → the role master", "west", tainted, MASTER, 201],
       ["the same, of a Node for pods → refused", "west", [], MASTER, 422],
       [
-        "one of which no labels are asked → those of an earlier Worker",
+        "one from which no labels are required → those of an earlier Worker",
         "east",
         tainted,
         { "kubernetes.io/hostname": "a" },
@@ -234,7 +234,7 @@ export function describePolicies(started: () => { server: TestServer; token: str
       ["a resource without an amount", "cpu=4,memory", "memory is not a resource and its most"],
       ["an amount that is none", "cpu=four", "cpu=four is not a resource and its most"],
       ["two amounts", "cpu=4=5", "cpu=4=5 is not a resource and its most"],
-    ])("a bound that cannot be read (%s) → every write is refused, and says so", async (_, text, fault) => {
+    ])("an unreadable bound (%s) → every write is refused with that message", async (_, text, fault) => {
       const { server } = started();
       await configure(server, { [MAX]: text });
       const isSaid = ({ text: said }: Received) => said.includes(fault);
@@ -245,7 +245,7 @@ export function describePolicies(started: () => { server: TestServer; token: str
       expect(await sendUntil(server, asAccount(label), isAccepted)).toMatchObject({ code: 200 });
     });
 
-    test("the file is applied again → what was decided stays", async () => {
+    test("the file is applied again → the operator's decisions stay", async () => {
       const { server } = started();
       const path = `/api/v1/namespaces/${namespace}`;
       const body = installed.find(({ kind }) => kind === "Namespace")!;

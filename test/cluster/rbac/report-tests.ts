@@ -1,5 +1,4 @@
-// Whatever a machine reports, as long as the schemas accept it: the Node that becomes of it is one that the apiserver
-// accepts. REPORTS says how many are tried.
+// For any report that the schemas accept, the apiserver accepts the resulting Node. REPORTS sets the number of reports.
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import * as z from "zod/mini";
@@ -48,7 +47,7 @@ const amounts = fc.constantFrom(
 const reservations = dictionary(fc.constantFrom("cpu", "memory", "ephemeral-storage", "pid"), amounts);
 const signals = fc.constantFrom(...SIGNALS);
 const thresholds = dictionary(signals, fc.oneof(amounts, fc.constantFrom("5%", "0.1%", "100%", "99.9%")));
-/** Some that a node may set, and more of them than it may have. */
+/** Labels that a node may set, and more than it may have. */
 const labelKeys = anyOf(
   z.string().check(z.refine((key) => validateNodeLabels({ [key]: "" }) === null)),
   {},
@@ -81,7 +80,7 @@ const facts = sized(factsSchema).filter(
   (value) => Buffer.byteLength(canonicalJson(value)) < LIMITS.bodyBytes,
 ) as fc.Arbitrary<Facts>;
 const reports = sized(reportSchema) as fc.Arbitrary<Report>;
-/** As the registry keeps it: with the defaults. */
+/** The token's fields as the registry stores them, with the defaults. */
 const { withoutFactsOnlyTaint, labels, taints, roles } = tokenRequestSchema.shape;
 const grantSchema = z.strictObject({ withoutFactsOnlyTaint, labels, taints, roles });
 const grants = sized(grantSchema).map((value) => grantSchema.parse(value)) as fc.Arbitrary<Grant>;
@@ -151,7 +150,7 @@ function ownSettersOf(enrolment: Grant) {
   );
 }
 
-/** The Node as the apiserver has it; null where the report does not allow for one yet. */
+/** Returns the Node that the apiserver stores; null if the report does not allow one yet. */
 async function register(
   client: ReturnType<typeof kubeClient>,
   reported: ReportedStatus,

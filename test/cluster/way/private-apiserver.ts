@@ -1,5 +1,5 @@
-// An apiserver with an authority of its own, real where there is one, and the way to it: a Tunnel behind Access. The Worker's
-// token is past half of its life, so that it is renewed at once, through the Tunnel as well.
+// An apiserver with its own certificate authority, real if there is one, behind a Tunnel and Access. The Worker's token
+// is past half of its life, so it is renewed at once, also through the Tunnel.
 import { createPrivateKey, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,9 +18,9 @@ const HOME = "/api/v1/namespaces/rollcall-system";
 
 export interface PrivateApiserver extends PlacedApiserver {
   tunnel: Tunnel;
-  /** Past the Tunnel. */
+  /** The administrator's access, which does not use the Tunnel. */
   admin: Cluster["admin"];
-  /** Of etcd and kube-apiserver; none: the embedded one is part of this process. */
+  /** Pids of etcd and kube-apiserver; empty: the embedded apiserver runs in this process. */
   pids: number[];
 }
 
@@ -60,7 +60,7 @@ export async function startPrivateApiserver(
   };
 }
 
-/** Its `dir` holds the key of service accounts' tokens. */
+/** `dir` contains the key of service accounts' tokens. */
 async function started(dir: string, on: ServerAddress | string | undefined) {
   if (typeof on === "object") return { ...on, stop: () => Promise.resolve() };
   makeServiceAccountKey(dir);
@@ -69,7 +69,7 @@ async function started(dir: string, on: ServerAddress | string | undefined) {
     : { ...(await startRealApiserver({ dir, assets: on })), dir };
 }
 
-/** Of the form that Cloudflare gives them. No log of this run may hold its secret. */
+/** Has the form of Cloudflare's service tokens. No log of this run may contain its secret. */
 function newServiceToken(): ServiceToken {
   const secret = `cfast_${randomBytes(24).toString("hex")}`;
   thisRun().secret("service token", secret);

@@ -1,5 +1,5 @@
-// What stands between the Worker and a private apiserver: a hostname behind Cloudflare Access, and a Tunnel that ends at a
-// cloudflared beside the apiserver. It answers as those do, also where something is wrong.
+// Plays the path between the Worker and a private apiserver: a hostname behind Cloudflare Access, and a Tunnel to a
+// cloudflared next to the apiserver. It gives their answers, also their errors.
 import { readFileSync } from "node:fs";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { Agent, createServer, request as httpsRequest } from "node:https";
@@ -9,18 +9,18 @@ import { parse } from "yaml";
 import { loadCredentials } from "../../../infra/local/apiserver/certificates.ts";
 import { ROOT } from "../../e2e/local-cluster.ts";
 
-/** What is wrong with the way; `open`: nothing. */
+/** The fault of the path; `open`: none. */
 export type Way =
   | "open"
   /** No cloudflared is connected. */
   | "no cloudflared"
-  /** cloudflared does not reach the apiserver. */
+  /** cloudflared cannot reach the apiserver. */
   | "no apiserver"
-  /** The apiserver does what it is asked to, and Cloudflare waits for its answer no longer. */
+  /** The apiserver executes the request, but Cloudflare's wait for the answer has ended. */
   | "too late"
-  /** The apiserver does what it is asked to, and the connection ends before its answer is there. */
+  /** The apiserver executes the request, and the connection ends before its answer. */
   | "cut"
-  /** A page in place of all answers. */
+  /** All answers are a page. */
   | "a page";
 
 export interface ServiceToken {
@@ -28,7 +28,7 @@ export interface ServiceToken {
   secret: string;
 }
 
-/** What the apiserver has answered: 2xx alone. */
+/** A request that the apiserver has answered with 2xx. */
 export interface PassedRequest {
   /** `PUT /apis/…`, without the query. */
   line: string;
@@ -37,29 +37,29 @@ export interface PassedRequest {
 
 export interface Tunnel {
   url: string;
-  /** PEM: it stands for a public authority. */
+  /** PEM of an authority in place of a public one. */
   ca: string;
   way: Way;
-  /** The service token that Access lets in. */
+  /** The service token that Access accepts. */
   letsIn: ServiceToken;
-  /** Lines of what came: what Access has let in, and what not. */
+  /** Lines of requests: those that Access has let in, and those that it has refused. */
   taken: string[];
   refused: string[];
-  /** Called when the apiserver has done what it was asked to, also where the Worker is not told. */
+  /** Called when the apiserver has executed a request, also if the Worker gets no answer. */
   passed: (request: PassedRequest) => void;
-  /** Ends all connections at once, as a cloudflared that is killed does. */
+  /** Ends all connections at once, as when cloudflared is killed. */
   cut: () => void;
   stop: () => Promise<void>;
 }
 
-/** Of the apiserver. */
+/** Address of the apiserver. */
 export interface Origin {
   url: string;
   /** PEM: cloudflared's caPool. */
   ca: string;
 }
 
-/** `folder` keeps its certificate. */
+/** `folder` contains its certificate. */
 export async function startTunnel(folder: string, origin: Origin, letsIn: ServiceToken): Promise<Tunnel> {
   const { certificate: cert, key } = await loadCredentials(folder);
   const agent = new Agent({ keepAlive: true, ca: origin.ca });
@@ -92,7 +92,7 @@ export async function startTunnel(folder: string, origin: Origin, letsIn: Servic
   return tunnel;
 }
 
-/** What cloudflared passes on: by its own configuration, as it is applied in a cluster. */
+/** The paths that cloudflared passes on, from its own configuration as applied in a cluster. */
 const INGRESS = (
   parse(readFileSync(join(ROOT, "infra/cloudflare/tunnel/config.yaml"), "utf8")) as {
     ingress: { path?: string; service: string }[];
@@ -140,7 +140,7 @@ async function pass(passage: Passage, incoming: IncomingMessage, outgoing: Serve
   else outgoing.writeHead(statusCode, endToEnd(response.headers)).end(text);
 }
 
-/** By TLS, trusting the cluster's own authority alone. */
+/** Sends by TLS and trusts the cluster's own authority alone. */
 function asked(
   { origin, agent }: Passage,
   { method, url = "/", headers }: IncomingMessage,
@@ -153,7 +153,7 @@ function asked(
   return new Promise((answered, failed) => {
     const request = httpsRequest(origin.url + url, { method, headers: sent, agent }, answered);
     request.on("error", failed);
-    // Whoever asked has gone: a watch would go on for minutes.
+    // The client has disconnected; a watch would run for minutes.
     outgoing.once("close", () => request.destroy());
     request.end(body);
   });
@@ -171,7 +171,7 @@ interface Instead {
   headers?: Record<string, string>;
 }
 
-/** What Cloudflare's edge answers to who takes no pages. */
+/** Returns the answer of Cloudflare's edge to a client that does not accept HTML. */
 const edgeError = (code: number, error = code): Instead => ({
   code,
   type: "text/plain; charset=UTF-8",
@@ -194,7 +194,7 @@ const AT_THE_EDGE: Readonly<Partial<Record<Way, Instead>>> = {
   "a page": page(200, "Welcome"),
 };
 
-/** As Access does where service tokens are taken strictly; null: the request is let in. */
+/** Refuses like Access with strict service tokens; null: the request is let in. */
 function refusalOf({ id, secret }: ServiceToken, headers: IncomingHttpHeaders): Instead | null {
   const { "cf-access-client-id": askedId, "cf-access-client-secret": askedSecret } = headers;
   if (askedId === undefined && askedSecret === undefined)

@@ -1,6 +1,6 @@
-// Some machines, and a Worker that is older than they are and than what is stored. A recorded one goes on, since the one
-// migration that it does not have allows that. One that cannot refuses with its reason, and writes nothing. Under the later one
-// all go on, with the same Nodes.
+// An earlier Worker replaces a later one, under newer machines and newer stored data. A recorded one keeps working: the
+// one migration that it lacks allows that. Another one refuses with its reason, and writes nothing. Under the later
+// Worker all continue with the same Nodes.
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { askForUpgrade } from "../../../node-shim/worker-link/requests.ts";
@@ -16,10 +16,10 @@ import { dump, inEach } from "./stored-rows.ts";
 
 const MACHINES = 12;
 const names = Array.from({ length: MACHINES }, (_, index) => `sim-${index + 1}`);
-/** What each report and heartbeat came to last. */
+/** The last outcome of a report or heartbeat, by machine. */
 const outcomes = new Map<string, string>();
 
-/** Of before the fleet index had rollouts. */
+/** A version before the fleet index had rollouts. */
 const OLDER = "0.1.0-5f27e1e.js.br";
 const ROLLOUT = "9.1.0";
 const GIVEN = { ok: true, value: { version: ROLLOUT } };
@@ -57,7 +57,7 @@ afterAll(async () => {
 
 const uids = async () =>
   new Map((await nodesOf(place.admin)).map(({ metadata }) => [metadata?.name, metadata?.uid]));
-/** Of each Node: has it the label by which others count it? */
+/** For each Node: true if it has the label by which others count it. */
 const counted = async () =>
   (await nodesOf(place.admin)).map(({ metadata }) => metadata?.labels?.[HOSTNAME_LABEL] !== undefined);
 const said = async (...args: string[]) => {
@@ -66,13 +66,13 @@ const said = async (...args: string[]) => {
 };
 const allReady = async () => [...(await place.ready()).values()].every((ready) => ready === "True");
 
-/** As `node-shim upgrade` does, beside the shim that runs. */
+/** Asks whether to upgrade, as `node-shim upgrade` does while the shim runs. */
 async function ask({ enrolled }: PlacedMachine): Promise<unknown> {
   const { send, close } = httpTransport(enrolled.origin, 9000);
   return askForUpgrade(send, enrolled, VERSION).finally(close);
 }
 
-/** What an operator finds of a machine and of what was done. */
+/** Returns an operator's view of a machine: its Node, its history and the audit log. */
 async function found(name: string): Promise<string[]> {
   const headers = { authorization: `Bearer ${place.worker.adminSecret}` };
   const paths = [`/v1/nodes/${name}`, `/v1/nodes/${name}/history`, "/v1/audit?limit=1000"];
@@ -81,10 +81,10 @@ async function found(name: string): Promise<string[]> {
 
 let rollout: string[] = [];
 
-it("a real earlier Worker, which can go on with the state → all go on reporting, with their Nodes", async () => {
+it("a real earlier Worker, which supports the stored state → all machines keep reporting, with their Nodes", async () => {
   await place.renewed(names, Date.now());
   expect((await said("rollout", "set", ROLLOUT, "--percent", "100"))[0]).toBe(0);
-  // The index hears of a machine a little later than the cluster.
+  // The index learns of a machine a little later than the cluster.
   await eventually(async () => JSON.stringify(await ask(first)) === JSON.stringify(GIVEN));
   const before = await uids();
   await place.worker.startOther(older, (objects) => (rollout = dump(objects, ROLLOUT_TABLES)));
@@ -92,12 +92,12 @@ it("a real earlier Worker, which can go on with the state → all go on reportin
   await place.renewed(names, Date.now());
   expect(await uids()).toEqual(before);
   await eventually(allReady);
-  // It knows of no Node that nothing counts.
+  // That Worker hides no Node from others' counts.
   await eventually(async () => (await counted()).every(Boolean));
   expect(await said("ready")).toEqual([0, expect.stringMatching(/state.*index 7/)]);
 });
 
-it("shims newer than that Worker → one enrols and reports, and all come by their sockets", async () => {
+it("shims newer than that Worker → one enrols and reports, and all open sockets", async () => {
   const { name } = (await started(MACHINES + 1)).enrolled;
   await place.renewed([name], Date.now());
   await eventually(async () => shims.every((shim) => shim.transport().via === "socket"));
@@ -106,14 +106,14 @@ it("shims newer than that Worker → one enrols and reports, and all come by the
   names.push(name);
 });
 
-it("one of them asks whether to upgrade, which that Worker does not know → not found, and nothing changes", async () => {
+it("a machine asks that Worker whether to upgrade → not found, and nothing changes", async () => {
   const machine = await place.machine({ index: MACHINES + 2 });
   const before = await found(machine.enrolled.name);
   expect(await ask(machine)).toEqual(NOT_KNOWN_THERE);
   expect(await found(machine.enrolled.name)).toEqual(before);
 });
 
-it("the later Worker again → all go on with the same Nodes, none of which is counted, and the rollout is as it was", async () => {
+it("the later Worker again → all continue with the same Nodes, none of which is counted, and the rollout is unchanged", async () => {
   const before = await uids();
   await place.worker.startAgain("deployed", (objects) =>
     expect(dump(objects, ROLLOUT_TABLES)).toEqual(rollout),
@@ -125,7 +125,7 @@ it("the later Worker again → all go on with the same Nodes, none of which is c
   expect(await ask(first)).toEqual(GIVEN);
 });
 
-it("an earlier Worker that cannot go on → refuses, and loses nothing; under the later one all go on", async () => {
+it("an earlier Worker that does not support the state → refuses, and loses nothing; under the later one all continue", async () => {
   const before = await uids();
   let stored: string[] = [];
   await place.worker.startAgain("deployed", (objects) => {

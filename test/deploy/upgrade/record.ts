@@ -1,7 +1,7 @@
-// `npm run states -- NAME FOLDER [SOURCES]` records what a version leaves, for the tests of those that follow, and its
-// Worker, for going back to it. FOLDER: what `npm start -- --nodes N --state FOLDER` of that version has left, once the last
-// machine was forgotten; SOURCES: its sources, which are these where it is absent.
-// What it knows of this computer's own machine goes along: record it where that may be public, or from sources that leave out
+// `npm run states -- NAME FOLDER [SOURCES]` records the state and the Worker of a version, for tests of later versions
+// and of going back. FOLDER: the state folder of that version's `npm start -- --nodes N --state FOLDER`, after the last
+// machine was forgotten. SOURCES: the sources of that version; absent: these.
+// The recording contains this computer's own machine. Record it where that may be public, or from sources without
 // startShim (infra/local/cluster.ts).
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -34,12 +34,12 @@ async function program(entry: string, options: BuildOptions): Promise<Uint8Array
 
 const machines = await program("infra/local/simulate.ts", {
   platform: "node",
-  // Libraries in CommonJS ask for Node's own modules in this way.
+  // Libraries in CommonJS load Node's own modules this way.
   banner: {
     js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
   },
 });
-// As infra/local/workerd.ts makes it, which adds the static files when it runs.
+// Bundled like infra/local/workerd.ts does, which adds the static files when it runs.
 const worker = await program("worker/index.ts", {
   target: "es2024",
   conditions: ["workerd", "worker", "browser"],

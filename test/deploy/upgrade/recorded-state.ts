@@ -1,5 +1,5 @@
-// What a version of rollcall has left behind, in one compressed file: a state folder of `npm start` with simulated machines, and
-// the program of those machines as it was then. In another one, its Worker.
+// The recorded state of a version in one compressed file: a state folder of `npm start` with simulated machines, and
+// the program of those machines. A second file contains that version's Worker.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { brotliCompressSync, brotliDecompressSync } from "node:zlib";
@@ -7,10 +7,10 @@ import * as z from "zod/mini";
 
 const recorded = z.record(z.string(), z.string());
 
-/** The program of the machines, in the folder. */
+/** The machines' program, in the folder. */
 export const MACHINES = "machines.mjs";
 
-/** What each start makes anew, and which ports were free then. */
+/** Files that each start makes again, or that contain the ports of that run. */
 const LEFT_OUT = /^(?:logs|kubeconfig|lock.*|state\.json|worker\/(?:worker\.js|workerd\.capnp))(?:\/|$)/;
 
 export function packState(folder: string, machines: Uint8Array, file: string): void {
@@ -42,7 +42,7 @@ export function unpackState(file: string, folder: string): void {
   }
 }
 
-/** As text by itself: in base64, as the files of a state are, it would be larger by a third. */
+/** Compresses the Worker as text: base64, the encoding of a state's files, would make it a third larger. */
 export function packWorker(worker: Uint8Array, file: string): void {
   writeFileSync(file, brotliCompressSync(worker));
 }

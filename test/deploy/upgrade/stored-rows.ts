@@ -1,4 +1,4 @@
-// What the objects of a Worker that does not run have stored, and SQL in each of them.
+// Reads the SQL rows of a stopped Worker's objects, and runs SQL in each of them.
 import { globSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -8,7 +8,7 @@ const databases = (objects: string) =>
     .filter((file) => !file.endsWith("metadata.sqlite"))
     .map((file) => join(objects, file));
 
-/** In each object that has stored something. Returns how many those are. */
+/** Runs the statement in each object with stored data. Returns the number of objects. */
 export function inEach(objects: string, statement: string): number {
   let count = 0;
   for (const file of databases(objects)) {
@@ -23,7 +23,7 @@ export function inEach(objects: string, statement: string): number {
   return count;
 }
 
-/** The rows of all tables, or of those, but for the platform's own, such as the alarm. */
+/** Returns the rows of all matching tables, without the platform's own, such as the alarm. */
 export function dump(objects: string, tables: RegExp = /^/): string[] {
   return databases(objects).flatMap((file) => {
     const database = new DatabaseSync(file);

@@ -1,5 +1,5 @@
-// Two versions of the Worker at once, as the platform has them while it deploys, or where its traffic is split: each request
-// and each object runs by one of both, and they call each other. Here one isolate has the code of both.
+// Two versions of the Worker run at once, as during a platform's deployment or with split traffic. Each request and
+// each object runs in one of them, and they call each other. Here one isolate contains both.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -23,7 +23,7 @@ async function start(index: number): Promise<[name: string, shim: RunningShim]> 
   return [machine.enrolled.name, machine.run()];
 }
 
-/** What of a Worker runs by the older version; all else by the newer one. */
+/** Bundles a Worker in which these parts run in the older version, and the rest in the newer one. */
 function splitWorker(ofOlder: readonly Part[]): string {
   const from = (part: Part) => JSON.stringify(ofOlder.includes(part) ? older : newer);
   const entry = join(folder.path, "split.js");
@@ -46,7 +46,7 @@ afterAll(async () => {
 const uids = async () =>
   new Map((await nodesOf(place.admin)).map(({ metadata }) => [metadata?.name, metadata?.uid]));
 
-/** What the older version does not know: the status of the answer. */
+/** Returns the status of a request that the older version does not support. */
 async function rollout(): Promise<number> {
   const { url, adminSecret } = place.worker;
   const answer = await fetch(`${url}/v1/rollout`, { headers: { authorization: `Bearer ${adminSecret}` } });
@@ -61,7 +61,7 @@ it.each<[Part[]]>([
   [["requests", "RegistryObject", "ClusterObject", "IndexObject", "GatewayObject"]],
   [["NodeObject", "RegistryObject", "ClusterObject", "IndexObject", "GatewayObject"]],
 ])(
-  "%j by the older version → all go on reporting, and a machine joins and comes by its socket",
+  "%j by the older version → all machines keep reporting, and a new one joins and opens its socket",
   async (parts) => {
     const before = await uids();
     await place.worker.startOther(splitWorker(parts));

@@ -1,5 +1,5 @@
-// What earlier versions have stored, under the Worker of this one: each object is brought up to date, and the machines of
-// then, which are not upgraded, go on with their keys and their Nodes.
+// The Worker of this version runs with the stored state of earlier versions. Each object migrates; the machines, which
+// are not upgraded, continue with their keys and their Nodes.
 import { spawn } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,23 +17,23 @@ import { MACHINES, unpackState } from "./recorded-state.ts";
 
 const STATES = join(import.meta.dirname, "states");
 const recorded = readdirSync(STATES);
-/** Of the first version there are a hundred machines: on a slow computer some of so many would wait for their next try. */
+/** The first version has a hundred machines; on a slow computer some would wait for their next try. */
 const RUNNING = 3;
-/** Its machines enrol without a challenge. */
+/** The first version's machines enrol without a challenge. */
 const FIRST = "0.1.0-567f0a5.br";
 
-it("the first version is among the recorded ones", () => {
+it("the recordings contain the first version", () => {
   expect(recorded).toContain(FIRST);
 });
 
 interface UpgradedPlace {
   url: string;
-  /** Machines that were not removed before the end, and the one that was. */
+  /** Machines that were not removed before the recording ended, and the one that was. */
   kept: string[];
   removed: string;
-  /** Of those that were not, the ones that run again. */
+  /** Of the kept ones, those that run again. */
   names: string[];
-  /** What the cluster had when the machines started, and when that was. */
+  /** The cluster's Nodes when the machines started, and that time. */
   before: Map<string, V1Node>;
   sinceMs: number;
   stop: () => Promise<void>;
@@ -43,7 +43,7 @@ const stateFolder = (file: string) => join(folder.path, file);
 const folder = temporaryFolder();
 let places: Map<string, UpgradedPlace>;
 
-/** All at once: machines of some versions wait for their turn. */
+/** All versions start at once: machines of some have to wait first. */
 beforeAll(async () => {
   places = new Map(await Promise.all(recorded.map(async (file) => [file, await upgraded(file)] as const)));
 });
@@ -57,7 +57,7 @@ async function upgraded(file: string): Promise<UpgradedPlace> {
   unpackState(join(STATES, file), state);
   const machines = JSON.parse(readFileSync(join(state, "simulated/machines.json"), "utf8")) as object;
   const all = Object.keys(machines);
-  // The last one was removed before the end.
+  // The last one was removed before the recording ended.
   const [kept, removed = ""] = [all.slice(0, -1), all.at(-1)];
   const names = kept.slice(0, RUNNING);
   const started = await start(state);
@@ -77,7 +77,10 @@ interface Started {
   stop: () => Promise<void>;
 }
 
-/** What npm start does with the folder, but for the shim and the page: the apiserver, in this process, and the Worker in workerd. */
+/**
+ * Starts the parts of npm start except for the shim and the page: the apiserver in this process, and the Worker in
+ * workerd.
+ */
 async function start(state: string): Promise<Started> {
   const apiserver = await startApiserver({ dir: join(state, "apiserver"), port: 0 });
   const { url: kubeUrl, caFile, adminToken } = apiserver;
@@ -99,7 +102,7 @@ async function start(state: string): Promise<Started> {
   return { url: worker.url, stop };
 }
 
-/** The Nodes of these names. */
+/** Returns the Nodes of these names. */
 async function nodesByName(state: string, names: readonly string[]): Promise<Map<string, V1Node>> {
   const nodes = await nodesOf(adminOf(state));
   return new Map(
@@ -115,7 +118,7 @@ describe.each(recorded)("the state of %s", (file) => {
     (await fetch(place().url + path, { headers: { authorization: `Bearer ${secret()}` } })).text();
   const simulated = () => nodesByName(state, place().names);
 
-  it("→ its machines go on reporting, each with its key and its Node", async () => {
+  it("→ its machines keep reporting, each with its key and its Node", async () => {
     const { names, before, sinceMs } = place();
     await eventually(async () => {
       const renewed = await renewals(adminOf(state));
@@ -146,7 +149,7 @@ describe.each(recorded)("the state of %s", (file) => {
     expect(listed).toEqual(expect.arrayContaining(kept));
   });
 
-  it("→ what was on record stays: the audit log, and the machine that was removed", async () => {
+  it("→ stored records stay: the audit log, and the machine that was removed", async () => {
     const { removed } = place();
     const audit = await ask("/v1/audit?limit=1000");
     expect(audit).toContain(removed);
@@ -154,7 +157,7 @@ describe.each(recorded)("the state of %s", (file) => {
   });
 
   if (file !== FIRST) return;
-  it("→ one of them that has lost its key cannot enrol, and hears why", async () => {
+  it("→ a machine that has lost its key cannot enrol, and gets the reason", async () => {
     const before = await simulated();
     const { url } = place();
     const anew = join(folder.path, "anew");
@@ -179,7 +182,7 @@ interface RunningMachines {
   end: () => Promise<void>;
 }
 
-/** As they were then. `folder`: their keys and their join token. */
+/** Runs the program of that version. `folder`: the machines' keys and their join token. */
 function runMachines(of: { state: string; folder: string; url: string; count: number }): RunningMachines {
   const { state, folder, url, count } = of;
   const flags = ["--url", url, "--state", folder, "--join-token-file", join(folder, "join-token")];

@@ -1,5 +1,5 @@
-// The examples work as they are: the shim reads the drop-ins and the configuration. The setter has its own test in
-// test/shared/setters/custom.test.ts.
+// Checks that the examples work unchanged: the shim reads the drop-ins and the configuration. The setter has its own
+// test in test/shared/setters/custom.test.ts.
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -28,7 +28,10 @@ const WHOLE = "md0 : active raid1 sdb1[1] sda1[0]\n      976630464 blocks [2/2] 
 
 const MDSTAT = /(?<= )\/proc\/mdstat/g;
 
-/** What the shim reads of examples/facts.d, copied as its page says, on a machine with this /proc/mdstat; null: none. */
+/**
+ * Returns what the shim reads from examples/facts.d, copied as its page says, with this /proc/mdstat; null: the file is
+ * missing.
+ */
 async function exampleDropIns(mdstat: string | null = WHOLE): Promise<DropInFacts> {
   const from = join(examples, "facts.d");
   const files = readdirSync(from).map((name) => ({
@@ -83,7 +86,7 @@ test("the drop-ins, copied as their page says → all work", async () => {
 test.each([
   ["all members", WHOLE, { status: "False", reason: "AllMembers" }],
   ["one missing", WHOLE.replace("UU", "U_"), { status: "True", reason: "MemberMissing" }],
-  ["no RAID at all", null, undefined],
+  ["no RAID", null, undefined],
 ])("the drop-in about a RAID: %s → its condition, or none", async (_, mdstat, condition) => {
   const { dropIns } = await exampleDropIns(mdstat);
   expect(dropIns).toMatchObject({ failures: [] });
@@ -93,7 +96,7 @@ test.each([
 test.each([
   ["all members", WHOLE, { status: "False", reason: "AllMembers" }],
   ["one missing", WHOLE.replace("UU", "U_"), { status: "True", reason: "MemberMissing" }],
-])("the drop-in that docs/drop-ins.md shows: %s → all that it says", async (_, mdstat, condition) => {
+])("the drop-in that docs/drop-ins.md shows: %s → each of its facts", async (_, mdstat, condition) => {
   const [text = ""] = commandsBelow("docs/drop-ins.md", "Drop-ins");
   const { dropIns } = await readDropIns([{ name: "raid", text, isProgram: true }], mdstat);
   expect(dropIns).toMatchObject({
@@ -124,7 +127,7 @@ test("the drop-in with a custom fact, and the setter of one's own → its condit
   );
 });
 
-test("the configuration → every field of it means something", () => {
+test("the configuration → every field has an effect", () => {
   const { ignored, configuration } = readConfiguration(join(examples, "kubelet.yaml"), {});
   expect(ignored).toEqual([]);
   expect(configuration).toMatchObject({
@@ -147,7 +150,7 @@ test("the configuration for a metered link → its lease lasts for four reports,
   expect(active.containerRuntimeEndpoint).toBe("");
 });
 
-test.each([null, "staging"])(
+test.each([null, "the settings of a deployment, environment %s → they have no fault"])(
   "the settings of a deployment, environment %s → nothing is wrong with them",
   (environment) => {
     const file = join(examples, "rollcall.yaml");
@@ -159,17 +162,18 @@ test.each([null, "staging"])(
   },
 );
 
-test.each(readdirSync(join(examples, "daemonsets")))(
-  "daemonsets/%s → each term asks for Nodes without the label that all of ours have",
-  (file) => {
-    const patch = parse(readFileSync(join(examples, "daemonsets", file), "utf8")) as DaemonSetPatch;
-    const { nodeAffinity } = patch.spec.template.spec.affinity;
-    const { nodeSelectorTerms } = nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution;
-    expect(nodeSelectorTerms.length).toBeGreaterThan(0);
-    for (const { matchExpressions } of nodeSelectorTerms)
-      expect(matchExpressions).toContainEqual({ key: MACHINE_LABEL, operator: "DoesNotExist" });
-  },
-);
+test.each(
+  readdirSync(
+    join(examples, "daemonsets/%s → each term requires Nodes without the label that all of our Nodes have"),
+  ),
+)("daemonsets/%s → each term asks for Nodes without the label that all of ours have", (file) => {
+  const patch = parse(readFileSync(join(examples, "daemonsets", file), "utf8")) as DaemonSetPatch;
+  const { nodeAffinity } = patch.spec.template.spec.affinity;
+  const { nodeSelectorTerms } = nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution;
+  expect(nodeSelectorTerms.length).toBeGreaterThan(0);
+  for (const { matchExpressions } of nodeSelectorTerms)
+    expect(matchExpressions).toContainEqual({ key: MACHINE_LABEL, operator: "DoesNotExist" });
+});
 
 interface DaemonSetPatch {
   spec: {

@@ -1,5 +1,5 @@
-// node workflow-faults.cjs FILE...: what GitHub's own parser finds wrong with workflows, as JSON. It is bundled before it
-// runs, since the parser imports JSON as bundlers take it, and Node.js does not.
+// node workflow-faults.cjs FILE...: prints the faults that GitHub's own parser finds in workflows, as JSON. It is
+// bundled before it runs: the parser imports JSON in a way that bundlers accept and Node.js does not.
 import { readFileSync } from "node:fs";
 import { NoOperationTraceWriter, parseWorkflow } from "@actions/workflow-parser";
 

@@ -1,4 +1,4 @@
-// GitHub's workflows, as GitHub's own parser takes them, and what they may do.
+// Checks GitHub's workflows with GitHub's own parser, and their permissions.
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -28,18 +28,18 @@ describe("GitHub's parser", () => {
   const faultsOf = (...paths: string[]) =>
     JSON.parse(execFileSync(process.execPath, [program, ...paths], { encoding: "utf8" })) as string[];
 
-  it("takes all of them", () => {
+  it("accepts all of them", () => {
     expect(faultsOf(...files.map((file) => join(WORKFLOWS, file)))).toEqual([]);
   });
 
-  it("would say what is wrong with one", () => {
+  it("reports the fault of a broken one", () => {
     const wrong = join(folder.path, "wrong.yml");
     writeFileSync(wrong, "on: push\njobs:\n  one:\n    runs-on: x\n    step: []\n");
     expect(faultsOf(wrong).join()).toContain("step");
   });
 });
 
-it("that apiserver has the minor version of the Nodes", () => {
+it("the apiserver of the workflows has the minor version of the Nodes", () => {
   const script = readFileSync(join(root, ".ci/envtest"), "utf8");
   expect(script).toContain(` use ${/^v(\d+\.\d+)/.exec(KUBELET_VERSION)?.[1]}.x `);
 });
@@ -47,7 +47,7 @@ it("that apiserver has the minor version of the Nodes", () => {
 describe.each(files)("%s", (file) => {
   const content = readFileSync(join(WORKFLOWS, file), "utf8");
 
-  it("runs scripts that are there", () => {
+  it("runs scripts that exist", () => {
     const scripts = [...content.matchAll(/npm run ([\w:-]+)/g)].map(([, script = ""]) => script);
     expect(scripts.filter((script) => !(script in project.scripts))).toEqual([]);
   });
@@ -57,7 +57,7 @@ describe.each(files)("%s", (file) => {
     expect(steps).toEqual([".ci/envtest", ".ci/run"]);
   });
 
-  it("may only read, but for what a job names", () => {
+  it("may only read, except for what a job names", () => {
     expect(content).toMatch(/^permissions:\n {2}contents: read$/m);
   });
 });

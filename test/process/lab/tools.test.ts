@@ -1,4 +1,4 @@
-// A smoke of each of our own tools: the shortest run that shows that it starts, does its work and ends well.
+// Runs each of our tools as short as possible: it starts, does its work and ends well.
 import { execFile, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
@@ -28,7 +28,7 @@ function lab(...args: string[]): Promise<Ended> {
 
 const names = TOOLS.map(({ name }) => name);
 
-it.concurrent("without a name, or with one that is none → 2, and all names", async () => {
+it.concurrent("without a name, or with an unknown one → 2, and all names", async () => {
   for (const args of [[], ["benches"]]) {
     const { code, stdout, stderr } = await lab(...args);
     expect([code, stdout]).toEqual([2, ""]);
@@ -75,14 +75,14 @@ describe.concurrent("a run of", () => {
     const { stdout, stderr } = await lab(..."hostile --as machine --machines 8 --acts 4 --seed 7".split(" "));
     expect(stderr).toBe("");
     const broken = stdout.split("\n").filter((line) => line.startsWith("BROKEN"));
-    // The one limit that is about speed is for a computer with nothing else to do.
+    // The one limit on speed needs a computer that does nothing else.
     expect(broken.filter((line) => !line.includes("an honest machine's p99"))).toEqual([]);
     const acts = [...stdout.matchAll(/ × (\d+)/g)].reduce((sum, [, times]) => sum + Number(times), 0);
     expect(acts).toBe(8 * 4);
     expect(stdout).toMatch(/^at a limit +200 × /m);
   });
 
-  it("soak that is interrupted once its machines are on sockets → 1, and says so", async () => {
+  it("soak that is interrupted once its machines are on sockets → 1, and prints that", async () => {
     const child = spawn(process.execPath, [LAB, "soak", "--machines", "2", "--minutes", "1"], { env });
     const stderr = text(child.stderr);
     child.stdout.on("data", (line: Buffer) => {

@@ -1,4 +1,5 @@
-// The shim as it is installed, on each Node: what Node itself does for it. Everything else needs one Node, or no process.
+// The installed shim on each version of Node: only behaviour that depends on Node itself. Everything else needs one
+// Node, or no process.
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -51,14 +52,14 @@ describe.each(nodes())("node-shim on Node %s", (version, node) => {
     return { child, ended };
   }
 
-  it("version → of the shim, of what its Node shows as the kubelet's, of Node.js", async () => {
+  it("version → the shim's, the one that its Node shows as the kubelet's, Node.js's", async () => {
     expect(await start(["version"], {}).ended).toEqual({
       code: 0,
       said: `node-shim ${project.version}\nkubelet v1.36.0-rollcall-v${project.version}\nnode ${version} linux/${process.arch}\n`,
     });
   });
 
-  it("a Worker that ends the connection after each answer → the next report all the same; SIGTERM → 0", async () => {
+  it("a Worker that closes the connection after each answer → the next report arrives; SIGTERM → 0", async () => {
     let reports = 0;
     const thrice = Promise.withResolvers<void>();
     const url = await folder.serve((request, response) => {
@@ -78,7 +79,7 @@ describe.each(nodes())("node-shim on Node %s", (version, node) => {
     expect(said).toMatch(/^[^\n]*phase: registered, node Ready[^\n]*\n$/);
   });
 
-  it("enrols and reports through one tunnel; the authorities of flag and environment both count; no word of the password", async () => {
+  it("enrols and reports through one tunnel; trusts the authorities of flag and environment; never prints the password", async () => {
     const [workerPems, otherPems] = await Promise.all([selfSigned(WORKER_NAME), selfSigned("other.test")]);
     const thrice = Promise.withResolvers<void>();
     let reports = 0;
@@ -120,7 +121,7 @@ describe.each(nodes())("node-shim on Node %s", (version, node) => {
     expect(proxy.asked.map(({ target }) => target)).toEqual([`${WORKER_NAME}:${worker.port}`]);
   });
 
-  it("opens a socket through proxy and authority, sends heartbeats over it, says so, and closes it with 1000 at the end", async () => {
+  it("opens a socket through proxy and authority, sends heartbeats over it, logs that, and closes it with 1000 at the end", async () => {
     const pems = await selfSigned(WORKER_NAME);
     const gateway = await fakeGateway({ nextInMs: 20, reportInMs: 20 }, pems);
     const proxy = await connectProxy(({ join }) => join());

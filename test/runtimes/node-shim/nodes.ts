@@ -1,9 +1,9 @@
-// Which Nodes the shim's bundle is tested on.
+// The versions of Node on which the shim's bundle is tested.
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** The node of this process, and the first one on PATH that is not a package's, each with its version. */
+/** The node of this process, and the first one on PATH that belongs to no npm package, each with its version. */
 export function nodes(): [version: string, program: string][] {
   const own = (process.env["PATH"] ?? "")
     .split(delimiter)

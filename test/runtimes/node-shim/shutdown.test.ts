@@ -1,4 +1,4 @@
-// The shim as it is installed, on a bus whose logind says that the machine goes down.
+// The installed shim, on a bus whose logind announces that the machine shuts down.
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type Server, type ServerResponse } from "node:http";
@@ -30,7 +30,7 @@ interface Arrived {
   answer: () => void;
 }
 
-/** Reports as they arrive, answered when the test says so: the next one is wanted in an hour. */
+/** Reports in their order of arrival. The test decides when to answer; the next one is due in an hour. */
 async function serveReports(): Promise<{ url: string; server: Server; next: () => Promise<Arrived> }> {
   const arrived: Arrived[] = [];
   const waiting: ((report: Arrived) => void)[] = [];
@@ -62,7 +62,7 @@ async function serveReports(): Promise<{ url: string; server: Server; next: () =
 describe.skipIf(!hasDbusDaemon).each(nodes())(
   `node-shim on Node %s (else: ${WITHOUT_DBUS})`,
   (version, node) => {
-    // How long a last report may take is no matter of the runtime.
+    // The duration of a last report does not depend on the runtime.
     const isOwn = version === process.version;
     let folder: { path: string; remove: () => void };
     let daemon: Daemon;
@@ -109,7 +109,7 @@ describe.skipIf(!hasDbusDaemon).each(nodes())(
         .split("\n")
         .map((line) => (JSON.parse(line) as { message: string }).message);
 
-    it("a shutdown → told at once, and let go on; cancelled → told at once; SIGTERM → no further report", async () => {
+    it("a shutdown → reported at once, and continued; cancelled → reported at once; SIGTERM → no further report", async () => {
       const first = await worker.next();
       expect(first.report.vitals).not.toHaveProperty("shuttingDown");
       first.answer();
@@ -141,7 +141,7 @@ describe.skipIf(!hasDbusDaemon).each(nodes())(
       expect(late).toBe("none");
     });
 
-    it.runIf(isOwn)("SIGTERM while the last report is on its way → it is waited for", async () => {
+    it.runIf(isOwn)("SIGTERM during the last report → it is waited for", async () => {
       (await worker.next()).answer();
       await systemd.until(1);
       logind.prepareForShutdown(true);
@@ -153,7 +153,7 @@ describe.skipIf(!hasDbusDaemon).each(nodes())(
       expect(messages().at(-1)).toBe("the machine is shutting down");
     });
 
-    it.runIf(isOwn)("SIGTERM while nobody answers the last report → ends all the same", async () => {
+    it.runIf(isOwn)("SIGTERM while the last report gets no answer → still ends", async () => {
       (await worker.next()).answer();
       await systemd.until(1);
       logind.prepareForShutdown(true);

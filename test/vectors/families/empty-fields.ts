@@ -1,4 +1,4 @@
-// Runs the recordings of the empty values that Go leaves out of JSON.
+// Runs the recordings of empty values that Go omits from JSON.
 import { nodeSchema } from "../../../shared/kubernetes/patch/node-schema.ts";
 import { eventSchema, leaseSchema } from "../../../shared/kubernetes/patch/object-schemas.ts";
 import type { PatchSchema, StructSchema } from "../../../shared/kubernetes/patch/schema.ts";

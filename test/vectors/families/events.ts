@@ -31,7 +31,7 @@ const eventsFamily: Family = {
   },
 };
 
-/** Upstream maxTriesPerEvent; it waits 10 s between two of them. */
+/** Upstream maxTriesPerEvent; upstream waits 10 s between two tries. */
 const MAX_TRIES_PER_EVENT = 12;
 
 /** Upstream recordToSink without its pauses. */

@@ -1,4 +1,4 @@
-// Runs the recordings of eviction thresholds: their texts, and what they make of signals over time.
+// Runs the recordings of eviction thresholds: their texts, and their results for signals over time.
 import { withContainerFsThresholds } from "../upstream/eviction-filesystems.ts";
 import { observationsOfSummary, type StatsSummary } from "../upstream/eviction-summary.ts";
 import { quantityText } from "../../../shared/kubernetes/quantity/text.ts";
@@ -69,8 +69,8 @@ function runSteps(given: Json): Json {
   if (!parsed.ok) return { error: parsed.error };
   const configured = parsed.value;
   const thresholds = withContainerFsThresholds(configured, given.dedicatedImageFs, given.splitContainerFs);
-  const first = thresholdsOfFirstLook(configured, thresholds, given);
-  // What only the first look knew stays in force for as long as it is met.
+  const first = thresholdsOfFirstPass(configured, thresholds, given);
+  // A threshold of the first pass alone stays active while it is met.
   const replaced = first.filter((old) => !thresholds.some(({ id }) => id === old.id));
   const others = replaced.filter((old) => !thresholds.some((current) => asksTheSame(current, old)));
   let state: EvictionState = NO_PRESSURE;
@@ -98,10 +98,10 @@ function runSteps(given: Json): Json {
 }
 
 /**
- * In its first look the kubelet has the thresholds as configured: those added for containerfs come later, and those
- * replaced count unless Go had to move the list to a larger place by then.
+ * In its first pass the kubelet uses the configured thresholds. Those for containerfs are added later. A replaced
+ * threshold still counts, unless Go has moved the list to a larger array by then.
  */
-function thresholdsOfFirstLook(
+function thresholdsOfFirstPass(
   configured: readonly Threshold[],
   all: readonly Threshold[],
   given: Json,
@@ -121,7 +121,7 @@ function thresholdsOfFirstLook(
   return seen.filter((threshold) => threshold !== undefined);
 }
 
-/** How many thresholds fit where Go keeps the list, by the order in which ParseThresholdConfig appends to it. */
+/** Returns the capacity of Go's array, by the order in which ParseThresholdConfig appends. */
 function placesInGo(configured: readonly Threshold[], given: Json): number {
   const hard = valueOr(parseThresholds({ evictionHard: given.evictionHard }), []).length;
   const copied = given.enforceNodeAllocatable.includes("pods") ? copies(configured) : 0;
@@ -135,7 +135,7 @@ const copies = (thresholds: readonly Threshold[]): number =>
   thresholds.filter(({ signal, gracePeriodMs }) => signal === "memory.available" && gracePeriodMs === 0)
     .length;
 
-/** The places after appending: doubled at least, and rounded up to what Go's allocator hands out. */
+/** Returns the capacity after an append: at least doubled, and rounded up to a size of Go's allocator. */
 function appended(places: number, length: number, added: number): number {
   if (length + added <= places) return places;
   const bytes = Math.max(length + added, 2 * places) * 64;

@@ -1,4 +1,4 @@
-// Runs the recordings of label selectors. Of an error, only that there is one counts: its text is our own.
+// Runs the recordings of label selectors. Of an error only its presence is compared: its text is our own.
 import { parseLabelSelector } from "../../../shared/kubernetes/label-selector.ts";
 import type { Family } from "../family.ts";
 import { matchesLabels } from "../upstream/matches-labels.ts";

@@ -6,7 +6,7 @@ import { applyStrategicMergePatch } from "../../../infra/local/apiserver/patch/s
 import { wireForm } from "../../../shared/kubernetes/patch/wire-form.ts";
 import type { Family, Json } from "../family.ts";
 
-/** `applied`, what an apiserver makes of the patch, is recorded for some cases only. */
+/** `applied`, the apiserver's result of the patch, is recorded for some cases only. */
 const patchNodeStatus: Family = {
   run({ oldNode, newNode }) {
     const created = createNodeStatusPatch(oldNode, newNode);

@@ -1,4 +1,4 @@
-// Runs the recordings of registration: the initial Node, reconciling, one attempt and the loop around it.
+// Runs the recordings of registration: the initial Node, reconciliation, one attempt and the loop around it.
 import { type CloudFacts, initialNode } from "../../../shared/node/initial-node.ts";
 import { nodeSchema } from "../../../shared/kubernetes/patch/node-schema.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
@@ -22,7 +22,7 @@ function reading<T>(value: T, error: string | null): Result<T> {
   return error === null ? success(value) : failure(error);
 }
 
-/** As recordings have it; times of conditions that are not set are null there. */
+/** The recordings' format; times of conditions that are not set are null there. */
 function wireNode(node: DraftNode): Json {
   const { conditions } = node.status;
   if (!conditions) return wireForm({ ...node }, nodeSchema);
@@ -91,7 +91,7 @@ const tryRegisterFamily: Family = {
   },
 };
 
-/** What these recordings leave out. */
+/** Fields that these recordings omit. */
 const PLAIN = {
   goos: "linux",
   goarch: "amd64",

@@ -43,7 +43,7 @@ function runSetter(setter: Setter, node: Node): Outcome {
   return runAsWritten(setter, { ...node, status });
 }
 
-/** Runs one that reads and writes all quantities of the Node. */
+/** Runs a setter that reads and writes all quantities of the Node. */
 function runAsWritten(setter: Setter, node: Node): Outcome {
   const before = JSON.stringify(node);
   const draft = draftOf(node);
@@ -52,7 +52,7 @@ function runAsWritten(setter: Setter, node: Node): Outcome {
   return { node: draft, error };
 }
 
-/** A resource list as the apiserver writes it. */
+/** Returns a resource list as the apiserver writes it. */
 const canonical = (list: ResourceList): ResourceList => resourceListText(resourceListQuantities(list));
 
 const quantities = (list: ResourceList | null): Quantities => resourceListQuantities(list ?? {});
@@ -123,7 +123,7 @@ const machineInfoFamily: Family = {
   },
 };
 
-/** Each run hears of a reboot, nothing is asked for storage without isolation, and there is no swap. */
+/** Each run has a reboot, no storage without isolation, and no swap. */
 const legacyMachineInfoFamily: Family = {
   run(given) {
     const events: Json[] = [];

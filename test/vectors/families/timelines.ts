@@ -14,7 +14,7 @@ import type { Family, Json } from "../family.ts";
 import { builtNode, registerWithApiserver } from "../registration-loop.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 
-/** A kubelet's memory, and what the current step has heard of it so far. */
+/** A kubelet's memory, and the input of the current step so far. */
 interface Kubelet {
   given: Json;
   server: FakeApiserver;
@@ -251,7 +251,7 @@ const machineInfo = (info: Json) => ({
   })),
 });
 
-/** With a fraction only where there is one. */
+/** Writes a fraction only if there is one. */
 function rfc3339(timeMs: number): string {
   return new Date(timeMs).toISOString().replace(/\.?0*Z$/, "Z");
 }

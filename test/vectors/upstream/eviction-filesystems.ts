@@ -1,16 +1,16 @@
-// Thresholds of the file system that holds the containers' writable layers, which nobody sets for themselves.
+// Thresholds of the file system with the containers' writable layers, which operators do not set.
 import { type Signal, type Threshold, threshold } from "../../../shared/resources/eviction.ts";
 
 /**
- * Upstream UpdateContainerFsThresholds: containerfs has the thresholds of imagefs where the runtime keeps images and
- * containers together apart from nodefs, else those of nodefs. Configured ones of its own are replaced.
+ * Upstream UpdateContainerFsThresholds. containerfs has the thresholds of imagefs if the runtime keeps images and
+ * containers together apart from nodefs, else those of nodefs. Its configured thresholds are replaced.
  */
 export function withContainerFsThresholds(
   thresholds: readonly Threshold[],
   dedicatedImageFs: boolean,
   splitContainerFs: boolean,
 ): Threshold[] {
-  // Upstream leaves containerfs alone where only the containers have a file system of their own.
+  // Upstream leaves containerfs alone if only the containers have a file system of their own.
   if (splitContainerFs && !dedicatedImageFs) return [...thresholds];
   const model = dedicatedImageFs && !splitContainerFs ? "imagefs" : "nodefs";
   const replaced = new Set<Threshold | undefined>();

@@ -1,7 +1,7 @@
-// From the kubelet's stats summary to eviction signals. Decides nothing.
+// Converts the kubelet's stats summary to eviction signals.
 import type { Observations } from "../../../shared/resources/eviction.ts";
 
-/** The part of a stats summary that eviction looks at. Numbers are unsigned 64-bit ones; what is unknown is null. */
+/** The parts of a stats summary that eviction reads. Numbers are unsigned 64-bit; null if unknown. */
 export interface StatsSummary {
   memory?: MemoryStats | null;
   /** The cgroup of all pods. */
@@ -43,7 +43,7 @@ export function observationsOfSummary(summary: StatsSummary): Observations {
   return observed;
 }
 
-/** Of memory the capacity is what is available and what is in use, whatever the machine has. */
+/** The capacity of memory is the available part plus the used part, whatever the machine has. */
 function ofMemory(memory: MemoryStats | null | undefined): Observation | undefined {
   const available = memory?.availableBytes ?? null;
   const workingSet = memory?.workingSetBytes ?? null;
@@ -55,7 +55,7 @@ function ofPids(max: bigint | null | undefined, running: bigint | null | undefin
   return pair(max - running, max);
 }
 
-/** Go converts to int64 without a check, so numbers above it wrap. */
+/** Go converts to int64 without a check, so larger numbers wrap. */
 function pair(
   available: bigint | null | undefined,
   capacity: bigint | null | undefined,

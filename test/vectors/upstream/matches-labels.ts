@@ -1,4 +1,4 @@
-// What apimachinery's Selector.Matches says of labels. The product asks SQL for it: this is what both are compared by.
+// apimachinery's Selector.Matches for labels. The product selects by SQL; tests compare both with this.
 import type { LabelRequirement } from "../../../shared/kubernetes/label-selector.ts";
 
 export function matchesLabels(

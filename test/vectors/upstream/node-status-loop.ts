@@ -1,5 +1,5 @@
-// The parts of the kubelet's loop around updateNodeStatus that the Worker, which reports wake, does not have: the
-// recordings of a kubelet's life ask for them.
+// The kubelet's loop around updateNodeStatus. The Worker has no such loop, since reports wake it; the recordings of a
+// kubelet's life need it.
 import type { ApiResult } from "../../../shared/kubernetes/api-error.ts";
 import {
   type Heartbeat,
@@ -10,26 +10,26 @@ import {
   updateNodeStatus,
 } from "../../../shared/node/heartbeat.ts";
 
-/** Upstream syncNodeStatus: registers first where that is still to be done, and updates only then. */
+/** Upstream syncNodeStatus: registers first if needed, and updates only afterwards. */
 export async function syncNodeStatus(
   steps: HeartbeatSteps,
   state: HeartbeatState,
-  ensureRegistered: () => Promise<boolean>, // true at once where nothing is to be registered
+  ensureRegistered: () => Promise<boolean>, // true at once if there is nothing to register
 ): Promise<ApiResult<Heartbeat> | "not registered"> {
   if (!(await ensureRegistered())) return "not registered";
   return updateNodeStatus(steps, state);
 }
 
 /**
- * Upstream fastNodeStatusUpdate: right after start, writes the status as soon as the node has become ready and not
- * with the next period. Returns whether that is done, or no longer worth trying (`timeout`).
+ * Upstream fastNodeStatusUpdate: right after the start, writes the status as soon as the node has become ready, before
+ * the next period. Returns whether that is done, or no longer worth a try (`timeout`).
  */
 export async function fastNodeStatusUpdate(
   steps: HeartbeatSteps,
   state: HeartbeatState,
   timeout: boolean,
-  updateRuntimeUp: () => Promise<void>, // asks the runtime for its status now
-  syncNodeStatus: () => Promise<unknown>, // what is left when the Node that was known turns out to be stale
+  updateRuntimeUp: () => Promise<void>, // reads the runtime's status now
+  syncNodeStatus: () => Promise<unknown>, // the fallback if the cached Node is stale
 ): Promise<boolean> {
   if (timeout) return true;
   const read = await steps.readNode(0);

@@ -1,4 +1,4 @@
-// What upstream's Quantity can do and the product does not need: the recordings and the laws of arithmetic ask for it.
+// Methods of upstream's Quantity that only the recordings and the laws of arithmetic need.
 import {
   fitsInt64,
   type Integer,
@@ -29,7 +29,7 @@ export function newScaledQuantity(value: Integer, scale: number): Quantity {
   return withAmount(newQuantity(0, "DecimalSI"), value, scale);
 }
 
-/** The amount as an int64 if upstream's AsInt64 says so: no inf.Dec, no fraction, no overflow. Else null. */
+/** Returns the amount as an int64 if upstream's AsInt64 can: no inf.Dec, no fraction, no overflow. Else null. */
 export function asInt64({ unscaled, scale, wide }: Quantity): bigint | null {
   if (wide || scale < 0) return null;
   // No int64 but 0 survives 10^19.
@@ -38,7 +38,7 @@ export function asInt64({ unscaled, scale, wide }: Quantity): bigint | null {
   return fitsInt64(amount) ? amount : null;
 }
 
-/** Thousandths, rounded as upstream's MilliValue() rounds; see `valueOf` for what does not fit. */
+/** Returns thousandths, rounded like upstream's MilliValue(); `valueOf` treats overflows. */
 export function milliValueOf(quantity: Quantity): bigint {
   return scaledValueOf(quantity, -3);
 }

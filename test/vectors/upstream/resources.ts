@@ -1,4 +1,4 @@
-// What upstream does with resources, reservations and taints and the product does not need: the recordings ask for it.
+// Upstream's functions for resources, reservations and taints that only the recordings need.
 import { subtractQuantities } from "../../../shared/kubernetes/quantity/arithmetic.ts";
 import { signOf, withAmount, zeroQuantity } from "../../../shared/kubernetes/quantity/quantity.ts";
 import type { Reservations } from "../../../shared/resources/allocatable.ts";
@@ -6,8 +6,8 @@ import type { Quantities } from "../../../shared/kubernetes/resource-list.ts";
 import type { Taint } from "../../../shared/kubernetes/types.ts";
 
 /**
- * Upstream GetNodeAllocatableAbsolute: capacity without the reservations of system and kube, never negative. The
- * limit of what pods may use together, which eviction does not lower.
+ * Upstream GetNodeAllocatableAbsolute: capacity without the reservations of system and kube, never negative. It limits
+ * what pods use together; eviction does not lower it.
  */
 export function allocatableWithoutEviction(
   { systemReserved, kubeReserved }: Pick<Reservations, "systemReserved" | "kubeReserved">,
@@ -24,12 +24,12 @@ export function allocatableWithoutEviction(
   return result;
 }
 
-/** The text of --register-with-taints for these taints. */
+/** Returns the text of --register-with-taints for these taints. */
 export function taintsFlag(taints: readonly Taint[]): string {
   return taints.map(({ key, value, effect }) => `${key}=${value ?? ""}:${effect}`).join(",");
 }
 
-/** IsAttachableVolumeResourceName. */
+/** Upstream IsAttachableVolumeResourceName. */
 export function isAttachableVolumeResourceName(name: string): boolean {
   return name.startsWith("attachable-volumes-");
 }

@@ -1,4 +1,5 @@
-// apt of this system, for a machine that is a folder: with sources, lists and a dpkg of its own. And the repository's server.
+// Runs this system's apt for a machine that is a folder, with sources, lists and a dpkg of its own; and serves the
+// repository.
 import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -27,7 +28,7 @@ export class AptMachine {
     writeFileSync(join(folder, "apt.conf"), this.#configuration(architecture));
   }
 
-  /** As docs/upgrading-shims.md has it. */
+  /** Adds the repository as docs/upgrading-shims.md shows. */
   trust(key: string, repository: string, suite = "stable"): this {
     const keyFile = join(this.folder, "etc/key.asc");
     writeFileSync(keyFile, key);
@@ -42,13 +43,13 @@ export class AptMachine {
     return this.#run("apt-get", ["-y", "-q", ...args]);
   }
 
-  /** What apt would install, or "(none)". */
+  /** Returns the version that apt would install, or "(none)". */
   async candidate(name: string): Promise<string> {
     const { said } = await this.#run("apt-cache", ["policy", name]);
     return /Candidate: (\S+)/.exec(said)?.[1] ?? "(unknown)";
   }
 
-  /** Version and architecture that dpkg has installed. */
+  /** Returns version and architecture of the installed package. */
   installed(name: string): string {
     const status = readFileSync(join(this.dpkg.root, "var/lib/dpkg/status"), "utf8");
     const paragraph = status.split("\n\n").find((each) => each.startsWith(`Package: ${name}\n`)) ?? "";
@@ -90,7 +91,7 @@ DPkg::Options { "--root=${this.dpkg.root}"; "--force-script-chrootless"; "--forc
   }
 }
 
-/** Any web server will do. */
+/** Serves a folder by HTTP, like any web server. */
 export async function serveFolder(folder: string): Promise<{ url: string; stop: () => void }> {
   const server: Server = createServer(({ url = "/" }, answer) => {
     try {

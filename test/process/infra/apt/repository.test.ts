@@ -1,4 +1,4 @@
-// The repository as apt itself takes it: what it offers to which machine, and that nothing changed gets through.
+// apt itself uses the repository: it offers each machine the right packages, and refuses every changed byte.
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ async function newKey(passphrase?: string): Promise<string> {
 
 describe.skipIf(!canApt)(`the apt repository${canApt ? "" : " (skipped: no apt-get, or not root)"}`, () => {
   const folder = temporaryFolder();
-  /** As docs/upgrading-shims.md has it served: below /apt. */
+  /** Served below /apt, as docs/upgrading-shims.md shows. */
   const site = join(folder.path, "site");
   const repository = join(site, "apt");
   let armored: string;
@@ -50,7 +50,7 @@ describe.skipIf(!canApt)(`the apt repository${canApt ? "" : " (skipped: no apt-g
     folder.remove();
   });
 
-  /** A package of the shim's name with one file in it. */
+  /** Builds a package of the shim's name with one file in it. */
   function deb(version: string, architecture: string): string {
     const tree = join(folder.path, `tree-${version}-${architecture}`);
     const file = `${tree}.deb`;
@@ -72,10 +72,10 @@ describe.skipIf(!canApt)(`the apt repository${canApt ? "" : " (skipped: no apt-g
   const newMachine = (architecture?: string) =>
     new AptMachine(join(folder.path, `machine-${++machines}`), architecture);
 
-  it("a machine as its page has it → takes the newest, goes back when it is asked to, and takes a version by name", async () => {
+  it("a machine set up as its page says → installs the newest, goes back on request, and installs a version by name", async () => {
     const edge = newMachine();
     mkdirSync(join(edge.folder, "etc/keyrings"));
-    // No person is there to say yes.
+    // No user is there to answer yes.
     const programs = programsOf(join(edge.folder, "programs"), {
       "apt-get": 'exec /usr/bin/apt-get -y "$@"',
     });
@@ -119,7 +119,7 @@ describe.skipIf(!canApt)(`the apt repository${canApt ? "" : " (skipped: no apt-g
     bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1;
     writeFileSync(file, bytes);
   };
-  /** apt keeps what it has verified. */
+  /** apt keeps the lists that it has verified. */
   const hasLists = (edge: AptMachine) =>
     readdirSync(join(edge.folder, "state/lists")).some((file) => file.endsWith("_Packages"));
   const CHANGES: [string, (copy: string) => void, RegExp][] = [
@@ -149,7 +149,7 @@ describe.skipIf(!canApt)(`the apt repository${canApt ? "" : " (skipped: no apt-g
   };
 
   it.each(CHANGES)(
-    "a byte %s changed on the server → update is refused, and nothing is known",
+    "a byte %s changed on the server → update is refused, and no list is kept",
     async (_, change, why) => {
       const edge = await copyWith(change);
       expect((await edge.aptGet("update")).said).toMatch(why);
@@ -167,7 +167,7 @@ describe.skipIf(!canApt)(`the apt repository${canApt ? "" : " (skipped: no apt-g
     expect(edge.installed(SHIM)).toBe("undefined undefined");
   });
 
-  it("another's key → nothing is taken", async () => {
+  it("another repository's key → nothing is accepted", async () => {
     const other = (await readKey({ armoredKey: await newKey() })).toPublic().armor();
     const edge = newMachine().trust(other, `${url}/apt`);
     expect((await edge.aptGet("update")).said).toContain("NO_PUBKEY");
@@ -176,11 +176,11 @@ describe.skipIf(!canApt)(`the apt repository${canApt ? "" : " (skipped: no apt-g
 
   const noGpg = has("gpg") ? "" : " (skipped: gpg is not installed)";
   it.skipIf(noGpg !== "")(
-    `a key as its page has gpg make and export it → apt takes what it signs${noGpg}`,
+    `a key that gpg makes and exports as the page says → apt accepts its signatures${noGpg}`,
     async () => {
       const home = join(folder.path, "gpg");
       mkdirSync(home, { mode: 0o700 });
-      // No person is there to type a passphrase: an empty one.
+      // No user is there to type a passphrase, so it is empty.
       const nobody = "batch\npinentry-mode loopback\npassphrase-file /dev/null\n";
       writeFileSync(join(home, "gpg.conf"), nobody);
       const [make = ""] = commandsBelow(PAGE, "The apt repository");

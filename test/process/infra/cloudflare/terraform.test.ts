@@ -1,4 +1,4 @@
-// The account's side as terraform itself reads it. What the providers check needs their registry.
+// terraform itself reads the configuration of the Cloudflare account. The providers' checks need their registry.
 import { spawnSync } from "node:child_process";
 import { cpSync } from "node:fs";
 import { join } from "node:path";
@@ -16,17 +16,17 @@ const terraform = (cwd: string, ...args: string[]) =>
   });
 
 describe.skipIf(terraform(FOLDER, "-version").status !== 0)("terraform", () => {
-  it("would write it so", () => {
+  it("would format it the same way", () => {
     const { status, stdout, stderr } = terraform(FOLDER, "fmt", "-check", "-diff");
     expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: "", stderr: "" });
   });
 
-  it("finds it valid, where the providers can be had", ({ skip }) => {
+  it("finds it valid, where the providers are available", ({ skip }) => {
     const folder = temporaryFolder();
     try {
       cpSync(FOLDER, folder.path, { recursive: true, filter: (path) => !path.includes(".terraform") });
       const init = terraform(folder.path, "init", "-backend=false", "-input=false", "-no-color");
-      // A registry that does not answer at all lets it run into its end.
+      // With a registry that does not answer, it runs into its timeout.
       if (init.signal !== null || (init.status !== 0 && /registry\.terraform\.io/.test(init.stderr)))
         skip("the registry of providers is not reached");
       expect(init).toMatchObject({ status: 0 });

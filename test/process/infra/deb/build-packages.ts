@@ -1,5 +1,5 @@
-// The packages, built in a folder of their own: the dist/ that other tests run is not touched, and a place that finds
-// its way into a package shows.
+// Builds the packages in a folder of their own. The dist/ of other tests does not change, and a path that gets into a
+// package shows.
 import { execFile, execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { delimiter, dirname, join, relative } from "node:path";
@@ -14,7 +14,7 @@ export const CLI = `rollcall-cli-${shim.version}`;
 export const CLI_DEB = `rollcall-cli_${shim.version}_all.deb`;
 export const DEB = `rollcall-node-shim_${shim.version}_all.deb`;
 
-/** Builds into `out`; resolves with the lines of SHA256SUMS. The ones with a Node.js inside take minutes. */
+/** Builds into `out`; resolves with the lines of SHA256SUMS. Packages that contain a Node.js take minutes. */
 export async function buildPackages(
   out: string,
   architectures = "all",
@@ -39,7 +39,10 @@ export async function buildPackages(
   }
 }
 
-/** This process's environment without what the npm that started it, or an operator, has set; this Node.js comes first. */
+/**
+ * Returns this process's environment without the variables of npm or of an operator; this Node.js comes first on the
+ * PATH.
+ */
 export function npmEnvironment(): NodeJS.ProcessEnv {
   const others = Object.entries(process.env).filter(([name]) => !/^(npm|rollcall)_/i.test(name));
   const PATH = `${dirname(process.execPath)}${delimiter}${process.env["PATH"]}`;
@@ -55,12 +58,12 @@ function copyOfProject(): { path: string; remove: () => void } {
       filter: (source) => !skip.test(relative(ROOT, source)),
     });
   const modules = join(folder.path, "node_modules");
-  // With so many small files cp takes half of cpSync's time.
+  // For this many small files cp takes half of cpSync's time.
   for (const name of Object.keys(shim.devDependencies)) {
     mkdirSync(dirname(join(modules, name)), { recursive: true });
     execFileSync("cp", ["-RL", join(ROOT, "node_modules", name), join(modules, name)]);
   }
-  // Nothing of these is bundled: links will do.
+  // The bundler reads none of these, so links are enough.
   for (const name of ["esbuild", "@esbuild", "openpgp", RUNTIME].filter((each) =>
     existsSync(join(ROOT, "node_modules", each)),
   ))

@@ -1,4 +1,4 @@
-// dpkg in a root of its own: an empty folder, and the packages that are said to be installed there.
+// Runs dpkg in a root of its own: an empty folder whose database declares some packages installed.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -8,10 +8,10 @@ const has = (program: string) => spawnSync(program, ["--version"]).error === und
 export const hasDpkg = has("dpkg-deb") && has("dpkg");
 export const canInstall = hasDpkg && process.geteuid?.() === 0 && has("deb-systemd-helper");
 
-/** Of all that is there, what the packages may need; a nodejs may be too old, or missing. */
+/** The dependencies of the packages that are declared installed; a nodejs may be too old, or missing. */
 const PRESENT = { "init-system-helpers": "1.65.2", libc6: "2.36", "libgcc-s1": "12.2", "libstdc++6": "12.2" };
 
-/** Files and links, from the root; dpkg's own database is not what is looked at. */
+/** Lists files and links by their path from the root, without dpkg's own database. */
 export function filesIn(root: string): string[] {
   return readdirSync(root, { recursive: true, withFileTypes: true })
     .filter((entry) => !entry.isDirectory())
@@ -31,7 +31,7 @@ export class DpkgRoot {
     writeFileSync(join(root, "var/lib/dpkg/available"), "");
   }
 
-  /** Forgets what is installed but for these. */
+  /** Declares these packages installed, and no others. */
   withPackages(others: Readonly<Record<string, string>> = {}): this {
     const status = Object.entries({ ...PRESENT, ...others }).map(
       ([name, version]) =>
@@ -47,7 +47,7 @@ export class DpkgRoot {
     return spawnSync("dpkg", [...flags, ...args], { encoding: "utf8" });
   }
 
-  /** The link of the enabled unit. */
+  /** Returns the path of the link that enables the unit. */
   wanted(): string {
     return join(this.root, "etc/systemd/system/multi-user.target.wants", UNIT_NAME);
   }

@@ -27,7 +27,7 @@ const UNITS = [UNIT_NAME, `${UPGRADE}.service`, `${UPGRADE}.timer`];
 const has = (program: string) => spawnSync(program, ["--version"]).error === undefined;
 const whyNoDeb = hasDpkg ? "" : " (skipped: dpkg-deb is not installed)";
 
-/** The node of this process, and the machine's own where it has one. */
+/** The node of this process, and the computer's own if it has one. */
 const nodes = [process.execPath, ...["/usr/bin/node"].filter((node) => existsSync(node))];
 
 describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
@@ -54,7 +54,7 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
   });
   afterAll(() => folder.remove());
 
-  it("built again, elsewhere → the same bytes", () => {
+  it("built again, in another folder → the same bytes", () => {
     expect(sums.replaceAll(/^[0-9a-f]{64}  /gm, "")).toBe(
       `${TARBALL}\n${DEB}\ninstall.sh\n${CLI}.tgz\n${CLI_DEB}\n${CLI}.cjs\n`,
     );
@@ -62,7 +62,7 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
     expect(readFileSync(join(out, "SHA256SUMS"), "utf8")).toBe(sums);
   });
 
-  it("with a key, as its page has it → an apt repository of the packages, and without one none", () => {
+  it("with a key, as its page says → an apt repository of the packages; without a key → no repository", () => {
     expect(existsSync(join(out, "apt"))).toBe(false);
     const apt = join(folder.path, "second/apt");
     const list = readFileSync(join(apt, "dists/stable/main/binary-amd64/Packages"), "utf8");
@@ -140,7 +140,7 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
     expect(bundled).toEqual([]);
   });
 
-  it("the command line: as one file, from npm's tarball, from the .deb → it runs, alone", () => {
+  it("the command line: as one file, from npm's tarball, from the .deb → it runs on its own", () => {
     execFileSync("tar", ["-xzf", join(out, `${CLI}.tgz`), "-C", folder.path]);
     expect(filesIn(cliRoot)).toEqual(
       expect.arrayContaining([
@@ -196,12 +196,12 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
 
   const noAnalyze = has("systemd-analyze") ? "" : " (skipped: systemd-analyze is not installed)";
   test.skipIf(noAnalyze !== "")(
-    `the units → systemd has nothing to say of them; of the service: exposure at most 2.5${noAnalyze}`,
+    `the units → systemd prints no complaint; the service's exposure is at most 2.5${noAnalyze}`,
     () => {
       mkdirSync(join(folder.path, "units"));
       const paths = UNITS.map((name) => {
         const unit = readFileSync(join(root, "usr/lib/systemd/system", name), "utf8");
-        // The machine that tests them need not have node there.
+        // The computer that tests them may have no node there.
         const path = join(folder.path, "units", name);
         writeFileSync(path, unit.replace("ExecStart=/usr/bin/node ", `ExecStart=${process.execPath} `));
         return path;
@@ -217,7 +217,7 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
   );
 
   const noLintian = has("lintian") ? "" : " (skipped: lintian is not installed)";
-  test.skipIf(noLintian !== "")(`lintian → nothing${noLintian}`, () => {
+  test.skipIf(noLintian !== "")(`lintian → no complaint${noLintian}`, () => {
     const flags = ["--allow-root", "--fail-on", "error,warning", deb];
     const { status, stdout } = spawnSync("lintian", flags, { encoding: "utf8" });
     expect({ status, stdout }).toEqual({ status: 0, stdout: "" });
@@ -236,7 +236,7 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
       expect([machine.enabled(), timer()]).toEqual([true, undefined]);
       const config = at("etc/rollcall/kubelet.yaml");
       writeFileSync(config, `${readFileSync(config, "utf8")}maxPods: 7\n`);
-      // As the service and an administrator leave it.
+      // Files that the service and an administrator leave.
       mkdirSync(at("var/lib/rollcall"));
       writeFileSync(at("var/lib/rollcall/key.json"), "{}");
       writeFileSync(at("etc/rollcall/join-token"), "rcj1_");

@@ -1,4 +1,4 @@
-// The packages out of a few bytes, as dpkg takes them: what stays of a machine's own, and what does not.
+// dpkg installs packages of a few bytes: which files of the machine stay, and which do not.
 import { execFileSync } from "node:child_process";
 import {
   existsSync,
@@ -23,13 +23,13 @@ afterAll(() => folder.remove());
 const at = (...path: string[]) => join(folder.path, ...path);
 beforeAll(() => fillTrees(folder.path));
 
-it("node-shim by any link → the Node.js beside it, with the arguments as they were", () => {
+it("node-shim by any link → the Node.js next to it, with unchanged arguments", () => {
   const called = execFileSync(at("with/usr/bin/node-shim"), ["run", "a b"], { encoding: "utf8" });
   expect(called).toBe(`${at("with", HOME, "bin/node")} ${at("with", HOME, "bin/node-shim.cjs")} run a b\n`);
 });
 
 const why = canInstall ? "" : " (skipped: needs root, dpkg and deb-systemd-helper)";
-describe.skipIf(!canInstall)(`dpkg puts one package in the other's place${why}`, () => {
+describe.skipIf(!canInstall)(`dpkg replaces one package with the other${why}`, () => {
   const deb = (tree: string) => at(`${tree}.deb`);
   beforeAll(() => {
     for (const tree of ["with", "all"])
@@ -38,7 +38,7 @@ describe.skipIf(!canInstall)(`dpkg puts one package in the other's place${why}`,
       });
   });
 
-  it("one in the other's place, and back → still enabled, configuration and enrolment as they were, nothing of the former", () => {
+  it("one replaced by the other, and back → still enabled, configuration and enrolment unchanged, no file of the former one", () => {
     const machine = new DpkgRoot(at("both-ways")).withPackages({ nodejs: "24.1.0" });
     const enrolment = join(machine.root, "var/lib/rollcall/enrolment.json");
     const config = join(machine.root, "etc/rollcall/kubelet.yaml");
@@ -62,14 +62,14 @@ describe.skipIf(!canInstall)(`dpkg puts one package in the other's place${why}`,
     expect(filesIn(machine.root)).toEqual([]);
   });
 
-  it("what an administrator enables, disables or adds → an upgrade leaves it so; a purge leaves the own file alone", () => {
+  it("an administrator enables, disables or adds units → an upgrade keeps that; a purge keeps the administrator's files", () => {
     const machine = new DpkgRoot(at("administered")).withPackages({ nodejs: "24.1.0" });
     const upgrade = () => expect(machine.dpkg("-i", deb("all"))).toMatchObject({ status: 0 });
     const timer = "rollcall-node-shim-upgrade.timer";
     const wanted = join(machine.root, "etc/systemd/system/timers.target.wants", timer);
     const unit = `/usr/lib/systemd/system/${timer}`;
     const link = () => (lstatSync(wanted, { throwIfNoEntry: false }) ? readlinkSync(wanted) : undefined);
-    /** As systemctl does. */
+    /** Enables the unit as systemctl does. */
     const enable = () => {
       mkdirSync(dirname(wanted), { recursive: true });
       symlinkSync(unit, wanted);
@@ -88,7 +88,7 @@ describe.skipIf(!canInstall)(`dpkg puts one package in the other's place${why}`,
     expect(filesIn(machine.root)).toEqual(["etc/rollcall/own.yaml"]);
   });
 
-  it("without nodejs, or with one that is too old → only the one with a Node.js inside is installed", () => {
+  it("without nodejs, or with one that is too old → only the package with a Node.js inside is installed", () => {
     const machine = new DpkgRoot(at("without")).withPackages();
     expect(machine.dpkg("-i", deb("all"))).toMatchObject({ status: 1 });
     machine.withPackages({ nodejs: "18.20.4+dfsg-1~deb12u2" });

@@ -1,4 +1,4 @@
-// install.sh, on machines of all kinds: what it puts there, and that nothing is changed where something is wrong.
+// install.sh on all kinds of machines: the files that it installs, and no change where something is wrong.
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { Machine, makeRelease, makeTools, type Outcome, sha256 } from "./release
 
 const UNIT = "rollcall-node-shim.service";
 const SCRIPT = join(ROOT, "infra/install/install.sh");
-/** Of the next command. */
+/** The start of the next command that it prints. */
 const JOIN = "node-shim join --url https://rollcall.example.com --join-token-file /root/join-token ";
 
 const files = temporaryFolder();
@@ -33,10 +33,10 @@ afterEach(() => folder.remove());
 
 const install = (...args: string[]) => machine.install("--from", release, ...args);
 const inForce = () => readlinkSync(machine.at("opt/rollcall-node-shim/current"));
-/** Another release in the same place. */
+/** Publishes another release in the same folder. */
 const publish = (shim: string) => makeRelease(release, shim);
 
-/** Refused with this line, and the machine is as it was. */
+/** Expects a refusal with this line, and an unchanged machine. */
 function expectRefused(run: () => Outcome, line: RegExp, code = 1): void {
   const before = machine.files();
   expect(run()).toMatchObject({ code, stderr: expect.stringMatching(line) });
@@ -86,7 +86,7 @@ usr/local/share/man/man8/node-shim.8.gz`,
     expect(machine.calls()).toEqual(["systemctl daemon-reload"]);
   });
 
-  it("a newer release on an enrolled machine → in force, the old one gone, the service restarted, no next command", () => {
+  it("a newer release on an enrolled machine → active, the former one removed, the service restarted, no next command", () => {
     install();
     machine.calls();
     const old = inForce();
@@ -100,7 +100,7 @@ usr/local/share/man/man8/node-shim.8.gz`,
     expect(machine.calls()).toEqual(["systemctl daemon-reload", `systemctl try-restart ${UNIT}`]);
   });
 
-  it("a newer release that does not run here → the one before stays in force", () => {
+  it("a newer release that does not run here → the former one stays active", () => {
     install();
     machine.calls();
     publish("exit 127");
@@ -129,13 +129,13 @@ usr/local/share/man/man8/node-shim.8.gz`,
     expect(machine.calls()).toEqual([`systemctl enable --quiet ${UNIT}`]);
   });
 
-  it("no systemd at all → installed, and what to run is said", () => {
+  it("no systemd at all → installed, and it prints what to run", () => {
     machine.lacks("systemctl");
     const { code, stdout } = install();
     expect([code, stdout]).toEqual([0, expect.stringContaining("have your init system run node-shim run")]);
   });
 
-  it("uninstalled → key, enrolment and configuration stay; with --purge → nothing; where there is none → as well", () => {
+  it("uninstalled → key, enrolment and configuration stay; with --purge → nothing stays; where nothing is installed → the same", () => {
     install();
     machine.put("var/lib/rollcall/key.json", "{}");
     machine.calls();
@@ -167,7 +167,7 @@ usr/local/share/man/man8/node-shim.8.gz`,
     [[], PROGRAM],
     [["--purge"], [...PROGRAM, ...OWN]],
   ])(
-    "--uninstall --dry-run %j → what would go is listed, and stays; without → the same is listed",
+    "--uninstall --dry-run %j → files to be removed are listed, and stay; without → the same list",
     (args, paths) => {
       install();
       machine.put("var/lib/rollcall/key.json", "{}");
@@ -187,7 +187,7 @@ usr/local/share/man/man8/node-shim.8.gz`,
     },
   );
 
-  it("--uninstall where npm has put the command → it is not listed, and stays", () => {
+  it("--uninstall where npm has installed the command → it is not listed, and stays", () => {
     machine.put("usr/local/bin/node-shim", "npm's");
     expect(machine.install("--uninstall", "--dry-run").stdout).not.toContain("bin/node-shim");
     expect(machine.install("--uninstall").code).toBe(0);
@@ -197,7 +197,7 @@ usr/local/share/man/man8/node-shim.8.gz`,
   test.each([
     ["node-shim of npm", "usr/local/bin/node-shim", /npm uninstall -g/],
     ["a unit of install-service", `etc/systemd/system/${UNIT}`, /node-shim uninstall-service/],
-  ])("%s is there → refused: two of them would be in each other's way", (_situation, path, line) => {
+  ])("%s is there → refused: two installations would conflict", (_situation, path, line) => {
     machine.put(path);
     expectRefused(install, line);
   });
@@ -238,7 +238,7 @@ describe("on a Debian or an Ubuntu", () => {
     expect(machine.calls()).toEqual([call]);
   });
 
-  it("the .tar.gz was installed before → that is what is upgraded", () => {
+  it("the .tar.gz was installed before → the .tar.gz is upgraded", () => {
     machine.put("opt/rollcall-node-shim/earlier/bin/node-shim");
     expect(install().code).toBe(0);
     expect(machine.calls().filter((call) => call.startsWith("apt-get"))).toEqual([]);
@@ -307,7 +307,7 @@ describe("nothing is changed", () => {
 });
 
 describe("the script itself", () => {
-  it("beside its packages → needs no --from; --version and --help need nothing", () => {
+  it("next to its packages → needs no --from; --version and --help need nothing", () => {
     const own = join(release, "install.sh");
     writeFileSync(own, readFileSync(SCRIPT));
     expect(machine.sh("", own)).toMatchObject({ code: 0 });
@@ -315,7 +315,7 @@ describe("the script itself", () => {
     expect(machine.sh("", own, "--help").stdout).toContain("--uninstall");
   });
 
-  it("cut off anywhere → changes nothing", () => {
+  it("cut off at any byte → changes nothing", () => {
     const lines = readFileSync(SCRIPT, "utf8").split("\n");
     for (const kept of [10, 100, 200, lines.length - 3])
       machine.sh(lines.slice(0, kept).join("\n"), "-s", "--", "--from", release);
@@ -325,7 +325,7 @@ describe("the script itself", () => {
   const noShellcheck = spawnSync("shellcheck", ["--version"]).error
     ? " (skipped: shellcheck is not installed)"
     : "";
-  test.skipIf(noShellcheck !== "")(`shellcheck → nothing${noShellcheck}`, () => {
+  test.skipIf(noShellcheck !== "")(`shellcheck → no complaint${noShellcheck}`, () => {
     const files = ["postinst", "prerm", "postrm", "node-shim"].map((file) =>
       join(ROOT, "infra/deb/files", file),
     );

@@ -1,5 +1,5 @@
-// A release so small that it is made within milliseconds, and a machine to install it on: a folder for its root, and the
-// programs that install.sh may find, some of them played.
+// Makes a small release within milliseconds, and a machine to install it on: a folder as its root, and the programs
+// that install.sh may find. Some programs are played by scripts.
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -26,7 +26,7 @@ function put(path: string, content: string | Buffer, mode = 0o644): void {
   chmodSync(path, mode);
 }
 
-/** Writes packages and SHA256SUMS into the folder; `shim` is the script that stands for the shim. */
+/** Writes packages and SHA256SUMS into the folder; `shim` is the script in place of the shim. */
 export function makeRelease(folder: string, shim = "echo node-shim 1.2.3"): void {
   const tree = join(folder, NAME);
   put(join(tree, "bin/node-shim"), `#!/bin/sh\n${shim}\n`, 0o755);
@@ -42,13 +42,13 @@ export function makeRelease(folder: string, shim = "echo node-shim 1.2.3"): void
   put(join(folder, "SHA256SUMS"), sums.join(""));
 }
 
-/** What a minimal system has; the rest is played, or missing. */
+/** The programs of a minimal system; all others are played, or missing. */
 const TOOLS =
   "sh cat chmod cp cut curl dirname ln mkdir mktemp mv readlink rm rmdir sed sha256sum tar gzip wc".split(
     " ",
   );
 
-/** A machine of 64 bits with glibc 2.31 and systemd, and root on it. Each writes down how it was called. */
+/** A machine of 64 bits with glibc 2.31 and systemd, where the user is root. Each played program records its calls. */
 const PLAYED: Readonly<Record<string, string>> = {
   uname: 'if [ "$1" = -s ]; then echo Linux; else echo x86_64; fi',
   getconf: 'if [ "$1" = LONG_BIT ]; then echo 64; else echo glibc 2.31; fi',
@@ -62,7 +62,7 @@ export interface Outcome {
   stderr: string;
 }
 
-/** A folder with links to those programs: a machine's PATH besides what is played. */
+/** Makes a folder with links to these programs: the machine's PATH, in addition to the played ones. */
 export function makeTools(folder: string): void {
   mkdirSync(folder);
   for (const tool of TOOLS) symlinkSync(toolPath(tool), join(folder, tool));
@@ -73,7 +73,7 @@ export class Machine {
   readonly #programs: string;
   readonly #path: string;
 
-  /** `folder` is empty; `tools` is made by makeTools. */
+  /** `folder` is empty; makeTools has made `tools`. */
   constructor(folder: string, tools: string) {
     this.root = join(folder, "root");
     this.#programs = join(folder, "programs");
@@ -83,7 +83,7 @@ export class Machine {
     for (const [name, script] of Object.entries(PLAYED)) this.play(name, script);
   }
 
-  /** Puts a program there that is a script. */
+  /** Adds a played program: a script. */
   play(name: string, script: string): void {
     put(join(this.#programs, name), `#!/bin/sh\n${script}\n`, 0o755);
   }
@@ -92,7 +92,7 @@ export class Machine {
     rmSync(join(this.#programs, program));
   }
 
-  /** A path below its root, here. */
+  /** Returns the path on this computer of a path below the machine's root. */
   at(path: string): string {
     return join(this.root, path);
   }
@@ -101,7 +101,7 @@ export class Machine {
     put(this.at(path), content);
   }
 
-  /** Files and links; what was played is not the machine's. */
+  /** Lists the machine's files and links, without those of played programs. */
   files(): string[] {
     return readdirSync(this.root, { recursive: true, withFileTypes: true })
       .filter((entry) => !entry.isDirectory())
@@ -110,7 +110,7 @@ export class Machine {
       .sort();
   }
 
-  /** Runs install.sh, as through a pipe. */
+  /** Runs install.sh from standard input, as through a pipe. */
   install(...args: string[]): Outcome {
     return this.sh(installer, "-s", "--", ...args);
   }
@@ -122,7 +122,7 @@ export class Machine {
     return { code: status, stdout, stderr };
   }
 
-  /** The calls of played programs since the last time. */
+  /** Returns the calls of played programs since the last time. */
   calls(): string[] {
     const file = join(this.root, "calls");
     const lines = existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];

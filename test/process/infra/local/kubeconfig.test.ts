@@ -1,4 +1,4 @@
-// A kubeconfig whose user authenticates with what a program prints.
+// A kubeconfig whose user authenticates with the output of a program.
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -11,7 +11,7 @@ import { temporaryFolder } from "../../../e2e/local-cluster.ts";
 const folder = temporaryFolder();
 afterAll(() => folder.remove());
 
-test("what its user has to authenticate with → goes with every request, asked for anew", async () => {
+test("the user's credentials → go with every request, and the program runs again for each", async () => {
   const seen: (string | undefined)[] = [];
   const { certificate: cert, key } = await loadCredentials(folder.path);
   const server = createServer({ cert, key }, ({ headers }, response) => {
@@ -22,7 +22,7 @@ test("what its user has to authenticate with → goes with every request, asked 
   const { port } = server.address() as AddressInfo;
   const file = join(folder.path, "config");
   const program = join(folder.path, "token.sh");
-  // Each answer has expired when it comes.
+  // Each credential has expired when it arrives.
   writeFileSync(
     program,
     `#!/bin/sh

@@ -1,4 +1,4 @@
-// What a shell makes of a command that is printed for it.
+// A shell runs the commands that are printed for it.
 import { execFileSync } from "node:child_process";
 import { array, sample, string } from "fast-check";
 import { expect, it } from "vitest";

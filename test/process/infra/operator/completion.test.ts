@@ -1,4 +1,4 @@
-// Each shell takes its completion script.
+// Each shell runs its completion script.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,14 +8,14 @@ import { completionScript } from "../../../../infra/operator/completion.ts";
 
 const home = mkdtempSync(join(tmpdir(), "rollcall-shells-"));
 afterAll(() => rmSync(home, { recursive: true }));
-/** No shell reads a configuration of the computer's, or takes itself for a remote or a nested one. */
+/** No shell reads a configuration of the computer, or assumes that it is remote or nested. */
 const env = { PATH: process.env["PATH"], HOME: home, TERM: "dumb", LC_ALL: "C" };
 
 const missing = (shell: string) =>
   spawnSync(shell, ["--version"]).error ? ` (skipped: ${shell} is not installed)` : "";
 
 const noBash = missing("bash");
-test.skipIf(noBash !== "")(`bash → what begins with the word at the cursor${noBash}`, () => {
+test.skipIf(noBash !== "")(`bash → the words that begin with the one at the cursor${noBash}`, () => {
   const script = `${completionScript("bash")}
 rollcall() { [[ "$*" == "__complete node --runtime n" ]] && printf 'none\\tno runtime\\nauto\\nnever\\n:4\\n'; }
 COMP_WORDS=(rollcall node --runtime n) COMP_CWORD=3
@@ -26,7 +26,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
 });
 
 const noZsh = missing("zsh");
-test.skipIf(noZsh !== "")(`zsh → Tab at its own prompt puts the one that fits${noZsh}`, () => {
+test.skipIf(noZsh !== "")(`zsh → Tab at its own prompt completes the word that fits${noZsh}`, () => {
   const file = join(home, "completion.zsh");
   writeFileSync(
     file,
@@ -38,7 +38,7 @@ rollcall() {
 }
 print ready`,
   );
-  // A shell at a terminal of its own: what it prints is waited for.
+  // A shell at a terminal of its own; the test waits for its output.
   const typing = `zmodload zsh/zpty
 zpty -b inner zsh -f -i
 zpty -w inner ${JSON.stringify(`source ${file}`)}
@@ -52,15 +52,18 @@ zpty -d inner`;
 });
 
 const noFish = missing("fish");
-test.skipIf(noFish !== "")(`fish → what begins with the word at the cursor, and what it is${noFish}`, () => {
-  const script = `${completionScript("fish")}
+test.skipIf(noFish !== "")(
+  `fish → the words that begin with the one at the cursor, and their descriptions${noFish}`,
+  () => {
+    const script = `${completionScript("fish")}
 function rollcall
     test "$argv" = "__complete node --runtime n"; and printf 'none\\tno runtime\\nauto\\nnever\\n:4\\n'
 end
 complete -C 'rollcall node --runtime n'`;
-  const { stdout, stderr } = spawnSync("fish", ["--no-config", "-c", script], { encoding: "utf8", env });
-  expect({ lines: stdout.trimEnd().split("\n").toSorted(), stderr }).toEqual({
-    lines: ["never", "none\tno runtime"],
-    stderr: "",
-  });
-});
+    const { stdout, stderr } = spawnSync("fish", ["--no-config", "-c", script], { encoding: "utf8", env });
+    expect({ lines: stdout.trimEnd().split("\n").toSorted(), stderr }).toEqual({
+      lines: ["never", "none\tno runtime"],
+      stderr: "",
+    });
+  },
+);

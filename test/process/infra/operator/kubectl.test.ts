@@ -1,4 +1,4 @@
-// kubectl as commands and deployments run it: a program of a test's own is on the PATH in its place.
+// Commands and deployments run kubectl; a test's own program replaces it on the PATH.
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,8 +22,8 @@ test.each<[situation: string, script: string | null, expected: Result<string>]>(
     "echo 1 >&2; echo no account >&2; exit 1",
     failure("kubectl: no account"),
   ],
-  ["it fails without a word → its exit code", "exit 3", failure("kubectl: exit code 3")],
-  ["there is none → that", null, failure("kubectl: it is not installed")],
+  ["it fails and prints nothing → its exit code", "exit 3", failure("kubectl: exit code 3")],
+  ["it is missing → an error that says so", null, failure("kubectl: it is not installed")],
 ])("%s", async (_, script, expected) => {
   const program = join(folder, "kubectl");
   if (script !== null) {

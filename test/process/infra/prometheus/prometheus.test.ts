@@ -1,4 +1,4 @@
-// What operators give to Prometheus, and what the Worker answers, as promtool reads them; the rules' own tests run.
+// promtool reads the files for operators' Prometheus and the Worker's metrics, and runs the rules' own tests.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,7 +24,7 @@ const promtool = (args: string[], input = "") =>
 const hasPromtool = promtool(["--version"]).status === 0;
 
 describe.skipIf(!hasPromtool)("promtool", () => {
-  it("takes the scrape configuration with its rules, and the rules pass their own tests", () => {
+  it("accepts the scrape configuration with its rules, and the rules pass their own tests", () => {
     for (const args of [
       ["check", "config", "--syntax-only", "prometheus.yml"],
       ["check", "rules", "rollcall.rules.yml"],
@@ -40,7 +40,7 @@ describe.skipIf(!hasPromtool)("promtool", () => {
     expect([status, stdout, stderr]).toEqual([0, "", ""]);
   });
 
-  it("takes every expression of the dashboard", () => {
+  it("accepts every expression of the dashboard", () => {
     const expressions = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
     const text = expressions.map((expr) => expr.replaceAll("$__rate_interval", "5m"));
     const file = JSON.stringify({
@@ -54,7 +54,7 @@ describe.skipIf(!hasPromtool)("promtool", () => {
   });
 });
 
-/** A sample of each, with labels that have to be escaped. */
+/** Makes a sample of each metric, with labels that need escaping. */
 function everyMetric(): Measured {
   const sample = (name: MetricName): Sample[] => {
     const isHistogram = METRICS[name][0] === "histogram";

@@ -1,4 +1,4 @@
-// Programs that hang, fail, flood or leave others behind: what the shim gets, and what is left running.
+// Programs that hang, fail, flood or leave others behind: what the shim receives, and which processes stay.
 import { failure, type Result, success } from "../../../../shared/result.ts";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,9 +19,9 @@ const shell = (script: string, deadlineMs = LONG_MS, maxBytes = 1000) =>
 
 test.each([
   ["ends well", "echo out; echo err >&2", success("out\n")],
-  ["fails and says why", "echo first >&2; echo why >&2; exit 3", failure("ended with 3: why")],
-  ["fails without a word", "exit 1", failure("ended with 1")],
-  ["is killed by somebody", "kill -TERM $$", failure("was ended by SIGTERM")],
+  ["fails with a reason", "echo first >&2; echo why >&2; exit 3", failure("ended with 3: why")],
+  ["fails and prints nothing", "exit 1", failure("ended with 1")],
+  ["another process kills", "kill -TERM $$", failure("was ended by SIGTERM")],
   ["writes too much", "yes", failure("wrote more than 1000 bytes")],
   ["reads its standard input", "cat", success("")],
 ])("a program that %s", async (_, script, reading) => {
@@ -33,7 +33,7 @@ it("a program that is not there → an error", async () => {
   expect(reading).toEqual(failure("spawn /no/such ENOENT"));
 });
 
-it("at the limit → taken", async () => {
+it("output at the limit → accepted", async () => {
   expect(await shell("printf 12345", LONG_MS, 5)).toEqual(success("12345"));
   expect(await shell("printf 123456", LONG_MS, 5)).toEqual(failure("wrote more than 5 bytes"));
 });
@@ -65,7 +65,7 @@ describe("the deadline", () => {
   });
 });
 
-it("sees none of the shim's secrets", async () => {
+it("a program sees none of the shim's secrets", async () => {
   process.env["ROLLCALL_JOIN_TOKEN"] = "rcj1_secret";
   const reading = await shell("env");
   delete process.env["ROLLCALL_JOIN_TOKEN"];
@@ -74,7 +74,7 @@ it("sees none of the shim's secrets", async () => {
 
 function processOf(pidFile: string) {
   const pid = readFileSync(pidFile, "utf8").trim();
-  // A zombie that nobody has waited for yet is dead as well.
+  // A zombie that its parent has not reaped yet is dead as well.
   const isRunning = () =>
     existsSync(`/proc/${pid}/stat`) && !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
   return { isRunning };

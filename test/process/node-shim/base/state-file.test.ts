@@ -1,4 +1,5 @@
-// A pipe that nobody writes to, in the place of each file of the state folder. Node.js makes none: mkfifo does.
+// A pipe that no process writes to, in the place of each file of the state folder. Node.js cannot make one: mkfifo
+// does.
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => folder.remove());
 
-test("a pipe → refused, not waited for", async () => {
+test("a pipe → refused at once", async () => {
   const state = join(folder.path, "state");
   mkdirSync(state, { mode: 0o700 });
   const uses: Record<string, () => unknown> = {

@@ -1,5 +1,5 @@
-// The shim as it is installed, where a process shows what a command line in this one does not: exit codes, standard input,
-// signals. All the rest: test/node-shim/cli. On each Node: test/runtimes/node-shim.
+// The installed shim, where only a process shows a command line's effect: exit codes, standard input, signals.
+// test/node-shim/cli tests the rest; test/runtimes/node-shim runs it on each Node.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -45,7 +45,7 @@ function start(args: string[], environment: Record<string, string> = {}) {
   return { child, said, ended };
 }
 
-/** A Worker that takes everything; what it was asked. */
+/** Starts a Worker that accepts everything, with the paths of its requests. */
 async function worker(): Promise<{ url: string; paths: string[] }> {
   const paths: string[] = [];
   const url = await folder.serve((request, response) => {
@@ -88,7 +88,7 @@ test("join, the token on standard input → enrolled, reported, Ready", async ()
 });
 
 describe("run", () => {
-  it("enrols, reports, shows its status also to join, refuses a second shim on its folder, and tells no secret", async () => {
+  it("enrols, reports, shows its status also to join, refuses a second shim on its folder, and prints no secret", async () => {
     const { url, paths } = await worker();
     const { child, said, ended } = start(folder.run(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
     await said(/phase: registered, node Ready/);
@@ -124,7 +124,7 @@ describe("run", () => {
       expect(Object.keys(JSON.parse(line) as object)).toEqual(["time", "level", "message"]);
   });
 
-  it("SIGTERM while the Worker holds a request → 0, not a word, and the folder is free", async () => {
+  it("SIGTERM while the Worker holds a request → 0, no output, and the folder is free", async () => {
     await folder.enrol("edge-1");
     const arrived = Promise.withResolvers<void>();
     const url = await folder.serve(() => arrived.resolve());
@@ -144,7 +144,7 @@ describe("run", () => {
     expect(existsSync(join(folder.state, "lock"))).toBe(false);
   });
 
-  it("SIGTERM on a machine that stands still for a second → 0 all the same: nothing holds it", async () => {
+  it("SIGTERM on a machine that stands still for a second → still 0: nothing keeps the process alive", async () => {
     await folder.enrol("edge-1");
     const slow = join(folder.path, "slow.mjs");
     const stand = "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000)";
@@ -162,7 +162,7 @@ describe("run", () => {
     const pipe = join(folder.path, "pipe");
     execFileSync("mkfifo", [pipe]);
     const hanging = join(folder.path, "hang.mjs");
-    // Opening a pipe that nobody writes to: a system call that does not return.
+    // Opening a pipe without a writer is a system call that does not return.
     writeFileSync(
       hanging,
       `import { readFile } from "node:fs/promises"; void readFile(${JSON.stringify(pipe)});`,
@@ -177,7 +177,7 @@ describe("run", () => {
   });
 });
 
-it("upgrade of a shim that no .deb has installed → 1, one line, and the Worker does not hear of it", async () => {
+it("upgrade of a shim that no .deb has installed → 1, one line, and no request to the Worker", async () => {
   await folder.enrol("edge-1");
   const { url, paths } = await worker();
   expect(await commandLine(["upgrade", "--url", url, "--state", folder.state])).toEqual({

@@ -1,4 +1,4 @@
-// What a machine keeps of itself, beside another process and on a disk that is full.
+// The machine's stored identity, with another process on its folder and on a full disk.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
@@ -14,14 +14,14 @@ beforeEach(() => {
 });
 afterEach(() => folder.remove());
 
-/** Node's arguments for a module that imports `names` from a file of identity/. */
+/** Returns Node's arguments for a module that imports `names` from a file of identity/. */
 const moduleOf = (names: string, file: string, code: string) => [
   "--input-type=module-typescript",
   "-e",
   `import { ${names} } from ${JSON.stringify(join(ROOT, "node-shim/identity", file))};\n${code}`,
 ];
 
-it("an enrolment stored on a full disk → one line that says what to do, and none is there", () => {
+it("an enrolment stored on a full disk → one line that says what to do, and no enrolment is stored", () => {
   const enrolment = { name: "edge-1", thumbprint: "T1", kid: "k" };
   const code = `try { storeEnrolment(process.argv[1], ${JSON.stringify(enrolment)}) } catch ({ message }) { console.log(message) }`;
   const node = [process.execPath, ...moduleOf("storeEnrolment", "identity.ts", code)];

@@ -1,5 +1,5 @@
-// The package of this shim: what apt itself makes of what it is asked for. What it refuses to trust:
-// test/process/infra/apt/repository.test.ts.
+// The shim's package: how apt itself treats the shim's commands. test/process/infra/apt/repository.test.ts tests what
+// apt refuses to trust.
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -36,7 +36,7 @@ describe.skipIf(!canApt)(`by apt itself${canApt ? "" : " (skipped: no apt-get, o
     stop();
     folder.remove();
   });
-  /** A package of the shim's name, with a configuration that each version changes. */
+  /** Builds a package of the shim's name, with a configuration that each version changes. */
   function deb(version: string): string {
     const tree = join(folder.path, `tree-${version}`);
     const put = (path: string, text: string) => {
@@ -53,7 +53,7 @@ describe.skipIf(!canApt)(`by apt itself${canApt ? "" : " (skipped: no apt-get, o
     return `${tree}.deb`;
   }
 
-  it("in the life of a machine → the version that is asked for, and nothing that the operator has not chosen", async () => {
+  it("in the life of a machine → the version that was requested, and no change that the operator has not chosen", async () => {
     const key = readFileSync(join(repository, KEY_FILE), "utf8");
     const edge = new AptMachine(join(folder.path, "machine")).trust(key, url, "testing");
     const dpkg = (...args: string[]) => [`--root=${edge.dpkg.root}`, "--force-script-chrootless", ...args];
@@ -72,27 +72,27 @@ describe.skipIf(!canApt)(`by apt itself${canApt ? "" : " (skipped: no apt-get, o
       execFileSync("dpkg", dpkg("--set-selections"), { input: `${PACKAGE} ${selection}\n` });
 
     expect(await updateLists(packages)).toEqual(success(null));
-    // A version that no source has: what apt says.
+    // No source has this version: the error is apt's.
     expect(await installVersion(packages, "9.9.9")).toEqual(
       refused(/E: Version '9\.9\.9' for .* was not found/),
     );
-    // Held by the operator (apt-mark hold).
+    // The operator holds the package (apt-mark hold).
     hold("hold");
     expect(await installVersion(packages, "0.2.0")).toEqual(refused(/Held packages/));
     hold("install");
     expect(now()).toEqual(["0.1.0", "# of 0.1.0\n"]);
-    // Newer versions, also a candidate.
+    // Newer versions, also a release candidate.
     expect(await installVersion(packages, "0.2.0~rc.1")).toEqual(success(null));
     expect(now()).toEqual(["0.2.0~rc.1", "# of 0.2.0~rc.1\n"]);
-    // A configuration that the operator has changed stays, and stops nothing.
+    // A configuration that the operator has changed stays, and blocks no upgrade.
     writeFileSync(config, "maxPods: 7\n");
     expect(await installVersion(packages, "0.2.0")).toEqual(success(null));
     expect(now()).toEqual(["0.2.0", "maxPods: 7\n"]);
-    // An older version, where a newer one was meant; the former one, where that is meant.
+    // An older version is refused as an upgrade, and accepted as the former version.
     expect(await installVersion(packages, "0.1.0")).toEqual(refused(/--allow-downgrades/));
     expect(await installFormer(packages, "0.1.0")).toEqual(success(null));
     expect(now()).toEqual(["0.1.0", "maxPods: 7\n"]);
-    // Removed by another administrator meanwhile: it stays removed.
+    // Another administrator has removed it meanwhile: it stays removed.
     execFileSync("dpkg", dpkg("-P", PACKAGE), { stdio: "pipe" });
     await installFormer(packages, "0.1.0");
     expect(edge.installed(PACKAGE)).toBe("undefined undefined");

@@ -1,4 +1,4 @@
-// The unit that install-service writes, as systemd reads it.
+// systemd reads the unit that install-service writes.
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ const TEMPLATE = readFileSync(join(ROOT, "infra/systemd", UNIT_NAME), "utf8");
 const hasSystemdAnalyze = spawnSync("systemd-analyze", ["--version"]).status === 0;
 
 test.skipIf(!hasSystemdAnalyze)(
-  "systemd-analyze → nothing to say of it, exposure at most 2.5 (needs systemd-analyze)",
+  "systemd-analyze → no complaint, exposure at most 2.5 (needs systemd-analyze)",
   () => {
     const folder = temporaryFolder();
     onTestFinished(folder.remove);
@@ -23,7 +23,7 @@ test.skipIf(!hasSystemdAnalyze)(
     });
     writeFileSync(path, unit);
     const verified = spawnSync("systemd-analyze", ["verify", path], { encoding: "utf8" });
-    // An unknown key is only said, and changes no exit code.
+    // An unknown key only prints a line, and does not change the exit code.
     expect({ code: verified.status, said: verified.stdout + verified.stderr }).toEqual({ code: 0, said: "" });
     execFileSync("systemd-analyze", ["security", "--offline=true", "--threshold=25", path]);
   },

@@ -1,8 +1,8 @@
-// A systemd-inhibit that notes what becomes of it, in place of the real one, which needs a whole logind.
+// A systemd-inhibit that records its calls, in place of the real one, which needs a whole logind.
 import { chmodSync, existsSync, mkdirSync, readFileSync, watch, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** PATH with it in front, and its notes: arguments, environment, then `released`. */
+/** Returns a PATH with it in front, and its notes: arguments, environment, then `released`. */
 export function fakeInhibit(folder: string) {
   const bin = join(folder, "bin");
   const notes = join(folder, "notes");
@@ -24,7 +24,7 @@ export function fakeInhibit(folder: string) {
     path: `${bin}${delimiter}${process.env["PATH"]}`,
     lines,
     environment: () => (existsSync(`${notes}.env`) ? readFileSync(`${notes}.env`, "utf8") : ""),
-    /** Resolves once there are so many lines. */
+    /** Resolves once the notes have this number of lines. */
     async until(count: number): Promise<void> {
       if (lines().length >= count) return;
       await new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-// logind tells of a shutdown on a real bus: it is noticed, told, and then let go on.
+// logind announces a shutdown on a real bus: the shim notices it, reports it, and then lets it continue.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type ShutdownWatch, watchShutdown } from "../../../../node-shim/shutdown/shutdown.ts";
 import { temporaryFolder } from "../../../node-shim/base/temporary-folder.ts";
@@ -6,7 +6,7 @@ import { type Daemon, hasDbusDaemon, joinAsLogind, startDaemon, WITHOUT_DBUS } f
 import { fakeClock } from "../../../node-shim/base/fake-clock.ts";
 
 const GRACE_MS = 30_000;
-/** How often a bus that is not there is looked for. */
+/** Interval of the attempts to reach a bus that is not there. */
 const LOOK_MS = 5000;
 
 let folder: { path: string; remove: () => void };
@@ -29,7 +29,7 @@ async function daemon(): Promise<Daemon> {
   return started;
 }
 
-/** A watch; what happens in it is noted in order, and `until` resolves with the first that is new and reads so. */
+/** Starts a watch and records its events in order; `until` resolves with the first new one that matches. */
 function watching(address: string, gracePeriodMs = GRACE_MS) {
   const clock = fakeClock();
   const happened: string[] = [];
@@ -72,7 +72,7 @@ function watching(address: string, gracePeriodMs = GRACE_MS) {
 }
 
 describe.skipIf(!hasDbusDaemon)(`on a real bus (else: ${WITHOUT_DBUS})`, () => {
-  it("a shutdown → held back until it was told; cancelled → said, and held back again", async () => {
+  it("a shutdown → delayed until it was reported; cancelled → logged, and delayed again next time", async () => {
     const bus = await daemon();
     const logind = await joinAsLogind(bus);
     const { watch, happened, until } = watching(bus.address);
@@ -99,7 +99,7 @@ describe.skipIf(!hasDbusDaemon)(`on a real bus (else: ${WITHOUT_DBUS})`, () => {
     expect(happened.at(-1)).toBe("released");
   });
 
-  it("nobody can be told → goes on after shutdownGracePeriod", async () => {
+  it("the report cannot be sent → continues after shutdownGracePeriod", async () => {
     const bus = await daemon();
     const logind = await joinAsLogind(bus);
     const { clock, isHeld, until } = watching(bus.address);
@@ -112,7 +112,7 @@ describe.skipIf(!hasDbusDaemon)(`on a real bus (else: ${WITHOUT_DBUS})`, () => {
     expect(isHeld()).toBe(false);
   });
 
-  it("one that has begun before → noticed at once", async () => {
+  it("one that began before the watch → noticed at once", async () => {
     const bus = await daemon();
     const logind = await joinAsLogind(bus);
     logind.is(true);
@@ -121,14 +121,14 @@ describe.skipIf(!hasDbusDaemon)(`on a real bus (else: ${WITHOUT_DBUS})`, () => {
     expect(happened).toEqual(["info the machine is shutting down", "shutting down"]);
   });
 
-  it("a signal of somebody else → is none, also when it is sent to the shim alone", async () => {
+  it("a signal of another sender → ignored, also when it is sent to the shim alone", async () => {
     const bus = await daemon();
     const logind = await joinAsLogind(bus);
     const liar = await joinAsLogind(bus, "org.example.liar");
     const { happened, until } = watching(bus.address);
     await until("held back");
     liar.prepareForShutdown(true);
-    // The bus numbers its members: logind is the first, the liar the second, the shim the third.
+    // The bus numbers its members: logind is the first, the other sender the second, the shim the third.
     for (const destination of [":1.2", ":1.3"]) liar.prepareForShutdown(true, { destination });
     logind.prepareForShutdown(true);
     await until("shutting down");
@@ -137,7 +137,7 @@ describe.skipIf(!hasDbusDaemon)(`on a real bus (else: ${WITHOUT_DBUS})`, () => {
     expect(happened.filter((what) => what === "shutting down")).toHaveLength(1);
   });
 
-  it("another signal of logind → is none", async () => {
+  it("another signal of logind → ignored", async () => {
     const bus = await daemon();
     const logind = await joinAsLogind(bus);
     const { happened, until } = watching(bus.address);
@@ -150,7 +150,7 @@ describe.skipIf(!hasDbusDaemon)(`on a real bus (else: ${WITHOUT_DBUS})`, () => {
     expect(happened.slice(1)).toEqual(["info the machine is shutting down", "shutting down"]);
   });
 
-  it("no logind → said once, looked for again, and found", async () => {
+  it("no logind → logged once, tried again, and found", async () => {
     const bus = await daemon();
     const { clock, happened, until } = watching(bus.address);
     const line =
@@ -164,7 +164,7 @@ describe.skipIf(!hasDbusDaemon)(`on a real bus (else: ${WITHOUT_DBUS})`, () => {
     expect(happened).toEqual([line, "held back"]);
   });
 
-  it("a bus that is restarted → said, and what happened meanwhile is noticed", async () => {
+  it("a bus that is restarted → logged, and what happened meanwhile is noticed", async () => {
     const bus = await daemon();
     await joinAsLogind(bus);
     const { clock, happened, until, watch } = watching(bus.address);
@@ -180,7 +180,7 @@ describe.skipIf(!hasDbusDaemon)(`on a real bus (else: ${WITHOUT_DBUS})`, () => {
     expect(happened.at(-1)).toBe("released");
   });
 
-  it("the lock cannot be taken → said, and shutdowns are noticed all the same", async () => {
+  it("the lock cannot be taken → logged, and shutdowns are still noticed", async () => {
     const bus = await daemon();
     const logind = await joinAsLogind(bus);
     const { fail, happened, until } = watching(bus.address);
@@ -191,8 +191,8 @@ describe.skipIf(!hasDbusDaemon)(`on a real bus (else: ${WITHOUT_DBUS})`, () => {
     expect(happened).toContain("warn shutdowns are not held back: systemd-inhibit cannot be run (ENOENT)");
   });
 
-  describe("the last word", () => {
-    it("no shutdown, or one that was told → at once", async () => {
+  describe("the last report", () => {
+    it("no shutdown, or one that was reported → at once", async () => {
       const bus = await daemon();
       const logind = await joinAsLogind(bus);
       const { watch, until } = watching(bus.address);
@@ -204,7 +204,7 @@ describe.skipIf(!hasDbusDaemon)(`on a real bus (else: ${WITHOUT_DBUS})`, () => {
       await watch.awaitLastReport(600);
     });
 
-    it("one that was not → when it is told, or when the time is over; then nothing holds the process", async () => {
+    it("one that was not → when it is reported, or when the time is over; then nothing keeps the process alive", async () => {
       const bus = await daemon();
       const logind = await joinAsLogind(bus);
       const { clock, watch, until } = watching(bus.address);
@@ -227,7 +227,7 @@ describe.skipIf(!hasDbusDaemon)(`on a real bus (else: ${WITHOUT_DBUS})`, () => {
   });
 });
 
-it("no bus → said once", async () => {
+it("no bus → logged once", async () => {
   const { clock, happened, until } = watching(`unix:path=${folder.path}/none`);
   const line = `warn a shutdown of this machine would not be noticed: ${folder.path}/none: connect ENOENT ${folder.path}/none`;
   await until(line);
@@ -235,7 +235,7 @@ it("no bus → said once", async () => {
   expect(happened).toEqual([line]);
 });
 
-it("shutdownGracePeriod 0 → nobody looks", async () => {
+it("shutdownGracePeriod 0 → nothing watches the bus", async () => {
   const { clock, happened, watch } = watching(`unix:path=${folder.path}/none`, 0);
   await clock.pass(10 * LOOK_MS);
   await watch.awaitLastReport(600);

@@ -1,4 +1,4 @@
-// The program: its line, its folder, its exits, and what a kill leaves behind.
+// The apiserver as a program: its line, its folder, its exit codes, and what stays after a kill.
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:net";
@@ -57,7 +57,7 @@ async function start() {
   return { child, client, server };
 }
 
-test("killed → the next start has what it had answered; SIGTERM ends that one with 0 while a client watches", async () => {
+test("killed → the next start has all that it had answered; SIGTERM ends that one with 0 while a client watches", async () => {
   const first = await start();
   for (const file of ["admin-token", "server.key", "service-account.key"])
     expect(statSync(join(dir, file)).mode & 0o777).toBe(0o600);

@@ -22,7 +22,7 @@ beforeAll(() => {
   chmodSync(at("bin/cloudflared"), 0o755);
 });
 
-/** The environment's secret is of another Worker: no context with one of its own takes it. */
+/** The environment's secret belongs to another Worker: no context with a secret of its own uses it. */
 const environment = (path: string) => ({
   XDG_CONFIG_HOME: at("config"),
   PATH: path,
@@ -32,7 +32,7 @@ const environment = (path: string) => ({
 test.each([
   ["a command", "command", { authorization: "Bearer from-command" }],
   ["cloudflared, for Cloudflare Access", "access", { "cf-access-token": "a.b.c" }],
-])("%s → what it prints", (_, context, headers) => {
+])("%s → the secret that it prints", (_, context, headers) => {
   const found = connectionOf({ context }, environment(`${at("bin")}:/usr/bin:/bin`));
   expect(found).toEqual({ ok: true, value: { url, headers } });
 });

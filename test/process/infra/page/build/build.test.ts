@@ -43,7 +43,7 @@ describe("a page", () => {
     for (const { path } of styles) expect(index).toContain(`<link rel="stylesheet" href="/${path}" />`);
   });
 
-  it("elsewhere → the same bytes; another text → another name", async () => {
+  it("built in another folder → the same bytes; another text → another name", async () => {
     const [one, other] = [await buildPage(sources()), await buildPage(sources())];
     expect(other).toEqual(one);
     const changed = await buildPage(sources({ "page.css": "body { color: white; }", "icon.svg": "<svg />" }));
@@ -55,17 +55,21 @@ describe("a page", () => {
   test.each([
     ["without a script", { "main.tsx": "export const" }, /main\.tsx/],
     [
-      "without a place for it",
+      "without a placeholder",
       { "index.html": "{{style}}{{preloads}}" },
       /index\.html needs \{\{script\}\} once/,
     ],
-    ["with two places", { "index.html": "{{style}}{{style}}{{preloads}}{{script}}" }, /\{\{style\}\} once/],
+    [
+      "with two placeholders",
+      { "index.html": "{{style}}{{style}}{{preloads}}{{script}}" },
+      /\{\{style\}\} once/,
+    ],
   ])("%s → is not built", async (_, change, fault) => {
     await expect(buildPage(sources(change))).rejects.toThrow(fault);
   });
 });
 
-it("a deployment that nobody looks at pays nothing for it: nothing of the page is in the Worker's bundle", async () => {
+it("the Worker's bundle contains nothing of the page, so a deployment without page users pays nothing for it", async () => {
   const { metafile } = await build({
     entryPoints: [resolve(ROOT, "worker/index.ts")],
     absWorkingDir: ROOT,

@@ -14,14 +14,14 @@ export const SMALL_PAGE: Readonly<Record<string, string>> = {
   "shared.ts": 'export const shared = "shared text";',
 };
 
-/** A folder that lasts until the test ends. */
+/** Makes a folder that lasts until the test ends. */
 export function temporary(): string {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-page-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   return folder;
 }
 
-/** The sources of a page; `change` replaces some. */
+/** Writes the sources of a page; `change` replaces some. */
 export function sources(change: Record<string, string> = {}): string {
   const folder = temporary();
   for (const [path, text] of Object.entries({ ...SMALL_PAGE, ...change })) {

@@ -1,4 +1,4 @@
-// Programs that must not be interrupted: how they end, what is quoted of them, and what holds their ends up.
+// Programs that must not be interrupted: how they end, which output is quoted, and what delays their end.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -23,19 +23,19 @@ const shell = (script: string, deadlineMs = LONG_MS, graceMs = LONG_MS) =>
 test.each([
   ["ends well", "echo out; echo err >&2", success(null)],
   [
-    "fails and says why",
+    "fails with a reason",
     "echo 'E: first' >&2; echo 'E: why' >&2; exit 100",
     failure("ended with 100: E: first; E: why"),
   ],
-  ["says it to its standard output", "echo why; exit 1", failure("ended with 1: why")],
-  ["says much", "seq 2000; exit 1", failure("ended with 1: 1996; 1997; 1998; 1999; 2000")],
-  ["fails without a word", "exit 1", failure("ended with 1")],
+  ["explains it on its standard output", "echo why; exit 1", failure("ended with 1: why")],
+  ["prints much", "seq 2000; exit 1", failure("ended with 1: 1996; 1997; 1998; 1999; 2000")],
+  ["fails and prints nothing", "exit 1", failure("ended with 1")],
   [
-    "colours what it says",
+    "colours its output",
     String.raw`printf '\033[31mred\n'; exit 1`,
     failure("ended with 1: \u{FFFD}[31mred"),
   ],
-  ["is killed by somebody", "kill -KILL $$", failure("was ended by SIGKILL")],
+  ["another process kills", "kill -KILL $$", failure("was ended by SIGKILL")],
   ["reads its standard input", "cat", success(null)],
 ])("a program that %s", async (_, script, outcome) => {
   expect(await shell(script)).toEqual(outcome);
@@ -52,7 +52,7 @@ it("a program that is not there → an error", async () => {
   expect(outcome).toEqual(failure("spawn /no/such ENOENT"));
 });
 
-it("gets what it is given, and nothing else of this process's environment", async () => {
+it("gets the variables that the caller passes, and no others of this process's environment", async () => {
   process.env["ROLLCALL_JOIN_TOKEN"] = "rcj1_secret";
   const outcome = await shell("env; exit 1");
   delete process.env["ROLLCALL_JOIN_TOKEN"];
@@ -68,9 +68,9 @@ describe("time", () => {
     vi.useRealTimers();
   });
 
-  it("late → asked to end; what it has started goes on to its own end, and is waited for", async () => {
+  it("late → asked to end; its child runs on to its own end, and is waited for", async () => {
     const [begun, open, done] = ["begun", "open", "done"].map((name) => join(folder.path, name));
-    // What it starts waits for a pipe that is opened once the program itself is asked to end.
+    // The child waits for a pipe that opens once the program is asked to end.
     const script = `mkfifo ${open}; (read line < ${open}; touch ${done}) & trap 'echo x > ${open}; exit 9' TERM; touch ${begun}; wait`;
     const outcome = shell(script, 2000);
     await eventually(() => existsSync(begun!)).toBe(true);
@@ -79,9 +79,9 @@ describe("time", () => {
     expect(existsSync(done!)).toBe(true);
   });
 
-  it("what it has started never ends → given up after the grace, with the program's own outcome", async () => {
+  it("its child never ends → given up after the grace, with the program's own outcome", async () => {
     const ending = shell("sleep 600 & echo $! >&2; exit 3", LONG_MS, 200);
-    // The deadline, and from the program's end on the grace.
+    // One timer for the deadline, and one for the grace after the program's end.
     await eventually(() => vi.getTimerCount()).toBe(2);
     vi.advanceTimersByTime(200);
     const outcome = await ending;
@@ -91,7 +91,7 @@ describe("time", () => {
 });
 
 it.each(["SIGTERM", "SIGHUP"] as const)(
-  "%s meanwhile → this process ends by it, but only then",
+  "%s meanwhile → this process ends by it, but only after the program",
   async (signal) => {
     const module = pathToFileURL(join(ROOT, "node-shim/service/package.ts")).href;
     const [begun, open, done] = ["begun", "open", "done"].map((name) => join(folder.path, name));

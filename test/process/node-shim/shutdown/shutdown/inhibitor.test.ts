@@ -1,4 +1,4 @@
-// Who holds a shutdown back, and how it is let go on.
+// systemd-inhibit delays a shutdown until the shim releases it.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ afterEach(() => {
   folder.remove();
 });
 
-it("held by systemd-inhibit until it is released; nothing of the environment that could be a secret", async () => {
+it("held by systemd-inhibit until it is released; its environment contains nothing that could be a secret", async () => {
   const systemd = fakeInhibit(folder.path);
   vi.stubEnv("PATH", systemd.path);
   vi.stubEnv("ROLLCALL_JOIN_TOKEN", "a-secret");
@@ -48,16 +48,16 @@ it("the process that holds it is killed → released", async () => {
   expect(systemd.lines()[1]).toBe("released");
 });
 
-it("no systemd-inhibit → so it says", async () => {
+it("no systemd-inhibit → an error that says so", async () => {
   vi.stubEnv("PATH", folder.path);
   const why = await new Promise<string>((failed) => void inhibitShutdown(failed));
   expect(why).toBe("systemd-inhibit cannot be run (ENOENT)");
 });
 
-it("a systemd-inhibit that is refused → so it says", async () => {
+it("systemd-inhibit is refused → an error that says so", async () => {
   const systemd = fakeInhibit(folder.path);
   vi.stubEnv("PATH", systemd.path);
-  // What it runs is not there: it ends, with that in its code.
+  // systemd-inhibit cannot find its command: it ends with a code for that.
   const { release } = inhibitShutdown(() => undefined);
   release();
   await systemd.until(2);

@@ -1,4 +1,4 @@
-// The runtime's facts and errors beside a real containerd: imported images, a network that comes, a stop and a return.
+// The runtime's facts and errors with a real containerd: imported images, a network that appears, a stop and a return.
 import { success } from "../../../../../shared/result.ts";
 import { statfsSync } from "node:fs";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ describe.skipIf(missing !== null)(`containerd${missing === null ? "" : ` (skippe
     await runtime.remove();
   });
 
-  /** Looked at when a test says so. */
+  /** Makes a monitor that reads the runtime when a test calls it. */
   function watch(deadlineMs = 60_000): RuntimeMonitor {
     const { socketPath } = runtime;
     const now = () => nowMs;
@@ -53,7 +53,7 @@ describe.skipIf(missing !== null)(`containerd${missing === null ? "" : ` (skippe
     return monitor;
   }
 
-  /** Looks until it is so: what a daemon notices by itself takes its time. */
+  /** Reads until `isSo` holds: a daemon notices some changes only after a while. */
   async function until(monitor: RuntimeMonitor, isSo: () => boolean): Promise<void> {
     while (!isSo()) {
       nowMs += 5000;
@@ -61,7 +61,7 @@ describe.skipIf(missing !== null)(`containerd${missing === null ? "" : ` (skippe
     }
   }
 
-  test("version, images and imagefs → as its own tools tell them", async () => {
+  test("version, images and imagefs → as containerd's own tools print them", async () => {
     const monitor = watch();
     await monitor.refresh();
     const snapshot = monitor.snapshot();
@@ -74,7 +74,7 @@ describe.skipIf(missing !== null)(`containerd${missing === null ? "" : ` (skippe
     const [large, small] = snapshot.images ?? [];
     expect(large?.sizeBytes).toBeGreaterThan(small?.sizeBytes ?? Infinity);
     expect(large?.repoDigests.concat(small?.repoDigests ?? [])).toEqual([]);
-    // containerd 2 has its own opinion of which one.
+    // Which snapshotter the path names is containerd's choice.
     expect(snapshot.imageFsPath?.startsWith(join(runtime.root, "io.containerd.snapshotter.v1."))).toBe(true);
     const read = fileSystemReader((path) => Promise.resolve(statfsSync(path)));
     const fileSystem = await read(snapshot.imageFsPath ?? "");
@@ -84,7 +84,7 @@ describe.skipIf(missing !== null)(`containerd${missing === null ? "" : ` (skippe
     expect(said).toEqual([]);
   });
 
-  test("no CNI configuration → the network is not ready, in the kubelet's words; one that comes → ready", async () => {
+  test("no CNI configuration → the network is not ready, in the kubelet's words; a configuration appears → ready", async () => {
     const monitor = watch();
     await monitor.refresh();
     expect(monitor.snapshot().errors).toEqual({
@@ -97,7 +97,7 @@ describe.skipIf(missing !== null)(`containerd${missing === null ? "" : ` (skippe
     await until(monitor, () => Object.keys(monitor.snapshot().errors).length === 0);
   });
 
-  test("SIGSTOP → a deadline, not a hang; down after 30 s; SIGCONT → well", async () => {
+  test("SIGSTOP → a deadline ends the request; down after 30 s; SIGCONT → well", async () => {
     runtime.network(true);
     const monitor = watch(200);
     await until(monitor, () => Object.keys(monitor.snapshot().errors).length === 0);

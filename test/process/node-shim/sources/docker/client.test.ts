@@ -1,5 +1,5 @@
-// A Docker that takes connections and never answers. The deadline is by a library's own timer, which no test replaces.
-// How the Node shows such a runtime: test/node-shim/sources/docker.
+// A Docker that accepts connections and never answers. A library's own timer is the deadline; no test can replace it.
+// test/node-shim/sources/docker tests how the Node shows such a runtime.
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
@@ -10,7 +10,7 @@ import {
   SHORT_DEADLINE_MS,
 } from "../../../../node-shim/sources/docker/place.ts";
 
-test("hung → each request is given up at its deadline, said once", async () => {
+test("hung → each request is given up at its deadline, logged once", async () => {
   onTestFinished(makeFolder());
   const sockets = new Set<Socket>();
   const server = createServer((socket) => void sockets.add(socket.on("error", () => undefined)));

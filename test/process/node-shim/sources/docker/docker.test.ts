@@ -1,4 +1,4 @@
-// Docker as the container runtime: a real daemon with its own root, state and socket, stopped, continued and ended.
+// Docker as the container runtime: a real daemon with its own root, state and socket is stopped, continued and ended.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { request } from "node:http";
@@ -54,7 +54,7 @@ describe.skipIf(isMissing)(`dockerd${isMissing ? " (skipped: needs root and dock
     expect(await post(`/images/create?fromSrc=-&repo=${name}&tag=1`, layer)).toBe(200);
   }
 
-  /** No network, and nothing of the machine's own is changed. */
+  /** Starts it without a network; it changes nothing of the computer's own. */
   async function start(): Promise<void> {
     const own = ["--data-root", "--exec-root", "--pidfile"].map((flag) => `${flag}=${join(FOLDER, flag)}`);
     const off = ["--bridge=none", "--iptables=false", "--ip6tables=false", "--ip-masq=false"];
@@ -95,7 +95,7 @@ describe.skipIf(isMissing)(`dockerd${isMissing ? " (skipped: needs root and dock
     expect([errors, said]).toEqual([{}, []]);
   });
 
-  test("SIGSTOP → down after 30 s, said once; SIGCONT → well; ended and started again → well", async () => {
+  test("SIGSTOP → down after 30 s, logged once; SIGCONT → well; ended and started again → well", async () => {
     daemon.kill("SIGSTOP");
     while (!readFileSync(`/proc/${daemon.pid}/stat`, "utf8").includes(") T ")) await wait(5);
     await look(30_000);

@@ -1,5 +1,5 @@
-// Drop-ins that are real programs. How a program ends, and what that results in, needs no process to show:
-// test/process/node-shim/base/child.test.ts and test/node-shim/sources/drop-ins.
+// Drop-ins that are real programs. test/process/node-shim/base/child.test.ts and test/node-shim/sources/drop-ins test
+// all other ends of a program and their results.
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => temporary.remove());
 
-it("in a folder that is named by a relative path: a program → what it says; without its interpreter → why", async () => {
+it("in a folder with a relative path: a program → its output; without its interpreter → the error", async () => {
   const folder = join(temporary.path, "facts.d");
   mkdirSync(folder, { mode: 0o755 });
   const write = (name: string, text: string) => {

@@ -1,4 +1,4 @@
-// The program that reads the hardware, as the package has it.
+// Runs the packaged program that reads the hardware.
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, it } from "vitest";

@@ -1,4 +1,4 @@
-// A pipe that nobody writes to, in the place of a volume's file. Node.js makes none: mkfifo does.
+// A pipe without a writer, in the place of a volume's file. Node.js cannot make one: mkfifo does.
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { volumeScanner } from "../../../../../node-shim/sources/kernel/volumes.ts";
 import { temporaryFolder } from "../../../../node-shim/base/temporary-folder.ts";
 
-test("a pipe → left out, not waited for", async () => {
+test("a pipe → left out at once", async () => {
   const folder = temporaryFolder();
   onTestFinished(folder.remove);
   const path = join(folder.path, "plugins/kubernetes.io/csi/d/pipe/vol_data.json");

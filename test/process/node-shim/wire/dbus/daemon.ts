@@ -1,4 +1,4 @@
-// A real dbus-daemon of a test's own, and services on it that are made up.
+// A real dbus-daemon for a test, and made-up services on it.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ import {
   type Value,
 } from "../../../../../node-shim/wire/dbus/wire.ts";
 
-/** Debian's package dbus, or dbus-daemon. */
+/** From Debian's package dbus, or dbus-daemon. */
 export const hasDbusDaemon = spawnSync("dbus-daemon", ["--version"]).status === 0;
 export const WITHOUT_DBUS = "dbus-daemon is not on PATH: install the package dbus";
 
@@ -59,7 +59,7 @@ export interface Peer {
 
 const DBUS = "org.freedesktop.DBus";
 
-/** Somebody on the bus, who owns `name` where there is one, and answers calls of the members in `answers`. */
+/** Joins the bus as a member that owns `name` unless it is empty, and answers calls of the members in `answers`. */
 export async function joinBus(
   { address }: Pick<Daemon, "address">,
   name = "",
@@ -103,7 +103,7 @@ export async function joinBus(
 
 const LOGIN1 = "org.freedesktop.login1";
 
-/** logind, as far as it tells of shutdowns. */
+/** Joins the bus as the part of logind that announces shutdowns. */
 export async function joinAsLogind(daemon: Daemon, name = LOGIN1) {
   let isPreparing = false;
   let asked = Promise.withResolvers<void>();
@@ -114,12 +114,12 @@ export async function joinAsLogind(daemon: Daemon, name = LOGIN1) {
   const peer = await joinBus(daemon, name, { Get: get });
   return {
     ...peer,
-    /** Somebody has subscribed, and asked whether a shutdown is under way. */
+    /** Resolves once a client has subscribed and asked whether a shutdown has begun. */
     asked: async () => {
       await asked.promise;
       asked = Promise.withResolvers<void>();
     },
-    /** Without a signal. */
+    /** Sets the state without a signal. */
     is: (shuttingDown: boolean) => void (isPreparing = shuttingDown),
     prepareForShutdown(shuttingDown: boolean, more: Partial<BusMessage> = {}): void {
       isPreparing = shuttingDown;

@@ -1,4 +1,4 @@
-// The folder of static files after a build: the current page, and nothing of a former one.
+// The folder of static files after a build contains the current page and nothing of a former one.
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -6,7 +6,7 @@ import { headersFile } from "../../../../../../infra/page/build/headers.ts";
 import { buildPage, firstLoadBytes, writePage } from "../../../../../../infra/page/build/build.ts";
 import { sources, temporary } from "../sources.ts";
 
-it("an older page is there → it goes, and what is not the page's stays", async () => {
+it("an older page is there → it is removed, and files that are not the page's stay", async () => {
   const target = temporary();
   mkdirSync(join(target, "page"));
   writeFileSync(join(target, "page/old-ABCDEFGH.js"), "");
@@ -18,7 +18,7 @@ it("an older page is there → it goes, and what is not the page's stays", async
   expect(readFileSync(join(target, "_headers"), "utf8")).toBe(headersFile());
 });
 
-it("the same page again → no file is written anew, so that whoever serves them misses none", async () => {
+it("the same page again → no file is written, so that the server always finds each", async () => {
   const [source, target] = [sources(), temporary()];
   const inodes = () =>
     ["index.html", "_headers", ...readdirSync(join(target, "page")).map((name) => `page/${name}`)]
@@ -30,7 +30,7 @@ it("the same page again → no file is written anew, so that whoever serves them
   expect(inodes()).toEqual(before);
 });
 
-it("its first load: at the limit → written; a byte over it → not, and what takes the room is said", async () => {
+it("its first load: at the limit → written; a byte over it → not written, and the largest parts are named", async () => {
   const source = sources();
   const bytes = firstLoadBytes(await buildPage(source));
   const [at, over] = [temporary(), temporary()];
