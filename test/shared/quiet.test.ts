@@ -1,4 +1,4 @@
-// Quiet is not in vain: of whole days of machines' heartbeats, how many need no full report.
+// How many heartbeats of whole days need no full report.
 import { describe, expect, it, test } from "vitest";
 import { NOTHING_REMEMBERED } from "../../shared/from-report/reported-status.ts";
 import { parsedSettings } from "../../shared/from-report/parsed-settings.ts";
@@ -17,7 +17,7 @@ import { basis, SETTINGS } from "./quiet/machine.ts";
 const PERIOD_MS = 300_000;
 const { thresholds } = parsedSettings(SETTINGS);
 
-/** One heartbeat after the other; `isCalm`: no pressure holds or counts, before it or after it. */
+/** Yields one heartbeat after the other; `isCalm`: no pressure holds or is counted, before or after it. */
 function lived(text: string) {
   const day = readDay(text);
   let eviction = NO_PRESSURE;
@@ -27,7 +27,7 @@ function lived(text: string) {
     const nowMs = at * day.everyMs;
     const wasCalm = eviction === NO_PRESSURE;
     eviction = synchronizeEviction(thresholds, vitals.signals, eviction, nowMs, PERIOD_MS);
-    // A state without anything in it is another object after a pressure.
+    // After a pressure, an empty state is another object.
     if (eviction.conditions.length === 0) eviction = NO_PRESSURE;
     const isCalm = wasCalm && eviction === NO_PRESSURE;
     const isLent = order !== undefined && nowMs < order.untilMs;
@@ -51,7 +51,7 @@ describe("a day", () => {
     ["just above a threshold, and often exactly at it", nearThreshold, 9000],
     ["of a real machine, of which half an hour was recorded while it was busy", recorded, 200],
   ])(
-    "%s → each heartbeat is quiet, but for one in five minutes, which writes the status",
+    "%s → each heartbeat is quiet, except for one in five minutes, which writes the status",
     (_, text, heartbeats) => {
       const all = lived(text);
       expect(all.length).toBeGreaterThanOrEqual(heartbeats);
@@ -66,10 +66,10 @@ describe("a day", () => {
     },
   );
 
-  it("of pressures that come and go → a heartbeat is quiet exactly while the machine is calm", () => {
+  it("with pressures that start and end → a heartbeat is quiet exactly while the machine is calm", () => {
     const all = lived(flapping);
     expect(all.filter(({ isLent, isCalm, isQuiet: is }) => is !== (isLent && isCalm))).toEqual([]);
-    // Nothing is lent under pressure, and nothing but the status ends an order of a calm machine.
+    // The Worker grants no quiet time under pressure; a calm machine's ends only for the status.
     expect(
       shareOf(
         all.filter(({ isCalm }) => isCalm),
@@ -82,7 +82,7 @@ describe("a day", () => {
   });
 });
 
-it("a day's text is read as it was written, and none takes 100 KB", () => {
+it("a day's text is parsed as it was written, and none takes 100 KB", () => {
   for (const text of [steady, drifting, nearThreshold, flapping, recorded]) {
     expect(dayText(readDay(text))).toBe(text);
     expect(text.length).toBeLessThan(100_000);

@@ -1,4 +1,4 @@
-// A file's text, as the test runner's bundler imports it.
+// The type of a file's text when a test imports it with ?raw.
 declare module "*?raw" {
   const text: string;
   export default text;

@@ -1,4 +1,5 @@
-// What is wrong with a deployment's variables and secrets, and whether machines can be served with it.
+// The check of a deployment's variables and secrets: which faults it reports, and whether machines can be served with
+// them.
 import { describe, expect, it, test } from "vitest";
 import { checkConfiguration, checkDeployment } from "../../../shared/deployment/configuration.ts";
 
@@ -36,7 +37,7 @@ const SERVICE_TOKEN = { KUBE_ACCESS_CLIENT_ID: "1.access", KUBE_ACCESS_CLIENT_SE
 
 const ROLES = Array.from({ length: 9 }, (_, i) => `role-${i}`);
 
-/** What is not as it should be: `failed ORIGINS`. */
+/** Returns the failed checks and warnings, as `failed ORIGINS`. */
 function faults(more: Record<string, unknown>): { faults: string[]; stopsMachines: boolean } {
   const { findings, stopsMachines } = checkConfiguration({ ...WELL, ...more });
   const faulty = findings.filter(({ state }) => state !== "ok");
@@ -44,7 +45,7 @@ function faults(more: Record<string, unknown>): { faults: string[]; stopsMachine
   return { faults: faulty.map(({ state, check }) => `${state} ${check}`), stopsMachines };
 }
 
-it("all as it should be → ok, variables as they are, of secrets only whether there is one", () => {
+it("all correct → ok, with the variables' values, and of each secret only whether it is set", () => {
   const { findings, stopsMachines } = checkConfiguration(WELL);
   expect(stopsMachines).toBe(false);
   expect(new Set(findings.map(({ state }) => state))).toEqual(new Set(["ok"]));
@@ -60,75 +61,75 @@ it("all as it should be → ok, variables as they are, of secrets only whether t
   });
 });
 
-describe("without it machines cannot be served", () => {
+describe("machines cannot be served with", () => {
   test.each<[situation: string, more: Record<string, unknown>, check: string]>([
     ["no deployment", { DEPLOYMENT: "" }, "DEPLOYMENT"],
-    ["a deployment that no account is called", { DEPLOYMENT: "Roll Call" }, "DEPLOYMENT"],
+    ["a deployment name that no account can have", { DEPLOYMENT: "Roll Call" }, "DEPLOYMENT"],
     ["a deployment too long for a label's value", { DEPLOYMENT: "d".repeat(64) }, "DEPLOYMENT"],
     ["a role of the control plane", { NODE_ROLE: "edge control-plane" }, "NODE_ROLE"],
     ["nine roles", { NODE_ROLE: ROLES.join(" ") }, "NODE_ROLE"],
     ["roles that are a list of JSON", { NODE_ROLE: ["edge"] }, "NODE_ROLE"],
-    ["a word for deleted Nodes that is none", { REGISTER_AGAIN: true }, "REGISTER_AGAIN"],
-    ["another word for deleted Nodes", { REGISTER_AGAIN: "sometimes" }, "REGISTER_AGAIN"],
-    ["another word for labels", { NODE_TOPOLOGY_LABELS: "Keep" }, "NODE_TOPOLOGY_LABELS"],
-    ["another word for hints", { NODE_HINTS: "on" }, "NODE_HINTS"],
-    ["another word for a cordon", { NODE_UNSCHEDULABLE: "true" }, "NODE_UNSCHEDULABLE"],
+    ["a value for deleted Nodes that is no text", { REGISTER_AGAIN: true }, "REGISTER_AGAIN"],
+    ["an unknown value for deleted Nodes", { REGISTER_AGAIN: "sometimes" }, "REGISTER_AGAIN"],
+    ["an unknown value for labels", { NODE_TOPOLOGY_LABELS: "Keep" }, "NODE_TOPOLOGY_LABELS"],
+    ["an unknown value for hints", { NODE_HINTS: "on" }, "NODE_HINTS"],
+    ["an unknown value for a cordon", { NODE_UNSCHEDULABLE: "true" }, "NODE_UNSCHEDULABLE"],
     ["no origin", { ORIGINS: " " }, "ORIGINS"],
-    ["no such variable", { ORIGINS: undefined }, "ORIGINS"],
+    ["a missing variable", { ORIGINS: undefined }, "ORIGINS"],
     ["an origin with a slash", { ORIGINS: "https://rollcall.test/" }, "ORIGINS"],
     ["no keys of kids", { KID_MAC_KEYS: "" }, "KID_MAC_KEYS"],
-    ["no such secret", { KID_MAC_KEYS: undefined }, "KID_MAC_KEYS"],
+    ["a missing secret", { KID_MAC_KEYS: undefined }, "KID_MAC_KEYS"],
     ["a key without its ID", { KID_MAC_KEYS: KEY }, "KID_MAC_KEYS"],
     ["a key that is not base64url", { KID_MAC_KEYS: "1:+/+/" }, "KID_MAC_KEYS"],
     ["a key whose last character is missing", { KID_MAC_KEYS: `1:${KEY}BB` }, "KID_MAC_KEYS"],
-    ["an ID with a point, which a kid cannot have", { KID_MAC_KEYS: `1.1:${KEY}` }, "KID_MAC_KEYS"],
+    ["an ID with a dot, which a kid cannot contain", { KID_MAC_KEYS: `1.1:${KEY}` }, "KID_MAC_KEYS"],
     ["a second key that cannot be read", { KID_MAC_KEYS: `2:${KEY} 1` }, "KID_MAC_KEYS"],
     ["two keys of one ID", { KID_MAC_KEYS: `1:${KEY} 1:${HASH}` }, "KID_MAC_KEYS"],
     ["a bound that is no number", { MIN_LEASE_SECONDS: "20s" }, "MIN_LEASE_SECONDS"],
     ["too few requests", { MACHINE_REQUESTS: "19" }, "MACHINE_REQUESTS"],
-    ["Nodes that go at once", { REMOVE_SILENT_NODES_DAYS: 0 }, "REMOVE_SILENT_NODES_DAYS"],
+    ["silent Nodes that are removed at once", { REMOVE_SILENT_NODES_DAYS: 0 }, "REMOVE_SILENT_NODES_DAYS"],
     [
-      "Nodes that go after more than ten years",
+      "silent Nodes that are removed after more than ten years",
       { REMOVE_SILENT_NODES_DAYS: "3651" },
       "REMOVE_SILENT_NODES_DAYS",
     ],
     ["too many images", { MAX_IMAGES: 1001 }, "MAX_IMAGES"],
     ["too large gateways", { GATEWAY_SIZE: 1001 }, "GATEWAY_SIZE"],
-    ["gateways of less than nobody", { GATEWAY_SIZE: "-1" }, "GATEWAY_SIZE"],
+    ["gateways of a negative size", { GATEWAY_SIZE: "-1" }, "GATEWAY_SIZE"],
     ["gateways of a size that is a word", { GATEWAY_SIZE: "off" }, "GATEWAY_SIZE"],
   ])("%s", (_, more, check) => {
     expect(faults(more)).toEqual({ faults: [`failed ${check}`], stopsMachines: true });
   });
 });
 
-describe("machines are served all the same", () => {
+describe("machines are served with", () => {
   test.each<[situation: string, more: Record<string, unknown>, faulty: string[]]>([
     ["a deployment as long as a label's value", { DEPLOYMENT: "d".repeat(63) }, []],
-    ["no word for deleted Nodes", { REGISTER_AGAIN: "" }, []],
+    ["no value for deleted Nodes", { REGISTER_AGAIN: "" }, []],
     [
-      "no words for Nodes that run no pods",
+      "no values for Nodes that run no pods",
       { NODE_TOPOLOGY_LABELS: "", NODE_HINTS: "", NODE_UNSCHEDULABLE: "" },
       [],
     ],
     [
-      "the other words for them",
+      "the other values for them",
       { NODE_TOPOLOGY_LABELS: "keep", NODE_HINTS: "pass-over", NODE_UNSCHEDULABLE: "on" },
       [],
     ],
-    ["no word for the watch", { NODE_WATCH: "" }, []],
+    ["no value for the watch", { NODE_WATCH: "" }, []],
     ["a watch that is off", { NODE_WATCH: "off" }, []],
-    ["another word for the watch", { NODE_WATCH: "Off" }, ["failed NODE_WATCH"]],
+    ["an unknown value for the watch", { NODE_WATCH: "Off" }, ["failed NODE_WATCH"]],
     ["no word for machines' metrics", { MACHINE_METRICS: "" }, []],
     ["another word for machines' metrics", { MACHINE_METRICS: "no" }, ["failed MACHINE_METRICS"]],
     ["receivers on this computer", { PRIVATE_WEBHOOKS: "loopback" }, []],
-    ["another word for private receivers", { PRIVATE_WEBHOOKS: "yes" }, ["failed PRIVATE_WEBHOOKS"]],
+    ["an unknown value for private receivers", { PRIVATE_WEBHOOKS: "yes" }, ["failed PRIVATE_WEBHOOKS"]],
     ["a watch that is off by JSON", { NODE_WATCH: false }, ["failed NODE_WATCH"]],
     ["eight roles", { NODE_ROLE: ROLES.slice(1).join(" ") }, []],
-    ["an origin of several that is none", { ORIGINS: "https://a.test b.test" }, ["failed ORIGINS"]],
+    ["several origins, one of them invalid", { ORIGINS: "https://a.test b.test" }, ["failed ORIGINS"]],
     ["bounds that are absent or empty", { MIN_LEASE_SECONDS: undefined, MAX_IMAGES: "" }, []],
     ["bounds at their limits", { MIN_LEASE_SECONDS: 3600, MAX_IMAGES: "0", MACHINE_REQUESTS: 1e9 }, []],
-    ["Nodes that go after a day", { REMOVE_SILENT_NODES_DAYS: 1 }, []],
-    ["Nodes that go after ten years", { REMOVE_SILENT_NODES_DAYS: "3650" }, []],
+    ["silent Nodes that are removed after a day", { REMOVE_SILENT_NODES_DAYS: 1 }, []],
+    ["silent Nodes that are removed after ten years", { REMOVE_SILENT_NODES_DAYS: "3650" }, []],
     ["no gateways", { GATEWAY_SIZE: 0 }, []],
     ["gateways as large as they may be", { GATEWAY_SIZE: "1000" }, []],
     ["gateways of no size", { GATEWAY_SIZE: "" }, []],
@@ -166,7 +167,7 @@ describe("machines are served all the same", () => {
     ["a team without an application", { ACCESS_TEAM: "team" }, ["failed ACCESS_AUD"]],
     ["an application without a team", { ACCESS_AUD: "aud" }, ["failed ACCESS_TEAM"]],
     ["a team's domain", { ...ACCESS, ACCESS_TEAM: "team.cloudflareaccess.com" }, ["failed ACCESS_TEAM"]],
-    ["people without a team", { ACCESS_ADMINS: "alice@example.com" }, ["warning ACCESS_ADMINS"]],
+    ["admins without a team", { ACCESS_ADMINS: "alice@example.com" }, ["warning ACCESS_ADMINS"]],
     ["all of Access", ACCESS, []],
   ])("%s", (_, more, faulty) => {
     expect(faults(more)).toEqual({ faults: faulty, stopsMachines: false });
@@ -188,11 +189,11 @@ test.each([
   ["http://localhost:80", false],
   ["rollcall.example.com", false],
   ["https://me@rollcall.example.com", false],
-])("the origin %s can be signed for: %s, as URL.origin writes it", (origin, expected) => {
+])("machines can sign for the origin %s: %s, as URL.origin writes it", (origin, expected) => {
   expect(faults({ ORIGINS: origin }).faults).toEqual(expected ? [] : ["failed ORIGINS"]);
 });
 
-it("nothing of a secret is shown, whatever is wrong with it", () => {
+it("no part of a secret is shown, whatever its fault is", () => {
   const secret = "s3cret";
   const names = [
     "KID_MAC_KEYS",
@@ -216,11 +217,11 @@ describe("before a deployment", () => {
     checkDeployment(...args).flatMap(({ check, state }) => (state === "ok" ? [] : [check]));
 
   test.each<[situation: string, secrets: Record<string, string>, expected: string[]]>([
-    ["secrets that cannot be read back → are not looked at", {}, []],
-    ["secrets that are brought, and good", { KID_MAC_KEYS, ADMIN_SECRET_SHA256, KUBE_TOKEN }, []],
-    ["a secret that is brought, and empty", { KUBE_TOKEN: "" }, ["KUBE_TOKEN"]],
+    ["secrets that cannot be read back → are not checked", {}, []],
+    ["new secrets, all valid", { KID_MAC_KEYS, ADMIN_SECRET_SHA256, KUBE_TOKEN }, []],
+    ["a new secret that is empty", { KUBE_TOKEN: "" }, ["KUBE_TOKEN"]],
     ["half of a service token", { KUBE_ACCESS_CLIENT_ID: "1.access" }, []],
-    ["a secret that is brought, and wrong", { ADMIN_SECRET_SHA256: "admin" }, ["ADMIN_SECRET_SHA256"]],
+    ["a new secret that is wrong", { ADMIN_SECRET_SHA256: "admin" }, ["ADMIN_SECRET_SHA256"]],
   ])("%s", (_, secrets, expected) => {
     expect(faulty(variables, secrets)).toEqual(expected);
   });

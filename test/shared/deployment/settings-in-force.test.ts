@@ -1,4 +1,4 @@
-// What operators are told of the deployment's settings.
+// The deployment's settings as operators see them.
 import { describe, expect, it } from "vitest";
 import { settingsInForce } from "../../../shared/deployment/settings-in-force.ts";
 
@@ -13,7 +13,7 @@ describe("a setting", () => {
     ["that is a number", "MAX_IMAGES", { MAX_IMAGES: 7 }, { value: "7", source: "variable", state: "ok" }],
     ["without a default", "NODE_ROLE", {}, { value: "", source: "default" }],
     [
-      "that is wrong, and may have a password in it",
+      "that is wrong, and could contain a password",
       "KUBE_URL",
       { KUBE_URL: "https://me:secret@kube.test" },
       { value: null, source: "variable", state: "failed" },

@@ -1,4 +1,4 @@
-// Whether the token for the apiserver is good: its end, its margin, its account, and who renews it.
+// The check of the token for the apiserver: its end, its margin, its account, and its renewal.
 import { expect, it, test } from "vitest";
 import { checkToken, knownToken, type KnownToken } from "../../../shared/deployment/token.ts";
 
@@ -9,7 +9,7 @@ const ACCOUNT = "system:serviceaccount:rollcall-system:rollcall";
 const check = (status: Omit<KnownToken, "source">) =>
   checkToken({ source: "KUBE_TOKEN", ...status }, "rollcall", NOW);
 
-/** Of a year, and of an hour. */
+/** Status of a token that is valid for a year, and of one for an hour. */
 const year = (leftMs: number) => ({ issuedAtMs: NOW + leftMs - 365 * DAY_MS, expiresAtMs: NOW + leftMs });
 const hour = (leftMs: number) => ({ issuedAtMs: NOW + leftMs - HOUR_MS, expiresAtMs: NOW + leftMs });
 
@@ -18,14 +18,14 @@ test.each<[situation: string, status: Omit<KnownToken, "source">, state: string]
   ["of another month", year(60 * DAY_MS), "ok"],
   ["14 days left", year(14 * DAY_MS), "ok"],
   ["less than 14 days left", year(14 * DAY_MS - 1), "warning"],
-  ["no beginning, 14 days left", { expiresAtMs: NOW + 14 * DAY_MS }, "ok"],
-  ["no beginning, less than 14 days left", { expiresAtMs: NOW + 14 * DAY_MS - 1 }, "warning"],
+  ["no issue time, 14 days left", { expiresAtMs: NOW + 14 * DAY_MS }, "ok"],
+  ["no issue time, less than 14 days left", { expiresAtMs: NOW + 14 * DAY_MS - 1 }, "warning"],
   ["of an hour, of which a fifth is left", hour(HOUR_MS / 5), "ok"],
-  ["of an hour, of which less is left", hour(HOUR_MS / 5 - 1), "warning"],
+  ["of an hour, of which less than a fifth is left", hour(HOUR_MS / 5 - 1), "warning"],
   ["a millisecond left", hour(1), "warning"],
   ["ended", hour(0), "failed"],
-  ["of the time to come, by a minute", { issuedAtMs: NOW + 60_000 }, "ok"],
-  ["of the time to come, by more", { issuedAtMs: NOW + 60_001 }, "warning"],
+  ["issued a minute in the future", { issuedAtMs: NOW + 60_000 }, "ok"],
+  ["issued more than a minute in the future", { issuedAtMs: NOW + 60_001 }, "warning"],
   ["renewed, and due", { ...hour(1), renewFromMs: NOW - 1 }, "ok"],
   ["renewed, which failed", { ...hour(1), renewFromMs: NOW - 1, lastFailure: "403" }, "warning"],
   ["renewed, which failed until it ended", { ...hour(0), renewFromMs: NOW, lastFailure: "403" }, "failed"],
@@ -39,7 +39,7 @@ test.each<[situation: string, status: Omit<KnownToken, "source">, state: string]
   expect(finding.cure === undefined).toBe(state === "ok");
 });
 
-it("what is said names the end and the account", () => {
+it("the message names the end and the account", () => {
   const { message } = check({ ...year(60 * DAY_MS), account: ACCOUNT });
   expect(message).toBe(`KUBE_TOKEN, which ends 2026-04-30T00:00:00.000Z, of ${ACCOUNT}`);
 });

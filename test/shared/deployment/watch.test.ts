@@ -1,4 +1,4 @@
-// What an operator reads of the watch of the Nodes, in each of its states.
+// The messages that an operator reads about the watch of the Nodes, in each of its states.
 import { expect, test } from "vitest";
 import { checkWatch, type WatchState } from "../../../shared/deployment/watch.ts";
 import type { ApiError } from "../../../shared/kubernetes/api-error.ts";
@@ -24,7 +24,7 @@ test.each<[situation: string, watch: WatchState | null, state: string, message: 
   ["begins", { ...WELL, state: "starting" }, "ok", /^it begins$/],
   ["has nothing to watch", { ...WELL, state: "paused", nodes: 0 }, "ok", /^there is no Node to watch$/],
   [
-    "has one Node too many",
+    "has one Node more than it may have",
     { ...WELL, beyond: 1 },
     "warning",
     /^1 Nodes are too many for it/,
@@ -37,23 +37,23 @@ test.each<[situation: string, watch: WatchState | null, state: string, message: 
     /^down since 2026-01-01T00:00:01.000Z: .*forbidden.*last listed: 2026-01-01T00:00:00.000Z/,
     /kubectl apply .*NODE_WATCH/,
   ],
-  ["is not let through", down(CUT), "warning", /the watch ended at once/, /lasts for minutes/],
+  ["is cut off by a proxy", down(CUT), "warning", /the watch ended at once/, /lasts for minutes/],
   [
-    "is answered by something else",
+    "gets answers that are not an apiserver's",
     down({ kind: "unanswered", message: "HTTP 530", cure: "see cloudflared's log" }),
     "warning",
     /HTTP 530/,
     /^see cloudflared's log$/,
   ],
   [
-    "never got so far as a list",
+    "never received a list",
     { state: "down", nodes: 0, waiting: 0, beyond: 0, downSinceMs: AT, error: CUT },
     "warning",
     /last listed: never/,
     /lasts for minutes/,
   ],
   [
-    "is down, with Nodes too many: the first thing first",
+    "is down, and has too many Nodes: the outage comes first",
     down(CUT, { beyond: 1 }),
     "warning",
     /^down/,

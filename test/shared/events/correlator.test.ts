@@ -1,4 +1,4 @@
-// What of the events that were sent is remembered for operators.
+// The sent events that are remembered for operators.
 import { expect, it } from "vitest";
 import {
   correlateEvent,
@@ -20,7 +20,7 @@ function event(message: string, nowMicros: number, type = "Normal"): Event {
   return makeEvent(OBJECT, source, type, "NodeReady", message, nowMicros, () => "uuid")!;
 }
 
-/** Each a second after the one before. */
+/** Sends events a second apart. */
 async function sent(messages: readonly string[], type?: string): Promise<EventCorrelator> {
   const server = createFakeApiserver(true);
   const correlator = newEventCorrelator();
@@ -39,7 +39,7 @@ const told = (correlator: EventCorrelator) =>
 it.each<[situation: string, messages: string[], known: string[]]>([
   ["none", [], []],
   ["two different ones → the last one first", ["a", "b"], ["b 1 27 27", "a 1 26 26"]],
-  ["one that repeats → counted, and last", ["a", "b", "a"], ["a 2 26 28", "b 1 27 27"]],
+  ["one that repeats → counted, and moved to the front", ["a", "b", "a"], ["a 2 26 28", "b 1 27 27"]],
   ["of several lines → all of them", ["a\nb\n\nc"], ["a\nb\n\nc 1 26 26"]],
 ])("%s", async (_, messages, known) => {
   expect(told(await sent(messages))).toEqual(known);
@@ -58,14 +58,14 @@ it("type, reason and message → as they were sent", async () => {
   ]);
 });
 
-it("many similar ones → those that were combined are one event, with its last message", async () => {
+it("many similar ones → the combined ones are one event, with its last message", async () => {
   const messages = Array.from({ length: 12 }, (_, index) => `m${index}`);
   const known = told(await sent(messages));
   expect(known).toHaveLength(10);
   expect(known[0]).toBe("(combined from similar events): m11 3 35 37");
 });
 
-it("dropped as spam, or not answered → not among those that were sent", () => {
+it("dropped as spam, or not answered → not among the sent ones", () => {
   const correlator = newEventCorrelator();
   correlateEvent(correlator, event("a", NOW), NOW);
   expect(recordedEvents(correlator)).toEqual([]);

@@ -35,7 +35,7 @@ describe("makeEvent", () => {
       made: `${"a".repeat(236)}.189cbdbb6f3dfc00`,
     },
     { situation: "one longer → a UUID", name: "a".repeat(253 - 16), made: uuid() },
-    { situation: "a name that is none for an event → a UUID", name: "Node_1", made: uuid() },
+    { situation: "a name that no event can have → a UUID", name: "Node_1", made: uuid() },
   ])("$situation", ({ name, made }) => {
     const event = makeEvent({ kind: "Node", name }, source, "Normal", "R", "m", NOW, uuid);
     expect(event?.metadata).toEqual({ name: made, namespace: "default" });
@@ -51,7 +51,7 @@ describe("makeEvent", () => {
 });
 
 describe("correlateEvent", () => {
-  it("remembers what JSON remembers: it can be stored between two events", () => {
+  it("remembers only JSON: its memory can be stored between two events", () => {
     const before = newEventCorrelator();
     correlateEvent(before, event("a"), NOW);
     const after = JSON.parse(JSON.stringify(before));
@@ -70,7 +70,7 @@ describe("correlateEvent", () => {
     expect(messages[10]).toMatchObject({ message: "(combined from similar events): m9", count: 2 });
   });
 
-  it("a machine with ever new things to say → what is remembered stays small", () => {
+  it("a machine whose messages all differ → the memory stays small", () => {
     const correlator = newEventCorrelator();
     for (let index = 0; index < 2000; index++) {
       const made = { ...event("m", NOW + index), reason: `Reason${index}` };
@@ -107,7 +107,7 @@ describe("recordEvent", () => {
 });
 
 describe("tryAccept", () => {
-  it("takes what a full bucket holds, then one per refill, down to a nanosecond", () => {
+  it("accepts what a full bucket holds, then one per refill, exact to a nanosecond", () => {
     let bucket = tryAccept(undefined, 0, 2, 0.5);
     bucket = bucket && tryAccept(bucket, 0, 2, 0.5);
     expect(bucket).toEqual({ tokens: 0, lastMicros: 0 });
@@ -124,13 +124,13 @@ describe("the events of a start", () => {
   test.each([
     ["cgroup v2", { cpuHardcapping: true, version: 2 as const }, ["Normal Starting"]],
     ["cgroup v1", { cpuHardcapping: true, version: 1 as const }, ["Normal Starting", "Warning CgroupV1"]],
-    ["an older shim, which does not say", { cpuHardcapping: true }, ["Normal Starting"]],
+    ["an older shim, which does not report it", { cpuHardcapping: true }, ["Normal Starting"]],
     ["nobody knows", undefined, ["Normal Starting"]],
   ])("a start on %s → %j", (_, cgroups, events) => {
     expect(startEvents({ cgroups }).map(({ type, reason }) => `${type} ${reason}`)).toEqual(events);
   });
 
-  test("the words are those that tools know, but for the kubelet's name", () => {
+  test("the words are those that tools expect, except for the kubelet's name", () => {
     const [starting, onCgroupV1] = startEvents({ cgroups: { cpuHardcapping: true, version: 1 } });
     expect(starting?.message).toBe("Starting node-shim.");
     expect(onCgroupV1?.message).toMatch(/^cgroup v1 detected\. .*5573-remove-cgroup-v1$/);

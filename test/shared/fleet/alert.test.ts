@@ -1,4 +1,4 @@
-// What receivers get, format by format: docs/notifications.md has the same.
+// The messages that receivers get, format by format: docs/notifications.md shows the same.
 import { describe, expect, it } from "vitest";
 import { type AlertMessage, messageText, type Alert, textOf } from "../../../shared/fleet/alert.ts";
 import type { MessageFormat } from "../../../shared/protocol/receiver-api.ts";
@@ -76,7 +76,7 @@ it.each<[Partial<Alert>, string]>([
   expect(textOf(alert(more))).toBe(text);
 });
 
-it("json → versioned, with all that is known", () => {
+it("json → versioned, with all fields", () => {
   expect(parsed("json", message([alert(), alert(over)]))).toEqual({
     version: 1,
     id: "message-1",

@@ -1,4 +1,4 @@
-// Rows survive their way through columns, and their text is never longer than was said.
+// Rows survive the conversion to columns and back, and their text is never longer than computed.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ColumnsBuilder, rowsOf } from "../../../shared/fleet/columns.ts";
@@ -30,10 +30,11 @@ describe("a column", () => {
   });
 });
 
-it("whatever the rows → the same again, and no more bytes than were said", () => {
+it("for any rows → the same rows again, and no more bytes than computed", () => {
   const value = fc.oneof(
     fc.constantFrom<Json>("ready", "silent", null, true, 7),
-    // One to four bytes in UTF-8, and what JSON escapes. Making the unit "binary" takes fast-check a second.
+    // Characters of one to four bytes in UTF-8, and those that JSON escapes. Making the unit "binary" takes fast-check
+    // a second.
     fc.string({ unit: fc.constantFrom("a", '"', "\0", "é", "→", "😀") }),
     fc.maxSafeInteger(),
     fc.array(fc.string()),

@@ -1,4 +1,4 @@
-// The fleet as a client knows it, by the messages of Workers that are older or newer than it.
+// A client's view of the fleet, from the messages of older and newer Workers.
 import { expect, it } from "vitest";
 import { type CodedColumns, ColumnsBuilder } from "../../../shared/fleet/columns.ts";
 import { ALL_FIELDS, allValues, type FeedMachine, FeedView } from "../../../shared/fleet/feed-view.ts";
@@ -31,7 +31,7 @@ it.each<[worker: string, machines: CodedColumns, known: Partial<FeedMachine>]>([
   ["an earlier one", without("transport", "created"), { transport: "http", createdMs: null }],
   ["a newer one", { ...columns(), transport: { all: "quic" } }, { transport: "quic" }],
   ["one with fields of its own", { ...columns(), colour: { each: ["red"] } }, { isUsed: true }],
-])("a Worker like %s → what it tells is taken", (_, machines, known) => {
+])("a Worker like %s → the client uses its fields", (_, machines, known) => {
   const view = new FeedView();
   for (const message of [snapshot(machines), change(machines)]) {
     view.take(message);
@@ -40,6 +40,6 @@ it.each<[worker: string, machines: CodedColumns, known: Partial<FeedMachine>]>([
   }
 });
 
-it("a Worker that leaves out what there always was → no message of this protocol", () => {
+it("a Worker that leaves out a field of the first version → no message of this protocol", () => {
   expect(() => new FeedView().take(snapshot(without("used")))).toThrow();
 });

@@ -1,4 +1,4 @@
-// When a silence counts for an outage, how it ended, and what an outage was.
+// Which silences count for an outage, how a silence ended, and the text of an outage.
 import { describe, expect, it } from "vitest";
 import { endOfSilence, silenceOf, whatOutageWas } from "../../../shared/fleet/outages.ts";
 import type { MachineSummary } from "../../../shared/fleet/summary.ts";
@@ -10,11 +10,11 @@ describe("a silence", () => {
   const cases: [situation: string, change: Partial<MachineSummary> | null, silence: unknown][] = [
     ["began before it was noticed", SILENT, { network: "203.0.113.7", sinceMs: 50_000 }],
     [
-      "whose begin is not known",
+      "whose start is unknown",
       { ...SILENT, silentSinceMs: null },
       { network: "203.0.113.7", sinceMs: 90_000 },
     ],
-    ["at an address that is not known", { ...SILENT, address: "" }, null],
+    ["at an unknown address", { ...SILENT, address: "" }, null],
     ["of a machine that was revoked", { ...SILENT, state: "revoked" }, null],
     ["of nobody", null, null],
   ];
@@ -29,10 +29,10 @@ describe("a silent machine that comes back", () => {
     ["with the same boot and process", { boot: "b1", process: "p1" }, "cut off"],
     ["with another boot", { boot: "b2", process: "p2" }, "down"],
     ["with another process alone", { boot: "b1", process: "p2" }, "restarted"],
-    ["without a word about its boot", { boot: "", process: "" }, "unknown"],
-    ["and is silent anew", { ...SILENT, silentSinceMs: 200_000, boot: "b1", process: "p1" }, "cut off"],
-    ["no more: revoked", { state: "revoked", boot: "b1", process: "p1" }, "left"],
-    ["no more: forgotten", null, "left"],
+    ["without a boot ID", { boot: "", process: "" }, "unknown"],
+    ["and is silent again", { ...SILENT, silentSinceMs: 200_000, boot: "b1", process: "p1" }, "cut off"],
+    ["not: revoked", { state: "revoked", boot: "b1", process: "p1" }, "left"],
+    ["not: forgotten", null, "left"],
   ];
   it.each(cases)("%s → %3$s", (_, after, end) => {
     expect(endOfSilence(before, after && summaryOf(1, after))).toBe(end);

@@ -1,4 +1,4 @@
-// Where the page shows a thing: whatever its name is, the link leads to the page, and is one value of the query.
+// Links to views of the page: for any name, the link leads to the page, and the name is one value of the query.
 import { expect, it } from "vitest";
 import { machineLink, outageLink } from "../../../shared/fleet/page-links.ts";
 
@@ -8,7 +8,7 @@ it.each([
   ["a machine", machineLink(ORIGIN, "edge-7.example.com"), `${ORIGIN}/?machine=edge-7.example.com`],
   ["an outage", outageLink(ORIGIN, "12"), `${ORIGIN}/?outage=12`],
   [
-    "a name that is none",
+    "an empty name",
     machineLink(ORIGIN, "a&view=b#c d|>é"),
     `${ORIGIN}/?machine=a%26view%3Db%23c%20d%7C%3E%C3%A9`,
   ],

@@ -1,4 +1,4 @@
-// Which machines are given a version, what becomes of them, and when that stops.
+// Which machines get a version, the status of each, and when the rollout stops.
 import { describe, expect, it } from "vitest";
 import {
   reasonToStop,
@@ -27,28 +27,28 @@ describe("a machine asks", () => {
     ["it is one of all → it is given the version", {}, null],
     ["there is no rollout → refused", { rollout: null }, "no rollout"],
     ["it has the version → refused", { version: "0.2.0" }, "up to date"],
-    ["it has a later one → refused: nobody goes back", { version: "0.10.0" }, "up to date"],
+    ["it has a later one → refused: no machine goes back", { version: "0.10.0" }, "up to date"],
     ["it has a candidate of the version → given", { version: "0.2.0-rc.1" }, null],
-    ["what it has is no version → refused", { version: "dev" }, "up to date"],
+    ["its version is no SemVer → refused", { version: "dev" }, "up to date"],
     ["the rollout has stopped → refused", { isStopped: true }, "stopped"],
     [
-      "it was given it, and the rollout has stopped → refused",
+      "it got the version, and the rollout has stopped → refused",
       { isStopped: true, isGiven: () => true },
       "stopped",
     ],
     ["the fleet index does not know it → refused", { summary: () => null }, "not chosen"],
     ["its labels match → given", { rollout: { ...rollout, selector: "site=a" } }, null],
     ["its labels do not match → refused", { rollout: { ...rollout, selector: "site!=a" } }, "not chosen"],
-    ["fewer are under way than may be → given", { underway: () => 1 }, null],
-    ["as many are under way as may be → refused", { underway: () => 2 }, "too many at once"],
-    ["it was given it before, and asks again → given", { underway: () => 2, isGiven: () => true }, null],
+    ["fewer than the limit are under way → given", { underway: () => 1 }, null],
+    ["as many as the limit are under way → refused", { underway: () => 2 }, "too many at once"],
+    ["it got the version before, and asks again → given", { underway: () => 2, isGiven: () => true }, null],
   ])("%s", (_, asked, refusal) => {
     expect(upgradeAnswer({ ...asking, ...asked })).toEqual(
       refusal === null ? { version: "0.2.0" } : { version: null, why: refusal },
     );
   });
 
-  it.each([1, 10, 50])("%i %% of 10,000 → about as many, and all of a smaller share", (percent) => {
+  it.each([1, 10, 50])("%i %% of 10,000 → about that share, with all of a smaller share", (percent) => {
     const names = Array.from({ length: 10_000 }, (_, index) => `edge-${index}`);
     const chosen = (share: number) =>
       names.filter(
@@ -60,29 +60,29 @@ describe("a machine asks", () => {
     expect(some.filter((name) => !more.has(name))).toEqual([]);
   });
 
-  it("another version → it begins with other machines", () => {
+  it("another version → it starts with other machines", () => {
     expect(shareOf("edge-1", "0.2.0")).not.toBe(shareOf("edge-1", "0.3.0"));
   });
 });
 
-describe("what becomes of a machine that was given 0.2.0", () => {
+describe("the status of a machine that got 0.2.0", () => {
   it.each<[situation: string, before: RolloutStatus, state: FleetState, shim: string, status: string]>([
     ["it reports with the version before", "underway", "ready", "0.1.0", "underway"],
     ["it reports with the version", "underway", "ready", "0.2.0", "upgraded"],
     ["it reports with a later one", "underway", "ready", "0.3.0", "upgraded"],
     ["it reports, and its Node is not Ready", "underway", "not-ready", "0.2.0", "upgraded"],
-    ["it falls silent before it reports with it", "underway", "silent", "0.1.0", "silent"],
-    ["it falls silent after", "upgraded", "silent", "0.2.0", "silent"],
+    ["it falls silent before it reports with the version", "underway", "silent", "0.1.0", "silent"],
+    ["it falls silent after that", "upgraded", "silent", "0.2.0", "silent"],
     ["it comes back", "silent", "ready", "0.2.0", "upgraded"],
-    ["an operator went on all the same", "accepted", "silent", "0.2.0", "accepted"],
+    ["an operator has accepted its silence", "accepted", "silent", "0.2.0", "accepted"],
     ["it comes back after that", "accepted", "ready", "0.2.0", "upgraded"],
-    ["it says no version", "underway", "ready", "", "underway"],
+    ["it reports no version", "underway", "ready", "", "underway"],
   ])("%s", (_, before, state, shim, status) => {
     const versions = { shim, kernel: "", os: "", runtime: "", architecture: "" };
     expect(statusAfter("0.2.0", before, { state, versions })).toBe(status);
   });
 
-  it("it leaves → nothing more is known of it", () => {
+  it("it leaves → its status is dropped", () => {
     expect(statusAfter("0.2.0", "upgraded", null)).toBeNull();
   });
 });
@@ -102,7 +102,7 @@ describe("2 % may be silent", () => {
     expect(reasonToStop(rollout, all, ["edge-1"]) !== null).toBe(stops);
   });
 
-  it("says how many, of how many, and which", () => {
+  it("the text has the number, the total, and the names", () => {
     const counts = { underway: 1, upgraded: 7, silent: 2, accepted: 0 };
     const text = "2 of 10 machines that were given 0.2.0 are silent: ";
     expect(reasonToStop(rollout, counts, ["edge-1", "edge-2"])).toBe(`${text}edge-1, edge-2`);

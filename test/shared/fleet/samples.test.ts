@@ -1,4 +1,4 @@
-// Samples are thinned with age: in order, bounded, and never without the least of a span.
+// Samples are thinned with age: they stay in order and bounded, and each span keeps its least value.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
@@ -24,7 +24,7 @@ const MINUTE_S = 60;
 const HOUR_S = 3600;
 const DAY_S = 24 * HOUR_S;
 
-/** Of the first signal alone. */
+/** Amounts that differ in the first signal alone. */
 const amountsOf = (first: number): Amounts => SAMPLED_SIGNALS.map((_, at) => (at === 0 ? first : Number.NaN));
 const sample = (agoS: number, first: number): VitalsSample => ({
   atS: NOW_S - agoS,
@@ -42,19 +42,19 @@ const anySample = fc.record({
 });
 const anySamples = fc.oneof(
   fc.array(anySample, { maxLength: 50 }),
-  // Many of one hour: several in each span.
+  // Many in one hour: several in each span.
   fc
     .array(anySample, { maxLength: 200 })
     .map((all) => all.map((each) => ({ ...each, atS: NOW_S - (Math.abs(each.atS) % HOUR_S) }))),
 );
 
-/** The least of all that are kept anyhow. */
+/** Returns the least of all samples in the same span. */
 function leastOf(samples: readonly VitalsSample[], at: number): number {
   const young = samples.filter(({ atS }) => NOW_S - atS < 90 * DAY_S);
   return Math.min(...young.map(({ available }) => available[at]!).filter((amount) => !Number.isNaN(amount)));
 }
 
-describe("whatever samples come", () => {
+describe("for any samples", () => {
   it("they are thinned in order, up to now, and thinning again changes nothing", () => {
     fc.assert(
       fc.property(anySamples, (samples) => {
@@ -76,7 +76,7 @@ describe("whatever samples come", () => {
     );
   });
 
-  it("those that came step by step keep the least as well", () => {
+  it("samples that arrived step by step keep the least as well", () => {
     fc.assert(
       fc.property(anySamples, (samples) => {
         const inOrder = samples.filter(({ atS }) => atS <= NOW_S).toSorted((a, b) => a.atS - b.atS);
@@ -88,7 +88,7 @@ describe("whatever samples come", () => {
     );
   });
 
-  it("their bytes are read as they were", () => {
+  it("their bytes are read as they were written", () => {
     fc.assert(
       fc.property(anySamples, (samples) => {
         const all: KeptSamples = { capacity: amountsOf(8), samples };
@@ -102,7 +102,7 @@ describe("thinned by age", () => {
   it.each<[string, [agoS: number, amount: number][], [agoS: number, amount: number][]]>([
     ["none → none", [], []],
     [
-      "two of one minute → the least, as of the newer",
+      "two of one minute → the least, with the time of the newer",
       [
         [50, 5],
         [10, 7],
@@ -110,7 +110,7 @@ describe("thinned by age", () => {
       [[10, 5]],
     ],
     [
-      "two of different ones → both",
+      "two of different minutes → both",
       [
         [70, 5],
         [10, 7],
@@ -175,7 +175,7 @@ describe("thinned by age", () => {
       [[7 * DAY_S + MINUTE_S, 5]],
     ],
     ["a moment younger than 90 days → stays", [[90 * DAY_S - 1, 5]], [[90 * DAY_S - 1, 5]]],
-    ["90 days old → goes", [[90 * DAY_S, 5]], []],
+    ["90 days old → removed", [[90 * DAY_S, 5]], []],
     [
       "out of order → in order",
       [
@@ -187,9 +187,9 @@ describe("thinned by age", () => {
         [MINUTE_S, 7],
       ],
     ],
-    ["ahead of the clock → as of now", [[-DAY_S, 5]], [[0, 5]]],
+    ["ahead of the clock → with the current time", [[-DAY_S, 5]], [[0, 5]]],
     [
-      "ahead of a clock that was put back → with what comes then",
+      "ahead of a clock that was set back → merged with later ones",
       [
         [-DAY_S, 5],
         [0, 7],
@@ -197,7 +197,7 @@ describe("thinned by age", () => {
       [[0, 5]],
     ],
     [
-      "not known, then known → known",
+      "unknown, then known → known",
       [
         [50, Number.NaN],
         [10, 7],
@@ -205,7 +205,7 @@ describe("thinned by age", () => {
       [[10, 7]],
     ],
     [
-      "known, then not → known",
+      "known, then unknown → known",
       [
         [50, 7],
         [10, Number.NaN],
@@ -222,15 +222,15 @@ describe("thinned by age", () => {
   });
 
   it.each([
-    ["as many spans as may be kept → all", 0],
-    ["more spans than may be kept → the latest", 1],
+    ["as many spans as the limit → all", 0],
+    ["more spans than the limit → the latest", 1],
   ])("%s", (_, more) => {
     const seconds = Array.from({ length: MAX_SAMPLES + more }, (__, at) => sample(at, at));
     const kept = thinned(seconds, NOW_S, [{ underS: DAY_S, everyS: 1 }]);
     expect([kept.length, kept.at(-1)?.atS]).toEqual([MAX_SAMPLES, NOW_S]);
   });
 
-  it("90 days of samples, one a minute → fewer than may be kept, each age with its own span", () => {
+  it("90 days of samples, one a minute → fewer than the limit, each age with its own span", () => {
     const minutes = Array.from({ length: 90 * 24 * 60 }, (_, at) => sample(at * MINUTE_S, at));
     const kept = thinned(minutes, NOW_S);
     expect(kept.length).toBeLessThanOrEqual(MAX_SAMPLES);
@@ -241,7 +241,7 @@ describe("thinned by age", () => {
 });
 
 describe("rows of samples", () => {
-  it("joined → in one order, with the capacity that is known last, signal by signal", () => {
+  it("joined → in one order, each signal with its last known capacity", () => {
     const older = {
       capacity: capacityOfSignals({ "memory.available": [1, 8], "pid.available": [1, 9] }),
       samples: [sample(HOUR_S, 5)],
@@ -256,20 +256,20 @@ describe("rows of samples", () => {
     expect(capacityAfter(null, null)).toBeNull();
   });
 
-  it("of another machine → neither its samples nor its capacity, once there are none of this one", () => {
+  it("of another machine → neither its samples nor its capacity, once this one has none", () => {
     const kept = { capacity: amountsOf(8), samples: [sample(HOUR_S, 5), sample(0, 7)] };
     expect(samplesAfter(kept, (NOW_S - HOUR_S) * 1000).samples.map(firstOf)).toEqual([[0, 7]]);
     expect(samplesAfter(kept, NOW_S * 1000)).toBe(NO_SAMPLES);
   });
 
-  it("have 28 bytes for each sample, and for the capacities", () => {
+  it("take 28 bytes for each sample, and for the capacities", () => {
     expect(SAMPLE_BYTES).toBe(28);
     expect(encodeSamples({ capacity: null, samples: [sample(0, 1)] })).toHaveLength(56);
     expect(decodeSamples(encodeSamples(NO_SAMPLES))).toEqual(NO_SAMPLES);
     expect(decodeSamples(new Uint8Array(0))).toEqual(NO_SAMPLES);
   });
 
-  it("of a report → whole seconds; what was not observed is not known", () => {
+  it("of a report → whole seconds; a signal that was not observed is unknown", () => {
     const { atS, available } = sampleOf({ "pid.available": [1000, 4000] }, NOW_S * 1000 + 999);
     expect([atS, available[5], available[0]]).toEqual([NOW_S, 1000, Number.NaN]);
   });

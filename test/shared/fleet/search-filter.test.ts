@@ -1,4 +1,4 @@
-// How the terms of a filter are written.
+// The syntax of a filter's terms.
 import { describe, expect, it } from "vitest";
 import { parseConditions, parseVersions, parseWords } from "../../../shared/fleet/search-filter.ts";
 import { PHASES } from "../../../shared/protocol/answers.ts";
@@ -47,13 +47,13 @@ describe("versions", () => {
 });
 
 describe("words", () => {
-  it("each of those that are known, once", () => {
+  it("each known word, once", () => {
     expect(parseWords("two shims, cloned,two shims", PHASES)).toEqual({
       ok: true,
       value: ["two shims", "cloned"],
     });
   });
-  it.each(["", "cloned,", "Cloned"])("%j → refused, with what is known", (text) => {
+  it.each(["", "cloned,", "Cloned"])("%j → refused, with the known words", (text) => {
     expect(parseWords(text, PHASES)).toMatchObject({
       ok: false,
       error: expect.stringContaining("two shims"),

@@ -51,7 +51,7 @@ describe("a range", () => {
   it.each([
     ["10.1.2.3", "10.1.2.3/32"],
     ["2001:db8::5:1", "2001:db8::/64"],
-  ])("whoever is beside %s is in %s", (address, range) => {
+  ])("a neighbour of %s is in %s", (address, range) => {
     expect(neighbourRange(address)).toEqual(addressRange(range));
   });
 });

@@ -21,17 +21,17 @@ describe("the state of a machine", () => {
     ["waits for its Node", { phase: "waiting for Node" }, "blocked"],
     ["is cloned", { phase: "cloned" }, "blocked"],
     ["has two shims", { phase: "two shims" }, "blocked"],
-    ["somebody else has its name", { phase: "name taken" }, "blocked"],
+    ["another machine has its name", { phase: "name taken" }, "blocked"],
     ["its Node was deleted", { phase: "node deleted" }, "blocked"],
     ["no apiserver answers", { phase: "apiserver unreachable" }, "cluster-unreachable"],
     ["the apiserver refuses", { phase: "apiserver refuses" }, "cluster-unreachable"],
     ["no apiserver is configured", { phase: "apiserver not configured" }, "cluster-unreachable"],
     ["silent, whatever its phase was", { isSilent: true, phase: "cloned" }, "silent"],
-    ["revoked, whatever else", { isRevoked: true, isSilent: true }, "revoked"],
+    ["revoked, in any state", { isRevoked: true, isSilent: true }, "revoked"],
   ];
 
-  it.each(cases)("%s → %3$s", (_, standing, state) => {
-    expect(fleetStateOf({ ...READY, ...standing })).toBe(state);
+  it.each(cases)("%s → %3$s", (_, status, state) => {
+    expect(fleetStateOf({ ...READY, ...status })).toBe(state);
   });
 });
 

@@ -1,4 +1,4 @@
-// The summary of what a node object knows of its machine.
+// The summary of a machine, from the data in its object.
 import { describe, expect, it } from "vitest";
 import { type KnownMachine, stateOf, SUMMARY_LIMITS, summarize } from "../../../shared/fleet/summarize.ts";
 
@@ -41,27 +41,27 @@ describe("conditions", () => {
   it.each<[string, Partial<KnownMachine>, string[]]>([
     ["of the Node", {}, ["MemoryPressure=False", "Ready=True"]],
     [
-      "decided, and not written yet → as decided",
+      "decided, and not written yet → the decided one",
       { decided: [condition("Ready", "False")] },
       ["MemoryPressure=False", "Ready=False"],
     ],
     [
-      "given up by the node controller → Unknown, whatever was decided before",
+      "marked by the node controller → Unknown, whatever was decided before",
       { node: node(condition("Ready", "Unknown")), decided: [READY] },
       ["Ready=Unknown"],
     ],
-    ["without a Node → as decided", { node: undefined, decided: [READY] }, ["Ready=True"]],
+    ["without a Node → the decided ones", { node: undefined, decided: [READY] }, ["Ready=True"]],
     [
-      "more that were decided → before Ready, which is the last",
+      "more decided ones → before Ready, which is the last",
       { node: node(READY), decided: [READY, condition("Custom", "True")] },
       ["Custom=True", "Ready=True"],
     ],
-    ["of nothing → none", { node: undefined }, []],
+    ["without any data → none", { node: undefined }, []],
   ])("%s", (_, more, statuses) => {
     expect(statusesOf(more)).toEqual(statuses);
   });
 
-  it("more of them, and longer, than an index is to have → cut; Ready stays", () => {
+  it("more and longer ones than the index may have → cut; Ready stays", () => {
     const many = Array.from({ length: SUMMARY_LIMITS.conditions + 1 }, (_, at) =>
       condition(`C${at}`, "True", "m".repeat(600)),
     );
@@ -85,14 +85,14 @@ describe("why it is not ready", () => {
   const unused = { phase: null, node: undefined, key: { ...known().key, isUsed: false } };
   it.each<[string, Partial<KnownMachine>, string, RegExp]>([
     ["ready", {}, "ready", /^$/],
-    ["not ready → what the condition says", notReady, "not-ready", /^no disk$/],
+    ["not ready → the condition's message", notReady, "not-ready", /^no disk$/],
     [
-      "silent → where to look, and what it said last",
+      "silent → what to check, and its last message",
       { ...notReady, silentSinceMs: 7 },
       "silent",
       /^no report: .*; it said last: no disk$/,
     ],
-    ["silent, and was well → where to look", { silentSinceMs: 7 }, "silent", /its shim$/],
+    ["silent, and was well → what to check", { silentSinceMs: 7 }, "silent", /its shim$/],
     ["enrolled lately", unused, "not-ready", /not reported yet$/],
     ["enrolled long ago", { ...unused, silentSinceMs: 7 }, "silent", /never reported/],
     ["cloned", { phase: "cloned" }, "blocked", /believe it$/],

@@ -1,4 +1,4 @@
-// A history as bands and marks: tables of what was noted when, and what holds for whatever is noted.
+// A history as bands and marks: tables of lines and their bands, and properties of any history.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
@@ -19,7 +19,7 @@ import {
   timelineOf,
 } from "../../../shared/fleet/timeline.ts";
 
-/** Minutes of this day are the times of all tables. */
+/** All times of the tables are minutes of this day. */
 const DAY_MS = Date.UTC(2026, 0, 1);
 const minute = (at: number) => DAY_MS + at * 60_000;
 const line = (at: number, kind: string, text: string): TimelineLine => ({ atMs: minute(at), kind, text });
@@ -45,7 +45,7 @@ const back = (at: number, since: number, after: Return["after"] = ran("b", "p"))
   );
 const started = (at: number) => line(at, "registration", SHIM_STARTED);
 
-/** `state 0–10 ready`, with the text behind it where it is asked for. */
+/** Writes a band as `state 0–10 ready`, with its text if requested. */
 const shown = ({ track, fromMs, toMs, status }: TimelineBand) =>
   `${track} ${(fromMs - DAY_MS) / 60_000}–${(toMs - DAY_MS) / 60_000} ${status}`;
 
@@ -62,11 +62,11 @@ function read(lines: readonly TimelineLine[], since = 0, until = 100, enrolled =
 const READY = [state(0, "ready"), condition(0, "Ready", "True")];
 const SILENT = [...READY, silent(15, 10), state(15, "silent", "ready")];
 
-describe("what was so, from when to when", () => {
+describe("bands, from when to when", () => {
   it.each<[string, readonly TimelineLine[], string[]]>([
-    ["nothing is known → nothing", [], []],
+    ["no lines → no bands", [], []],
     ["a state and a condition → up to the end", READY, ["Ready 0–100 True", "state 0–100 ready"]],
-    ["known from the middle on → nothing before", [condition(40, "Ready", "True")], ["Ready 40–100 True"]],
+    ["first line in the middle → no band before it", [condition(40, "Ready", "True")], ["Ready 40–100 True"]],
     [
       "a pressure that comes and goes → a band each",
       [
@@ -77,27 +77,27 @@ describe("what was so, from when to when", () => {
       ["MemoryPressure 0–20 False", "MemoryPressure 20–30 True", "MemoryPressure 30–100 False"],
     ],
     [
-      "before the range, and within → as it was at its begin",
+      "before the range, and within → the status at the range's start",
       [condition(-50, "Ready", "False"), condition(10, "Ready", "True", "False")],
       ["Ready 0–10 False", "Ready 10–100 True"],
     ],
     [
-      "after the range → not told",
+      "after the range → left out",
       [condition(0, "Ready", "True"), condition(101, "Ready", "False", "True")],
       ["Ready 0–100 True"],
     ],
     [
-      "silent → since the time that the line says, and nothing else is known",
+      "silent → since the time in the line, in every track",
       SILENT,
       ["Ready 0–10 True", "Ready 10–100 silent", "state 0–10 ready", "state 10–100 silent"],
     ],
     [
-      "silent before it was noticed that its Node was not Ready → silent",
+      "silent before its Node was noticed as not Ready → silent",
       [...READY, state(12, "not-ready", "ready"), silent(15, 10), state(15, "silent", "not-ready")],
       ["Ready 0–10 True", "Ready 10–100 silent", "state 0–10 ready", "state 10–100 silent"],
     ],
     [
-      "silent since before the range → from its begin",
+      "silent since before the range → from the range's start",
       [condition(-60, "Ready", "True"), silent(-30, -40), state(-30, "silent", "ready")],
       ["Ready 0–100 silent", "state 0–100 silent"],
     ],
@@ -114,7 +114,7 @@ describe("what was so, from when to when", () => {
       ],
     ],
     [
-      "back after it was down → as the new process says",
+      "back after it was down → the new process's conditions",
       [
         ...SILENT,
         back(30, 10, ran("b2", "p2")),
@@ -132,7 +132,7 @@ describe("what was so, from when to when", () => {
       ],
     ],
     [
-      "back, and its state not noted yet → the silence is over",
+      "back, without a new state yet → the silence has ended",
       [...SILENT, back(30, 10)],
       [
         "Ready 0–10 True",
@@ -143,7 +143,7 @@ describe("what was so, from when to when", () => {
       ],
     ],
     [
-      "silent by its state alone → from then on",
+      "silent by its state alone → from that time on",
       [...READY, state(15, "silent", "ready"), state(30, "ready", "silent")],
       [
         "Ready 0–15 True",
@@ -155,17 +155,17 @@ describe("what was so, from when to when", () => {
       ],
     ],
     [
-      "silent since ever → since it was noticed",
+      "silent without a start time → since it was noticed",
       [...READY, line(15, "silence", silenceText({ sinceMs: 0, said: "x" }))],
       ["Ready 0–15 True", "Ready 15–100 silent", "state 0–15 ready", "state 15–100 silent"],
     ],
     [
-      "silent since a time when it reported → since it reported",
+      "silent since a time at which it still reported → since its last report",
       [...READY, condition(12, "Ready", "False", "True"), silent(15, 10)],
       ["Ready 0–12 True", "Ready 12–100 silent", "state 0–12 ready", "state 12–100 silent"],
     ],
     [
-      "a change while it is silent → known once it is back",
+      "a change while it is silent → shown from its return on",
       [...SILENT, condition(20, "Ready", "False", "True"), back(30, 10)],
       [
         "Ready 0–10 True",
@@ -176,7 +176,7 @@ describe("what was so, from when to when", () => {
       ],
     ],
     [
-      "a condition that is gone → no longer",
+      "a condition that was removed → its band ends",
       [
         condition(0, "RaidDegraded", "True"),
         line(20, "condition", departures([{ type: "RaidDegraded", status: "True" }], [])[0]!),
@@ -184,7 +184,7 @@ describe("what was so, from when to when", () => {
       ["RaidDegraded 0–20 True"],
     ],
     [
-      "one that a new process of the shim does not have → until that says what it has",
+      "a condition that a new process of the shim lacks → until the first report of that process",
       [
         condition(0, "RaidDegraded", "True"),
         condition(0, "Ready", "True"),
@@ -194,22 +194,22 @@ describe("what was so, from when to when", () => {
       ["RaidDegraded 0–21 True", "Ready 0–100 True"],
     ],
     [
-      "revoked → nothing is known of its conditions",
+      "revoked → its conditions' bands end",
       [...READY, state(20, "revoked", "ready")],
       ["Ready 0–20 True", "state 0–20 ready", "state 20–100 revoked"],
     ],
     [
-      "more changed in a day than is kept → nothing is known until something is",
+      "more changes in a day than are kept → no band until the next line",
       [...READY, line(20, "condition", FULL_DAY), state(50, "not-ready", "ready")],
       ["Ready 0–20 True", "state 0–20 ready", "state 50–100 not-ready"],
     ],
     [
-      "more about its keys than is kept → known all the same",
+      "more lines about its keys than are kept → no gap",
       [...READY, line(20, "identity", FULL_DAY)],
       ["Ready 0–100 True", "state 0–100 ready"],
     ],
     [
-      "a clock that was put back → nothing overlaps",
+      "a clock that was set back → no overlap",
       [
         condition(20, "Ready", "True"),
         condition(10, "Ready", "False", "True"),
@@ -218,7 +218,7 @@ describe("what was so, from when to when", () => {
       ["Ready 20–30 False", "Ready 30–100 True"],
     ],
     [
-      "a text that was cut → its status",
+      "a text that was cut → still its status",
       [
         {
           ...condition(0, "Ready", "False", "True", "m".repeat(2000)),
@@ -232,19 +232,15 @@ describe("what was so, from when to when", () => {
   });
 
   it.each([
-    [
-      "of one that enrols → what another machine said is no longer so",
-      50,
-      ["Ready 0–50 True", "state 0–100 ready"],
-    ],
-    ["of one that has always had the name → it is", -1, ["Ready 0–100 True", "state 0–100 ready"]],
+    ["a machine enrols → the former machine's conditions end", 50, ["Ready 0–50 True", "state 0–100 ready"]],
+    ["a machine that has always had the name → they continue", -1, ["Ready 0–100 True", "state 0–100 ready"]],
   ])("%s", (_, enrolled, bands) => {
     expect(read(READY, 0, 100, enrolled).bands).toEqual(bands);
     const later = read([...READY, line(60, "phase", "registered")], 0, 100, enrolled);
     expect(later.bands).toEqual(bands);
   });
 
-  it("with what is said of it: a condition's reason, what a silence was", () => {
+  it("with its texts: a condition's reason, the kind of a silence", () => {
     const { texts } = read([...SILENT, back(30, 10), state(30, "ready", "silent")]);
     expect(texts).toMatchObject({
       "Ready 0–10 True": "R: m",
@@ -255,27 +251,31 @@ describe("what was so, from when to when", () => {
   });
 });
 
-describe("what happened", () => {
+describe("marks", () => {
   it.each([
     ["a reboot", "reboot", "boot ID: a → b"],
     ["a version", "version", "shim: 0.1.0 → 0.2.0"],
     ["an operator's act", "registration", "an operator asked to register again"],
-    ["an outage that it told of", "silence", "no answer from 2026-01-01T00:10:00Z to 2026-01-01T00:15:00Z"],
-    ["what somebody else has set", "condition", byOthers("Ready: True → Unknown (NodeStatusUnknown: m)")],
-    ["a text of a version before", "condition", "Ready became False: node is shutting down"],
+    ["an outage that it reported", "silence", "no answer from 2026-01-01T00:10:00Z to 2026-01-01T00:15:00Z"],
+    [
+      "a condition that another writer has set",
+      "condition",
+      byOthers("Ready: True → Unknown (NodeStatusUnknown: m)"),
+    ],
+    ["a text of an earlier version", "condition", "Ready became False: node is shutting down"],
     ["a state of a newer version", "state", "ready → asleep"],
     ["a kind of a newer version", "weather", "rain"],
-    ["a silence that cannot be read", "silence", "silent since ever; last said: x"],
+    ["a silence that cannot be parsed", "silence", "silent since ever; last said: x"],
   ])("%s → a mark, and no band", (_, kind, text) => {
     expect(read([line(10, kind, text)])).toEqual({ bands: [], marks: [`10 ${text}`], texts: {} });
   });
 
-  it("at the ends of the range → told; before and after → not", () => {
+  it("at the ends of the range → included; before and after → left out", () => {
     const lines = [-1, 0, 100, 101].map((at) => line(at, "reboot", "boot"));
     expect(read(lines).marks).toEqual(["0 boot", "100 boot"]);
   });
 
-  it("about more conditions than have a track → a mark", () => {
+  it("about more conditions than tracks exist → a mark", () => {
     const lines = Array.from({ length: MAX_TRACKS + 1 }, (_, at) => condition(1, `C${at}`, "True"));
     const { bands, marks } = read(lines);
     expect([bands.length, marks]).toEqual([MAX_TRACKS, [`1 ${lines.at(-1)!.text}`]]);
@@ -283,7 +283,10 @@ describe("what happened", () => {
 });
 
 const STATUSES = ["True", "False", "Unknown"];
-/** What a machine that has always had the name may have, in the order of time; `gaps`: also what ends what is known. */
+/**
+ * Possible histories of a machine that has always had the name, in order of time; `gaps`: with lines that end all
+ * bands.
+ */
 const histories = (gaps: boolean) =>
   fc
     .array(
@@ -346,7 +349,7 @@ const byTrack = (bands: readonly TimelineBand[]) =>
     of.toSorted((a, b) => a.fromMs - b.fromMs),
   );
 
-describe("whatever is noted", () => {
+describe("for any history", () => {
   it("bands are within the range, are not empty, and those of a track do not overlap", () => {
     fc.assert(
       fc.property(histories(true), (lines) => {
@@ -361,7 +364,7 @@ describe("whatever is noted", () => {
     );
   });
 
-  it("and nothing of it lost → a track is known from its first band to the end", () => {
+  it("without a gap → a track continues from its first band to the end", () => {
     fc.assert(
       fc.property(histories(false), (lines) => {
         for (const track of byTrack(timelineOf(lines, RANGE, 0).bands)) {

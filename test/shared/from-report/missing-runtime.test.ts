@@ -1,4 +1,4 @@
-// A container runtime that is not there: an error on a machine that had one, and on no other.
+// A missing container runtime is an error on a machine that had one, and on no other.
 import { describe, expect, it, test } from "vitest";
 import {
   missingRuntime,
@@ -32,29 +32,29 @@ test.each<
   ["none is found, and there never was one", true, null, {}, null],
   ["none is found, and there was one", true, null, { wasSeen: true }, DOWN],
   [
-    "none is found, there was one, and an operator says none is needed",
+    "none is found, there was one, and an operator has declared that none is needed",
     true,
     null,
     { wasSeen: true, isWaived: true },
     null,
   ],
   [
-    "none is found, there never was one, and an operator says none is needed",
+    "none is found, there never was one, and an operator has declared that none is needed",
     true,
     null,
     { isWaived: true },
     null,
   ],
   ["one is found", true, CONTAINERD, { wasSeen: true }, null],
-  ["one is found, which has not said what it is", true, undefined, { wasSeen: true }, null],
-  ["the configuration says that there is none", undefined, null, { wasSeen: true }, null],
-  ["the configuration says so in so many words", false, null, { wasSeen: true }, null],
+  ["one is found, whose kind is not known yet", true, undefined, { wasSeen: true }, null],
+  ["the configuration has none", undefined, null, { wasSeen: true }, null],
+  ["the configuration excludes one explicitly", false, null, { wasSeen: true }, null],
   ["one is configured, which has not answered yet", undefined, undefined, { wasSeen: true }, null],
 ])("%s → %s", (_situation, findRuntime, runtime, memory, outcome) => {
   expect(missingRuntime(reporting(findRuntime, runtime), memory)).toBe(outcome);
 });
 
-describe("what is remembered", () => {
+describe("the memory after a report with", () => {
   test.each<[situation: string, facts: (Facts | undefined)[], before: RuntimeMemory, after: RuntimeMemory]>([
     ["no runtime", [reporting(true, null)], {}, {}],
     ["a group that could not be read", [reporting(true, undefined)], {}, {}],

@@ -1,4 +1,4 @@
-// What a kubelet of a machine would let pods have, for a Node that runs none.
+// Allocatable as a kubelet of the machine would have it, for a Node that runs no pods.
 import { expect, test } from "vitest";
 import { kubeletsAllocatable } from "../../../shared/from-report/reported-node.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
@@ -13,7 +13,7 @@ test.each<
   [situation: string, more: Partial<Facts>, capacity: Record<string, string>, gpu: string | undefined]
 >([
   ["a resource of a drop-in → its amount", WITH_GPU, { cpu: "4", [GPU]: "2" }, "2"],
-  ["one that its join token does not allow → none, as its capacity", WITH_GPU, { cpu: "4" }, undefined],
+  ["one that its join token does not allow → none, like its capacity", WITH_GPU, { cpu: "4" }, undefined],
   ["one that another writer announces → its amount", {}, { cpu: "4", [GPU]: "3" }, "3"],
 ])("%s", (_, more, capacity, gpu) => {
   const allocatable = Object.fromEntries(Object.keys(capacity).map((name) => [name, "0"]));

@@ -1,4 +1,4 @@
-// Attach limits of CSI drivers → resources of the Node, where they are configured.
+// Attach limits of CSI drivers become resources of the Node, if that is configured.
 import { expect, test } from "vitest";
 import { attachLimitResource, NOTHING_REMEMBERED } from "../../../shared/from-report/reported-status.ts";
 import { type Facts, factsSchema } from "../../../shared/protocol/facts.ts";

@@ -1,4 +1,4 @@
-// What a deployment's bounds make of the settings that a machine reports.
+// A deployment's bounds limit the settings that a machine reports.
 import { describe, expect, it, test } from "vitest";
 import {
   type BoundedSettings,
@@ -26,7 +26,7 @@ describe("within the bounds → nothing changes, and it is the same object", () 
     ["reports at the least interval", { nodeStatusUpdateFrequencyMs: 5000 }],
     ["the least period", { nodeStatusReportFrequencyMs: 60_000 }],
     ["the shortest lease", { nodeLeaseDurationSeconds: 20 }],
-    ["so many images", { nodeStatusMaxImages: 50 }],
+    ["the most images", { nodeStatusMaxImages: 50 }],
     ["no images", { nodeStatusMaxImages: 0 }],
   ])("%s", (_, more) => {
     const asked = asking(more);
@@ -37,7 +37,7 @@ describe("within the bounds → nothing changes, and it is the same object", () 
 });
 
 describe("just over → the bound", () => {
-  test.each<[bounded: string, asked: Partial<BoundedSettings>, inForce: Partial<BoundedSettings>]>([
+  test.each<[bounded: string, asked: Partial<BoundedSettings>, active: Partial<BoundedSettings>]>([
     [
       "nodeStatusUpdateFrequency 5s instead of 4.999s",
       { nodeStatusUpdateFrequencyMs: 4999 },
@@ -55,19 +55,19 @@ describe("just over → the bound", () => {
     ],
     ["nodeStatusMaxImages 50 instead of 51", { nodeStatusMaxImages: 51 }, { nodeStatusMaxImages: 50 }],
     ["nodeStatusMaxImages 50 instead of -1", { nodeStatusMaxImages: -1 }, { nodeStatusMaxImages: 50 }],
-  ])("%s", (text, more, inForce) => {
+  ])("%s", (text, more, active) => {
     const { settings, bounded } = withinBounds(asking(more), BOUNDS);
-    expect(settings).toMatchObject(asking(inForce));
+    expect(settings).toMatchObject(asking(active));
     expect(bounded).toEqual([text]);
   });
 });
 
-it("a lease that is shorter than four intervals → four intervals, so that the interval holds", () => {
+it("a lease that is shorter than four intervals → four intervals, so that the interval stays", () => {
   const { settings } = withinBounds(asking(), { ...BOUNDS, minReportIntervalMs: 15_000, minLeaseSeconds: 1 });
   expect(settings).toMatchObject({ nodeStatusUpdateFrequencyMs: 15_000, nodeLeaseDurationSeconds: 60 });
 });
 
-it("images that are not set, where fewer are allowed than the kubelet's default → as many as are allowed", () => {
+it("no number of images, and a maximum below the kubelet's default → the maximum", () => {
   const { settings, bounded } = withinBounds(asking(), { ...BOUNDS, maxImages: 10 });
   expect(settings.nodeStatusMaxImages).toBe(10);
   expect(bounded).toEqual(["nodeStatusMaxImages 10 instead of 50"]);

@@ -1,4 +1,4 @@
-// What a machine's join token allows holds for the Node that results, whatever way a value took.
+// The limits of a machine's join token hold for the resulting Node, in whatever way a value arrives.
 import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { reportedInitialNode, reportedSetters } from "../../../shared/from-report/reported-node.ts";
@@ -28,7 +28,7 @@ const reportedBy = (what: Facts) => ({
   recordEvent: () => undefined,
 });
 
-/** The Node that a machine with these facts registers, and what was left out of it. */
+/** Returns the Node that a machine with these facts registers, and the parts that were left out. */
 function created(what: Facts, grant: Grant): { node: Node; left: string[] } {
   const initial = reportedInitialNode(reportedBy(what), grant);
   if (!initial.ok) throw new Error(initial.error);
@@ -37,7 +37,7 @@ function created(what: Facts, grant: Grant): { node: Node; left: string[] } {
   return { node: structuredClone(node), left };
 }
 
-/** What a report with these facts makes of the Node. */
+/** Returns the Node after a report with these facts, and the parts that were left out. */
 function updated(before: Node, what: Facts, grant: Grant): { node: Node; left: string[]; changed: boolean } {
   let left: string[] = [];
   const { node, changed } = updateNode(before, () => success(false), "linux", "amd64", [
@@ -173,13 +173,13 @@ describe.each<[way: string, Partial<Facts>, what: (node: Node) => unknown, Grant
     "address db.internal",
   ],
 ])("%s", (_, more, what, grant, named) => {
-  it("without a word in the token → is there", () => {
+  it("without a limit in the token → is there", () => {
     const { node, left } = created(facts(NAME, more), NOTHING);
     expect(what(node)).toBeDefined();
     expect(left).toEqual([]);
   });
 
-  it("beyond the token → left out, and named; the rest stands", () => {
+  it("beyond the token → left out, and named; the rest stays", () => {
     const { node, left } = created(facts(NAME, more), grant);
     expect(what(node)).toBeUndefined();
     expect(left).toContain(named);
@@ -194,7 +194,7 @@ test.each([
   ["IPv6 loopback", "::1"],
   ["multicast", "224.0.0.1"],
   ["unspecified", "0.0.0.0"],
-])("an address that is %s is never the Node's, unless the token says so", (_, address) => {
+])("an address that is %s never gets into the Node, unless the token allows it", (_, address) => {
   const at = facts(NAME, {
     ...cloud,
     cloud: {
@@ -225,13 +225,13 @@ describe.each([
   ];
   const token = { ...NOTHING, mayLabel: ["*"] };
 
-  it.each(ways)("by %s → left out of a new Node, whatever the token lets it set", (_, more) => {
+  it.each(ways)("by %s → left out of a new Node, whatever the token allows", (_, more) => {
     const { node, left } = created(facts(NAME, more), token);
     expect(node.metadata?.labels).not.toHaveProperty([key]);
     expect(left).toEqual([`label ${key}`]);
   });
 
-  it("by a drop-in, where it is there → stays as it is, and when the drop-in stops", () => {
+  it("by a drop-in, on a Node that has it → stays unchanged, also when the drop-in stops", () => {
     const { node } = created(facts(NAME), token);
     const before = {
       ...node,
@@ -245,7 +245,7 @@ describe.each([
   });
 });
 
-test("labels of rollcall's that somebody has listed as a drop-in's → stay", () => {
+test("labels of rollcall's that another writer has listed as a drop-in's → stay", () => {
   const { node } = created(facts(NAME), NOTHING);
   const before: Node = {
     ...node,
@@ -259,10 +259,10 @@ test("labels of rollcall's that somebody has listed as a drop-in's → stay", ()
   expect(after.metadata?.labels).toHaveProperty(["rollcall.dev/machine"], "");
 });
 
-describe("what the token has set", () => {
+describe("values that the token sets", () => {
   const grant = { ...NOTHING, labels: { "topology.kubernetes.io/zone": "shop-7", tier: "front" } };
 
-  it("wins over a cloud and a drop-in", () => {
+  it("win over a cloud and a drop-in", () => {
     const what = facts(NAME, { ...cloud, ...dropIns({ labels: { tier: "back" } }) });
     const { node, left } = created(what, grant);
     expect(node.metadata?.labels).toMatchObject(grant.labels);
@@ -273,7 +273,7 @@ describe("what the token has set", () => {
     expect(left).toEqual(["label topology.kubernetes.io/zone", "label tier"]);
   });
 
-  it("stays when a drop-in says otherwise, and when it stops", () => {
+  it("stay when a drop-in reports others, and when it stops", () => {
     const { node: before } = created(facts(NAME), grant);
     const said = updated(before, facts(NAME, dropIns({ labels: { tier: "back" } })), grant);
     expect(said.node.metadata?.labels).toMatchObject(grant.labels);
@@ -284,7 +284,7 @@ describe("what the token has set", () => {
   });
 });
 
-describe("what somebody else has set", () => {
+describe("values of other writers", () => {
   const owned = (fields: object) => [{ manager: "kubectl-label", operation: "Update", fieldsV1: fields }];
   const before = (): Node => {
     const { node } = created(facts(NAME), NOTHING);
@@ -313,7 +313,7 @@ describe("what somebody else has set", () => {
     };
   };
 
-  it("stays when a drop-in says otherwise, and when it stops", () => {
+  it("stay when a drop-in reports others, and when it stops", () => {
     const what = facts(
       NAME,
       dropIns({
@@ -338,7 +338,7 @@ describe("what somebody else has set", () => {
   });
 });
 
-test("what somebody else has set of conditions stays where the apiserver does not say whose it is, too", () => {
+test("conditions of other writers stay also where the apiserver records no writer", () => {
   const { node } = created(facts(NAME), NOTHING);
   const theirs = { type: CONDITION.type, status: "False", reason: "None", message: "as the detector says" };
   const before = {
@@ -350,7 +350,7 @@ test("what somebody else has set of conditions stays where the apiserver does no
   expect(left).toEqual(["condition RaidDegraded"]);
 });
 
-test("what goes beyond is left out of every report, and changes nothing", () => {
+test("values beyond the token are left out of every report, and change nothing", () => {
   const grant = { ...NOTHING, mayLabel: [], mayResource: [], mayCondition: [] };
   const what = facts(
     NAME,
@@ -466,7 +466,7 @@ describe("for any grant and any report", () => {
     }
   }
 
-  it("the Node is within it, when it is made and after any further reports", () => {
+  it("the Node is within it, after its creation and after any further reports", () => {
     fc.assert(
       fc.property(grants, reports, fc.array(reports, { maxLength: 3 }), (grant, first, others) => {
         let { node } = created(first, grant);

@@ -15,7 +15,7 @@ const refusal = (code: number, reason?: string): ApiError => ({
 
 const kinds = { isNotFound, isForbidden, isConflict, isAlreadyExists };
 
-describe("what an apiserver's error is", () => {
+describe("the kind of an apiserver's error", () => {
   it.each<{ situation: string; error: ApiError; is: string[] }>([
     { situation: "404 NotFound", error: refusal(404, "NotFound"), is: ["isNotFound"] },
     { situation: "403 Forbidden", error: refusal(403, "Forbidden"), is: ["isForbidden"] },
@@ -43,7 +43,7 @@ describe("what an apiserver's error is", () => {
     { error: refusal(409, "Conflict"), text: "Conflict" },
     { error: refusal(502), text: "status 502" },
     { error: { kind: "unanswered", message: "connection refused" }, text: "connection refused" },
-  ])("in words: $text", ({ error, text }) => {
+  ])("as text: $text", ({ error, text }) => {
     expect(apiErrorText(error)).toBe(text);
   });
 });

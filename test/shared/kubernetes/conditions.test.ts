@@ -15,7 +15,7 @@ const old = (type: string, status = "False"): NodeCondition => ({
 });
 const report = { type: "Mine", status: "True", reason: "New", message: "new" } as const;
 
-describe("where a condition goes", () => {
+describe("the place of a condition", () => {
   test.each([
     ["into an empty list", [], ["Mine"]],
     ["before Ready", ["DiskPressure", "Ready"], ["DiskPressure", "Mine", "Ready"]],
@@ -24,7 +24,7 @@ describe("where a condition goes", () => {
     ["where it was", ["Mine", "DiskPressure", "Ready"], ["Mine", "DiskPressure", "Ready"]],
     ["where it was, without Ready", ["Mine", "DiskPressure"], ["Mine", "DiskPressure"]],
     [
-      "before Ready, where it stood after it",
+      "before Ready, if it stood after it",
       ["DiskPressure", "Ready", "Mine"],
       ["DiskPressure", "Mine", "Ready"],
     ],
@@ -35,9 +35,9 @@ describe("where a condition goes", () => {
   });
 });
 
-describe("what a condition says", () => {
+describe("the times of a condition", () => {
   test.each([
-    ["a new one has changed at this moment, which is no change of status", undefined, NOW, false],
+    ["a new one has its transition now, which is no change of status", undefined, NOW, false],
     ["the same status keeps its transition time", old("Mine", "True"), BEFORE, false],
     ["another status changes at this moment", old("Mine", "False"), NOW, true],
   ])("%s", (_, previous, lastTransitionTime, changed) => {
@@ -46,7 +46,7 @@ describe("what a condition says", () => {
     expect(status.conditions).toEqual([{ ...report, lastHeartbeatTime: NOW, lastTransitionTime }]);
   });
 
-  test("the list that was there stays as it was", () => {
+  test("the former list stays unchanged", () => {
     const conditions = [old("Mine"), old("Ready")];
     setCondition({ conditions }, NOW, report);
     expect(conditions).toEqual([old("Mine"), old("Ready")]);

@@ -47,12 +47,12 @@ test.each([
   ["010.001.002.003", "10.1.2.3"],
   ["::ffff:010.0.0.1", "10.0.0.1"],
   ["2001:00db8::1", "2001:db8::1"],
-])("only the sloppy way reads %s, as %s", (text, canonical) => {
+])("only the lenient parser reads %s, as %s", (text, canonical) => {
   expect(parseIp(text)).toBeNull();
   expect(parseIpSloppy(text)).toBe(canonical);
 });
 
-describe("ranges end where they should", () => {
+describe("the ends of ranges", () => {
   const kinds = { isUnspecified, isLoopback, isMulticast, isLinkLocalUnicast };
   const kindOf = (text: string): string => {
     const ip = parseIp(text);

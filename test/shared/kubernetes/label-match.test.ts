@@ -1,4 +1,4 @@
-// Which labels satisfy a selector, as apimachinery's Selector.Matches has it.
+// Which labels satisfy a selector, as in apimachinery's Selector.Matches.
 import { expect, it } from "vitest";
 import { matchesLabels } from "../../../shared/kubernetes/label-match.ts";
 import { parseLabelSelector } from "../../../shared/kubernetes/label-selector.ts";

@@ -41,7 +41,7 @@ describe("times with microseconds", () => {
     expect(formatSeconds(parseMicroTime("2026-03-14T15:09:26.999999Z"))).toBe("2026-03-14T15:09:26Z");
   });
 
-  it("knows no time in a text that is none", () => {
+  it("null for a text that is no time", () => {
     expect(parseMicroTime("yesterday")).toBeNaN();
   });
 });

@@ -1,4 +1,5 @@
-// A Node that runs no pods has no label and no resource that others count, and its kubelet's logic does not notice.
+// A Node that runs no pods has no labels and no resources that others count, and the kubelet's logic still sees its
+// own.
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Node, NodeStatus, Taint } from "../../../shared/kubernetes/types.ts";
@@ -65,10 +66,20 @@ describe("which Nodes run no pods", () => {
     ["tainted", [OTHER, FACTS_ONLY_TAINT], MUST, true],
     ["its taint was removed", [OTHER], MUST, true],
     ["all its taints were removed", [], MUST, true],
-    ["the token lets it go without, and it does", [OTHER], MAY_GO_WITHOUT, false],
-    ["the token lets it go without, and it has no taints", [], MAY_GO_WITHOUT, false],
-    ["the token lets it go without, and it does not", [FACTS_ONLY_TAINT], MAY_GO_WITHOUT, true],
-    ["the token lets it go without, and it has the key with another effect", [ADVICE], MAY_GO_WITHOUT, false],
+    ["the token allows a Node without the taint, and it has another one", [OTHER], MAY_GO_WITHOUT, false],
+    ["the token allows a Node without the taint, and it has no taints", [], MAY_GO_WITHOUT, false],
+    [
+      "the token allows a Node without the taint, and it has the taint",
+      [FACTS_ONLY_TAINT],
+      MAY_GO_WITHOUT,
+      true,
+    ],
+    [
+      "the token allows a Node without the taint, and it has the key with another effect",
+      [ADVICE],
+      MAY_GO_WITHOUT,
+      false,
+    ],
   ])("%s", (_, taints, token, expected) => {
     expect(isBystander({ spec: { taints } }, token)).toBe(expected);
     const labels = { ...HOST, ...SITE };
@@ -113,12 +124,12 @@ describe("labels", () => {
       { "topology.kubernetes.io/region": "rollcall.dev" },
       MARKS,
     ],
-    ["not its turn yet", "kubelet", { ...HOST, ...SITE }, { ...HOST, ...SITE }],
+    ["not converted yet", "kubelet", { ...HOST, ...SITE }, { ...HOST, ...SITE }],
   ])("%s, form %s", (_, form, labels, expected) => {
     expect(labelsAfter(labels, form)).toEqual(expected);
   });
 
-  test("that are what the apiserver has → the very same object, which later steps compare first", () => {
+  test("that equal the apiserver's → the very same object, which later steps compare first", () => {
     const labels = { ...MOVED_HOST, ...MARKS, ...SITE };
     expect(labelsAfter(HOST, "moved", { metadata: { labels } })).not.toBe(labels);
     expect(labelsAfter({ ...HOST, ...SITE }, "moved", { metadata: { labels } })).toBe(labels);
@@ -129,7 +140,7 @@ describe("labels", () => {
     .record(Object.fromEntries(keys.map((key) => [key, fc.constantFrom("a", "b")])), { requiredKeys: [] })
     .map((labels): Labels => ({ ...HOST, ...labels, ...PLATFORM }));
 
-  test("any → the kubelet's logic finds those that it has set, as far as one key does not hide another", () => {
+  test("any → the kubelet's logic finds its own labels, as far as one key does not hide another", () => {
     fc.assert(
       fc.property(kubelets, fc.constantFrom<NodeForm>("moved", "both"), (labels, form) => {
         const node = draft({ ...labels }, { listed: Object.keys(labels).join(",") });
@@ -176,7 +187,7 @@ describe("the kubelet's view", () => {
       { "kubernetes.io/hostname": "edge-7" },
     ],
     [
-      "where another writer has changed the platform → what updateNode sets counts",
+      "where another writer has changed the platform → updateNode's value counts",
       {
         ...MOVED_HOST,
         "rollcall.dev/os": "plan9",
@@ -194,15 +205,15 @@ describe("the kubelet's view", () => {
   });
 });
 
-describe("the form that a Node has", () => {
+describe("the form of a Node", () => {
   const fields = { "f:kubernetes.io/hostname": {}, "f:kubernetes.io/os": {} };
   const managedBy = (manager: string) => [{ manager, fieldsV1: { "f:metadata": { "f:labels": fields } } }];
   test.each<[situation: string, labels: Labels, writer: string, expected: NodeForm | null]>([
     ["a kubelet's", HOST, OURS, "kubelet"],
-    ["none yet, or not any more", {}, OURS, null],
+    ["no labels", {}, OURS, null],
     ["a bystander's", { ...MOVED_HOST, ...MARKS }, OURS, "moved"],
     ["both", { ...HOST, ...MOVED_HOST }, OURS, "both"],
-    ["both, of which a kubelet that is gone has written one", { ...HOST, ...MOVED_HOST }, "kubelet", "both"],
+    ["both, one of them by a removed kubelet", { ...HOST, ...MOVED_HOST }, "kubelet", "both"],
     ["a bystander's, next to another writer's", { ...HOST, ...MOVED_HOST }, "kyverno", "moved"],
     ["a bystander's, next to one that no manager owns", { ...PLATFORM, ...MOVED_HOST }, OURS, "moved"],
     [
@@ -221,7 +232,7 @@ describe("resources", () => {
   const allocatable = { cpu: "3", memory: "7Gi", pods: "110" };
   test.each<[situation: string, form: NodeForm, status: NodeStatus, expected: NodeStatus]>([
     [
-      "all of the capacity → nothing is allocatable, and the capacity stays",
+      "the whole capacity allocatable → nothing is, and the capacity stays",
       "moved",
       { capacity, allocatable },
       {
@@ -235,14 +246,14 @@ describe("resources", () => {
       { capacity: { cpu: "4" } },
       { capacity: { cpu: "4" }, allocatable: { cpu: "0" } },
     ],
-    ["none yet → none", "moved", {}, {}],
+    ["no capacity → none", "moved", {}, {}],
     [
-      "not its turn yet → no pods",
+      "not converted yet → no pods",
       "kubelet",
       { capacity, allocatable },
       { capacity, allocatable: { ...allocatable, pods: "0" } },
     ],
-    ["not its turn yet, none yet → none", "kubelet", {}, {}],
+    ["not converted yet, no capacity → none", "kubelet", {}, {}],
   ])("%s", (_, form, status, expected) => {
     const before = structuredClone(status);
     const node = draft({}, { status });
@@ -251,14 +262,14 @@ describe("resources", () => {
     expect(status).toEqual(before);
   });
 
-  test("of a Node for pods → as they are", () => {
+  test("of a Node for pods → unchanged", () => {
     const node = draft({}, { taints: [], status: { capacity, allocatable } });
     bystander(MAY_GO_WITHOUT, "moved")(node);
     expect(node.status).toEqual({ capacity, allocatable });
   });
 });
 
-test("created unschedulable → cordoned, and marked; the taint is the node controller's", () => {
+test("created unschedulable → cordoned, and marked; the node controller sets the taint", () => {
   const node = draft({}, { listed: "a" });
   cordon(node);
   expect(node).toMatchObject({

@@ -1,4 +1,4 @@
-// From which conditions the setters start: the apiserver's, or what was decided and is not written yet.
+// The conditions from which the setters start: the apiserver's, or decided ones that are not written yet.
 import { expect, it } from "vitest";
 import { type DecidedCondition, overDecisions } from "../../../shared/node/decided.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
@@ -11,7 +11,7 @@ const ready = (status: "True" | "False", at: string): DecidedCondition => ({
 });
 const nodeWith = (...conditions: DecidedCondition[]): Node => ({ metadata: {}, status: { conditions } });
 
-/** What the setters are given; `found`: as the apiserver has it. */
+/** Returns the setters' input; `found`: the conditions in the apiserver. */
 function startOver(
   found: readonly DecidedCondition[],
   known: readonly DecidedCondition[],
@@ -28,19 +28,19 @@ const [up1, down2, up3] = [ready("True", "1"), ready("False", "2"), ready("True"
 
 it.each<[situation: string, ...Parameters<typeof startOver>, starts: DecidedCondition]>([
   ["nothing was decided", [up1], [up1], [], undefined, up1],
-  ["what was decided is there", [down2], [up1], [down2], undefined, down2],
-  ["what was decided is not written", [up1], [up1], [down2], undefined, down2],
-  ["somebody else has changed it", [down2], [up1], [up3], undefined, down2],
-  ["what was sent got no answer, and is there", [down2], [up1], [up3], [down2], up3],
+  ["the decided one is in the apiserver", [down2], [up1], [down2], undefined, down2],
+  ["the decided one is not written", [up1], [up1], [down2], undefined, down2],
+  ["another writer has changed it", [down2], [up1], [up3], undefined, down2],
+  ["a write got no answer, and is in the apiserver", [down2], [up1], [up3], [down2], up3],
   [
-    "what was sent got no answer, is not there, and changed back meanwhile",
+    "a write got no answer, is not in the apiserver, and the status changed back meanwhile",
     [up1],
     [up1],
     [up3],
     [down2],
     up3,
   ],
-  ["what was sent got no answer, and was decided again", [up1], [up1], [down2], [down2], down2],
+  ["a write got no answer, and the same was decided again", [up1], [up1], [down2], [down2], down2],
 ])("%s", (_, found, known, decided, sent, starts) => {
   expect(startOver(found, known, decided, sent)).toEqual([starts]);
 });

@@ -1,4 +1,4 @@
-// Who takes turns with one key: several machines, several processes, or nobody but a machine that changes.
+// Who uses one key in turns: several machines, several processes, or one machine that changes.
 import { describe, expect, it } from "vitest";
 import {
   isTrusted,
@@ -18,7 +18,10 @@ const LEASE_MS = 40_000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** `m b 1`: machine ID, boot ID, process. `!` before it: its report shows that this process runs in two places. */
+/**
+ * Reads reports like `m b 1`: machine ID, boot ID, process. `!` in front: the report shows that this process runs in
+ * two places.
+ */
 function sequence(text: string, everyMs = 5000, before: SeenSenders = NO_SENDERS, fromMs = 0): SeenSenders {
   return text.split(", ").reduce((seen, word, index) => {
     const [machineID = "", bootID = "", startId = ""] = word.replace("!", "").split(" ");
@@ -38,19 +41,19 @@ describe("one key, one machine", () => {
     ["a shim in a crash loop", "m b 1, m b 2, m b 3, m b 4, m b 5, m b 6"],
     ["a crash loop whose last report arrives late", "m b 1, m b 2, m b 1, m b 3, m b 4"],
     ["a new machine ID", "m b 1, n b 1, n b 1"],
-    ["a machine ID that is put right again", "m b 1, n b 1, m b 1"],
+    ["a machine ID that is corrected again", "m b 1, n b 1, m b 1"],
     ["a live migration: nothing changes", "m b 1, m b 1"],
-    ["a disk that was put into another machine, and back", "m a 1, m b 2, m c 3"],
-    ["a snapshot that it was put back to", "m a 1, m b 2, m a 1, m c 3, m c 3"],
-    ["a snapshot that it was put back to within a ticket", "m a 1, !m a 1, m a 1, !m a 1, m a 1"],
-    ["a second process that was a mistake", "m b 1, m b 2, m b 1, m b 1"],
+    ["a disk that was moved to another machine, and back", "m a 1, m b 2, m c 3"],
+    ["a restored snapshot", "m a 1, m b 2, m a 1, m c 3, m c 3"],
+    ["a snapshot that was restored within a ticket's life", "m a 1, !m a 1, m a 1, !m a 1, m a 1"],
+    ["a second process, started by mistake", "m b 1, m b 2, m b 1, m b 1"],
   ])("%s → one sender", (_, text) => {
     const seen = sequence(text);
     expect(phaseOf(seen)).toBeUndefined();
     expect(isTrusted(seen, "whoever")).toBe(true);
   });
 
-  it("that is steady → the very same sightings: no row, no memory", () => {
+  it("reports without a change → the very same sightings: no row, no memory", () => {
     const seen = sequence("m b 1");
     expect(sequence("m b 1, m b 1", 9600, seen, 9600)).toBe(seen);
   });
@@ -84,24 +87,24 @@ describe("one key, several senders", () => {
     ["boots", "m b-% %", MAX_SENDERS.machines, "cloned"],
     ["processes", "m b %", MAX_SENDERS.processes, "two shims"],
   ])(
-    "%s, all of them new, in ten minutes: as many as may be → one sender; one more → %s",
+    "%s, all of them new, in ten minutes: at the limit → one sender; one more → %s",
     (_, of, most, phase) => {
       const all = Array.from({ length: most + 1 }, (_more, index) => of.replaceAll("%", `${index}`));
       expect(phaseOf(sequence(all.slice(1).join(", "), 100))).toBeUndefined();
       expect(phaseOf(sequence(all.join(", "), 100))).toBe(phase);
-      // One for each minute or so: the first ones are not remembered any more.
+      // One each minute or so: the first ones are forgotten.
       expect(phaseOf(sequence(all.join(", "), 60_000))).toBeUndefined();
     },
   );
 
   it.each([
-    ["in an hour → cloned", 30 * MINUTE_MS, "cloned"],
-    ["in a moment more → not", 30 * MINUTE_MS + 1, undefined],
+    ["within an hour → cloned", 30 * MINUTE_MS, "cloned"],
+    ["within a moment more → not", 30 * MINUTE_MS + 1, undefined],
   ])("three forks %s", (_, everyMs, phase) => {
     expect(phaseOf(sequence("!m a 1, !m a 1, !m a 1", everyMs))).toBe(phase);
   });
 
-  it("a flood of strangers → the one that was there before them is believed, and what is remembered is bounded", () => {
+  it("a flood of unknown senders → the former one stays trusted, and the memory is bounded", () => {
     const strangers = Array.from({ length: 1000 }, (_, index) => `m b ${index}`).join(", ");
     const seen = sequence(strangers, 1, sequence("m b machine"));
     expect(isTrusted(seen, "machine")).toBe(true);
@@ -111,7 +114,7 @@ describe("one key, several senders", () => {
   it.each<[string, string]>([
     ["machines", "m a 1, m b 2, m a 1, m b 2"],
     ["processes", "m a 1, m a 2, m a 1, m a 2"],
-  ])("%s, three turns in ten minutes → seen; in a moment more → not", (_, text) => {
+  ])("%s, three turns within ten minutes → noticed; within a moment more → not", (_, text) => {
     const [first = "", ...turns] = text.split(", ");
     const steady = sequence(first, 0, NO_SENDERS, -24 * HOUR_MS);
     expect(phaseOf(sequence(turns.join(", "), 5 * MINUTE_MS, steady))).toBeDefined();
@@ -122,18 +125,18 @@ describe("one key, several senders", () => {
 describe("cloned", () => {
   const cloned = sequence("m a 1, m b 2, m a 1, m b 2", 0);
 
-  it("→ neither is believed, nor a third one", () => {
+  it("→ neither is trusted, nor a third one", () => {
     expect(["1", "2", "3"].map((startId) => isTrusted(cloned, startId))).toEqual([false, false, false]);
   });
 
-  it("an hour without a turn → still; a moment more → over, and one turn more is no clone", () => {
+  it("an hour without a turn → still; a moment more → ended, and one more turn is no clone", () => {
     expect(phaseOf(currentSenders(cloned, HOUR_MS))).toBe("cloned");
     expect(phaseOf(currentSenders(cloned, HOUR_MS + 1))).toBeUndefined();
     expect(phaseOf(sequence("m b 2", 0, cloned, HOUR_MS + 1))).toBeUndefined();
     expect(phaseOf(sequence("m a 1", 0, cloned, HOUR_MS + 1))).toBeUndefined();
   });
 
-  it("each turn begins the hour anew, and is counted", () => {
+  it("each turn starts the hour again, and is counted", () => {
     const later = sequence("m a 1", 0, cloned, HOUR_MS);
     expect(later.double).toMatchObject({ sinceMs: 0, lastTurnMs: HOUR_MS, turns: 4 });
     expect(phaseOf(currentSenders(later, 2 * HOUR_MS))).toBe("cloned");
@@ -148,7 +151,7 @@ describe("two shims", () => {
   const two = sequence("m a 1, m a 2, m a 1, m a 2", 0);
   const believed = (seen: SeenSenders) => ["1", "2", "3"].filter((startId) => isTrusted(seen, startId));
 
-  it("→ the one that was there first is believed, also after more turns", () => {
+  it("→ the first one is trusted, also after more turns", () => {
     expect(believed(two)).toEqual(["1"]);
     expect(believed(sequence("m a 1, m a 2, m a 1, m a 2", 5000, two))).toEqual(["1"]);
   });
@@ -156,22 +159,22 @@ describe("two shims", () => {
   it.each([
     ["while the first one may still report", LEASE_MS + MINUTE_MS, ["1"]],
     ["once the first one is gone", LEASE_MS + MINUTE_MS + 1, ["2"]],
-  ])("the second one alone, %s → believed: %s %s", (_, nowMs, expected) => {
+  ])("the second one alone, %s → trusted: %s %s", (_, nowMs, expected) => {
     expect(believed(sequence("m a 2", 0, two, nowMs))).toEqual(expected);
   });
 
-  it("the first one starts again beside the second one → somebody is believed again", () => {
+  it("the first one starts again while the second one runs → one of them is trusted again", () => {
     const after = LEASE_MS + MINUTE_MS + 1;
     expect(believed(sequence("m a 3, m a 2, m a 3", 0, two, after))).toEqual(["3"]);
   });
 
-  it("ten minutes without a turn → still; a moment more → over", () => {
+  it("ten minutes without a turn → still; a moment more → ended", () => {
     expect(phaseOf(currentSenders(two, 10 * MINUTE_MS))).toBe("two shims");
     expect(phaseOf(currentSenders(two, 10 * MINUTE_MS + 1))).toBeUndefined();
   });
 });
 
-describe("a dispute, before there is a phase", () => {
+describe("a dispute, before a phase is set", () => {
   it.each<[string, string, disputed: boolean, returned: boolean]>([
     ["one sender", "m a 1", false, false],
     ["reboots and restarts", "m a 1, m a 2, m b 3, m c 4", false, false],
@@ -190,7 +193,7 @@ describe("a dispute, before there is a phase", () => {
     expect([HOUR_MS, HOUR_MS + 1].map((ms) => isDisputed(forked, ms))).toEqual([true, false]);
   });
 
-  it("whoever waited waits anew after a turn and after a fork, and not after a report of the same one", () => {
+  it("a sender waits again after a turn and after a fork, and not after its own report", () => {
     const waiting = { ...sequence("m a 1"), waitingSinceMs: 0 };
     const left = ["m a 1", "m a 2", "!m a 1"].map((text) => sequence(text, 0, waiting).waitingSinceMs);
     expect(left).toEqual([0, undefined, undefined]);
@@ -211,7 +214,7 @@ describe("a row", () => {
     ["a turn after a minute", cloned, sequence("m a 1", 0, cloned, MINUTE_MS), MINUTE_MS, true],
     ["a process that takes over", two, sequence("m a 2", 0, two, 2 * MINUTE_MS), 2 * MINUTE_MS, true],
     ["the first of two shims, within a minute", two, sequence("m a 1", 0, two, 1000), 1000, false],
-  ])("is worth: %s", (_, stored, seen, nowMs, expected) => {
+  ])("is written: %s", (_, stored, seen, nowMs, expected) => {
     expect(isWorthStoring(stored, seen, nowMs)).toBe(expected);
   });
 });

@@ -46,7 +46,7 @@ describe("isUpdateStatusPeriodExpired", () => {
   });
 });
 
-/** Steps over a Node that the setters want in another phase; `answers` are those to successive patches. */
+/** Steps for a Node that the setters set to another phase; `answers` are those to successive patches. */
 function setup(answers: (Node | ApiError)[], phase = "Running") {
   const attempts: number[] = [];
   const patches: JsonObject[] = [];
@@ -83,7 +83,7 @@ function setup(answers: (Node | ApiError)[], phase = "Running") {
 }
 
 describe("updateNodeStatus", () => {
-  it("unchanged within the period → nothing is sent, the Node stays the one that was read", async () => {
+  it("unchanged within the period → nothing is sent, and the Node is the one that was read", async () => {
     const { steps, state, patches, marked } = setup([], "Pending");
     expect(await updateNodeStatus(steps, state)).toEqual(
       success({ outcome: "unchanged", node: known, errors: ["no images"] }),
@@ -101,14 +101,14 @@ describe("updateNodeStatus", () => {
     expect(state).toEqual({ lastStatusReportTimeMs: 1000, delayAfterNodeStatusChangeMs: 75_000 });
   });
 
-  it("refused four times → the fifth try still counts, each from a Node read anew", async () => {
+  it("refused four times → the fifth try still counts, and each reads the Node again", async () => {
     const { steps, state, attempts, failures } = setup(Array.from({ length: 4 }, () => unreachable));
     expect(await updateNodeStatus(steps, state)).toMatchObject(success({ outcome: "patched" }));
     expect(attempts).toEqual([0, 1, 2, 3, 4]);
     expect(failures()).toBe(3);
   });
 
-  it("refused five times → failed, with the last error, and not written as far as we know", async () => {
+  it("refused five times → failed, with the last error, and not recorded as written", async () => {
     const { steps, state, attempts, failures } = setup(Array.from({ length: 9 }, () => unreachable));
     expect(await updateNodeStatus(steps, state)).toEqual(failure(unreachable));
     expect(attempts).toHaveLength(5);
@@ -127,7 +127,7 @@ describe("syncNodeStatus", () => {
 });
 
 describe("fastNodeStatusUpdate", () => {
-  it("a Node that has no Ready condition yet → not done, and the runtime is not asked", async () => {
+  it("a Node that has no Ready condition yet → not done, and the runtime is not read", async () => {
     const { steps, state } = setup([]);
     const never = () => Promise.reject(new Error("not to be called"));
     expect(await fastNodeStatusUpdate(steps, state, false, never, never)).toBe(false);

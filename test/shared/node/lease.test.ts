@@ -20,7 +20,7 @@ describe("nextRenewTime", () => {
       renewTime: "2026-03-14T15:09:26.000001Z",
     },
     {
-      situation: "renewed by a clock an hour ahead → one after that",
+      situation: "renewed by a clock an hour ahead → a microsecond after that",
       base: renewedAt("2026-03-14T16:09:26.999999Z"),
       renewTime: "2026-03-14T16:09:27.000000Z",
     },

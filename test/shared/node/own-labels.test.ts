@@ -1,4 +1,4 @@
-// The labels that rollcall gives a Node: what is missing or other is put back, and what somebody else has given stays.
+// The labels that rollcall sets on a Node: missing or changed ones are restored, and those of other writers stay.
 import { describe, expect, test } from "vitest";
 import { ownLabels, tokenLabels } from "../../../shared/node/own-labels.ts";
 import type { DraftNode } from "../../../shared/setters/setter.ts";
@@ -24,10 +24,10 @@ function after(metadata: Marked, roles: string[] = [], deployment: string | null
 
 test.each<[situation: string, before: Marked, roles: string[], expected: Marked]>([
   ["a new Node", {}, [], { labels: OWN }],
-  ["one of before there were labels", { labels: { a: "b" } }, [], { labels: { a: "b", ...OWN } }],
-  ["somebody has removed them", { labels: { "rollcall.dev/machine": "" } }, [], { labels: OWN }],
+  ["a Node of an earlier version without them", { labels: { a: "b" } }, [], { labels: { a: "b", ...OWN } }],
+  ["another writer has removed them", { labels: { "rollcall.dev/machine": "" } }, [], { labels: OWN }],
   [
-    "somebody has changed them",
+    "another writer has changed them",
     { labels: { "rollcall.dev/machine": "x", "rollcall.dev/deployment": "west" } },
     [],
     { labels: OWN },
@@ -49,7 +49,7 @@ test.each<[situation: string, before: Marked, roles: string[], expected: Marked]
     { labels: { ...OWN, [`${ROLE}shop`]: "" }, annotations: listed("shop") },
   ],
   [
-    "no role is named any more",
+    "the role is removed from the token",
     { labels: { ...OWN, ...EDGE }, annotations: listed("edge") },
     [],
     { labels: OWN, annotations: {} },
@@ -61,19 +61,19 @@ test.each<[situation: string, before: Marked, roles: string[], expected: Marked]
     { labels: { ...OWN, ...EDGE }, annotations: listed("edge") },
   ],
   [
-    "somebody else has given it this role: theirs",
+    "another writer has set this role: it is theirs",
     { labels: { ...OWN, [`${ROLE}edge`]: "true" } },
     ["edge"],
     { labels: { ...OWN, [`${ROLE}edge`]: "true" } },
   ],
   [
-    "somebody else has given it another role: theirs",
+    "another writer has set another role: it is theirs",
     { labels: { ...OWN, ...EDGE, [`${ROLE}control-plane`]: "" }, annotations: listed("edge") },
     ["shop"],
     { labels: { ...OWN, [`${ROLE}control-plane`]: "", [`${ROLE}shop`]: "" }, annotations: listed("shop") },
   ],
   [
-    "the annotation lists what is never ours",
+    "the annotation lists a label that is never ours",
     { labels: { ...OWN, [`${ROLE}control-plane`]: "" }, annotations: listed("control-plane") },
     [],
     { labels: { ...OWN, [`${ROLE}control-plane`]: "" }, annotations: {} },
@@ -81,7 +81,7 @@ test.each<[situation: string, before: Marked, roles: string[], expected: Marked]
 ])("%s → its labels and the list of our roles", (_, before, roles, expected) => {
   const marked = after(before, roles);
   expect(marked).toEqual(expected);
-  // Once more changes nothing: a steady heartbeat writes nothing.
+  // A second run changes nothing: a steady heartbeat writes nothing.
   const again = after(marked, roles);
   expect(again.labels).toBe(marked.labels);
   expect(again.annotations).toBe(marked.annotations);
@@ -89,8 +89,8 @@ test.each<[situation: string, before: Marked, roles: string[], expected: Marked]
 
 test.each<[situation: string, owner: string, listed: string | undefined]>([
   ["this deployment has written it", "rollcall.east", "edge"],
-  ["somebody else has", "kubectl-label", undefined],
-])("a role that no list has, since somebody has removed the list, and %s", (_, manager, list) => {
+  ["another writer has written it", "kubectl-label", undefined],
+])("a role without a list, which another writer has removed, and %s", (_, manager, list) => {
   const managedFields = [{ manager, fieldsV1: { "f:metadata": { "f:labels": { [`f:${ROLE}edge`]: {} } } } }];
   const node = { metadata: { labels: { ...OWN, ...EDGE }, managedFields }, spec: {}, status: {} };
   expect(ownLabels("east", ["edge"], "rollcall.east")(node)).toBeNull();
@@ -98,8 +98,8 @@ test.each<[situation: string, owner: string, listed: string | undefined]>([
   expect(annotations?.["rollcall.dev/roles"]).toBe(list);
 });
 
-describe("where the deployment is not known", () => {
-  test("→ only that a machine is there", () => {
+describe("a deployment without a name", () => {
+  test("→ only the label for a machine", () => {
     expect(after({}, [], null)).toEqual({ labels: { "rollcall.dev/machine": "" } });
   });
 });
@@ -112,16 +112,16 @@ describe("the labels of a join token", () => {
   test.each<[situation: string, given: Map, before: Map, annotations: Map, after: Map, listed?: string]>([
     ["a new Node", { tier: "front" }, {}, {}, { tier: "front" }, "tier"],
     [
-      "somebody has removed it",
+      "another writer has removed it",
       { tier: "front" },
       { a: "b" },
       { [LIST]: "tier" },
       { a: "b", tier: "front" },
       "tier",
     ],
-    ["another token gives none", {}, { tier: "front", a: "b" }, { [LIST]: "tier" }, { a: "b" }],
+    ["another token has none", {}, { tier: "front", a: "b" }, { [LIST]: "tier" }, { a: "b" }],
     [
-      "another token gives none, and the machine says it by now",
+      "another token has none, and the machine reports it now",
       {},
       { tier: "back" },
       { [LIST]: "tier", "rollcall.dev/fact-labels": "tier" },
@@ -135,7 +135,7 @@ describe("the labels of a join token", () => {
       { tier: "back" },
     ],
     [
-      "somebody has listed what no token gives",
+      "another writer has listed a label that no token has",
       {},
       { [ROLE]: "", "rollcall.dev/machine": "" },
       { [LIST]: `${ROLE},rollcall.dev/machine` },

@@ -1,4 +1,4 @@
-// Who wins a label or an annotation, and what is put back.
+// Who wins a label or an annotation, and which ones are restored.
 import { describe, expect, it, test } from "vitest";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import {
@@ -15,7 +15,7 @@ describe("values of other writers", () => {
   const OURS = "rollcall.east";
   type Map = Record<string, string>;
 
-  /** Who owns which key of labels or annotations. */
+  /** Returns managedFields: which manager owns which keys of labels or annotations. */
   function owned(field: "labels" | "annotations", owners: Record<string, string[]>) {
     return Object.entries(owners).map(([manager, keys]) => ({
       manager,
@@ -64,14 +64,14 @@ describe("values of other writers", () => {
         { "label tier": "kubectl-label" },
       ],
       [
-        "that somebody else says as well, and which is no longer said here",
+        "that another writer sets as well, and that the machine no longer reports",
         { tier: "a" },
         {},
         { [OURS]: ["tier"], argocd: ["tier"] },
         { tier: "a" },
         { "label tier": "argocd" },
       ],
-      ["which the other one has removed", {}, { tier: "b" }, { "kubectl-label": ["x"] }, { tier: "b" }, {}],
+      ["that the other writer has removed", {}, { tier: "b" }, { "kubectl-label": ["x"] }, { tier: "b" }, {}],
       [
         "of another deployment",
         { tier: "a" },
@@ -82,7 +82,7 @@ describe("values of other writers", () => {
       ],
       ["where the apiserver records no owners", { tier: "a" }, { tier: "b" }, {}, { tier: "b" }, {}],
       [
-        "that only rollcall decides about",
+        "that only rollcall may set",
         { "rollcall.dev/machine": "x" },
         { "rollcall.dev/machine": "" },
         { "kubectl-label": ["rollcall.dev/machine"] },
@@ -90,7 +90,7 @@ describe("values of other writers", () => {
         {},
       ],
       [
-        "that the platform decides about",
+        "that only the platform may set",
         { "kubernetes.io/os": "x" },
         { "kubernetes.io/os": "linux" },
         { "kubectl-label": ["kubernetes.io/os"] },
@@ -105,7 +105,7 @@ describe("values of other writers", () => {
       expect(was).toEqual(before);
     });
 
-    test("with another's value → is not listed as ours", () => {
+    test("with another writer's value → is not listed as ours", () => {
       const listed = {
         "rollcall.dev/fact-labels": "rack,tier",
         "rollcall.dev/token-labels": "tier",
@@ -135,7 +135,7 @@ describe("values of other writers", () => {
     });
   });
 
-  test("nothing of another's is changed → the same objects", () => {
+  test("no value of another writer changes → the same objects", () => {
     const [was, is] = [
       { tier: "a", team: "x" },
       { tier: "b", team: "x" },
@@ -154,20 +154,20 @@ describe("parts that another writer undoes", () => {
 
   type Labels = Record<string, string>;
 
-  /** A Node, and reports that want its label `tier`. */
+  /** A Node, and reports that set its label `tier`. */
   function fight(first: Labels = { tier: "front" }) {
     let lastKnown: Node = { metadata: { labels: first } };
     const machine = {
       nowMs: START,
       written: {} as WrittenParts,
-      /** As the apiserver has it. */
+      /** The labels in the apiserver. */
       labels: first,
       wanted: { tier: "front" } as Labels,
       managedFields: [] as NonNullable<NonNullable<Node["metadata"]>["managedFields"]>,
-      /** What an admission webhook makes of what is written. */
+      /** An admission webhook's change to written labels. */
       webhook: (labels: Labels) => labels,
       isWritable: true,
-      /** Returns what is written, `tier=front`; "" for nothing. */
+      /** Returns the written part, `tier=front`; "" for nothing. */
       report(afterMs = 0): string {
         machine.nowMs += afterMs;
         const { labels, managedFields, nowMs } = machine;
@@ -185,13 +185,13 @@ describe("parts that another writer undoes", () => {
           .map(([key, value]) => `${key}=${value}`)
           .join();
       },
-      /** Somebody removes the label, and the next report comes. */
+      /** Another writer removes the label, and the next report arrives. */
       undo(afterMs: number): string {
         machine.labels = {};
         return machine.report(afterMs);
       },
       hourly: () => hourlyParts(machine.written),
-      /** What is not in SQLite is gone. */
+      /** Loses everything that is not in SQLite. */
       evict: () => void (machine.written = putBackParts(machine.written)),
     };
     return machine;
@@ -199,8 +199,8 @@ describe("parts that another writer undoes", () => {
 
   const BACK = "tier=front";
 
-  describe("a label that somebody removes", () => {
-    it("twice → put back at once; the third time within ten minutes → not, and it is said", () => {
+  describe("a label that another writer removes", () => {
+    it("twice → restored at once; the third time within ten minutes → not, and the conflict is reported", () => {
       const machine = fight();
       expect([machine.undo(0), machine.undo(MINUTE), machine.undo(MINUTE)]).toEqual([BACK, BACK, ""]);
       expect(machine.hourly()).toHaveLength(1);
@@ -217,15 +217,15 @@ describe("parts that another writer undoes", () => {
     });
 
     it.each([
-      ["a moment before an hour has passed since it was put back", HOUR - 1, ""],
-      ["an hour after it was put back", HOUR, BACK],
+      ["a moment before an hour has passed since it was restored", HOUR - 1, ""],
+      ["an hour after it was restored", HOUR, BACK],
     ])("again and again, %s", (_, afterMs, written) => {
       const machine = fight();
       for (let times = 0; times < 3; times++) machine.undo(0);
       expect(machine.report(afterMs)).toBe(written);
     });
 
-    it("for hours → put back once an hour", () => {
+    it("for hours → restored once an hour", () => {
       const machine = fight();
       const written: string[] = [];
       for (let seconds = 0; seconds < 3 * 3600 + 60; seconds += 10) written.push(machine.undo(10 * SECOND));
@@ -233,7 +233,7 @@ describe("parts that another writer undoes", () => {
       expect(machine.hourly()).toHaveLength(1);
     });
 
-    it("and that stands for ten minutes after it was put back → forgotten; a moment less → not yet", () => {
+    it("and that stays for ten minutes after it was restored → forgotten; a moment less → not yet", () => {
       const machine = fight();
       for (let times = 0; times < 3; times++) machine.undo(0);
       machine.report(HOUR);
@@ -244,7 +244,7 @@ describe("parts that another writer undoes", () => {
       expect(machine.undo(0)).toBe(BACK);
     });
 
-    it("and the object is evicted each time → counted all the same", () => {
+    it("and the object is evicted each time → still counted", () => {
       const machine = fight();
       const written = [0, 1, 2].map(() => {
         machine.evict();
@@ -261,14 +261,14 @@ describe("parts that another writer undoes", () => {
       expect(machine.report()).toBe(BACK);
     });
 
-    it("after the clock was put back → no wait outlives that", () => {
+    it("after the clock was set back → no wait lasts beyond that", () => {
       const machine = fight();
       for (let times = 0; times < 3; times++) machine.undo(0);
       expect(machine.report(-HOUR)).toBe(BACK);
     });
   });
 
-  it("a label that a list of ours names, and the Node has not → is put back, whoever has seen that before", () => {
+  it("a label that our list names and the Node lacks → is restored, whichever process noticed it", () => {
     const node: DraftNode = { metadata: { labels: { a: "1", b: "2", c: "3" } }, spec: {}, status: {} };
     const annotations = { "rollcall.dev/node-labels": "a,c" };
     const original: Node = { metadata: { labels: { c: "before" }, annotations } };
@@ -281,8 +281,8 @@ describe("parts that another writer undoes", () => {
     ]);
   });
 
-  describe("what is not a fight", () => {
-    it("a label that is said for the first time → remembered for ten minutes, and never in SQLite", () => {
+  describe("no conflict", () => {
+    it("a label that is reported for the first time → remembered for ten minutes, and never in SQLite", () => {
       const machine = fight({});
       expect(machine.report()).toBe(BACK);
       expect(putBackParts(machine.written)).toEqual({});
@@ -290,7 +290,7 @@ describe("parts that another writer undoes", () => {
       expect(machine.written).toEqual({});
     });
 
-    it("a machine that says one thing and another in turn → each is written", () => {
+    it("a machine that reports two values in turn → each is written", () => {
       const machine = fight();
       const said = ["a", "b", "a", "b", "a", "b"].map((value) => {
         machine.wanted = { tier: value };
@@ -299,7 +299,7 @@ describe("parts that another writer undoes", () => {
       expect(said).toEqual(["tier=a", "tier=b", "tier=a", "tier=b", "tier=a", "tier=b"]);
     });
 
-    it("a machine that stops saying it and says it again → each time written", () => {
+    it("a machine that stops reporting it and starts again → each change is written", () => {
       const machine = fight({});
       const said = [1, 0, 1, 0, 1, 0, 1].map((isSaid) => {
         machine.wanted = isSaid ? { tier: "front" } : {};
@@ -309,7 +309,7 @@ describe("parts that another writer undoes", () => {
     });
   });
 
-  describe("who undoes it", () => {
+  describe("the writer that undoes it", () => {
     const hourlyAfter = (change: (machine: ReturnType<typeof fight>) => void) => {
       const machine = fight();
       change(machine);
@@ -323,7 +323,7 @@ describe("parts that another writer undoes", () => {
       fieldsV1: { "f:metadata": { "f:labels": { [`f:${key}`]: {} } } },
     });
 
-    it("gone in the answer already → what changes writes on their way; evicted or not", () => {
+    it("missing already in the answer → changed on its way, evicted or not", () => {
       const words = ["label tier (undone on its way into the cluster, as admission webhooks do)"];
       expect(hourlyAfter((machine) => (machine.webhook = () => ({})))).toEqual(words);
       const evicted = fight();
@@ -336,7 +336,7 @@ describe("parts that another writer undoes", () => {
       expect(evicted.hourly()).toEqual(words);
     });
 
-    it("gone in the answer from its first write on, and the object is evicted each time → counted all the same", () => {
+    it("missing in the answer from its first write on, and the object is evicted each time → still counted", () => {
       const machine = fight({});
       machine.webhook = () => ({});
       const written = Array.from({ length: 9 }, () => {
@@ -346,7 +346,7 @@ describe("parts that another writer undoes", () => {
       expect(written.filter((each) => each !== "")).toEqual([BACK, BACK, BACK]);
     });
 
-    it("a value that another manager has set → that one", () => {
+    it("a value that another manager has set → that manager", () => {
       const machine = fight();
       const managers = [ownedBy("fleet-agent", "tier")];
       for (let times = 0; times < 3; times++) {
@@ -357,7 +357,7 @@ describe("parts that another writer undoes", () => {
       expect(machine.labels).toEqual({ tier: "theirs" });
     });
 
-    it("removed later → nobody knows; who else writes the Node is named", () => {
+    it("removed later → an unknown writer; other writers of the Node are named", () => {
       const machine = fight();
       machine.managedFields = [ownedBy(OURS, "x"), ownedBy("fleet-agent", "y"), ownedBy("fleet-agent", "z")];
       for (let times = 0; times < 3; times++) machine.undo(MINUTE);
@@ -367,7 +367,7 @@ describe("parts that another writer undoes", () => {
     });
   });
 
-  test("annotations are held back as labels are, each by itself", () => {
+  test("annotations are held back like labels, each by itself", () => {
     const nowMs = START;
     const at = { value: "true", atMs: nowMs, putBackMs: [nowMs, nowMs] };
     const original: Node = { metadata: { labels: {}, annotations: { kept: "x" } } };
@@ -382,7 +382,7 @@ describe("parts that another writer undoes", () => {
     expect(wanted.map(({ part }) => part)).toEqual(["label a"]);
   });
 
-  describe("a kubelet's label that a bystander goes without", () => {
+  describe("a kubelet's label that a bystander must not have", () => {
     const KEY = "kubernetes.io/hostname";
     const THERE = { [KEY]: "edge-7" };
     function withoutIt(webhook?: (labels: Labels) => Labels) {
@@ -417,7 +417,7 @@ describe("parts that another writer undoes", () => {
       expect(machine.labels).toEqual({ ...THERE, tier: "front" });
     });
 
-    it("and has again for a time, as NODE_TOPOLOGY_LABELS may order → each change is written", () => {
+    it("and allowed again for a time by NODE_TOPOLOGY_LABELS → each change is written", () => {
       const machine = withoutIt();
       const written = [0, 1, 0, 1, 0].map((isKept) => {
         machine.wanted = isKept ? { tier: "front", ...THERE } : { tier: "front" };

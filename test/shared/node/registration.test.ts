@@ -28,7 +28,7 @@ describe("tryRegister", () => {
     expect(verbs(server)).toEqual(["create", "get"]);
   });
 
-  it("a Node that is ours → reconciled, and the outcome is the Node as it is now", async () => {
+  it("a Node that is ours → reconciled, and the outcome is the Node as stored", async () => {
     const server = createFakeApiserver(true);
     server.store("nodes", { metadata: { name: "node-1", uid: "ours" } });
     const attempt = await tryRegister(

@@ -1,10 +1,10 @@
-// Which taints a Node keeps: those that machine and token ask for, and those of other writers.
+// Which taints a Node keeps: those of machine and token, and those of other writers.
 import { describe, expect, test } from "vitest";
 import type { NodeSpec, Taint } from "../../../shared/kubernetes/types.ts";
 import { type AskedTaints, askedTaints, everAsked, keepOthersMarks } from "../../../shared/node/taints.ts";
 import type { DraftNode } from "../../../shared/setters/setter.ts";
 
-describe("the taints that machine and token ask for", () => {
+describe("the taints that machine and token set", () => {
   const taint = (key: string, value?: string): Taint => ({
     key,
     ...(value !== undefined && { value }),
@@ -18,7 +18,7 @@ describe("the taints that machine and token ask for", () => {
     name: string;
     before?: AskedTaints;
     said: Taint[];
-    /** Of the Node that is there; absent: it was created. */
+    /** Taints of the existing Node; absent: it was created. */
     found?: Taint[];
     taints: AskedTaints;
     notice?: string;
@@ -27,22 +27,22 @@ describe("the taints that machine and token ask for", () => {
   const situations: Situation[] = [
     { name: "a Node that was created", said: [A], taints: { taints: [A] } },
     {
-      name: "a Node that was created anew",
+      name: "a Node that was created again",
       before: { taints: [A], formerTaints: [B] },
       said: [B],
       taints: { taints: [B] },
     },
-    { name: "a Node of which nothing is known", said: [A], found: [], taints: { taints: [A] } },
-    { name: "the same is said", before: { taints: [A] }, said: [A], found: [A], taints: { taints: [A] } },
+    { name: "a Node without a record", said: [A], found: [], taints: { taints: [A] } },
+    { name: "the same is reported", before: { taints: [A] }, said: [A], found: [A], taints: { taints: [A] } },
     {
-      name: "the same is said, and an operator has removed it",
+      name: "the same is reported, and an operator has removed it",
       before: { taints: [A] },
       said: [A],
       found: [OTHERS],
       taints: { taints: [A] },
     },
     {
-      name: "one more is said",
+      name: "one more is reported",
       before: { taints: [A] },
       said: [A, B],
       found: [A],
@@ -50,7 +50,7 @@ describe("the taints that machine and token ask for", () => {
       notice: `${STAY}it does not get b=1:NoSchedule`,
     },
     {
-      name: "one less is said",
+      name: "one less is reported",
       before: { taints: [A, B] },
       said: [A],
       found: [A, B, OTHERS],
@@ -58,7 +58,7 @@ describe("the taints that machine and token ask for", () => {
       notice: `${STAY}it keeps b=1:NoSchedule`,
     },
     {
-      name: "another one is said",
+      name: "another one is reported",
       before: { taints: [A] },
       said: [B],
       found: [A],
@@ -66,21 +66,21 @@ describe("the taints that machine and token ask for", () => {
       notice: `${STAY}it does not get b=1:NoSchedule, it keeps a:NoSchedule`,
     },
     {
-      name: "that is said again",
+      name: "a removed one is reported again",
       before: { taints: [B], formerTaints: [A] },
       said: [B],
       found: [A],
       taints: { taints: [B], formerTaints: [A] },
     },
     {
-      name: "what the Node has is said again",
+      name: "one that the Node has is reported again",
       before: { taints: [B], formerTaints: [A] },
       said: [A],
       found: [A],
       taints: { taints: [A] },
     },
     {
-      name: "another value is said",
+      name: "another value is reported",
       before: { taints: [taint("b", "0")] },
       said: [B],
       found: [taint("b", "0")],
@@ -88,14 +88,14 @@ describe("the taints that machine and token ask for", () => {
       notice: `${STAY}it does not get b=1:NoSchedule`,
     },
     {
-      name: "one more is said, which an operator has set already",
+      name: "one more is reported, which an operator has set already",
       before: { taints: [A] },
       said: [A, B],
       found: [A, B],
       taints: { taints: [A, B] },
     },
     {
-      name: "one less is said, which an operator has removed already",
+      name: "one less is reported, which an operator has removed already",
       before: { taints: [A, B] },
       said: [A],
       found: [A],
@@ -103,19 +103,19 @@ describe("the taints that machine and token ask for", () => {
     },
   ];
 
-  describe("the taints of a Node that is there", () => {
+  describe("the taints of an existing Node", () => {
     test.each(situations)("$name", ({ before, said, found, taints, notice = null }) => {
       expect(askedTaints(before, said, found ? nodeWith(...found) : null)).toEqual({ taints, notice });
     });
   });
 
-  test("all that was said of a Node", () => {
+  test("all taints that were ever reported of a Node", () => {
     expect(everAsked({ taints: [B], formerTaints: [A] })).toEqual([B, A]);
     expect(everAsked(undefined)).toEqual([]);
   });
 });
 
-describe("the marks of other writers on a Node that is created again", () => {
+describe("taints and cordons of other writers on a Node that is created again", () => {
   const OWN: Taint = { key: "rollcall.dev/facts-only", effect: "NoSchedule" };
   const BROKEN: Taint = { key: "example.com/broken", value: "disk", effect: "NoSchedule" };
   const taint = (key: string): Taint => ({ key, effect: "NoExecute" });
@@ -124,7 +124,7 @@ describe("the marks of other writers on a Node that is created again", () => {
     ["nothing", {}, { taints: [OWN] }],
     ["no spec at all", undefined, { taints: [OWN] }],
     ["a cordon", { unschedulable: true }, { taints: [OWN], unschedulable: true }],
-    ["a cordon that was taken back", { unschedulable: false }, { taints: [OWN] }],
+    ["a cordon that was removed", { unschedulable: false }, { taints: [OWN] }],
     ["a taint", { taints: [BROKEN] }, { taints: [OWN, BROKEN] }],
     [
       "a taint that the machine sets, with another value",
@@ -137,7 +137,7 @@ describe("the marks of other writers on a Node that is created again", () => {
       { taints: [OWN, { ...OWN, effect: "NoExecute" }] },
     ],
     [
-      "what controllers set as conditions are",
+      "taints that controllers set by conditions",
       {
         taints: [
           taint("node.kubernetes.io/not-ready"),
@@ -152,12 +152,12 @@ describe("the marks of other writers on a Node that is created again", () => {
       { taints: [OWN] },
     ],
     [
-      "what a person set that looks like it",
+      "a taint of an operator that looks like one of those",
       { taints: [taint("node.kubernetes.io/out-of-service")] },
       { taints: [OWN, taint("node.kubernetes.io/out-of-service")] },
     ],
     [
-      "what is not others' to keep",
+      "fields that other writers do not keep",
       { providerID: "aws:///a/i-1", podCIDR: "10.0.0.0/24" },
       { taints: [OWN] },
     ],
@@ -167,7 +167,7 @@ describe("the marks of other writers on a Node that is created again", () => {
     expect(node.spec).toEqual(kept);
   });
 
-  test("of a Node that is registered without rollcall's taint by now, without others of its own", () => {
+  test("of a Node that now registers without rollcall's taint, and has no other ones", () => {
     const node: DraftNode = { metadata: {}, spec: {}, status: {} };
     keepOthersMarks(node, { spec: { taints: [OWN, BROKEN] } }, []);
     expect(node.spec).toEqual({ taints: [BROKEN] });

@@ -12,9 +12,9 @@ const nothing: Setter = () => null;
 describe("pod CIDR", () => {
   const node: Node = { metadata: { labels }, spec: { podCIDRs: ["10.0.0.0/24", "2001:db8::/64"] } };
   test.each<[string, Result<boolean>, boolean, string[]]>([
-    ["known: nothing to tell", success(false), false, []],
+    ["known: no change", success(false), false, []],
     ["new: changed", success(true), true, []],
-    ["cannot be set: changed, to be on the safe side", failure("no runtime"), true, ["no runtime"]],
+    ["cannot be set: counts as changed", failure("no runtime"), true, ["no runtime"]],
   ])("%s", (_, outcome, changed, errors) => {
     const asked: string[] = [];
     const update = updateNode(
@@ -31,7 +31,7 @@ describe("pod CIDR", () => {
     expect(asked).toEqual(["10.0.0.0/24,2001:db8::/64"]);
   });
 
-  test("a Node without one does not ask", () => {
+  test("a Node without one does not call it", () => {
     const ask = (): Result<boolean> => failure("asked");
     expect(updateNode({ metadata: { labels } }, ask, "linux", "amd64", []).errors).toEqual([]);
   });
@@ -58,7 +58,7 @@ describe("required labels", () => {
 });
 
 describe("setters", () => {
-  test("all run in order, whatever the others say, and what they set before they failed stays", () => {
+  test("all run in order, also after a failure, and changes before a failure stay", () => {
     const fails: Setter = (node) => {
       node.status.phase = "Running";
       return "no luck";
@@ -73,7 +73,7 @@ describe("setters", () => {
     expect(update.changed).toBe(true);
   });
 
-  test("the Node that was last known stays as it was, and lends what did not change", () => {
+  test("the last known Node does not change, and shares its unchanged parts", () => {
     const original: Node = { metadata: { labels }, status: { phase: "Pending", images: [{ names: ["a"] }] } };
     const before = structuredClone(original);
     const setsPhase: Setter = (node) => {
@@ -125,7 +125,7 @@ describe("a status has changed", () => {
   } satisfies { [Field in keyof NodeStatus]: fc.Arbitrary<NodeStatus[Field]> };
   const status: fc.Arbitrary<NodeStatus> = fc.record(fields, { requiredKeys: [] });
 
-  test("a status has not changed from itself, nor from an equal one, whatever it holds", () => {
+  test("a status has not changed from itself, nor from an equal one, for any content", () => {
     fc.assert(
       fc.property(status, (original) => {
         expect(nodeStatusHasChanged(original, original)).toBe(false);

@@ -26,7 +26,7 @@ it("two graphics cards → the first one's model, and how many", () => {
   });
 });
 
-describe("labels that follow from facts", () => {
+describe("labels derived from facts", () => {
   const mine = (key: string) => key.startsWith("rollcall.dev/");
   const labelled = (metadata: object, wanted: Record<string, string>) => {
     const node = draftOf({ metadata });
@@ -34,7 +34,7 @@ describe("labels that follow from facts", () => {
     return node.metadata;
   };
 
-  it("come, change and go, and nobody else's do", () => {
+  it("are added, changed and removed; those of other writers stay", () => {
     const first = labelled({ labels: { a: "b" } }, { "rollcall.dev/x": "1", "rollcall.dev/y": "2" });
     expect(first).toEqual({
       labels: { a: "b", "rollcall.dev/x": "1", "rollcall.dev/y": "2" },
@@ -48,18 +48,18 @@ describe("labels that follow from facts", () => {
     expect(labelled(second, {})).toEqual({ labels: { a: "b" }, annotations: {} });
   });
 
-  it("an annotation that names what is no label of this kind → that stays", () => {
+  it("an annotation that names a label of another kind → that label stays", () => {
     const annotations = { "rollcall.dev/fact-labels": "kubernetes.io/hostname,rollcall.dev/x" };
     const labels = { "kubernetes.io/hostname": "edge-1", "rollcall.dev/x": "1" };
     expect(labelled({ labels, annotations }, {}).labels).toEqual({ "kubernetes.io/hostname": "edge-1" });
   });
 
-  it("none wanted and none there → the Node is left as it is", () => {
+  it("none wanted and none there → the Node is unchanged", () => {
     expect(labelled({ labels: { a: "b" } }, {})).toEqual({ labels: { a: "b" } });
   });
 });
 
-it("a disk that is gone → a line of history", () => {
+it("a removed disk → a line of history", () => {
   const facts = (disks: NonNullable<Facts["inventory"]>["disks"]) => ({ inventory: { disks } }) as Facts;
   const [one, two] = [{ model: "SSD 970", sizeBytes: 500 }, { model: "SSD 980" }];
   expect(factsChanges(facts([one, two]), facts([two]))).toEqual([

@@ -1,4 +1,4 @@
-// Texts with control characters: what of them reaches a Node.
+// Control characters in texts: how they reach a Node.
 import { expect, test } from "vitest";
 import type * as z from "zod/mini";
 import { customSchema } from "../../../shared/protocol/drop-ins.ts";
@@ -68,14 +68,14 @@ test.each<[string, object, string]>([
   expect(pointerOf(factsSchema.safeParse({ ...facts("edge-1"), ...more }))?.path).toBe(path);
 });
 
-test("a fact of one's own with a control character is refused, with its path", () => {
+test("a custom fact with a control character is refused, with its path", () => {
   expect(pointerOf(customSchema.safeParse({ rack: ESCAPE }))).toEqual({
     path: "/rack",
     message: "a control character",
   });
 });
 
-test("a vital with a control character never stops a heartbeat: it is replaced", () => {
+test("a control character in vitals never stops a heartbeat: it is replaced", () => {
   const report = {
     protocol: 1,
     startId: "a",

@@ -1,4 +1,4 @@
-// What a report may say of a time without an answer, and of OOM kills: at the limit and just over it.
+// A report's time without an answer and its OOM kills: at the limit and just over it.
 import { expect, test } from "vitest";
 import { reportSchema } from "../../../shared/protocol/report.ts";
 

@@ -1,4 +1,4 @@
-// What is said of a value that a schema does not take: what zod says in English.
+// The texts for a value that a schema refuses: zod's English ones.
 import * as z from "zod/mini";
 import en from "zod/v4/locales/en.js";
 import { expect, it } from "vitest";
@@ -26,7 +26,7 @@ it.each<[string, z.ZodMiniType, unknown]>([
   ["with keys too many", z.strictObject({}), { a: 1, b: 2 }],
   ["no map", z.record(text, text), 1],
   ["no pair", z.tuple([number, number]), {}],
-  ["half a pair", z.tuple([number, number]), [1]],
+  ["one value of a pair", z.tuple([number, number]), [1]],
   ["more than a pair", z.tuple([number, number]), [1, 2, 3]],
   ["not this one", z.literal(1), 2],
   ["not this text", z.literal("a"), 2],
@@ -46,16 +46,12 @@ it.each<[string, z.ZodMiniType, unknown]>([
   ["a key too long", z.record(text.check(z.maxLength(1)), text), { ab: "" }],
   ["a key that is none", z.partialRecord(z.enum(["a"]), text), { b: "" }],
   ["refused without a text", text.check(z.refine(() => false)), ""],
-  ["a report that is none", reportSchema, { protocol: 2, startId: 1, vitals: { signals: { x: 1 } } }],
-  ["facts that are none", factsSchema, { images: [1], addresses: "x" }],
-  ["a query that is none", historyQuerySchema, { since: "x", before: "x", kind: "x", limit: 0 }],
-  ["another query that is none", auditQuerySchema, { by: "x", target: 1, before: 0, limit: 10_000 }],
-  [
-    "a wish for a token that is none",
-    tokenRequestSchema,
-    { names: "", uses: 0, roles: [1], mayLabel: ["*a"] },
-  ],
-])("%s → as zod has it", (_, schema, value) => {
+  ["a wrong report", reportSchema, { protocol: 2, startId: 1, vitals: { signals: { x: 1 } } }],
+  ["wrong facts", factsSchema, { images: [1], addresses: "x" }],
+  ["a wrong query", historyQuerySchema, { since: "x", before: "x", kind: "x", limit: 0 }],
+  ["another wrong query", auditQuerySchema, { by: "x", target: 1, before: 0, limit: 10_000 }],
+  ["a wrong request for a token", tokenRequestSchema, { names: "", uses: 0, roles: [1], mayLabel: ["*a"] }],
+])("%s → zod's text", (_, schema, value) => {
   const said = schema.safeParse(value).error?.issues.map(({ message }) => message);
   const zods = schema.safeParse(value, { error: en().localeError }).error?.issues;
   expect(said?.length).toBeGreaterThan(0);

@@ -1,4 +1,4 @@
-// A machine's settings: which a report may carry, and what the Node becomes with them.
+// A machine's settings: which ones a report may carry, and their effect on the Node.
 import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { parseQuantity } from "../../../shared/kubernetes/quantity/parse.ts";
@@ -128,7 +128,7 @@ describe("facts with these settings → refused at this path", () => {
   });
 
   test.each<[situation: string, settings: object]>([
-    ["none but those of older machines", {}],
+    ["only those of older machines", {}],
     ["no thresholds at all", { evictionHard: {} }],
     ["a signal that is switched off", { evictionHard: { "memory.available": "0%" } }],
     ["64 labels", { nodeLabels: labels(64) }],
@@ -148,7 +148,7 @@ function labelsOf(count: number): [string, string][] {
   return Array.from({ length: count }, (_, index) => [`s${index}`, "1"]);
 }
 
-it("facts that are accepted have the digest of what was sent: the schema puts nothing in", () => {
+it("accepted facts have the digest of the sent ones: the schema adds nothing", () => {
   const sent = factsWith({ evictionSoft: {}, podsPerCore: 3 });
   expect(canonicalJson(factsSchema.parse(sent))).toBe(canonicalJson(sent));
 });
@@ -156,8 +156,8 @@ it("facts that are accepted have the digest of what was sent: the schema puts no
 describe("settings → how often a machine reports", () => {
   it.each([
     ["the defaults → every 10 s", 10_000, 40, 10_000],
-    ["more often than the lease needs → as configured", 1000, 40, 1000],
-    ["more seldom than the lease needs → four times within the lease", 60_000, 40, 10_000],
+    ["more often than the lease requires → as configured", 1000, 40, 1000],
+    ["less often than the lease requires → four times within the lease", 60_000, 40, 10_000],
     ["a lease of a second → every 250 ms", 10_000, 1, 250],
   ])("%s", (_, nodeStatusUpdateFrequencyMs, nodeLeaseDurationSeconds, intervalMs) => {
     expect(reportIntervalMs({ nodeStatusUpdateFrequencyMs, nodeLeaseDurationSeconds })).toBe(intervalMs);
@@ -171,7 +171,7 @@ describe("settings → allocatable", () => {
   };
   test.each<[situation: string, settings: object, allocatable: Record<string, string>]>([
     [
-      "none → less the default thresholds",
+      "none → capacity minus the default thresholds",
       {},
       { cpu: "4", memory: "8092Mi", "ephemeral-storage": "96636764000" },
     ],
@@ -192,7 +192,7 @@ describe("settings → allocatable", () => {
       { cpu: "3700m", memory: "7Gi", "ephemeral-storage": "99Gi" },
     ],
     [
-      "reserved CPUs → instead of both reservations of CPU",
+      "reserved CPUs → replace both reservations of CPU",
       {
         evictionHard: {},
         systemReserved: { cpu: "100m", memory: "1Gi" },
@@ -208,7 +208,7 @@ describe("settings → allocatable", () => {
     expect(nodeOf(settings).status.allocatable).toMatchObject(allocatable);
   });
 
-  it("without isolation of local storage, storage is no resource, and Ready does not miss it", () => {
+  it("without isolation of local storage, storage is no resource, and Ready does not require it", () => {
     const { status } = nodeOf({ localStorageCapacityIsolation: false });
     expect(status.capacity).not.toHaveProperty("ephemeral-storage");
     expect(status.allocatable).not.toHaveProperty("ephemeral-storage");
@@ -222,7 +222,7 @@ describe("settings → conditions", () => {
     ["no thresholds, little memory left", { evictionHard: {} }, { "memory.available": [1, 8 * GIB] }, []],
     ["a hard threshold", { evictionHard: { "memory.available": "60%" } }, {}, ["MemoryPressure"]],
     [
-      "a soft threshold → at once",
+      "a soft threshold → condition at once",
       { evictionSoft: { "nodefs.available": "51Gi" }, evictionSoftGracePeriod: { "nodefs.available": "1h" } },
       {},
       ["DiskPressure"],
@@ -242,7 +242,7 @@ describe("settings → conditions", () => {
 });
 
 describe("settings → the Node that registers", () => {
-  it("labels of the machine's stand beside the others, and take none of rollcall's away", () => {
+  it("the machine's labels are added to the others, and replace none of rollcall's", () => {
     const exclude = "node.kubernetes.io/exclude-from-external-load-balancers";
     const nodeLabels = { "example.com/shop": "17", "kubernetes.io/arch": "other", [exclude]: "" };
     expect(nodeOf({ nodeLabels }).metadata.labels).toMatchObject({
@@ -275,7 +275,7 @@ describe("settings → the Node that registers", () => {
   });
 });
 
-describe("what a machine has not → a fault at its start", () => {
+describe("settings beyond the machine's hardware → a fault at its start", () => {
   const machine = {
     machineID: "",
     systemUUID: "",
@@ -313,7 +313,7 @@ describe("what a machine has not → a fault at its start", () => {
   });
 });
 
-it("whatever settings are accepted, a Node with whole quantities comes of them", () => {
+it("for any accepted settings, the Node has whole quantities", () => {
   const amount = fc.oneof(
     fc.constantFrom("0", "1", "1e3", "100Mi", "9E", "1n", "NaN%", "Inf%", "1e-9%", "-1", "0%", "99.9%"),
     fc.string({ maxLength: 8 }),

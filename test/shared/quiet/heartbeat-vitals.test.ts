@@ -1,4 +1,4 @@
-// What a heartbeat carries: the shim's vitals come out at the gateway as they went in, or a full report is needed.
+// A heartbeat's vitals: the gateway gets the shim's vitals unchanged, or a full report is needed.
 import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { type HeartbeatFrame, heartbeatSchema } from "../../../shared/protocol/frames.ts";
@@ -7,7 +7,7 @@ import { expanded, type HeartbeatVitals, shortened } from "../../../shared/quiet
 import { isQuiet, quietOf } from "../../../shared/quiet/quiet.ts";
 import { basis, CALM, GIB } from "./machine.ts";
 
-/** As it travels. */
+/** Encodes and decodes a heartbeat's vitals, as the wire does. */
 function sent(vitals: HeartbeatVitals): HeartbeatFrame {
   return heartbeatSchema.parse(JSON.parse(JSON.stringify({ type: "heartbeat", n: 1, at: 0, ...vitals })));
 }
@@ -24,7 +24,7 @@ const anyVitals: fc.Arbitrary<Vitals> = fc.record(
   },
   { requiredKeys: ["signals"] },
 );
-/** As `base`, with other amounts. */
+/** Returns vitals like `base` with other amounts. */
 const anyLater = (base: Vitals) =>
   fc
     .record({ amounts: fc.array(anyCount, { minLength: 6, maxLength: 6 }), left: fc.nat({ max: 300 }) })
@@ -43,7 +43,7 @@ const anyLater = (base: Vitals) =>
     });
 
 describe("shortened and expanded", () => {
-  it("are the same again, whatever is left", () => {
+  it("are the same again, for any remaining seconds", () => {
     fc.assert(
       fc.property(
         anyVitals.chain((base) => fc.tuple(fc.constant(base), anyLater(base))),
@@ -69,11 +69,11 @@ describe("shortened and expanded", () => {
 const said = (more: Partial<Vitals>): Vitals => ({ ...CALM, ...more });
 const saw = (signals: Vitals["signals"]) => said({ signals: { ...CALM.signals, ...signals } });
 
-describe("a heartbeat says", () => {
+describe("a heartbeat contains", () => {
   test.each<[situation: string, short: object, vitals: Vitals]>([
     ["amounts in the order of signals", {}, CALM],
     [
-      "how long conditions are still valid",
+      "the remaining validity of conditions",
       { remainingSeconds: { RaidDegraded: 7 } },
       said({ remainingSeconds: { RaidDegraded: 7 } }),
     ],
@@ -103,7 +103,7 @@ describe("a full report is needed", () => {
   });
 });
 
-it("a signal that the report did not have is not quiet, whatever is available", () => {
+it("a signal that the report did not have is not quiet, for any amount", () => {
   const vitals = expanded({ available: [4 * GIB, 50 * GIB, null, 50 * GIB, null, 30_000] }, CALM);
   expect(vitals.signals["imagefs.available"]).toEqual([50 * GIB, 0]);
   expect(isQuiet(quietOf(basis())!, vitals, 0)).toBe(false);

@@ -1,4 +1,4 @@
-// What is known of a machine after a report, as the tests of quiet heartbeats need it. No test of its own.
+// A machine's data after a report, for the tests of quiet heartbeats. Contains no test.
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import { SIGNALS, type Vitals } from "../../../shared/protocol/report.ts";
 import type { Settings } from "../../../shared/protocol/settings.ts";
@@ -45,7 +45,7 @@ export const basis = (more: Partial<QuietBasis> = {}): QuietBasis => ({
   ...more,
 });
 
-/** What decides about pressure is asked, amount by amount: the least with which no threshold of the signal is met. */
+/** Returns the least amount with which no threshold of the signal is met, by trying the pressure's own function. */
 export function leastCalm(settings: Settings, signal: (typeof SIGNALS)[number], capacity: number): number {
   const { thresholds } = parsedSettings(settings);
   const isCalm = (available: number) =>

@@ -1,4 +1,5 @@
-// Which heartbeats change nothing: exact to the unit, and nothing is given where time alone may change something.
+// Which heartbeats change nothing. The answer is exact to the unit; no quiet time is granted if time alone may change a
+// result.
 import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { NOTHING_REMEMBERED } from "../../../shared/from-report/reported-status.ts";
@@ -51,11 +52,11 @@ const withDropIns = (remainingSeconds?: Record<string, number>) =>
 function quietAfter(known: QuietBasis): Quiet {
   const quiet = quietOf(known);
   if (!quiet) throw new Error("nothing is quiet");
-  // It crosses from object to object.
+  // The value crosses from object to object.
   return structuredClone(quiet);
 }
 
-describe("no order is given", () => {
+describe("no quiet time is granted", () => {
   const pressed = {
     conditions: ["MemoryPressure"],
     lastMetAt: {},
@@ -76,35 +77,38 @@ describe("no order is given", () => {
       "a threshold waits for its reclaim",
       remembering({ eviction: { ...NO_PRESSURE, metThresholds: ["a threshold"] } }),
     ],
-    ["a resource was found wanting", remembering({ reclaim: { resource: "memory" } })],
-    ["a threshold is met that no tick has seen", { vitals: having({ "memory.available": [1024, 8 * GIB] }) }],
+    ["a resource was found short", remembering({ reclaim: { resource: "memory" } })],
+    [
+      "a threshold is met that no tick has processed",
+      { vitals: having({ "memory.available": [1024, 8 * GIB] }) },
+    ],
     ["the shim ends", { vitals: saying({ setupError: "no cgroups" }) }],
     ["a shutdown is not recorded yet", { vitals: saying({ shuttingDown: true }) }],
-    ["the end of a shutdown is not", remembering({ shutdown: { isShuttingDown: true } })],
+    ["the end of a shutdown is not recorded yet", remembering({ shutdown: { isShuttingDown: true } })],
     [
-      "an OOM kill is not",
+      "an OOM kill is not recorded yet",
       { vitals: saying({ oomKills: 1 }), ...remembering({ oom: { kills: 0, bootID: "b-1" } }) },
     ],
     [
-      "the kills of this boot are not",
+      "the kills of this boot are not recorded yet",
       { vitals: saying({ oomKills: 1 }), ...remembering({ oom: { kills: 1, bootID: "b-0" } }) },
     ],
     [
-      "a file system for images without capacity is not",
+      "a file system for images without capacity is not recorded yet",
       {
         vitals: having({ "imagefs.available": [0, 0] }),
         ...remembering({ imageFilesystem: { hasNoCapacity: false } }),
       },
     ],
     ["a setter of the operator's own may read the time", { custom: [() => () => null] }],
-    ["a clock is known to be off, and by how much is not", { clock: { isSkewed: true, skewMs: 0 } }],
+    ["a clock is off by an unknown amount", { clock: { isSkewed: true, skewMs: 0 } }],
   ])("while %s", (_, known) => {
     expect(quietOf(basis())).not.toBeNull();
     expect(quietOf(basis(known))).toBeNull();
   });
 });
 
-describe("an order may be given", () => {
+describe("quiet time may be granted", () => {
   test.each<[situation: string, known: Partial<QuietBasis>]>([
     ["errors stay", { vitals: saying({ errors: { network: ["cni plugin not initialized"] } }) }],
     [
@@ -116,7 +120,7 @@ describe("an order may be given", () => {
       { vitals: saying({ oomKills: 3 }), ...remembering({ oom: { kills: 3, bootID: "b-1" } }) },
     ],
     [
-      "kills cannot be: the boot is not known",
+      "kills cannot be counted: the boot is unknown",
       { vitals: saying({ oomKills: 3 }), facts: { settings: SETTINGS } },
     ],
     [
@@ -152,10 +156,10 @@ describe("a heartbeat", () => {
     ["with more than its capacity", true, saw({ "memory.available": [2 * capacity, capacity] })],
     ["without a threshold, and with nothing available", true, saw({ "pid.available": [0, 32_768] })],
     ["of another capacity", false, saw({ "memory.available": [4 * GIB, capacity + 1] })],
-    ["with a signal more", false, saw({ "imagefs.available": [50 * GIB, 100 * GIB] })],
-    ["with a signal less", false, said({ signals: without("pid.available").signals })],
-    ["with an error less", false, said({ errors: { runtime: [] } })],
-    ["with an error more", false, said({ errors: { ...errors, storage: ["gone"] } })],
+    ["with one more signal", false, saw({ "imagefs.available": [50 * GIB, 100 * GIB] })],
+    ["with one signal less", false, said({ signals: without("pid.available").signals })],
+    ["with one error less", false, said({ errors: { runtime: [] } })],
+    ["with one error more", false, said({ errors: { ...errors, storage: ["gone"] } })],
     ["with another error", false, said({ errors: { ...errors, network: ["gone"] } })],
     [
       "with an error twice",
@@ -164,9 +168,9 @@ describe("a heartbeat", () => {
     ],
     ["with no errors", false, said({ errors: undefined })],
     ["with a shutdown", false, said({ shuttingDown: true })],
-    ["with a kill more", false, said({ oomKills: 4 })],
-    ["with kills that begin anew", false, said({ oomKills: 0 })],
-    ["with kills that are not known", false, said({ oomKills: undefined })],
+    ["with one more kill", false, said({ oomKills: 4 })],
+    ["with kills counted from zero again", false, said({ oomKills: 0 })],
+    ["with an unknown number of kills", false, said({ oomKills: undefined })],
     ["with a setup error", false, said({ setupError: "no cgroups" })],
     ["with drop-ins that have run", false, said({ remainingSeconds: {} })],
   ])("%s → %s", (_, expected, vitals) => {
@@ -174,11 +178,11 @@ describe("a heartbeat", () => {
   });
 
   test.each([
-    ["as far ahead as a clock may be", true, 60_000],
-    ["a millisecond further", false, 60_001],
-    ["as far behind as a clock may be", true, -60_000],
-    ["a millisecond further behind", false, -60_001],
-    ["by who knows how much", false, Number.NaN],
+    ["ahead by the tolerance", true, 60_000],
+    ["ahead by a millisecond more", false, 60_001],
+    ["behind by the tolerance", true, -60_000],
+    ["behind by a millisecond more", false, -60_001],
+    ["off by an unknown amount", false, Number.NaN],
   ])("of a clock that is off: %s → %s", (_, expected, skewMs) => {
     expect(isQuiet(quietAfter(basis()), CALM, skewMs)).toBe(expected);
   });
@@ -192,16 +196,16 @@ describe("a heartbeat", () => {
     ]
   >([
     ["ten seconds later", true, left(300, 60), left(290, 50)],
-    ["that was said again", true, left(241, 1), left(300, 60)],
+    ["that was reported again", true, left(241, 1), left(300, 60)],
     ["in its last second", true, left(300, 60), left(241, 1)],
     ["that has expired", false, left(300, 60), left(240, 0)],
-    ["that is not named any more", false, left(300, 60), { RaidDegraded: 300 }],
+    ["that is no longer listed", false, left(300, 60), { RaidDegraded: 300 }],
     ["that stays expired", true, left(300, 0), { RaidDegraded: 290 }],
-    ["that had expired, and is said again", false, { RaidDegraded: 300 }, left(300, 60)],
-    ["beside one that no drop-in has", true, left(300, 60), { ...left(300, 60), Gone: 0 }],
+    ["that had expired, and is reported again", false, { RaidDegraded: 300 }, left(300, 60)],
+    ["next to one that no drop-in has", true, left(300, 60), { ...left(300, 60), Gone: 0 }],
     ["before the drop-ins have run", true, undefined, undefined],
     ["once the drop-ins have run", false, undefined, left(300, 60)],
-    ["of a shim that does not tell any more", false, left(300, 60), undefined],
+    ["of a shim that no longer reports the time", false, left(300, 60), undefined],
   ])("with a drop-in's condition %s → %s", (_, expected, before, remainingSeconds) => {
     const quiet = quietAfter(withDropIns(before));
     expect(isQuiet(quiet, { ...CALM, ...(remainingSeconds && { remainingSeconds }) }, 0)).toBe(expected);
@@ -219,7 +223,7 @@ describe("quiet lasts", () => {
     ["not at all once the status is due", undefined, -1, 0],
     ["until a heartbeat before the first condition expires", left(300, 60), 300_000, 50_000],
     ["not at all where one expires before", left(300, 9), 300_000, 0],
-    ["whatever has expired already", { RaidDegraded: 300 }, 300_000, 290_000],
+    ["for any condition that has expired already", { RaidDegraded: 300 }, 300_000, 290_000],
   ])("%s", (_, remainingSeconds, statusDueInMs, forMs) => {
     const known = withDropIns(remainingSeconds);
     expect(quietForMs(quietAfter(known), known.vitals, { statusDueInMs, intervalMs: 10_000 })).toBe(forMs);
@@ -266,8 +270,8 @@ const anySettings = fc
   })
   .filter((settings) => settingsSchema.safeParse(settings).success);
 
-describe("whatever the thresholds, from the least amount with which none is met", () => {
-  it("on, and one less is not quiet", () => {
+describe("for any thresholds, with the least amount at which none is met", () => {
+  it("is quiet; one unit less is not", () => {
     let edges = 0;
     const property = fc.property(
       anySettings,
@@ -306,7 +310,7 @@ describe("a machine's clock", () => {
       ["of one that is an odd number of seconds ahead", true, 121_000, [60_500, 181_500]],
       ["of one that is behind", true, -61_000, [-121_000, -60_001]],
       ["of one that is far behind", true, -3_600_000, [-5_400_000, -1_800_000]],
-      ["never, where it is not known by how much it was off", true, 0, null],
+      ["of no clock, if the recorded amount is unknown", true, 0, null],
     ])("%s", (_, isSkewed, skewMs, range) => {
       expect(unrecordedSkewMs({ isSkewed, skewMs })).toEqual(range);
       if (!range) return;

@@ -21,7 +21,7 @@ const reservations = {
   ),
 };
 
-test("what is left for pods is what a kubelet with the same reservations registers", () => {
+test("allocatable equals a kubelet's with the same reservations", () => {
   const capacity = resourceListQuantities({
     cpu: "2",
     memory: "24684096Ki",
@@ -41,16 +41,16 @@ test("what is left for pods is what a kubelet with the same reservations registe
   });
 });
 
-test("nothing is kept of a resource that the machine does not have", () => {
+test("a resource that the machine lacks → no reservation of it", () => {
   const kept = nodeAllocatableReservation(reservations, resourceListQuantities({ cpu: "2" }));
   expect(resourceListText(kept)).toEqual({ cpu: "300m" });
 });
 
-describe("a reservation of all there is", () => {
+describe("a reservation of the whole capacity", () => {
   test.each([
     ["is fine", "300m", null],
     [
-      "and a thousandth more is refused",
+      "with a thousandth more is refused",
       "299m",
       'invalid Node Allocatable configuration. Resource "cpu" has a reservation of 300m but capacity of 299m. ' +
         "Expected capacity >= reservation.",
@@ -60,7 +60,7 @@ describe("a reservation of all there is", () => {
   });
 });
 
-describe("CPUs that are reserved by number", () => {
+describe("CPUs reserved by number", () => {
   const reserved = { systemReserved: { memory: "1Gi", cpu: "1" }, kubeReserved: { cpu: "1", pid: "10" } };
 
   test("replace both reservations of CPU by their count", () => {

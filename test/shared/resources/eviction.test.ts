@@ -20,13 +20,13 @@ const thresholdsOf = (settings: EvictionSettings) => {
   return thresholds.value;
 };
 
-/** The conditions after each look, ten seconds apart unless said otherwise. */
+/** Returns the conditions after each observation; observations are ten seconds apart unless given otherwise. */
 const conditionsOver = (settings: EvictionSettings, looks: [Observations, afterMs?: number][]) => {
   let state: EvictionState = NO_PRESSURE;
   let now = START;
   return looks.map(([observations, afterMs = 10_000]) => {
     now += afterMs;
-    // What lives in storage between two looks is JSON.
+    // The stored state between two observations is JSON.
     state = JSON.parse(JSON.stringify(state));
     state = synchronizeEviction(thresholdsOf(settings), observations, state, now, PERIOD_MS);
     return state.conditions;
@@ -41,7 +41,7 @@ describe("a condition", () => {
     ["does not hold with exactly the threshold available", hard, [[memory(100)]], [[]]],
     ["holds at once with one byte less", hard, [[memory(99)]], [["MemoryPressure"]]],
     [
-      "holds on until the transition period is over",
+      "holds until the transition period has ended",
       hard,
       [[memory(99)], [memory(100), PERIOD_MS - 1], [memory(100), 1]],
       [["MemoryPressure"], ["MemoryPressure"], []],
@@ -81,7 +81,7 @@ describe("a condition", () => {
   });
 });
 
-test("a percentage is of the 32-bit float that the kubelet makes of it", () => {
+test("a percentage is multiplied as the kubelet's 32-bit float", () => {
   // 10 % of this capacity would be 27055317401.6.
   const full = (available: number): Observations => ({ "nodefs.available": [available, 270_553_174_016] });
   const looks: [Observations][] = [[full(27_055_317_804)], [full(27_055_317_803)]];
@@ -113,7 +113,7 @@ test("a threshold that is no longer configured is forgotten", () => {
   expect(state).toEqual(NO_PRESSURE);
 });
 
-test("whatever is observed, a condition never holds without a threshold of its kind met within the period", () => {
+test("for any observations, a condition never holds without a threshold of its kind met within the period", () => {
   const available = fc.integer({ min: 0, max: 200 });
   const look = fc.tuple(available, fc.integer({ min: 0, max: 2 * PERIOD_MS }));
   fc.assert(
@@ -131,7 +131,7 @@ test("whatever is observed, a condition never holds without a threshold of its k
   );
 });
 
-describe("evictionHard in force", () => {
+describe("the active evictionHard", () => {
   test.each([
     ["not configured: the defaults", null, false, 5, "100Mi"],
     ["configured: only that", { "memory.available": "1Gi" }, false, 1, "1Gi"],

@@ -12,7 +12,7 @@ import {
 } from "../../../shared/setters/custom.ts";
 import { expectOutcome, NOW, runSetter } from "./run-setter.ts";
 
-/** Counts the phases of the machine's power supply, which its operator lets the shim report. */
+/** Counts the phases of the machine's power supply, a custom fact of the operator. */
 const phases: CustomSetter =
   ({ custom, now, recordEvent }) =>
   (node) => {
@@ -43,12 +43,12 @@ describe("contained", () => {
       expected: { error: "the custom facts have no phases" },
     },
     {
-      name: "a setter that cannot be made → an error that names it, as if it had failed",
+      name: "a setter whose factory throws → an error that names it, like a failure",
       setter: throwsAtOnce,
       expected: { error: "custom setter throwsAtOnce threw: Error: no sensor" },
     },
     {
-      name: "a setter that throws at work → an error that names it; what it had set stays",
+      name: "a setter that throws while it runs → an error that names it; its changes before that stay",
       setter: throwsAtWork,
       expected: {
         status: { phase: "half done" },
@@ -61,7 +61,7 @@ describe("contained", () => {
   });
 });
 
-test("the page shows the example that is tested here", () => {
+test("the page shows the tested example", () => {
   expect(page).toContain(example);
 });
 

@@ -8,9 +8,9 @@ test.each<
   [situation: string, before: Annotations | undefined, wanted: Record<string, boolean>, after: Annotations]
 >([
   ["wanted, on a Node without any", undefined, { a: true }, { a: "true" }],
-  ["wanted, and gone", { b: "x" }, { a: true }, { a: "true", b: "x" }],
+  ["wanted, and missing", { b: "x" }, { a: true }, { a: "true", b: "x" }],
   ["wanted, with another value", { a: "false" }, { a: true }, { a: "true" }],
-  ["not wanted, and there", { a: "true", b: "x" }, { a: false }, { b: "x" }],
+  ["not wanted, and present", { a: "true", b: "x" }, { a: false }, { b: "x" }],
 ])("an annotation that is %s", (_, before, wanted, after) => {
   const shared = structuredClone(before);
   const node: DraftNode = { metadata: { ...(before && { annotations: before }) }, spec: {}, status: {} };

@@ -7,7 +7,7 @@ import { BEFORE, condition, NOW, runSetter } from "./run-setter.ts";
 const LISTED = "rollcall.dev/fact-conditions";
 const MAX_MESSAGE = 1024;
 
-/** What a drop-in says of the machine's disks. */
+/** A drop-in's condition for the machine's disks. */
 const degraded = (message = "disk 2 is gone") => ({
   type: "RaidDegraded",
   status: "True" as const,
@@ -23,10 +23,10 @@ interface Situation {
   conditions?: ReturnType<typeof degraded>[];
   working?: number;
   failures?: DropIns["failures"];
-  /** Of RaidDegraded; undefined: nobody counts it. */
+  /** Remaining seconds of RaidDegraded; undefined: the shim does not count them. */
   remaining?: number;
   before?: NodeCondition[];
-  /** The annotation, as the last run left it. */
+  /** The annotation after the previous run. */
   listed?: string;
   /** `type=status reason: message`, in the order of the Node. */
   after: string[];
@@ -34,9 +34,9 @@ interface Situation {
 }
 
 const situations: Situation[] = [
-  { name: "no drop-ins → nothing is said", before: [ready], after: ["Ready=True KubeletReady: ..."] },
+  { name: "no drop-ins → no condition", before: [ready], after: ["Ready=True KubeletReady: ..."] },
   {
-    name: "a drop-in reports a condition → it stands before Ready, beside the one of the drop-ins themselves",
+    name: "a drop-in reports a condition → it stands before Ready, next to the drop-ins' own condition",
     conditions: [degraded()],
     working: 1,
     remaining: 60,
@@ -49,7 +49,7 @@ const situations: Situation[] = [
     listedAfter: "DropInsFailed,RaidDegraded",
   },
   {
-    name: "it was not said again in time → Unknown, with what was said last",
+    name: "it was not reported again in time → Unknown, with the last status",
     conditions: [degraded()],
     working: 2,
     remaining: 0,
@@ -60,7 +60,7 @@ const situations: Situation[] = [
     listedAfter: "DropInsFailed,RaidDegraded",
   },
   {
-    name: "nobody counts how long it is good for → Unknown",
+    name: "the shim does not count its validity → Unknown",
     conditions: [degraded()],
     working: 1,
     after: [
@@ -70,7 +70,7 @@ const situations: Situation[] = [
     listedAfter: "DropInsFailed,RaidDegraded",
   },
   {
-    name: "nobody reports it any more → it goes",
+    name: "no drop-in reports it any more → it is removed",
     working: 1,
     before: [condition("RaidDegraded", "True", "DiskMissing"), ready],
     listed: "DropInsFailed,RaidDegraded",
@@ -78,13 +78,13 @@ const situations: Situation[] = [
     listedAfter: "DropInsFailed",
   },
   {
-    name: "the last drop-in was removed → its conditions go, and so does the annotation",
+    name: "the last drop-in was removed → its conditions and the annotation are removed",
     before: [condition("DropInsFailed", "False", "DropInsWork"), ready],
     listed: "DropInsFailed",
     after: ["Ready=True KubeletReady: ..."],
   },
   {
-    name: "somebody wrote Ready into the annotation → it stays: it is not a drop-in's",
+    name: "another writer listed Ready in the annotation → it stays: it is not a drop-in's",
     before: [ready],
     listed: "Ready",
     after: ["Ready=True KubeletReady: ..."],
@@ -100,7 +100,7 @@ const situations: Situation[] = [
     listedAfter: "DropInsFailed",
   },
   {
-    name: "an error that makes the message exactly as long as one may be → whole",
+    name: "an error that makes the message as long as the limit → whole",
     ...failed("x".repeat(MAX_MESSAGE - "raid.sh: ".length)),
     after: [`DropInsFailed=True DropInFailed: raid.sh: ${"x".repeat(MAX_MESSAGE - "raid.sh: ".length)}`],
     listedAfter: "DropInsFailed",

@@ -9,7 +9,7 @@ interface Situation {
   name: string;
   wanted: Labels;
   before?: Labels;
-  /** The annotation, as the last run left it. */
+  /** The annotation after the previous run. */
   listed?: string;
   after: Labels;
   listedAfter?: string;
@@ -17,14 +17,14 @@ interface Situation {
 
 const situations: Situation[] = [
   {
-    name: "a fact of the machine → a label beside the others, and it is remembered whose it is",
+    name: "a fact of the machine → one more label, listed as the machine's",
     wanted: { "example.com/rack": "b7" },
     before: { site: "oslo" },
     after: { site: "oslo", "example.com/rack": "b7" },
     listedAfter: "example.com/rack",
   },
   {
-    name: "the fact changes → so does the label",
+    name: "the fact changes → the label changes",
     wanted: { "example.com/rack": "c1" },
     before: { "example.com/rack": "b7" },
     listed: "example.com/rack",
@@ -32,14 +32,14 @@ const situations: Situation[] = [
     listedAfter: "example.com/rack",
   },
   {
-    name: "the fact is gone → its label goes, the cluster's stay",
+    name: "the fact is missing → its label is removed, the cluster's stay",
     wanted: {},
     before: { "example.com/rack": "b7", site: "oslo" },
     listed: "example.com/rack",
     after: { site: "oslo" },
   },
   {
-    name: "one fact instead of another → one label instead of the other",
+    name: "one fact replaces another → its label replaces the other",
     wanted: { b: "2" },
     before: { a: "1" },
     listed: "a",
@@ -47,7 +47,7 @@ const situations: Situation[] = [
     listedAfter: "b",
   },
   {
-    name: "somebody wrote a label into the annotation that no fact may set → it stays",
+    name: "another writer listed a label in the annotation that no fact may set → it stays",
     wanted: {},
     before: { "kubernetes.io/hostname": "node-1", a: "1" },
     listed: "a,kubernetes.io/hostname",
@@ -78,10 +78,10 @@ describe("nodeLabels", () => {
   const none = () => false;
 
   test.each<[situation: string, facts: Labels, configuration: Labels, before: Labels, after: Labels]>([
-    ["a drop-in says it by now", { tier: "b" }, {}, { [NODE_LABELS]: "tier" }, { tier: "b" }],
-    ["the configuration says it by now", {}, { tier: "c" }, { [LISTED]: "tier" }, { tier: "c" }],
-    ["nobody says it any more", {}, {}, { [NODE_LABELS]: "tier" }, {}],
-  ])("a label of which %s", (_, facts, configuration, annotations, after) => {
+    ["a drop-in reports it now", { tier: "b" }, {}, { [NODE_LABELS]: "tier" }, { tier: "b" }],
+    ["the configuration has it now", {}, { tier: "c" }, { [LISTED]: "tier" }, { tier: "c" }],
+    ["no source reports it any more", {}, {}, { [NODE_LABELS]: "tier" }, {}],
+  ])("a label: %s", (_, facts, configuration, annotations, after) => {
     const outcome = runSetter(
       () => (node) => {
         factLabels(facts, () => true)(node);

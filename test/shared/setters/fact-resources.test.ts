@@ -10,19 +10,19 @@ const GPU = "example.com/gpu";
 interface Situation {
   name: string;
   wanted: Record<string, number>;
-  /** What device plugins announce. */
+  /** Resources that device plugins announce. */
   devices?: string[];
   before?: ResourceList;
-  /** The annotation, as the last run left it. */
+  /** The annotation after the previous run. */
   listed?: string;
-  /** Of capacity and allocatable alike. */
+  /** Both capacity and allocatable. */
   after: ResourceList;
   listedAfter?: string;
 }
 
 const situations: Situation[] = [
   {
-    name: "a drop-in announces a resource → beside the others, and it is remembered whose it is",
+    name: "a drop-in announces a resource → added, and listed as a drop-in's",
     wanted: { [FAX]: 2 },
     before: { cpu: "2" },
     after: { cpu: "2", [FAX]: "2" },
@@ -37,7 +37,7 @@ const situations: Situation[] = [
     listedAfter: FAX,
   },
   {
-    name: "nobody announces it any more → 0, and it stays listed in the Node",
+    name: "no drop-in announces it any more → 0, and it stays in the Node",
     wanted: {},
     before: { cpu: "2", [FAX]: "2" },
     listed: FAX,
@@ -60,7 +60,7 @@ const situations: Situation[] = [
     after: { [GPU]: "2" },
   },
   {
-    name: "somebody wrote cpu into the annotation → it stays: it is no drop-in's",
+    name: "another writer listed cpu in the annotation → it stays: it is no drop-in's",
     wanted: {},
     before: { cpu: "2" },
     listed: "cpu",

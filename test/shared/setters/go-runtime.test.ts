@@ -15,7 +15,7 @@ interface Situation {
 const situations: Situation[] = [
   { name: "first status → both names", before: {}, after: { nodeInfo: nodeInfo(platform) } },
   {
-    name: "versions are known already → they stay",
+    name: "versions are set already → they stay",
     before: { status: { nodeInfo: nodeInfo({ osImage: "Debian" }) } },
     after: { nodeInfo: nodeInfo({ ...platform, osImage: "Debian" }) },
   },

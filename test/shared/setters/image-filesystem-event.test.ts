@@ -17,7 +17,7 @@ describe("imageFilesystemEvent", () => {
       after: false,
     },
     {
-      name: "its capacity is not known → no event, and what was known stays",
+      name: "its capacity is unknown → no event, and the last one stays",
       last: true,
       capacity: undefined,
       events: [],

@@ -1,4 +1,4 @@
-// Labels that a Node always has, and those that it has for as long as they are said.
+// Labels that a Node always has, and those that it has while they are reported.
 import { describe, expect, test } from "vitest";
 import { listedLabels, permanentLabels } from "../../../shared/setters/listed-labels.ts";
 import type { DraftNode, Setter } from "../../../shared/setters/setter.ts";
@@ -43,9 +43,9 @@ interface Situation {
 }
 
 const situations: Situation[] = [
-  { name: "one is said", wanted: { a: "1" }, before: {}, expected: { a: "1" }, listedAfter: "a" },
+  { name: "one is reported", wanted: { a: "1" }, before: {}, expected: { a: "1" }, listedAfter: "a" },
   {
-    name: "somebody has removed it",
+    name: "another writer has removed it",
     wanted: { a: "1" },
     before: { b: "2" },
     listed: "a",
@@ -53,22 +53,28 @@ const situations: Situation[] = [
     listedAfter: "a",
   },
   {
-    name: "it is there and not listed yet, as a Node from before the list",
+    name: "it is there and not listed yet, on a Node of an earlier version",
     wanted: { a: "1" },
     before: { a: "1" },
     expected: { a: "1" },
     listedAfter: "a",
   },
-  { name: "it is no longer said", wanted: {}, before: { a: "1", b: "2" }, listed: "a", expected: { b: "2" } },
   {
-    name: "what may not be removed is listed",
+    name: "it is no longer reported",
+    wanted: {},
+    before: { a: "1", b: "2" },
+    listed: "a",
+    expected: { b: "2" },
+  },
+  {
+    name: "a label that may not be removed is listed",
     wanted: {},
     before: { kept: "1" },
     listed: "kept",
     expected: { kept: "1" },
   },
   {
-    name: "whether it is said is not known",
+    name: "whether it is reported is unknown",
     wanted: { a: "1" },
     before: { a: "1", zone: "x" },
     listed: "a,zone",
@@ -90,7 +96,7 @@ describe("listedLabels", () => {
     const { labels, annotations } = after(setter, before, listed);
     expect(labels).toEqual(expected);
     expect(annotations?.[LIST]).toBe(listedAfter);
-    // Once more changes nothing: a steady report writes nothing.
+    // A second run changes nothing: a steady report writes nothing.
     const again = after(setter, labels, annotations?.[LIST]);
     expect(again.labels).toBe(labels);
     expect(again.annotations?.[LIST]).toBe(listedAfter);

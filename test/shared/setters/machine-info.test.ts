@@ -79,31 +79,31 @@ const resources: Resources[] = [
     allocatable: OWN,
   },
   {
-    name: "a filesystem for pods → its ephemeral-storage counts, and nothing else that comes with it",
+    name: "a filesystem for pods → of its resources only ephemeral-storage counts",
     storage: { "ephemeral-storage": "10Gi", cpu: "99" },
     capacity: { ...OWN, "ephemeral-storage": "10Gi" },
     allocatable: { ...OWN, "ephemeral-storage": "10Gi" },
   },
   {
-    name: "a part is reserved → allocatable is less by it, capacity is not; never below zero",
+    name: "a part is reserved → subtracted from allocatable, never below zero; capacity stays",
     reserved: { cpu: "500m", memory: "9Gi" },
     capacity: OWN,
     allocatable: { cpu: "3500m", memory: "0", pods: "110" },
   },
   {
-    name: "huge pages → a resource of their own, whose memory is not allocatable otherwise",
+    name: "huge pages → a resource of their own, whose memory is not allocatable as memory",
     machine: { hugePages: [{ pageSizeKiB: 2048n, numPages: 512n }] },
     capacity: { ...OWN, "hugepages-2Mi": "1Gi" },
     allocatable: { ...OWN, memory: "7Gi", "hugepages-2Mi": "1Gi" },
   },
   {
-    name: "a device plugin, one of whose devices is broken → all are capacity, the good ones allocatable",
+    name: "a device plugin with a broken device → all devices are capacity, the working ones allocatable",
     devices: { capacity: { [GPU]: "2" }, allocatable: { [GPU]: "1" } },
     capacity: { ...OWN, [GPU]: "2" },
     allocatable: { ...OWN, [GPU]: "1" },
   },
   {
-    name: "the device plugin is gone → its resource becomes 0 and stays listed",
+    name: "the device plugin was removed → its resource becomes 0 and stays listed",
     devices: { removed: [GPU] },
     before: { status: { capacity: { [GPU]: "2" }, allocatable: { [GPU]: "2" } } },
     capacity: { ...OWN, [GPU]: "0" },
@@ -122,7 +122,7 @@ const resources: Resources[] = [
     allocatable: { ...OWN, "hugepages-1Gi": "0" },
   },
   {
-    name: "the machine cannot be read → no cpu and no memory, and that is no error",
+    name: "the machine cannot be read → no cpu and no memory, without an error",
     machine: null,
     capacity: { cpu: "0", memory: "0", pods: "110" },
     allocatable: { cpu: "0", memory: "0", pods: "110" },
@@ -138,13 +138,13 @@ describe("machineInfo: what a Node can hold", () => {
   });
 });
 
-/** The Node of a machine that was started before. */
+/** A Node whose machine had this boot ID before. */
 const bootedAs = (bootID: string): Node => ({ status: { nodeInfo: nodeInfo({ bootID }) } });
 const REBOOTED = "Warning Rebooted: Node node-1 has been rebooted, boot id: boot-1";
 
 describe("machineInfo: which machine it is", () => {
   test.each([
-    { name: "first status → its IDs; no reboot, since no other boot is known", before: {}, events: [] },
+    { name: "first status → its IDs; no reboot, since there was no other boot", before: {}, events: [] },
     { name: "the same boot → no event", before: bootedAs("boot-1"), events: [] },
     { name: "another boot → an event names it", before: bootedAs("boot-0"), events: [REBOOTED] },
     {
@@ -170,8 +170,8 @@ describe("machineInfo: which machine it is", () => {
   });
 
   test.each([
-    { name: "swap → nodeInfo says how much", swapCapacityBytes: 1024n, swap: { capacity: 1024 } },
-    { name: "no swap → nodeInfo says nothing of it", swapCapacityBytes: 0n, swap: undefined },
+    { name: "swap → nodeInfo has its size", swapCapacityBytes: 1024n, swap: { capacity: 1024 } },
+    { name: "no swap → nodeInfo does not mention it", swapCapacityBytes: 0n, swap: undefined },
   ])("$name", ({ swapCapacityBytes, swap }) => {
     expect(run({ machine: { swapCapacityBytes } }).node.status.nodeInfo?.swap).toEqual(swap);
   });

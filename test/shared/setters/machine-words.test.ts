@@ -1,4 +1,4 @@
-// Messages for people say machine; what programs read stays the kubelet's.
+// Messages for people use the word machine; values that programs read stay the kubelet's.
 import { expect, it, test } from "vitest";
 import type { NodeCondition } from "../../../shared/kubernetes/types.ts";
 import { diskPressureCondition } from "../../../shared/setters/disk-pressure.ts";
@@ -47,7 +47,7 @@ test.each<[upstream: string, setter: Setter, ours: string]>([
   ["a full disk", diskPressureCondition(NOW, () => true, nothing), "machine has disk pressure"],
   ["PIDs", pidPressureCondition(NOW, () => false, nothing), "machine has sufficient PID available"],
   ["few PIDs", pidPressureCondition(NOW, () => true, nothing), "machine has insufficient PID available"],
-])("%s → the message says machine, all else is upstream's", (_, setter, ours) => {
+])("%s → the message uses the word machine, all else is upstream's", (_, setter, ours) => {
   const [upstream, after] = [conditionAfter(setter), conditionAfter(setter, machineWords)];
   expect(after).toEqual({ ...upstream, message: ours });
   expect(upstream?.message).not.toBe(ours);
@@ -55,7 +55,7 @@ test.each<[upstream: string, setter: Setter, ours: string]>([
 
 test.each<[situation: string, condition: NodeCondition]>([
   [
-    "an error that speaks of a kubelet",
+    "an error that mentions a kubelet",
     { type: "Ready", status: "False", message: "container runtime is down" },
   ],
   ["a condition of somebody else's", { type: "Other", status: "True", message: "kubelet has disk pressure" }],
@@ -73,7 +73,7 @@ it("no conditions → none", () => {
   expect(node.status).toEqual({});
 });
 
-it("what was said by our words is not said anew: no phrase of ours is one of upstream's", () => {
+it("a second run changes no message: none of our phrases contains one of upstream's", () => {
   for (const [type, messages] of Object.entries(KUBELET_WORDS)) {
     for (const message of messages) {
       const ours = inMachineWords(type, message);

@@ -13,10 +13,10 @@ interface Situation {
   nodeIP?: string;
   /** An address that no interface of the machine has. */
   notHere?: string;
-  /** Was the host name configured? */
+  /** True if the operator has set the host name. */
   overridden?: boolean;
   external?: boolean;
-  /** What the cloud knows; a text: why it does not; absent: no provider is built in. */
+  /** The cloud's addresses; a text: its error; absent: no provider is built in. */
   cloud?: NodeAddress[] | string;
   before?: NodeAddress[];
   after: string[];
@@ -25,23 +25,23 @@ interface Situation {
 
 const situations: Situation[] = [
   {
-    name: "the cloud knows addresses → they are the Node's; the host name, which it does not know, is none",
+    name: "the cloud has addresses → they are the Node's; the host name, which it lacks, is left out",
     cloud: [INTERNAL, EXTERNAL],
     after: ["InternalIP 10.0.0.5", "ExternalIP 192.0.2.1"],
   },
   {
-    name: "the cloud knows the host name under another type → it is the Hostname too",
+    name: "the cloud has the host name under another type → it is the Hostname too",
     cloud: [INTERNAL, { type: "InternalDNS", address: "host-1" }],
     after: ["InternalIP 10.0.0.5", "InternalDNS host-1", "Hostname host-1"],
   },
   {
-    name: "the operator has set the host name → it takes the place of the cloud's",
+    name: "the operator has set the host name → it replaces the cloud's",
     overridden: true,
     cloud: [{ type: "Hostname", address: "ip-10-0-0-5" }, INTERNAL],
     after: ["Hostname host-1", "InternalIP 10.0.0.5"],
   },
   {
-    name: "the cloud knows nothing → the host name alone",
+    name: "the cloud has no addresses → the host name alone",
     cloud: [],
     after: ["Hostname host-1"],
   },
@@ -52,7 +52,7 @@ const situations: Situation[] = [
     after: ["InternalIP 10.0.0.6", "ExternalIP 192.0.2.1"],
   },
   {
-    name: "a node IP that the cloud does not know → the setter fails, the addresses stay",
+    name: "a node IP that the cloud lacks → the setter fails, the addresses stay",
     nodeIP: "10.0.0.9",
     cloud: [INTERNAL],
     before: [EXTERNAL],
@@ -67,7 +67,7 @@ const situations: Situation[] = [
     error: "metadata server is not there",
   },
   {
-    name: "a node IP that no interface has → the setter fails, whatever the cloud knows",
+    name: "a node IP that no interface has → the setter fails, for any addresses of the cloud",
     nodeIP: "10.0.0.5",
     notHere: "10.0.0.5",
     cloud: [INTERNAL],
@@ -75,7 +75,7 @@ const situations: Situation[] = [
     error: "failed to validate nodeIP: 10.0.0.5 is not here",
   },
   {
-    name: "no provider built in → the address of the default route's interface, as without a cloud",
+    name: "no provider is built in → the address of the default route's interface, as without a cloud",
     after: ["InternalIP 10.0.0.7", "Hostname host-1"],
   },
   {

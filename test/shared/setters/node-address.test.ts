@@ -45,7 +45,7 @@ const situations: Situation[] = [
     error: "failed to validate nodeIP: 10.0.0.5 is not here",
   },
   {
-    name: "a second node IP that no interface has → the setter fails, and says which one it is",
+    name: "a second node IP that no interface has → the setter fails and names it",
     nodeIPs: ["10.0.0.5", "2001:db8::5"],
     notHere: "2001:db8::5",
     addresses: [],
@@ -58,19 +58,19 @@ const situations: Situation[] = [
     addresses: ["InternalIP 10.0.0.9", "Hostname 010.0.0.9"],
   },
   {
-    name: "no node IP, DNS knows several → the first IPv4 one that the machine has",
+    name: "no node IP, DNS has several → the first IPv4 one that the machine has",
     dns: ["2001:db8::6", "10.0.0.6", "10.0.0.8"],
     notHere: "10.0.0.6",
     addresses: ["InternalIP 10.0.0.8", "Hostname host-1"],
   },
   {
-    name: "the node IP :: (any IPv6 one), DNS knows both families → the IPv6 one",
+    name: "the node IP :: (any IPv6 one), DNS has both families → the IPv6 one",
     nodeIPs: ["::"],
     dns: ["10.0.0.6", "2001:db8::6"],
     addresses: ["InternalIP 2001:db8::6", "Hostname host-1"],
   },
   {
-    name: "no node IP, DNS knows nothing → the address of the default route's interface",
+    name: "no node IP, no DNS record → the address of the default route's interface",
     defaultRoute: "10.0.0.7",
     addresses: ["InternalIP 10.0.0.7", "Hostname host-1"],
   },
@@ -88,13 +88,13 @@ const situations: Situation[] = [
     annotations: { [PROVIDED]: "10.0.0.5,2001:db8::5" },
   },
   {
-    name: "an external cloud provider has not come yet, and there is no node IP → the host name alone",
+    name: "an external cloud provider has not started yet, and there is no node IP → the host name alone",
     external: true,
     defaultRoute: "10.0.0.7",
     addresses: ["Hostname host-1"],
   },
   {
-    name: "no external cloud provider any more → the annotation of node IPs goes; other annotations stay",
+    name: "no external cloud provider any more → the annotation of node IPs is removed; others stay",
     nodeIPs: ["10.0.0.5"],
     before: { metadata: { annotations: { [PROVIDED]: "10.0.0.5", other: "x" } } },
     addresses: ["InternalIP 10.0.0.5", "Hostname host-1"],

@@ -20,12 +20,12 @@ describe("nodeFeatures", () => {
       after: status(true),
     },
     {
-      name: "the runtime is not known now → what was known stays",
+      name: "the runtime is unknown now → the last answer stays",
       before: status(true),
       supported: null,
       after: status(true),
     },
-    { name: "the runtime was never known → nothing is said", before: {}, supported: null, after: {} },
+    { name: "the runtime was never known → no feature is set", before: {}, supported: null, after: {} },
   ])("$name", ({ before, supported, after }) => {
     const features = supported === null ? null : { supplementalGroupsPolicy: supported };
     const outcome = runSetter(() => nodeFeatures(() => features), { status: before });

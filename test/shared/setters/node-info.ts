@@ -1,9 +1,9 @@
-// A Node's nodeInfo as it is on the wire, for the tables of the setters that share it.
+// Returns a Node's nodeInfo in its wire format, for the tables of several setters.
 import type { NodeStatus } from "../../../shared/kubernetes/types.ts";
 
 type NodeInfo = NonNullable<NodeStatus["nodeInfo"]>;
 
-/** All texts that are not given are empty. */
+/** Texts that the caller does not set are empty. */
 export function nodeInfo(known: Partial<NodeInfo>): NodeInfo {
   return {
     machineID: "",

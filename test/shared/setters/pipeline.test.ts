@@ -125,7 +125,7 @@ describe("a machine's first status", () => {
     ]);
   });
 
-  test("a source that fails costs its own noun only", () => {
+  test("a source that fails affects its own part only", () => {
     const { node: updated, errors } = run(node, sources(NOW, { ...quiet, images: null }));
     expect(errors).toEqual(["error getting image list: not known"]);
     expect(updated.status.conditions?.at(-1)).toMatchObject({ type: "Ready", status: "True" });
@@ -173,7 +173,7 @@ describe("custom setters", () => {
     expect(types(node)).toEqual(["MemoryPressure", "DiskPressure", "PIDPressure", "DoorOpen", "Ready"]);
   });
 
-  test("one that throws has failed; the others and the Node go on", () => {
+  test("one that throws counts as failed; the others and the Node continue", () => {
     const { node, errors } = run({}, sources(NOW, quiet), [throws, door]);
     expect(errors).toEqual(["custom setter throws threw: Error: sensor on fire"]);
     expect(types(node)).toContain("DoorOpen");
@@ -246,7 +246,7 @@ describe("running again", () => {
     );
   });
 
-  test("the Node that was last known stays as it was", () => {
+  test("the last known Node does not change", () => {
     fc.assert(
       fc.property(node, facts, (original, given) => {
         const before = structuredClone(original);

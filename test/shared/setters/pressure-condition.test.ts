@@ -1,4 +1,4 @@
-// What the three pressure conditions have in common; their own words are in the tables of each.
+// Common behaviour of the three pressure conditions; the table of each has its own texts.
 import { describe, expect, test } from "vitest";
 import type { NodeCondition } from "../../../shared/kubernetes/types.ts";
 import { pressureCondition, type Wordings } from "../../../shared/setters/pressure-condition.ts";
@@ -49,7 +49,7 @@ const situations: Situation[] = [
     events: [],
   },
   {
-    name: "another release worded the same status otherwise → its words stay until the status changes",
+    name: "another release wrote the same status with other words → they stay until the status changes",
     before: [condition(TYPE, "False", "OldWord", "old words")],
     pressure: false,
     after: [since({ ...cool, reason: "OldWord", message: "old words" }, BEFORE)],
@@ -70,7 +70,7 @@ const situations: Situation[] = [
     events: ["Normal NodeReady"],
   },
   {
-    name: "two conditions of the type → the last one is kept up to date, the first one stays",
+    name: "two conditions of the type → the last one is updated, the first one stays",
     before: [condition(TYPE, "True", "First"), ready, condition(TYPE, "True", "Hot")],
     pressure: false,
     after: [condition(TYPE, "True", "First"), ready, since(cool, NOW)],

@@ -29,7 +29,7 @@ interface Situation {
   shutdown?: Errors;
   soft?: string;
   isolation?: boolean;
-  /** Why AppArmor is off, or null; not asked by today's kubelet. */
+  /** Reason why AppArmor is off, or null; today's kubelet does not check it. */
   appArmor?: string | null;
   after: NodeCondition[];
   events?: string[];
@@ -79,7 +79,7 @@ const situations: Situation[] = [
     after: [notReady(NOW, "[runtime is down, no sandbox, CSINode is not there, node is shutting down]")],
   },
   {
-    name: "the machine goes down → not ready, though nothing is broken",
+    name: "the machine shuts down → not ready, though nothing is broken",
     before: [wasReady],
     shutdown: "node is shutting down",
     after: [notReady(NOW, "node is shutting down")],
@@ -97,12 +97,12 @@ const situations: Situation[] = [
     after: [ready(NOW)],
   },
   {
-    name: "something that a kubelet can do without → ready, with a warning",
+    name: "a missing feature that a kubelet does not require → ready, with a warning",
     soft: "CPU hardcapping unsupported",
     after: [ready(NOW, `${READY}. WARNING: CPU hardcapping unsupported`)],
   },
   {
-    name: "a kubelet that asks for AppArmor, which is on → ready, and the message says so",
+    name: "a kubelet that requires AppArmor, which is on → ready, and the message names it",
     appArmor: null,
     after: [ready(NOW, `${READY}. AppArmor enabled`)],
   },

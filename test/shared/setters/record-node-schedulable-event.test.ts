@@ -9,7 +9,7 @@ const UNCORDONED = "Normal NodeSchedulable: Node node-1 status is now: NodeSched
 
 interface Situation {
   name: string;
-  /** What the last run saw. */
+  /** True if the last run found the Node cordoned. */
   last: boolean;
   spec: NodeSpec;
   events: string[];

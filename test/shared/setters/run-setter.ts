@@ -1,4 +1,4 @@
-// Runs one setter on one Node, for the tables of situations beside this file. Knows no setter.
+// Runs one setter on one Node, for the setters' tables of situations.
 import { expect } from "vitest";
 import { parseIp, type Ip } from "../../../shared/kubernetes/ip.ts";
 import type { Node, NodeCondition } from "../../../shared/kubernetes/types.ts";
@@ -17,13 +17,16 @@ export interface Recorders {
 
 export interface Outcome {
   node: DraftNode;
-  /** Why the setter failed, or null. */
+  /** The error of the setter, or null. */
   error: string | null;
-  /** `Normal NodeReady`, or `Warning Rebooted: Node node-1 has been rebooted` where the setter words it itself. */
+  /**
+   * Lines like `Normal NodeReady`, or `Warning Rebooted: Node node-1 has been rebooted` if the setter words the message
+   * itself.
+   */
   events: string[];
 }
 
-/** Runs the setter. A setter that changes what the Node held before throws: that belongs to the last known Node. */
+/** Runs the setter; throws if the setter changes an object of the last known Node. */
 export function runSetter(make: (recorders: Recorders) => Setter, before: Node = {}): Outcome {
   const events: string[] = [];
   const setter = make({
@@ -34,14 +37,14 @@ export function runSetter(make: (recorders: Recorders) => Setter, before: Node =
   return { node, error: setter(node), events };
 }
 
-/** What a table expects of a setter; what is not given must be as it was: no error and no event. */
+/** Expected outcome of a setter; absent parts: the Node unchanged, no error, no event. */
 export interface Expected {
   status?: Node["status"];
   error?: string | null;
   events?: readonly string[];
 }
 
-/** Compares the whole status, so that a setter is seen to set nothing else. */
+/** Compares the whole status, so that the setter changes no other field. */
 export function expectOutcome(
   { node, error, events }: Outcome,
   { status = {}, error: wanted = null, events: recorded = [] }: Expected,
@@ -49,7 +52,7 @@ export function expectOutcome(
   expect({ status: node.status, error, events }).toEqual({ status, error: wanted, events: recorded });
 }
 
-/** A condition as the last update left it. */
+/** A condition at the time of the last update. */
 export function condition(type: string, status: string, reason: string, message = "..."): NodeCondition {
   return { type, status, reason, message, lastHeartbeatTime: BEFORE, lastTransitionTime: BEFORE };
 }

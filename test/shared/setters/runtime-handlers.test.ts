@@ -26,7 +26,7 @@ interface Situation {
 const situations: Situation[] = [
   { name: "the default handler → listed under its empty name", handlers: [runc], after: [shownRunc] },
   {
-    name: "several handlers → in the runtime's order, each with what it supports",
+    name: "several handlers → in the runtime's order, each with its features",
     handlers: [kata, runc],
     after: [shownKata, shownRunc],
   },
@@ -37,7 +37,7 @@ const situations: Situation[] = [
     after: [shownRunc],
   },
   { name: "a runtime without handlers → no list", handlers: [], before: [shownRunc] },
-  { name: "the runtime is not known → no list", handlers: null, before: [shownRunc] },
+  { name: "the runtime is unknown → no list", handlers: null, before: [shownRunc] },
 ];
 
 describe("runtimeHandlers", () => {

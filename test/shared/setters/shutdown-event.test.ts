@@ -7,8 +7,8 @@ const CANCELLED = "Normal Shutdown: Shutdown manager detected shutdown cancellat
 
 describe("shutdownEvent", () => {
   test.each([
-    { name: "the machine begins to go down → an event", last: false, now: true, events: [DETECTED] },
-    { name: "still going down → no second event", last: true, now: true, events: [] },
+    { name: "the machine starts to shut down → an event", last: false, now: true, events: [DETECTED] },
+    { name: "still shutting down → no second event", last: true, now: true, events: [] },
     {
       name: "the shutdown was cancelled, or the machine is back → an event",
       last: true,

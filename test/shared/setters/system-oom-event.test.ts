@@ -15,7 +15,7 @@ describe("systemOomEvent", () => {
     events?: string[];
     after: OomState;
   }>([
-    { name: "seen for the first time → what was before is not told", last: NEVER, kills: 3, after: known(3) },
+    { name: "seen for the first time → no event for earlier kills", last: NEVER, kills: 3, after: known(3) },
     { name: "as many as before → no event", last: known(3), kills: 3, after: known(3) },
     { name: "one more → an event", last: known(3), kills: 4, events: [OOM], after: known(4) },
     { name: "many more at once → one event", last: known(0), kills: 90, events: [OOM], after: known(90) },
@@ -27,7 +27,7 @@ describe("systemOomEvent", () => {
       after: known(0, "b-2"),
     },
     {
-      name: "another boot, and some in it → an event, however many there were before",
+      name: "another boot, with kills in it → an event, for any former number",
       last: known(3),
       kills: 2,
       bootID: "b-2",
@@ -41,7 +41,7 @@ describe("systemOomEvent", () => {
       after: known(3),
     },
     {
-      name: "it is not known which boot this is → nothing changes",
+      name: "the boot is unknown → nothing changes",
       last: known(3),
       kills: 4,
       bootID: undefined,

@@ -16,9 +16,9 @@ const versions = {
 interface Situation {
   name: string;
   before?: Node;
-  /** A text: why they cannot be read. */
+  /** A text: the error of reading them. */
   read?: string;
-  /** Null: the runtime does not say it. */
+  /** Null: the runtime does not report it. */
   runtimeVersion?: string | null;
   after: Node["status"];
   error?: string;
@@ -27,17 +27,17 @@ interface Situation {
 const situations: Situation[] = [
   { name: "first status → all versions", after: { nodeInfo: nodeInfo(versions) } },
   {
-    name: "the machine was updated → the new versions; whose Node it is stays",
+    name: "the machine was updated → the new versions; the IDs stay",
     before: { status: { nodeInfo: nodeInfo({ ...versions, kernelVersion: "5.10.0", machineID: "m" }) } },
     after: { nodeInfo: nodeInfo({ ...versions, machineID: "m" }) },
   },
   {
-    name: "the runtime does not say its version → Unknown, after its name",
+    name: "the runtime does not report its version → Unknown, after its name",
     runtimeVersion: null,
     after: { nodeInfo: nodeInfo({ ...versions, containerRuntimeVersion: "containerd://Unknown" }) },
   },
   {
-    name: "kernel and OS cannot be read → the setter fails, and what was known stays",
+    name: "kernel and OS cannot be read → the setter fails, and the last versions stay",
     before: { status: { nodeInfo: nodeInfo({ kernelVersion: "5.10.0" }) } },
     read: "no such file",
     after: { nodeInfo: nodeInfo({ kernelVersion: "5.10.0" }) },

@@ -10,14 +10,14 @@ const NFS = "attachable-volumes-csi-nfs.csi.k8s.io";
 interface Situation {
   name: string;
   before?: NodeStatus;
-  /** Of each plugin; a text: why it cannot say. */
+  /** Limits of each plugin; a text: its error. */
   plugins: (VolumeLimits | string)[];
   after: NodeStatus;
 }
 
 const situations: Situation[] = [
   {
-    name: "a plugin's limit → capacity and allocatable alike, beside what is there",
+    name: "a plugin's limit → added to both capacity and allocatable",
     before: { capacity: { cpu: "2" }, allocatable: { cpu: "1" } },
     plugins: [{ [EBS]: 25 }],
     after: { capacity: { cpu: "2", [EBS]: "25" }, allocatable: { cpu: "1", [EBS]: "25" } },
@@ -28,12 +28,12 @@ const situations: Situation[] = [
     after: { capacity: { [EBS]: "39" }, allocatable: { [EBS]: "39" } },
   },
   {
-    name: "a plugin that cannot say → skipped, the others count",
+    name: "a plugin that fails → skipped, the others count",
     plugins: ["driver is not ready", { [NFS]: 0 }],
     after: { capacity: { [NFS]: "0" }, allocatable: { [NFS]: "0" } },
   },
   {
-    name: "no plugin says anything → the Node stays as it was",
+    name: "no plugin has limits → the Node is unchanged",
     before: { capacity: { [EBS]: "25" } },
     plugins: ["driver is not ready", {}],
     after: { capacity: { [EBS]: "25" } },

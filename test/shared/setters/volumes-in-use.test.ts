@@ -30,7 +30,7 @@ const situations: Situation[] = [
     after: {},
   },
   {
-    name: "they are not known yet after a start → what was there stays, so that nothing is detached",
+    name: "unknown after a start → the former list stays, so that nothing is detached",
     synced: false,
     volumes: [],
     before: { volumesInUse: ["csi^1"] },

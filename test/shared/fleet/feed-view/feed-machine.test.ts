@@ -1,4 +1,4 @@
-// A machine as the feed tells of it: what is told less exactly than it is known, and what of a change is told at all.
+// A machine in the feed: its values are rounded, and only lasting changes are sent.
 import { expect, it } from "vitest";
 import { ALL_FIELDS, allValues, hasLastingChange } from "../../../../shared/fleet/feed-view.ts";
 import type { MachineSummary } from "../../../../shared/fleet/summary.ts";
@@ -7,14 +7,14 @@ import { summaryOf } from "../../../worker/support/made-up-fleet.ts";
 const MADE_MS = Date.UTC(2026, 0, 1, 12);
 const fieldOf = (field: string, summary: MachineSummary) =>
   allValues("edge-1", summary)[ALL_FIELDS.indexOf(field)];
-/** As an index has it that an earlier version filled. */
+/** A summary in an index that an earlier version filled. */
 const { createdMs: _, ...earlier } = summaryOf(1);
 
 it.each<[situation: string, summary: MachineSummary, created: number | null]>([
   ["at the minute → as it is", { ...earlier, createdMs: MADE_MS }, MADE_MS],
   ["just before the next one → down to the minute", { ...earlier, createdMs: MADE_MS + 59_999 }, MADE_MS],
   ["there is no Node → null", { ...earlier, createdMs: 0 }, null],
-  ["told by an earlier version → null", earlier, null],
+  ["written by an earlier version → null", earlier, null],
 ])("a Node's age: %s", (_situation, summary, created) => {
   expect(fieldOf("created", summary)).toBe(created);
 });

@@ -1,4 +1,4 @@
-// Lines about conditions are read as they were written, also those that history has cut.
+// Lines about conditions are parsed as they were written, also those that history has cut.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
@@ -21,7 +21,7 @@ const anyCondition = fc.record({
 });
 
 describe("a transition's line", () => {
-  it("→ is read as it was written, whatever the message", () => {
+  it("→ is parsed as it was written, for any message", () => {
     fc.assert(
       fc.property(anyCondition, fc.option(anyStatus), fc.boolean(), (after, from, isByOthers) => {
         fc.pre(from !== after.status);
@@ -42,7 +42,7 @@ describe("a transition's line", () => {
     ["without a message", { ...READY, message: undefined }, "KubeletReady"],
     ["without a reason", { ...READY, reason: undefined }, "posting ready status"],
     ["without either", { type: "Ready", status: "True" }, ""],
-  ])("%s → without", (_, condition, text) => {
+  ])("%s → parsed without it", (_, condition, text) => {
     expect(parseTransition(transitions([], [condition])[0]!)).toMatchObject({ to: "True", text });
   });
 
@@ -51,7 +51,7 @@ describe("a transition's line", () => {
     expect(parseTransition(line)).toMatchObject({ type: "Ready", from: "False", to: "True" });
   });
 
-  it("of a message that says that somebody else was it → a machine's own all the same", () => {
+  it("of a message that mentions another writer → still the machine's own", () => {
     const [line = ""] = transitions([], [{ ...READY, message: "x), by somebody else" }]);
     expect(parseTransition(line)?.isByOthers).toBe(false);
   });
@@ -65,8 +65,8 @@ describe("a transition's line", () => {
   ])("%j → none", (line) => expect(parseTransition(line)).toBeNull());
 });
 
-describe("conditions that are gone", () => {
-  it("→ a line each, and it is read", () => {
+describe("conditions that were removed", () => {
+  it("→ a line each, and it is parsed", () => {
     const lines = departures([READY, { type: "RaidDegraded", status: "True" }], [READY]);
     expect(lines).toEqual(["RaidDegraded: True → gone"]);
     expect(parseTransition(lines[0]!)).toEqual(GONE_LINE);

@@ -1,4 +1,4 @@
-// What a machine's return tells of the time when it was silent.
+// A machine's return shows what happened while it was silent.
 import { describe, expect, it } from "vitest";
 import { parseReturn, returnText } from "../../../../shared/fleet/history-lines.ts";
 
@@ -22,24 +22,24 @@ describe("a machine that was silent for twelve minutes, and is back", () => {
       ": was down, started at 2026-01-01T12:00:00Z or just before",
     ],
     [
-      "in another boot, and had no answer for a while → it ran since then",
+      "in another boot, and got no answer for a while → it ran for that time",
       { boot: "b-2", process: "p-2" },
       { noAnswerSeconds: 90 },
       ": was down, started at 2026-01-01T11:58:30Z or just before",
     ],
     [
-      "in another boot, without an answer for longer than it was silent → not before that",
+      "in another boot, without an answer for longer than it was silent → its start is not before the silence",
       { boot: "b-2", process: "p-2" },
       { noAnswerSeconds: 3600 },
       ": was down, started at 2026-01-01T11:48:00Z or just before",
     ],
-    ["without facts that tell its boot → nothing", { boot: undefined, process: "p-1" }, {}, ""],
+    ["without facts about its boot → nothing", { boot: undefined, process: "p-1" }, {}, ""],
   ])("%s", (_, after, more, text) => {
     const back = { before, after, silentSinceMs: NOW_MS - SILENT_MS, nowMs: NOW_MS, ...more };
     expect(returnText(back)).toBe(`heard of again after 720 s${text}`);
   });
 
-  it("and nobody knows what ran before → nothing", () => {
+  it("without facts from before the silence → nothing", () => {
     const unknown = { boot: undefined, process: undefined };
     const back = { before: unknown, after: before, silentSinceMs: NOW_MS - 1400, nowMs: NOW_MS };
     expect(returnText(back)).toBe("heard of again after 1 s");
@@ -51,7 +51,7 @@ describe("a return's line is read as it was written", () => {
   it.each([
     ["was cut off", before, { how: `was cut off, not down: ${KEPT}`, isAnew: false }],
     [
-      "its shim was restarted → what it said before is over",
+      "its shim was restarted → its earlier conditions have ended",
       { boot: "b-1", process: "p-2" },
       { how: `the machine ${KEPT}, its shim was restarted`, isAnew: true },
     ],
@@ -68,12 +68,12 @@ describe("a return's line is read as it was written", () => {
 
   it.each([
     [
-      "of a version before, which did not say how it was",
+      "of an earlier version, which did not write the reason",
       "heard of again after 720 s",
       { how: "", isAnew: false },
     ],
-    ["by a clock that was put back", "heard of again after -5 s", { how: "", isAnew: false }],
-    ["that is about something else", "silent since 2026-01-01T12:00:00.000Z; last said: x", null],
-    ["that says no time", "heard of again", null],
+    ["by a clock that was set back", "heard of again after -5 s", { how: "", isAnew: false }],
+    ["about another subject", "silent since 2026-01-01T12:00:00.000Z; last said: x", null],
+    ["without a time", "heard of again", null],
   ])("one %s", (_, text, read) => expect(parseReturn(text)).toEqual(read));
 });

@@ -1,4 +1,4 @@
-// The line about a silence is read as it was written.
+// The line about a silence is parsed as it was written.
 import { describe, expect, it } from "vitest";
 import { parseSilence, silenceText } from "../../../../shared/fleet/history-lines.ts";
 
@@ -9,11 +9,11 @@ describe("a silence's line", () => {
     "Ready True: the shim is posting ready status",
     "it never said anything",
     "two\nlines; last said: x",
-  ])("with %j → read as it was written", (said) =>
+  ])("with %j → parsed as it was written", (said) =>
     expect(parseSilence(silenceText({ sinceMs: SINCE_MS, said }))).toEqual({ sinceMs: SINCE_MS, said }),
   );
 
-  it("that was cut → its time, and what is left", () => {
+  it("that was cut → its time, and the rest of the text", () => {
     const text = `${silenceText({ sinceMs: SINCE_MS, said: "m".repeat(2000) }).slice(0, 1023)}…`;
     expect(parseSilence(text)?.sinceMs).toBe(SINCE_MS);
   });

@@ -1,4 +1,4 @@
-// Which addresses are one place.
+// Which addresses belong to one network.
 import { expect, it } from "vitest";
 import { networkOf } from "../../../../shared/fleet/sort-keys.ts";
 

@@ -11,7 +11,7 @@ describe("isBehind", () => {
     ["", "0.2.0", false],
     ["dev", "0.2.0", false],
     ["0.1.0", "dev", false],
-  ])("%j beside %j → %s", (version, other, expected) => {
+  ])("%j compared with %j → %s", (version, other, expected) => {
     expect(isBehind(version, other)).toBe(expected);
   });
 });

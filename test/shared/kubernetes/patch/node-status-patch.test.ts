@@ -36,7 +36,7 @@ const uniqueBy = <T>(item: fc.Arbitrary<T>, selector: (item: T) => unknown) =>
 const object = (...fields: fc.Arbitrary<object>[]) =>
   fc.tuple(...fields).map((parts): Record<string, unknown> => Object.assign({}, ...parts));
 
-/** A set: upstream does not send a new order that is the sorted one. */
+/** Finalizers are a set: upstream does not send a changed order if the new one is sorted. */
 const finalizers = uniqueBy(text, (finalizer) => finalizer).map((list) => list.toSorted());
 const metadata = object(
   fc.constant({ name: "node-1" }),
@@ -48,7 +48,7 @@ const metadata = object(
     uniqueBy(fc.record({ kind: text, name: text, uid: text }), ({ uid }) => uid),
   ),
 );
-/** Replacing the list moves addresses of one type together, in the real apiserver too; a valid Node has them so. */
+/** Replacing the list groups addresses by type, also in the real apiserver; a valid Node has them grouped. */
 const addresses = fc
   .array(fc.record({ type: text, address: text }), { minLength: 1, maxLength: 4 })
   .map((list) => list.toSorted((a, b) => a.type.localeCompare(b.type)));
@@ -93,7 +93,7 @@ describe("createNodeStatusPatch", () => {
         (spec, oldMetadata, oldStatus, metadata, status) => {
           const newNode = { metadata, spec, status };
           const result = patched({ metadata: oldMetadata, spec, status: oldStatus }, newNode);
-          // Addresses that are all gone leave an empty list, which is none on the wire.
+          // If all addresses are removed, an empty list is left, which is absent on the wire.
           expect(wireForm(result, nodeSchema)).toEqual(wireForm(newNode as JsonObject, nodeSchema));
         },
       ),

@@ -17,7 +17,7 @@ import { negateQuantity, newScaledQuantity } from "../../../vectors/upstream/qua
 import { failure } from "../../../../shared/result.ts";
 
 const unscaled = fc.oneof(fc.maxSafeInteger(), fc.bigInt({ min: -(2n ** 63n) + 1n, max: 2n ** 63n - 1n }));
-/** From nano up to where an SI suffix exists for every int64. */
+/** From nano up to the largest scale for which every int64 has an SI suffix. */
 const quantity: fc.Arbitrary<Quantity> = fc.oneof(
   fc
     .tuple(unscaled, fc.integer({ min: -9, max: 0 }))
@@ -34,10 +34,10 @@ describe("for any quantity of nano or coarser", () => {
     fc.assert(fc.property(quantity, (q) => alike(mustParseQuantity(quantityText(q)), q)));
   });
 
-  test("printing what was read changes nothing more", () => {
+  test("printing a parsed text twice changes nothing more", () => {
     fc.assert(
       fc.property(quantity, (q) => {
-        // A binary one without a suffix is read as a decimal one, as in Go: 1000 is then 1k.
+        // A binary quantity without a suffix is parsed as a decimal one, as in Go: 1000 is then 1k.
         const text = quantityText(mustParseQuantity(quantityText(q)));
         expect(quantityText(mustParseQuantity(text))).toBe(text);
       }),
@@ -82,13 +82,13 @@ describe("for any quantity of nano or coarser", () => {
   });
 });
 
-test("what is read on plain numbers is what the long way reads", () => {
+test("the fast parser for plain numbers gives the same as the general one", () => {
   const suffix = fc.constantFrom("", "m", "Ki", "Mi", "Gi", "k");
   const digits = fc.bigInt({ min: 1n, max: 10n ** 17n });
   fc.assert(
     fc.property(digits, suffix, (digits, suffix) => {
       const short = mustParseQuantity(`${digits}${suffix}`);
-      // A sign is only read the long way.
+      // Only the general parser reads a sign.
       const long = mustParseQuantity(`+${digits}${suffix}`);
       expect({ ...short, text: short.text && `+${short.text}` }).toEqual(long);
     }),
@@ -110,7 +110,7 @@ describe("equal by value", () => {
   });
 });
 
-describe("an exponent that would fill the memory with digits", () => {
+describe("an exponent whose digits would fill the memory", () => {
   const far = mustParseQuantity("1e2147483001");
 
   test.each([

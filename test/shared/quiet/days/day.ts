@@ -1,13 +1,16 @@
-// A day of a machine's vitals as a short text: a line that says what it is, then a line for each heartbeat with what has
-// changed of each signal, in the order of SIGNALS and in units; zeros at its end are left out. make.ts writes them.
+// A day of a machine's vitals as a short text. The first line describes it. Each further line is a heartbeat: the
+// change of each signal, in the order of SIGNALS and in units, without zeros at the end. make.ts writes the texts.
 import { SIGNALS, type Vitals } from "../../../../shared/protocol/report.ts";
 
 export interface Day {
-  /** From one heartbeat to the next. */
+  /** Milliseconds between two heartbeats. */
   everyMs: number;
-  /** Of each signal: its capacity, how much was available before the first line, and what a line counts in; null: not observed. */
+  /**
+   * For each signal: its capacity, the amount available before the first line, and the unit of a line; null: not
+   * observed.
+   */
   signals: readonly (readonly [capacity: number, first: number, unit: number] | null)[];
-  /** Of each signal, in units. */
+  /** Changes of each signal, in units. */
   changes: readonly (readonly number[])[];
 }
 
@@ -29,7 +32,7 @@ export function readDay(text: string): Day {
   };
 }
 
-/** What the machine says, heartbeat by heartbeat. */
+/** Returns the machine's vitals, heartbeat by heartbeat. */
 export function vitalsOf({ signals, changes }: Day): Vitals[] {
   const available = signals.map((each) => each?.[1] ?? 0);
   return changes.map((line) => {

@@ -1,7 +1,7 @@
-// Writes the days beside it, once: node test/shared/quiet/days/make.ts. Each is a machine with 8 GiB of memory, a disk of
-// 252 GiB and one of 100 GiB for images. Its memory goes back to where it belongs, with random steps for what programs
-// allocate and free; logs are written to its disk, files and processes come and go. The random numbers are of a seed, so that
-// the days stay the same. recorded.txt is none of them: node-shim/machine/machine.ts has gathered it, every 9.6 s.
+// Writes the texts of days into this folder, once: node test/shared/quiet/days/make.ts. Each is a machine with 8 GiB of
+// memory, a disk of 252 GiB and one of 100 GiB for images. Available memory returns to a mean, with random steps for
+// allocations. Logs, files and processes change the other signals. The random numbers have a seed, so the days stay the
+// same. recorded.txt is a real machine: node-shim/machine/machine.ts gathered it, every 9.6 s.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Day, dayText } from "./day.ts";
@@ -10,11 +10,11 @@ const MIB = 2 ** 20;
 const GIB = 2 ** 30;
 const EVERY_MS = 9600;
 const BEATS = (24 * 3600 * 1000) / EVERY_MS;
-/** Pages of 64 KiB and blocks of 32 KiB: finer ones would make the texts longer, and nothing else. */
+/** Pages of 64 KiB and blocks of 32 KiB: finer units would only make the texts longer. */
 const PAGE = 65_536;
 const BLOCK = 32_768;
 
-/** Of a seed, in [0, 1): mulberry32. */
+/** Returns random numbers in [0, 1) from a seed: mulberry32. */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {
@@ -25,18 +25,18 @@ function randomOf(seed: number): () => number {
   };
 }
 
-/** Where the memory that is available belongs at each heartbeat, and between which amounts it stays, in bytes. */
+/** The mean of available memory at each heartbeat, and its limits, in bytes. */
 interface MemoryOfDay {
   aim: (beat: number) => number;
   least: number;
   most: number;
-  /** A step, at most, in pages. */
+  /** The largest step, in pages. */
   step: number;
-  /** It comes back by this part of the way with each heartbeat. */
+  /** Part of the distance to the mean by which it returns with each heartbeat. */
   back: number;
 }
 
-/** `blocks`: what is written to disk with a heartbeat, on average. */
+/** `blocks`: the average number of blocks written to disk with a heartbeat. */
 function day(seed: number, memory: MemoryOfDay, blocks: number): Day {
   const random = randomOf(seed);
   const within = (least: number, most: number) => least + Math.floor(random() * (most - least + 1));
@@ -72,7 +72,7 @@ const isDip = (beat: number) => beat % 1125 >= 900 && beat % 1125 < 963 && beat 
 
 const days: Record<string, Day> = {
   steady: day(1, { aim: () => 5 * GIB, least: 4 * GIB, most: 6 * GIB, step: 400, back: 1 / 8 }, 2),
-  // A leak, and logs that nobody rotates: memory from 6 GiB to 1 GiB, the disk from 180 GiB to some 36 GiB.
+  // A leak, and logs without rotation: memory falls from 6 GiB to 1 GiB, the disk from 180 GiB to about 36 GiB.
   drifting: day(
     2,
     {
