@@ -138,21 +138,18 @@ function taintsOf(
   configured: Facts["settings"]["registerWithTaints"],
   { withoutFactsOnlyTaint, taints: granted = [] }: Pick<Grant, "withoutFactsOnlyTaint" | "taints">,
 ): Taint[] {
-  const isGranted = (taint: Pick<Taint, "key" | "effect">) =>
-    granted.some(({ key, effect }) => key === taint.key && effect === taint.effect);
-  const own = (configured ?? []).filter((taint) => !isGranted(taint));
+  const own = (configured ?? []).filter((taint) => !granted.some((each) => isSameTaint(each, taint)));
   const taints = [...granted, ...own].map(({ key, value = "", effect }) => ({ key, value, effect }));
   if (configured !== null && withoutFactsOnlyTaint) return taints;
   return [FACTS_ONLY_TAINT, ...taints.filter(({ key }) => key !== FACTS_ONLY_TAINT.key)];
 }
 
-/**
- * The setters that rollcall adds to those of a kubelet: labels and annotations, which a kubelet writes at registration
- * alone, and what hardware and drop-ins report.
- */
-
 const NO_DROP_INS: DropIns = { resources: {}, labels: {}, conditions: [], working: 0, failures: [] };
 
+/**
+ * Returns the setters that rollcall adds to a kubelet's: for labels and annotations, which a kubelet writes only at
+ * registration, and for the results of hardware detection and drop-ins.
+ */
 function factSetters({ facts, vitals, nowMs }: ReportedStatus): Setter[] {
   const { dropIns, devices } = facts;
   const setters = [...metadataSetters(facts)];

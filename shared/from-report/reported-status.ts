@@ -248,13 +248,11 @@ function imagesWithinNode(images: NonNullable<Facts["images"]>): NonNullable<Fac
   return images;
 }
 
-/** Kubelets up to 1.16 had the attach limits of CSI drivers in the Node. Since 1.17 CSINode has them. */
-
 const PREFIX = "attachable-volumes-csi-";
 /** Upstream ResourceNameLengthLimit. */
 const NAME_LENGTH = 63;
 
-/** Returns the input of the setter volumeLimits: one entry for each driver with a limit. */
+/** Returns an entry for each CSI driver with a limit. Kubelets up to 1.16 had these in the Node; since 1.17 CSINode has them. */
 function csiVolumeLimits(limits: Facts["attachLimits"]): Result<VolumeLimits>[] {
   return Object.entries(limits ?? {}).flatMap(([driver, limit]) =>
     limit > 0 ? success({ [attachLimitResource(driver)]: limit }) : [],

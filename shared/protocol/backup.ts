@@ -1,13 +1,13 @@
-// A backup of a deployment, page by page: what GET /v1/backup answers, POST /v1/imports takes, and a line of the file is.
+// Pages of a deployment's backup: the answers to GET /v1/backup, the bodies of POST /v1/imports, and the lines of the file.
 import * as z from "zod/mini";
 import { BACKUP_LIMITS, LIMITS } from "./limits.ts";
 
-/** Changes with whatever an older Worker could not read. */
+/** Changes if an earlier Worker could not read the new format. */
 export const BACKUP_FORMAT = 1;
 
 /**
- * In this order: keys are read before what refuses them, so that a key that is refused while pages are read is refused after
- * an import as well.
+ * In the order of a backup. Pins come before tombstones, so that a key that is revoked during a backup is also refused
+ * after the import.
  */
 export const BACKUP_TABLES = [
   "deployment",
@@ -37,7 +37,7 @@ export type BackupRows = z.infer<typeof backupRowsSchema>;
 
 export const backupPageSchema = z.strictObject({
   rollcallBackup: z.literal(BACKUP_FORMAT),
-  /** Of the backup. */
+  /** The backup's ID. */
   id: z.string().check(z.regex(/^[\w-]{1,64}$/)),
   /** From 1 on. */
   page: z.int().check(z.minimum(1)),
@@ -45,7 +45,7 @@ export const backupPageSchema = z.strictObject({
   at: z.iso.datetime(),
   deployment: z.string(),
   ...backupRowsSchema.shape,
-  /** The ID of a key of KID_MAC_KEYS, a point, and its MAC of everything else. */
+  /** The ID of a key in KID_MAC_KEYS, a dot, and the MAC of all other fields. */
   mac: z.string().check(z.maxLength(LIMITS.textLength)),
 });
 export type BackupPage = z.infer<typeof backupPageSchema>;
@@ -53,34 +53,34 @@ export type BackupPage = z.infer<typeof backupPageSchema>;
 /** 200 to GET /v1/backup. */
 export const backupAnswerSchema = z.object({
   page: backupPageSchema,
-  /** `after` of the next page; null: this is the last one. */
+  /** `after` of the next page; null on the last one. */
   next: z.nullable(z.string()),
 });
 export type BackupAnswer = z.infer<typeof backupAnswerSchema>;
 
 /** The query of GET /v1/backup. */
 export const backupQuerySchema = z.strictObject({
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   after: z.optional(z.string().check(z.maxLength(BACKUP_LIMITS.cursorLength))),
 });
 
 /** 200 to GET and POST /v1/imports. */
 export const importStateSchema = z.object({
-  /** null: nothing was imported. */
+  /** null if nothing was imported. */
   import: z.nullable(
     z.object({
-      /** Of the backup. */
+      /** The backup's ID. */
       id: z.string(),
       isDone: z.boolean(),
       at: z.string(),
       who: z.string(),
-      /** The page that is expected; of one that is done, one behind its last. */
+      /** The next page; once the import is done, the number after the last page. */
       nextPage: z.number(),
-      /** Machines that the backup has, whose keys are good. */
+      /** The number of machines in the backup whose keys are valid. */
       machines: z.number(),
-      /** How many of them have reported since. */
+      /** The number of machines that have reported since. */
       back: z.number(),
-      /** The first of the others, by name. */
+      /** The first names of the others. */
       notBack: z.array(z.string()),
     }),
   ),

@@ -1,4 +1,4 @@
-// The schema of the facts. Normative, with docs/protocol.md. Decides nothing.
+// The schema of the facts. Normative, with docs/protocol.md.
 import * as z from "zod/mini";
 import { customSchema, dropInsSchema } from "./drop-ins.ts";
 import { settingsSchema } from "./settings.ts";
@@ -22,7 +22,7 @@ const resourceCounts = z
 
 const id = plainText(FACTS_LIMITS.idLength);
 
-/** The IDs that identify a sender. They are read on their own, so that facts that are refused have them as well. */
+/** The IDs that identify a sender. They are parsed separately, so that refused facts provide them as well. */
 export const machineIDsSchema = z.object({ machine: z.object({ machineID: id, bootID: id }) });
 
 const machine = z.strictObject({
@@ -54,9 +54,9 @@ const addresses = z.strictObject({
   nodeIPs: z
     .array(ip)
     .check(z.maxLength(2), z.refine(areNodeIPs, "not one IP address, or an IPv4 and an IPv6 one")),
-  /** What the Node's name resolves to, or the resolver's error. */
+  /** The addresses that the Node's name resolves to, or the resolver's error. */
   lookup: z.union([z.array(ip).check(z.maxLength(FACTS_LIMITS.addresses)), z.strictObject({ error: text })]),
-  /** Which of nodeIPs and lookup are on an interface of this machine. */
+  /** The addresses in nodeIPs and lookup that an interface of this machine has. */
   onInterface: z.array(ip).check(z.maxLength(FACTS_LIMITS.addresses)),
   /** The address of the default route's interface, by family. */
   defaultRoute: z.strictObject({ ipv4: z.optional(ip), ipv6: z.optional(ip) }),
@@ -74,14 +74,14 @@ const nodeAddress = z
     ),
   );
 
-/** What a cloud's metadata contain about the machine. */
+/** A cloud's metadata about the machine. */
 export const cloudSchema = z.strictObject({
   /** In the form of the cloud's own provider: `aws:///eu-west-1a/i-0abc`. "": the cloud has none. */
   providerID: plainText(SETTINGS_LIMITS.providerIDLength),
   instanceType: labelValue,
   zone: z.optional(labelValue),
   region: z.optional(labelValue),
-  /** Absent: the metadata have none, and the machine's own count. The apiserver refuses a Node with one twice. */
+  /** Absent if the metadata have none; then the machine's own addresses count. The apiserver refuses duplicates. */
   addresses: z.optional(
     z.array(nodeAddress).check(
       z.maxLength(FACTS_LIMITS.addresses),
@@ -107,15 +107,15 @@ export const factsSchema = z.strictObject({
     architecture: labelValue.check(z.minLength(1)),
   }),
   machine: z.optional(machine),
-  /** null: not wanted. Absent: not read yet; the last good one stays. */
+  /** null: not wanted. Absent: not read yet; the last valid one stays. */
   inventory: z.optional(z.nullable(inventorySchema)),
-  /** null: there are none. Absent: they did not run yet; what they last reported stays. */
+  /** null: there are none. Absent: none has run yet; the last results stay. */
   dropIns: z.optional(z.nullable(dropInsSchema)),
   versions: z.optional(z.strictObject({ kernel: text, osImage: text, shim: z.optional(text) })),
   /** CRI Version; null on a machine that has no container runtime. */
   runtime: z.optional(z.nullable(z.strictObject({ name: text, version: text }))),
   addresses: z.optional(addresses),
-  /** Absent although the settings name a cloud with metadata: these could not be read yet, and registration waits. */
+  /** Absent, although the settings name a cloud with metadata: not read yet, so registration waits. */
   cloud: z.optional(cloudSchema),
   storage: z.optional(z.strictObject({ nodefsCapacityBytes: count })),
   images: z.optional(
@@ -129,8 +129,8 @@ export const factsSchema = z.strictObject({
       allocatable: resourceCounts,
       removed: z.array(extendedResource).check(z.maxLength(FACTS_LIMITS.extendedResources)),
       /**
-       * False: the machine has no record of devices. What an existing Node has of extended resources is then set to 0
-       * at registration (ShouldResetExtendedResourceCapacity).
+       * False: the machine has no record of devices. Registration then sets the extended resources of an existing Node to 0
+       * (ShouldResetExtendedResourceCapacity).
        */
       recorded: z.optional(z.boolean()),
     }),
@@ -162,18 +162,16 @@ export const factsSchema = z.strictObject({
       .check(z.maxLength(FACTS_LIMITS.runtimeHandlers)),
   ),
   runtimeFeatures: z.optional(z.strictObject({ supplementalGroupsPolicy: z.boolean() })),
-  /** Whether the kernel can cap the CPU of a group of processes (CFS quota), and of which version the groups are. */
+  /** Whether the kernel can limit the CPU of a cgroup (CFS quota), and the version of the cgroups. */
   cgroups: z.optional(
     z.strictObject({ cpuHardcapping: z.boolean(), version: z.optional(z.literal([1, 2])) }),
   ),
-  /**
-   * What drop-ins report for setters that users add (docs/custom-setters.md). Absent: nothing, or they did not run yet.
-   */
+  /** For setters that users add (docs/custom-setters.md); absent if there are none, or before the drop-ins ran. */
   custom: z.optional(customSchema),
 });
 export type Facts = z.infer<typeof factsSchema>;
 
-/** Upstream nodeutil.ParseNodeIPs and what the kubelet does with them. */
+/** Returns true for one IP address, or an IPv4 and an IPv6 one (upstream nodeutil.ParseNodeIPs). */
 export function areNodeIPs(texts: readonly string[]): boolean {
   const ips = texts.flatMap((ip) => parseIpSloppy(ip) ?? []);
   return ips.length === texts.length && new Set(ips.map(isIpv4)).size === ips.length;

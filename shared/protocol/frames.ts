@@ -1,4 +1,4 @@
-// The frames between a machine and its gateway. Each is a JSON object with a `type`. A heartbeat has its MAC on a second line.
+// The frames between a machine and its gateway: JSON objects with a `type`. A heartbeat has its MAC on a second line.
 // Normative, with docs/protocol.md.
 import * as z from "zod/mini";
 import type { Problem, ReportAnswer } from "./answers.ts";

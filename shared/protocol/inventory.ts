@@ -1,5 +1,4 @@
-// The schema of the inventory, and the labels and words that follow from it. The Node's capacity and conditions do not
-// depend on it.
+// The schema of the inventory, and its labels and texts.
 import * as z from "zod/mini";
 import { INVENTORY_LIMITS, NAME_LIMITS } from "./limits.ts";
 import { count, plainText } from "./schema.ts";
@@ -7,9 +6,7 @@ import { count, plainText } from "./schema.ts";
 const text = z.optional(plainText(INVENTORY_LIMITS.textLength).check(z.minLength(1)));
 const amount = z.optional(count);
 
-/**
- * What is not known is absent. Serial numbers and MAC addresses are present only where the configuration wants them.
- */
+/** Unknown values are absent. Serial numbers and MAC addresses are present only if configured. */
 export const inventorySchema = z.strictObject({
   cpu: z.optional(z.strictObject({ vendor: text, model: text, sockets: amount, physicalCores: amount })),
   system: z.optional(z.strictObject({ vendor: text, model: text, serial: text })),
@@ -44,12 +41,12 @@ const LABEL_NAMES = [
 ] as const;
 const labelOf = (name: (typeof LABEL_NAMES)[number]) => `rollcall.dev/${name}`;
 
-/** May the label with this key follow from an inventory? */
+/** Returns true for the labels of inventoryLabels. */
 export function isInventoryLabel(key: string): boolean {
   return LABEL_NAMES.some((name) => labelOf(name) === key);
 }
 
-/** A label for each known value. Of several GPUs, the labels have the first one's model and the number of all. */
+/** Returns a label for each known value. With several GPUs, the model is the first one's. */
 export function inventoryLabels({ cpu, system, board, gpus = [] }: Inventory): Record<string, string> {
   const values: Record<(typeof LABEL_NAMES)[number], string | undefined> = {
     "cpu-vendor": cpu?.vendor,
@@ -96,6 +93,6 @@ function words(...parts: (string | number | undefined)[]): string {
   return parts.filter((part) => part !== undefined && part !== 0).join(" ");
 }
 
-function list<T>(things: T[] | undefined, said: (thing: T) => string): string | undefined {
-  return things && (things.length === 0 ? "none" : things.map(said).join(", "));
+function list<T>(things: T[] | undefined, textOf: (thing: T) => string): string | undefined {
+  return things && (things.length === 0 ? "none" : things.map(textOf).join(", "));
 }

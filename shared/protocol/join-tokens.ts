@@ -1,4 +1,4 @@
-// What an operator may put into a join token, and what the token lets its machines do. Mints nothing.
+// Schemas of a join token: an operator's request, and what the token gives and allows its machines.
 import * as z from "zod/mini";
 import { LIMITS, NAME_LIMITS, SETTINGS_LIMITS, TOKEN_LIMITS } from "./limits.ts";
 import { parseCidr } from "../kubernetes/cidr.ts";
@@ -7,7 +7,7 @@ import { isRollcallLabel } from "./drop-ins.ts";
 import { plainText } from "./schema.ts";
 import { nodeLabels, nodeTaints } from "./settings.ts";
 
-/** A key of labels or taints, or with a `*` at the end all keys that begin so. */
+/** A key of labels or taints, or a prefix with a `*` at the end. */
 const keyPattern = z
   .string()
   .check(
@@ -27,7 +27,7 @@ const cidrs = z
     ),
   )
   .check(z.maxLength(TOKEN_LIMITS.entries));
-/** Where a Node is in its cloud; with a `*` at the end all that begin so. */
+/** Provider IDs of Nodes, or prefixes with a `*` at the end. */
 const providerIDs = z
   .array(
     plainText(SETTINGS_LIMITS.providerIDLength).check(z.regex(/^[^*]*\*?$/, "may have * at the end only")),
@@ -43,37 +43,37 @@ const role = z.string().check(
 );
 
 export const grantShape = {
-  /** May its machines replace the taint rollcall.dev/facts-only by registerWithTaints? */
+  /** True if machines may replace the taint rollcall.dev/facts-only by registerWithTaints. */
   withoutFactsOnlyTaint: z._default(z.boolean(), false),
-  /** What its machines' Nodes have, taints from their creation on; these win over the machine's own. */
+  /** Labels and taints for Nodes, which win over the machine's own. Taints apply to new Nodes. */
   labels: z.optional(nodeLabels),
   taints: z.optional(nodeTaints),
-  /** Of its machines' Nodes, for kubectl's column ROLES; absent: those of the deployment (NODE_ROLE). */
+  /** For kubectl's column ROLES. Absent: the roles in NODE_ROLE. */
   roles: z.optional(z.array(role).check(z.maxLength(TOKEN_LIMITS.roles))),
-  /** The keys of labels that a machine may set, in whatever way; absent: whatever NodeRestriction lets a kubelet set. */
+  /** The keys of labels that machines may set. Absent: all keys that NodeRestriction allows a kubelet. */
   mayLabel: z.optional(keyPatterns),
-  /** The keys of taints that it may register with, the cloud provider's included; absent: any. */
+  /** The keys of taints that machines may register with, including the cloud provider's. Absent: all. */
   mayTaint: z.optional(keyPatterns),
-  /** The types of conditions that its drop-ins may set; absent: any but the kubelet's. */
+  /** The types of conditions that drop-ins may set. Absent: all except the kubelet's. */
   mayCondition: z.optional(keyPatterns),
-  /** The extended resources that its device plugins and drop-ins may announce; absent: any. */
+  /** The extended resources that device plugins and drop-ins may announce. Absent: all. */
   mayResource: z.optional(keyPatterns),
   /**
-   * The ranges its Node's IP addresses are in; its names are then the Node's name, and those below it. Absent: any but
-   * loopback, link-local, multicast and unspecified ones.
+   * The ranges of a Node's IP addresses. DNS names are then limited to the Node's name and its subdomains. Absent: all except
+   * loopback, link-local, multicast and unspecified addresses.
    */
   mayAddress: z.optional(cidrs),
-  /** The provider IDs that it may register with, or how they begin; absent: any. */
+  /** The provider IDs that machines may register with. Absent: all. */
   mayCloud: z.optional(providerIDs),
 };
 
 const grantSchema = z.strictObject(grantShape);
-/** What a join token lets its machines do; kept with the machine's key. */
+/** What a join token gives and allows. The registry stores it with the machine's key. */
 export type Grant = z.infer<typeof grantSchema>;
 
 export const tokenRequestSchema = z
   .strictObject({
-    /** One name, or a pattern whose `*` stands for anything without a dot. */
+    /** A name, or a pattern whose `*` matches any text without a dot. */
     names: z
       .string()
       .check(
@@ -82,7 +82,7 @@ export const tokenRequestSchema = z
       ),
     expiresInSeconds: z.int().check(z.minimum(1), z.maximum(TOKEN_LIMITS.expiresInSeconds)),
     uses: z.int().check(z.minimum(1), z.maximum(TOKEN_LIMITS.uses)),
-    /** Takes the name over from the machine that has it. */
+    /** The machine takes the name from the machine that has it. */
     rejoin: z._default(z.boolean(), false),
     ...grantShape,
   })

@@ -1,5 +1,5 @@
-// Every limit of the protocol; docs/protocol.md has the same numbers. What exceeds a limit is refused, never cut.
-// Imports nothing, since some programs need the limits alone.
+// Every limit of the protocol, as in docs/protocol.md. A value beyond its limit is refused. Imports nothing, since some
+// programs load only this file.
 
 const INT32_MAX = 2 ** 31 - 1;
 
@@ -22,14 +22,14 @@ export const LIMITS = {
   noAnswerSeconds: [1, 31_536_000],
 } as const;
 
-/** Of names that Kubernetes gives a form to (apimachinery's validation). */
+/** Kubernetes' limits of names (apimachinery's validation). */
 export const NAME_LIMITS = {
-  /** Characters of a qualified name: of a label, a taint, an extended resource. */
+  /** Characters of a label's, taint's or extended resource's name. */
   qualifiedNameLength: 253 + 1 + 63,
   labelValueLength: 63,
 } as const;
 
-/** Of the facts, the settings, the inventory and the drop-ins apart. */
+/** Of the facts. Settings, inventory and drop-ins have their own limits. */
 export const FACTS_LIMITS = {
   idLength: LIMITS.idLength,
   textLength: LIMITS.textLength,
@@ -56,7 +56,7 @@ export const FACTS_LIMITS = {
   handlerNameLength: 253,
 } as const;
 
-/** Of the settings; [least, most]. What the kubelet does not limit is limited here, to bound the Worker's costs. */
+/** Of the settings; [least, most]. The kubelet lacks some of these limits, which bound the Worker's costs. */
 export const SETTINGS_LIMITS = {
   nodeStatusUpdateFrequencyMs: [1000, 3_600_000],
   nodeStatusReportFrequencyMs: [1000, 86_400_000],
@@ -97,7 +97,7 @@ export const INVENTORY_LIMITS = {
 
 /** Of the drop-ins. */
 export const DROP_IN_LIMITS = {
-  /** In all, and so of one. */
+  /** Of all drop-ins together. */
   dropIns: 32,
   resources: 32,
   labels: 32,
@@ -113,7 +113,7 @@ export const DROP_IN_LIMITS = {
 
 /** Of custom facts. */
 export const CUSTOM_LIMITS = {
-  /** In all, and so of one drop-in. */
+  /** Of all drop-ins together. */
   entries: 64,
   /** Characters of a name. */
   nameLength: 253,
@@ -126,9 +126,9 @@ export const TOKEN_LIMITS = {
   /** A year. */
   expiresInSeconds: 31_536_000,
   uses: 100_000,
-  /** Of each list of what a machine may. */
+  /** Of each list. */
   entries: 64,
-  /** Of its machines' Nodes; as many in NODE_ROLE. */
+  /** The limit of NODE_ROLE as well. */
   roles: 8,
   /** Characters of a role: the name of a label. */
   roleLength: 63,
@@ -145,40 +145,40 @@ export const OPERATOR_LIMITS = {
   operators: 1000,
 } as const;
 
-/** Of operators' sessions: who has signed in from a browser. */
+/** Of operators' sessions in browsers. */
 export const SESSION_LIMITS = {
-  /** However long its credential is good. */
+  /** Even if its credential is valid for longer. */
   lifeSeconds: 43_200,
   sessions: 1000,
-  /** Of one secret: the oldest makes room for another. */
+  /** Of one secret. A new session ends the oldest. */
   sessionsOfSecret: 100,
-  /** Of one operator, in a day (UTC): each is an entry of the audit log. */
+  /** Of one operator in a day (UTC), since each is an entry of the audit log. */
   signInsADay: 1000,
   codes: 100,
   codeSeconds: 600,
-  /** Of a request to sign in. */
+  /** Of a sign-in request. */
   bodyBytes: 1024,
-  /** Characters of what a browser says it is; of more the beginning is kept. */
+  /** Characters of a browser's User-Agent. The rest is dropped. */
   browserLength: 160,
 } as const;
 
 /** Of an action on many machines. */
 export const BULK_LIMITS = {
   machines: 10_000,
-  /** Characters of all their names together: they are one row. */
+  /** Characters of all names, which are stored in one row. */
   namesLength: 1_500_000,
-  /** For which a dry run's confirmation is good. */
+  /** Validity of a dry run's confirmation. */
   confirmationSeconds: 600,
-  /** Actions that are not over. */
+  /** Unfinished actions. */
   underWay: 10,
-  /** The longest silence that can be asked for. */
+  /** The longest silence in a query. */
   silentDays: 3650,
 } as const;
 
-/** Of the operator's API: how many entries a page has, unless it is asked for another number. */
+/** The most entries of a page, and the default. */
 export const PAGE_LIMITS = { entries: 1000, entriesByDefault: 100 } as const;
 
-/** Of what is shown of a machine: the latest events that it caused. */
+/** The latest events of a machine in an answer. */
 export const SHOWN_LIMITS = { events: 50 } as const;
 
 /** Of a filter of machines. A statement of SQL has at most 100 bindings. */
@@ -196,23 +196,23 @@ export const FILTER_LIMITS = {
 export const FEED_LIMITS = {
   feeds: 100,
   feedsOfOperator: 20,
-  /** Of a message, in UTF-8; and machines of one. */
+  /** Of a message, in UTF-8. */
   messageBytes: 1024 * 1024,
   machines: 10_000,
-  /** From one message about changes to the next. */
+  /** Time between two messages about changes. */
   intervalMs: 1000,
-  /** Messages that may be unacknowledged, and how long. */
+  /** The most unacknowledged messages, and the longest time without an acknowledgement. */
   unacknowledged: 2,
   acknowledgedMs: 10_000,
-  /** Machines that wait for an approval, of a message; of more the oldest. */
+  /** The oldest machines that wait for an approval, in a message. */
   pending: 200,
   /** Characters of a frame that a client sends. */
   frameLength: 512,
-  /** Changes that a feed may lack and be resumed. */
+  /** The most changes that a resumed feed may have missed. */
   resumedChanges: 5000,
-  /** However long its credential is good. */
+  /** Even if its credential is valid for longer. */
   lifeSeconds: 43_200,
-  /** A ticket's life, and how many may be out: of all operators, and of one. */
+  /** A ticket's life, and the most unused tickets of all operators, and of one. */
   ticketSeconds: 30,
   tickets: 1000,
   ticketsOfOperator: 100,
@@ -222,14 +222,14 @@ export const FEED_LIMITS = {
 export const NOTIFICATION_LIMITS = {
   receivers: 20,
   mutes: 100,
-  /** Of a mute, from now. */
+  /** The latest end of a mute, from now. */
   muteDays: 30,
   delaySeconds: [0, 86_400],
   repeatMinutes: [5, 10_080],
-  /** That wait for one receiver: then nothing that begins is told until fewer do. */
+  /** Deliveries that wait for one receiver. At the limit a new alert waits until there are fewer. */
   lettersWaiting: 1000,
   bytesWaiting: 4 * 1024 * 1024,
-  /** Of one receiver; the oldest go. */
+  /** Of one receiver. The oldest are dropped. */
   deadLetters: 200,
   alertsInLetter: 40,
   /** Names in an alert about several machines. */
@@ -245,63 +245,63 @@ export const ROLLOUT_LIMITS = {
   percent: [1, 100],
   mostSilentPercent: [0, 100],
   atOnce: [1, 1000],
-  /** For which a machine that was given the version counts as under way. */
+  /** How long a machine that got the version counts as under way. */
   underwaySeconds: 1800,
-  /** Of machines that are silent, of an answer. */
+  /** Names of silent machines in an answer. */
   namesShown: 10,
-  /** Questions of one machine, of which one more may be asked each minute. */
+  /** Questions of one machine at once. One more is allowed each minute. */
   questionsAtOnce: 5,
 } as const;
 
 /** Of a machine's timeline. */
 export const TIMELINE_LIMITS = {
-  /** From its begin to its end. */
+  /** The longest range. */
   days: 90,
-  /** Of history that are read for the range. */
+  /** Lines of history that are read for a range. */
   lines: 2000,
   bands: 5000,
 } as const;
 
 /** Of backups. */
 export const BACKUP_LIMITS = {
-  /** Of a page, about; a row that is longer is a page of its own. */
+  /** Approximate size of a page. A longer row has a page of its own. */
   pageBytes: 128 * 1024,
   rowsOfPage: 500,
-  /** Of what machines caused, the newest entries. */
+  /** The newest entries of the machines' log. */
   machineEntries: 100_000,
-  /** Machines that have not reported since an import, of an answer. */
+  /** Names of machines that have not reported since an import, in an answer. */
   namesShown: 100,
   cursorLength: 2048,
 } as const;
 
 /** Of sockets and gateways. */
 export const GATEWAY_LIMITS = {
-  /** Machines of one gateway, unless GATEWAY_SIZE says otherwise; [least, most] of that. 0: no machine gets a socket. */
+  /** Machines of one gateway by default, and [least, most] of GATEWAY_SIZE. 0: no machine has a socket. */
   machines: 500,
   size: [0, 1000],
   /** A connect ticket's life. */
   ticketSeconds: 120,
-  /** Of a socket without an accepted report; and how many of those a name may have. */
+  /** The life of a socket without an accepted report, and the most such sockets of a name. */
   unacceptedSeconds: 10,
   unacceptedOfName: 4,
-  /** Sockets that a name may open: at once, and then in a minute. */
+  /** Sockets that a name may open at once, and in a minute. */
   upgradesAMinute: 20,
-  /** The longest time for which a lease is lent. */
+  /** The longest loan of a lease. */
   quietSeconds: 300,
-  /** Heartbeats that may be missing. */
+  /** Missing heartbeats until the gateway closes the socket. */
   missedBeats: 3,
-  /** Heartbeats before half of their time, and refused ones, since the last accepted report: the last of them ends it. */
+  /** Heartbeats in less than half their interval, and refused frames, until the gateway closes the socket. A report resets both. */
   earlyBeats: 3,
   refusedFrames: 3,
-  /** Reports over one socket: at once, and then in a minute. */
+  /** Reports over one socket at once, and in a minute. */
   reportsAtOnce: 20,
   reportsAMinute: 60,
-  /** A machine that was sent away stays on HTTP for this long; so does one whose sockets failed `failures` times. */
+  /** How long a machine uses HTTP after its gateway sent it away, or after `failures` failed sockets. */
   awaySeconds: 600,
   failures: 3,
-  /** Who lost a socket comes back within a random part of this, or of so much for each machine of the gateway. */
+  /** A machine connects again within a random part of the longer of these: this time, or a time for each machine of the gateway. */
   comeBackMs: 5000,
   comeBackMsOfMachine: 60,
-  /** For which a gateway remembers a session that was replaced. */
+  /** How long a gateway remembers a replaced session. */
   replacedSeconds: 600,
 } as const;

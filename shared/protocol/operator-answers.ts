@@ -1,6 +1,6 @@
-// What the Worker answers to operators. The command line validates answers by these schemas; the Worker imports their
-// types alone, so that its bundle has none of them. Times are RFC 3339. Words that only people read have no enum, since
-// a newer Worker may have more of them.
+// Schemas of the answers about tokens, waiting machines, single machines, logs and health. The Worker imports only their
+// types, so that its bundle lacks the schemas. Times are RFC 3339. Words that only people read have no enum, since a newer
+// Worker may have more.
 import * as z from "zod/mini";
 import { fleetMachineSchema } from "./fleet-answers.ts";
 import { grantShape } from "./join-tokens.ts";
@@ -11,9 +11,9 @@ const listedToken = z.object({
   names: z.string(),
   rejoin: z.boolean(),
   uses: z.number(),
-  /** Machines that enrolled with it; a machine counts once. */
+  /** The number of machines that enrolled with the token. A machine counts once. */
   used: z.number(),
-  /** Uses that are kept for machines that wait for an operator. */
+  /** Uses that are reserved for machines that wait for an approval. */
   reserved: z.number(),
   /** valid, used up, expired, revoked */
   state: z.string(),
@@ -23,10 +23,10 @@ const listedToken = z.object({
   revokedAt: z.optional(z.string()),
   ...grantShape,
 });
-/** A token as it is listed: never its secret. */
+/** A token without its secret. */
 export type ListedToken = z.infer<typeof listedToken>;
 
-/** 201 to POST /v1/tokens: the only answer that holds the secret. */
+/** 201 to POST /v1/tokens: the only answer with the secret. */
 export const mintedTokenSchema = z.extend(listedToken, { token: z.string() });
 export type MintedToken = z.infer<typeof mintedTokenSchema>;
 
@@ -41,7 +41,7 @@ const shownMachineShape = {
   address: z.string(),
 };
 const shownMachine = z.object(shownMachineShape);
-/** A machine's key, and where it came from. */
+/** A machine's key, and the machine and address that sent it. */
 export type ShownMachine = z.infer<typeof shownMachine>;
 
 const pendingMachine = z.object({
@@ -51,10 +51,10 @@ const pendingMachine = z.object({
   ...shownMachineShape,
   askedAt: z.string(),
   expiresAt: z.string(),
-  /** The machine that has the name now; null: it is free by now. */
+  /** The machine that has the name now; null if none has it any more. */
   pinned: z.nullable(z.extend(shownMachine, { pinnedAt: z.string(), hasReported: z.boolean() })),
 });
-/** A machine that waits for a name that another key has. */
+/** A machine that waits for a name which belongs to another key. */
 export type PendingMachine = z.infer<typeof pendingMachine>;
 
 /** 200 to GET /v1/pending; oldest first. */
@@ -80,11 +80,11 @@ export type AuditAnswer = z.infer<typeof auditSchema>;
 
 const originUse = z.object({
   origin: z.string(),
-  /** Is it one of ORIGINS? Machines that know only others are refused. */
+  /** True if ORIGINS has it. Reports to other origins are refused. */
   isConfigured: z.boolean(),
-  /** To within a day; null: no machine ever has. */
+  /** Exact to a day; null if no machine has used it. */
   lastUsedAt: z.nullable(z.string()),
-  /** How many machines used it last, of all origins. */
+  /** The number of machines whose last report used this origin. */
   machines: z.number(),
 });
 export type OriginUse = z.infer<typeof originUse>;
@@ -95,7 +95,7 @@ export type OriginsAnswer = z.infer<typeof originsSchema>;
 
 const originMachine = z.object({
   name: z.string(),
-  /** To within a day. */
+  /** Exact to a day. */
   lastUsedAt: z.string(),
 });
 export type OriginMachine = z.infer<typeof originMachine>;
@@ -104,33 +104,33 @@ export type OriginMachine = z.infer<typeof originMachine>;
 export const originMachinesSchema = z.object({ machines: z.array(originMachine) });
 export type OriginMachinesAnswer = z.infer<typeof originMachinesSchema>;
 
-/** What is most often asked for of 200 to GET /v1/nodes/{name}. */
+/** The most used fields of 200 to GET /v1/nodes/{name}. */
 export const shownNodeSchema = z.object({
   name: z.string(),
-  /** Of its key. */
+  /** Thumbprint of the machine's key. */
   thumbprint: z.string(),
-  /** One of Phase; null: it has not reported yet. */
+  /** One of PHASES; null before the first report. */
   phase: z.nullable(z.string()),
-  /** Is the last known Node Ready? */
+  /** True if the last known Node is Ready. */
   isReady: z.boolean(),
-  /** null: it is not silent, as far as is known. */
+  /** null if the machine is not known to be silent. */
   silentSince: z.nullable(z.string()),
-  /** null: the object has been evicted since, and keeps no row for it. */
+  /** null after an eviction of the machine's object, which does not store it. */
   lastReportAt: z.nullable(z.string()),
-  /** Whether the machine needs a container runtime, as an operator has set it: none, auto. */
+  /** One of RUNTIME_NEEDS, as an operator has set it. */
   runtime: z.string(),
-  /** As they were decided last, whether or not the apiserver has them. */
+  /** The last decided conditions. The apiserver may not have them yet. */
   conditions: z.array(z.object({ type: z.string(), status: z.string(), message: z.optional(z.string()) })),
 });
 
-/** null: not known, or there is none. */
+/** null if unknown, or if there is none. */
 const time = z.nullable(z.string());
 const thresholds = z.record(z.string(), z.string());
 
-/** An object whose fields are another schema's: a Node, facts, vitals. */
+/** An object with a schema of its own: a Node, facts, vitals. */
 const whole = z.nullable(z.custom<object>((value) => typeof value === "object"));
 
-/** Field managers, as the apiserver records them; what it does not is absent. */
+/** Field managers, as far as the apiserver records them. */
 const managers = z.object({
   /** By the label's key. */
   labels: z.record(z.string(), z.string()),
@@ -147,50 +147,50 @@ const shownEvent = z.object({
   count: z.number(),
   firstAt: z.string(),
   lastAt: z.string(),
-  /** `sent`: the apiserver has it; `waiting`: it is in the outbox. */
+  /** `sent`: in the apiserver; `waiting`: in the outbox. */
   state: z.enum(["sent", "waiting"]),
 });
 export type ShownEvent = z.infer<typeof shownEvent>;
 
-/** 200 to GET /v1/nodes/{name}: all that is known of it. It wakes the machine's object, and alone does so. */
+/** 200 to GET /v1/nodes/{name}: everything that is known of the machine. The request wakes the machine's object. */
 export const wholeNodeSchema = z.extend(shownNodeSchema, {
-  /** What the fleet index has: its state, and since when; null: it has no entry yet. */
+  /** From the fleet index; null if it has no entry yet. */
   summary: z.nullable(fleetMachineSchema),
-  /** The Node as the Worker read or wrote it last. */
+  /** The Node as last read or written. */
   node: whole,
-  /** What a kubelet would let pods have; `node` has 0 if it runs none. null: not known. Absent: an earlier Worker. */
+  /** A kubelet's allocatable resources, where `node` has 0; null if unknown. Earlier Workers omit it. */
   allocatable: z.optional(z.nullable(thresholds)),
-  /** The last good ones, as the machine sent them, its inventory and settings included. */
+  /** The last valid facts, as the machine sent them. */
   facts: whole,
-  /** The first fault of newer ones that were refused. Absent: there are none, or the object has been evicted since. */
+  /** The first fault of later, refused facts; absent if none were refused since the object woke. */
   factsRefused: z.optional(z.object({ path: z.string(), message: z.string() })),
-  /** Of the last report; null: the object has been evicted since. So is skewMs: how far its clock was ahead then. */
+  /** From the last report, like skewMs (how far the machine's clock was ahead); null after an eviction. */
   vitals: whole,
-  /** Of eviction, as configured, or the kubelet's own. */
+  /** Eviction thresholds: the configured ones, or the kubelet's defaults. */
   thresholds: z.object({ hard: thresholds, soft: thresholds }),
   skewMs: z.nullable(z.number()),
-  /** Is its clock more than a minute off? */
+  /** True if the machine's clock is more than a minute off. */
   isSkewed: z.boolean(),
   transport: z.string(),
-  /** When the lease runs out, when the status is written at the latest, when the object looks for silence or sends events. */
+  /** When the lease expires, when the status is due, and when the object's alarm rings. */
   deadlines: z.object({ lease: time, status: time, alarm: time }),
-  /** The events that wait for the apiserver, and how many were dropped. */
+  /** The number of events that wait for the apiserver, and that were dropped. */
   outbox: z.object({ waiting: z.number(), oldest: time, dropped: z.number() }),
   key: z.object({
     thumbprint: z.string(),
     /** ID of the join token. */
     token: z.string(),
     pinnedAt: z.string(),
-    /** Of the key that takes over with its first report. */
+    /** Thumbprint of the next key, which takes over with its first report. */
     next: z.nullable(z.string()),
     isRefused: z.boolean(),
   }),
   machine: z.object({ machineID: z.string(), systemUUID: z.string() }),
   /** Start of the last period without an answer that the machine has reported. */
   outageSince: time,
-  /** Who has set labels and taints of `node`. Absent, as are events: an earlier Worker. */
+  /** The writers of the labels and taints in `node`. Earlier Workers omit it, and `events`. */
   managers: z.optional(managers),
-  /** The latest, newest first: those that wait, and of those that were sent what is remembered. */
+  /** The latest waiting and sent events, newest first. */
   events: z.optional(z.array(shownEvent)),
 });
 export type WholeNode = z.infer<typeof wholeNodeSchema>;
@@ -213,13 +213,13 @@ export type HistoryAnswer = z.infer<typeof historySchema>;
 const clusterEvent = z.object({ id: z.number(), at: z.string(), text: z.string() });
 export type ClusterEvent = z.infer<typeof clusterEvent>;
 
-/** 200 to GET /v1/cluster/history: what became of the watch of Nodes; newest first. */
+/** 200 to GET /v1/cluster/history: the events of the watch of the Nodes, newest first. */
 export const clusterHistorySchema = z.object({ entries: z.array(clusterEvent) });
 export type ClusterHistoryAnswer = z.infer<typeof clusterHistorySchema>;
 
 /** 200 to GET /v1/nodes/{name}/clones. */
 export const sendersSchema = z.object({
-  /** null: as far as is known, there is one sender. */
+  /** null if no duplicate senders are known. */
   double: z.nullable(
     z.object({
       /** cloned, two shims */
@@ -236,7 +236,7 @@ export const sendersSchema = z.object({
       bootID: z.string(),
       /** The first characters of the digest of its startId. */
       process: z.string(),
-      /** When it began to report, or when its last turn was. */
+      /** The time of its last turn, or of its first report. */
       since: z.string(),
       isBelieved: z.boolean(),
     }),
@@ -250,16 +250,16 @@ const readinessCheck = z.object({
   /** ok, warning, failed */
   state: z.string(),
   message: z.string(),
-  /** What to do about it; absent where all is well. */
+  /** How to fix it; absent if the check is ok. */
   cure: z.optional(z.string()),
   checkedAt: z.string(),
-  /** Since when it has been in this state, as far as the isolate that answers has seen. */
+  /** Since when the check has this state, as seen by the answering isolate. */
   since: z.string(),
 });
-/** 200 to GET /readyz, or 503 where a check has failed. `state`: that of the worst check. */
+/** 200 to GET /readyz, or 503 if a check has failed. `state`: that of the worst check. */
 export const readinessSchema = z.object({
   state: z.string(),
-  /** The Worker's own. */
+  /** The Worker's version. */
   version: z.optional(z.string()),
   checks: z.array(readinessCheck),
 });

@@ -11,7 +11,7 @@ export const thumbprintSchema = z.strictObject({
     .check(z.regex(new RegExp(`^[\\w-]{${LIMITS.digestLength}}$`), "must be a key's thumbprint")),
 });
 
-/** "none": the machine needs no container runtime. "auto", as at first: it needs one where it has had one. */
+/** "none": the machine needs no container runtime. "auto" (the default): it needs one if it has had one. */
 export const RUNTIME_NEEDS = ["none", "auto"] as const;
 export type RuntimeNeed = (typeof RUNTIME_NEEDS)[number];
 
@@ -20,9 +20,9 @@ export const nodeChangeSchema = z.strictObject({ runtime: z.enum(RUNTIME_NEEDS) 
 
 /** The query of GET /v1/audit. */
 export const auditQuerySchema = z.strictObject({
-  /** What operators did, what machines caused, or which enrolments were refused: three logs, each with IDs of its own. */
+  /** Three logs with separate IDs: actions of operators, effects of machines, and refused enrolments. */
   by: z._default(z.enum(["operators", "machines", "refusals"]), "operators"),
-  /** Only what was done to this Node or token. */
+  /** Only entries about this Node or token. */
   target: z.optional(z.string()),
   before: entryID,
   ...listShape,
@@ -32,7 +32,7 @@ export type AuditQuery = z.infer<typeof auditQuerySchema>;
 /** The query of GET /v1/origins/machines. */
 export const originMachinesQuerySchema = z.strictObject({
   origin: z.string().check(z.minLength(1)),
-  /** Only names that sort behind this one: the next page. */
+  /** Returns only names that sort after this one. */
   after: z._default(z.string(), ""),
   ...listShape,
 });

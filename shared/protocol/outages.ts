@@ -1,5 +1,4 @@
-// Outages, as operators ask for them and are answered. The Worker imports the answers' types alone, so that its bundle
-// has none of those schemas. Times are RFC 3339.
+// Schemas of the requests and answers about outages. The Worker imports only the answers' types. Times are RFC 3339.
 import * as z from "zod/mini";
 import { listShape, pageLimit } from "./parameters.ts";
 
@@ -7,11 +6,11 @@ const time = z.optional(z.iso.datetime({ offset: true }));
 
 /** The query of GET /v1/outages. */
 export const outagesQuerySchema = z.strictObject({
-  /** Only what was not over by then. */
+  /** Only outages that ended later. */
   since: time,
-  /** Only what had begun before. */
+  /** Only outages that began earlier. */
   until: time,
-  /** The `next` of an answer: the page after it. */
+  /** The `next` of the previous page. */
   before: z.optional(
     z.string().check(z.regex(/^(open|ended)\.\d{1,15}$/, "must be the `next` of an answer")),
   ),
@@ -21,7 +20,7 @@ export type OutagesQuery = z.infer<typeof outagesQuerySchema>;
 
 /** The query of GET /v1/outages/{id}. */
 export const outageQuerySchema = z.strictObject({
-  /** Only names that sort behind this one: the next page. */
+  /** Returns only names that sort after this one. */
   after: z._default(z.string(), ""),
   limit: pageLimit,
 });
@@ -32,19 +31,19 @@ export const outageIdSchema = z.coerce.number().check(z.int(), z.minimum(1));
 
 const outageShape = {
   id: z.number(),
-  /** `203.0.113.7`, `2001:db8::/64`: what its machines report from. */
+  /** The network that its machines report from: `203.0.113.7`, `2001:db8::/64`. */
   network: z.string(),
-  /** When the first of its silences began. */
+  /** Start of the first machine's silence. */
   startedAt: z.string(),
-  /** When the last of its machines was back, or gone for ever; null: it goes on. */
+  /** When its last machine was back or removed; null while it lasts. */
   endedAt: z.nullable(z.string()),
-  /** How many it has had. */
+  /** The number of its machines. */
   machines: z.number(),
-  /** How many of them are silent yet. */
+  /** The number that is still silent. */
   silent: z.number(),
-  /** The first ones by name. */
+  /** The first names, in order. */
   names: z.array(z.string()),
-  /** `cut off`, or `3 cut off, 1 down`: of those whose silence has ended. */
+  /** The kinds of the silences that have ended: `cut off`, or `3 cut off, 1 down`. */
   was: z.string(),
 };
 const outage = z.object(outageShape);
@@ -54,7 +53,7 @@ export type Outage = z.infer<typeof outage>;
 /** 200 to GET /v1/outages: open ones first, then by the latest. */
 export const outagesSchema = z.object({
   outages: z.array(outage),
-  /** null: this was the last page. */
+  /** null on the last page. */
   next: z.nullable(z.string()),
 });
 export type OutagesAnswer = z.infer<typeof outagesSchema>;
@@ -62,9 +61,9 @@ export type OutagesAnswer = z.infer<typeof outagesSchema>;
 const outageMachine = z.object({
   name: z.string(),
   silentSince: z.string(),
-  /** null: it is silent yet. */
+  /** null while it is silent. */
   backAt: z.nullable(z.string()),
-  /** cut off, down, restarted, left, unknown; null: it is silent yet. */
+  /** cut off, down, restarted, left, unknown; null while it is silent. */
   end: z.nullable(z.string()),
 });
 

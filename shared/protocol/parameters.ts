@@ -28,7 +28,7 @@ export const time = parsed(LIMITS.idLength, (text) => {
 export const textOf = (maxLength: number) =>
   z.optional(z.string().check(z.minLength(1), z.maxLength(maxLength)));
 
-/** Only what came before the entry of this ID: the next page. */
+/** Returns only entries before the one with this ID. */
 export const entryID = z.optional(z.coerce.number().check(z.int(), z.minimum(1)));
 
 export const LIST_FORMATS = ["json", "ndjson", "csv"] as const;
@@ -36,17 +36,17 @@ export type ListFormat = (typeof LIST_FORMATS)[number];
 
 const formatShape = { format: z.optional(z.enum(LIST_FORMATS)) };
 
-/** Of a list in pages: as what, and how many entries. A list in lines has all entries if no limit is given. */
+/** The format of a list, and the entries of a page. A list in lines without a limit has all entries. */
 export const listShape = {
   ...formatShape,
   limit: z.optional(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(PAGE_LIMITS.entries))),
 };
 
-/** Of a list in pages: how many entries one has. */
+/** The entries of a page. */
 export const pageLimit = z._default(
   z.coerce.number().check(z.int(), z.minimum(1), z.maximum(PAGE_LIMITS.entries)),
   PAGE_LIMITS.entriesByDefault,
 );
 
-/** Of a list that is one page. */
+/** The query of a list without pages. */
 export const wholeListSchema = z.strictObject(formatShape);

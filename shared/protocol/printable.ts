@@ -1,5 +1,5 @@
-// Texts of machines reach kubectl and operators' terminals. There a control character could overwrite other texts, and
-// a bidirectional one could change the order in which a text is read.
+// Replaces control characters in machines' texts, which reach kubectl and terminals. There they could overwrite other
+// texts, or change the reading direction.
 
 /** C0, DEL and C1; line and paragraph separators; marks, embeddings, overrides and isolates of writing direction. */
 const CONTROL = "[\\p{Cc}\\u2028\\u2029\\p{Bidi_Control}]";
@@ -11,13 +11,13 @@ export function isPrintable(text: string): boolean {
   return !CONTROLS.test(text);
 }
 
-/** Replaces line breaks and tabs by a space, other control characters by U+FFFD. The text becomes no longer by that. */
+/** Replaces line breaks and tabs by a space, and other control characters by U+FFFD. The text does not get longer. */
 export function printable(text: string): string {
   if (isPrintable(text)) return text;
   return text.replaceAll(EACH_CONTROL, (control) => (WHITE_SPACE.test(control) ? " " : "\u{FFFD}"));
 }
 
-/** Does the same with every text within a JSON value, except for keys, which have schemas of their own. */
+/** Does the same with all texts of a JSON value, except keys, which have schemas of their own. */
 export function printableTexts<T>(value: T): T;
 export function printableTexts(value: unknown): unknown {
   if (typeof value === "string") return printable(value);

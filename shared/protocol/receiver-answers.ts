@@ -8,28 +8,28 @@ const listedReceiver = z.object({
   name: z.string(),
   /** One of MESSAGE_FORMATS. */
   format: z.string(),
-  /** Without its path, which is a secret with some: `https://hooks.slack.com/…`. */
+  /** Without its path, which may be a secret: `https://hooks.slack.com/…`. */
   url: z.string(),
   hasAuthorization: z.boolean(),
   ...filterShape,
   outagesOnly: z.boolean(),
   delaySeconds: z.number(),
-  /** 0: never. */
+  /** 0 for never. */
   repeatMinutes: z.number(),
   /** Letters that wait, that were given up and are kept, and that are not kept any more. */
   waiting: z.number(),
   dead: z.number(),
   dropped: z.number(),
-  /** Alerts that were sent as firing. */
+  /** The number of alerts that were sent as firing. */
   firing: z.number(),
   /** Since when nothing arrives there; null: the last letter arrived. */
   failingSince: z.nullable(z.string()),
-  /** Why; "": it did. */
+  /** Why the last delivery failed; "" if it arrived. */
   error: z.string(),
-  /** When the next attempt is; null: nothing waits. */
+  /** The time of the next attempt; null if no delivery waits. */
   nextAttemptAt: z.nullable(z.string()),
 });
-/** A receiver as it is listed: never its secrets. */
+/** A receiver without its secrets. */
 export type ListedReceiver = z.infer<typeof listedReceiver>;
 
 /** 200 to GET /v1/receivers; by name. */
@@ -43,9 +43,9 @@ export type ChangedReceiver = z.infer<typeof changedReceiverSchema>;
 /** 200 to POST /v1/receivers/{receiver}/test. */
 export const receiverTestSchema = z.object({
   arrived: z.boolean(),
-  /** HTTP's; null: there was no answer. */
+  /** The HTTP status; null without an answer. */
   status: z.nullable(z.number()),
-  /** How the answer begins, or why there was none. */
+  /** The beginning of the answer, or why there was none. */
   answer: z.string(),
   tookMs: z.number(),
 });
@@ -58,9 +58,9 @@ const listedLetter = z.object({
   madeAt: z.string(),
   /** waiting, dead */
   state: z.string(),
-  /** Why it was given up; "": it was not. */
+  /** Why delivery was given up; "" if it still waits. */
   error: z.string(),
-  /** As it is sent. */
+  /** The body that is sent. */
   body: z.string(),
 });
 export type ListedLetter = z.infer<typeof listedLetter>;
@@ -76,7 +76,7 @@ export const listedMuteSchema = z.object({
   from: z.string(),
   until: z.string(),
   comment: z.string(),
-  /** Who made it. */
+  /** The operator who made it. */
   who: z.string(),
 });
 export type ListedMute = z.infer<typeof listedMuteSchema>;

@@ -6,14 +6,14 @@ import { labelSelector, plainText, within } from "./schema.ts";
 /** The states that a receiver can be notified of. */
 export const ALERT_STATES = ["not-ready", "silent", "cluster-unreachable", "blocked", "revoked"] as const;
 
-/** In which form a receiver takes messages. */
+/** The forms of a receiver's messages. */
 export const MESSAGE_FORMATS = ["json", "slack", "alertmanager"] as const;
 export type MessageFormat = (typeof MESSAGE_FORMATS)[number];
 
 const filterShape = {
-  /** `site=berlin,tier!=gpu`, as kubectl takes it. */
+  /** A label selector in kubectl's syntax: `site=berlin,tier!=gpu`. */
   selector: z._default(labelSelector(LIMITS.textLength), ""),
-  /** A name, or a pattern whose `*` stands for anything without a dot. "": any. */
+  /** A name, or a pattern whose `*` matches any text without a dot. "" matches all names. */
   names: z._default(
     z
       .string()
@@ -33,13 +33,13 @@ const settingsShape = {
   ...filterShape,
   /** A key that is revoked is an operator's own doing. */
   states: z._default(states, ["not-ready", "silent", "cluster-unreachable", "blocked"]),
-  /** Only what concerns a whole site, or all machines. */
+  /** Only outages of a whole site, or of all machines. */
   outagesOnly: z._default(z.boolean(), false),
   /** How long a state lasts before its receivers are notified; one that ends before is never sent. */
   delaySeconds: z._default(within(LIMIT.delaySeconds), 120),
   /** How often a lasting state is sent again. 0: never. Absent: 60 for alertmanager, which forgets; never for others. */
   repeatMinutes: z.optional(z.union([z.literal(0), within(LIMIT.repeatMinutes)])),
-  /** Of the header `authorization`; it is never shown. */
+  /** The value of the header `authorization`. No answer contains it. */
   authorization: z.optional(
     z.string().check(z.maxLength(LIMITS.textLength), z.regex(/^[ -~]*$/, "must be ASCII")),
   ),
@@ -54,7 +54,7 @@ export const receiverName = z
 /** The body of POST /v1/receivers. */
 export const newReceiverSchema = z.strictObject({ name: receiverName, url, ...settingsShape });
 
-/** The body of PUT /v1/receivers/{receiver}: what is absent has its default, but for the address and `authorization`, which stay. */
+/** The body of PUT /v1/receivers/{receiver}. An absent URL or `authorization` stays; any other absent field has its default. */
 export const receiverChangeSchema = z.strictObject({
   url: z.optional(url),
   ...settingsShape,
@@ -68,7 +68,7 @@ const time = z.iso.datetime({ offset: true });
 /** The body of POST /v1/mutes. */
 export const newMuteSchema = z.strictObject({
   ...filterShape,
-  /** Absent: any. */
+  /** Absent: all states. */
   states: z._default(states, [...ALERT_STATES]),
   /** Absent: now. */
   from: z.optional(time),

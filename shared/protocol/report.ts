@@ -1,5 +1,4 @@
-// The schema of a report: who reports, its vitals, and the facts, which facts.ts validates. Normative, with
-// docs/protocol.md.
+// The schema of a report: its sender, the vitals, and the facts, which facts.ts validates. Normative, with docs/protocol.md.
 import * as z from "zod/mini";
 import { remainingSecondsSchema } from "./drop-ins.ts";
 import { LIMITS } from "./limits.ts";
@@ -28,20 +27,20 @@ const errorText = z.string().check(
 );
 const errors = z.optional(z.array(errorText).check(z.maxLength(LIMITS.errorsPerSource)));
 
-/** What changes all the time. A signal that could not be observed is absent. */
+/** The measurements that change with each report. A signal that was not observed is absent. */
 const vitals = z.strictObject({
   signals: z.partialRecord(z.enum(SIGNALS), signal),
   /** What keeps the Node from being Ready, by source. */
   errors: z.optional(z.strictObject({ runtime: errors, network: errors, storage: errors })),
   shuttingDown: z.optional(z.boolean()),
-  /** How many processes the kernel has ended for want of memory since it started. Absent: not known. */
+  /** The number of OOM kills since the kernel started; absent if unknown. */
   oomKills: z.optional(count),
   /**
-   * Why the shim ends instead of reporting. It becomes an event and a line of history; the rest of the report is
-   * ignored.
+   * Why the shim could not set up and ends. The error becomes an event and a line of history. The Worker ignores the rest of
+   * the report.
    */
   setupError: z.optional(errorText.check(z.minLength(1))),
-  /** By type of a drop-in's condition. Absent: no drop-in ran yet. */
+  /** By type of a drop-in's condition; absent before the first drop-in ran. */
   remainingSeconds: z.optional(remainingSecondsSchema),
 });
 export type Vitals = z.infer<typeof vitals>;
@@ -50,11 +49,11 @@ const [leastGap, longestGap] = LIMITS.noAnswerSeconds;
 
 export const reportSchema = z.strictObject({
   protocol: z.literal(PROTOCOL),
-  /** A secret of the process of the shim; a new one is a kubelet's restart. The Worker keeps its digest. */
+  /** A secret of the shim's process. A new one counts as a kubelet's restart. The Worker stores its digest. */
   startId: id,
-  /** RFC 3339. Only measures the machine's clock skew. */
+  /** RFC 3339. Shows the machine's clock skew. */
   machineTime: z.iso.datetime({ offset: true }),
-  /** How long no answer had come when this was sent, by the monotonic clock. Absent: the last answer came. */
+  /** Seconds without an answer when the report was sent, by the monotonic clock; absent if the last report was answered. */
   noAnswerSeconds: z.optional(z.int().check(z.minimum(leastGap), z.maximum(longestGap))),
   vitals,
   /** base64url(SHA-256(canonicalJson(facts))) */

@@ -1,5 +1,5 @@
-// The schema of the settings, which are the part of a KubeletConfiguration that decides about the Node, and the
-// kubelet's defaults for absent ones. Applies nothing.
+// The schema of the settings, and the kubelet's defaults for absent ones. Settings are the part of a KubeletConfiguration
+// that decides about the Node.
 import * as z from "zod/mini";
 import { parseReserved, withReservedCpus } from "../resources/allocatable.ts";
 import { parseThresholds } from "../resources/eviction.ts";
@@ -55,8 +55,8 @@ export const nodeLabels = z
   );
 
 /**
- * An absent setting has the kubelet's default. The schema adds no defaults: a report's digest is that of what the
- * machine sent, and an added value would change it.
+ * An absent setting has the kubelet's default. The schema adds no defaults, since an added value would change the facts'
+ * digest.
  */
 export const settingsSchema = z
   .strictObject({
@@ -64,25 +64,25 @@ export const settingsSchema = z
     nodeStatusUpdateFrequencyMs: within(SETTINGS_LIMITS.nodeStatusUpdateFrequencyMs),
     nodeStatusReportFrequencyMs: within(SETTINGS_LIMITS.nodeStatusReportFrequencyMs),
     nodeLeaseDurationSeconds: within(SETTINGS_LIMITS.nodeLeaseDurationSeconds),
-    /** null: the default taint. Taints count where the join token allows them. */
+    /** null: the default taint. The join token must allow the others. */
     registerWithTaints: z.nullable(nodeTaints),
-    /** False: the Node is updated where it exists, and never created. */
+    /** False: the Worker updates an existing Node and creates none. */
     registerNode: z.optional(z.boolean()),
-    /** --node-labels: what NodeRestriction lets a kubelet set. */
+    /** --node-labels, within what NodeRestriction allows a kubelet. */
     nodeLabels: z.optional(nodeLabels),
     /** --inventory-labels: the Node gets labels with the models of its hardware. */
     inventoryLabels: z.optional(z.boolean()),
     providerID: z.optional(plainText(SETTINGS_LIMITS.providerIDLength)),
     /** Absent: no cloud. With any but `external`, the facts' `cloud` has its metadata. */
     cloudProvider: z.optional(z.enum(CLOUD_PROVIDERS)),
-    /** True where the hostname was configured, not found. It then takes precedence over the cloud's. */
+    /** True if the hostname was configured. It then takes precedence over the cloud's. */
     hostnameOverridden: z.optional(z.boolean()),
     maxPods: within(SETTINGS_LIMITS.maxPods),
     /** 0: no limit. */
     podsPerCore: z.optional(within(SETTINGS_LIMITS.podsPerCore)),
     /** -1: all. */
     nodeStatusMaxImages: z.optional(within(SETTINGS_LIMITS.nodeStatusMaxImages)),
-    /** The effective thresholds: merged with the defaults where that is configured. */
+    /** The effective thresholds, merged with the defaults if configured so. */
     evictionHard: z.optional(entries),
     evictionSoft: z.optional(entries),
     evictionSoftGracePeriod: z.optional(entries),
@@ -105,8 +105,8 @@ export const settingsSchema = z
     /** --network-unavailable: the Node is created with NetworkUnavailable, which a route controller then ends. */
     networkUnavailable: z.optional(z.boolean()),
     /**
-     * True where no container runtime is configured, and the shim looks for one: `runtime: null` in the facts then means
-     * that none is there. Without it, that the machine's configuration says so.
+     * True if the shim searches for a container runtime, since none is configured: `runtime: null` in the facts then means
+     * that none was found. Otherwise it means that the machine is configured without one.
      */
     findRuntime: z.optional(z.boolean()),
   })
@@ -119,8 +119,8 @@ export const settingsSchema = z
 export type Settings = z.infer<typeof settingsSchema>;
 
 /**
- * How often a machine reports. Only reports renew the lease, and the kubelet renews it four times within its duration
- * (upstream leaseRenewIntervalFraction), however rarely it computes its status.
+ * Returns how often a machine reports. Reports renew the lease, which a kubelet renews four times within its duration
+ * (upstream leaseRenewIntervalFraction).
  */
 export function reportIntervalMs(
   settings: Pick<Settings, "nodeStatusUpdateFrequencyMs" | "nodeLeaseDurationSeconds">,
@@ -129,7 +129,7 @@ export function reportIntervalMs(
   return Math.min(nodeStatusUpdateFrequencyMs, nodeLeaseDurationSeconds * 250);
 }
 
-/** The settings that hold texts of their own syntax, by the kubelet's names. */
+/** The settings whose texts have a syntax of their own. */
 type Texts = Pick<
   Settings,
   | "evictionHard"
@@ -141,7 +141,7 @@ type Texts = Pick<
   | "reservedSystemCPUs"
 >;
 
-/** The first text with which the kubelet would not start, in upstream's words; null: none. */
+/** Returns the first text with which a kubelet would not start, and upstream's error; null if there is none. */
 export function textFault(texts: Texts): { field: keyof Texts; message: string } | null {
   const { evictionHard, evictionSoft, evictionSoftGracePeriod, evictionMinimumReclaim } = texts;
   const { systemReserved = {}, kubeReserved = {}, reservedSystemCPUs = "" } = texts;

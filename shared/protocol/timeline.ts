@@ -1,4 +1,4 @@
-// What the Worker answers about a machine's timeline. The Worker imports types alone. Times are RFC 3339, but for those of
+// Schema of the answer about a machine's timeline. The Worker imports only its types. Times are RFC 3339, except those of
 // samples, which are milliseconds since 1970.
 import * as z from "zod/mini";
 
@@ -7,9 +7,9 @@ const band = z.object({
   track: z.string(),
   from: z.string(),
   to: z.string(),
-  /** A state (`ready`), or a condition's status: True, False, Unknown, and `silent` while nothing is known of it. */
+  /** A state (`ready`), or a condition's status: True, False, Unknown, or `silent` during a silence. */
   status: z.string(),
-  /** `KubeletNotReady: node is shutting down`; of a silence that is over: what it was. */
+  /** `KubeletNotReady: node is shutting down`; for a silence that has ended, its kind. */
   text: z.string(),
 });
 
@@ -23,29 +23,29 @@ const mark = z.object({
 const amount = z.nullable(z.number());
 const bySignal = z.record(z.string(), amount);
 
-/** 200 to GET /v1/nodes/{name}/timeline. What is in none of it is not known. */
+/** 200 to GET /v1/nodes/{name}/timeline. */
 export const timelineSchema = z.object({
   since: z.string(),
   until: z.string(),
-  /** When what is known begins: the oldest line of history, or the enrolment. */
+  /** The time of the oldest line of history, or of the enrolment. */
   knownSince: z.nullable(z.string()),
-  /** More happened than an answer takes: this is the latest of it. */
+  /** True if the answer has only the latest part of the range. */
   isCut: z.boolean(),
-  /** Those of one track do not overlap; what lies between them is not known. */
+  /** Bands of one track do not overlap. Between them the status is unknown. */
   bands: z.array(band),
   /** Oldest first. */
   marks: z.array(mark),
-  /** The least that was available of each signal, in bytes, inodes or PIDs; null: not known. */
+  /** The least available amount of each signal, in bytes, inodes or PIDs; null if unknown. */
   samples: z.object({
-    /** Those that were ever reported. */
+    /** The signals that the machine has ever reported. */
     signals: z.array(z.string()),
     at: z.array(z.number()),
-    /** By signal: one for each of `at`. */
+    /** By signal, one value for each time in `at`. */
     values: z.record(z.string(), z.array(amount)),
   }),
-  /** What eviction compares them with; null: there is none, or it is a percentage of what is not known. */
+  /** Eviction thresholds; null if there is none, or if it is a percentage of an unknown capacity. */
   thresholds: z.record(z.string(), z.object({ hard: amount, soft: amount })),
-  /** As it was reported last. */
+  /** From the last report. */
   capacity: bySignal,
 });
 export type TimelineAnswer = z.infer<typeof timelineSchema>;

@@ -50,9 +50,7 @@ type LeaseMemory = Pick<
 
 /** How far the known Node can be relied on. */
 export interface LastContact {
-  /**
-   * The last renewal was within a lease duration. If not, the node controller may have set conditions since.
-   */
+  /** The last renewal was within a lease duration. If not, the node controller may have set conditions since. */
   wasFresh: boolean;
   /** The time of that renewal, and so of the report before this one; now, if it was not fresh. */
   lastContactMs: number;
