@@ -98,7 +98,6 @@ type Theme = (typeof THEMES)[number];
 
 interface Preferences {
   theme: Signal<Theme>;
-  /** Reads a stored text; null if there is none. */
   get: (name: string) => string | null;
   set: (name: string, text: string) => void;
 }

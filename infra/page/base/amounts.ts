@@ -5,14 +5,8 @@ export type AmountUnit = "bytes" | "count";
 const BYTES = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 const COUNTS = ["", "million", "billion", "trillion"];
 
-interface AmountScale {
-  factor: number;
-  /** With a space before it, or "". */
-  word: string;
-}
-
-/** Returns the largest unit that fits into the amount. Counts below a million keep all their digits. */
-export function amountScale(amount: number, unit: AmountUnit): AmountScale {
+/** Returns the largest unit that fits into the amount. Counts below a million keep all their digits. `word`: "" or with a space before it. */
+export function amountScale(amount: number, unit: AmountUnit): { factor: number; word: string } {
   const words = unit === "bytes" ? BYTES : COUNTS;
   const factorOf = (power: number) =>
     unit === "bytes" ? 1024 ** power : power === 0 ? 1 : 1000 ** (power + 1);

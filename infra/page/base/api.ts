@@ -3,7 +3,6 @@ import type { PathOf } from "../../../shared/protocol/routes.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { abortAfter } from "./clock.ts";
 
-/** Why a request failed, in words for the operator. */
 export interface RequestFault {
   /** The reason of the problem document. `no-answer`: the request timed out or the network failed. */
   reason: string;
@@ -17,7 +16,6 @@ export type RequestMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 export interface RequestOptions {
   query?: Readonly<Record<string, string | undefined>>;
   body?: unknown;
-  /** Aborts the request. */
   signal?: AbortSignal;
   withinMs?: number;
   /** A status outside 200 to 299 whose body is an answer too: GET /readyz sends its checks with a 503. */

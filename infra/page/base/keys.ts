@@ -2,7 +2,6 @@
 export interface KeyBinding {
   /** The value of KeyboardEvent.key. */
   key: string;
-  /** A few words for the help. */
   does: string;
   run: () => void;
 }

@@ -66,7 +66,6 @@ export interface Places {
 
 interface PlacesSurroundings {
   location: { readonly search: string };
-  /** The part of window.history that is used. */
   history: {
     readonly state: unknown;
     scrollRestoration: "auto" | "manual";

@@ -105,7 +105,6 @@ function filled(template: string, { script, styles: [style = "", ...more], impor
   }, template);
 }
 
-/** In bytes after gzip. */
 export function firstLoadBytes(files: readonly BuiltFile[]): number {
   return files.reduce((sum, { isFirstLoad, gzipBytes }) => sum + (isFirstLoad ? gzipBytes : 0), 0);
 }
@@ -130,18 +129,12 @@ const kiB = (bytes: number) => (bytes / 1024).toFixed(1);
 
 const ROOT = resolve(import.meta.dirname, "../../..");
 
-interface Written {
-  /** A message for the terminal. */
-  text: string;
-  /** false if the first load is above its limit: then nothing was written. */
-  isSmallEnough: boolean;
-}
-
+/** `text`: a message for the terminal. `isSmallEnough`: false if the first load is above its limit; then nothing was written. */
 export async function writePage(
   source = join(ROOT, "infra/page"),
   target = join(ROOT, "worker/static"),
   limitBytes = FIRST_LOAD_BYTES,
-): Promise<Written> {
+): Promise<{ text: string; isSmallEnough: boolean }> {
   const files = await buildPage(source);
   const text = sizeText(files, limitBytes);
   if (firstLoadBytes(files) > limitBytes) return { text, isSmallEnough: false };

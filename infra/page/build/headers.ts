@@ -57,7 +57,6 @@ function isOf(rule: HeaderRule, path: string): boolean {
   return rule.path.endsWith("*") ? path.startsWith(rule.path.slice(0, -1)) : path === rule.path;
 }
 
-/** Returns the text of worker/static/_headers. */
 export function headersFile(rules: readonly HeaderRule[] = HEADER_RULES): string {
   const blocks = rules.map(({ path, headers }) => {
     const lines = Object.entries(headers).map(([name, value]) => `  ${name}: ${value}`);

@@ -20,7 +20,7 @@ import { useAct } from "../parts/form.tsx";
 import { Link } from "../parts/link.tsx";
 import { FaultNotice, Notice } from "../parts/notice.tsx";
 import { StateSign } from "../parts/state-word.tsx";
-import { TableHead } from "../parts/table.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import {
   BULK_CHOICES,
@@ -351,23 +351,16 @@ function Outcome({ bulk }: { bulk: BulkAnswer }) {
   );
 }
 
+const FAILURES: readonly Column<BulkAnswer["failures"][number]>[] = [
+  { head: "Machine", cell: ({ name }) => <Link href={hrefOf({ machine: name })}>{name}</Link> },
+  { head: "Why it failed", cell: ({ reason }) => reason },
+];
+
 function Failures({ bulk: { failures } }: { bulk: BulkAnswer }) {
   if (failures.length === 0) return null;
   return (
     <div class="bulk-list" role="region" aria-label="Failures" tabIndex={0}>
-      <table>
-        <TableHead heads={["Machine", "Why it failed"]} />
-        <tbody>
-          {failures.map(({ name, reason }) => (
-            <tr key={name}>
-              <td>
-                <Link href={hrefOf({ machine: name })}>{name}</Link>
-              </td>
-              <td>{reason}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table rows={failures} columns={FAILURES} keyOf={({ name }) => name} />
       {failures.length === FAILURES_LISTED && <p class="quiet">The first {FAILURES_LISTED}, by name.</p>}
     </div>
   );

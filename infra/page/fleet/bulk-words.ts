@@ -5,7 +5,6 @@ import { counted } from "./needs-words.ts";
 
 export interface BulkChoice {
   action: ActionName;
-  /** The button's text. */
   title: string;
   description: string;
   /** What happens to each machine; begins in lower case. */
@@ -54,20 +53,17 @@ export interface SortedPlan {
 const NONE = "none: ";
 
 export function sortedPlan({ matches, unknown }: Pick<BulkPlan, "matches" | "unknown">): SortedPlan {
-  const leftOut = new Map<string, string[]>();
-  const leave = (reason: string, name: string) => {
-    const names = leftOut.get(reason);
-    if (names) names.push(name);
-    else leftOut.set(reason, [name]);
+  const isLeft = ({ effect }: BulkMatch) => effect.startsWith(NONE);
+  const left = [
+    ...matches.filter(isLeft).map(({ name, effect }) => ({ name, reason: effect.slice(NONE.length) })),
+    ...unknown.map((name) => ({ name, reason: "no machine has this name any more" })),
+  ];
+  const byReason = [...Map.groupBy(left, ({ reason }) => reason)];
+  const leftOut = byReason.map(([reason, of]) => ({ reason, names: of.map(({ name }) => name) }));
+  return {
+    touched: matches.filter((match) => !isLeft(match)),
+    leftOut: leftOut.sort((a, b) => b.names.length - a.names.length),
   };
-  const touched = matches.filter(({ name, effect }) => {
-    if (!effect.startsWith(NONE)) return true;
-    leave(effect.slice(NONE.length), name);
-    return false;
-  });
-  for (const name of unknown) leave("no machine has this name any more", name);
-  const reasons = [...leftOut].map(([reason, names]) => ({ reason, names }));
-  return { touched, leftOut: reasons.sort((a, b) => b.names.length - a.names.length) };
 }
 
 /** `120 of 400 done, 3 failed` */

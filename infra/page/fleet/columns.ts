@@ -4,30 +4,25 @@ import { FLEET_STATES } from "../../../shared/fleet/state.ts";
 import { wrongConditions } from "../../../shared/fleet/well-conditions.ts";
 import { isRoleLabel } from "../../../shared/kubernetes/roles.ts";
 import { QUEUE_LABEL, QUEUE_REGION } from "../../../shared/node/ownership.ts";
-import { apiQuery, type FleetQuery, type FleetSort } from "./fleet-query.ts";
+import { apiQuery, FLEET_SORTS, type FleetQuery, type FleetSort } from "./fleet-query.ts";
 import type { FleetSearch } from "./search-grammar.ts";
 
 interface ColumnShape {
   title: string;
-  /** Absent: the table cannot be sorted by it. */
-  sort?: FleetSort;
   /** In rem; absent: the remaining width. */
   width?: number;
-  /** Is it shown by default? */
   isUsual?: true;
   isNumber?: true;
   /** Of GET /v1/machines. */
   fields: readonly string[];
-  /** A tooltip. */
   hint?: string;
 }
 
 /** In the order of the table; `name` is always shown. */
 const SHAPES = {
-  name: { title: "Name", sort: "name", width: 13.5, isUsual: true, fields: ["name"] },
+  name: { title: "Name", width: 13.5, isUsual: true, fields: ["name"] },
   state: {
     title: "State",
-    sort: "state",
     width: 10.5,
     isUsual: true,
     fields: ["state"],
@@ -35,7 +30,6 @@ const SHAPES = {
   },
   since: {
     title: "Since",
-    sort: "since",
     width: 4.75,
     isUsual: true,
     fields: ["since"],
@@ -48,68 +42,44 @@ const SHAPES = {
     fields: ["conditions"],
     hint: "Those that are not as they should be",
   },
-  why: { title: "Why", sort: "why", isUsual: true, fields: ["why"], hint: "Why it is not ready" },
+  why: { title: "Why", isUsual: true, fields: ["why"], hint: "Why it is not ready" },
   version: {
     title: "Version",
-    sort: "version",
     width: 6,
     isUsual: true,
     fields: ["versions"],
     hint: "Of the shim, which reports for the machine",
   },
-  address: {
-    title: "Address",
-    sort: "address",
-    width: 9,
-    isUsual: true,
-    fields: ["address"],
-    hint: "From which it reports",
-  },
-  age: {
-    title: "Age",
-    sort: "age",
-    width: 4.5,
-    isUsual: true,
-    fields: ["created"],
-    hint: "Since its Node was created",
-  },
+  address: { title: "Address", width: 9, isUsual: true, fields: ["address"], hint: "From which it reports" },
+  age: { title: "Age", width: 4.5, isUsual: true, fields: ["created"], hint: "Since its Node was created" },
   skew: {
     title: "Clock",
-    sort: "skew",
     width: 6,
     isNumber: true,
     fields: ["skewMs"],
     hint: "How far its clock is ahead, where that is more than a minute",
   },
-  transport: {
-    title: "Transport",
-    sort: "transport",
-    width: 6.5,
-    fields: ["transport"],
-    hint: "How it reports",
-  },
+  transport: { title: "Transport", width: 6.5, fields: ["transport"], hint: "How it reports" },
   roles: { title: "Roles", width: 8, fields: ["labels"] },
   labels: { title: "Labels", width: 20, fields: ["labels"] },
-  kernel: { title: "Kernel", sort: "kernel", width: 11, fields: ["versions"] },
-  os: { title: "Operating system", sort: "os", width: 15, fields: ["versions"] },
-  runtime: { title: "Runtime", sort: "runtime", width: 12, fields: ["versions"], hint: "Runs containers" },
-  architecture: { title: "Architecture", sort: "architecture", width: 8, fields: ["versions"] },
-  cpu: { title: "CPU", sort: "cpu", width: 4.5, isNumber: true, fields: ["capacity"], hint: "Capacity" },
-  memory: {
-    title: "Memory",
-    sort: "memory",
-    width: 6,
-    isNumber: true,
-    fields: ["capacity"],
-    hint: "Capacity",
-  },
+  kernel: { title: "Kernel", width: 11, fields: ["versions"] },
+  os: { title: "Operating system", width: 15, fields: ["versions"] },
+  runtime: { title: "Runtime", width: 12, fields: ["versions"], hint: "Runs containers" },
+  architecture: { title: "Architecture", width: 8, fields: ["versions"] },
+  cpu: { title: "CPU", width: 4.5, isNumber: true, fields: ["capacity"], hint: "Capacity" },
+  memory: { title: "Memory", width: 6, isNumber: true, fields: ["capacity"], hint: "Capacity" },
 } satisfies Record<string, ColumnShape>;
 
 export type FleetColumnName = keyof typeof SHAPES;
-export type FleetColumn = ColumnShape & { name: FleetColumnName };
+/** `sort`: absent if the table cannot be sorted by it. */
+export type FleetColumn = ColumnShape & { name: FleetColumnName; sort: FleetSort | undefined };
 
 export const FLEET_COLUMNS: readonly FleetColumn[] = Object.entries(SHAPES).map(
-  ([name, shape]: [string, ColumnShape]) => ({ ...shape, name: name as FleetColumnName }),
+  ([name, shape]: [string, ColumnShape]) => ({
+    ...shape,
+    name: name as FleetColumnName,
+    sort: FLEET_SORTS.find((each) => each === name),
+  }),
 );
 
 /** Parses a text of `columnsText`; the default columns if it is null or has no known name. */
@@ -131,9 +101,7 @@ export function columnToggled(
   name: FleetColumnName,
 ): readonly FleetColumn[] {
   const isShown = columns.some((column) => column.name === name);
-  return FLEET_COLUMNS.filter((column) =>
-    column.name === name ? !isShown : columns.some((each) => each.name === column.name),
-  );
+  return FLEET_COLUMNS.filter((column) => (column.name === name ? !isShown : columns.includes(column)));
 }
 
 interface AmissCondition {

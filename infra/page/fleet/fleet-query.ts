@@ -31,7 +31,6 @@ export const ROW_MODES = ["scroll", "pages"] as const;
 type RowMode = (typeof ROW_MODES)[number];
 
 export interface FleetQuery {
-  /** The text of the search field. */
   text: string;
   /** Empty: all. */
   states: ReadonlySet<FleetState>;
@@ -90,7 +89,6 @@ function statesOf({ states }: FleetQuery, { filter }: FleetSearch): ReadonlySet<
   return new Set(filter.state.filter((state) => states.size === 0 || states.has(state)));
 }
 
-/** What a test needs to know in addition to the machine. */
 interface KnownFleet {
   /** Returns the address that a machine reports from. */
   addressOf: (name: string) => string | undefined;

@@ -13,20 +13,11 @@ import { type FleetQuery, type FleetSort, fleetTest } from "./fleet-query.ts";
 import type { MachineTest } from "./match-machine.ts";
 import type { FleetSearch } from "./search-grammar.ts";
 
-interface FleetRows {
-  /** All machines that match, in the current order. */
-  matching: readonly FeedMachine[];
-  /** The first MOST_ROWS of them, in the order that the operator began to point at. */
-  shown: readonly FeedMachine[];
-  /** Switches to the current order; null if it is shown. */
-  settle: (() => void) | null;
-}
-
-export function useFleetRows(
-  query: FleetQuery,
-  search: FleetSearch,
-  isHeld: ReadonlySignal<boolean>,
-): FleetRows {
+/**
+ * `matching`: all machines that match, in the current order. `shown`: the first MOST_ROWS of them, in the order that the
+ * operator began to point at. `settle` switches to the current order; null if it is shown.
+ */
+export function useFleetRows(query: FleetQuery, search: FleetSearch, isHeld: ReadonlySignal<boolean>) {
   const { live } = usePage();
   const { matching, key } = useMatching(live, query, search);
   const [, drawAgain] = useState(0);
@@ -59,21 +50,12 @@ function useMatching(live: LiveFleet, query: FleetQuery, search: FleetSearch) {
   const outage = query.outage === null ? null : live.outages.value.get(query.outage);
   const { beside } = search.filter;
   const { text, states, sort, isDescending } = query;
-  const key = JSON.stringify([
-    text,
-    [...states],
-    outage ?? query.outage,
-    sort,
-    isDescending,
-    beside === undefined ? null : known.addressOf(beside),
-  ]);
+  const address = beside === undefined ? null : known.addressOf(beside);
+  const key = JSON.stringify([text, [...states], outage ?? query.outage, sort, isDescending, address]);
   const before = kept.current;
   if (before?.key !== key || revision - before.revision > 1) {
-    const list = new FleetList(
-      live.machines(),
-      fleetTest(query, search, known),
-      fleetOrder(sort, isDescending),
-    );
+    const order = fleetOrder(sort, isDescending);
+    const list = new FleetList(live.machines(), fleetTest(query, search, known), order);
     kept.current = { key, revision, list };
     return { matching: list.rows, key };
   }
@@ -82,11 +64,10 @@ function useMatching(live: LiveFleet, query: FleetQuery, search: FleetSearch) {
   return { matching: before.list.rows, key };
 }
 
-// The machines that match, sorted. A message costs its own changes and one pass over the list.
-
 /** The table shows no more rows; the search has to be narrower. */
 export const MOST_ROWS = 50_000;
 
+/** The machines that match, sorted. A message costs its own changes and one pass over the list. */
 export class FleetList {
   readonly #test: MachineTest;
   readonly #order: FleetOrder;
@@ -196,7 +177,6 @@ export function inTheirPlaces(
   return shown.map((machine) => machines.get(machine.name) ?? machine);
 }
 
-/** Are these the same machines in the same order? */
 export function isSameOrder(shown: readonly FeedMachine[], now: readonly FeedMachine[]): boolean {
   return shown.length === now.length && shown.every(({ name }, at) => name === now[at]?.name);
 }
@@ -228,23 +208,19 @@ const KEYS: Readonly<Record<FleetSort, (machine: FeedMachine) => SortKey>> = {
   memory: ({ capacity }) => amountOf(capacity["memory"]) ?? NOT_KNOWN,
 };
 
-/** A machine and its sort key. */
 interface OrderedMachine {
   machine: FeedMachine;
   key: SortKey;
 }
 
-interface FleetOrder {
-  keyOf: (machine: FeedMachine) => SortKey;
-  compare: (a: OrderedMachine, b: OrderedMachine) => number;
-}
+type FleetOrder = ReturnType<typeof fleetOrder>;
 
 /** Returns a total order: equal machines follow by their names. */
-export function fleetOrder(sort: FleetSort, isDescending: boolean): FleetOrder {
+export function fleetOrder(sort: FleetSort, isDescending: boolean) {
   const sign = isDescending ? -1 : 1;
   return {
     keyOf: KEYS[sort],
-    compare(a, b) {
+    compare: (a: OrderedMachine, b: OrderedMachine): number => {
       if (a.key !== b.key) {
         if (a.key === NOT_KNOWN || b.key === NOT_KNOWN) return a.key === NOT_KNOWN ? 1 : -1;
         return a.key < b.key ? -sign : sign;

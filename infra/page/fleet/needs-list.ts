@@ -28,13 +28,7 @@ export interface Unwritten {
   /** When the first of them was noticed. */
   sinceMs: number;
   /** The number of machines in each phase, the most first, and the reason of one of them. */
-  phases: readonly UnwrittenPhase[];
-}
-
-interface UnwrittenPhase {
-  phase: string;
-  count: number;
-  why: string;
+  phases: readonly { phase: string; count: number; why: string }[];
 }
 
 interface Listed<T> {
@@ -148,16 +142,15 @@ function isIn(network: string, address: string): boolean {
 const silentMs = ({ silentSinceMs, sinceMs }: FeedMachine) => silentSinceMs ?? sinceMs;
 
 function unwrittenOf(machines: readonly FeedMachine[]): Unwritten {
-  const phases = new Map<string, UnwrittenPhase>();
-  for (const { phase, why } of machines) {
-    const known = phases.get(phase ?? "");
-    if (known) known.count += 1;
-    else phases.set(phase ?? "", { phase: phase ?? "", count: 1, why });
-  }
+  const phases = [...Map.groupBy(machines, ({ phase }) => phase ?? "")].map(([phase, of]) => ({
+    phase,
+    count: of.length,
+    why: of[0]?.why ?? "",
+  }));
   return {
     count: machines.length,
     sinceMs: machines.reduce((first, { sinceMs }) => Math.min(first, sinceMs), Infinity),
-    phases: [...phases.values()].sort((a, b) => b.count - a.count || (a.phase < b.phase ? -1 : 1)),
+    phases: phases.sort((a, b) => b.count - a.count || (a.phase < b.phase ? -1 : 1)),
   };
 }
 
@@ -176,12 +169,8 @@ export function sinceOf(entry: NeedsEntry): number {
   return entry.state === "silent" ? silentMs(entry) : entry.sinceMs;
 }
 
-interface Placed<T> {
-  entry: T;
-  /** Its held place; Infinity if it is not held. */
-  place: number;
-  sinceMs: number;
-}
+/** `place`: the held place; Infinity if it is not held. */
+type Placed<T> = { entry: T; place: number; sinceMs: number };
 
 /** Selects the first entries without sorting all: an outage has thousands. */
 function listed<T extends NeedsEntry>(kind: NeedsKind, all: readonly T[], held: HeldPlaces): Listed<T> {
@@ -228,7 +217,6 @@ function isSame(a: unknown, b: unknown): boolean {
   );
 }
 
-/** Which groups are open. */
 export type Folds = ReadonlyMap<NeedsKind, boolean>;
 
 /** Groups beyond this number of open lines begin closed, so that the table stays near. */

@@ -38,7 +38,6 @@ function within(number: number, least: number, most: number): number {
   return Math.min(most, Math.max(least, number));
 }
 
-/** The limit for paper. */
 const PAPER_ROWS = 1000;
 
 /** Paper cannot be scrolled: it has the first rows. */

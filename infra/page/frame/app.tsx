@@ -215,15 +215,13 @@ function Navigation() {
   );
 }
 
-const WORDS = { connecting: "connecting", live: "live", stale: "stale" } as const;
-
 function ConnectionSign() {
   const { live } = usePage();
   const { kind } = live.connection.value;
   return (
     <span class={`connection connection-${kind}`} role="status">
       <span class="dot" aria-hidden="true" />
-      {WORDS[kind]}
+      {kind}
     </span>
   );
 }
@@ -296,24 +294,16 @@ function useArrival(main: RefObject<HTMLElement | null>): void {
   }, [arrival]);
 }
 
-interface DrawBoundaryProps {
-  /** The subject of the message: "This view". */
-  what: string;
-  children: ComponentChildren;
-}
-
-interface DrawBoundaryState {
-  /** The message of the error; null if everything is drawn. */
-  fault: string | null;
-}
+/** `what`: the subject of the message, "This view". */
+type Drawn = { what: string; children: ComponentChildren };
 
 /**
  * Replaces a part that throws while it is drawn; otherwise the page would be blank. Preact's core needs a class for this.
  */
-export class DrawBoundary extends Component<DrawBoundaryProps, DrawBoundaryState> {
-  override state: DrawBoundaryState = { fault: null };
+export class DrawBoundary extends Component<Drawn, { fault: string | null }> {
+  override state: { fault: string | null } = { fault: null };
 
-  static override getDerivedStateFromError(error: unknown): DrawBoundaryState {
+  static override getDerivedStateFromError(error: unknown) {
     return { fault: error instanceof Error ? error.message : "it has no message" };
   }
 

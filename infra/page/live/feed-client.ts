@@ -13,7 +13,6 @@ export const FEED_WAITS = { firstMs: 500, longestMs: 30_000 } as const;
 export const STEADY_AFTER_MS = 10_000;
 const TICKET_WITHIN_MS = 8000;
 
-/** The part of a WebSocket that is used. */
 export type PageSocket = Pick<WebSocket, "readyState" | "send" | "close"> & {
   addEventListener: (type: "open" | "message" | "close", listen: (event: PageSocketEvent) => void) => void;
 };
@@ -24,7 +23,7 @@ export interface PageSocketEvent {
 /** WebSocket.OPEN */
 const OPEN = 1;
 
-interface FeedClientSurroundings {
+export interface FeedClientSurroundings {
   ask: SendRequest;
   /** Opens a WebSocket to this path of the page's own origin. */
   open: (path: string, protocols: string[]) => PageSocket;
@@ -158,8 +157,4 @@ const NOT_READ: RequestFault = {
   message: "its message cannot be read (if this does not pass, reload the page: it may be an old one)",
   status: 0,
 };
-const NOT_ALLOWED: RequestFault = {
-  reason: "forbidden",
-  message: "the session has ended",
-  status: 403,
-};
+const NOT_ALLOWED: RequestFault = { reason: "forbidden", message: "the session has ended", status: 403 };

@@ -4,9 +4,9 @@ import { type FeedMachine, type FeedUpdate, FeedView } from "../../../shared/fle
 import type { FeedChanges, FeedMessage, FeedSnapshot } from "../../../shared/protocol/feed.ts";
 import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
 import type { Outage } from "../../../shared/protocol/outages.ts";
-import type { SendRequest, RequestFault } from "../base/api.ts";
+import type { RequestFault } from "../base/api.ts";
 import { elapsedMs } from "../base/clock.ts";
-import { FeedClient, type PageSocket } from "./feed-client.ts";
+import { FeedClient, type FeedClientSurroundings } from "./feed-client.ts";
 
 /** The fleet on the screen counts as stale after this time without a message. */
 export const STALE_AFTER_MS = 5000;
@@ -19,18 +19,13 @@ type FeedConnection =
   | { kind: "live" }
   | { kind: "stale"; sinceMs: number; fault: RequestFault | null };
 
-interface LiveSurroundings {
-  ask: SendRequest;
-  openSocket: (path: string, protocols: string[]) => PageSocket;
+interface LiveSurroundings extends Pick<
+  FeedClientSurroundings,
+  "ask" | "now" | "isSeen" | "random" | "later"
+> {
+  openSocket: FeedClientSurroundings["open"];
   /** The time as a signal that ticks, in milliseconds since 1970. */
   clock: ReadonlySignal<number>;
-  /** The time now; typically nowMs of clock.ts. */
-  now: () => number;
-  /** Is the page visible? */
-  isSeen: () => boolean;
-  random: () => number;
-  /** Calls `act` once after `ms`; returns a function that cancels it. */
-  later: (act: () => void, ms: number) => () => void;
 }
 
 const NOTHING: FeedUpdate = { isWhole: false, changed: [], gone: [] };
@@ -55,7 +50,6 @@ export class LiveFleet {
   readonly revision: ReadonlySignal<number> = this.#revision;
   /** The changes of the last such message. */
   readonly lastUpdate: ReadonlySignal<FeedUpdate> = this.#lastUpdate;
-  /** The number of machines in each state. */
   readonly counts: ReadonlySignal<Readonly<Record<string, number>>> = this.#counts;
   readonly pending: ReadonlySignal<readonly PendingMachine[]> = this.#pending;
   /** By ID; ended outages too. */

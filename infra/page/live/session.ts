@@ -13,7 +13,6 @@ export type Session =
 
 export interface SessionStore {
   session: ReadonlySignal<Session>;
-  /** May the operator change things? */
   isAdmin: () => boolean;
   refresh: () => Promise<void>;
   signIn: (credential: { secret: string } | { code: string }) => Promise<Result<null, RequestFault>>;

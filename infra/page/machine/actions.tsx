@@ -5,7 +5,7 @@ import { machinePath } from "../base/api.ts";
 import { hrefOf } from "../base/places.ts";
 import { usePage } from "../page.ts";
 import { MarkedText } from "../parts/command.tsx";
-import { Field, FormDialog, useAct } from "../parts/form.tsx";
+import { DialogButton, Field, FormDialog, useAct } from "../parts/form.tsx";
 import { Pairs } from "../parts/pairs.tsx";
 import { Senders } from "./key.tsx";
 import { ACT_NAMES, type ActName, MACHINE_ACTS } from "./machine-acts.ts";
@@ -55,27 +55,22 @@ function Acts({ acts, machine, whole }: ActionsProps & { acts: readonly ActName[
   );
 }
 
-/** The button of an action; it opens the dialog with the consequences. */
-interface ActButtonProps {
+interface ActButtonProps extends ActionsProps {
   act: ActName;
-  machine: WatchedMachine;
-  whole: WholeNode;
   /** It is the recommended action. */
   isFirst?: boolean;
 }
 
 export function ActButton({ act, machine, whole, isFirst = false }: ActButtonProps) {
-  const [isOpen, setOpen] = useState(false);
   const { label, isDangerous, whyNot } = MACHINE_ACTS[act];
-  const not = whyNot(whole);
-  const look = isDangerous ? "danger" : isFirst ? "primary" : undefined;
   return (
-    <>
-      <button type="button" class={look} disabled={not !== null} onClick={() => setOpen(true)}>
-        {label} …
-      </button>
-      {isOpen && <ActDialog act={act} machine={machine} onClose={() => setOpen(false)} />}
-    </>
+    <DialogButton
+      label={`${label} …`}
+      look={isDangerous ? "danger" : isFirst ? "primary" : undefined}
+      isDisabled={whyNot(whole) !== null}
+    >
+      {(close) => <ActDialog act={act} machine={machine} onClose={close} />}
+    </DialogButton>
   );
 }
 
@@ -104,8 +99,8 @@ function ActDialog({ act, machine: { name, again }, onClose }: ActDialogProps) {
       label={label}
       failed={`${label} failed`}
       act={acting}
-      isDangerous={isDangerous}
-      isIncomplete={mustTypeName && typed.trim() !== name}
+      isDangerous={isDangerous === true}
+      isIncomplete={mustTypeName === true && typed.trim() !== name}
       onSubmit={perform}
       onClose={onClose}
     >

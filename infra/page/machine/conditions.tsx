@@ -1,7 +1,7 @@
 // The Node's conditions: wrong ones first, each with a sign, its age, and what to do.
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { CONDITION_EXPLANATIONS } from "../../../shared/fleet/explanations.ts";
-import { TableHead } from "../parts/table.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { conditionRows, type ConditionRow } from "./condition-rows.ts";
 import { Nothing, Section } from "./section.tsx";
@@ -15,39 +15,42 @@ export function ConditionsSection({ machine, whole }: { machine: WatchedMachine;
       {rows.length === 0 ? (
         <Nothing>None yet: they come with its first accepted report.</Nothing>
       ) : (
-        <table class="machine-cards">
-          <TableHead heads={["Condition", "Status", "Since", "Message"]} />
-          <tbody>
-            {rows.map((row) => (
-              <ConditionLine key={row.type} row={row} />
-            ))}
-          </tbody>
-        </table>
+        <Table
+          class="machine-cards"
+          rows={rows}
+          columns={COLUMNS}
+          keyOf={({ type }) => type}
+          rowClass={({ isWell }) => (isWell ? undefined : "machine-wrong")}
+        />
       )}
     </Section>
   );
 }
 
-function ConditionLine({ row: { type, status, reason, message, since, isWell } }: { row: ConditionRow }) {
-  return (
-    <tr class={isWell ? undefined : "machine-wrong"}>
-      <th scope="row" title={CONDITION_EXPLANATIONS[type]?.means}>
-        {type}
-      </th>
-      <td>
-        <span class={`state ${isWell ? "machine-good" : "machine-bad"}`}>
-          <span class="sign" aria-hidden="true">
-            {isWell ? "✓" : "✗"}
-          </span>
-          {status}
+const COLUMNS: readonly Column<ConditionRow>[] = [
+  {
+    head: "Condition",
+    isRowHead: true,
+    cell: ({ type }) => <span title={CONDITION_EXPLANATIONS[type]?.means}>{type}</span>,
+  },
+  {
+    head: "Status",
+    cell: ({ status, isWell }) => (
+      <span class={`state ${isWell ? "machine-good" : "machine-bad"}`}>
+        <span class="sign" aria-hidden="true">
+          {isWell ? "✓" : "✗"}
         </span>
-      </td>
-      <td>
-        <Time at={since} form="since" />
-      </td>
-      <td>
+        {status}
+      </span>
+    ),
+  },
+  { head: "Since", cell: ({ since }) => <Time at={since} form="since" /> },
+  {
+    head: "Message",
+    cell: ({ message, reason }) => (
+      <>
         {message} {reason && <span class="quiet mono">{reason}</span>}
-      </td>
-    </tr>
-  );
-}
+      </>
+    ),
+  },
+];

@@ -8,41 +8,38 @@ import { Pairs } from "../parts/pairs.tsx";
 import { MarkedText } from "../parts/command.tsx";
 import { ActButton } from "./actions.tsx";
 import type { MachineDiagnosis, DiagnosisDetail, DiagnosisLink } from "./diagnosis.ts";
-import type { ActName } from "./machine-acts.ts";
 import { goToSection, type WatchedMachine } from "./use-machine.ts";
 
 export function DiagnosisCard({ machine }: { machine: WatchedMachine }) {
-  const { diagnosis, name } = machine;
+  const { diagnosis } = machine;
   if (!diagnosis)
     return (
       <div class="machine-diagnosis machine-diagnosis-off quiet">
         {machine.fault ? "Nothing is known of it." : "Loading …"}
       </div>
     );
-  const { sentence, todo, details, acts, link, warnings, severity, state } = diagnosis;
+  const { sentence, details, warnings, severity, state } = diagnosis;
   return (
     <div class={`machine-diagnosis machine-diagnosis-${state === "silent" ? state : severity}`}>
       <p class="machine-sentence" aria-live="polite">
         {sentence}
       </p>
       {details.length > 0 && <Pairs pairs={details.map(pairOf)} />}
-      <Todo machine={machine} todo={todo} acts={acts} link={link} />
-      {warnings.length > 0 && <Warnings machine={machine} name={name} warnings={warnings} />}
+      <Todo machine={machine} diagnosis={diagnosis} />
+      {warnings.length > 0 && <Warnings machine={machine} diagnosis={diagnosis} />}
     </div>
   );
+}
+
+interface DiagnosedProps {
+  machine: WatchedMachine;
+  diagnosis: MachineDiagnosis;
 }
 
 const pairOf = ({ name, text, at }: DiagnosisDetail) =>
   [name, at === undefined ? text : <Moment at={at} />] as const;
 
-interface TodoProps {
-  machine: WatchedMachine;
-  todo: string;
-  acts: readonly ActName[];
-  link: DiagnosisLink | null | undefined;
-}
-
-function Todo({ machine, todo, acts, link }: TodoProps) {
+function Todo({ machine, diagnosis: { todo, acts, link } }: DiagnosedProps) {
   const { session } = usePage();
   const { whole, name } = machine;
   const buttons = whole && session.isAdmin() ? acts : [];
@@ -71,17 +68,9 @@ function Todo({ machine, todo, acts, link }: TodoProps) {
   );
 }
 
-function Warnings({
-  machine,
-  name,
-  warnings,
-}: {
-  machine: WatchedMachine;
-  name: string;
-  warnings: MachineDiagnosis["warnings"];
-}) {
+function Warnings({ machine, diagnosis: { warnings } }: DiagnosedProps) {
   const { session } = usePage();
-  const { whole } = machine;
+  const { whole, name } = machine;
   return (
     <ul class="machine-warnings" aria-label="To know besides">
       {warnings.map(({ text, todo, acts, link }) => (

@@ -47,7 +47,6 @@ export interface MachineDiagnosis {
   /** Actions that are possible now. */
   acts: ActName[];
   link: DiagnosisLink | null;
-  /** Problems in addition to the sentence. */
   warnings: DiagnosisWarning[];
   isConditionWrong: boolean;
 }
@@ -65,7 +64,6 @@ export interface DiagnosisInput {
   isContested: boolean;
 }
 
-/** The input of the cases below. */
 interface DiagnosisFacts extends DiagnosisInput {
   state: string;
   phase: string | null;
@@ -126,7 +124,7 @@ function foundOf(facts: DiagnosisFacts, warnings: number): Found {
     case "silent":
       return silent(facts);
     case "revoked":
-      return revoked();
+      return { ...nothing, ...STATE("revoked"), severity: "off", acts: ["forget"] };
     case "cluster-unreachable":
       return clusterUnreachable(facts);
     case "blocked":
@@ -204,10 +202,6 @@ function lastWords(conditions: readonly ConditionRow[]): DiagnosisDetail[] {
   return conditions.length === 0 ? [] : [{ name: "Last reported", text: texts || "no problem" }];
 }
 
-function revoked(): Found {
-  return { ...nothing, ...STATE("revoked"), severity: "off", acts: ["forget"] };
-}
-
 function clusterUnreachable({ phase, whole }: DiagnosisFacts): Found {
   const words = phaseWords(phase) ?? STATE("cluster-unreachable");
   return {
@@ -281,7 +275,6 @@ interface ReportedVitals {
   shuttingDown?: boolean;
 }
 
-/** The Ready condition itself is wrong. */
 function conditionWrong({ whole, why }: DiagnosisFacts, { status, message }: ConditionRow): Found {
   const { errors = {}, shuttingDown } = (whole?.vitals ?? {}) as ReportedVitals;
   const service = whole?.summary?.versions.runtime.split(" ")[0] || "containerd";
@@ -335,9 +328,8 @@ const CHECKS: readonly Check[] = [
 
 function contested({ isContested }: DiagnosisFacts): DiagnosisWarning[] {
   if (!isContested) return [];
-  return warn("Another machine asks for its name, with another key.", "Approve or reject it.", {
-    link: "approvals",
-  });
+  const text = "Another machine asks for its name, with another key.";
+  return warn(text, "Approve or reject it.", { link: "approvals" });
 }
 
 /** A silent machine has them in its sentence, as those of its last report. */

@@ -3,7 +3,7 @@ import type { Facts } from "../../../shared/protocol/facts.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { bytesText } from "../base/amounts.ts";
 import { Pairs } from "../parts/pairs.tsx";
-import { ScrollBox } from "../parts/table.tsx";
+import { type Column, ScrollBox, Table } from "../parts/table.tsx";
 import { quantityWords } from "./room.tsx";
 import { Fold, Nothing, Section } from "./section.tsx";
 
@@ -29,12 +29,30 @@ export function FactsSection({ whole }: { whole: WholeNode }) {
         <Fold
           title={`Images: ${images.length}, ${bytesText(images.reduce((sum, { bytes }) => sum + bytes, 0))}`}
         >
-          <Images images={images} />
+          <ul class="machine-images">
+            {images.map(({ name, bytes }) => (
+              <li key={name} class="row spread">
+                <span class="mono">{name}</span>
+                <span class="quiet">{bytesText(bytes)}</span>
+              </li>
+            ))}
+          </ul>
         </Fold>
       )}
     </Section>
   );
 }
+
+const RESOURCES: readonly Column<ResourceRow>[] = [
+  { head: "Resource", isRowHead: true, cell: ({ resource }) => resource },
+  { head: "Capacity", class: "number", cell: ({ capacity }) => capacity },
+  {
+    head: "Allocatable",
+    hint: "What a kubelet would let pods have of it; the Node has 0 if it runs none",
+    class: "number",
+    cell: ({ allocatable }) => allocatable,
+  },
+];
 
 function Resources({ whole }: { whole: WholeNode }) {
   const rows = resourceRows(whole);
@@ -43,48 +61,12 @@ function Resources({ whole }: { whole: WholeNode }) {
     <>
       <h3>Resources</h3>
       <ScrollBox label="Resources">
-        <table class="machine-resources">
-          <thead>
-            <tr>
-              <th>Resource</th>
-              <th class="number">Capacity</th>
-              <th
-                class="number"
-                title="What a kubelet would let pods have of it; the Node has 0 if it runs none"
-              >
-                Allocatable
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map(({ resource, capacity, allocatable }) => (
-              <tr key={resource}>
-                <th scope="row">{resource}</th>
-                <td class="number">{capacity}</td>
-                <td class="number">{allocatable}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table class="machine-resources" rows={rows} columns={RESOURCES} keyOf={({ resource }) => resource} />
       </ScrollBox>
     </>
   );
 }
 
-function Images({ images }: { images: readonly ImageRow[] }) {
-  return (
-    <ul class="machine-images">
-      {images.map(({ name, bytes }) => (
-        <li key={name} class="row spread">
-          <span class="mono">{name}</span>
-          <span class="quiet">{bytesText(bytes)}</span>
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-/** The part of a Node that is shown. */
 interface ShownNodeObject {
   metadata?: {
     labels?: Record<string, string>;
@@ -182,13 +164,8 @@ const FIRST = ["cpu", "memory", "ephemeral-storage", "pods"];
 const quantityText = (resource: string, quantity: string | undefined) =>
   quantity === undefined ? "–" : quantityWords(resource, quantity);
 
-interface ImageRow {
-  name: string;
-  bytes: number;
-}
-
 /** The largest first. */
-export function imageRows(whole: WholeNode): ImageRow[] {
+export function imageRows(whole: WholeNode): { name: string; bytes: number }[] {
   const { images } = (whole.facts ?? {}) as Partial<Facts>;
   const rows = images
     ? images.map(({ repoTags, repoDigests, sizeBytes }) => ({

@@ -92,23 +92,8 @@ function Day({ day, entries }: HistoryDay) {
 
 const PAGE_OF_HISTORY = 20;
 
-interface ShownHistory {
-  /** Newest first; null before the first answer. */
-  entries: readonly HistoryEntry[] | null;
-  fault: RequestFault | null;
-  hasOlder: boolean;
-  isLoadingOlder: boolean;
-  older: () => void;
-  again: () => void;
-}
-
-interface Wanted {
-  kind: string;
-  text: string;
-}
-
 /** Only the fleet index searches text; it has the same lines as the machine's object. */
-function useHistory(name: string, { kind, text }: Wanted, change: string): ShownHistory {
+function useHistory(name: string, { kind, text }: { kind: string; text: string }, change: string) {
   const { ask } = usePage();
   const path = text === "" ? machinePath(name, "/history") : "/v1/history";
   const query: Record<string, string> = {
@@ -152,6 +137,7 @@ function useHistory(name: string, { kind, text }: Wanted, change: string): Shown
     );
   };
   return {
+    /** Newest first; null before the first answer. */
     entries: known?.entries ?? null,
     fault: newest.fault ?? fault,
     hasOlder: known !== null && !known.isAll,

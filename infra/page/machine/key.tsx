@@ -6,7 +6,7 @@ import { Answered, useAgainOnChange, useAnswer } from "../parts/answer.tsx";
 import { CopyButton } from "../parts/command.tsx";
 import { Link } from "../parts/link.tsx";
 import { type Pair, Pairs } from "../parts/pairs.tsx";
-import { ScrollBox, TableHead } from "../parts/table.tsx";
+import { type Column, ScrollBox, Table } from "../parts/table.tsx";
 import { Moment, Time } from "../parts/time.tsx";
 import { Fold, Section } from "./section.tsx";
 
@@ -90,6 +90,14 @@ export function Senders({ name, change }: { name: string; change: string }) {
   );
 }
 
+const COLUMNS: readonly Column<ListedSenders["senders"][number]>[] = [
+  { head: "Since", cell: ({ since }) => <Time at={since} /> },
+  { head: "Machine ID", class: "mono", cell: ({ machineID }) => machineID },
+  { head: "Boot ID", class: "mono", cell: ({ bootID }) => bootID },
+  { head: "Process", class: "mono", cell: ({ process }) => process },
+  { head: "Counts?", cell: ({ isBelieved }) => (isBelieved ? "yes" : "no") },
+];
+
 function SenderTable({ double, senders }: ListedSenders) {
   return (
     <>
@@ -106,22 +114,12 @@ function SenderTable({ double, senders }: ListedSenders) {
       </p>
       {senders.length > 0 && (
         <ScrollBox label="Senders">
-          <table class="machine-senders">
-            <TableHead heads={["Since", "Machine ID", "Boot ID", "Process", "Counts?"]} />
-            <tbody>
-              {senders.map(({ machineID, bootID, process, since, isBelieved }) => (
-                <tr key={`${machineID} ${bootID} ${process} ${since}`}>
-                  <td>
-                    <Time at={since} />
-                  </td>
-                  <td class="mono">{machineID}</td>
-                  <td class="mono">{bootID}</td>
-                  <td class="mono">{process}</td>
-                  <td>{isBelieved ? "yes" : "no"}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <Table
+            class="machine-senders"
+            rows={senders}
+            columns={COLUMNS}
+            keyOf={({ machineID, bootID, process, since }) => `${machineID} ${bootID} ${process} ${since}`}
+          />
         </ScrollBox>
       )}
     </>

@@ -29,13 +29,7 @@ export function LabelsSection({ whole }: { whole: WholeNode }) {
 }
 
 /** The column of managers is shown if one of them is known. */
-function Marks({
-  heads: [first, second],
-  groups,
-}: {
-  heads: [string, string];
-  groups: readonly MarkGroup[];
-}) {
+function Marks({ heads: [first, second], groups }: { heads: [string, string]; groups: MarkGroup[] }) {
   const hasManagers = groups.some(({ rows }) => rows.some(({ manager }) => manager !== ""));
   return (
     <table class="machine-marks machine-cards">
@@ -86,26 +80,20 @@ type Managers = Readonly<Record<string, string>> | undefined;
 
 /** Groups by prefix: keys without one first, then rollcall's own, then by name. */
 export function markGroups(marks: Readonly<Record<string, string>>, managers: Managers): MarkGroup[] {
-  const groups = new Map<string, MarkRow[]>();
-  for (const key of Object.keys(marks).sort()) {
-    const prefix = key.includes("/") ? key.slice(0, key.indexOf("/")) : "";
-    const rows = groups.get(prefix) ?? [];
-    groups.set(prefix, [...rows, { key, value: marks[key] ?? "", manager: managers?.[key] ?? "" }]);
-  }
+  const rows = Object.entries(marks)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, value]): MarkRow => ({ key, value, manager: managers?.[key] ?? "" }));
+  const groups = Map.groupBy(rows, ({ key }) => (key.includes("/") ? key.slice(0, key.indexOf("/")) : ""));
   const rank = (prefix: string) => (prefix === "" ? 0 : prefix.endsWith("rollcall.dev") ? 1 : 2);
   return [...groups]
     .map(([prefix, rows]) => ({ prefix, rows }))
     .toSorted((a, b) => rank(a.prefix) - rank(b.prefix) || (a.prefix < b.prefix ? -1 : 1));
 }
 
-interface ShownTaint {
-  key: string;
-  value?: string;
-  effect: string;
-}
+type ShownTaints = NonNullable<NonNullable<ReturnType<typeof shownNodeOf>["spec"]>["taints"]>;
 
 /** In kubectl's form: `key=value:effect`. */
-export function taintRows(taints: readonly ShownTaint[], managers: Managers): MarkRow[] {
+export function taintRows(taints: ShownTaints, managers: Managers): MarkRow[] {
   return taints.map(({ key, value, effect }) => ({
     key: `${key}${value ? `=${value}` : ""}`,
     value: effect,

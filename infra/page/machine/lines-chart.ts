@@ -84,7 +84,6 @@ export function lineChart(element: HTMLElement, size: ChartSize, content: () => 
   return new uPlot(options, [[], []], element);
 }
 
-/** Draws the current `content` once. */
 export function redraw(chart: uPlot, { line, window }: ChartContent, { width }: ChartSize): void {
   chart.batch(() => {
     if (chart.width !== width) chart.setSize({ width, height: CHART_HEIGHT });

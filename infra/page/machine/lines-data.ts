@@ -2,7 +2,6 @@
 import { amountScale, amountText, type AmountUnit, digits } from "../base/amounts.ts";
 import type { TimeWindow } from "./timeline-data.ts";
 
-/** The signal of one chart. */
 export interface LineSubject {
   signal: string;
   title: string;

@@ -5,18 +5,16 @@ import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 export const ACT_NAMES = ["register", "believe", "runtime-none", "runtime-auto", "revoke", "forget"] as const;
 export type ActName = (typeof ACT_NAMES)[number];
 
-/** A consequence: `["Node", "stays, and goes NotReady"]`. */
-type ActEffect = readonly [thing: string, becomes: string];
-
 interface ActWords {
   label: string;
   description: string;
-  effects: readonly ActEffect[];
+  /** `["Node", "stays, and goes NotReady"]` */
+  effects: readonly (readonly [thing: string, becomes: string])[];
   /** Can it be undone, and how? */
   undo: string;
   /** It cannot be undone: the button is red, and the operator types the name if much is lost. */
-  isDangerous: boolean;
-  mustTypeName: boolean;
+  isDangerous?: true;
+  mustTypeName?: true;
   /** Follows the name and a colon. */
   outcome: string;
   /** `path` follows the machine's path. */
@@ -31,11 +29,10 @@ interface ActWords {
 
 type ActSituation = Pick<WholeNode, "phase" | "runtime" | "node"> & { key: { isRefused: boolean } };
 
-const always = () => null;
 const REFUSED = "its keys are refused: none of its reports counts";
 const unlessRefused =
-  (otherwise: (node: ActSituation) => string | null) =>
-  (node: ActSituation): string | null =>
+  (otherwise: ActWords["whyNot"]): ActWords["whyNot"] =>
+  (node) =>
     node.key.isRefused ? REFUSED : otherwise(node);
 
 export const MACHINE_ACTS: Readonly<Record<ActName, ActWords>> = {
@@ -49,8 +46,6 @@ export const MACHINE_ACTS: Readonly<Record<ActName, ActWords>> = {
       ["Pods", "are not touched"],
     ],
     undo: "A Node that is back can be deleted again, or the machine forgotten.",
-    isDangerous: false,
-    mustTypeName: false,
     request: { method: "POST", path: "/register" },
     whyNot: unlessRefused(({ phase, node }) =>
       phase === null && node === null ? "it has never reported: its first report registers it" : null,
@@ -67,8 +62,6 @@ export const MACHINE_ACTS: Readonly<Record<ActName, ActWords>> = {
       ["Pods", "are not touched"],
     ],
     undo: "Nothing has to be undone: if several senders still report, the Worker notices it within minutes.",
-    isDangerous: false,
-    mustTypeName: false,
     request: { method: "POST", path: "/believe" },
     whyNot: unlessRefused(({ phase }) =>
       phase === "cloned" || phase === "two shims" ? null : "only one sender uses its key",
@@ -84,8 +77,6 @@ export const MACHINE_ACTS: Readonly<Record<ActName, ActWords>> = {
       ["Pods", "none can run without a runtime; keep them off by a taint"],
     ],
     undo: "“Needs its runtime” undoes it. So does enrolling the machine again.",
-    isDangerous: false,
-    mustTypeName: false,
     outcome: "needs no container runtime from its next report on",
     request: { method: "PATCH", path: "", body: { runtime: "none" } },
     whyNot: unlessRefused(({ runtime }) => (runtime === "none" ? "it is so already" : null)),
@@ -100,8 +91,6 @@ export const MACHINE_ACTS: Readonly<Record<ActName, ActWords>> = {
       ["Pods", "are evicted as from any Node that is not Ready"],
     ],
     undo: "“Needs no runtime” undoes it.",
-    isDangerous: false,
-    mustTypeName: false,
     outcome: "needs its container runtime from its next report on",
     request: { method: "PATCH", path: "", body: { runtime: "auto" } },
     whyNot: unlessRefused(({ runtime }) => (runtime === "auto" ? "it is so already" : null)),
@@ -117,7 +106,6 @@ export const MACHINE_ACTS: Readonly<Record<ActName, ActWords>> = {
     ],
     undo: "It cannot be undone. To have the machine back: a join token made with --rejoin, and `node-shim join` there.",
     isDangerous: true,
-    mustTypeName: false,
     request: { method: "POST", path: "/revoke" },
     whyNot: ({ key }) => (key.isRefused ? "its keys are refused already" : null),
   },
@@ -135,6 +123,6 @@ export const MACHINE_ACTS: Readonly<Record<ActName, ActWords>> = {
     isDangerous: true,
     mustTypeName: true,
     request: { method: "DELETE", path: "" },
-    whyNot: always,
+    whyNot: () => null,
   },
 };

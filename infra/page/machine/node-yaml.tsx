@@ -46,12 +46,8 @@ function Yaml({ node }: { node: object }) {
   );
 }
 
-interface KnownNode {
-  metadata?: { managedFields?: unknown };
-}
-
 export function nodeYaml(node: object, write: typeof stringify): string {
-  const { metadata = {}, ...rest } = node as KnownNode;
+  const { metadata = {}, ...rest } = node as { metadata?: { managedFields?: unknown } };
   const { managedFields: _, ...kept } = metadata;
   const whole = { apiVersion: "v1", kind: "Node", ...rest, metadata: kept };
   return write(whole, {

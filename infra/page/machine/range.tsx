@@ -38,7 +38,6 @@ function zoomed(range: TimeRange, factor: number, nowMs: number): TimeRange | nu
   return canZoom(range, factor) ? zoomedBy(range, factor, nowMs) : null;
 }
 
-/** `range`: the shown range. */
 export function RangeBar({ range }: { range: TimeRange }) {
   const { clock } = usePage();
   const { show } = useChosenRange();
@@ -236,7 +235,6 @@ function wholeSeconds(fromMs: number, toMs: number): TimeWindow {
   return { fromMs: begin, toMs: begin + Math.round((toMs - fromMs) / 1000) * 1000 };
 }
 
-/** Can the range change by this factor? */
 export function canZoom(range: TimeRange, factor: number): boolean {
   if (range.kind === "latest") return nextSpan(range.spanMs, factor) !== range.spanMs;
   const spanMs = range.toMs - range.fromMs;

@@ -70,15 +70,13 @@ function thresholdText({ hard, soft, unit }: RoomRow): string {
   return parts.length > 0 ? parts.join("; ") : "no threshold";
 }
 
-function Mark({
-  threshold,
-  kind,
-  capacity,
-}: {
+interface MarkProps {
   threshold: RoomThreshold | null;
   kind: "hard" | "soft";
   capacity: number;
-}) {
+}
+
+function Mark({ threshold, kind, capacity }: MarkProps) {
   if (threshold?.amount === undefined || threshold.amount === null) return null;
   return (
     <div
@@ -117,13 +115,8 @@ const TITLES: Readonly<Record<string, string>> = {
   "pid.available": "Process IDs",
 };
 
-interface Thresholds {
-  hard: Readonly<Record<string, string>>;
-  soft: Readonly<Record<string, string>>;
-}
-
 /** Lists short ones first, then in the order of the report. */
-export function roomRows(vitals: object | null, { hard, soft }: Thresholds): RoomRow[] {
+export function roomRows(vitals: object | null, { hard, soft }: WholeNode["thresholds"]): RoomRow[] {
   const { signals = {} } = (vitals ?? {}) as { signals?: Record<string, [number, number]> };
   const rows = Object.entries(signals).map(([signal, [available, capacity]]): RoomRow => {
     const limits = { hard: threshold(hard[signal], capacity), soft: threshold(soft[signal], capacity) };

@@ -139,7 +139,6 @@ export function kindOf({ kind, text }: DrawnMark): string {
   return BY_OPERATOR.test(text) ? "operator" : kind;
 }
 
-/** For headings and the table. */
 export const MARK_WORDS: Readonly<Record<string, string>> = {
   operator: "an operator acted",
   registration: "registration",
@@ -173,7 +172,6 @@ export function placeOf(atMs: number, { fromMs, toMs }: TimeWindow, width: numbe
   return ((atMs - fromMs) / (toMs - fromMs)) * width;
 }
 
-/** The reverse of placeOf. */
 export function timeAt(place: number, { fromMs, toMs }: TimeWindow, width: number): number {
   return Math.round(fromMs + (place / width) * (toMs - fromMs));
 }

@@ -242,7 +242,6 @@ export function TimeAxis() {
   );
 }
 
-/** Half the width of the pointer's time. */
 const TIME_HALF = 56;
 
 function PointerTime() {
@@ -259,7 +258,6 @@ function PointerTime() {
 
 interface PointedTextProps {
   pointed: ReadonlySignal<{ track: string; band: PlacedBand } | null>;
-  /** The marks that are pointed at. */
   marks: ReadonlySignal<readonly DrawnMark[] | null>;
 }
 
@@ -349,7 +347,6 @@ const withoutSameDay = (to: string, from: string) => {
   return to.slice(0, clock) === from.slice(0, clock) ? to.slice(clock + 1) : to;
 };
 
-/** The patterns and their meaning. */
 export function BandLegend({ looks }: { looks: ReadonlySet<BandLook> }) {
   const always: ReadonlySet<BandLook> = new Set(["good", "bad", "unknown", "silent"]);
   return (

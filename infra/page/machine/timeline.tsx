@@ -6,7 +6,7 @@ import { amountText } from "../base/amounts.ts";
 import { machinePath } from "../base/api.ts";
 import { shortDuration } from "../base/relative-time.ts";
 import { usePage } from "../page.ts";
-import { type Answer, useAnswer } from "../parts/answer.tsx";
+import { useAnswer } from "../parts/answer.tsx";
 import { FaultNotice, Notice } from "../parts/notice.tsx";
 import { lineSubjects, thinnedRows } from "./lines-data.ts";
 import { Lines } from "./lines.tsx";
@@ -99,21 +99,11 @@ const LEAST_WAIT_MS = 3000;
 /** A window of 90 days omits its oldest minutes. */
 const TOLERANCE_MS = 6 * 60_000;
 
-interface ShownTimeline extends Pick<Answer<unknown>, "fault" | "isLoading" | "again"> {
-  /** null before the first answer. */
-  timeline: DrawnTimeline | null;
-  /** The chosen range, or the one that fits. */
-  range: TimeRange;
-  window: TimeWindow;
-  /** The right edge: now, in steps of what can be seen. */
-  nowMs: number;
-}
-
 /**
  * Requests the timeline again when the machine changes. The former drawing stays meanwhile. `chosen` null: requests a day
  * and shows the range that fits.
  */
-function useTimeline(name: string, chosen: TimeRange | null): ShownTimeline {
+function useTimeline(name: string, chosen: TimeRange | null) {
   const { clock, live } = usePage();
   const isLatest = chosen === null || chosen.kind === "latest";
   const requestedMs = useRequestTime(name, isLatest);
@@ -129,6 +119,7 @@ function useTimeline(name: string, chosen: TimeRange | null): ShownTimeline {
   const answered = useMemo(() => (value ? drawnTimeline(value) : null), [value]);
   const range = useFitting(chosen, answered);
   const { fromMs, toMs } = windowOf(range, 0);
+  // The right edge moves in steps of what can be seen.
   const nowMs = useSteps(clock, stepOf(toMs - fromMs));
   const isLive = live.connection.value.kind === "live";
   const timeline = useMemo(

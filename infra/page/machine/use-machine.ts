@@ -2,38 +2,20 @@
 // and on demand; no timer wakes it.
 import { useComputed } from "@preact/signals";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
-import { type RequestFault, machinePath } from "../base/api.ts";
+import { machinePath } from "../base/api.ts";
 import type { KeyBinding } from "../base/keys.ts";
 import { usePage } from "../page.ts";
 import { useAgainOnChange, useAnswer } from "../parts/answer.tsx";
-import { diagnose, type MachineDiagnosis, type MachineNeighbours, neighboursOf } from "./diagnosis.ts";
+import { diagnose, neighboursOf } from "./diagnosis.ts";
 import { MACHINE_SECTIONS, type SectionId } from "./section.tsx";
 
-export interface WatchedMachine {
-  name: string;
-  /** null if the feed does not contain it (yet). */
-  live: FeedMachine | null;
-  /** null before the first answer. */
-  whole: WholeNode | null;
-  fault: RequestFault | null;
-  isLoading: boolean;
-  /** When `whole` arrived; 0 before. */
-  answeredMs: number;
-  /** Changes when the feed reports a change. */
-  change: string;
-  neighbours: MachineNeighbours | null;
-  /** null if nothing is known yet. */
-  diagnosis: MachineDiagnosis | null;
-  /** Does a machine wait for this name? */
-  isContested: boolean;
-  again: () => void;
-}
+export type WatchedMachine = ReturnType<typeof useMachine>;
 
-export function useMachine(name: string): WatchedMachine {
+export function useMachine(name: string) {
   const page = usePage();
   const { value: whole, fault, isLoading, again } = useAnswer<WholeNode>(machinePath(name));
+  // null if the feed does not contain it (yet).
   const live = useComputed(() => {
     void page.live.revision.value;
     return page.live.machines().get(name) ?? null;
@@ -53,22 +35,9 @@ export function useMachine(name: string): WatchedMachine {
     () => diagnose({ name, live, whole, answeredMs, neighbours, isContested }),
     [change, whole, neighbours, isContested],
   );
-  return {
-    name,
-    live,
-    whole,
-    fault,
-    isLoading,
-    answeredMs,
-    change,
-    neighbours,
-    diagnosis,
-    isContested,
-    again,
-  };
+  return { name, live, whole, fault, isLoading, answeredMs, change, neighbours, diagnosis, again };
 }
 
-/** Scrolls to a section. */
 export function goToSection(id: SectionId): void {
   const section = document.getElementById(id);
   if (!section) return;

@@ -24,6 +24,25 @@ export function Answered<T>({ answer, what, children }: AnsweredProps<T>) {
   );
 }
 
+interface AnsweredSectionProps<T> extends AnsweredProps<T> {
+  id: string;
+  title: ComponentChildren;
+  /** Next to the heading. */
+  aside?: ComponentChildren;
+}
+
+export function AnsweredSection<T>({ id, title, aside, ...answered }: AnsweredSectionProps<T>) {
+  return (
+    <section class="stack" aria-labelledby={id}>
+      <header class="row spread">
+        <h2 id={id}>{title}</h2>
+        {aside}
+      </header>
+      <Answered {...answered} />
+    </section>
+  );
+}
+
 /** The answer to a GET. The former value stays while the view asks again, and if that fails. */
 export interface Answer<T> {
   /** null before the first answer. */
@@ -99,9 +118,7 @@ export function useAgainOnChange(
 export interface Polled<T> {
   /** null before the first answer. */
   value: T | null;
-  /** Of the last attempt. */
   fault: RequestFault | null;
-  /** Asks at once. */
   now: () => void;
 }
 

@@ -4,7 +4,6 @@ import { useEffect, useId, useRef } from "preact/hooks";
 
 interface DialogProps {
   title: string;
-  /** Called for Escape and for the close button. */
   onClose: () => void;
   children: ComponentChildren;
 }

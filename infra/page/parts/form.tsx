@@ -3,13 +3,12 @@
 import type { PathOf } from "../../../shared/protocol/routes.ts";
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
-import type { Result } from "../../../shared/result.ts";
 import type { RequestFault, RequestMethod } from "../base/api.ts";
 import { usePage } from "../page.ts";
 import { Dialog } from "./dialog.tsx";
 import { FaultNotice } from "./notice.tsx";
 
-interface FieldProps {
+export interface FieldProps {
   label: string;
   hint?: string;
   /** The expected form of the value, if the value does not have it. */
@@ -17,10 +16,8 @@ interface FieldProps {
   value: string;
   onChange: (value: string) => void;
   placeholder?: string;
-  /** Has several lines. */
   isLong?: boolean;
   isDisabled?: boolean;
-  /** The typed text is hidden. */
   isSecret?: boolean;
 }
 
@@ -36,16 +33,17 @@ export function Field(props: FieldProps) {
     "aria-invalid": fault ? ("true" as const) : undefined,
     autocomplete: "off",
     spellcheck: false,
+    onInput: ({ currentTarget }: { currentTarget: { value: string } }) => onChange(currentTarget.value),
   };
   return (
     <div class="field">
       <label for={id}>{label}</label>
       {isLong ? (
-        <textarea {...shared} rows={3} onInput={({ currentTarget }) => onChange(currentTarget.value)} />
+        <textarea {...shared} rows={3} />
       ) : isSecret ? (
-        <input {...shared} type="password" onInput={({ currentTarget }) => onChange(currentTarget.value)} />
+        <input {...shared} type="password" />
       ) : (
-        <input {...shared} type="text" onInput={({ currentTarget }) => onChange(currentTarget.value)} />
+        <input {...shared} type="text" />
       )}
       {(hint || fault) && (
         <p id={`${id}-hint`} class={fault ? "wrong" : "quiet"}>
@@ -59,7 +57,6 @@ export function Field(props: FieldProps) {
 interface ChoiceProps {
   label: string;
   value: string;
-  /** Each value and its label. */
   choices: readonly (readonly [value: string, text: string])[];
   onChange: (value: string) => void;
 }
@@ -81,16 +78,16 @@ export function Choice({ label, value, choices, onChange }: ChoiceProps) {
 
 interface CheckProps {
   label: string;
-  isOn: boolean;
-  onChange: (isOn: boolean) => void;
+  value: boolean;
+  onChange: (value: boolean) => void;
 }
 
-export function Check({ label, isOn, onChange }: CheckProps) {
+export function Check({ label, value, onChange }: CheckProps) {
   return (
     <label class="check">
       <input
         type="checkbox"
-        checked={isOn}
+        checked={value}
         onChange={({ currentTarget }) => onChange(currentTarget.checked)}
       />
       <span>{label}</span>
@@ -98,17 +95,43 @@ export function Check({ label, isOn, onChange }: CheckProps) {
   );
 }
 
-/** A form in a dialog: its button, the error, and a button to cancel. */
+/** The typed values of a form. `field` binds one of them to a Field, a Choice or a Check. */
+export function useForm<Form extends object>(empty: Form) {
+  const [form, setForm] = useState(empty);
+  const field = <Name extends keyof Form>(name: Name) => ({
+    value: form[name],
+    onChange: (value: Form[Name]) => setForm((before) => ({ ...before, [name]: value })),
+  });
+  return { form, field };
+}
+
+interface DialogButtonProps {
+  label: ComponentChildren;
+  look?: "danger" | "primary" | undefined;
+  isDisabled?: boolean;
+  /** The dialog. */
+  children: (close: () => void) => ComponentChildren;
+}
+
+export function DialogButton({ label, look, isDisabled, children }: DialogButtonProps) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" class={look} disabled={isDisabled} onClick={() => setOpen(true)}>
+        {label}
+      </button>
+      {isOpen && children(() => setOpen(false))}
+    </>
+  );
+}
+
 interface FormDialogProps {
   title: string;
-  /** The button's text: "Make the token". */
   label: string;
   act: Pick<Act, "isActing" | "fault">;
   /** What an error means: "No token was made". */
   failed: string;
-  /** It cannot be undone. */
   isDangerous?: boolean;
-  /** A required field is empty. */
   isIncomplete?: boolean;
   onSubmit: () => Promise<void>;
   onClose: () => void;
@@ -143,10 +166,8 @@ export function FormDialog(props: FormDialogProps) {
   );
 }
 
-/** A button for an action that needs a confirmation in a dialog. */
 interface ConfirmButtonProps {
   label: string;
-  /** The dialog's title: "Revoke this token?" */
   title: string;
   /** The consequences, in words. */
   children: ComponentChildren;
@@ -159,15 +180,11 @@ interface ConfirmButtonProps {
 }
 
 export function ConfirmButton(props: ConfirmButtonProps) {
-  const [isOpen, setOpen] = useState(false);
-  const looks = props.isDangerous ? "danger" : props.isPrimary ? "primary" : undefined;
+  const look = props.isDangerous ? "danger" : props.isPrimary ? "primary" : undefined;
   return (
-    <>
-      <button type="button" class={looks} onClick={() => setOpen(true)}>
-        {props.label}
-      </button>
-      {isOpen && <ConfirmDialog {...props} onClose={() => setOpen(false)} />}
-    </>
+    <DialogButton label={props.label} look={look}>
+      {(close) => <ConfirmDialog {...props} onClose={close} />}
+    </DialogButton>
   );
 }
 
@@ -218,9 +235,7 @@ export function useAct(): Act {
       if (isActing) return null;
       setActing(true);
       setFault(null);
-      const answer: Result<T, RequestFault> = await ask<T>(method, path, {
-        ...(body !== undefined && { body }),
-      });
+      const answer = await ask<T>(method, path, body === undefined ? {} : { body });
       setActing(false);
       if (answer.ok) return answer.value ?? (true as T);
       setFault(answer.error);

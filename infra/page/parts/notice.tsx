@@ -23,7 +23,6 @@ interface FaultNoticeProps {
   again?: (() => void) | undefined;
 }
 
-/** Shows what failed, why, and a button to try again. */
 export function FaultNotice({ what, fault, again }: FaultNoticeProps) {
   return (
     <Notice kind="fault">

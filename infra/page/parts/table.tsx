@@ -29,50 +29,68 @@ export function ScrollBox({ label, class: className = "", children }: ScrollBoxP
   );
 }
 
-type Head = string | { text: string; title: string };
-
-interface TableProps {
-  /** The table's name for screen readers. */
-  label: string;
-  /** An object is a column of numbers with a tooltip. */
-  heads: readonly Head[];
-  /** The last column has buttons. */
-  hasActions?: boolean;
-  /** Rows. */
-  children: ComponentChildren;
+export interface Column<Row> {
+  head: string;
+  hint?: string;
+  /** `number` aligns the head too. */
+  class?: string;
+  cell: (row: Row) => ComponentChildren;
+  /** The cell names its row. */
+  isRowHead?: true;
 }
 
-export function Table({ label, heads, hasActions = false, children }: TableProps) {
+interface TableProps<Row> {
+  rows: readonly Row[];
+  columns: readonly Column<Row>[];
+  keyOf: (row: Row) => string | number;
+  rowClass?: (row: Row) => string | undefined;
+  /** Buttons in a column of their own. */
+  actions?: ((row: Row) => ComponentChildren) | false;
+  class?: string;
+}
+
+export function Table<Row>(props: TableProps<Row>) {
+  const { rows, columns, keyOf, rowClass, actions, class: className } = props;
   return (
-    <ScrollBox label={label} class="card flush">
-      <table>
-        <TableHead heads={heads} hasActions={hasActions} />
-        <tbody>{children}</tbody>
-      </table>
-    </ScrollBox>
+    <table class={className}>
+      <thead>
+        <tr>
+          {columns.map(({ head, hint, class: of }) => (
+            <th key={head} scope="col" class={of === "number" ? of : undefined} title={hint}>
+              {head}
+            </th>
+          ))}
+          {actions && (
+            <th scope="col">
+              <span class="visually-hidden">Actions</span>
+            </th>
+          )}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={keyOf(row)} class={rowClass?.(row)}>
+            {columns.map(({ head, class: of, cell, isRowHead }) => {
+              const Cell = isRowHead ? "th" : "td";
+              return (
+                <Cell key={head} class={of} scope={isRowHead && "row"}>
+                  {cell(row)}
+                </Cell>
+              );
+            })}
+            {actions && <td>{actions(row)}</td>}
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 
-/** The head of a table that has its own box, or none. */
-export function TableHead({ heads, hasActions = false }: Pick<TableProps, "heads" | "hasActions">) {
+/** A table in a card. */
+export function CardTable<Row>({ label, ...table }: TableProps<Row> & { label: string }) {
   return (
-    <thead>
-      <tr>
-        {heads.map((head) => {
-          const { text, title }: { text: string; title?: string } =
-            typeof head === "string" ? { text: head } : head;
-          return (
-            <th key={text} scope="col" class={title && "number"} title={title}>
-              {text}
-            </th>
-          );
-        })}
-        {hasActions && (
-          <th scope="col">
-            <span class="visually-hidden">Actions</span>
-          </th>
-        )}
-      </tr>
-    </thead>
+    <ScrollBox label={label} class="card flush">
+      <Table {...table} />
+    </ScrollBox>
   );
 }

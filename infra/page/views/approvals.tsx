@@ -1,6 +1,7 @@
 // Machines that wait for a name which another key has: both compared, and the decision.
 import type { FleetMachine } from "../../../shared/protocol/fleet-answers.ts";
 import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
+import type { ComponentChildren } from "preact";
 import { machinePath } from "../base/api.ts";
 import { hrefOf } from "../base/places.ts";
 import { usePage } from "../page.ts";
@@ -55,7 +56,8 @@ function Waiting({ machine }: { machine: PendingMachine }) {
 }
 
 function SideBySide({ machine, assessment }: { machine: PendingMachine; assessment: PendingAssessment }) {
-  const { pinned } = machine;
+  const { name, pinned } = machine;
+  const present = useAnswer<FleetMachine>(pinned ? machinePath(name, "/summary") : null).value;
   return (
     <ScrollBox label="Both machines">
       <table class="side-by-side">
@@ -70,91 +72,66 @@ function SideBySide({ machine, assessment }: { machine: PendingMachine; assessme
           </tr>
         </thead>
         <tbody>
-          <Compared
-            what="Machine ID"
-            one={machine.machineID}
-            other={pinned?.machineID}
-            alike={assessment.machineID}
-          />
-          <Compared
-            what="System UUID"
-            one={machine.systemUUID}
-            other={pinned?.systemUUID}
-            alike={assessment.systemUUID}
-          />
-          <Compared what="Address" one={machine.address} other={pinned?.address} alike={assessment.address} />
-          <Compared what="Key" one={machine.thumbprint} other={pinned?.thumbprint} />
-          <KnownOfBoth machine={machine} />
+          {IDS.map(([what, field, alike]) => (
+            <tr key={what} class={`likeness-${alike ? assessment[alike] : "unknown"}`}>
+              <th scope="row">{what}</th>
+              <td class="mono wrap">{machine[field] || "–"}</td>
+              <td class="mono wrap">{pinned?.[field] || "–"}</td>
+              <td class="verdict">{alike && ALIKE[assessment[alike]]}</td>
+            </tr>
+          ))}
+          <Known what="When" other={pinned && <Since pinned={pinned} />}>
+            asked <Time at={machine.askedAt} />
+          </Known>
+          <Known what="State" other={present && <Present machine={present} />}>
+            waits; it has reported nothing yet
+          </Known>
+          <Known what="Hardware" other={present && hardwareOf(present)}>
+            <span class="quiet">known once it reports</span>
+          </Known>
+          <Known what="Join token" other={present?.key.token} class="mono">
+            {machine.token}
+          </Known>
         </tbody>
       </table>
     </ScrollBox>
   );
 }
 
-/** Compares the machine that has the name with the one that asks for it. */
-function KnownOfBoth({ machine }: { machine: PendingMachine }) {
-  const { name, pinned } = machine;
-  const path = pinned ? machinePath(name, "/summary") : null;
-  const present = useAnswer<FleetMachine>(path).value;
+/** What is compared. Keys always differ. */
+const IDS = [
+  ["Machine ID", "machineID", "machineID"],
+  ["System UUID", "systemUUID", "systemUUID"],
+  ["Address", "address", "address"],
+  ["Key", "thumbprint", null],
+] as const;
+const ALIKE: Readonly<Record<Likeness, string>> = { equal: "= equal", different: "≠ different", unknown: "" };
+
+interface KnownProps {
+  what: string;
+  other: ComponentChildren;
+  class?: string;
+  /** Of the machine that asks. */
+  children: ComponentChildren;
+}
+
+function Known({ what, other, class: className, children }: KnownProps) {
   return (
-    <>
-      <tr>
-        <th scope="row">When</th>
-        <td>
-          asked <Time at={machine.askedAt} />
-        </td>
-        <td>
-          {pinned ? (
-            <>
-              has the name since <Time at={pinned.pinnedAt} form="absolute" />
-              {!pinned.hasReported && ", has never reported"}
-            </>
-          ) : (
-            "–"
-          )}
-        </td>
-        <td />
-      </tr>
-      <tr>
-        <th scope="row">State</th>
-        <td>waits; it has reported nothing yet</td>
-        <td>{present ? <Present machine={present} /> : "–"}</td>
-        <td />
-      </tr>
-      <tr>
-        <th scope="row">Hardware</th>
-        <td class="quiet">known once it reports</td>
-        <td>{present ? hardwareOf(present) : "–"}</td>
-        <td />
-      </tr>
-      <tr>
-        <th scope="row">Join token</th>
-        <td class="mono">{machine.token}</td>
-        <td class="mono">{present?.key.token ?? "–"}</td>
-        <td />
-      </tr>
-    </>
+    <tr>
+      <th scope="row">{what}</th>
+      <td class={className}>{children}</td>
+      <td class={className}>{other ?? "–"}</td>
+      <td />
+    </tr>
   );
 }
 
-interface ComparedProps {
-  what: string;
-  one: string;
-  other: string | undefined;
-  /** Absent: they always differ. */
-  alike?: Likeness;
-}
-
-const ALIKE: Readonly<Record<Likeness, string>> = { equal: "= equal", different: "≠ different", unknown: "" };
-
-function Compared({ what, one, other, alike = "unknown" }: ComparedProps) {
+function Since({ pinned }: { pinned: NonNullable<PendingMachine["pinned"]> }) {
   return (
-    <tr class={`likeness-${alike}`}>
-      <th scope="row">{what}</th>
-      <td class="mono wrap">{one || "–"}</td>
-      <td class="mono wrap">{other || "–"}</td>
-      <td class="verdict">{ALIKE[alike]}</td>
-    </tr>
+    <>
+      has the name since <Time at={pinned.pinnedAt} form="absolute" />
+      {!pinned.hasReported && ", has never reported"}
+    </>
   );
 }
 
@@ -209,14 +186,9 @@ function Decision({ machine }: { machine: PendingMachine }) {
   );
 }
 
-/** Whether both machines have the same ID. */
 type Likeness = "equal" | "different" | "unknown";
 
-interface PendingAssessment {
-  machineID: Likeness;
-  systemUUID: Likeness;
-  address: Likeness;
-  /** The meaning in a sentence or two. */
+interface PendingAssessment extends Record<"machineID" | "systemUUID" | "address", Likeness> {
   sentence: string;
 }
 
@@ -226,11 +198,11 @@ const likeness = (one: string, other: string | undefined): Likeness => {
 };
 
 export function assess(machine: PendingMachine): PendingAssessment {
-  const { pinned } = machine;
-  const machineID = likeness(machine.machineID, pinned?.machineID);
-  const systemUUID = likeness(machine.systemUUID, pinned?.systemUUID);
-  const address = likeness(machine.address, pinned?.address);
-  return { machineID, systemUUID, address, sentence: sentenceOf(machine, machineID, systemUUID) };
+  const of = (field: "machineID" | "systemUUID" | "address") =>
+    likeness(machine[field], machine.pinned?.[field]);
+  const [machineID, systemUUID] = [of("machineID"), of("systemUUID")];
+  const sentence = sentenceOf(machine, machineID, systemUUID);
+  return { machineID, systemUUID, address: of("address"), sentence };
 }
 
 function sentenceOf({ pinned }: PendingMachine, machineID: Likeness, systemUUID: Likeness): string {

@@ -6,7 +6,7 @@ import { usePage } from "../page.ts";
 import { Answered, useAnswer } from "../parts/answer.tsx";
 import { Field } from "../parts/form.tsx";
 import { Link } from "../parts/link.tsx";
-import { Table } from "../parts/table.tsx";
+import { CardTable, type Column } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 
 const LOGS = [
@@ -75,27 +75,24 @@ function Target({ target, onChange }: { target: string; onChange: (name: string)
   );
 }
 
+const COLUMNS: readonly Column<AuditEntry>[] = [
+  { head: "When", class: "unbroken", cell: ({ at }) => <Time at={at} /> },
+  { head: "Who", class: "wrap", cell: ({ who }) => who },
+  { head: "What", class: "unbroken", cell: ({ what }) => what },
+  {
+    head: "To what",
+    class: "wrap",
+    cell: ({ what, target }) =>
+      what.startsWith("machine.") && target !== "" ? (
+        <Link href={hrefOf({ machine: target })}>{target}</Link>
+      ) : (
+        target
+      ),
+  },
+  { head: "Detail", class: "wrap", cell: ({ detail }) => detail },
+];
+
 function Entries({ entries }: { entries: readonly AuditEntry[] }) {
   if (entries.length === 0) return <p class="card">The log has no such entry.</p>;
-  return (
-    <Table label="Entries" heads={["When", "Who", "What", "To what", "Detail"]}>
-      {entries.map(({ id, at, who, what, target, detail }) => (
-        <tr key={id}>
-          <td class="unbroken">
-            <Time at={at} />
-          </td>
-          <td class="wrap">{who}</td>
-          <td class="unbroken">{what}</td>
-          <td class="wrap">
-            {what.startsWith("machine.") && target !== "" ? (
-              <Link href={hrefOf({ machine: target })}>{target}</Link>
-            ) : (
-              target
-            )}
-          </td>
-          <td class="wrap">{detail}</td>
-        </tr>
-      ))}
-    </Table>
-  );
+  return <CardTable label="Entries" rows={entries} columns={COLUMNS} keyOf={({ id }) => id} />;
 }

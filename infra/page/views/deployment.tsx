@@ -6,9 +6,9 @@ import type {
 } from "../../../shared/protocol/administration-answers.ts";
 import type { ClusterHistoryAnswer, ReadinessAnswer } from "../../../shared/protocol/operator-answers.ts";
 import { usePage } from "../page.ts";
-import { Answered, useAnswer } from "../parts/answer.tsx";
+import { AnsweredSection, useAnswer } from "../parts/answer.tsx";
 import { ConfirmButton } from "../parts/form.tsx";
-import { Table } from "../parts/table.tsx";
+import { CardTable, type Column } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 
 export function DeploymentView() {
@@ -41,109 +41,124 @@ function Impact() {
   );
 }
 
+const SETTINGS: readonly Column<SettingsAnswer["settings"][number]>[] = [
+  { head: "Name", class: "mono", cell: ({ name }) => name },
+  {
+    head: "Value",
+    class: "mono wrap",
+    cell: ({ value }) => (value === null ? "(not shown: it is invalid)" : value || "–"),
+  },
+  { head: "From", cell: ({ source }) => source },
+  { head: "State", cell: ({ state }) => <span class={`check-${state}`}>{state}</span> },
+];
+
 function Settings() {
-  const settings = useAnswer<SettingsAnswer>("/v1/settings");
+  const answer = useAnswer<SettingsAnswer>("/v1/settings");
   return (
-    <section class="stack" aria-labelledby="settings">
-      <h2 id="settings">Active settings</h2>
-      <Answered answer={settings} what="The settings could not be read">
-        {(value) => (
-          <Table label="Settings" heads={["Name", "Value", "From", "State"]}>
-            {value.settings.map(({ name, value: set, source, state }) => (
-              <tr key={name}>
-                <td class="mono">{name}</td>
-                <td class="mono wrap">{set === null ? "(not shown: it is invalid)" : set || "–"}</td>
-                <td>{source}</td>
-                <td class={`check-${state}`}>{state}</td>
-              </tr>
-            ))}
-          </Table>
-        )}
-      </Answered>
-    </section>
+    <AnsweredSection
+      id="settings"
+      title="Active settings"
+      answer={answer}
+      what="The settings could not be read"
+    >
+      {({ settings }) => (
+        <CardTable label="Settings" rows={settings} columns={SETTINGS} keyOf={({ name }) => name} />
+      )}
+    </AnsweredSection>
   );
 }
 
+const OPERATORS: readonly Column<OperatorsAnswer["operators"][number]>[] = [
+  { head: "Name", cell: ({ name }) => name },
+  { head: "Role", cell: ({ role }) => role },
+  { head: "State", cell: ({ state }) => state },
+  { head: "Valid until", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+  {
+    head: "Last seen",
+    cell: ({ lastUsedAt }) => (lastUsedAt === null ? "never" : <Time at={lastUsedAt} />),
+  },
+];
+
 function Operators() {
-  const operators = useAnswer<OperatorsAnswer>("/v1/operators");
+  const answer = useAnswer<OperatorsAnswer>("/v1/operators");
   return (
-    <section class="stack" aria-labelledby="operators">
-      <h2 id="operators">Operators with names</h2>
-      <Answered answer={operators} what="The operators could not be listed">
-        {(value) =>
-          value.operators.length === 0 ? (
-            <p class="card">
-              There are none. <code>rollcall operators add NAME</code> creates one, so that the audit log has
-              names.
-            </p>
-          ) : (
-            <Table label="Operators" heads={["Name", "Role", "State", "Valid until", "Last seen"]}>
-              {value.operators.map(({ name, role, state, expiresAt, lastUsedAt }) => (
-                <tr key={name} class={state === "valid" ? undefined : "over"}>
-                  <td>{name}</td>
-                  <td>{role}</td>
-                  <td>{state}</td>
-                  <td>
-                    <Time at={expiresAt} />
-                  </td>
-                  <td>{lastUsedAt === null ? "never" : <Time at={lastUsedAt} />}</td>
-                </tr>
-              ))}
-            </Table>
-          )
-        }
-      </Answered>
-    </section>
+    <AnsweredSection
+      id="operators"
+      title="Operators with names"
+      answer={answer}
+      what="The operators could not be listed"
+    >
+      {({ operators }) =>
+        operators.length === 0 ? (
+          <p class="card">
+            There are none. <code>rollcall operators add NAME</code> creates one, so that the audit log has
+            names.
+          </p>
+        ) : (
+          <CardTable
+            label="Operators"
+            rows={operators}
+            columns={OPERATORS}
+            keyOf={({ name }) => name}
+            rowClass={({ state }) => (state === "valid" ? undefined : "over")}
+          />
+        )
+      }
+    </AnsweredSection>
   );
 }
 
 function ClusterLog() {
-  const log = useAnswer<ClusterHistoryAnswer>("/v1/cluster/history", { limit: "20" });
+  const answer = useAnswer<ClusterHistoryAnswer>("/v1/cluster/history", { limit: "20" });
   return (
-    <section class="stack" aria-labelledby="cluster-log">
-      <h2 id="cluster-log">The watch of the cluster’s Nodes</h2>
-      <Answered answer={log} what="The cluster’s history could not be read">
-        {({ entries }) =>
-          entries.length === 0 ? (
-            <p class="card">Nothing has happened.</p>
-          ) : (
-            <ul class="card">
-              {entries.map(({ id, at, text }) => (
-                <li key={id}>
-                  <Time at={at} />: {text}
-                </li>
-              ))}
-            </ul>
-          )
-        }
-      </Answered>
-    </section>
+    <AnsweredSection
+      id="cluster-log"
+      title="The watch of the cluster’s Nodes"
+      answer={answer}
+      what="The cluster’s history could not be read"
+    >
+      {({ entries }) =>
+        entries.length === 0 ? (
+          <p class="card">Nothing has happened.</p>
+        ) : (
+          <ul class="card">
+            {entries.map(({ id, at, text }) => (
+              <li key={id}>
+                <Time at={at} />: {text}
+              </li>
+            ))}
+          </ul>
+        )
+      }
+    </AnsweredSection>
   );
 }
-
-type Check = ReadinessAnswer["checks"][number];
 
 const SIGNS: Readonly<Record<string, string>> = { ok: "✓", warning: "!", failed: "✕" };
 const URGENT_FIRST = ["failed", "warning"];
 
 function Readiness() {
-  const readiness = useAnswer<ReadinessAnswer>("/readyz", undefined, 503);
-  const { value, again } = readiness;
+  const answer = useAnswer<ReadinessAnswer>("/readyz", undefined, 503);
+  const { value, again } = answer;
   return (
-    <section class="stack" aria-labelledby="readiness">
-      <header class="row spread">
-        <h2 id="readiness">
+    <AnsweredSection
+      id="readiness"
+      title={
+        <>
           Readiness{value && <span class={`check-${value.state}`}>: {value.state}</span>}
           {value?.version && <span class="quiet"> · version {value.version}</span>}
-        </h2>
+        </>
+      }
+      aside={
         <button type="button" onClick={again}>
           Check again
         </button>
-      </header>
-      <Answered answer={readiness} what="The readiness could not be read">
-        {({ checks }) => <Checks checks={checks} />}
-      </Answered>
-    </section>
+      }
+      answer={answer}
+      what="The readiness could not be read"
+    >
+      {({ checks }) => <Checks checks={checks} />}
+    </AnsweredSection>
   );
 }
 
@@ -163,7 +178,7 @@ function Checks({ checks }: Pick<ReadinessAnswer, "checks">) {
   );
 }
 
-function CheckList({ checks }: { checks: readonly Check[] }) {
+function CheckList({ checks }: Pick<ReadinessAnswer, "checks">) {
   return (
     <ul class="card checks">
       {checks.map(({ check, state, message, cure, since }) => (
@@ -185,53 +200,44 @@ function CheckList({ checks }: { checks: readonly Check[] }) {
   );
 }
 
-/** Sessions of the page, for admins, who may end any of them. */
-function Sessions() {
-  const sessions = useAnswer<SessionsAnswer>("/v1/sessions");
-  return (
-    <section class="stack" aria-labelledby="sessions">
-      <h2 id="sessions">Signed in</h2>
-      <Answered answer={sessions} what="The sessions could not be listed">
-        {(value) => (
-          <Table label="Sessions" heads={["Who", "Role", "Since", "Until", "From", "Browser"]} hasActions>
-            {value.sessions.map((session) => (
-              <SessionRow key={session.id} session={session} again={sessions.again} />
-            ))}
-          </Table>
-        )}
-      </Answered>
-    </section>
-  );
-}
+type ListedSession = SessionsAnswer["sessions"][number];
 
-function SessionRow({ session, again }: { session: SessionsAnswer["sessions"][number]; again: () => void }) {
-  const { id, who, role, createdAt, expiresAt, address, browser, isThis } = session;
-  return (
-    <tr>
-      <td>
+const SESSIONS: readonly Column<ListedSession>[] = [
+  {
+    head: "Who",
+    cell: ({ who, isThis }) => (
+      <>
         {who} {isThis && <span class="tag">this one</span>}
-      </td>
-      <td>{role}</td>
-      <td>
-        <Time at={createdAt} />
-      </td>
-      <td>
-        <Time at={expiresAt} />
-      </td>
-      <td>{address || "–"}</td>
-      <td class="wrap">{browser || "–"}</td>
-      <td>
-        <ConfirmButton
-          label="End"
-          title="End this session?"
-          request={{ method: "DELETE", path: `/v1/sessions/${encodeURIComponent(id)}` }}
-          done="The session is over"
-          onDone={again}
-          isDangerous
-        >
-          <p>Whoever uses it is signed out within ten seconds, and can sign in again with the secret.</p>
-        </ConfirmButton>
-      </td>
-    </tr>
+      </>
+    ),
+  },
+  { head: "Role", cell: ({ role }) => role },
+  { head: "Since", cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { head: "Until", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+  { head: "From", cell: ({ address }) => address || "–" },
+  { head: "Browser", class: "wrap", cell: ({ browser }) => browser || "–" },
+];
+
+/** Admins may end any session. */
+function Sessions() {
+  const answer = useAnswer<SessionsAnswer>("/v1/sessions");
+  const end = ({ id }: ListedSession) => (
+    <ConfirmButton
+      label="End"
+      title="End this session?"
+      request={{ method: "DELETE", path: `/v1/sessions/${encodeURIComponent(id)}` }}
+      done="The session is over"
+      onDone={answer.again}
+      isDangerous
+    >
+      <p>Whoever uses it is signed out within ten seconds, and can sign in again with the secret.</p>
+    </ConfirmButton>
+  );
+  return (
+    <AnsweredSection id="sessions" title="Signed in" answer={answer} what="The sessions could not be listed">
+      {({ sessions }) => (
+        <CardTable label="Sessions" rows={sessions} columns={SESSIONS} keyOf={({ id }) => id} actions={end} />
+      )}
+    </AnsweredSection>
   );
 }

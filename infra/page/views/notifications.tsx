@@ -12,13 +12,13 @@ import type {
 import { nowMs } from "../base/clock.ts";
 import { shortDuration } from "../base/relative-time.ts";
 import { usePage } from "../page.ts";
-import { Answered, useAnswer } from "../parts/answer.tsx";
+import { Answered, AnsweredSection, useAnswer } from "../parts/answer.tsx";
 import { CopyButton } from "../parts/command.tsx";
 import { Dialog } from "../parts/dialog.tsx";
-import { Choice, ConfirmButton, Field, FormDialog, useAct } from "../parts/form.tsx";
+import { Choice, ConfirmButton, DialogButton, Field, FormDialog, useAct, useForm } from "../parts/form.tsx";
 import { FaultNotice, Notice } from "../parts/notice.tsx";
 import { Pairs } from "../parts/pairs.tsx";
-import { Table } from "../parts/table.tsx";
+import { CardTable, type Column } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 
 export function NotificationsView() {
@@ -33,55 +33,86 @@ export function NotificationsView() {
 
 function Receivers() {
   const { session } = usePage();
-  const receivers = useAnswer<ReceiversAnswer>("/v1/receivers");
-  const [isMaking, setMaking] = useState(false);
+  const answer = useAnswer<ReceiversAnswer>("/v1/receivers");
+  const { again } = answer;
   return (
-    <section class="stack" aria-labelledby="receivers">
-      <header class="row spread">
-        <h2 id="receivers">Receivers</h2>
-        {session.isAdmin() && (
-          <button type="button" onClick={() => setMaking(true)}>
-            New receiver
-          </button>
-        )}
-      </header>
-      <Answered answer={receivers} what="The receivers could not be listed">
-        {(value) =>
-          value.receivers.length === 0 ? (
-            <p class="card">
-              There is no receiver. A receiver is a webhook of a chat, an Alertmanager, or your own program.
-            </p>
-          ) : (
-            value.receivers.map((receiver) => (
-              <ReceiverCard key={receiver.name} receiver={receiver} again={receivers.again} />
-            ))
-          )
-        }
-      </Answered>
-      {isMaking && <NewReceiver onClose={() => setMaking(false)} onMade={receivers.again} />}
-    </section>
+    <AnsweredSection
+      id="receivers"
+      title="Receivers"
+      aside={
+        session.isAdmin() && (
+          <DialogButton label="New receiver">
+            {(close) => <NewReceiver onClose={close} onMade={again} />}
+          </DialogButton>
+        )
+      }
+      answer={answer}
+      what="The receivers could not be listed"
+    >
+      {({ receivers }) =>
+        receivers.length === 0 ? (
+          <p class="card">
+            There is no receiver. A receiver is a webhook of a chat, an Alertmanager, or your own program.
+          </p>
+        ) : (
+          receivers.map((receiver) => <ReceiverCard key={receiver.name} receiver={receiver} again={again} />)
+        )
+      }
+    </AnsweredSection>
   );
 }
 
+const MUTES: readonly Column<ListedMute>[] = [
+  { head: "No alerts on", class: "wrap", cell: (mute) => alertsOn(mute) },
+  { head: "From", cell: ({ from }) => <Time at={from} /> },
+  { head: "Until", cell: ({ until }) => <Time at={until} /> },
+  { head: "Why", class: "wrap", cell: ({ comment }) => comment || "–" },
+  { head: "Made by", cell: ({ who }) => who },
+];
+
 function Mutes() {
-  const { session } = usePage();
-  const mutes = useAnswer<MutesAnswer>("/v1/mutes");
-  const [isMaking, setMaking] = useState(false);
+  const isAdmin = usePage().session.isAdmin();
+  const answer = useAnswer<MutesAnswer>("/v1/mutes");
+  const { again } = answer;
+  const end = ({ id }: ListedMute) => (
+    <ConfirmButton
+      label="End"
+      title="End this mute?"
+      request={{ method: "DELETE", path: `/v1/mutes/${id}` }}
+      done="The mute is over"
+      onDone={again}
+    >
+      <p>Receivers get alerts on problems that still last.</p>
+    </ConfirmButton>
+  );
   return (
-    <section class="stack" aria-labelledby="mutes">
-      <header class="row spread">
-        <h2 id="mutes">Mutes</h2>
-        {session.isAdmin() && (
-          <button type="button" onClick={() => setMaking(true)}>
-            New mute
-          </button>
-        )}
-      </header>
-      <Answered answer={mutes} what="The mutes could not be listed">
-        {(value) => <MuteTable mutes={value.mutes} again={mutes.again} />}
-      </Answered>
-      {isMaking && <NewMute onClose={() => setMaking(false)} onMade={mutes.again} />}
-    </section>
+    <AnsweredSection
+      id="mutes"
+      title="Mutes"
+      aside={
+        isAdmin && (
+          <DialogButton label="New mute">
+            {(close) => <NewMute onClose={close} onMade={again} />}
+          </DialogButton>
+        )
+      }
+      answer={answer}
+      what="The mutes could not be listed"
+    >
+      {({ mutes }) =>
+        mutes.length === 0 ? (
+          <p class="card">Nothing is muted.</p>
+        ) : (
+          <CardTable
+            label="Mutes"
+            rows={mutes}
+            columns={MUTES}
+            keyOf={({ id }) => id}
+            actions={isAdmin && end}
+          />
+        )
+      }
+    </AnsweredSection>
   );
 }
 
@@ -214,13 +245,11 @@ const FORMATS = [
 ] as const;
 
 const EMPTY = { name: "", url: "", format: "json", names: "", selector: "", authorization: "" };
-type ReceiverForm = typeof EMPTY;
 
 function NewReceiver({ onClose, onMade }: { onClose: () => void; onMade: () => void }) {
-  const [form, setForm] = useState(EMPTY);
+  const { form, field } = useForm(EMPTY);
   const [made, setMade] = useState<ChangedReceiver | null>(null);
   const act = useAct();
-  const set = (change: Partial<ReceiverForm>) => setForm((before) => ({ ...before, ...change }));
   const submit = async () => {
     const { authorization, ...rest } = form;
     const body = { ...rest, ...(authorization !== "" && { authorization }) };
@@ -240,56 +269,32 @@ function NewReceiver({ onClose, onMade }: { onClose: () => void; onMade: () => v
       onSubmit={submit}
       onClose={onClose}
     >
-      <Field
-        label="Name"
-        hint="Lower case letters, digits and hyphens."
-        value={form.name}
-        onChange={(name) => set({ name })}
-      />
+      <Field label="Name" hint="Lower case letters, digits and hyphens." {...field("name")} />
       <Field
         label="Address"
         hint="The webhook’s, with https."
-        value={form.url}
-        onChange={(url) => set({ url })}
         placeholder="https://hooks.example.com/…"
+        {...field("url")}
       />
-      <Choice label="Format" value={form.format} choices={FORMATS} onChange={(format) => set({ format })} />
-      <OfSomeMachines form={form} set={set} />
+      <Choice label="Format" choices={FORMATS} {...field("format")} />
+      <details>
+        <summary>Of some machines only; authorization</summary>
+        <div class="stack">
+          <Field label="Names" hint="A name, or a pattern such as edge-*." {...field("names")} />
+          <Field
+            label="Labels"
+            hint="A selector, as kubectl takes it: site=berlin,tier!=gpu."
+            {...field("selector")}
+          />
+          <Field
+            label="Authorization"
+            hint="The header that the receiver asks for; it is never shown again."
+            {...field("authorization")}
+            isSecret
+          />
+        </div>
+      </details>
     </FormDialog>
-  );
-}
-
-interface OfSomeMachinesProps {
-  form: ReceiverForm;
-  set: (change: Partial<ReceiverForm>) => void;
-}
-
-function OfSomeMachines({ form, set }: OfSomeMachinesProps) {
-  return (
-    <details>
-      <summary>Of some machines only; authorization</summary>
-      <div class="stack">
-        <Field
-          label="Names"
-          hint="A name, or a pattern such as edge-*."
-          value={form.names}
-          onChange={(names) => set({ names })}
-        />
-        <Field
-          label="Labels"
-          hint="A selector, as kubectl takes it: site=berlin,tier!=gpu."
-          value={form.selector}
-          onChange={(selector) => set({ selector })}
-        />
-        <Field
-          label="Authorization"
-          hint="The header that the receiver asks for; it is never shown again."
-          value={form.authorization}
-          onChange={(authorization) => set({ authorization })}
-          isSecret
-        />
-      </div>
-    </details>
   );
 }
 
@@ -309,46 +314,6 @@ function SigningSecret({ receiver, onClose }: { receiver: ChangedReceiver; onClo
   );
 }
 
-/** The mutes that have not ended. */
-function MuteTable({ mutes, again }: { mutes: readonly ListedMute[]; again: () => void }) {
-  const { session } = usePage();
-  if (mutes.length === 0) return <p class="card">Nothing is muted.</p>;
-  return (
-    <Table
-      label="Mutes"
-      heads={["No alerts on", "From", "Until", "Why", "Made by"]}
-      hasActions={session.isAdmin()}
-    >
-      {mutes.map((mute) => (
-        <tr key={mute.id}>
-          <td class="wrap">{alertsOn(mute)}</td>
-          <td>
-            <Time at={mute.from} />
-          </td>
-          <td>
-            <Time at={mute.until} />
-          </td>
-          <td class="wrap">{mute.comment || "–"}</td>
-          <td>{mute.who}</td>
-          {session.isAdmin() && (
-            <td>
-              <ConfirmButton
-                label="End"
-                title="End this mute?"
-                request={{ method: "DELETE", path: `/v1/mutes/${mute.id}` }}
-                done="The mute is over"
-                onDone={again}
-              >
-                <p>Receivers get alerts on problems that still last.</p>
-              </ConfirmButton>
-            </td>
-          )}
-        </tr>
-      ))}
-    </Table>
-  );
-}
-
 const HOUR_MS = 3_600_000;
 const DURATIONS = [
   ["1", "1 hour"],
@@ -358,13 +323,12 @@ const DURATIONS = [
 ] as const;
 
 function NewMute({ onClose, onMade }: { onClose: () => void; onMade: () => void }) {
-  const [form, setForm] = useState({ names: "", selector: "", comment: "" });
-  const [hours, setHours] = useState("1");
+  const { form, field } = useForm({ names: "", selector: "", comment: "", hours: "1" });
   const act = useAct();
-  const set = (change: Partial<typeof form>) => setForm((before) => ({ ...before, ...change }));
   const submit = async () => {
+    const { hours, ...mute } = form;
     const until = new Date(nowMs() + Number(hours) * HOUR_MS).toISOString();
-    if ((await act.run("POST", "/v1/mutes", { ...form, until })) === null) return;
+    if ((await act.run("POST", "/v1/mutes", { ...mute, until })) === null) return;
     onMade();
     onClose();
   };
@@ -378,32 +342,20 @@ function NewMute({ onClose, onMade }: { onClose: () => void; onMade: () => void 
       onClose={onClose}
     >
       <p>Receivers get no alerts on these machines while it lasts. The page still shows their state.</p>
-      <Field
-        label="Names"
-        hint="A name, or a pattern such as edge-*; empty: all."
-        value={form.names}
-        onChange={(names) => set({ names })}
-      />
-      <Field
-        label="Labels"
-        hint="A selector: site=berlin; empty: all."
-        value={form.selector}
-        onChange={(selector) => set({ selector })}
-      />
-      <Choice label="For" value={hours} choices={DURATIONS} onChange={setHours} />
-      <Field label="Why" value={form.comment} onChange={(comment) => set({ comment })} />
+      <Field label="Names" hint="A name, or a pattern such as edge-*; empty: all." {...field("names")} />
+      <Field label="Labels" hint="A selector: site=berlin; empty: all." {...field("selector")} />
+      <Choice label="For" choices={DURATIONS} {...field("hours")} />
+      <Field label="Why" {...field("comment")} />
     </FormDialog>
   );
 }
 
-interface AlertFilter {
-  selector: string;
-  names: string;
-  states: readonly string[];
-}
-
 /** Describes the machines of a receiver or a mute: `not-ready, silent of edge-* with site=berlin` */
-export function alertsOn({ selector, names, states }: AlertFilter): string {
+export function alertsOn({
+  selector,
+  names,
+  states,
+}: Pick<ListedMute, "selector" | "names" | "states">): string {
   const what = states.length === 0 ? "every state" : states.join(", ");
   const whose = [names !== "" && `named ${names}`, selector !== "" && `with ${selector}`].filter(Boolean);
   return `${what} of ${whose.length === 0 ? "all machines" : `machines ${whose.join(" and ")}`}`;

@@ -7,17 +7,25 @@ import { usePage } from "../page.ts";
 import { Answered, useAnswer } from "../parts/answer.tsx";
 import { CopyButton, joinCommand } from "../parts/command.tsx";
 import { Dialog } from "../parts/dialog.tsx";
-import { Check, Choice, ConfirmButton, Field, FormDialog, useAct } from "../parts/form.tsx";
-import { Table } from "../parts/table.tsx";
+import {
+  Check,
+  Choice,
+  ConfirmButton,
+  DialogButton,
+  Field,
+  type FieldProps,
+  FormDialog,
+  useAct,
+  useForm,
+} from "../parts/form.tsx";
+import { CardTable, type Column } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 
 export function TokensView() {
   const { session } = usePage();
   const tokens = useAnswer<TokensAnswer>("/v1/tokens");
-  const [isMaking, setMaking] = useState(false);
   const [minted, setMinted] = useState<MintedToken | null>(null);
   const made = (token: MintedToken) => {
-    setMaking(false);
     setMinted(token);
     tokens.again();
   };
@@ -26,106 +34,97 @@ export function TokensView() {
       <header class="row spread">
         <h1>Join tokens</h1>
         {session.isAdmin() && (
-          <button type="button" class="primary" onClick={() => setMaking(true)}>
-            New token
-          </button>
+          <DialogButton label="New token" look="primary">
+            {(close) => <NewToken onClose={close} onMade={made} />}
+          </DialogButton>
         )}
       </header>
       <p class="quiet">Machines enrol with a join token. A token’s secret is shown once, when it is made.</p>
       <Answered answer={tokens} what="The tokens could not be listed">
         {(value) => <TokenTable tokens={value.tokens} again={tokens.again} />}
       </Answered>
-      {isMaking && <NewToken onClose={() => setMaking(false)} onMade={made} />}
       {minted && <Minted token={minted} onClose={() => setMinted(null)} />}
     </div>
   );
 }
 
+const COLUMNS: readonly Column<ListedToken>[] = [
+  {
+    head: "Names",
+    cell: ({ names, rejoin }) => (
+      <>
+        <strong>{names}</strong>
+        {rejoin && <span class="tag">rejoin</span>}
+      </>
+    ),
+  },
+  { head: "State", cell: ({ state }) => state },
+  {
+    head: "Used",
+    hint: "Machines that enrolled with it, those that wait, and how many may",
+    class: "number",
+    cell: ({ used, reserved, uses }) => `${used}${reserved > 0 ? `+${reserved}` : ""} of ${uses}`,
+  },
+  { head: "Valid until", cell: ({ revokedAt, expiresAt }) => <Time at={revokedAt ?? expiresAt} /> },
+  { head: "Labels and taints", class: "wrap", cell: (token) => gives(token) || "–" },
+  {
+    head: "Made",
+    cell: ({ createdAt, createdBy }) => (
+      <>
+        <Time at={createdAt} /> by {createdBy}
+      </>
+    ),
+  },
+  { head: "ID", class: "mono", cell: ({ id }) => <span title={id}>{id.slice(0, 8)}…</span> },
+];
+
 function TokenTable({ tokens, again }: { tokens: readonly ListedToken[]; again: () => void }) {
-  const { session } = usePage();
+  const isAdmin = usePage().session.isAdmin();
   if (tokens.length === 0)
     return (
       <p class="card">
         There is no token yet.{" "}
-        {session.isAdmin()
+        {isAdmin
           ? "Make one, and a machine joins with the command that comes with it."
           : "An operator with the role admin makes one; a machine joins with the command that comes with it."}
       </p>
     );
   return (
-    <Table
+    <CardTable
       label="Join tokens"
-      heads={[
-        "Names",
-        "State",
-        { text: "Used", title: "Machines that enrolled with it, those that wait, and how many may" },
-        "Valid until",
-        "Labels and taints",
-        "Made",
-        "ID",
-      ]}
-      hasActions={session.isAdmin()}
-    >
-      {tokens.map((token) => (
-        <TokenRow key={token.id} token={token} again={again} />
-      ))}
-    </Table>
+      rows={tokens}
+      columns={COLUMNS}
+      keyOf={({ id }) => id}
+      rowClass={({ state }) => (state === "valid" ? undefined : "over")}
+      actions={isAdmin && ((token) => token.state === "valid" && <Revoke token={token} again={again} />)}
+    />
   );
 }
 
-function TokenRow({ token, again }: { token: ListedToken; again: () => void }) {
-  const { session } = usePage();
-  const isValid = token.state === "valid";
+function Revoke({ token: { id, names }, again }: { token: ListedToken; again: () => void }) {
   return (
-    <tr class={isValid ? undefined : "over"}>
-      <td>
-        <strong>{token.names}</strong>
-        {token.rejoin && <span class="tag">rejoin</span>}
-      </td>
-      <td>{token.state}</td>
-      <td class="number">
-        {token.used}
-        {token.reserved > 0 && `+${token.reserved}`} of {token.uses}
-      </td>
-      <td>
-        <Time at={token.revokedAt ?? token.expiresAt} />
-      </td>
-      <td class="wrap">{gives(token) || "–"}</td>
-      <td>
-        <Time at={token.createdAt} /> by {token.createdBy}
-      </td>
-      <td class="mono" title={token.id}>
-        {token.id.slice(0, 8)}…
-      </td>
-      {session.isAdmin() && (
-        <td>
-          {isValid && (
-            <ConfirmButton
-              label="Revoke"
-              title="Revoke this token?"
-              request={{ method: "DELETE", path: `/v1/tokens/${encodeURIComponent(token.id)}` }}
-              done="The token is revoked"
-              onDone={again}
-              isDangerous
-            >
-              <p>
-                No machine can enrol with the token for <strong>{token.names}</strong> any more. Machines that
-                enrolled stay: revoke those by name.
-              </p>
-            </ConfirmButton>
-          )}
-        </td>
-      )}
-    </tr>
+    <ConfirmButton
+      label="Revoke"
+      title="Revoke this token?"
+      request={{ method: "DELETE", path: `/v1/tokens/${encodeURIComponent(id)}` }}
+      done="The token is revoked"
+      onDone={again}
+      isDangerous
+    >
+      <p>
+        No machine can enrol with the token for <strong>{names}</strong> any more. Machines that enrolled
+        stay: revoke those by name.
+      </p>
+    </ConfirmButton>
   );
 }
 
 /** What the token sets on its Nodes: labels, taints and roles, as kubectl writes them. */
-function gives({ labels = {}, taints = [], roles, withoutFactsOnlyTaint }: ListedToken): string {
+function gives({ labels = {}, taints = [], roles = [], withoutFactsOnlyTaint }: ListedToken): string {
   return [
     ...Object.entries(labels).map(([key, value]) => `${key}=${value}`),
     ...taints.map(({ key, value, effect }) => `${key}${value ? `=${value}` : ""}:${effect}`),
-    ...(roles ?? []).map((role) => `role ${role}`),
+    ...roles.map((role) => `role ${role}`),
     ...(withoutFactsOnlyTaint ? ["no facts-only taint needed"] : []),
   ].join(", ");
 }
@@ -159,13 +158,18 @@ function Minted({ token, onClose }: { token: MintedToken; onClose: () => void })
   );
 }
 
-const EMPTY: TokenForm = {
+/** The fields of the form, as they were typed. */
+export type TokenForm = typeof EMPTY;
+const EMPTY = {
   names: "",
   uses: "1",
   expiresInSeconds: "3600",
   isRejoin: false,
+  /** Separated by spaces or commas; "": the deployment's. */
   roles: "",
+  /** One `key=value` in each line. */
   labels: "",
+  /** One `key=value:Effect` or `key:Effect` in each line. */
   taints: "",
   isWithoutFactsOnlyTaint: false,
 };
@@ -176,23 +180,27 @@ const EXPIRIES = [
   ["2592000", "30 days"],
 ] as const;
 
-interface FieldsProps {
-  form: TokenForm;
-  set: (change: Partial<TokenForm>) => void;
-  faultOf: (field: keyof TokenForm) => string | undefined;
+/** A wrong field and the form that it expects. */
+interface FieldFault {
+  field: "names" | "uses" | "labels" | "taints";
+  message: string;
 }
 
 function NewToken({ onClose, onMade }: { onClose: () => void; onMade: (token: MintedToken) => void }) {
-  const [form, setForm] = useState(EMPTY);
+  const { form, field } = useForm(EMPTY);
   const [wrong, setWrong] = useState<FieldFault | null>(null);
   const act = useAct();
-  const set = (change: Partial<TokenForm>) => setForm((before) => ({ ...before, ...change }));
-  const faultOf = (field: keyof TokenForm) => (wrong?.field === field ? wrong.message : undefined);
+  const checked = (name: FieldFault["field"]) => ({
+    ...field(name),
+    fault: wrong?.field === name ? wrong.message : undefined,
+  });
   const submit = async () => {
     const request = tokenRequest(form);
     setWrong(request.ok ? null : request.error);
     const token = request.ok ? await act.run<MintedToken>("POST", "/v1/tokens", request.value) : null;
-    if (token) onMade(token);
+    if (!token) return;
+    onClose();
+    onMade(token);
   };
   return (
     <FormDialog
@@ -206,39 +214,32 @@ function NewToken({ onClose, onMade }: { onClose: () => void; onMade: (token: Mi
       <Field
         label="Names"
         hint="One Node’s name, or a pattern: * stands for anything without a dot."
-        fault={faultOf("names")}
-        value={form.names}
-        onChange={(names) => set({ names })}
         placeholder="edge-*"
+        {...checked("names")}
       />
       <div class="row fields">
         <Field
           label="Machines"
           hint="How many may enrol with it."
-          fault={faultOf("uses")}
+          {...checked("uses")}
           value={form.isRejoin ? "1" : form.uses}
           isDisabled={form.isRejoin}
-          onChange={(uses) => set({ uses })}
         />
-        <Choice
-          label="Good for"
-          value={form.expiresInSeconds}
-          choices={EXPIRIES}
-          onChange={(expiresInSeconds) => set({ expiresInSeconds })}
-        />
+        <Choice label="Good for" choices={EXPIRIES} {...field("expiresInSeconds")} />
       </div>
-      <Check
-        label="Rejoin: take the name over from the machine that has it"
-        isOn={form.isRejoin}
-        onChange={(isRejoin) => set({ isRejoin })}
-      />
-      <OfItsNodes form={form} set={set} faultOf={faultOf} />
+      <Check label="Rejoin: take the name over from the machine that has it" {...field("isRejoin")} />
+      <OfItsNodes field={field} checked={checked} />
     </FormDialog>
   );
 }
 
+interface OfItsNodesProps {
+  field: ReturnType<typeof useForm<TokenForm>>["field"];
+  checked: (name: FieldFault["field"]) => Pick<FieldProps, "value" | "onChange" | "fault">;
+}
+
 /** What the token sets on its Nodes. */
-function OfItsNodes({ form, set, faultOf }: FieldsProps) {
+function OfItsNodes({ field, checked }: OfItsNodesProps) {
   return (
     <details>
       <summary>Roles, labels, taints</summary>
@@ -246,89 +247,59 @@ function OfItsNodes({ form, set, faultOf }: FieldsProps) {
         <Field
           label="Roles"
           hint="For kubectl’s column ROLES. Empty: those of the deployment."
-          value={form.roles}
-          onChange={(roles) => set({ roles })}
+          {...field("roles")}
         />
         <Field
           label="Labels"
           hint="key=value in each line; these win over the machine’s own."
-          fault={faultOf("labels")}
-          value={form.labels}
-          onChange={(labels) => set({ labels })}
+          {...checked("labels")}
           isLong
         />
         <Field
           label="Taints"
           hint="key=value:NoSchedule in each line; its Nodes are created with them."
-          fault={faultOf("taints")}
-          value={form.taints}
-          onChange={(taints) => set({ taints })}
+          {...checked("taints")}
           isLong
         />
         <Check
           label="Its machines may replace the taint rollcall.dev/facts-only, and so be given pods"
-          isOn={form.isWithoutFactsOnlyTaint}
-          onChange={(isWithoutFactsOnlyTaint) => set({ isWithoutFactsOnlyTaint })}
+          {...field("isWithoutFactsOnlyTaint")}
         />
       </div>
     </details>
   );
 }
 
-/** The fields of the form, as they were typed. */
-export interface TokenForm {
-  names: string;
-  uses: string;
-  expiresInSeconds: string;
-  isRejoin: boolean;
-  /** Separated by spaces or commas; "": the deployment's. */
-  roles: string;
-  /** One `key=value` in each line. */
-  labels: string;
-  /** One `key=value:Effect` or `key:Effect` in each line. */
-  taints: string;
-  isWithoutFactsOnlyTaint: boolean;
-}
-
-/** A wrong field and the form that it expects. */
-interface FieldFault {
-  field: keyof TokenForm;
-  message: string;
-}
-
 const TAINT = /^([^=:\s]+)(?:=([^:\s]*))?:(NoSchedule|PreferNoSchedule|NoExecute)$/;
-const lines = (text: string) =>
-  text
-    .split("\n")
-    .map((line) => line.trim())
-    .filter((line) => line !== "");
+/** Omits empty parts. */
+const parts = (text: string, separator: RegExp) => text.trim().split(separator).filter(Boolean);
+const LINES = /\s*\n\s*/;
 
 export function tokenRequest(form: TokenForm): Result<Partial<TokenRequest>, FieldFault> {
+  const wrong = (field: FieldFault["field"], message: string) => failure({ field, message });
   const names = form.names.trim();
-  if (names === "") return failure({ field: "names", message: "a name, or a pattern such as edge-*" });
+  if (names === "") return wrong("names", "a name, or a pattern such as edge-*");
   const uses = form.isRejoin ? 1 : Number(form.uses);
-  if (!Number.isSafeInteger(uses) || uses < 1)
-    return failure({ field: "uses", message: "a whole number from 1" });
-  if (form.isRejoin && names.includes("*"))
-    return failure({ field: "names", message: "one name: to rejoin is for one machine" });
+  if (!Number.isSafeInteger(uses) || uses < 1) return wrong("uses", "a whole number from 1");
+  if (form.isRejoin && names.includes("*")) return wrong("names", "one name: to rejoin is for one machine");
   const labels: Record<string, string> = {};
-  for (const line of lines(form.labels)) {
+  for (const line of parts(form.labels, LINES)) {
     const [, key, value] = /^([^=\s]+)=(\S*)$/.exec(line) ?? [];
     if (key === undefined || value === undefined)
-      return failure({ field: "labels", message: `key=value in each line, not ${line}` });
+      return wrong("labels", `key=value in each line, not ${line}`);
     labels[key] = value;
   }
   const taints: { key: string; value?: string; effect: "NoSchedule" }[] = [];
-  for (const line of lines(form.taints)) {
+  for (const line of parts(form.taints, LINES)) {
     const [, key, value, effect] = TAINT.exec(line) ?? [];
     if (key === undefined)
-      return failure({
-        field: "taints",
-        message: `key=value:NoSchedule (or PreferNoSchedule, NoExecute) in each line, not ${line}`,
-      });
+      return wrong(
+        "taints",
+        `key=value:NoSchedule (or PreferNoSchedule, NoExecute) in each line, not ${line}`,
+      );
     taints.push({ key, ...(value && { value }), effect: effect as "NoSchedule" });
   }
-  const roles = form.roles.split(/[\s,]+/).filter((role) => role !== "");
+  const roles = parts(form.roles, /[\s,]+/);
   return success({
     names,
     uses,

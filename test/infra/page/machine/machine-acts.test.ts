@@ -40,8 +40,8 @@ it("the requests are those of the command line; what is lost for good is red, an
     return [
       act,
       `${request.method} ${request.path} ${JSON.stringify(request.body ?? "")}`,
-      isDangerous,
-      mustTypeName,
+      isDangerous === true,
+      mustTypeName === true,
     ];
   });
   expect(said).toEqual([
