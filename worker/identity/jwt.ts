@@ -102,12 +102,9 @@ export async function verifyConnect(
   jwt: string,
   request: { thumbprint: string; name: string; path: string; origins: string[] },
 ): Promise<Result<ConnectClaims>> {
-  const signer = await claimedSigner(jwt);
-  if (!signer) return WITHOUT_KEY;
-  if (signer.thumbprint !== request.thumbprint) return failure("signed by another key");
-  const payload = await verified(jwt, signer.imported, JWT_TYPES.connect, request.origins);
-  if (!payload.ok) return payload;
-  const claims = payload.value as Partial<ConnectClaims>;
+  const signed = await selfSigned<ConnectClaims>(jwt, JWT_TYPES.connect, request.origins, request.thumbprint);
+  if (!signed.ok) return signed;
+  const { claims } = signed.value;
   if (claims.sub !== request.name || claims.method !== "GET" || claims.path !== request.path)
     return OTHER_CLAIMS;
   // jose also accepts a list of audiences that has one of the origins.
@@ -149,7 +146,6 @@ function matches(
   );
 }
 
-const WITHOUT_KEY = failure("no Ed25519 key in its header");
 const OTHER_CLAIMS = failure("signed for another request or key");
 
 /** Unverified claims of a proof. */
@@ -180,22 +176,14 @@ export async function claimedEnrolment(proof: string): Promise<ClaimedEnrolment 
 
 /** Verifies possession of the machine's key: a JWT that carries the key and is signed by it. */
 export async function verifyProof(jwt: string, request: EnrolmentRequest): Promise<Result<ProvenMachine>> {
-  const signer = await claimedSigner(jwt);
-  if (!signer) return WITHOUT_KEY;
-  const { key, thumbprint } = signer;
-  const payload = await verified(jwt, signer.imported, JWT_TYPES.enrol, request.origins);
-  if (!payload.ok) return payload;
-  const claims = payload.value as Partial<EnrolmentClaims>;
+  const signed = await selfSigned<EnrolmentClaims>(jwt, JWT_TYPES.enrol, request.origins);
+  if (!signed.ok) return signed;
+  const { key, thumbprint, claims } = signed.value;
   if (!matches(claims, request, thumbprint) || claims.challenge !== request.challenge) return OTHER_CLAIMS;
   const { machineID, systemUUID } = claims;
   if (typeof machineID !== "string" || typeof systemUUID !== "string")
     return failure("signed without the machine's IDs");
-  return success({
-    key,
-    thumbprint,
-    machineID: shownID(machineID),
-    systemUUID: shownID(systemUUID),
-  });
+  return success({ key, thumbprint, machineID: shownID(machineID), systemUUID: shownID(systemUUID) });
 }
 
 /** Operators see the ID next to the key when they approve a machine. It decides nothing. */
@@ -208,12 +196,9 @@ export async function verifyNextKey(
   jwt: string,
   request: KeyRequest & { previous: string },
 ): Promise<Result<{ key: string; thumbprint: string }>> {
-  const signer = await claimedSigner(jwt);
-  if (!signer) return WITHOUT_KEY;
-  const { key, thumbprint } = signer;
-  const payload = await verified(jwt, signer.imported, JWT_TYPES.nextKey, request.origins);
-  if (!payload.ok) return payload;
-  const claims = payload.value as Partial<NextKeyClaims>;
+  const signed = await selfSigned<NextKeyClaims>(jwt, JWT_TYPES.nextKey, request.origins);
+  if (!signed.ok) return signed;
+  const { key, thumbprint, claims } = signed.value;
   if (!matches(claims, request, thumbprint)) return OTHER_CLAIMS;
   return claims.previous === request.previous && thumbprint !== request.previous
     ? success({ key, thumbprint })
@@ -233,19 +218,22 @@ export async function verifyBinding(
   return matches(claims, request, thumbprint) && claims.challenge === request.challenge;
 }
 
-/** Returns the header's unverified key; undefined if it has no usable one. */
-async function claimedSigner(
+/** Verifies a JWT with the key in its header. `only`: the thumbprint of the one key that is accepted. */
+async function selfSigned<Claims>(
   jwt: string,
-): Promise<{ key: string; thumbprint: string; imported: CryptoKey } | undefined> {
+  typ: string,
+  origins: string[],
+  only?: string,
+): Promise<Result<{ key: string; thumbprint: string; claims: Partial<Claims> }>> {
   const claimed = await claimedKey(jwt);
-  try {
-    return claimed && { ...claimed, imported: await importPublicKey(claimed.key) };
-  } catch {
-    return undefined;
-  }
+  const imported = claimed && (await importPublicKey(claimed.key).catch(() => null));
+  if (!claimed || !imported) return failure("no Ed25519 key in its header");
+  if (only !== undefined && claimed.thumbprint !== only) return failure("signed by another key");
+  const payload = await verified(jwt, imported, typ, origins);
+  return payload.ok ? success({ ...claimed, claims: payload.value as Partial<Claims> }) : payload;
 }
 
-/** The same without the cost of an import. */
+/** Returns the header's unverified key; undefined if it has none. */
 async function claimedKey(jwt: string): Promise<{ key: string; thumbprint: string } | undefined> {
   try {
     const jwk: JWK | undefined = decodeProtectedHeader(jwt).jwk;

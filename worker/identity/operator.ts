@@ -16,13 +16,11 @@ import { failure, type Result, success } from "../../shared/result.ts";
 import { type Environment, origins } from "../env.ts";
 import { digestOf } from "./jwt.ts";
 
-/** `view` reads, `admin` reads and changes, `metrics` reads GET /metrics only. */
-type Role = OperatorRole;
-
 export interface Operator {
   /** Name in the audit log. */
   who: string;
-  role: Role;
+  /** `view` reads, `admin` reads and changes, `metrics` reads GET /metrics only. */
+  role: OperatorRole;
   /** Absent if the request was authenticated by something else. */
   session?: { id: string; expiresAtMs: number };
 }
@@ -80,7 +78,8 @@ export async function operatorOf(
     bad = found;
   }
   // Named operators of the registry were accepted above, whatever is configured. This request is refused and counted.
-  if (!mayAnybody(env)) return failure({ reason: isNamed ? "another secret" : "nobody may" });
+  const ways = waysIn(env);
+  if (!ways.secret && !ways.access) return failure({ reason: isNamed ? "another secret" : "nobody may" });
   if (secret !== null) {
     if (await isSecret(secret, env.ADMIN_SECRET_SHA256))
       return success({ who: "admin secret", role: "admin" });
@@ -94,12 +93,6 @@ export async function operatorOf(
   const who = await accessIdentity(assertion, env, accessKeysOf);
   if (!who.ok) return failure({ reason: "assertion refused", error: who.error });
   return success({ who: who.value, role: isAdmin(who.value, env.ACCESS_ADMINS) ? "admin" : "view" });
-}
-
-/** Returns whether a credential is configured. */
-function mayAnybody(env: Environment): boolean {
-  const { secret, access } = waysIn(env);
-  return secret || access;
 }
 
 /** Returns which credentials are configured. Named operators are not configured: the registry stores them. */
@@ -225,7 +218,7 @@ export async function credentialOf(secret: string | null, assertion: string): Pr
 /** Returns whether the credential still lets its operator read. */
 export async function isGood(
   credential: Credential,
-  env: Pick<Environment, "ACCESS_TEAM" | "ACCESS_AUD"> & SecretHashes,
+  env: AccessSettings & SecretHashes,
   nowMs: number,
   { operatorWith, sessionWith }: CredentialKeepers,
 ): Promise<boolean> {

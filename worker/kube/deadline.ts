@@ -9,18 +9,16 @@ export async function withDeadline<T>(
   timer: Timer = after,
 ): Promise<T> {
   const abort = new AbortController();
+  const over = Promise.withResolvers<T>();
   // AbortSignal.timeout cannot be cleared, and a running timer keeps the Durable Object awake.
-  let stop: (() => void) | undefined;
-  const over = new Promise<T>((resolve) => {
-    stop = timer(leftMs, () => {
-      resolve(late);
-      abort.abort(new Error("no answer in time"));
-    });
+  const stop = timer(leftMs, () => {
+    over.resolve(late);
+    abort.abort(new Error("no answer in time"));
   });
   try {
-    return await Promise.race([work(abort.signal), over]);
+    return await Promise.race([work(abort.signal), over.promise]);
   } finally {
-    stop?.();
+    stop();
   }
 }
 

@@ -1,6 +1,6 @@
 // Sends all requests to the apiserver, except the watch. Every call has a deadline, and an error keeps the apiserver's Status.
 // A sent object has no field that Go's encoder would omit.
-import { type ApiError, type ApiResult, isUnauthorized } from "../../shared/kubernetes/api-error.ts";
+import { type ApiResult, isUnauthorized } from "../../shared/kubernetes/api-error.ts";
 import type { EventClient, LeaseClient, NodeClient } from "../../shared/kubernetes/client.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../shared/kubernetes/json.ts";
 import { nodeSchema } from "../../shared/kubernetes/patch/node-schema.ts";
@@ -173,10 +173,10 @@ async function answered<T>(connection: KubeConnection, startedMs: number, call: 
   // A clock that was put back does not extend the deadline.
   const leftMs = () => connection.withinMs - Math.max(0, connection.nowMs() - startedMs);
   let token = connection.token();
+  const ask = async () => connection.otherToken?.(token) ?? null;
+  const otherToken = () => withDeadline(leftMs(), ask, null, connection.timer);
   // An evicted object has only the expired secret: asking first saves a request that would be answered 401.
-  if (connection.hasEnded?.())
-    token =
-      (await withDeadline(leftMs(), () => otherToken(connection, token), null, connection.timer)) ?? token;
+  if (connection.hasEnded?.()) token = (await otherToken()) ?? token;
   for (let isRepeated = false; ;) {
     if (leftMs() <= 0) return late;
     if (connection.mayAsk?.(call.what) === false) return failure({ kind: "unanswered", message: NOT_ASKED });
@@ -187,16 +187,12 @@ async function answered<T>(connection: KubeConnection, startedMs: number, call: 
       connection.timer,
     );
     if (!answer.ok && isUnauthorized(answer.error) && !isRepeated) {
-      const other = await withDeadline(leftMs(), () => otherToken(connection, token), null, connection.timer);
+      const other = await otherToken();
       if (other === null) return answer;
       [token, isRepeated] = [other, true];
     } else if (retryAfterMs === undefined || retryAfterMs >= leftMs()) return answer;
     else await pause(retryAfterMs);
   }
-}
-
-function otherToken({ otherToken: ask }: KubeConnection, refused: string): Promise<string | null> {
-  return ask ? ask(refused) : Promise.resolve(null);
 }
 
 /** Never rejects. */
@@ -225,10 +221,8 @@ async function request<T>(
     const answer = answerOf<T>(method, response, await response.text());
     return { ...answer, ...(retryAfterMs !== undefined && { retryAfterMs }) };
   } catch (error) {
-    return failure({
-      kind: "unanswered",
-      message: error instanceof Error ? error.message : String(error),
-    });
+    const message = error instanceof Error ? error.message : String(error);
+    return failure({ kind: "unanswered", message });
   }
 }
 
@@ -240,12 +234,9 @@ function answerOf<T>(method: string, response: Response, text: string): ApiResul
   // The apiserver answers a DELETE that removes an object at once with a Status.
   const isExpected = method === "DELETE" || body?.["kind"] !== "Status";
   if (ok && isExpected && typeof body?.["metadata"] === "object") return success(body as T);
-  if (!ok && body?.["kind"] === "Status") return failure(statusError({ ...(body as Status), code }));
+  if (!ok && body?.["kind"] === "Status")
+    return failure({ kind: "status", status: { ...(body as Status), code } });
   return failure(notTheApiservers(response, text));
-}
-
-function statusError(status: Status): ApiError {
-  return { kind: "status", status };
 }
 
 function parseObject(text: string): Record<string, unknown> | null {

@@ -70,13 +70,11 @@ function milliseconds(seconds: unknown): number | undefined {
   return typeof seconds === "number" && Number.isFinite(seconds) ? seconds * 1000 : undefined;
 }
 
-/** Asks the cluster's object for a token other than `refused`. Returns null if it has none for this secret. */
-type AskForToken = (refused: string | undefined) => Promise<string | null>;
-
 interface HeldTokenDependencies {
   /** KUBE_TOKEN */
   secret: string;
-  ask: AskForToken;
+  /** Asks the cluster's object for a token other than `refused`. Returns null if it has none for this secret. */
+  ask: (refused: string | undefined) => Promise<string | null>;
   /** Typically currentMs. */
   nowMs: () => number;
   /** Typically Math.random. */

@@ -133,13 +133,11 @@ async function readChanges(body: ReadableStream, request: WatchRequest): Promise
 type Read = ReadableStreamReadResult<string>;
 
 async function untilAborted(read: Promise<Read>, signal: AbortSignal): Promise<Read> {
-  let end = () => undefined as void;
-  const ended = new Promise<Read>((resolve) => {
-    end = () => resolve({ done: true, value: undefined });
-  });
+  const ended = Promise.withResolvers<Read>();
+  const end = () => ended.resolve({ done: true, value: undefined });
   signal.addEventListener("abort", end);
   try {
-    return await Promise.race([read, ended]);
+    return await Promise.race([read, ended.promise]);
   } finally {
     // A watch reads thousands of times: the listeners must not add up.
     signal.removeEventListener("abort", end);

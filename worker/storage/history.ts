@@ -27,17 +27,7 @@ export interface HistoryRequest {
   limit: number;
 }
 
-export interface History {
-  add: (kind: HistoryKind, texts: readonly string[], nowMs: number) => void;
-  /** Returns a page, newest first. */
-  read: (request: HistoryRequest) => HistoryEntry[];
-  /** Returns at most a page of the entries after this one, oldest first. */
-  after: (id: number, limit: number) => UpdateEntry[];
-  /** Returns 0 if there is no entry. */
-  lastId: () => number;
-  /** Both ends are milliseconds since 1970, and inclusive. */
-  around: (range: TimelineRange) => KnownLines;
-}
+export type History = ReturnType<typeof machineHistory>;
 
 /** The lines that describe a range of time. */
 export interface KnownLines {
@@ -89,12 +79,11 @@ const LINES_AT_BEGIN = 100;
 
 type HistoryRow = { id: number; at_ms: number; kind: HistoryKind; text: string };
 
-export function machineHistory(sql: SqlStorage, tables: Tables): History {
+/** Returns a function that selects the texts that fit into the day. If the day is full, the last text reports that. */
+function dayLimit(sql: SqlStorage) {
   /** Characters of the day so far, for each limit. After an eviction they are read from SQLite. */
   const known = new Map<"identity" | "others", { startMs: number; length: number }>();
-
-  /** Returns the texts that fit into the day. If the day is full, the last text reports that. */
-  function withinDay(kind: HistoryKind, texts: readonly string[], nowMs: number): string[] {
+  return (kind: HistoryKind, texts: readonly string[], nowMs: number): string[] => {
     const share = kind === "identity" ? "identity" : "others";
     const startMs = nowMs - (nowMs % DAY_MS);
     const today = known.get(share);
@@ -111,10 +100,13 @@ export function machineHistory(sql: SqlStorage, tables: Tables): History {
     }
     known.set(share, { startMs, length });
     return kept;
-  }
+  };
+}
 
+export function machineHistory(sql: SqlStorage, tables: Tables) {
+  const withinDay = dayLimit(sql);
   return {
-    add(kind, texts, nowMs) {
+    add(kind: HistoryKind, texts: readonly string[], nowMs: number): void {
       if (texts.length === 0) return;
       tables.make();
       const kept = withinDay(kind, texts, nowMs);
@@ -127,31 +119,35 @@ export function machineHistory(sql: SqlStorage, tables: Tables): History {
           atOnce: PRUNED_AT_ONCE,
         });
     },
-    read({ since = 0, until = null, before = null, kind, limit }) {
+    /** Returns a page, newest first. */
+    read({ since = 0, until, before, kind, limit }: HistoryRequest): HistoryEntry[] {
       if (!tables.exist()) return [];
       const rows = sql.exec<HistoryRow>(
         `SELECT id, at_ms, kind, text FROM history
          WHERE at_ms > ?1 AND (?2 IS NULL OR at_ms <= ?2) AND (?3 IS NULL OR id < ?3)
            AND (?4 IS NULL OR kind IN (SELECT value FROM json_each(?4))) ORDER BY id DESC LIMIT ?5`,
         since,
-        until,
-        before,
+        until ?? null,
+        before ?? null,
         kind ? JSON.stringify(kind) : null,
         limit,
       );
       return page(rows).map(({ at_ms, ...entry }) => ({ ...entry, at: new Date(at_ms).toISOString() }));
     },
-    after(id, limit) {
+    /** Returns at most a page of the entries after this one, oldest first. */
+    after(id: number, limit: number): UpdateEntry[] {
       if (!tables.exist()) return [];
       const query = "SELECT id, at_ms, kind, text FROM history WHERE id > ? ORDER BY id LIMIT ?";
       const rows = page(sql.exec<HistoryRow>(query, id, limit), HISTORY_LIMITS.toldLength);
       return rows.map(({ at_ms: atMs, ...entry }) => ({ ...entry, atMs }));
     },
-    lastId() {
+    /** Returns 0 if there is no entry. */
+    lastId(): number {
       if (!tables.exist()) return 0;
       return sql.exec<{ id: number | null }>("SELECT MAX(id) AS id FROM history").one().id ?? 0;
     },
-    around: (range) =>
+    /** Both ends are milliseconds since 1970, and inclusive. */
+    around: (range: TimelineRange): KnownLines =>
       tables.exist() ? linesAround(sql, range) : { lines: [], isCut: false, oldestMs: null },
   };
 }

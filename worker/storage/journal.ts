@@ -28,18 +28,7 @@ export interface ProcessStart {
   isFresh: boolean;
 }
 
-export interface Journal {
-  /** Stores the decision before it returns; writes nothing if nothing changed. */
-  decide: (decision: Decision) => void;
-  /** Records the start of a process of the shim. Events once per process may then be recorded again. */
-  begin: (start: ProcessStart, nowMs: number) => void;
-  /** Adds an event without a decision. */
-  tell: (event: OccurredEvent, nowMs: number) => void;
-  /** Adds a line of history (by default of the kind `registration`), and a Warning event. */
-  warn: (reason: WarningReason, text: string, nowMs: number, kind?: HistoryKind) => void;
-  /** Adds a line of history. */
-  note: (kind: HistoryKind, text: string, nowMs: number) => void;
-}
+export type Journal = ReturnType<typeof journal>;
 
 /** A machine's stored state. */
 export interface Stored {
@@ -52,9 +41,10 @@ export function journal(
   records: NodeRecordStore,
   outbox: Pick<Outbox, "add">,
   history: Pick<History, "add">,
-): Journal {
+) {
   return {
-    decide({ node, memory, events, nowMs }) {
+    /** Stores the decision before it returns; writes nothing if nothing changed. */
+    decide({ node, memory, events, nowMs }: Decision): void {
       const decided = decidedConditions(node);
       // Almost every heartbeat ends here. An empty transaction would have a cost.
       if (events.length === 0 && records.holds("decided", decided) && records.holds("memory", memory)) return;
@@ -66,7 +56,8 @@ export function journal(
         history.add("condition", [...transitions(before, decided), ...departures(before, decided)], nowMs);
       });
     },
-    begin({ process, events, isFresh }, nowMs) {
+    /** Records the start of a process of the shim. Events once per process may then be recorded again. */
+    begin({ process, events, isFresh }: ProcessStart, nowMs: number): void {
       storage.transactionSync(() => {
         records.put("process", process);
         // Removing an absent record costs nothing: a new object writes one row less.
@@ -76,16 +67,19 @@ export function journal(
         history.add("registration", [SHIM_STARTED], nowMs);
       });
     },
-    tell(event, nowMs) {
+    /** Adds an event without a decision. */
+    tell(event: OccurredEvent, nowMs: number): void {
       outbox.add([event], nowMs);
     },
-    warn(reason, text, nowMs, kind = "registration") {
+    /** Adds a line of history, and a Warning event. */
+    warn(reason: WarningReason, text: string, nowMs: number, kind: HistoryKind = "registration"): void {
       storage.transactionSync(() => {
         outbox.add([{ type: "Warning", reason, message: text }], nowMs);
         history.add(kind, [text], nowMs);
       });
     },
-    note(kind, text, nowMs) {
+    /** Adds a line of history. */
+    note(kind: HistoryKind, text: string, nowMs: number): void {
       history.add(kind, [text], nowMs);
     },
   };

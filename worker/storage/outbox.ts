@@ -15,20 +15,7 @@ export interface OccurredEvent {
   message: string;
 }
 
-export interface Outbox {
-  /** Call it in the transaction of the decision. Above MAX_OUTBOX_EVENTS the oldest events are dropped. */
-  add: (events: readonly OccurredEvent[], nowMs: number) => void;
-  isEmpty: () => boolean;
-  /** Returns the number of waiting events, and the time of the oldest; null if none waits. */
-  standing: () => { waiting: number; oldestMs: number | null };
-  /** Returns up to `limit` waiting events, newest first. */
-  latest: (limit: number) => (OccurredEvent & { atMs: number })[];
-  /**
-   * Sends events until one fails with an error that may pass; returns that error. Changes of Ready are sent first, since
-   * events of a machine that restarts often may wait for minutes; then the oldest ones.
-   */
-  flush: (client: KubeClient, nodeName: string, nowMs: () => number) => Promise<ApiError | null>;
-}
+export type Outbox = ReturnType<typeof eventOutbox>;
 
 /** Limits the rows that an outage of the apiserver can cost. */
 export const MAX_OUTBOX_EVENTS = 1000;
@@ -45,7 +32,7 @@ const INSERT = `INSERT INTO outbox (at_micros, type, reason, message)
   SELECT ? + key, value ->> 'type', value ->> 'reason', value ->> 'message' FROM json_each(?)`;
 
 /** `records` stores the correlator and the number of dropped events. */
-export function eventOutbox(storage: DurableObjectStorage, tables: Tables, records: NodeRecordStore): Outbox {
+export function eventOutbox(storage: DurableObjectStorage, tables: Tables, records: NodeRecordStore) {
   const { sql } = storage;
   const count = "SELECT COUNT(*) AS waiting, MAX(at_micros) AS last FROM outbox";
   let { waiting, last } = tables.exist()
@@ -92,7 +79,8 @@ export function eventOutbox(storage: DurableObjectStorage, tables: Tables, recor
   }
 
   return {
-    add(events, nowMs) {
+    /** Call it in the transaction of the decision. Above MAX_OUTBOX_EVENTS the oldest events are dropped. */
+    add(events: readonly OccurredEvent[], nowMs: number): void {
       if (events.length === 0) return;
       tables.make();
       // The times become the events' names, so they must differ: a Worker's clock stands still while it runs.
@@ -107,10 +95,16 @@ export function eventOutbox(storage: DurableObjectStorage, tables: Tables, recor
       if (waiting > MAX_OUTBOX_EVENTS) dropOldest();
     },
     isEmpty: () => waiting === 0,
+    /** Returns the number of waiting events, and the time of the oldest; null if none waits. */
     standing: () => ({ waiting, oldestMs: waiting === 0 ? null : oldestMs(sql) }),
-    latest: (limit) => (waiting === 0 ? [] : latest(sql, limit)),
-    // Single-flight: a report and an alarm must not send the same event.
-    flush: (client, nodeName, nowMs) =>
+    /** Returns up to `limit` waiting events, newest first. */
+    latest: (limit: number) => (waiting === 0 ? [] : latest(sql, limit)),
+    /**
+     * Sends events until one fails with an error that may pass; returns that error. Changes of Ready are sent first, since
+     * events of a machine that restarts often may wait for minutes; then the oldest ones. Single-flight: a report and an
+     * alarm must not send the same event.
+     */
+    flush: (client: KubeClient, nodeName: string, nowMs: () => number): Promise<ApiError | null> =>
       (flushing ??= flush(client, nodeName, nowMs).finally(() => (flushing = undefined))),
   };
 }
@@ -139,15 +133,8 @@ async function send(
   // `kubectl describe node` finds events by uid, where kubelets send the name; `kubectl events --for` also by version.
   const involvedObject = { apiVersion: "v1", kind: "Node", name: nodeName, uid: nodeName };
   const source = { component: "rollcall", host: nodeName };
-  const event = makeEvent(
-    involvedObject,
-    source,
-    type,
-    reason,
-    message,
-    at_micros,
-    () => `${nodeName}.${at_micros}`,
-  );
+  const eventName = () => `${nodeName}.${at_micros}`;
+  const event = makeEvent(involvedObject, source, type, reason, message, at_micros, eventName);
   const mayDrop = !CHANGES_OF_READY.includes(reason);
   const correlated = event && correlateEvent(learnt, event, nowMicros, mayDrop);
   if (!correlated) return null;

@@ -21,23 +21,7 @@ const CARRIERS: ReadonlySet<string> = new Set(["node", "silentSinceMs"]);
 /** Unpacked samples. Packing reads all of them, so it is done about once an hour. */
 const PACKED_AT_ONCE = 60;
 
-export interface Samples {
-  /** Call it with each applied report. */
-  observe: (vitals: Vitals, nowMs: number) => void;
-  /**
-   * Returns the samples for the row of this key: its stored ones and the pending ones; undefined if the row keeps its own.
-   * Samples before `sinceMs` belong to another machine.
-   */
-  take: (key: string, sinceMs: number) => Uint8Array<ArrayBuffer> | undefined;
-  /** Returns all samples, newest last. */
-  read: (sinceMs: number, nowMs: number) => KeptSamples;
-  /** Returns the samples that no row has, for the handoff state. */
-  handOver: () => UnstoredSamples;
-  /** Takes them back, with the samples that a gateway has added. */
-  takeBack: (unstored: UnstoredSamples, meanwhile: KeptSamples) => void;
-  /** Call it when another machine has the name. */
-  forget: () => void;
-}
+export type Samples = ReturnType<typeof machineSamples>;
 
 /** Samples that no row has yet. */
 export interface UnstoredSamples {
@@ -47,7 +31,7 @@ export interface UnstoredSamples {
 
 type SamplesRow = { samples: ArrayBuffer };
 
-export function machineSamples(sql: SqlStorage, tables: Tables): Samples {
+export function machineSamples(sql: SqlStorage, tables: Tables) {
   /** At most 55 KB, even if the object is awake for weeks. */
   let packed: Uint8Array<ArrayBuffer> | undefined;
   /** Samples since the last packing. */
@@ -58,7 +42,8 @@ export function machineSamples(sql: SqlStorage, tables: Tables): Samples {
     joinSamples(packed ? decodeSamples(packed) : NO_SAMPLES, latest, nowS);
 
   return {
-    observe({ signals }, nowMs) {
+    /** Call it with each applied report. */
+    observe({ signals }: Vitals, nowMs: number): void {
       const sample = sampleOf(signals, nowMs);
       const before = latest.samples.slice(0, -1);
       const samples = [...before, ...thinned([...latest.samples.slice(-1), sample], sample.atS)];
@@ -69,7 +54,11 @@ export function machineSamples(sql: SqlStorage, tables: Tables): Samples {
       packed = encodeSamples(pending(latestS));
       latest = { capacity, samples: [] };
     },
-    take(key, sinceMs) {
+    /**
+     * Returns the samples for the row of this key: its stored ones and the pending ones; undefined if the row keeps its
+     * own. Samples before `sinceMs` belong to another machine.
+     */
+    take(key: string, sinceMs: number): Uint8Array<ArrayBuffer> | undefined {
       if (!CARRIERS.has(key) || (!packed && latest.samples.length === 0)) return undefined;
       const own = "SELECT samples FROM records WHERE key = ? AND samples IS NOT NULL";
       const [row] = sql.exec<SamplesRow>(own, key).toArray();
@@ -79,7 +68,8 @@ export function machineSamples(sql: SqlStorage, tables: Tables): Samples {
       latest = { capacity: latest.capacity, samples: [] };
       return encodeSamples(all);
     },
-    read(sinceMs, nowMs) {
+    /** Returns all samples, newest last. */
+    read(sinceMs: number, nowMs: number): KeptSamples {
       const nowS = Math.floor(nowMs / 1000);
       const rows = tables.exist()
         ? sql.exec<SamplesRow>("SELECT samples FROM records WHERE samples IS NOT NULL").toArray()
@@ -90,13 +80,16 @@ export function machineSamples(sql: SqlStorage, tables: Tables): Samples {
         .reduce((all, each) => joinSamples(all, samplesAfter(each, sinceMs), nowS), NO_SAMPLES);
       return joinSamples(stored, pending(nowS), nowS);
     },
-    handOver: () => ({ ...(packed && { packed }), latest }),
-    takeBack(unstored, meanwhile) {
+    /** Returns the samples that no row has, for the handoff state. */
+    handOver: (): UnstoredSamples => ({ ...(packed && { packed }), latest }),
+    /** Takes them back, with the samples that a gateway has added. */
+    takeBack(unstored: UnstoredSamples, meanwhile: KeptSamples): void {
       packed = unstored.packed;
       latestS = Math.max(newestS(unstored.latest), newestS(meanwhile));
       latest = joinSamples(unstored.latest, meanwhile, latestS);
     },
-    forget() {
+    /** Call it when another machine has the name. */
+    forget(): void {
       packed = undefined;
       latest = NO_SAMPLES;
     },

@@ -1,17 +1,13 @@
 // Encrypts texts under a secret, for an object's storage and for backups.
 import { base64url } from "jose";
 
-export interface Sealer {
-  seal: (text: string) => Promise<string>;
-  /** Returns null if the text was not sealed with the same secret and chain. */
-  open: (sealed: string) => Promise<string | null>;
-}
+export type Sealer = Awaited<ReturnType<typeof sealer>>;
 
 const IV_BYTES = 12;
 const bytesOf = (text: string) => new Uint8Array(new TextEncoder().encode(text));
 
 /** AES-256-GCM with a key from HKDF-SHA-256. `chain` is the salt, and is authenticated with each text. */
-export async function sealer(secret: string, chain: string): Promise<Sealer> {
+export async function sealer(secret: string, chain: string) {
   const material = await crypto.subtle.importKey("raw", bytesOf(secret), "HKDF", false, ["deriveKey"]);
   const info = bytesOf("rollcall-sealed-token");
   const derivation = { name: "HKDF", hash: "SHA-256", salt: bytesOf(chain), info };
@@ -19,12 +15,13 @@ export async function sealer(secret: string, chain: string): Promise<Sealer> {
   const key = await crypto.subtle.deriveKey(derivation, material, algorithm, false, ["encrypt", "decrypt"]);
   const withIv = (iv: Uint8Array<ArrayBuffer>) => ({ name: "AES-GCM", iv, additionalData: bytesOf(chain) });
   return {
-    async seal(text) {
+    async seal(text: string): Promise<string> {
       const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
       const sealed = new Uint8Array(await crypto.subtle.encrypt(withIv(iv), key, bytesOf(text)));
       return base64url.encode(new Uint8Array([...iv, ...sealed]));
     },
-    async open(sealed) {
+    /** Returns null if the text was not sealed with the same secret and chain. */
+    async open(sealed: string): Promise<string | null> {
       try {
         const bytes = new Uint8Array(base64url.decode(sealed));
         const [iv, text] = [bytes.slice(0, IV_BYTES), bytes.slice(IV_BYTES)];

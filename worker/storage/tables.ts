@@ -2,14 +2,7 @@
 // Tables of an earlier version are migrated when the object wakes.
 import { migrate, type Migration, stateVersion } from "./migrations.ts";
 
-export interface Tables {
-  /** Returns false if there is nothing to read. */
-  exist: () => boolean;
-  /** Call it before a write. */
-  make: () => void;
-  /** Returns the number of writes since the object woke. */
-  writes: () => number;
-}
+export type Tables = ReturnType<typeof nodeTables>;
 
 /** Append only: existing objects have run these migrations. */
 export const NODE_MIGRATIONS: readonly Migration[] = [
@@ -33,7 +26,7 @@ function madeEarlier(sql: SqlStorage): number {
 }
 
 /** Throws a NewerStateError, as `migrate` does. */
-export function nodeTables(storage: Pick<DurableObjectStorage, "sql" | "transactionSync">): Tables {
+export function nodeTables(storage: Pick<DurableObjectStorage, "sql" | "transactionSync">) {
   const { sql } = storage;
   const bringUpToDate = () => migrate(storage, NODE_MIGRATIONS, madeEarlier);
   const stored = stateVersion(sql);
@@ -41,9 +34,12 @@ export function nodeTables(storage: Pick<DurableObjectStorage, "sql" | "transact
   if (exist && stored !== NODE_MIGRATIONS.length) bringUpToDate();
   let writes = 0;
   return {
+    /** Returns false if there is nothing to read. */
     exist: () => exist,
+    /** Returns the number of writes since the object woke. */
     writes: () => writes,
-    make() {
+    /** Call it before a write. */
+    make(): void {
       writes++;
       if (exist) return;
       bringUpToDate();
