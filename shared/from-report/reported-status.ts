@@ -252,7 +252,7 @@ const PREFIX = "attachable-volumes-csi-";
 /** Upstream ResourceNameLengthLimit. */
 const NAME_LENGTH = 63;
 
-/** Returns an entry for each CSI driver with a limit. Kubelets up to 1.16 had these in the Node; since 1.17 CSINode has them. */
+/** Returns an entry for each CSI driver with a limit. Kubelets up to 1.16 had these limits in the Node. */
 function csiVolumeLimits(limits: Facts["attachLimits"]): Result<VolumeLimits>[] {
   return Object.entries(limits ?? {}).flatMap(([driver, limit]) =>
     limit > 0 ? success({ [attachLimitResource(driver)]: limit }) : [],

@@ -336,7 +336,7 @@ interface LendingSituation extends Pick<MachineState, "records" | "keys" | "fact
 
 type DecidedLoan = Pick<LeaseLoan, "lease" | "leaseMs" | "intervalMs" | "quietForMs" | "quiet">;
 
-/** Returns what the object decides of a loan. Returns null if work waits, or if more than another report could change anything. */
+/** Returns null while work waits, or if anything but another report could change the machine's Node. */
 export function decideLoan(situation: LendingSituation): DecidedLoan | null {
   const { facts: known, upkeep, report, nowMs, records } = situation;
   const facts = known.current();

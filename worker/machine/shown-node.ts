@@ -165,11 +165,11 @@ export function shownEvents(outbox: Pick<Outbox, "latest">, sent: EventCorrelato
   return [...waiting, ...known].toSorted(isLater).slice(0, SHOWN_LIMITS.events);
 }
 
-/** Returns the writers of the Node's labels and taints, as managedFields has them. `said`: the taints of machine and token. */
+/** Returns the writers of the Node's labels and taints by its managedFields. `asked`: the taints of machine and token. */
 export function shownManagers(
   node: Node | undefined,
   deployment: string,
-  said: Partial<AskedTaints> | undefined,
+  asked: Partial<AskedTaints> | undefined,
 ): ShownManagers {
   const { metadata, spec } = node ?? {};
   const ours = fieldManagerOf(deployment);
@@ -180,7 +180,7 @@ export function shownManagers(
     const manager = owners.find((owner) => owner !== ours) ?? owners[0];
     return manager === undefined ? [] : [[key, manager]];
   });
-  const own = [...everAsked(said), FACTS_ONLY_TAINT];
+  const own = [...everAsked(asked), FACTS_ONLY_TAINT];
   const [last, ...more] = ownersOf("f:spec", "f:taints");
   const taints = (spec?.taints ?? []).flatMap((taint): [string, string][] => {
     const isOwn = own.some((each) => isSameTaint(each, taint) && (each.value ?? "") === (taint.value ?? ""));
