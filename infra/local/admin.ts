@@ -1,9 +1,10 @@
-// What the local cluster asks its Worker for, as an operator does: join tokens, the link to the page, and how many machines
-// report over sockets.
+// Requests of the local cluster to its Worker, as an operator: join tokens, the link to the page, and the number of machines
+// on sockets.
+import type * as z from "zod/mini";
 import { abortAfter } from "../../node-shim/base/clock.ts";
 import { mintedTokenSchema } from "../../shared/protocol/operator-answers.ts";
 import { sessionCodeSchema } from "../../shared/protocol/administration-answers.ts";
-import { ask, readAnswer, type WorkerConnection } from "../operator/client.ts";
+import { ask, readAnswer } from "../operator/client.ts";
 import { pageLink } from "../operator/session-commands.ts";
 
 interface TokenWish {
@@ -15,26 +16,29 @@ interface TokenWish {
 /** Long enough for a first start; the machines' own keys do not expire. */
 const EXPIRES_IN_SECONDS = 3600;
 
-/** The secret text of a new join token. */
+/** Makes a join token. Returns its secret text. */
 export async function mintToken(workerUrl: string, adminSecret: string, wish: TokenWish): Promise<string> {
   const body = { ...wish, expiresInSeconds: EXPIRES_IN_SECONDS };
-  const answer = await ask(asAdmin(workerUrl, adminSecret), { method: "POST", path: "/v1/tokens", body });
-  const minted = answer.ok ? readAnswer(mintedTokenSchema, answer.value) : answer;
-  if (!minted.ok) throw new Error(minted.error.message);
-  return minted.value.token;
+  const request = { method: "POST", path: "/v1/tokens", body } as const;
+  return (await post(workerUrl, adminSecret, request, mintedTokenSchema)).token;
 }
 
-/** The link by which a browser signs in. It works once, for 10 minutes. */
+/** Makes the link by which a browser signs in. It works once, for 10 minutes. */
 export async function mintPageLink(workerUrl: string, adminSecret: string): Promise<string> {
   const request = { method: "POST", path: "/v1/session/codes" } as const;
-  const answer = await ask(asAdmin(workerUrl, adminSecret), request);
-  const made = answer.ok ? readAnswer(sessionCodeSchema, answer.value) : answer;
-  if (!made.ok) throw new Error(made.error.message);
-  return pageLink(workerUrl, made.value.code);
+  return pageLink(workerUrl, (await post(workerUrl, adminSecret, request, sessionCodeSchema)).code);
 }
 
-function asAdmin(url: string, secret: string): WorkerConnection {
-  return { url, headers: { authorization: `Bearer ${secret}` } };
+async function post<T>(
+  url: string,
+  secret: string,
+  request: Parameters<typeof ask>[1],
+  schema: z.ZodMiniType<T>,
+): Promise<T> {
+  const answer = await ask({ url, headers: { authorization: `Bearer ${secret}` } }, request);
+  const read = answer.ok ? readAnswer(schema, answer.value) : answer;
+  if (!read.ok) throw new Error(read.error.message);
+  return read.value;
 }
 
 const WITHIN_MS = 3000;
@@ -53,7 +57,7 @@ export async function countSockets(workerUrl: string, adminSecret: string): Prom
   }
 }
 
-/** Of metrics in the text format. */
+/** `metrics`: in Prometheus' text format. */
 export function socketsIn(metrics: string): number {
   return [...metrics.matchAll(MACHINES_OF_GATEWAY)].reduce((sum, [, count]) => sum + Number(count), 0);
 }

@@ -1,5 +1,5 @@
-// Before npm start: builds the shim, since its bundle is what runs. A checkout that cannot be written keeps the bundle that
-// it has. One line where something is wrong.
+// Builds the shim before npm start, which runs the bundle. A checkout without write access keeps its bundle. Prints one line
+// if something is wrong.
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -9,7 +9,7 @@ const ROOT = resolve(import.meta.dirname, "../..");
 const DIST = join(ROOT, "node-shim/dist");
 const isBuilt = existsSync(join(DIST, "node-shim.cjs"));
 
-/** null: it can. */
+/** Returns null if the folder of the bundle is writable. */
 function whyNotWritable(): string | null {
   try {
     accessSync(existsSync(DIST) ? DIST : join(ROOT, "node-shim"), constants.W_OK);

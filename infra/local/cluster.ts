@@ -1,5 +1,5 @@
-// The local cluster, part by part: apiserver (the embedded one, a real etcd and kube-apiserver, or the user's own), RBAC and
-// token, Worker, join tokens, shim, simulated machines.
+// Starts the parts of the local cluster: apiserver (the embedded one, a real etcd and kube-apiserver, or the user's own), RBAC
+// and token, Worker, join tokens, shim, simulated machines.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import {
@@ -39,7 +39,6 @@ function replacesTaint({ active }: LoadedConfiguration): boolean {
   return active.registerWithTaints !== null;
 }
 
-/** A cluster that runs. */
 interface StartedCluster extends Apiserver {
   /** The link to the page, by which one browser signs in. */
   page: string;
@@ -77,7 +76,7 @@ const FAULTS_HINT = 'to break some, write {"sim-1": "down"} into';
 
 const rightsFile = ({ root }: Place) => join(root, "infra/rbac/rollcall.yaml");
 
-/** Lists what a start puts into a cluster of the user's own, and asks before anything is changed. */
+/** Lists the objects that a start puts into the user's own cluster, and asks before it changes anything. */
 async function announce(place: Place, { cluster: { url, admin } }: Apiserver): Promise<void> {
   const { flags, progress, confirm } = place;
   const objects = await readAt(url, plannedLines(admin, rightsFile(place)));
@@ -87,7 +86,7 @@ async function announce(place: Place, { cluster: { url, admin } }: Apiserver): P
   const breakage = await breakageText(admin, 1 + flags.nodes);
   if (breakage !== null)
     progress(
-      `\n${breakage}\n\`rollcall impact\` has all that the Nodes change there, also what breaks nothing.\n`,
+      `\n${breakage}\n\`rollcall impact\` lists all effects of the Nodes there, also those that break nothing.\n`,
     );
   await confirm(`${objects.length + 1 + flags.nodes} objects are put into ${url}`);
 }
@@ -110,7 +109,7 @@ export async function removeFromUsersCluster(place: Place): Promise<void> {
   const found = await readAt(url, leftovers(admin, rightsFile(place), owner));
   const lines = leftoverLines(found);
   if (found.nodes.length + found.objects.length === 0)
-    return progress([`nothing of npm start's is at ${url}`, ...lines].join("\n"));
+    return progress([`no objects of npm start are at ${url}`, ...lines].join("\n"));
   progress([`From the cluster at ${url} go:`, ...lines.map((line) => `  ${line}`)].join("\n"));
   await confirm(`${found.nodes.length + found.objects.length} objects are removed from ${url}`);
   await remove(admin, found, (what) => progress(`removed ${what}`));
@@ -151,6 +150,14 @@ async function joinTokenFile(
   return file;
 }
 
+/** A command of this Node.js, with those flags that have a value. */
+function nodeCommand(words: string[], flags: Record<string, string | undefined>): string[] {
+  const given = Object.entries(flags).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}`, value],
+  );
+  return [process.execPath, ...words, ...given];
+}
+
 async function startShim(
   { folder, root, flags, parts }: Place,
   workerUrl: string,
@@ -162,10 +169,13 @@ async function startShim(
   const withoutFactsOnlyTaint = replacesTaint(configuration);
   const wish = { names: nodeName({}), uses: 1, withoutFactsOnlyTaint };
   const token = await joinTokenFile(stateFolder, workerUrl, secret, wish);
-  const command = [process.execPath, join(root, "node-shim/bin/node-shim.cjs"), "run", "--url", workerUrl];
-  command.push("--state", stateFolder, "--join-token-file", token);
-  if (flags.config !== undefined) command.push("--config", resolve(flags.config));
-  if (flags.transport !== undefined) command.push("--transport", flags.transport);
+  const command = nodeCommand([join(root, "node-shim/bin/node-shim.cjs"), "run"], {
+    url: workerUrl,
+    state: stateFolder,
+    "join-token-file": token,
+    config: flags.config && resolve(flags.config),
+    transport: flags.transport,
+  });
   parts.start("shim", command, join(folder, "logs/shim.log"));
 }
 
@@ -175,19 +185,16 @@ async function startSimulation(
   secret: string,
 ): Promise<void> {
   const stateFolder = join(folder, "simulated");
-  // Twice as many uses: for each machine another one may ask for its name.
+  // A second use for each machine: the fault "another asks" enrols another machine with its name.
   const wish = { names: "sim-*", uses: 2 * flags.nodes, withoutFactsOnlyTaint: false };
   const token = await joinTokenFile(stateFolder, workerUrl, secret, wish);
-  const command = [
-    process.execPath,
-    join(root, "infra/local/simulate.ts"),
-    "--url",
-    workerUrl,
-    "--state",
-    stateFolder,
-  ];
-  command.push("--join-token-file", token, "--nodes", String(flags.nodes));
-  if (flags.transport !== undefined) command.push("--transport", flags.transport);
+  const command = nodeCommand([join(root, "infra/local/simulate.ts")], {
+    url: workerUrl,
+    state: stateFolder,
+    "join-token-file": token,
+    nodes: String(flags.nodes),
+    transport: flags.transport,
+  });
   parts.start("simulated", command, join(folder, "logs/simulated.log"));
 }
 
@@ -224,14 +231,7 @@ interface Credentials {
 
 async function startEmbedded({ folder, root, parts }: Place, port: number): Promise<Credentials> {
   const data = join(folder, "apiserver");
-  const command = [
-    process.execPath,
-    join(root, "infra/local/apiserver/main.ts"),
-    "--port",
-    String(port),
-    "--data",
-    data,
-  ];
+  const command = nodeCommand([join(root, "infra/local/apiserver/main.ts")], { port: String(port), data });
   const part = parts.start("apiserver", command, join(folder, "logs/apiserver.log"));
   await untilReady(part, () => isReady(`https://127.0.0.1:${port}`));
   return { caFile: join(data, "ca.crt"), tokenFile: join(data, "admin-token") };

@@ -1,5 +1,5 @@
-// Requests of the cluster's administrator. Kubernetes' client is not loaded here: it takes half a second, and only a
-// kubeconfig of the user's own needs it (infra/local/kubeconfig.ts).
+// Sends requests as the cluster's administrator. Does not load Kubernetes' client, which takes half a second and which only
+// the user's own kubeconfig needs (infra/local/kubeconfig.ts).
 import type { IncomingMessage } from "node:http";
 import { Agent, request, type RequestOptions } from "node:https";
 import { faultOf } from "../../node-shim/base/fault.ts";

@@ -1,4 +1,4 @@
-// The cluster of a kubeconfig of the user's own, with whatever way to authenticate it names.
+// Connects to the cluster of the user's own kubeconfig, with all its ways to authenticate.
 import { readFileSync } from "node:fs";
 import type { RequestOptions } from "node:https";
 import { KubeConfig } from "@kubernetes/client-node";
@@ -6,7 +6,7 @@ import { codeOf, faultOf } from "../../node-shim/base/fault.ts";
 import { askKube, type KubeAdmin } from "./kube-admin.ts";
 import type { Cluster } from "./kubernetes.ts";
 
-/** The cluster of its current context. Throws with what is wrong with the file. */
+/** Returns the cluster of the current context. Throws if the file cannot be used. */
 export function readKubeconfig(file: string): Cluster {
   const config = new KubeConfig();
   try {
@@ -14,16 +14,14 @@ export function readKubeconfig(file: string): Cluster {
   } catch (error) {
     throw new Error(`--kubeconfig ${file}: ${faultOf(error)}`, { cause: error });
   }
-  const cluster = config.getCurrentCluster();
-  if (!cluster)
-    throw new Error(
-      `--kubeconfig ${file}: its current context names no cluster; kubectl config use-context sets one`,
-    );
-  if (cluster.skipTLSVerify) {
-    throw new Error(
-      `--kubeconfig ${file}: insecure-skip-tls-verify is not supported; give the cluster's certificate-authority`,
-    );
-  }
+  const refuse = (fault: string): never => {
+    throw new Error(`--kubeconfig ${file}: ${fault}`);
+  };
+  const cluster =
+    config.getCurrentCluster() ??
+    refuse("its current context names no cluster; kubectl config use-context sets one");
+  if (cluster.skipTLSVerify)
+    refuse("insecure-skip-tls-verify is not supported; give the cluster's certificate-authority");
   const ca = cluster.caData
     ? Buffer.from(cluster.caData, "base64").toString()
     : cluster.caFile && readAuthority(file, cluster.caFile);

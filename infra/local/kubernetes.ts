@@ -1,11 +1,11 @@
-// What the local cluster does in Kubernetes as its administrator: kubeconfig, rollcall's RBAC, the Worker's token.
+// Requests to Kubernetes as its administrator: rollcall's RBAC and the Worker's token. Also writes the kubeconfig.
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseAllDocuments } from "yaml";
 import { apiFault, type KubeAdmin, tokenAdmin } from "./kube-admin.ts";
 
 export interface Cluster {
   url: string;
-  /** PEM; undefined where a public authority vouches for the apiserver. */
+  /** PEM; undefined if a public authority has signed the apiserver's certificate. */
   ca: string | undefined;
   admin: KubeAdmin;
 }
@@ -19,10 +19,10 @@ export interface KubernetesObject {
 const NAMESPACE = "/api/v1/namespaces/rollcall-system";
 const WITHOUT_TAINT = "rollcall.dev/without-facts-only-taint";
 const WORKERS_TOKEN = `${NAMESPACE}/serviceaccounts/rollcall/token`;
-/** The Worker gets a new token at every start; one that is asked for longer than the cluster allows is cut by it. */
+/** The Worker gets a new token at every start. A cluster may grant a shorter time. */
 const TOKEN_SECONDS = 30 * 24 * 3600;
 
-/** A kubeconfig for the administrator of a local apiserver, written where kubectl can use it. */
+/** Writes a kubeconfig for kubectl, for the administrator of a local apiserver. */
 export function writeKubeconfig(file: string, url: string, ca: string, token: string): Cluster {
   const authority = Buffer.from(ca).toString("base64");
   const config = {
@@ -59,26 +59,26 @@ export async function applyFile({ url, admin }: Cluster, file: string): Promise<
   }
 }
 
-/** `/apis/rbac.authorization.k8s.io/v1/clusterroles/rollcall`: the plural by the rule that all kinds of ours follow. */
+/** `/apis/rbac.authorization.k8s.io/v1/clusterroles/rollcall`. The rule for plurals fits the kinds in infra/rbac. */
 export function pathOf({ apiVersion, kind, metadata: { name, namespace } }: KubernetesObject): string {
   const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   const scope = namespace === undefined ? "" : `/namespaces/${namespace}`;
   return `${group}${scope}/${kind.toLowerCase().replace(/y$/, "ie")}s/${name}`;
 }
 
-/** Allows the deployment's machines to replace the taint, as an operator does it (docs/cluster.md). */
+/** Allows the deployment's machines to replace the taint, as operators do (docs/cluster.md). */
 export async function allowWithoutFactsOnlyTaint(admin: KubeAdmin, deployment: string): Promise<void> {
   const found = (await admin({ method: "GET", path: NAMESPACE })) as KubernetesObject;
   const allowed = found.metadata.annotations?.[WITHOUT_TAINT]?.split(/[, ]+/).filter(Boolean) ?? [];
   if (allowed.includes(deployment)) return;
   const annotations = { [WITHOUT_TAINT]: [...allowed, deployment].join(",") };
-  // With a field manager of its own: applying the file again removes fields of the file's manager that the file does not have.
+  // Another field manager than the file's: a later apply of the file would remove the annotation.
   const path = `${NAMESPACE}?fieldManager=${FIELD_MANAGERS[1]}&force=true`;
   const metadata = { name: "rollcall-system", annotations };
   await admin({ method: "PATCH", path, body: { apiVersion: "v1", kind: "Namespace", metadata } });
 }
 
-/** A token for the Worker's account (TokenRequest). */
+/** Requests a token for the Worker's account (TokenRequest). */
 export async function workerToken(admin: KubeAdmin): Promise<string> {
   const body = {
     apiVersion: "authentication.k8s.io/v1",

@@ -1,5 +1,4 @@
-// The processes of the local cluster: each our direct child, with a log file, a pid, and the command that starts
-// it again. Nothing is restarted here.
+// The processes of the local cluster. Each is a child of this process with a log file. A part that ends is not started again.
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { after, monotonicMs, pause } from "../../node-shim/base/clock.ts";
@@ -17,16 +16,16 @@ export interface Part {
 export interface Parts {
   start: (name: string, command: string[], logFile: string) => Part;
   running: () => readonly Part[];
-  /** Ends all of them, the last started first; nothing starts after that. */
+  /** Ends all parts, the last started first. No part can start after that. */
   stop: () => Promise<void>;
 }
 
-/** After SIGTERM a part has this long; then it is killed. */
+/** Time from SIGTERM to SIGKILL. */
 const GRACE_MS = 4000;
 
 /**
- * `onEnd` is called for each part that ends by itself. `detached`: the parts get process groups of their own, so that Ctrl-C
- * ends only this program, which then ends the parts in order.
+ * `onEnd` is called for each part that ends by itself. `detached`: each part has its own process group. Ctrl-C then ends only
+ * this program, which ends the parts in order.
  */
 export function localParts(onEnd: (part: Part, how: string) => void, detached = true): Parts {
   const parts: Part[] = [];
@@ -92,14 +91,14 @@ export function endText({ name, logFile }: Part, how: string): string {
   return `${name} ${how}: ${faultLine(logFile)}`;
 }
 
-/** The last line with a fault; the very last lines of a crash are the stack and Node's version. */
+/** Returns the last line with a fault. After a crash the lines behind it are the stack and Node's version. */
 function faultLine(file: string): string {
   const lines = readFileSync(file, "utf8").trim().split("\n");
   const fault = lines.findLast((line) => /error|fail|cannot|denied/i.test(line) && !/^\s+at /.test(line));
   return (fault ?? lines.at(-1) ?? "").trim();
 }
 
-/** A command as a shell reads it. */
+/** Quotes a command for a shell. */
 export function shellCommand(command: string[]): string {
   return command
     .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`))

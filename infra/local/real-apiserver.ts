@@ -6,7 +6,6 @@ import { request } from "node:https";
 import { join } from "node:path";
 import { freePort } from "./ports.ts";
 
-/** One program with its arguments, as it was started and as it can be started again. */
 export interface Command {
   name: "etcd" | "kube-apiserver" | "kube-controller-manager";
   program: string;
@@ -14,11 +13,11 @@ export interface Command {
 }
 
 export interface RealApiserverOptions {
-  /** Holds etcd's data, certificates, keys, tokens and logs; made when missing, continued from when not. */
+  /** Folder of etcd's data, certificates, keys, tokens and logs. A later start continues from it. */
   dir: string;
   /** Folder of `etcd` and `kube-apiserver`; typically $KUBEBUILDER_ASSETS. */
   assets: string;
-  /** kube-apiserver's port; a free one when absent. */
+  /** kube-apiserver's port; by default a free one. */
   port?: number;
   /** More kube-apiserver flags. */
   flags?: string[];
@@ -26,7 +25,7 @@ export interface RealApiserverOptions {
 
 const adminUser = "admin";
 
-/** Keys and the administrator's token are made once per folder, so that a second run accepts what the first one issued. */
+/** Makes keys and the administrator's token once per folder, so that a later start accepts earlier tokens. */
 function prepareFolder(dir: string): void {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const keyFile = join(dir, "service-account.key");
@@ -79,7 +78,7 @@ function apiserverCommand(options: RealApiserverOptions, etcdUrl: string, port: 
   };
 }
 
-/** True when /readyz answers 200. The certificate is not checked: this is a question of life, on loopback. */
+/** Returns true if /readyz answers 200. Does not verify the certificate, because the address is loopback. */
 export async function isReady(url: string): Promise<boolean> {
   return await new Promise((resolve) => {
     const probe = request(
@@ -96,7 +95,7 @@ export async function isReady(url: string): Promise<boolean> {
   });
 }
 
-/** What is to be started, and what clients of it need. */
+/** The commands to start, and the credentials for clients. */
 export interface PreparedApiserver {
   url: string;
   /** PEM file that clients trust; kube-apiserver's own self-signed certificate, made when it starts. */
@@ -107,7 +106,7 @@ export interface PreparedApiserver {
   commands: { etcd: Command; kubeApiserver: Command };
 }
 
-/** Makes what the two programs need in `dir`, and says how to start them. */
+/** Writes the keys and tokens of both programs, and returns their commands. */
 export async function prepareRealApiserver(options: RealApiserverOptions): Promise<PreparedApiserver> {
   prepareFolder(options.dir);
   const etcdUrl = `http://127.0.0.1:${await freePort()}`;

@@ -1,9 +1,10 @@
-// What a start is given (flags, folders, running parts), and what it leaves in the state folder for the next one: ports and
-// the Worker's secrets, which are random.
+// The settings of a start (flags, folders, running parts), and the state that it stores for the next one: ports and the
+// Worker's random secrets.
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod/mini";
+import { parseJson } from "../../node-shim/base/state-file.ts";
 import type { Parts } from "./parts.ts";
 
 const stateFile = z.strictObject({
@@ -17,11 +18,11 @@ type State = z.infer<typeof stateFile>;
 
 const FILE = "state.json";
 
-/** The lock of a start in progress, and what it is made from; see node-shim/identity/lock.ts. */
+/** The lock of a running start, and its temporary files (node-shim/identity/lock.ts). */
 const isLock = (name: string) => name === "lock" || name.startsWith("lock.");
-/** `npm run deploy` writes generated files into the default folder as well (infra/deploy/wrangler-configuration.ts). They stay. */
+/** The folder of `npm run deploy` in the default state folder (infra/deploy/wrangler-configuration.ts). It stays. */
 const DEPLOYMENTS = "deploy";
-/** All that a start writes into the folder; --fresh removes it. */
+/** The files and folders that a start writes. --fresh removes them. */
 const OURS = new Set([
   FILE,
   "admin-secret",
@@ -34,7 +35,7 @@ const OURS = new Set([
   "worker",
 ]);
 
-/** Reads the (locked) folder's state, or begins a new one. `fresh` empties the folder first, if it is one of ours. */
+/** Reads the state of the locked folder, or makes a new one. `fresh`: empties the folder first. */
 export function openState(folder: string, fresh: boolean): State {
   const path = join(folder, FILE);
   const entries = readdirSync(folder).filter((name) => !isLock(name) && name !== DEPLOYMENTS);
@@ -48,11 +49,11 @@ export function openState(folder: string, fresh: boolean): State {
     return state;
   }
   const parsed = stateFile.safeParse(parseJson(readFileSync(path, "utf8")));
-  if (!parsed.success) throw new Error(`${path} is damaged: begin anew with --fresh`);
+  if (!parsed.success) throw new Error(`${path} is damaged: start again with --fresh`);
   return parsed.data;
 }
 
-/** Removes only what a start has written: another program's folder may have a state.json as well. */
+/** Removes only files of a start: another program's folder may have a state.json too. */
 function empty(folder: string, entries: string[]): void {
   const foreign = entries.find((name) => !OURS.has(name));
   if (foreign !== undefined) {
@@ -75,25 +76,17 @@ export function adminSecret(folder: string): { secret: string; sha256: string } 
   return { secret, sha256: createHash("sha256").update(secret).digest("base64url") };
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 export interface StartFlags {
   state: string;
   fresh?: boolean;
   kubeconfig?: string;
-  /** Changes a cluster of the user's own without asking. */
+  /** Changes the user's own cluster without asking. */
   yes?: boolean;
-  /** Removes from that cluster what a start has put there, and starts nothing. */
+  /** Removes the objects of earlier starts from that cluster, and starts nothing. */
   remove?: boolean;
   config?: string;
   nodes: number;
-  /** The shim's --transport, of this machine and of the simulated ones. */
+  /** --transport for the shim of this machine and for the simulated ones. */
   transport?: string;
   apiserverPort?: number;
   workerPort?: number;

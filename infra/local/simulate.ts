@@ -1,4 +1,4 @@
-// N simulated machines in one process: real keys, real enrolment, real reports; only their facts are made up.
+// N simulated machines in one process. Keys, enrolment and reports are real, and facts are invented.
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -29,10 +29,11 @@ const stored = z.record(z.string(), z.object({ jwk: z.looseObject({}), kid: z.st
 type Stored = z.infer<typeof stored>;
 
 const HELP = `Usage: simulate --url ORIGIN --state DIR --join-token-file FILE --nodes N [--config FILE] [--transport NAME]
-N machines named sim-1 … sim-N report through the same protocol as real ones, until SIGTERM. --config has their
-KubeletConfiguration; --transport is the shim's: auto, or http for no sockets. DIR/faults.json says what is wrong with which of them, and may change at any time:
+N machines named sim-1 … sim-N report through the same protocol as real ones, until SIGTERM.
+--config: their KubeletConfiguration. --transport: as the shim's; auto, or http for no sockets.
+DIR/faults.json lists the faults of machines, and may change at any time:
   {"sim-1": "down", "sim-2": "cut off"}
-One of: ${SIMULATED_FAULTS.join(", ")}.`;
+Faults: ${SIMULATED_FAULTS.join(", ")}.`;
 
 const { values } = parseArgs({
   options: {
@@ -62,17 +63,17 @@ const configuration = values.config === undefined ? defaultConfiguration() : loa
 const faults = simulatedFaults(join(values.state, "faults.json"), stop.signal, (line) => console.log(line));
 
 const DEADLINE_MS = 9000;
-/** As many machines enrol and register at a time: enough to keep a Worker busy, few enough that none is late. */
+/** Machines that enrol and register at the same time: enough for a busy Worker, and few enough that none is late. */
 const ENROLMENTS_AT_ONCE = 32;
 
-/** Writes keys to disk before they are enrolled: after an interruption the names are pinned to keys that exist. */
+/** Stores keys before they are enrolled, so that after an interruption each pinned key still exists. */
 async function makeKeys(): Promise<void> {
   for (const index of indices)
     machines[`sim-${index}`] ??= { jwk: { ...(await makeMachineKey()).jwk }, kid: "" };
   save();
 }
 
-/** A machine reports as soon as it is enrolled, and goes on by itself; the next one begins after its first report. */
+/** Enrols one machine after the other. Each starts to report at once, and the next one enrols after its first report. */
 async function enrolAndRun(waiting: number[]): Promise<void> {
   const running: Promise<void>[] = [];
   const { send, close } = httpTransport(origin, DEADLINE_MS);
@@ -110,7 +111,7 @@ async function enrolOne(index: number, send: Transport): Promise<string> {
   return outcome.value.ticket;
 }
 
-/** Runs a machine while it is not down. Each time that it comes up it has a new boot ID. */
+/** Runs a machine while it is not down. After each "down" it has a new boot ID. */
 async function runOne(index: number, ticket: string, reported: () => void): Promise<void> {
   const has = faultsOf(`sim-${index}`);
   for (let boots = 0; !stop.signal.aborted; boots++) {
@@ -133,7 +134,7 @@ function whileSo(isSo: () => boolean, ends: AbortSignal): AbortSignal {
   return controller.signal;
 }
 
-/** While the machine is up: the copy of its disk that reports as well, and the machine that asks for its name. */
+/** Runs the faults "cloned" (a copy of the disk reports too) and "another asks", while the machine is up. */
 async function runCopies(index: number, up: AbortSignal): Promise<void> {
   const has = faultsOf(`sim-${index}`);
   while (!up.aborted) {
@@ -149,7 +150,7 @@ async function runCopies(index: number, up: AbortSignal): Promise<void> {
   }
 }
 
-/** Another key and another machine, with the same join token. */
+/** Enrols another key of another machine with the same name and join token. */
 async function askForName(index: number): Promise<void> {
   const { send, close } = httpTransport(origin, DEADLINE_MS);
   const key = await makeMachineKey();
@@ -165,7 +166,7 @@ async function askForName(index: number): Promise<void> {
 }
 
 interface Process {
-  /** How often the machine has booted since the start; -1: a copy. */
+  /** The number of boots since the start; -1: a copy. */
   boots: number;
   ticket: string;
   stop: AbortSignal;

@@ -1,5 +1,5 @@
-// A machine that does not exist: its facts, plausible and the same at each call, and its faults. A file names the faults and
-// is read again whenever it changes, so that a running fleet can be broken and repaired.
+// The facts of a simulated machine, which are plausible and constant, and its faults. A file lists the faults and is read again
+// after each change, so that a running fleet can be broken and repaired.
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import * as z from "zod/mini";
@@ -19,7 +19,7 @@ export const SIMULATED_FAULTS = [
   "not ready",
   /** A copy of its disk reports with its key. */
   "cloned",
-  /** Its configuration says not to create a Node. It has an effect only before its first report. */
+  /** Its configuration forbids a Node (registerNode: false). It has an effect only before its first report. */
   "waiting for Node",
   /** Another machine asks for its name. */
   "another asks",
@@ -36,22 +36,22 @@ export interface SimulatedFaults {
 }
 
 /** The interval of checking the file. */
-const LOOK_MS = 200;
+const CHECK_MS = 200;
 
 /**
- * The faults of a file: `{"sim-1": "down"}`. Without the file all is well. What cannot be read is logged, and what was read
- * last stays. Looks until `stop` is aborted.
+ * Reads the faults of a file, `{"sim-1": "down"}`, until `stop` is aborted. Without the file there are none. Logs a file that
+ * cannot be read, and keeps the last faults.
  */
 export function simulatedFaults(
   file: string,
   stop: AbortSignal,
   log: (line: string) => void, // typically console.log
-  repeat: (ms: number, look: () => void) => () => void = every,
+  repeat: (ms: number, check: () => void) => () => void = every,
 ): SimulatedFaults {
   let faults: Partial<Record<string, SimulatedFault>> = {};
   let seen: string | undefined;
   let changed = Promise.withResolvers<void>();
-  const look = () => {
+  const check = () => {
     const version = versionOf(file);
     if (version === seen) return;
     seen = version;
@@ -61,15 +61,12 @@ export function simulatedFaults(
     } catch {
       log(`${file} is no JSON object of names and faults: ${SIMULATED_FAULTS.join(", ")}`);
     }
-    tell();
-  };
-  const tell = () => {
     const { resolve } = changed;
     changed = Promise.withResolvers<void>();
     resolve();
   };
-  look();
-  stop.addEventListener("abort", repeat(LOOK_MS, look));
+  check();
+  stop.addEventListener("abort", repeat(CHECK_MS, check));
   return {
     of: (name) => faults[name],
     async until(isSo, ends) {
@@ -98,9 +95,8 @@ const sizeOf = (index: number) => ({
   memoryBytes: ([4, 8, 16, 64][index % 4] as number) * GIB,
 });
 
-/** The fault of a machine, and how often it has booted. */
 interface SimulatedChange {
-  /** How often it has booted since the start; -1: a copy of it. */
+  /** The number of boots since the start; -1: a copy of it. */
   boots: number;
   fault: SimulatedFault | undefined;
 }

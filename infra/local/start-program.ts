@@ -1,5 +1,5 @@
-// The program of npm start: an apiserver, the Worker, this machine's shim, and a live table of the Nodes, until a signal
-// ends it; and the commands that it suggests before and after.
+// The program of npm start: runs an apiserver, the Worker, this machine's shim, and a live table of the Nodes until a signal
+// ends it. Prints useful commands at its start and end.
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { Console } from "node:console";
 import { existsSync, rmSync, statfsSync } from "node:fs";
@@ -16,14 +16,13 @@ import { openState, type StartFlags } from "./settings.ts";
 import { type LiveTable, liveTable, readNodes } from "./table.ts";
 
 const HELP = `
-Everything is kept in the state folder: kubeconfig, admin-secret, logs, keys, Durable Objects, the apiserver's data.
-A second start continues from it. With KUBEBUILDER_ASSETS set, a real etcd and kube-apiserver run instead of the
-embedded apiserver, and kube-controller-manager where that folder has it.
+The state folder has everything: kubeconfig, admin-secret, logs, keys, Durable Objects, the apiserver's data. A second
+start continues from it. If KUBEBUILDER_ASSETS is set, a real etcd and kube-apiserver run instead of the embedded
+apiserver, and kube-controller-manager if that folder has it.
 
-With --kubeconfig a cluster of yours is used. What is put into it is listed first, and you are asked; --remove takes it
-away again.
+With --kubeconfig the cluster is yours. npm start lists the objects for it first, and asks. --remove removes them again.
 
-Exit codes: 130 after Ctrl-C, 1 when something could not be started, 2 for a wrong command line.
+Exit codes: 130 after Ctrl-C, 1 if a part could not be started, 2 for a wrong command line.
 
 Examples:
   npm start
@@ -35,7 +34,7 @@ const REDRAW_MS = 1000;
 /** Sockets are counted only with every fifth redraw, since the Worker asks all gateways. */
 const SOCKETS_EVERY = 5;
 const ROOT = resolve(import.meta.dirname, "../..");
-/** 128 + the signal's number, as shells have it. */
+/** Exit codes as in shells: 128 + the signal's number. */
 const SIGNALS = [
   ["SIGINT", 130],
   ["SIGTERM", 143],
@@ -61,7 +60,7 @@ interface StartSurroundings {
 /** Runs until a signal ends it. Returns the exit code once all parts have ended. */
 async function start(flags: StartFlags, surroundings: StartSurroundings): Promise<number> {
   const { stdout, stderr, terminal, onSignal } = surroundings;
-  // Unlike a stream, a console survives a reader that is gone: Ctrl-C also ends `| tee`.
+  // A console accepts writes after its reader has ended, as Ctrl-C ends `| tee`. A stream fails.
   const console = new Console(stdout, stderr);
   const folder = resolve(flags.state);
   const table = liveTable(stdout, nodeName({}));
@@ -72,7 +71,7 @@ async function start(flags: StartFlags, surroundings: StartSurroundings): Promis
   let lock: ReturnType<typeof lockFolder> | undefined;
   let isInterrupted = false;
   let hasStarted = false;
-  // Signals are handled more than once: npm passes on Ctrl-C, and a second one must not leave parts running.
+  // Listeners stay after the first signal: npm repeats Ctrl-C, and that must not end this process before its parts.
   const interrupted = new Promise<number>((end) => {
     for (const [signal, code] of SIGNALS)
       onSignal(signal, () => {
@@ -100,10 +99,10 @@ async function start(flags: StartFlags, surroundings: StartSurroundings): Promis
   return code;
 }
 
-/** The least free space that SQLite needs. */
+/** The free space that SQLite needs at least. */
 const LEAST_FREE_BYTES = 256 * 1024;
 
-/** Without free space the parts fail in many ways: this names the cause. */
+/** Returns the message for a full disk, on which parts fail in many ways; null if there is space. */
 function fullDisk(folder: string): string | null {
   if (!existsSync(folder)) return null;
   const { bavail, bsize } = statfsSync(folder);
@@ -111,7 +110,6 @@ function fullDisk(folder: string): string | null {
   return `no space is left at ${folder}: free some, or pass another --state`;
 }
 
-/** What the live table shows. */
 interface Started {
   admin: KubeAdmin;
   sockets: () => Promise<number | undefined>;
@@ -171,23 +169,21 @@ function startProgram(action: (flags: StartFlags) => Promise<void>): Command {
     .description(
       "A local cluster with this machine as a Ready Node: apiserver, Worker, shim, and a live table.",
     )
-    .option("--state <folder>", "keeps everything", ".rollcall")
-    .option("--fresh", "begin anew: empty the state folder first")
+    .option("--state <folder>", "folder of all data", ".rollcall")
+    .option("--fresh", "empty the state folder first")
     .option("--config <file>", "KubeletConfiguration (YAML) for this machine's shim")
     .option("--nodes <n>", "add n simulated machines", wholeNumber(0, 5000), 0)
-    .addOption(
-      new Option("--transport <name>", "how reports go: as node-shim's --transport").choices([...TRANSPORTS]),
-    )
+    .addOption(new Option("--transport <name>", "as node-shim's --transport").choices([...TRANSPORTS]))
     .option("--kubeconfig <file>", "use the cluster of this kubeconfig instead of a local apiserver")
-    .option("--remove", "take away from that cluster what a start has put there, and start nothing")
-    .option("--yes", "do not ask before that cluster is changed")
-    .option("--apiserver-port <port>", "instead of a free one", port)
-    .option("--worker-port <port>", "instead of a free one", port)
+    .option("--remove", "remove the objects of earlier starts from that cluster, and start nothing")
+    .option("--yes", "change that cluster without asking")
+    .option("--apiserver-port <port>", "the apiserver's port (default: a free one)", port)
+    .option("--worker-port <port>", "the Worker's port (default: a free one)", port)
     .addHelpText("after", HELP)
     .exitOverride()
     .action((flags: StartFlags) => {
       if (flags.remove && flags.kubeconfig === undefined)
-        program.error("error: --remove needs --kubeconfig: a local apiserver is all in the state folder");
+        program.error("error: --remove needs --kubeconfig: a local apiserver is only in the state folder");
       return action(flags);
     });
 }
@@ -231,17 +227,20 @@ export function nextSteps({ kubeconfig, folder, page }: Running): string {
     [...ROLLCALL, "--state", folder, "nodes"],
   ]);
   const another = shellCommand([...ROLLCALL, "--state", folder, "page"]);
-  return `${commands}\nThe page: ${page}\n  (good once, for 10 minutes; \`${another}\` makes another)`;
+  return `${commands}\nThe page: ${page}\n  (works once, for 10 minutes; \`${another}\` makes another)`;
 }
 
 /** The commands to continue after the end. */
 export function afterwards(flags: StartFlags): string {
   const again = ["npm", "start", ...flagWords(flags)];
-  const anew = ["npm", "start", ...flagWords({ ...flags, fresh: true })];
-  const ended = lines("\nEverything has ended and is kept. Go on with it, or begin anew:", [again, anew]);
+  const fresh = ["npm", "start", ...flagWords({ ...flags, fresh: true })];
+  const ended = lines("\nAll parts have ended, and their data is kept. Continue, or start with no data:", [
+    again,
+    fresh,
+  ]);
   if (flags.kubeconfig === undefined) return ended;
   const remove = ["npm", "start", ...flagWords({ ...flags, nodes: 0, remove: true })];
-  return `${ended}\n${lines("Take away what is in your cluster:", [remove])}`;
+  return `${ended}\n${lines("Remove the objects from your cluster:", [remove])}`;
 }
 
 function flagWords({ state, fresh, config, nodes, kubeconfig, remove }: StartFlags): string[] {

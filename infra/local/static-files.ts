@@ -1,8 +1,8 @@
-// Answers what Cloudflare answers itself out of the Worker's static files (wrangler.toml), with the same headers, before the
-// Worker is asked. Part of the local Worker's bundle: it runs in workerd.
+// Serves the Worker's static files (wrangler.toml) as Cloudflare does: with the same headers, and before the Worker is called.
+// It is a part of the local Worker's bundle and runs in workerd.
 import { headersOf } from "../page/build/headers.ts";
 
-/** The folder of the files, as workerd has it: a service that answers GET. */
+/** workerd's service for the folder of the files. */
 interface Disk {
   fetch: (url: string) => Promise<Response>;
 }
@@ -16,13 +16,13 @@ const TYPES: Readonly<Record<string, string>> = {
   txt: "text/plain; charset=utf-8",
 };
 
-/** `/page/main-ABCDEFGH.js`: what has none of these ends is no static file. */
+/** `/page/main-ABCDEFGH.js`. Other paths are no static files. */
 const FILE = /^(?:\/[\w-]+)*\/[\w-]+(?:\.[\w-]+)*\.(\w+)$/;
 
 /** Cloudflare redirects these names to the page (html_handling). */
 const PAGE_NAMES = new Set(["/index", "/index.html"]);
 
-/** null: it is for the Worker. */
+/** Returns null if the Worker answers the request. */
 export async function staticAnswer(request: Request, disk: Disk): Promise<Response | null> {
   const { pathname } = new URL(request.url);
   const file = pathname === "/" || PAGE_NAMES.has(pathname) ? "/index.html" : pathname;
@@ -48,7 +48,7 @@ async function etagOf(contents: ArrayBuffer): Promise<string> {
   return `"${[...digest.subarray(0, 16)].map((byte) => byte.toString(16).padStart(2, "0")).join("")}"`;
 }
 
-/** A proxy may have made the ETag a weak one. */
+/** Compares with weak ETags too: a proxy may have made one. */
 function isKnown(ifNoneMatch: string | null, etag: string): boolean {
   const tags = new Set((ifNoneMatch ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, "")));
   return tags.has(etag) || tags.has("*");

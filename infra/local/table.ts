@@ -1,5 +1,5 @@
-// The live table of `npm start`: a line per Node, read as kubectl shows it. A terminal is redrawn in place; elsewhere each
-// change is a line.
+// The live table of `npm start`: a line for each Node, as in kubectl. Redraws a terminal in place; otherwise prints a line for
+// each change.
 import type { V1Lease, V1Node } from "@kubernetes/client-node";
 import { clearScreenDown, cursorTo, moveCursor } from "node:readline";
 import { styleText } from "node:util";
@@ -8,7 +8,7 @@ import type { KubeAdmin } from "./kube-admin.ts";
 export interface NodeRow {
   name: string;
   status: string;
-  /** RFC 3339; undefined: never. */
+  /** RFC 3339; undefined if it was never renewed. */
   leaseRenewedAt: string | undefined;
   createdAt: string | undefined;
   version: string;
@@ -17,12 +17,12 @@ export interface NodeRow {
   kernel: string;
 }
 
-/** The Nodes, with the number of machines on sockets if known; or since when the apiserver has not answered. */
+/** The Nodes, with the number of machines on sockets if known; or the time since which the apiserver does not answer. */
 export type View =
   | { kind: "nodes"; rows: NodeRow[]; nowMs: number; sockets?: number | undefined }
   | { kind: "away"; sinceMs: number; fault: string; nowMs: number };
 
-/** Of a terminal, in characters. */
+/** The size of a terminal in characters. */
 export interface Size {
   columns: number;
   rows: number;
@@ -38,10 +38,10 @@ const COLUMNS: [head: string, cell: (row: NodeRow, nowMs: number) => string][] =
   ["OS-IMAGE", ({ osImage }) => osImage],
   ["KERNEL", ({ kernel }) => kernel],
 ];
-/** The columns NAME and STATUS are cut if they do not fit; the others are left out. */
+/** NAME and STATUS are always shown. Other columns are left out if they do not fit. */
 const ALWAYS = 2;
 const BETWEEN = "   ";
-/** The head, how many more, how many are Ready, and the line that the cursor is on. */
+/** The head, the number of hidden Nodes, the number of Ready ones, and the cursor's line. */
 const OTHER_LINES = 4;
 
 /** `12s`, `4m`, `3h`, `9d`; `-` for a time that is not known. */
@@ -53,7 +53,7 @@ export function age(since: string | undefined, nowMs: number): string {
   return seconds < 172_800 ? `${Math.floor(seconds / 3600)}h` : `${Math.floor(seconds / 86_400)}d`;
 }
 
-/** As many lines and columns of the view as fit on the terminal, columns from the left. */
+/** Returns the lines and columns of the view that fit on the terminal. */
 export function viewLines(view: View, thisMachine: string, size: Size): string[] {
   if (view.kind === "away") return awayLines(view, size);
   const rows = inOrder(view.rows, thisMachine);
@@ -103,7 +103,7 @@ function awayLines({ sinceMs, fault, nowMs }: View & { kind: "away" }, { columns
   return lines.map((line) => cut(line, columns));
 }
 
-/** A line that reaches the last column makes some terminals begin another one. */
+/** Cuts a line before the last column, where some terminals begin a new line. */
 function cut(line: string, columns: number): string {
   return line.length < columns ? line : `${line.slice(0, Math.max(0, columns - 2))}…`;
 }
@@ -114,16 +114,16 @@ export interface LiveTable {
   note: (message: string) => void;
 }
 
-/** Draws to a stream, again and again. `thisMachine`: the name of its Node. */
+/** Makes the table for a stream. `thisMachine`: the name of its Node. */
 export function liveTable(out: NodeJS.WriteStream, thisMachine: string): LiveTable {
   if (!out.isTTY) return { draw: changesOnly(out), note: (message) => void out.write(`${message}\n`) };
   let view: View | undefined;
   let drawn: string[] = [];
   const size = () => ({ columns: out.columns || 80, rows: out.rows || 24 });
   const erase = () => {
-    // A window that was made narrower has broken the lines that were wider.
+    // A terminal that has become narrower has wrapped wider lines.
     const lines = drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / size().columns)), 0);
-    // Typed text (^C) is before the cursor.
+    // Text that the user typed (^C) is before the cursor.
     cursorTo(out, 0);
     moveCursor(out, 0, -lines);
     clearScreenDown(out);
@@ -151,13 +151,13 @@ export function liveTable(out: NodeJS.WriteStream, thisMachine: string): LiveTab
   };
 }
 
-/** The number of sockets is printed once it has not changed for this time. */
+/** Time without a change until the number of sockets is printed. */
 const SETTLED_MS = 10_000;
 
 function changesOnly(out: NodeJS.WriteStream): LiveTable["draw"] {
   const last = new Map<string, string>();
   let isAway = false;
-  const sockets = { count: 0, sinceMs: 0, said: 0 };
+  const sockets = { count: 0, sinceMs: 0, printed: 0 };
   return (view) => {
     if (view.kind === "away") {
       if (!isAway) out.write(`the apiserver does not answer: ${view.fault}\n`);
@@ -179,8 +179,8 @@ function changesOnly(out: NodeJS.WriteStream): LiveTable["draw"] {
     }
     const { sockets: count = sockets.count, nowMs, rows } = view;
     if (count !== sockets.count) Object.assign(sockets, { count, sinceMs: nowMs });
-    if (count === sockets.said || nowMs - sockets.sinceMs < SETTLED_MS) return;
-    sockets.said = count;
+    if (count === sockets.printed || nowMs - sockets.sinceMs < SETTLED_MS) return;
+    sockets.printed = count;
     out.write(`${count} of ${rows.length} machines report over sockets\n`);
   };
 }
@@ -201,7 +201,7 @@ async function list<T>(admin: KubeAdmin, path: string): Promise<T[]> {
 
 function nodeRow(node: V1Node, lease: V1Lease | undefined): NodeRow {
   const ready = node.status?.conditions?.find(({ type }) => type === "Ready")?.status;
-  // kubectl's words: a Node without the condition is Unknown, one whose condition is Unknown is NotReady.
+  // As kubectl: Unknown without the condition, NotReady if the condition is Unknown.
   const word = ready === undefined ? "Unknown" : ready === "True" ? "Ready" : "NotReady";
   const info = node.status?.nodeInfo;
   return {
@@ -216,7 +216,7 @@ function nodeRow(node: V1Node, lease: V1Lease | undefined): NodeRow {
   };
 }
 
-/** In JSON a time is a text, whatever the type says. */
+/** In JSON a time is a text, although its type is Date. */
 function timeText(time: Date | string | undefined): string | undefined {
   return time === undefined ? undefined : new Date(time).toISOString();
 }

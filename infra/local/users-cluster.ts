@@ -1,5 +1,5 @@
-// What `npm start` puts into a cluster of the user's own (--kubeconfig), and how it is taken away again: said before it is
-// done. A local apiserver needs none of it, since the state folder has all of that.
+// Lists the objects that `npm start` puts into the user's own cluster (--kubeconfig), and removes them again. For a local
+// apiserver the state folder has everything.
 import type { V1Node, V1ObjectMeta } from "@kubernetes/client-node";
 import { join } from "node:path";
 import { after } from "../../node-shim/base/clock.ts";
@@ -20,17 +20,17 @@ function titleOf({ kind, metadata: { name, namespace } }: KubernetesObject): str
   return `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
 }
 
-/** A line for each object of the file. Existing objects are marked: they are changed. Throws if the apiserver does not answer. */
+/** Returns a line for each object of the file. Marks existing objects, which change. Throws if the apiserver fails. */
 export async function plannedLines(admin: KubeAdmin, file: string): Promise<string[]> {
   const lines = [];
   for (const object of objectsOf(file)) {
     const found = await get(admin, pathOf(object));
-    lines.push(`${titleOf(object)}${found ? ", which is there already: as in this checkout" : ""}`);
+    lines.push(`${titleOf(object)}${found ? ", which exists: changed to this checkout's version" : ""}`);
   }
   return lines;
 }
 
-/** What the new Nodes would break, as `rollcall impact` reports it; null if nothing breaks, or the cluster cannot be read. */
+/** The findings of `rollcall impact` that break something; null if there are none, or the cluster cannot be read. */
 export async function breakageText(admin: KubeAdmin, machines: number): Promise<string | null> {
   const assessed = await assessImpact(adminReader(admin), { machines, isUpgrade: false, labels: {} });
   if (!assessed.ok) return null;
@@ -40,7 +40,7 @@ export async function breakageText(admin: KubeAdmin, machines: number): Promise<
 
 /** The objects to remove from a cluster. */
 interface Leftovers {
-  /** Of this folder's machines. */
+  /** Nodes of this folder's machines. */
   nodes: string[];
   /** Objects of the file, in the order of removal. */
   objects: KubernetesObject[];
@@ -48,12 +48,12 @@ interface Leftovers {
   kept: string[];
 }
 
-/** Another Worker would lose what it needs. */
+/** Another Worker needs the objects. */
 export class OthersNeedIt extends Error {}
 
 interface Owner {
   deployment: string;
-  /** The names that this folder's machines have: this machine's, and those of the simulated ones. */
+  /** The names of this machine and of the folder's simulated ones. */
   machines: readonly string[];
 }
 
@@ -72,7 +72,7 @@ export async function leftovers(
     const shown = others.slice(0, 3).join(", ") + (others.length > 3 ? ", …" : "");
     throw new OthersNeedIt(
       `${others.length} Nodes there belong to another Worker of the deployment ${deployment} (${shown}), ` +
-        "which needs what would be removed: nothing was removed",
+        "which needs these objects: nothing was removed",
     );
   }
   const found: Leftovers = { nodes: owned, objects: [], kept: [] };
@@ -110,7 +110,7 @@ export function leftoverLines({ nodes, objects, kept }: Leftovers): string[] {
   ];
 }
 
-/** The simulated machines of a state folder. */
+/** Returns the names of a state folder's simulated machines. */
 export function simulatedNames(folder: string): string[] {
   const machines = readIfThere(join(folder, "simulated", "machines.json"));
   return machines === null ? [] : Object.keys(JSON.parse(machines) as Record<string, unknown>);
@@ -119,7 +119,7 @@ export function simulatedNames(folder: string): string[] {
 const NODES = "/api/v1/nodes";
 const LEASES = `/apis/coordination.k8s.io/v1/namespaces/${NODE_LEASE_NAMESPACE}/leases`;
 
-/** The apiserver's field manager for fields that an object had before its first apply, as a namespace's finalizers. */
+/** The apiserver's field manager for fields from before the first apply, such as a namespace's finalizers. */
 const DEFAULTS = "before-first-apply";
 
 /** True if only npm start has written the object. Status fields do not count, since controllers write them. */
@@ -147,7 +147,7 @@ const REASONS: Readonly<Record<number, ReadFault["reason"]>> = {
   410: "expired",
 };
 
-/** Each request has this deadline. */
+/** The deadline of each request. */
 const REQUEST_MS = 20_000;
 
 export function adminReader(admin: KubeAdmin): ClusterReader {
@@ -174,7 +174,7 @@ function faultOfRequest(error: unknown): ReadFault {
   return { reason: REASONS[error.code] ?? "refused", message: messageIn(error.body) };
 }
 
-/** A Status has a message; anything else stands there as it came. */
+/** Returns the message of a Status, or the start of another body. */
 function messageIn(body: string): string {
   try {
     return (JSON.parse(body) as { message?: string }).message ?? body;

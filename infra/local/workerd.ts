@@ -1,30 +1,30 @@
-// The Worker in workerd, as production runs it: one bundle, Durable Objects on disk, the apiserver behind the KUBE
-// binding. Writes a configuration that workerd can be started with again by hand.
+// Prepares the Worker for workerd as in production: one bundle, Durable Objects on disk, the apiserver as the binding KUBE.
+// Writes a configuration with which a user can start workerd by hand.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { build } from "esbuild";
 
-// A test runner reads CommonJS in another way than Node does.
+// A test runner imports CommonJS in another way than Node.
 const { default: workerd } = createRequire(import.meta.url)("workerd") as { default: string };
 
 export interface WorkerSettings {
-  /** Holds the bundle, the configuration, the secrets and the objects. */
+  /** Folder of the bundle, the configuration, the secrets and the objects. */
   folder: string;
   /** The project's root. */
   root: string;
-  /** A file to bundle instead of the Worker's own: with more in it, for a benchmark. */
+  /** A file to bundle instead of the Worker's own, for benchmarks. */
   entry?: string;
   port: number;
   deployment: string;
   /** The apiserver: https://127.0.0.1:6443 */
   kubeUrl: string;
-  /** PEM; undefined where a public authority vouches for the apiserver. */
+  /** PEM; undefined if a public authority has signed the apiserver's certificate. */
   kubeCa: string | undefined;
   kubeToken: string;
   macKeys: string;
   adminSecretSha256: string;
-  /** Of the Worker's variables in wrangler.toml: what is not the default. */
+  /** The Worker's variables in wrangler.toml that differ from their defaults. */
   variables?: Record<string, string>;
 }
 
@@ -47,7 +47,7 @@ export async function prepareWorker(settings: WorkerSettings): Promise<string[]>
   return [workerd, "serve", file];
 }
 
-/** Cap'n Proto's text has the same escapes as JSON's strings. */
+/** Cap'n Proto's texts have the escapes of JSON. */
 const text = (value: string) => JSON.stringify(value);
 
 /** Answers static files before the Worker is called, as Cloudflare does. */
@@ -61,11 +61,11 @@ export default {
 };
 `;
 
-/** Notifications may go to receivers on this computer. */
+/** Allows notifications to receivers on this computer. */
 const INTERNET =
   '(name = "internet", network = (allow = ["public", "local"], tlsOptions = (trustBrowserCas = true)))';
 
-/** Cap'n Proto text; the compatibility date is wrangler.toml's. Throws where that has none. */
+/** Returns Cap'n Proto text. The compatibility date is wrangler.toml's. Throws if that has none. */
 export function workerConfiguration(settings: WorkerSettings): string {
   const { folder, root, port, kubeUrl, kubeCa } = settings;
   const variables = {
@@ -115,7 +115,7 @@ const worker :Workerd.Worker = (
     (name = "STATIC", service = "static"),
     ${bindings.join(",\n    ")},
   ],
-  # Objects are stored under the unique key: it stays, whatever the class is called.
+  # The stored objects have the unique key: it stays even if the class gets another name.
   durableObjectNamespaces = [
     (className = "NodeObject", uniqueKey = "rollcall-node", enableSql = true),
     (className = "RegistryObject", uniqueKey = "rollcall-fleet", enableSql = true),

@@ -1,4 +1,4 @@
-// A kube-apiserver for development and tests as one function: Request → Response. Opens no port and no file.
+// A kube-apiserver for development and tests, as one function from Request to Response.
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { failure, success } from "../../../shared/result.ts";
 import { createAuthenticator } from "./access/authentication.ts";
@@ -31,7 +31,7 @@ import { inFieldOrder, type Surroundings } from "./write/write.ts";
 interface ApiserverOptions extends Surroundings {
   /** The bearer token of a member of system:masters. */
   adminToken: string;
-  /** Signs the tokens of service accounts: a private key on P-256. Without it, one is made that is not kept. */
+  /** Signs the tokens of service accounts: a private key on P-256. By default a new one for each start. */
   signingKey?: KeyObject;
 }
 
@@ -39,19 +39,18 @@ interface Apiserver {
   fetch: (request: Request) => Promise<Response>;
 }
 
-/** The type's verbs, or those of the subresource; undefined when there is no such subresource. */
+/** Returns the verbs of the type or of its subresource; undefined if it has no such subresource. */
 function verbsOf(type: ResourceType, subresource: string): string[] | undefined {
   if (subresource === "") return type.verbs;
   return type.subresources?.find(({ name }) => name === subresource)?.verbs;
 }
 
-/** A new object has no name in its path, all else but lists has; a subresource may take an object of its own. */
+/** Returns true if the verb fits the path: a create has no name there unless it is one of a subresource. */
 function hasRoute({ verb, name, subresource }: RequestInfo): boolean {
   if (verb === "list" || verb === "watch" || verb === "deletecollection") return true;
   return verb === "create" ? (name === "") === (subresource === "") : name !== "";
 }
 
-/** The handler of a verb for a path that has it. */
 async function dispatch(world: Surroundings, call: Call): Promise<Outcome<Answer>> {
   switch (call.info.verb) {
     case "get":
@@ -77,7 +76,7 @@ function isList(body: object): body is ObjectList {
   return "items" in body && Array.isArray(body.items);
 }
 
-/** Not so are a Status and what a subresource of its own answers. */
+/** Returns false for a Status, and for the answer of a subresource with another kind. */
 function isObjectOf(type: ResourceType, body: object): body is ApiObject {
   return "kind" in body && body.kind === type.kind;
 }
@@ -93,7 +92,7 @@ function answerWatch(world: Surroundings, call: Call, shown: Representation): Re
   return new Response(watched.value, { headers: { "content-type": "application/json" } });
 }
 
-/** The type that a request is about, if it is served in this way. */
+/** Finds the type of a request. Fails if the type, its verb or its method is not served. */
 function routeOf(request: Request, info: RequestInfo): Outcome<ResourceType> {
   const type = findResourceType(info);
   const verbs = type && verbsOf(type, info.subresource);
@@ -123,7 +122,7 @@ async function answerResource(
   return answerBody(code, show(type.value, body, shown.value, world.now()));
 }
 
-/** Makes what a new cluster has from the start. What a request does is atomic, and stored when it is answered. */
+/** Creates the objects of a new cluster. Each request is atomic, and its result is stored before the answer. */
 export function createApiserver(options: ApiserverOptions): Apiserver {
   const store = withEventGroups(options.store);
   const world = { ...options, store };

@@ -1,4 +1,4 @@
-// One request for a resource, as its handler sees it, and what it answers. Shared by the handlers of reads and writes.
+// The arguments and results of the handlers that read and write resources.
 import type { Authorizer } from "./access/authorization.ts";
 import { failure, success } from "../../../shared/result.ts";
 import type { ApiObject, Outcome } from "./object.ts";
@@ -8,7 +8,7 @@ import type { TokenSigner } from "./access/service-account-tokens.ts";
 import * as refuse from "./status.ts";
 import { keyOf, type Surroundings } from "./write/write.ts";
 
-/** What handlers have of access: the requests themselves are allowed by then. */
+/** Signs tokens and answers access reviews. The call itself is authorised before. */
 export interface AccessControl {
   signer: TokenSigner;
   decide: Authorizer;
@@ -22,7 +22,7 @@ export interface Call {
   control: AccessControl;
 }
 
-/** An object, a list or a Status, with the HTTP code. */
+/** `body`: an object, a list or a Status. */
 export interface Answer {
   code: number;
   body: object;

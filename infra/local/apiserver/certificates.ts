@@ -1,5 +1,5 @@
-// The folder's certificate authority, server certificate, administrator's token and key for other tokens, each made at
-// the first start.
+// The certificate authority, server certificate, administrator's token and signing key of a folder. The first start makes
+// them.
 import {
   createPrivateKey,
   generateKeyPairSync,
@@ -64,7 +64,7 @@ function isCurrent(certificateFile: string, now: Date): boolean {
   return Date.parse(new X509Certificate(readFileSync(certificateFile)).validTo) > now.getTime();
 }
 
-/** Reads what the folder has and makes what it lacks. The authority's key is not kept: it signs once. */
+/** Reads the folder's credentials and makes those that are missing. The authority's key is not stored: it signs once. */
 export async function loadCredentials(dir: string, now = wallClock()): Promise<Credentials> {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const caFile = join(dir, "ca.crt");

@@ -1,5 +1,5 @@
-// Answers every path that is no resource: version, health, discovery (/api, /apis, the groups), and as much of OpenAPI v3 as
-// kubectl reads before it writes. Discovery follows from the resource table; aggregated discovery is not served.
+// Answers the paths that belong to no resource: version, health, discovery (/api, /apis, the groups), and the parts of
+// OpenAPI v3 that kubectl reads before a write. Aggregated discovery is not supported.
 import { answerBody, answerNothing, answerStatus, answerText } from "./answers/answer.ts";
 import type { ResourceType } from "./resource-type.ts";
 import { resourceTypes } from "./resources.ts";
@@ -19,7 +19,6 @@ const version = {
 
 const healthPaths = new Set(["/healthz", "/livez", "/readyz"]);
 
-/** The answer to a request for anything that is no resource. */
 export function answerNonResource(request: Request, { pathname, host }: URL): Response {
   const path = pathname.replace(/\/$/, "");
   if (healthPaths.has(path)) return answerText(200, "ok");
@@ -76,7 +75,7 @@ function groupDocument(group: string, version: string | undefined): object | und
   return version === "v1" ? resourceList(group) : undefined;
 }
 
-/** The discovery document at a path, which has no slash at its end; undefined when there is none. */
+/** Returns the discovery document of a path without a slash at its end; undefined if there is none. */
 function discoveryDocument(path: string, host: string): object | undefined {
   const serverAddressByClientCIDRs = [{ clientCIDR: "0.0.0.0/0", serverAddress: host }];
   if (path === "/api") return { kind: "APIVersions", versions: ["v1"], serverAddressByClientCIDRs };
@@ -90,7 +89,7 @@ function pathOf(group: string): string {
   return group === "" ? "api/v1" : `apis/${group}/v1`;
 }
 
-/** kubectl's QueryParamVerifierV3 looks for the parameter of a PATCH of the kind. */
+/** Describes the PATCH of a kind. kubectl's QueryParamVerifierV3 reads its parameters. */
 function patchOf({ group, version, kind }: ResourceType): object {
   const patchTypes = ["apply-patch+yaml", "merge-patch+json", "strategic-merge-patch+json"];
   const content = Object.fromEntries(patchTypes.map((type) => [`application/${type}`, {}]));
@@ -121,7 +120,7 @@ function document(group: string): object {
   };
 }
 
-/** The document at a path below /openapi/v3; undefined when there is none. */
+/** Returns the document of a path below /openapi/v3; undefined if there is none. */
 function openApiDocument(path: string): object | undefined {
   const groups = ["", ...groupNames()];
   if (path === "/openapi/v3") {

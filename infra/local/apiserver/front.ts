@@ -1,10 +1,9 @@
-// HTTPS to Request and Response, and back: a port on 127.0.0.1 in front of a function. Knows no API.
+// An HTTPS server on 127.0.0.1 that answers with a function from Request to Response.
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import { Readable } from "node:stream";
 
-/** How long an idle connection is kept. */
 const keepAliveMs = 120_000;
 
 function headersOf({ headers }: IncomingMessage): [string, string][] {
@@ -13,7 +12,7 @@ function headersOf({ headers }: IncomingMessage): [string, string][] {
   );
 }
 
-/** Undefined for what is no request that fetch could have made. */
+/** Returns undefined if fetch could not have sent the request. */
 function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | undefined {
   const { method = "GET", url = "/" } = incoming;
   const hasBody = method !== "GET" && method !== "HEAD";
@@ -31,12 +30,12 @@ function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | un
   }
 }
 
-/** Writes a stream as it comes, at the client's pace; the stream is cancelled as soon as the client is gone. */
+/** Writes a stream at the client's pace. Cancels the stream as soon as the client disconnects. */
 async function pump(body: ReadableStream<Uint8Array>, outgoing: ServerResponse): Promise<void> {
   const reader = body.getReader();
   if (outgoing.destroyed) await reader.cancel();
   outgoing.once("close", () => void reader.cancel().catch(() => undefined));
-  // A client that does not read would not notice it otherwise.
+  // A client that does not read notices only the end of the connection.
   reader.closed.catch(() => outgoing.destroy());
   for (;;) {
     const { value, done } = await reader.read();
@@ -56,7 +55,7 @@ async function send(response: Response, outgoing: ServerResponse, isHead: boolea
     outgoing.end(Buffer.from(await response.arrayBuffer()));
     return;
   }
-  // A watch answers at once, also when nothing happens for a long time.
+  // The client of a watch gets the headers at once, before the first change.
   outgoing.flushHeaders();
   await pump(response.body, outgoing);
 }
@@ -71,7 +70,7 @@ export interface Certificate {
   key: string;
 }
 
-/** A server of `fetch` that does not listen yet. */
+/** Makes the server. It does not listen yet. */
 export function createFront(
   { certificate: cert, key }: Certificate,
   fetch: (request: Request) => Promise<Response>,
@@ -86,12 +85,12 @@ export function createFront(
     }
     fetch(request)
       .then((response) => send(response, outgoing, incoming.method === "HEAD"))
-      // A client that goes away in the middle of an answer, or does not read it, is no error of ours.
+      // A client that disconnects during an answer is no error of the server.
       .catch(() => outgoing.destroy());
   });
 }
 
-/** Resolves with the port on 127.0.0.1, which is a free one for 0; rejects when it is taken. */
+/** Resolves with the port; for 0 that is a free one. Rejects if the port is taken. */
 export function listen(server: Server, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);

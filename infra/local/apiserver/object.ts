@@ -1,9 +1,9 @@
-// What every object of the API has, the shape of an answer, and reading of fields that may be anything.
+// The type of every object of the API, and functions that read fields of unknown types.
 import { isJsonObject, type Json, type JsonObject } from "../../../shared/kubernetes/json.ts";
 import type { ObjectMeta, Status } from "../../../shared/kubernetes/types.ts";
 import type { Result } from "../../../shared/result.ts";
 
-/** An object of a list, whose kind is that of the list. */
+/** An object of a list. It has no kind, because the list has one. */
 export interface ListItem {
   metadata: ObjectMeta;
   /** Fields that belong to its kind. */
@@ -16,21 +16,20 @@ export interface ApiObject extends ListItem {
   apiVersion: string;
 }
 
-/** What was asked for, or the `Status` that says why not. */
+/** The result of a request, or the Status that explains its failure. */
 export type Outcome<T> = Result<T, Status>;
 
-/** The same object as plain JSON, which it is. */
 export function asJson(object: ApiObject): JsonObject {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- every object came from JSON and goes back to it
   return object as unknown as JsonObject;
 }
 
-/** An empty object for anything else, as a Go struct that was never set. */
+/** Returns {} for a value that is no object, as an unset Go struct. */
 export function fieldsOf(value: unknown): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/** "" for anything else, as a Go string that was never set. */
+/** Returns "" for a value that is no string, as an unset Go string. */
 export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }

@@ -1,7 +1,7 @@
-// What a request asks for: verb, resource, namespace, name. Mirrors apiserver's RequestInfoFactory; reads no body.
+// The verb, resource, namespace and name of a request. Mirrors apiserver's RequestInfoFactory.
 import { exactName } from "./read/selectors.ts";
 
-/** The attributes that authorisation and routing go by. */
+/** The attributes that authorisation and routing use. */
 export interface RequestInfo {
   /** "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"; "" for another method. */
   verb: string;
@@ -11,7 +11,7 @@ export interface RequestInfo {
   namespace: string;
   resource: string;
   subresource: string;
-  /** Of a list or watch the one name that its path or its fieldSelector asks for. */
+  /** For a list or watch: the one name in its path or its fieldSelector. */
   name: string;
 }
 
@@ -24,12 +24,12 @@ const verbs: Record<string, string> = {
   DELETE: "delete",
 };
 
-/** runtime.Convert_Slice_string_To_bool: a parameter that is there is true, unless it says otherwise. */
+/** runtime.Convert_Slice_string_To_bool: a parameter is true unless its value is 0 or false. */
 export function isSet(value: string | null): boolean {
   return value !== null && value !== "0" && value.toLowerCase() !== "false";
 }
 
-/** What of a path comes after the version. A namespace is itself a resource, with subresources of its own. */
+/** Splits the part of a path after the version. A namespace is itself a resource with subresources. */
 function splitResourcePath(parts: string[]) {
   const namespaceSubresources = ["status", "finalize"];
   if (parts[0] !== "namespaces") {
@@ -42,7 +42,7 @@ function splitResourcePath(parts: string[]) {
   return { namespace, resource, name, subresource };
 }
 
-/** The path decoded and split; undefined when it is not valid percent-encoding. */
+/** Decodes and splits a path. Returns undefined if its percent-encoding is not valid. */
 function splitPath(path: string): string[] | undefined {
   try {
     return decodeURIComponent(path)
@@ -53,7 +53,7 @@ function splitPath(path: string): string[] | undefined {
   }
 }
 
-/** A request without a name in its path is about a collection, whose selector may still ask for one name. */
+/** The verb and name of a request without a name in its path: its selector may name one object. */
 function collectionInfo(verb: string, query: URLSearchParams): { verb: string; name: string } {
   if (verb === "delete") return { verb: "deletecollection", name: "" };
   if (verb !== "get") return { verb, name: "" };
@@ -63,7 +63,7 @@ function collectionInfo(verb: string, query: URLSearchParams): { verb: string; n
   };
 }
 
-/** Undefined for a path that is no resource's, such as /version and the discovery documents. */
+/** Returns undefined if the path belongs to no resource, such as /version and the discovery documents. */
 export function parseRequestInfo(method: string, url: URL): RequestInfo | undefined {
   const parts = splitPath(url.pathname);
   const start = parts?.[0] === "api" ? 2 : 3;

@@ -1,4 +1,4 @@
-// The resource table: everything that the apiserver serves. A new kind is a new row.
+// The resource table: all kinds that the apiserver serves. A new kind is a new row.
 import { dnsSubdomainErrors } from "../../../shared/kubernetes/validation.ts";
 import * as columns from "./answers/columns.ts";
 import { eventsGroup } from "./kinds/event-versions.ts";
@@ -30,7 +30,7 @@ const token: Subresource = {
 
 type Row = Omit<ResourceType, "group" | "version" | "resource" | "singular" | "verbs"> & { verbs?: Verb[] };
 
-/** The rows of one group, with the names that follow from their kinds. */
+/** Completes the rows of one group with the names that follow from their kinds. */
 function inGroup(group: string, rows: Row[]): ResourceType[] {
   return rows.map((row) => {
     const singular = row.kind.toLowerCase();

@@ -1,4 +1,4 @@
-// The embedded apiserver on an HTTPS port, with certificates and storage in a folder; and its command line.
+// Runs the embedded apiserver on an HTTPS port with its data in a folder, and reads its command line.
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -22,15 +22,15 @@ export interface RunningApiserver {
 }
 
 interface ServeOptions {
-  /** Folder of certificates, tokens and database; made when missing. */
+  /** Folder of certificates, tokens and database. Made if it does not exist. */
   dir: string;
-  /** 0 takes a free one. */
+  /** 0: a free port. */
   port: number;
-  /** kube-controller-manager's defaults where absent. */
+  /** By default kube-controller-manager's defaults. */
   nodeLifecycle?: Partial<NodeLifecycleSettings>;
 }
 
-/** With controllers. Rejects when the port is taken or the folder cannot be used. */
+/** Starts the apiserver and its controllers. Rejects if the port is taken or the folder cannot be used. */
 export async function startApiserver(options: ServeOptions): Promise<RunningApiserver> {
   mkdirSync(options.dir, { recursive: true, mode: 0o700 });
   const caFile = join(options.dir, "ca.crt");
@@ -80,15 +80,14 @@ export const HELP = `Usage: node infra/local/apiserver/main.ts --data DIR [--por
 Runs a small kube-apiserver for development on https://127.0.0.1:PORT until SIGTERM or SIGINT, with the controllers
 that Nodes need: node lifecycle, garbage collection, expiry of events, contents of namespaces.
 
-  --data DIR    folder of the database, certificates and tokens; made when missing. A kubeconfig needs
+  --data DIR    folder of the database, certificates and tokens; made if it does not exist. A kubeconfig needs
                 DIR/ca.crt (certificate-authority) and the text of DIR/admin-token (token)
-  --port PORT   port on 127.0.0.1; 0, the default, takes a free one
-  --node-monitor-period DURATION         how often Nodes are looked at (5s)
-  --node-monitor-grace-period DURATION   how long a Node may be silent before it is Unknown (50s)
-  --node-startup-grace-period DURATION   the same for one that never had a status (60s)
-  --help        this text`;
+  --port PORT   port on 127.0.0.1; 0, the default, is a free one
+  --node-monitor-period DURATION         time between two checks of all Nodes (5s)
+  --node-monitor-grace-period DURATION   time without a report until a Node is Unknown (50s)
+  --node-startup-grace-period DURATION   the same for a Node that has never reported a status (60s)
+  --help        print this text`;
 
-/** What to run. */
 export interface Flags {
   data: string;
   port: number;
@@ -103,7 +102,7 @@ const DURATIONS = {
 } as const satisfies Record<string, keyof NodeLifecycleSettings>;
 const DURATION_FLAGS = Object.keys(DURATIONS) as (keyof typeof DURATIONS)[];
 
-/** `args`: what follows the program's name. "help": that is asked for. The error is one line. */
+/** `args`: the words after the program's name. Returns "help" for --help. The error is one line. */
 export function readFlags(args: string[]): Result<Flags | "help"> {
   let values;
   try {

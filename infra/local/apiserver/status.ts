@@ -1,8 +1,8 @@
-// The apiserver's refusals as `Status` objects, in upstream's words (apimachinery/pkg/api/errors). No decisions.
+// The apiserver's errors as Status objects, in upstream's words (apimachinery/pkg/api/errors).
 import { quote as goQuote } from "../../../shared/go/strings.ts";
 import type { Status } from "../../../shared/kubernetes/types.ts";
 
-/** One reason why a field is not acceptable (field.Error). */
+/** One fault of a field (field.Error). */
 export interface FieldError {
   reason:
     | "FieldValueInvalid"
@@ -28,7 +28,6 @@ function failure(code: number, reason: string, message: string, details?: Status
   };
 }
 
-/** What errors say of a resource. */
 interface Named {
   group: string;
   resource: string;
@@ -38,7 +37,7 @@ interface NamedWithKind extends Named {
   kind: string;
 }
 
-/** The resource as errors name it: "nodes", "leases.coordination.k8s.io" (schema.GroupResource.String). */
+/** The name of a resource in errors and keys: "nodes", "leases.coordination.k8s.io" (schema.GroupResource.String). */
 export function qualifiedResource(type: Named): string {
   return type.group === "" ? type.resource : `${type.resource}.${type.group}`;
 }
@@ -60,7 +59,7 @@ export function notFound(type: Named, name: string): Status {
   );
 }
 
-/** The path names a version that is served, and no resource of it. */
+/** The version in the path exists, and the resource does not. */
 export function unknownResource(): Status {
   return failure(404, "NotFound", "the server could not find the requested resource", {});
 }
@@ -79,14 +78,14 @@ export function conflict(type: Named, name: string, why: string): Status {
   return failure(409, "Conflict", message, detailsOf(type, name));
 }
 
-/** A conflict with a delete's preconditions; upstream names the kind there, not the resource. */
+/** A conflict with a delete's preconditions. Upstream names the kind in it instead of the resource. */
 export function deleteConflict(type: NamedWithKind, name: string, why: string): Status {
   const qualifiedKind = type.group === "" ? type.kind : `${type.kind}.${type.group}`;
   const message = `Operation cannot be fulfilled on ${qualifiedKind} ${goQuote(name)}: ${why}`;
   return failure(409, "Conflict", message, { ...detailsOf(type, name), kind: type.kind });
 }
 
-/** storage.Preconditions.Check: the object is another one than the writer thinks. */
+/** storage.Preconditions.Check: the stored object has another uid than the body. */
 export function uidConflict(
   type: Named,
   storageKey: string,
@@ -103,7 +102,7 @@ export function uidConflict(
 export const objectModified =
   "the object has been modified; please apply your changes to the latest version and try again";
 
-/** An object of a type, which may be at home in another group. */
+/** The error names `homeGroup` if the type has one. */
 export function invalidObject(
   { group, homeGroup = group, kind }: NamedWithKind & { homeGroup?: string },
   name: string,
@@ -124,7 +123,7 @@ export function invalid(group: string, kind: string, name: string, errors: Field
   });
 }
 
-/** The configuration has other values for fields that others own (errors.NewApplyConflict, in fewer words). */
+/** Other managers own fields that the configuration changes (errors.NewApplyConflict, in fewer words). */
 export function applyConflict(managers: readonly string[]): Status {
   const causes = managers.map((manager) => ({
     reason: "FieldManagerConflict",
@@ -154,7 +153,7 @@ export function forbidden(type: Named, name: string, why: string): Status {
   return failure(403, "Forbidden", `${target} is forbidden: ${why}`, detailsOf(type, name));
 }
 
-/** The same for a path that is no resource's. */
+/** The same for a path that belongs to no resource. */
 export function forbiddenPath(why: string): Status {
   return failure(403, "Forbidden", `forbidden: ${why}`, {});
 }
@@ -169,16 +168,16 @@ export function notAcceptable(mediaTypes: string[]): Status {
   return failure(406, "NotAcceptable", message);
 }
 
-/** The client has seen a later revision than this store; it should ask again (storage.NewTooLargeResourceVersionError). */
+/** The client has seen a later revision than this store, and retries (storage.NewTooLargeResourceVersionError). */
 export function revisionTooLarge(wanted: number, current: number): Status {
   const message = `Timeout: Too large resource version: ${wanted}, current: ${current}`;
   const causes = [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }];
   return failure(504, "Timeout", message, { causes, retryAfterSeconds: 1 });
 }
 
-/** `continueToken` lets the client go on regardless. */
+/** `continueToken`: the client can continue with the latest revision. */
 export function expired(message: string, continueToken?: string): Status {
-  // The client's models call it `_continue`, which no server does.
+  // The field is `_continue` in the client's types, and `continue` on the wire.
   const page: object = continueToken === undefined ? {} : { continue: continueToken };
   return { ...failure(410, "Expired", message), metadata: { ...page } };
 }

@@ -1,9 +1,9 @@
-// Objects in SQLite under one revision counter, and the latest changes for watches. The changes are in memory only: after a
-// restart a watch that resumes has to list again.
+// Objects in SQLite with one revision counter, and the latest changes for watches. Changes are only in memory: after a restart
+// a client that resumes a watch has to list again.
 import { DatabaseSync } from "node:sqlite";
 import { type ApiObject, textOf } from "./object.ts";
 
-/** Where an object is: its group-qualified resource ("leases.coordination.k8s.io"), namespace ("" for none) and name. */
+/** `resource` has its group ("leases.coordination.k8s.io"); `namespace` is "" for none. */
 export interface ObjectKey {
   resource: string;
   namespace: string;
@@ -14,18 +14,18 @@ export interface Store {
   /** The revision of the last write. */
   revision: () => number;
   get: (key: ObjectKey) => ApiObject | undefined;
-  /** In the order of their keys (namespace/name); of all namespaces when none is given. */
+  /** Ordered by namespace/name. Without a namespace: those of all namespaces. */
   list: (resource: string, namespace?: string) => ApiObject[];
-  /** Writes the object with the next revision as its resourceVersion and returns it so. On disk before it returns. */
+  /** Stores the object on disk with the next revision as its resourceVersion, and returns it. */
   put: (key: ObjectKey, object: ApiObject) => ApiObject;
-  /** Removes the object; what is returned and what watches see carries the deletion's revision. */
+  /** Removes the object. Returns `last` with the deletion's revision, which watches get too. */
   remove: (key: ObjectKey, last: ApiObject) => ApiObject;
   changesSince: History["changesSince"];
   subscribe: History["subscribe"];
   close: () => void;
 }
 
-/** The JSON of the changes that are kept; who was away for longer gets 410 and lists again. */
+/** Characters of JSON of the changes in memory. A client that needs older ones gets 410 and lists again. */
 const historyLength = 16 * 1024 * 1024;
 
 const schema = `
@@ -61,7 +61,7 @@ function bodyOf(row: Row): ApiObject {
   return JSON.parse(textOf(row["body"]));
 }
 
-/** The revision of the last write: the latest that an object has, or that of a later removal. */
+/** Returns the revision of the last write: the latest of all objects, or that of a later removal. */
 function lastRevision(database: DatabaseSync): number {
   const ofObjects =
     "SELECT MAX(CAST(body ->> '$.metadata.resourceVersion' AS INTEGER)) AS revision FROM objects";
@@ -73,7 +73,7 @@ function atRevision(object: ApiObject, revision: number): ApiObject {
   return { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } };
 }
 
-/** Reads objects, and keeps the one that was read last: a write reads its object first. */
+/** Reads objects. Caches the last one, because a write reads its object several times. */
 function createReader(statements: ReturnType<typeof prepareObjects>, revision: () => number): Store["get"] {
   let last: { key: ObjectKey; object: ApiObject; revision: number } | undefined;
 
@@ -106,7 +106,7 @@ function atomically(database: DatabaseSync, write: () => void): void {
   }
 }
 
-/** Opens or makes a store; `file` is a path or ":memory:". Throws when the file cannot be used. */
+/** Opens or makes a store. `file`: a path or ":memory:". Throws if the file cannot be used. */
 export function openStore(file: string, maxHistoryLength = historyLength): Store {
   const database = new DatabaseSync(file);
   database.exec(schema);
@@ -134,7 +134,7 @@ export function openStore(file: string, maxHistoryLength = historyLength): Store
     },
     remove: ({ resource, namespace, name }, last) => {
       const previous = get({ resource, namespace, name }) ?? last;
-      // A removal leaves no object that has the revision: the counter keeps it.
+      // No object has the revision of a removal, so the counter stores it.
       atomically(database, () => {
         statements.remove.run(resource, namespace, name);
         statements.setRevision.run(revision + 1);
@@ -164,13 +164,13 @@ export interface Change {
 
 interface History {
   record: (change: Change) => void;
-  /** The changes of a resource after a revision, oldest first; "gone" when they are no longer known. */
+  /** Returns a resource's changes after a revision, oldest first; "gone" if they are no longer in memory. */
   changesSince: (resource: string, revision: number) => Change[] | "gone";
-  /** Calls the listener for every later change, of one resource or of any. The result ends it. */
+  /** Calls the listener for each later change of the resource, by default of all. The returned function ends it. */
   subscribe: (listener: (change: Change) => void, resource?: string) => () => void;
 }
 
-/** The first index whose change is later than the revision. */
+/** Returns the first index whose change is later than the revision. */
 function indexAfter(changes: Change[], revision: number): number {
   let low = 0;
   let high = changes.length;
@@ -182,14 +182,14 @@ function indexAfter(changes: Change[], revision: number): number {
   return low;
 }
 
-/** Changes since `startRevision`, the oldest ones dropped when together they exceed `maxLength` (characters of JSON). */
+/** Keeps changes since `startRevision`. Drops the oldest if all exceed `maxLength` characters of JSON. */
 export function createHistory(startRevision: number, maxLength: number): History {
   let changes: Change[] = [];
   let length = 0;
   let knownSince = startRevision;
   const listeners = new Map<string, Set<(change: Change) => void>>();
 
-  /** Drops the older half at once, so that a change costs the same however many are kept. */
+  /** Drops the older half, so that the cost of a change does not depend on their number. */
   function dropOlder(): void {
     let dropped = 0;
     while (length > maxLength / 2 && dropped < changes.length - 1) {

@@ -1,6 +1,6 @@
-// Time, as arguments: tests have a clock of their own. The one module of the apiserver that reads a clock or starts a timer.
+// The apiserver's clock and timers. They are passed as arguments, because tests have other ones.
 
-/** Runs something once after a delay in ms; the result cancels it. Typically `afterTimeout`. */
+/** Calls `run` once after the delay. The returned function cancels it. Typically `afterTimeout`. */
 export type After = (delayMs: number, run: () => void) => () => void;
 
 export function afterTimeout(delayMs: number, run: () => void): () => void {
@@ -8,7 +8,7 @@ export function afterTimeout(delayMs: number, run: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-/** Runs something every `periodMs`; the result ends it. Typically `everyPeriod`. */
+/** Calls `run` every `periodMs`. The returned function ends it. Typically `everyPeriod`. */
 export type Every = (periodMs: number, run: () => void) => () => void;
 
 export function everyPeriod(periodMs: number, run: () => void): () => void {

@@ -72,7 +72,7 @@ describe("the state folder", () => {
     (text) => {
       writeFileSync(at("state.json"), text);
       expect(() => openState(folder.path, false)).toThrow(
-        `${at("state.json")} is damaged: begin anew with --fresh`,
+        `${at("state.json")} is damaged: start again with --fresh`,
       );
       expect(readFileSync(at("state.json"), "utf8")).toBe(text);
       expect(openState(folder.path, true).rollcallState).toBe(1);

@@ -15,7 +15,7 @@ it("what to try: the Nodes, this machine's, the fleet, and the page", () => {
     `  kubectl --kubeconfig '/my state/kubeconfig' describe node ${node}`,
     "  npm run --silent rollcall -- --state '/my state' nodes",
     `The page: ${page}`,
-    "  (good once, for 10 minutes; `npm run --silent rollcall -- --state '/my state' page` makes another)",
+    "  (works once, for 10 minutes; `npm run --silent rollcall -- --state '/my state' page` makes another)",
   ]);
 });
 

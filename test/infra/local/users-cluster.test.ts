@@ -85,7 +85,7 @@ describe("what is said before anything is applied", () => {
   it("one where it was applied before → which are there already", async () => {
     await apply();
     for (const line of await plannedLines(admin, FILE))
-      expect(line).toMatch(/, which is there already: as in this checkout$/);
+      expect(line).toMatch(/, which exists: changed to this checkout's version$/);
   });
 });
 

@@ -1,5 +1,5 @@
-// Who sends a request: a bearer token → a user. Without one it is the anonymous user; a token of a service account dies
-// with its account, and with the Secret that it is bound to.
+// Finds the user of a bearer token; without a token that is the anonymous user. A token of a service account is valid only
+// while its account exists, and the Secret that it is bound to.
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Store } from "../store.ts";
 import { hasExpired, type TokenClaims, type TokenSigner } from "./service-account-tokens.ts";
@@ -16,7 +16,7 @@ function hashOf(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
 
-/** bearertoken.Authenticator.AuthenticateRequest: another scheme is no token. */
+/** bearertoken.Authenticator.AuthenticateRequest: ignores other schemes. */
 function bearerToken(authorization: string | null): string | undefined {
   const [scheme = "", token = ""] = (authorization ?? "").trim().split(" ", 2);
   return scheme.toLowerCase() === "bearer" && token !== "" ? token : undefined;
@@ -29,7 +29,7 @@ function userOf({ namespace, serviceAccount }: TokenClaims): User {
   };
 }
 
-/** Tokens whose signature need not be verified again; all are forgotten when they are too many. */
+/** The number of tokens whose signature is not verified again. At this number the cache is emptied. */
 const maxVerified = 5_000;
 
 /** Returns a function from an Authorization header to its user; undefined if the token is not valid. */

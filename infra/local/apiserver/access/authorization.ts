@@ -1,6 +1,5 @@
-// Decides whether a user may do what a request asks for: members of system:masters may do everything, others what the
-// store's RBAC objects allow. Mirrors rbac.RuleAllows, apis/rbac/v1 evaluation_helpers and
-// registry/rbac/validation.DefaultRuleResolver.
+// Authorises requests: members of system:masters may do everything, other users what the store's RBAC objects allow. Mirrors
+// rbac.RuleAllows, apis/rbac/v1 evaluation_helpers and registry/rbac/validation.DefaultRuleResolver.
 import { quote } from "../../../../shared/go/strings.ts";
 import type { JsonObject } from "../../../../shared/kubernetes/json.ts";
 import type { Status } from "../../../../shared/kubernetes/types.ts";
@@ -27,7 +26,7 @@ function forbiddenMessage(user: string, attributes: Attributes): string {
   return `${who} resource ${quote(full)} in API group ${quote(group)} ${where}`;
 }
 
-/** A URL's path as it was meant, which rules and refusals are about; as it is when nothing can be made of it. */
+/** Decodes the path of a URL for rules and error texts. A path that cannot be decoded stays. */
 export function decodedPath({ pathname }: URL): string {
   try {
     return decodeURIComponent(pathname);
@@ -36,7 +35,7 @@ export function decodedPath({ pathname }: URL): string {
   }
 }
 
-/** The 403 that a request gets; undefined when it may go on. */
+/** Returns the 403 of a request; undefined if it is allowed. */
 export function refuseForbidden(decide: Authorizer, user: User, attributes: Attributes): Status | undefined {
   const { allowed, reason } = decide(user, attributes);
   if (allowed) return undefined;
@@ -45,7 +44,7 @@ export function refuseForbidden(decide: Authorizer, user: User, attributes: Attr
   return "path" in attributes ? forbiddenPath(why) : forbidden(attributes, attributes.name, why);
 }
 
-/** Impersonation is not supported: a request that asks for it must not pass as the caller's own. */
+/** Refuses impersonation, which is not supported: otherwise the request would run as the caller. */
 export function refuseImpersonation(headers: Headers): Status | undefined {
   const isWanted = [...headers.keys()].some((name) => name.startsWith("impersonate-"));
   const users = { group: "", resource: "users" };
@@ -70,7 +69,7 @@ function textsOf(value: unknown): string[] {
   return listOf(value).filter((item) => typeof item === "string");
 }
 
-/** The rules as a stored role has them. */
+/** Reads the rules of a stored role. */
 function policyRules(rules: unknown): PolicyRule[] {
   return listOf(rules)
     .map(fieldsOf)
@@ -94,7 +93,7 @@ function resourceMatches(rule: PolicyRule, resource: string, subresource: string
   );
 }
 
-/** Whether `owner`, which may end with `*`, is or begins the path. */
+/** Returns true if `owner` is the path, or its part before `*` begins the path. */
 function urlCovers(owner: string, path: string): boolean {
   return owner === path || (owner.endsWith("*") && path.startsWith(owner.replace(/\*+$/, "")));
 }
@@ -114,7 +113,7 @@ export const rbacGroup = "rbac.authorization.k8s.io";
 
 interface Grants {
   rules: readonly PolicyRule[];
-  /** Roles that bindings refer to and that are not there. */
+  /** Bindings' roles that do not exist. */
   errors: readonly string[];
 }
 
@@ -161,7 +160,7 @@ function readGrants(store: Store, user: User, namespace: string): Grants {
   return { rules, errors: [...errors] };
 }
 
-/** A cluster has few users; made-up names must not fill the memory. */
+/** A cluster has few users. The limit is for access reviews with many invented names. */
 const maxRemembered = 1_000;
 
 /** Decides as rbac.RBACAuthorizer.Authorize does, behind the privileged group's authorizer. */

@@ -1,5 +1,5 @@
-// The two kinds that are answered and not stored. TokenRequest mirrors registry/core/serviceaccount/storage.TokenREST,
-// without other audiences and without tokens bound to pods or Nodes. SubjectAccessReview mirrors registry/authorization.
+// The two kinds that are answered and not stored. TokenRequest mirrors registry/core/serviceaccount/storage.TokenREST, for
+// one audience, and for tokens that are bound to Secrets alone. SubjectAccessReview mirrors registry/authorization.
 import { isJsonObject, type JsonObject } from "../../../../shared/kubernetes/json.ts";
 import type { Status } from "../../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../../shared/result.ts";
@@ -24,7 +24,7 @@ function refuseExpiration(seconds: number): Status | undefined {
   return refuse.invalid(group, "TokenRequest", "", [error]);
 }
 
-/** A token that is to be less than one of the account's own must not be granted as one. */
+/** Refuses other audiences: the token would have all rights of the account here. */
 function refuseAudiences({ audiences }: JsonObject): Status | undefined {
   const isForUs = listOf(audiences).every((audience) => audience === issuer);
   return isForUs ? undefined : refuse.badRequest("tokens for other audiences are not supported");
@@ -32,7 +32,7 @@ function refuseAudiences({ audiences }: JsonObject): Status | undefined {
 
 const secrets = { group: "", resource: "secrets" };
 
-/** What the token is bound to; undefined: nothing. */
+/** Finds the Secret that the token is bound to; undefined if it is bound to none. */
 function boundSecret(
   { store }: Pick<Surroundings, "store">,
   namespace: string,
@@ -81,7 +81,7 @@ export function issueToken(
   });
 }
 
-/** RBAC knows no selectors. */
+/** Selectors are left out, because RBAC has none. */
 function attributesOf({ resourceAttributes, nonResourceAttributes }: JsonObject): Attributes {
   if (!isJsonObject(resourceAttributes)) {
     const { path, verb } = fieldsOf(nonResourceAttributes);
@@ -109,7 +109,7 @@ export function reviewAccess(sent: ApiObject, decide: AccessControl["decide"]): 
   }
   if (name === "" && groups.length === 0)
     errors.push(invalid("spec.user", "", "at least one of user or group must be specified"));
-  // Upstream leaves the kind out of its refusals: the object has lost it by then.
+  // As upstream, whose object has no kind at this point.
   if (errors.length > 0) return failure(refuse.invalid("authorization.k8s.io", "", "", errors));
   const { allowed, reason } = decide({ name, groups }, attributesOf(spec));
   return success({ ...sent, status: { allowed, ...(reason !== "" && { reason }) } });

@@ -1,28 +1,28 @@
-// Tokens of service accounts: JWTs with the claims of kube-apiserver's, signed with an EC key, good for this server
-// alone. Signs and verifies; whether an account still exists is for others to ask.
+// Tokens of service accounts: JWTs with kube-apiserver's claims, signed with an EC key and valid only for this server.
+// authentication.ts checks that the account still exists.
 import { createHash, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 import type { JsonObject } from "../../../../shared/kubernetes/json.ts";
 import { fieldsOf, listOf, textOf } from "../object.ts";
 
-/** --service-account-issuer, and the only audience there is. */
+/** --service-account-issuer, and the only audience. */
 export const issuer = "https://kubernetes.default.svc";
 
 export interface TokenClaims {
   namespace: string;
   serviceAccount: string;
-  /** The account's. */
+  /** uid of the account. */
   uid: string;
-  /** With which the token ends. */
+  /** The token is valid only while this Secret exists. */
   secret?: { name: string; uid: string };
   issuedAtMs: number;
   expiresAtMs: number;
-  /** JTI: a token's own name. */
+  /** The claim jti. */
   id: string;
 }
 
 export interface TokenSigner {
   sign: (claims: TokenClaims) => string;
-  /** The claims of a token that this key signed for this server and that has not expired. */
+  /** Returns the claims; undefined if this key has not signed the token for this server, or it has expired. */
   verify: (token: string, now: Date) => TokenClaims | undefined;
 }
 

@@ -1,5 +1,5 @@
-// An answer in HTTP: JSON as Go writes it, or plain text; and the form that the Accept header and the query ask for:
-// the objects, or a Table for `kubectl get`.
+// HTTP responses: JSON as Go writes it, or plain text. Also chooses between objects and a Table for `kubectl get`, by the
+// Accept header and the query.
 import type { Status } from "../../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../../shared/result.ts";
 import type { Outcome } from "../object.ts";
@@ -13,7 +13,7 @@ const escapes: Record<string, string> = {
   "\u2029": "\\u2029",
 };
 
-/** JSON that is safe within HTML, as encoding/json writes it: element keys of managedFields depend on it. */
+/** Escapes JSON for HTML as encoding/json does. The keys in managedFields contain these escapes. */
 export function escapeHtml(json: string): string {
   return json.replaceAll(/[<>&\u2028\u2029]/g, (letter) => escapes[letter] ?? letter);
 }
@@ -45,20 +45,20 @@ export function answerText(code: number, text: string): Response {
   return respond(code, text, "text/plain; charset=utf-8");
 }
 
-/** For a path that is not served: upstream answers it without a Status. */
+/** The answer for an unknown path, which upstream sends without a Status. */
 export function answerNothing(): Response {
   return answerText(404, "404 page not found\n");
 }
 
 export interface Representation {
   form: "object" | "table";
-  /** What a Table's rows carry besides cells. */
+  /** The objects in a Table's rows, next to the cells. */
   includeObject: "None" | "Metadata" | "Object";
-  /** Whether a Table says what its columns are. */
+  /** Whether a Table has column definitions. */
   headers: boolean;
 }
 
-/** What a media range ("application/json;as=Table;v=v1;g=meta.k8s.io") makes of the answer; undefined for others. */
+/** The form for a media range ("application/json;as=Table;v=v1;g=meta.k8s.io"); undefined if it is not supported. */
 function formOf(range: string): Representation["form"] | undefined {
   const [mediaType = "", ...parameters] = range.split(";").map((part) => part.trim());
   if (!["application/json", "application/*", "*/*"].includes(mediaType.toLowerCase())) return undefined;
@@ -72,7 +72,7 @@ function includeObjectOf(query: URLSearchParams): Representation["includeObject"
   return wanted === "None" || wanted === "Object" ? wanted : "Metadata";
 }
 
-/** The first of the client's wishes that can be fulfilled. */
+/** Returns the first form in the Accept header that is supported. */
 export function negotiate(accept: string | null, query: URLSearchParams): Outcome<Representation> {
   const forms = (accept || "*/*").split(",").map(formOf);
   const form = forms.find((each) => each !== undefined);

@@ -17,7 +17,7 @@ const age: Column = {
   cell: (object, now) => ageOf(object.metadata.creationTimestamp, now),
 };
 
-/** What a kind without columns of its own shows (rest.NewDefaultTableConvertor). */
+/** The columns of kinds without own ones (rest.NewDefaultTableConvertor). */
 export const defaultColumns: Column[] = [
   nameColumn,
   { name: "Created At", type: "date", cell: (object) => object.metadata.creationTimestamp ?? "" },
@@ -52,7 +52,7 @@ function servicePorts(service: ListItem): string {
   return ports.map(({ port, protocol }) => `${Number(port)}/${textOf(protocol)}`).join(",");
 }
 
-/** Of a Service of the type ClusterIP, without a selector. */
+/** The columns for a Service of the type ClusterIP without a selector. */
 export const serviceColumns: Column[] = [
   nameColumn,
   column("Type", (service) => textOf(fieldsOf(service["spec"])["type"])),
@@ -172,7 +172,7 @@ export const eventsV1Columns: Column[] = eventColumns.map((each) => ({
   cell: (event, now) => each.cell(withCoreNames(event), now),
 }));
 
-/** The age of a timestamp, "<unknown>" without one. */
+/** Returns the age of a timestamp; "<unknown>" without one. */
 export function ageOf(timestamp: unknown, now: Date): string {
   if (typeof timestamp !== "string" || timestamp === "") return "<unknown>";
   return humanDuration(now.getTime() - Date.parse(timestamp));

@@ -14,7 +14,7 @@ function keyText({ resource, namespace, name }: ObjectKey): string {
   return `${resource} ${namespace} ${name}`;
 }
 
-/** Owner's uid → who depends on it. */
+/** The dependents of each owner, by the owner's uid. */
 function createDependents() {
   const byOwner = new Map<string, Map<string, ObjectKey>>();
   return {
@@ -33,7 +33,6 @@ function createDependents() {
   };
 }
 
-/** What the collector works on. */
 interface Collector {
   world: World;
   dependents: ReturnType<typeof createDependents>;
@@ -43,7 +42,7 @@ function check(collector: Collector, key: ObjectKey): void {
   collector.world.tasks.add(`collect ${keyText(key)}`, () => collect(collector, key));
 }
 
-/** What is not served here cannot be looked up, and is not taken for gone. */
+/** An owner whose kind is not served here counts as present. */
 function isGone({ store }: World, owner: OwnerReference, namespace: string): boolean {
   const type = storedTypes.find(
     (each) => each.kind === owner.kind && apiVersionOf(each) === owner.apiVersion,
@@ -69,11 +68,11 @@ async function collect(collector: Collector, key: ObjectKey): Promise<void> {
   if (decision.action !== "delete") return;
   const body = { kind: "DeleteOptions", apiVersion: "v1", preconditions: { uid, resourceVersion } };
   const { code } = await world.send({ method: "DELETE", path, body });
-  // It was written meanwhile: decide again.
+  // Another writer has changed the object: decide again.
   if (code === 409) check(collector, key);
 }
 
-/** Whether its owners have changed: a lease's renewals do not count. */
+/** Returns true if the owners have changed. A lease's renewal is no such change. */
 function hasChanged({ metadata }: ApiObject, previous: ApiObject | undefined): boolean {
   const before = previous?.metadata.ownerReferences;
   return JSON.stringify(before) !== JSON.stringify(metadata.ownerReferences);
@@ -95,7 +94,7 @@ function followChange(collector: Collector, { type, resource, object, previous }
   if (object.metadata.ownerReferences && hasChanged(object, previous)) check(collector, key);
 }
 
-/** Runs until the result is called. */
+/** Runs until the returned function is called. */
 export function startGarbageCollector(world: World): () => void {
   const collector: Collector = { world, dependents: createDependents() };
   for (const resource of storedTypes.map(qualifiedResource)) {
@@ -111,7 +110,7 @@ export function startGarbageCollector(world: World): () => void {
 const accountName = "default";
 const authorityName = "kube-root-ca.crt";
 
-/** Resource → the one object of it that every namespace has. */
+/** The objects that every namespace has: resource → name. */
 const names = new Map([
   ["serviceaccounts", accountName],
   ["configmaps", authorityName],
@@ -133,10 +132,10 @@ async function ensureAuthority({ store, send, rootCa }: World, namespace: string
     await send({ method: "PUT", path: `${path}/${authorityName}`, body: { ...found, data } });
 }
 
-/** Runs until the result is called. */
+/** Runs until the returned function is called. */
 export function startNamespaceContents(world: World): () => void {
   const { store, tasks } = world;
-  // Where the namespace is gone as well, the apiserver refuses both.
+  // If the namespace is deleted too, the apiserver refuses both writes.
   const ensure = (namespace: string) =>
     tasks.add(`contents of ${namespace}`, async () => {
       await ensureAccount(world, namespace);
@@ -152,10 +151,9 @@ export function startNamespaceContents(world: World): () => void {
 
 type OwnerReference = NonNullable<ObjectMeta["ownerReferences"]>[number];
 
-/** What becomes of an object. `unowned` are the owners that are to be taken off it. */
+/** The action for an object. `unowned` are the uids of the owners to remove from it. */
 type Collection = { action: "keep" } | { action: "disown"; unowned: string[] } | { action: "delete" };
 
-/** The decision for an object; `isGone` looks an owner up. */
 function judgeOwnership(metadata: ObjectMeta, isGone: (owner: OwnerReference) => boolean): Collection {
   const { ownerReferences: owners = [], deletionTimestamp } = metadata;
   const lost = deletionTimestamp === undefined ? owners.filter(isGone) : [];
@@ -168,7 +166,6 @@ function judgeOwnership(metadata: ObjectMeta, isGone: (owner: OwnerReference) =>
 const storedTypes: readonly ResourceType[] = resourceTypes.filter(({ verbs }) => verbs.includes("delete"));
 const typeOfResource = new Map(storedTypes.map((type) => [qualifiedResource(type), type]));
 
-/** The path of an object. */
 function pathOf(type: ResourceType, namespace: string, name: string): string {
   const root = type.group === "" ? `/api/${type.version}` : `/apis/${type.group}/${type.version}`;
   const home = type.namespaced ? `/namespaces/${namespace}` : "";

@@ -1,37 +1,36 @@
-// Whether a Node still reports: what is known of it → its conditions. Mirrors nodelifecycle's tryUpdateNodeHealth.
-// Writes nothing and has no clock.
+// Decides whether a Node still reports, and its conditions if it does not. Mirrors nodelifecycle's tryUpdateNodeHealth.
 import type { NodeCondition } from "../../../../shared/kubernetes/types.ts";
 import { timeOf } from "../write/write.ts";
 import { conditionOfType, type NodeView } from "./node-view.ts";
 
 export interface HealthSettings {
-  /** --node-monitor-grace-period: how long a Node may be silent. */
+  /** --node-monitor-grace-period: the time without a report until a Node is Unknown. */
   monitorGracePeriodMs: number;
-  /** --node-startup-grace-period: the same for one that has no Ready condition yet. */
+  /** --node-startup-grace-period: the same for a Node without a Ready condition. */
   startupGracePeriodMs: number;
 }
 
-/** What is remembered of a Node between two looks at it. */
+/** The values that are kept from one check of a Node to the next. */
 export interface NodeHealth {
-  /** When it last reported, by our clock. */
+  /** The time of the last report by this clock. */
   probeMs: number;
-  /** Its Ready condition's lastHeartbeatTime; undefined when it had no such condition. */
+  /** lastHeartbeatTime of the Ready condition; undefined without that condition. */
   heartbeat: string | undefined;
-  /** Its lease's renewTime, once that was seen. */
+  /** renewTime of the Node's lease; undefined before the lease was read. */
   renewTime: string | undefined;
 }
 
 export interface HealthDecision {
   health: NodeHealth;
-  /** Ready as the Node says; Unknown when it says nothing. */
+  /** The status of Ready that the Node reported; Unknown without that condition. */
   observedReady: string;
-  /** Ready as it is now to be; undefined for a new Node that has said nothing yet. */
+  /** The Ready condition after the check; undefined for a new Node without one. */
   ready: NodeCondition | undefined;
-  /** What the Node's status has to become; undefined when it stays. */
+  /** The conditions to write; undefined if they do not change. */
   conditions: NodeCondition[] | undefined;
 }
 
-/** NetworkUnavailable is others' business. */
+/** NetworkUnavailable is not among them: network plugins write it. */
 const silencedTypes = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
 function unknownCondition(known: NodeCondition | undefined, type: string, node: NodeView, nowMs: number) {
@@ -52,7 +51,7 @@ function unknownCondition(known: NodeCondition | undefined, type: string, node: 
   return { ...known, status, reason: "NodeStatusUnknown", message, lastTransitionTime };
 }
 
-/** The Node's conditions once it has been silent for too long; they keep their order, new ones follow. */
+/** The conditions of a Node whose grace period is over. They keep their order, and new ones follow. */
 function silencedConditions(node: NodeView, nowMs: number): NodeCondition[] {
   const silenced = new Map(
     silencedTypes.map((type) => [
@@ -65,7 +64,7 @@ function silencedConditions(node: NodeView, nowMs: number): NodeCondition[] {
   return [...kept, ...[...silenced.values()].filter(({ type }) => !present.has(type))];
 }
 
-/** What is remembered after the Node's own status was looked at, before its lease. */
+/** Compares the Node's status with the last check. The lease is compared after that. */
 function healthFromStatus(
   node: NodeView,
   ready: NodeCondition | undefined,
@@ -76,12 +75,12 @@ function healthFromStatus(
   const now = { probeMs: nowMs, heartbeat, renewTime: undefined };
   if (!known)
     return ready ? now : { probeMs: Date.parse(node.creationTimestamp), heartbeat, renewTime: undefined };
-  // Without a Ready condition there is nothing to compare: silence goes on.
+  // Without a Ready condition there is nothing to compare: the grace period continues.
   if (!ready) return { ...known, heartbeat };
   return known.heartbeat === heartbeat ? known : now;
 }
 
-/** A look at a Node. `renewTime` is its lease's. */
+/** Checks a Node. `renewTime` is that of its lease. */
 export function judgeHealth(
   node: NodeView,
   renewTime: string | undefined,

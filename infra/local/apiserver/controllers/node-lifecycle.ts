@@ -1,5 +1,5 @@
-// Watches over Nodes: silent ones become Unknown, conditions become taints. The loop around node-health, node-taints
-// and zones. Mirrors nodelifecycle.Controller.
+// Sets the conditions of Nodes that do not report to Unknown, and taints Nodes by their conditions. Mirrors
+// nodelifecycle.Controller.
 import type { NodeCondition, Taint } from "../../../../shared/kubernetes/types.ts";
 import { type HealthDecision, type HealthSettings, judgeHealth, type NodeHealth } from "./node-health.ts";
 import {
@@ -34,13 +34,12 @@ interface Zone {
   queue: TaintQueue;
 }
 
-/** What the controller works on. */
 interface Lifecycle {
   world: World;
   settings: NodeLifecycleSettings;
   seen: Seen;
   write: NodeWriter;
-  /** The Nodes of the last look. */
+  /** The Nodes of the last pass. */
   known: Map<string, NodeView>;
   healths: Map<string, NodeHealth>;
   zones: Map<string, Zone>;
@@ -65,7 +64,7 @@ async function removeNoExecute(lifecycle: Lifecycle, node: NodeView): Promise<vo
   zoneOf(lifecycle, node).queue.remove(node.name);
 }
 
-/** doNoScheduleTaintingPass and reconcileNodeLabels, after every change of a Node. */
+/** doNoScheduleTaintingPass and reconcileNodeLabels. Runs after every change of a Node. */
 async function followNode({ seen, write }: Lifecycle, name: string): Promise<void> {
   const node = seen.nodes.get(name);
   const change = node && noScheduleChange(node);
@@ -74,7 +73,7 @@ async function followNode({ seen, write }: Lifecycle, name: string): Promise<voi
   if (labels) await write.setLabels(name, labels);
 }
 
-/** What a look at a Node has led to; undefined when it is gone or cannot be written. */
+/** Checks a Node and writes its conditions. Returns undefined if it is deleted or cannot be written. */
 async function checkHealth(lifecycle: Lifecycle, name: string): Promise<HealthDecision | undefined> {
   const { world, settings, seen, healths, write } = lifecycle;
   for (let tries = 0; tries < maxTries; tries++) {
@@ -88,13 +87,13 @@ async function checkHealth(lifecycle: Lifecycle, name: string): Promise<HealthDe
   return undefined;
 }
 
-/** Ready's status → the taint that goes with it, and the one that does not. */
+/** Status of Ready → the taint that a Node with it has, and the taint that such a Node must not have. */
 const noExecuteTaints: Record<string, [own: Taint, other: Taint]> = {
   False: [notReady, unreachable],
   Unknown: [unreachable, notReady],
 };
 
-/** processTaintBaseEviction: the taint of the other kind is replaced at once, the first one has to wait its turn. */
+/** processTaintBaseEviction: replaces the other taint at once; a first taint waits in the zone's queue. */
 async function queueNoExecute(lifecycle: Lifecycle, node: NodeView, ready: NodeCondition): Promise<void> {
   const [own, other] = noExecuteTaints[ready.status] ?? [];
   if (!own || !other) {
@@ -110,7 +109,7 @@ async function queueNoExecute(lifecycle: Lifecycle, node: NodeView, ready: NodeC
   queue.add(node.name);
 }
 
-/** Records which Nodes are new and which are gone. */
+/** Finds new and deleted Nodes, and records an event for each. */
 async function classifyNodes(lifecycle: Lifecycle): Promise<void> {
   const { world, seen, known, healths } = lifecycle;
   for (const node of seen.nodes.values()) {
@@ -151,7 +150,7 @@ async function handleDisruption(
   for (const [name, health] of healths) healths.set(name, { ...health, probeMs: nowMs });
 }
 
-/** One Node's turn; Ready as it is to be counted among its zone's, if it counts. */
+/** Checks one Node. Returns its status of Ready for the zone's state; undefined if the Node does not count for it. */
 async function monitorNode(lifecycle: Lifecycle, name: string): Promise<string | undefined> {
   const decision = await checkHealth(lifecycle, name);
   const node = lifecycle.seen.nodes.get(name);
@@ -190,7 +189,7 @@ async function taintNext({ world, seen, zones, write }: Lifecycle): Promise<void
   }
 }
 
-/** Runs until the result is called. */
+/** Runs until the returned function is called. */
 export function startNodeLifecycle(world: World, settings: NodeLifecycleSettings): () => void {
   const { store, tasks, every } = world;
   const seen = lookAtNodes(store);

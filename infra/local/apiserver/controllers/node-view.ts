@@ -1,4 +1,4 @@
-// What the node controllers know of a Node: the few fields that they decide by. Decides nothing.
+// The fields of Nodes and leases that the node controllers decide by, kept up to date with the store.
 import type { NodeCondition, Taint } from "../../../../shared/kubernetes/types.ts";
 import { type ApiObject, fieldsOf, listOf, textOf } from "../object.ts";
 import type { Change } from "../store.ts";
@@ -72,7 +72,7 @@ function renewTimeOf({ object }: Pick<Change, "object">): string {
   return textOf(fieldsOf(object["spec"])["renewTime"]);
 }
 
-/** What there is. */
+/** Reads all Nodes and leases of the store. */
 export function lookAtNodes(store: World["store"]): Seen {
   const nodes = store.list("nodes").map(viewOf);
   return {
@@ -85,7 +85,7 @@ export function lookAtNodes(store: World["store"]): Seen {
   };
 }
 
-/** Takes a change in. The name of the Node that it is about, if it is about one. */
+/** Applies a change. Returns the name of the Node if the change is one of a Node. */
 export function followNodes(seen: Seen, change: Change): string | undefined {
   const { type, resource, object } = change;
   const { name = "", namespace } = object.metadata;

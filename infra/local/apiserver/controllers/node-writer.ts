@@ -1,4 +1,4 @@
-// Writes the Node controllers' decisions: conditions, and the taints that conditions call for. Mirrors nodelifecycle's
+// Writes the conditions, taints and labels that the node controllers decide on. Mirrors nodelifecycle's
 // doNoScheduleTaintingPass and pkg/util/taints.
 import type { NodeCondition, Taint } from "../../../../shared/kubernetes/types.ts";
 import { fieldsOf } from "../object.ts";
@@ -10,14 +10,14 @@ import type { World } from "./world.ts";
 export const maxTries = 5;
 
 export interface NodeWriter {
-  /** SwapNodeControllerTaint, in one write. Like the others it resolves with whether it is done. */
+  /** SwapNodeControllerTaint, in one write. All three resolve with true if the write succeeded. */
   changeTaints: (name: string, change: TaintChange) => Promise<boolean>;
   setLabels: (name: string, labels: Record<string, string>) => Promise<boolean>;
-  /** One attempt: after a conflict the caller decides again. */
+  /** Writes once. After a conflict the caller decides again. */
   setConditions: (node: NodeView, conditions: NodeCondition[]) => Promise<boolean>;
 }
 
-/** What others write at the same time is not overwritten: it is tried again with what they have left. */
+/** After a conflict with another writer, taints and labels are computed again from the changed Node. */
 export function createNodeWriter({ store, send, now }: World, seen: Seen): NodeWriter {
   async function retried(name: string, write: (node: NodeView) => Promise<number>): Promise<boolean> {
     for (let tries = 0; tries < maxTries; tries++) {
@@ -84,7 +84,7 @@ export function hasTaint(taints: readonly Taint[], wanted: Taint): boolean {
   return taints.some((taint) => isSame(taint, wanted));
 }
 
-/** The NoSchedule taints that are missing, and those that nothing calls for any more; undefined when all is well. */
+/** Returns the NoSchedule taints to add and to remove; undefined if there are none. */
 export function noScheduleChange({ conditions, unschedulable, taints }: NodeView): TaintChange | undefined {
   const keys = conditions.flatMap(({ type, status }) => taintKeys[type]?.[status] ?? []);
   if (unschedulable) keys.push(unschedulableKey);
@@ -95,20 +95,20 @@ export function noScheduleChange({ conditions, unschedulable, taints }: NodeView
   return add.length + remove.length > 0 ? { add, remove } : undefined;
 }
 
-/** The taints after a change: what is there already keeps its place (AddOrUpdateTaint, RemoveTaint). */
+/** Applies a change. Existing taints keep their place (AddOrUpdateTaint, RemoveTaint). */
 function changedTaints(taints: readonly Taint[], { add, remove }: TaintChange): Taint[] {
   const updated = taints.map((taint) => add.find((each) => isSame(each, taint)) ?? taint);
   const appended = add.filter((each) => !hasTaint(taints, each));
   return [...updated, ...appended].filter((taint) => !hasTaint(remove, taint));
 }
 
-/** Labels that came before the stable ones and follow them (reconcileNodeLabels). */
+/** Stable labels, and the beta labels that have the same values (reconcileNodeLabels). */
 const followers = [
   ["kubernetes.io/os", "beta.kubernetes.io/os"],
   ["kubernetes.io/arch", "beta.kubernetes.io/arch"],
 ] as const;
 
-/** The labels that have to be set; undefined when there are none. */
+/** Returns the beta labels to set; undefined if there are none. */
 export function labelsToFollow(labels: NodeView["labels"]): Record<string, string> | undefined {
   const missing = followers.flatMap(([stable, beta]) => {
     const value = labels[stable];

@@ -1,14 +1,14 @@
-// Starts the controllers that users of Nodes need, with kube-controller-manager's defaults. One of them is here: it removes
-// events an hour after their last write, as kube-apiserver's --event-ttl has etcd do.
+// Starts the controllers that Nodes need, with kube-controller-manager's defaults. One of them is here: it removes events an
+// hour after their last write, as etcd does for kube-apiserver's --event-ttl.
 import type { ApiObject } from "../object.ts";
 import { startGarbageCollector, startNamespaceContents } from "./garbage-collector.ts";
 import { type NodeLifecycleSettings, startNodeLifecycle } from "./node-lifecycle.ts";
 import { type ControllerOptions, createWorld, type World } from "./world.ts";
 
 interface Controllers {
-  /** Resolves when there is nothing left to do until something changes or time passes. */
+  /** Resolves when no task is left. */
   idle: () => Promise<void>;
-  /** Begins nothing any more, and ends what is under way. */
+  /** Ends all controllers after the running task. */
   stop: () => Promise<void>;
 }
 
@@ -18,7 +18,7 @@ export const defaultSettings: NodeLifecycleSettings = {
   startupGracePeriodMs: 60_000,
 };
 
-/** `report` is called with what should not happen: the error of a controller that threw. */
+/** `report`: called with each error that a controller throws. */
 export function startControllers(
   options: ControllerOptions,
   settings: NodeLifecycleSettings,
@@ -49,9 +49,9 @@ function lastWriteMs({ metadata }: ApiObject): number {
   return Math.max(Date.parse(metadata.creationTimestamp ?? ""), ...times.filter(Number.isFinite));
 }
 
-/** Runs until the result is called. */
+/** Runs until the returned function is called. */
 export function startEventExpiry({ store, send, tasks, now, every }: World): () => void {
-  /** Path → when it expires, the first one first: each write moves an event to the end. */
+  /** Path → time of expiry in ms since 1970. The earliest is first: each write moves its event to the end. */
   const expiries = new Map<string, number>();
 
   const pathOf = ({ metadata: { namespace = "", name = "" } }: ApiObject) =>

@@ -1,5 +1,4 @@
-// What the controllers have of the world: the apiserver as its clients have it, the feed of changes, a clock and a
-// scheduler. Decides nothing.
+// The surroundings of the controllers: requests to the apiserver, its changes, a clock, and a queue of tasks.
 import { correlateEvent, newEventCorrelator } from "../../../../shared/events/correlator.ts";
 import { makeEvent } from "../../../../shared/events/events.ts";
 import type { ApiObject } from "../object.ts";
@@ -7,13 +6,12 @@ import type { Store } from "../store.ts";
 import { type Every, nextTurn } from "../timer.ts";
 
 export interface ControllerOptions {
-  /** Read, and listened to; never written. */
+  /** The controllers only read it. They write by `fetch`. */
   store: Pick<Store, "get" | "list" | "subscribe">;
-  /** The apiserver, which does all writing. */
   fetch: (request: Request) => Promise<Response>;
   /** The bearer token of a member of system:masters. */
   token: string;
-  /** PEM that every namespace gets to verify the apiserver with. */
+  /** PEM that clients in each namespace verify the apiserver with. */
   rootCa: string;
   /** Typically `wallClock`. */
   now: () => Date;
@@ -29,15 +27,15 @@ export interface Sent {
   method: "POST" | "PUT" | "PATCH" | "DELETE";
   path: string;
   body?: object;
-  /** Of a PATCH; strategic when absent. */
+  /** The type of a PATCH; strategic if absent. */
   patch?: "strategic" | "merge";
 }
 
 export interface World extends ControllerOptions {
-  /** One request; never rejects for an answer that is a refusal. */
+  /** Sends one request. Resolves also if the apiserver refuses it. */
   send: (sent: Sent) => Promise<Answer>;
   tasks: Tasks;
-  /** Records an event about a Node, as client-go's recorder does; not waited for. */
+  /** Queues an event about a Node, as client-go's recorder does. */
   recordNodeEvent: (node: { name: string; uid: string }, reason: string, message: string) => void;
 }
 
@@ -48,7 +46,7 @@ const patchTypes = {
 
 function createSend({ fetch, token }: ControllerOptions): World["send"] {
   return async ({ method, path, body, patch = "strategic" }) => {
-    // Many writes in a row must not keep others waiting.
+    // Clients of the apiserver get a turn between two of these writes.
     await nextTurn();
     const response = await fetch(
       new Request(`https://127.0.0.1${path}`, {
@@ -65,13 +63,13 @@ function createSend({ fetch, token }: ControllerOptions): World["send"] {
   };
 }
 
-/** Work that is done one piece after the other. */
+/** A queue of tasks that run one after the other. */
 export interface Tasks {
-  /** What waits under the same key already is not added again. */
+  /** Adds a task, unless one with the same key waits. */
   add: (key: string, task: () => Promise<void>) => void;
-  /** Resolves when nothing is left to do. */
+  /** Resolves when the queue is empty. */
   idle: () => Promise<void>;
-  /** Nothing is begun any more. */
+  /** Empties the queue, and waits for the running task. */
   stop: () => Promise<void>;
 }
 
@@ -92,7 +90,7 @@ export function createTasks(report: (error: unknown) => void): Tasks {
       if (!waiting.has(key)) waiting.set(key, task);
       running ??= Promise.resolve().then(work);
     },
-    // What is added meanwhile belongs to the same run of work.
+    // Tasks that are added meanwhile belong to the same run.
     idle: async () => await running,
     stop: async () => {
       waiting.clear();
@@ -106,7 +104,7 @@ function createNodeRecorder(now: () => Date, send: World["send"], tasks: Tasks):
   const source = { component: "node-controller", host: "" };
   let lastMicros = 0;
   return ({ name, uid }, reason, message) => {
-    // No two events are of the same microsecond: their names would be the same.
+    // Each event has another microsecond, because its name consists of it.
     lastMicros = Math.max(now().getTime() * 1_000, lastMicros + 1);
     const about = { kind: "Node", name, uid, apiVersion: "v1" };
     const made = makeEvent(about, source, "Normal", reason, message, lastMicros, () => crypto.randomUUID());

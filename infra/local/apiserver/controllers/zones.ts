@@ -1,5 +1,5 @@
-// How fast the Nodes of a zone get their NoExecute taint: slower or not at all where many are unreachable, since a broken
-// network must not evict pods. Mirrors nodelifecycle's handleDisruption and scheduler.RateLimitedTimedQueue. Pure.
+// The rate of NoExecute taints in a zone. It is lower, or 0, if many Nodes are unreachable: a broken network must not evict
+// pods. Mirrors nodelifecycle's handleDisruption and scheduler.RateLimitedTimedQueue.
 import { type TokenBucket, tryAccept } from "../../../../shared/events/token-bucket.ts";
 import type { NodeView } from "./node-view.ts";
 
@@ -35,8 +35,8 @@ export function evictionRate(state: ZoneState, nodes: number): number {
 }
 
 /**
- * What a look at all zones leads to: nothing is changed while all stay dark; `darken` stops all evictions, since it is
- * rather the network or we; `brighten` gives every Node a new chance; otherwise each zone for itself.
+ * A zone is dark while no Node in it is Ready. `none`: all zones stay dark. `darken`: all have become dark, which stops
+ * evictions. `brighten`: one is no longer dark, and each Node gets a new grace period. `each zone`: rates by zone.
  */
 type Disruption = "none" | "darken" | "brighten" | "each zone";
 
@@ -51,10 +51,10 @@ export function judgeDisruption(
 }
 
 export interface TaintQueue {
-  /** One that was tainted is not taken again until it has been removed. */
+  /** Adds a Node, unless it was added before and not removed since. */
   add: (name: string) => void;
   remove: (name: string) => void;
-  /** The next Node, if there is one and the rate allows it. */
+  /** Takes the next Node; undefined if there is none, or the rate does not allow one. */
   next: (nowMs: number) => string | undefined;
   isEmpty: () => boolean;
   /** Nodes per second; 0 stops it. */
@@ -97,7 +97,7 @@ export function createTaintQueue(startRate: number): TaintQueue {
       const isFree = take(nowMs);
       rate = perSecond;
       bucket = undefined;
-      // The next Node waits as long as it would have.
+      // A Node that had to wait for the former rate waits for the new one too.
       if (!isFree) take(nowMs);
     },
   };

@@ -1,4 +1,4 @@
-// Which fields two objects of a type differ in. Mirrors structured-merge-diff's typed.Comparison; pure.
+// Finds the fields in which two objects of a type differ. Mirrors structured-merge-diff's typed.Comparison.
 import {
   isJsonObject,
   type Json,
@@ -19,13 +19,13 @@ import {
 import { emptySet, type FieldSet, leaf, self } from "./set.ts";
 
 export interface Comparison {
-  /** Fields that only the second object has, and those that have another value there. */
+  /** Fields that only the second object has, or that have another value there. */
   changed: FieldSet;
   /** Fields that only the first object has. */
   removed: FieldSet;
 }
 
-/** The sets of one level, made when something is put into them. */
+/** The sets of one level. A set is made with its first field. */
 interface Differences {
   changed?: FieldSet;
   removed?: FieldSet;
@@ -67,7 +67,7 @@ function compareFields(left: JsonObject, right: JsonObject, schema: MapFields): 
 
 type ItemsByElement = Map<string, Json[]>;
 
-/** Items by their elements; more than one where an element comes twice, which upstream tolerates in stored objects. */
+/** Groups items by their elements. Like upstream it accepts stored objects that have an element twice. */
 function itemsByElement(list: Json | undefined, schema: ListFields): ItemsByElement {
   const items: ItemsByElement = new Map();
   for (const item of listOf(list)) {
@@ -80,7 +80,7 @@ function itemsByElement(list: Json | undefined, schema: ListFields): ItemsByElem
   return items;
 }
 
-/** Items that come twice are owned as one; that they do is all there is to own. */
+/** Items with the same element are owned together, and have no fields that are owned on their own. */
 function compareItems(left: Json[], right: Json[], schema: FieldSchema): Differences {
   const [old, next] = [left[0], right[0]];
   if (left.length <= 1 && right.length <= 1) return compareValues(old, next, schema);
@@ -105,7 +105,7 @@ function compareLists(left: Json | undefined, right: Json | undefined, schema: L
   return level;
 }
 
-/** A map or list that is only in one of the objects is itself among what changed or was removed. */
+/** If only one object has the map or list, the map or list itself is changed or removed too. */
 function withOwn(level: Differences, left: Json | undefined, right: Json | undefined): Differences {
   if (left === undefined) return { ...level, changed: { [self]: leaf, ...level.changed } };
   if (right === undefined) return { ...level, removed: { [self]: leaf, ...level.removed } };
@@ -123,7 +123,7 @@ function compareValues(left: Json | undefined, right: Json | undefined, schema: 
   return withOwn(level, left, right);
 }
 
-/** What a write changes from one object to another. Items that nothing identifies are not compared. */
+/** Compares two objects. Ignores list items without an element. */
 export function compareObjects(left: JsonObject, right: JsonObject, schema: MapFields): Comparison {
   const { changed = emptySet, removed = emptySet } = compareFields(left, right, schema);
   return { changed, removed };

@@ -20,7 +20,7 @@ import {
   union,
 } from "./set.ts";
 
-/** Who writes: an entry is unique by these, an applier's whatever its apiVersion. */
+/** The key of an entry. For an applier, apiVersion is not a part of it. */
 export interface FieldManager {
   manager: string;
   operation: "Update" | "Apply";
@@ -28,7 +28,7 @@ export interface FieldManager {
   subresource: string;
 }
 
-/** An entry that was read: its owner, its fields, and when it last changed (RFC 3339; "" when that is not known). */
+/** A parsed entry. `time`: the last change in RFC 3339; "" if it is not known. */
 export interface Owned extends FieldManager {
   time: string;
   fields: FieldSet;
@@ -39,7 +39,7 @@ type ManagedFieldsEntry = NonNullable<ObjectMeta["managedFields"]>[number];
 
 const managerLengthLimit = 128;
 
-/** The manager's name: the query's fieldManager, or the start of the User-Agent (prefixFromUserAgent). */
+/** Returns the query's fieldManager, or else the start of the User-Agent (prefixFromUserAgent). */
 export function managerName(fieldManager: string | null, userAgent: string | null): string {
   if (fieldManager) return fieldManager;
   const [name = ""] = (userAgent ?? "").split("/");
@@ -55,7 +55,7 @@ export function isSameManager(left: FieldManager, right: FieldManager): boolean 
   );
 }
 
-/** Entries that encodeManagers made. */
+/** Parses entries that encodeManagers has made. */
 export function readManagers(entries: readonly ManagedFieldsEntry[]): Owned[] {
   return entries.map((entry) => ({
     manager: entry.manager ?? "",
@@ -63,7 +63,6 @@ export function readManagers(entries: readonly ManagedFieldsEntry[]): Owned[] {
     apiVersion: entry.apiVersion ?? "",
     subresource: entry.subresource ?? "",
     time: entry.time ?? "",
-    // Only encodeManagers wrote it.
     fields: (entry.fieldsV1 ?? emptySet) as FieldSet,
   }));
 }
@@ -87,7 +86,7 @@ function inOrderOfEntries(left: Owned, right: Owned): number {
   );
 }
 
-/** The entries on the wire; undefined when there are none. */
+/** Writes the entries for the wire; undefined if there are none. */
 export function encodeManagers(managers: readonly Owned[]): ManagedFieldsEntry[] | undefined {
   if (managers.length === 0) return undefined;
   return managers
@@ -103,7 +102,7 @@ export function encodeManagers(managers: readonly Owned[]): ManagedFieldsEntry[]
     }));
 }
 
-/** Whether only times tell the entries apart (IgnoreManagedFieldsTimestampsTransformer). */
+/** Returns true if the entries differ only in their times (IgnoreManagedFieldsTimestampsTransformer). */
 export function isSameButTimes(
   left: readonly ManagedFieldsEntry[] | undefined,
   right: readonly ManagedFieldsEntry[] | undefined,
@@ -117,10 +116,7 @@ export function isSameButTimes(
   });
 }
 
-// managedFields after a write that is no apply. Mirrors apimachinery's managedfields/internal (FieldManager.Update and
-// what it wraps) and structured-merge-diff's merge.Updater.Update. Pure.
-
-/** A write as far as the ownership of fields goes. */
+/** The parts of a write that decide on ownership. */
 export interface FieldWrite {
   type: ResourceType;
   writer: FieldManager;
@@ -144,35 +140,35 @@ const unowned = fieldSet(
   ["metadata", "resourceVersion"],
 );
 
-/** The entry without fields that no manager owns. */
+/** Removes the fields that no manager owns from an entry. */
 export function withoutUnowned(owned: Owned): Owned {
   const fields = difference(owned.fields, unowned);
   return fields === owned.fields ? owned : { ...owned, fields };
 }
 
-/** What a manager still owns after another one has changed fields. */
+/** Removes the fields from an entry that another manager has changed. */
 function afterOther(owned: Owned, { changed, removed }: Comparison): Owned {
   const fields = difference(difference(owned.fields, changed), removed);
   return fields === owned.fields ? owned : { ...owned, fields };
 }
 
-/** Managers of fields in the version that is written: there is no other. */
+/** Drops entries of other apiVersions, which this apiserver does not serve. */
 export function ofVersion({ writer }: FieldWrite, managers: readonly Owned[]): Owned[] {
   return managers.filter(({ apiVersion }) => apiVersion === writer.apiVersion);
 }
 
-/** The comparison without the fields that the path does not write. */
+/** Removes the fields that the path does not write from a comparison. */
 export function withoutReset(write: FieldWrite, { changed, removed }: Comparison): Comparison {
   const reset = resetFields(write.type, write.writer.subresource);
   return { changed: recursiveDifference(changed, reset), removed: recursiveDifference(removed, reset) };
 }
 
-/** Managers without those that have nothing left. */
+/** Drops entries without fields. */
 export function ofSomething(managers: readonly Owned[]): Owned[] {
   return managers.filter(({ fields }) => !isEmptySet(fields));
 }
 
-/** managedFieldsUpdater.Update: what the write changed goes to the writer's entry, with a new time. */
+/** managedFieldsUpdater.Update: adds the changed fields to the writer's entry, with a new time. */
 function withChanges(managers: Owned[], write: FieldWrite, { changed }: Comparison): Owned[] {
   const { writer, time } = write;
   const own = withoutUnowned({ ...writer, time, fields: inOrder(changed) });
@@ -183,7 +179,7 @@ function withChanges(managers: Owned[], write: FieldWrite, { changed }: Comparis
   return managers.map((owned) => (owned === previous ? merged : owned));
 }
 
-/** Who owns what after `live` became `next`. */
+/** Returns the entries after a write that changes `live` to `next`. */
 export function managersAfterUpdate(
   write: FieldWrite,
   managers: Owned[],
@@ -196,16 +192,15 @@ export function managersAfterUpdate(
   return withChanges(ofSomething(others), write, comparison);
 }
 
-/** An object of the type before its first write. */
+/** Returns an object of the type without any field set. */
 export function unwritten(type: ResourceType): ApiObject {
   // The zero value of every kind has metadata.
   return trackedTypeOf(type).zero as unknown as ApiObject;
 }
 
 /**
- * metadata.managedFields after a write of `next` over `live` (undefined: it is created). `next` is the object as the
- * client wants it, with its type's defaults, before anything else is done to it; what it says of managedFields does not
- * count.
+ * Returns metadata.managedFields after a write of `next` over `live`; undefined: the object is new. `next` is the client's
+ * object with its type's defaults and no other change. The function ignores its managedFields.
  */
 export function managedFieldsAfterUpdate(
   write: FieldWrite,
@@ -239,7 +234,7 @@ export function trackedTypeOf(type: ResourceType): TrackedType {
 const status = fieldSet(["status"]);
 const spec = fieldSet(["spec"]);
 
-/** Strategies' GetResetFields: what a write through the path does not reach. */
+/** GetResetFields of the strategies: the fields that a write through the path does not change. */
 export function resetFields(type: ResourceType, subresource: string): FieldSet {
   if (!type.subresources?.some(({ name }) => name === "status")) return emptySet;
   return subresource === "status" ? spec : status;

@@ -1,6 +1,6 @@
-// Server-side apply: merges a configuration into an object, and decides who owns which field then. Mirrors
-// structured-merge-diff's merge.Updater.Apply, typed.merge, TypedValue.RemoveItems, TypedValue.ToFieldSet and
-// Set.EnsureNamedFieldsAreMembers. Pure: the result shares with the object what the configuration leaves alone.
+// Server-side apply: merges a configuration into an object, and decides which manager owns which field. Results share
+// unchanged parts with the object. Mirrors structured-merge-diff's merge.Updater.Apply, typed.merge,
+// TypedValue.RemoveItems, TypedValue.ToFieldSet and Set.EnsureNamedFieldsAreMembers.
 import {
   isJsonObject,
   type Json,
@@ -46,15 +46,15 @@ import {
 } from "./set.ts";
 
 interface Merged {
-  /** The object with the configuration in it; the live one when that changes nothing. */
+  /** The merged object; the live one if nothing changes. */
   object: JsonObject;
   managers: Owned[];
 }
 
-/** The managers that own fields which the configuration has with other values. */
+/** The managers that own fields whose values the configuration changes. */
 type Conflict = string[];
 
-/** addBackOwnedItems and addBackDanglingItems: what the last configuration had goes, unless others own it. */
+/** addBackOwnedItems and addBackDanglingItems: removes fields of the last configuration that no other manager owns. */
 function prune(
   merged: JsonObject,
   last: FieldSet,
@@ -71,7 +71,7 @@ function prune(
   return removeFields(merged, intersection(gone, named(last)), schema);
 }
 
-/** The applier's entry with the fields of its configuration; its time is the one it had. */
+/** Sets the fields of the applier's entry to those of its configuration. The entry keeps its time. */
 function withConfiguration(write: FieldWrite, managers: readonly Owned[], config: JsonObject): Owned[] {
   const { type, writer } = write;
   const all = fieldsOfMap(config, trackedTypeOf(type).schema);
@@ -87,7 +87,7 @@ interface Ownership {
   force: boolean;
 }
 
-/** Updater.update: the others lose what is now different, unless they are in conflict over it. */
+/** Updater.update: other managers lose the changed fields. Without `force` such a field is a conflict. */
 function managersAfter(
   { write, managers, force }: Ownership,
   live: ApiObject,
@@ -105,7 +105,7 @@ function managersAfter(
   return conflict.size > 0 && !force ? failure([...conflict]) : success(ofSomething(after));
 }
 
-/** `config` has to fit the type's schema. */
+/** `config` must fit the type's schema. */
 export function mergeConfiguration(
   write: FieldWrite,
   allManagers: readonly Owned[],
@@ -119,7 +119,7 @@ export function mergeConfiguration(
   const claimed = withConfiguration(write, managers, config);
   const combined = mergeMaps(asJson(live), config, schema) ?? {};
   const result = last && !isEmptySet(last.fields) ? prune(combined, last.fields, claimed, schema) : combined;
-  // Merging leaves the live object's metadata in it.
+  // A merged object has the metadata of the live one.
   const object = result as unknown as ApiObject;
   const after = managersAfter({ write, managers: claimed, force }, live, object);
   if (!after.ok) return after;
@@ -146,7 +146,7 @@ function mergeMaps(live: JsonObject, config: JsonObject, schema: MapFields): Jso
 interface IndexedList {
   elements: string[];
   items: Json[];
-  /** By element; null for those that come twice, which are not merged with anything. */
+  /** Items by element; null for an element that occurs twice, which is not merged. */
   byElement: Map<string, Json>;
 }
 
@@ -163,8 +163,8 @@ function indexList(list: Json[], schema: ListFields): IndexedList {
 }
 
 /**
- * The order of visitListItems: the configuration's own order for what it has, and what only the object has at the place
- * where it stands among the items that both have.
+ * Merges in the order of visitListItems: items of the configuration in its order. An item that only the object has keeps its
+ * place between the items that both have.
  */
 function mergeLists(live: IndexedList, config: IndexedList, schema: ListFields): Json[] {
   const shared = config.elements.filter((element) => live.byElement.has(element));
@@ -210,7 +210,7 @@ function mergeLists(live: IndexedList, config: IndexedList, schema: ListFields):
   return result;
 }
 
-/** mergingWalker.merge: a leaf is the configuration's when that has it. */
+/** mergingWalker.merge: a leaf has the configuration's value if there is one. */
 function mergeValues(
   live: Json | undefined,
   config: Json | undefined,
@@ -253,18 +253,18 @@ function removeBelow(value: Json, fields: FieldSet, schema: FieldSchema): Json |
   return isJsonObject(value) ? removeFromMap(value, fields, schema) : undefined;
 }
 
-/** The object without the fields; a map or list that has nothing left is null or, at the top, empty. */
+/** Removes the fields. A map or list that becomes empty is null; the object itself is {}. */
 function removeFields(object: JsonObject, fields: FieldSet, schema: MapFields): JsonObject {
   return isEmptySet(fields) ? object : (removeFromMap(object, fields, schema) ?? {});
 }
 
-/** The schema of what an element names below a value of `schema`. */
+/** Returns the schema of the field or item that an element names. */
 function schemaBelow(schema: FieldSchema | undefined, element: string): FieldSchema | undefined {
   if (schema?.kind === "map" && element.startsWith("f:")) return fieldOf(schema, element.slice(2));
   return schema?.kind === "list" && element.startsWith("k:") ? schema.item : undefined;
 }
 
-/** The set, and every struct's field that has something of it below itself. */
+/** Adds to the set each field of a struct that has a member below it. */
 function withNamedFields(set: FieldSet, schema: FieldSchema | undefined): FieldSet {
   const result: FieldSet = {};
   for (const [element, below] of Object.entries(set)) {
@@ -276,13 +276,13 @@ function withNamedFields(set: FieldSet, schema: FieldSchema | undefined): FieldS
   return result;
 }
 
-/** A field and what is below it; undefined when neither is owned. */
+/** Makes the value of an element; undefined if neither it nor anything below it is owned. */
 function node(isOwned: boolean, below: FieldSet | undefined): FieldSet | undefined {
   if (!below || isEmptySet(below)) return isOwned ? leaf : undefined;
   return isOwned ? { [self]: leaf, ...below } : below;
 }
 
-/** Of a struct's fields only leaves are owned, of a map's every key, and whatever is null or an empty map. */
+/** Lists the owned fields: leaves of a struct, each key of a map, and values that are null or an empty map. */
 function fieldsOfMap(object: JsonObject, schema: MapFields): FieldSet {
   const set: FieldSet = {};
   for (const [name, value] of Object.entries(object)) {
@@ -295,7 +295,7 @@ function fieldsOfMap(object: JsonObject, schema: MapFields): FieldSet {
   return set;
 }
 
-/** Items are owned; of those that come twice nothing more than that. */
+/** Lists the owned items and their fields; without fields for an item that occurs twice. */
 function fieldsOfList(list: Json[], schema: ListFields): FieldSet {
   const set: FieldSet = {};
   for (const item of list) {

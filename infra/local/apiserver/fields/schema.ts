@@ -1,5 +1,5 @@
-// What owning fields has to know about a type: which maps and lists are owned as a whole, and what tells the items of the
-// others apart. Compiled from the Go types; data and its compilation only.
+// What field ownership needs of a type: the maps and lists that are owned as a whole, and the keys of the items of other
+// lists. Compiled from the Go types.
 import { isJsonObject, type Json, ownValue } from "../../../../shared/kubernetes/json.ts";
 import { escapeHtml } from "../answers/answer.ts";
 import type { GoStruct, GoType } from "../kinds/go-type.ts";
@@ -19,13 +19,13 @@ export interface MapFields {
   item: FieldSchema | undefined;
 }
 
-/** Items of a list are told apart by nothing (it is owned as a whole), by their value or by a field of theirs. */
+/** An "atomic" list is owned as a whole. Items are identified by their value ("set"), or by one of their fields ("key"). */
 export interface ListFields {
   kind: "list";
   merge: "atomic" | "set" | "key";
-  /** The field that identifies an item; "" when there is none. */
+  /** The field that identifies an item; "" without one. */
   key: string;
-  /** What an item without that field has in it; undefined when it has to be there. */
+  /** The default of that field; undefined if it is required. */
   keyDefault: string | undefined;
   item: FieldSchema;
 }
@@ -59,7 +59,7 @@ export const listKeys = new Map([
   ["ValidatingAdmissionPolicySpec.variables", "name"],
 ]);
 
-/** OpenAPI gives a field that is always there its Go zero value as default. */
+/** In OpenAPI the default of a field without omitempty is its Go zero value. */
 function keyDefault(item: GoType, key: string): string | undefined {
   const field = item.kind === "struct" ? item.fields.find(({ name }) => name === key) : undefined;
   return field && !field.omitEmpty ? "" : undefined;
@@ -89,7 +89,7 @@ function compile(type: GoType, place: string): FieldSchema {
   }
 }
 
-/** The schema of a Go struct as kube-openapi and its schemaconv make it. */
+/** Makes the schema of a Go struct, as kube-openapi and its schemaconv do. */
 export function compileFieldSchema(type: GoStruct): MapFields {
   const fields = type.fields.map((field): [string, FieldSchema] => [
     field.name,
@@ -104,7 +104,7 @@ export function isLeaf(schema: FieldSchema): boolean {
   return schema.kind === "scalar" || schema.atomic;
 }
 
-/** The schema of one field or item of a map; undefined when the type has no such field. */
+/** Returns the schema of a field or of a map's item; undefined if the type has no such field. */
 export function fieldOf(schema: MapFields, name: string): FieldSchema | undefined {
   return schema.fields.get(name) ?? schema.item;
 }
@@ -117,7 +117,7 @@ export function fieldElement(name: string): string {
   return `f:${name}`;
 }
 
-/** The element of an item of a list that is not atomic; undefined for one that nothing identifies. */
+/** Returns the element of an item in a list that is not atomic; undefined if the item has no key. */
 export function itemElement(list: ListFields, item: Json): string | undefined {
   if (list.merge === "set") return typeof item === "object" ? undefined : `v:${scalarText(item)}`;
   const value = isJsonObject(item) ? (ownValue(item, list.key) ?? list.keyDefault) : undefined;

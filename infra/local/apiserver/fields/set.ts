@@ -1,15 +1,15 @@
-// Sets of fields in their wire form (fieldsV1), and their algebra. Mirrors structured-merge-diff's fieldpath.Set. Pure:
-// a result shares what it can with its arguments, and is its first argument when nothing changed.
+// Sets of fields in their wire form (fieldsV1), and operations on them. Results share parts with the arguments; an operation
+// without an effect returns its first argument. Mirrors structured-merge-diff's fieldpath.Set.
 
 /**
- * Keys are path elements: `f:` and a field's name, `k:` and the keys of a list's item, `v:` and the value of a set's item.
- * An element whose own value is empty, or has the key ".", is a member; the other keys below it are its children.
+ * Keys are path elements: `f:` with a field's name, `k:` with the keys of a list's item, `v:` with the value of a set's item.
+ * An element is a member of the set if its value is empty or has the key ".". Other keys in its value are its children.
  */
 export interface FieldSet {
   [element: string]: FieldSet;
 }
 
-/** "." among an element's children says that it is a member itself. */
+/** This key among an element's children marks the element as a member. */
 export const self = ".";
 export const leaf: FieldSet = {};
 export const emptySet: FieldSet = {};
@@ -27,7 +27,7 @@ function withSelf(children: FieldSet): FieldSet {
   return isEmptySet(children) ? leaf : { [self]: leaf, ...children };
 }
 
-/** Upstream writes fields before keys before values; by luck that is also their order as text. */
+/** Upstream's order is fields, keys, values, which is also the order of their texts. */
 function sorted(set: FieldSet): FieldSet {
   const keys = Object.keys(set);
   if (keys.every((key, index) => index === 0 || keys[index - 1]! < key)) return set;
@@ -41,7 +41,7 @@ function unionNode(left: FieldSet, right: FieldSet): FieldSet {
   return either && !(self in children) ? withSelf(children) : children;
 }
 
-/** What is in either. */
+/** Returns the members of either set. */
 export function union(left: FieldSet, right: FieldSet): FieldSet {
   if (isEmptySet(left)) return right;
   let result = left;
@@ -57,7 +57,7 @@ export function union(left: FieldSet, right: FieldSet): FieldSet {
 
 type Subtract = (left: FieldSet, right: FieldSet) => FieldSet | undefined;
 
-/** The children of `left`, each without what `right` has of it; what is left may be empty. */
+/** Subtracts from each child of `left` the same child of `right`. */
 function withoutEach(left: FieldSet, right: FieldSet, subtract: Subtract): FieldSet {
   let result = left;
   for (const element in left) {
@@ -81,7 +81,7 @@ function differenceNode(left: FieldSet, right: FieldSet): FieldSet | undefined {
   return isEmptySet(rest) ? undefined : rest;
 }
 
-/** What is in `left` and not in `right`: a member of `right` takes nothing below it away. */
+/** Returns the members of `left` that are not in `right`. A member of `right` does not remove those below it. */
 export function difference(left: FieldSet, right: FieldSet): FieldSet {
   return withoutEach(left, right, differenceNode);
 }
@@ -94,7 +94,7 @@ function recursiveDifferenceNode(left: FieldSet, right: FieldSet): FieldSet | un
   return isEmptySet(children) ? undefined : children;
 }
 
-/** What is in `left` and neither in `right` nor below one of its members. */
+/** Returns the members of `left` that are neither in `right` nor below a member of `right`. */
 export function recursiveDifference(left: FieldSet, right: FieldSet): FieldSet {
   return withoutEach(left, right, recursiveDifferenceNode);
 }
@@ -106,7 +106,7 @@ function intersectionNode(left: FieldSet, right: FieldSet): FieldSet | undefined
   return isEmptySet(children) ? undefined : children;
 }
 
-/** What is in both. */
+/** Returns the members of both sets. */
 export function intersection(left: FieldSet, right: FieldSet): FieldSet {
   const result: FieldSet = {};
   for (const element in left) {
@@ -117,7 +117,7 @@ export function intersection(left: FieldSet, right: FieldSet): FieldSet {
   return result;
 }
 
-/** Each member's path: members of one level before what is below them, as upstream iterates. */
+/** Returns the path of each member, level by level as upstream does. */
 export function memberPaths(set: FieldSet): string[][] {
   const elements = Object.keys(set).filter((element) => element !== self);
   const members = elements.filter((element) => isMember(set[element])).map((element) => [element]);
@@ -125,7 +125,7 @@ export function memberPaths(set: FieldSet): string[][] {
   return [...members, ...below];
 }
 
-/** A set of fields that are named by their paths, such as ["metadata", "name"]. */
+/** Makes a set of paths of fields, such as ["metadata", "name"]. */
 export function fieldSet(...paths: string[][]): FieldSet {
   return paths.reduce((set, path) => {
     const node = path.reduceRight<FieldSet>((below, name) => ({ [`f:${name}`]: below }), leaf);
@@ -133,7 +133,7 @@ export function fieldSet(...paths: string[][]): FieldSet {
   }, emptySet);
 }
 
-/** The same set with the elements of every level in order. */
+/** Sorts the elements of each level. */
 export function inOrder(set: FieldSet): FieldSet {
   let result = set;
   for (const element in set) {

@@ -1,5 +1,5 @@
-// Reads JSON into a Go type and writes it again as Go would: unknown fields dropped, zero values left out, values in
-// canonical notation. Mirrors sigs.k8s.io/json, with errors in words of its own; never changes its input.
+// Reads JSON into a Go type and writes it again as Go does: without unknown fields and zero values, and in canonical
+// notation. Mirrors sigs.k8s.io/json, with other error texts. The input does not change.
 import { isJsonObject, type Json, type JsonObject } from "../../../../shared/kubernetes/json.ts";
 import { roundUpQuantity } from "../../../../shared/kubernetes/quantity/arithmetic.ts";
 import { parseQuantity } from "../../../../shared/kubernetes/quantity/parse.ts";
@@ -9,11 +9,11 @@ import type { GoField, GoInteger, GoScalar, GoStruct, GoType } from "./go-type.t
 
 interface Decoded {
   object: JsonObject;
-  /** Paths of fields that the type has not. */
+  /** Paths of fields that the type does not have. */
   unknown: string[];
 }
 
-/** Where a reader is, and what it found wrong. */
+/** The position of a reader in the JSON, and the faults that it has found. */
 interface Reading {
   path: string[];
   unknown: string[];
@@ -21,7 +21,7 @@ interface Reading {
   error: string | undefined;
 }
 
-/** The path's next part, for as long as `read` runs. */
+/** Runs `read` with one more part in the path. */
 function below<T>(reading: Reading, part: string, read: () => T): T {
   reading.path.push(part);
   const result = read();
@@ -54,7 +54,7 @@ function canonicalInteger(value: Json, { name }: GoInteger): number | undefined 
   return isOne ? value : undefined;
 }
 
-/** Undefined for a value that does not fit. */
+/** Returns undefined if the value does not fit the type. */
 function canonicalScalar(value: Json, type: GoScalar | GoInteger): Json | undefined {
   switch (type.kind) {
     case "integer":
@@ -74,7 +74,7 @@ function canonicalScalar(value: Json, type: GoScalar | GoInteger): Json | undefi
   }
 }
 
-/** What Go writes for a value that was never set. */
+/** Returns the value that Go writes for an unset field. */
 function zeroValue(type: GoType): Json {
   switch (type.kind) {
     case "struct":
@@ -96,7 +96,7 @@ function isEmpty(value: Json): boolean {
   return value === "" || value === 0 || value === false;
 }
 
-/** A struct from its fields' values, which are in the order of its fields. */
+/** Writes a struct. `values` has the order of its fields. */
 function writeStruct(type: GoStruct, values: (Json | undefined)[]): JsonObject {
   const written: JsonObject = {};
   for (const [index, { name, type: fieldType, isPointer, omitEmpty }] of type.fields.entries()) {
@@ -125,7 +125,7 @@ function decodeStruct(value: Json, type: GoStruct, reading: Reading): JsonObject
   return writeStruct(type, values);
 }
 
-/** Undefined stands for null and for Go's nil. */
+/** Returns undefined for null, and for a value that Go stores as nil. */
 function decodeValue(value: Json, type: GoType, reading: Reading): Json | undefined {
   if (value === null) return undefined;
   switch (type.kind) {
@@ -159,7 +159,7 @@ export function decodeObject(body: JsonObject, type: GoStruct): Result<Decoded> 
 
 const layout = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)$/;
 
-/** The time in UTC without a fraction; undefined for a text that is no time, such as the 30th of February. */
+/** Returns the time in UTC without a fraction; undefined if there is no such time, as the 30th of February. */
 function utcSeconds(dateAndTime: string, zone: string): string | undefined {
   const local = new Date(`${dateAndTime}Z`);
   if (Number.isNaN(local.getTime()) || local.toISOString().slice(0, 19) !== dateAndTime) return undefined;

@@ -1,9 +1,9 @@
-// Which names the fields of an event have in its two groups. Mirrors pkg/apis/events/v1/conversion.go; stores nothing.
+// The names of an event's fields in its two groups. Mirrors pkg/apis/events/v1/conversion.go.
 import type { ApiObject } from "../object.ts";
 
 export const eventsGroup = "events.k8s.io";
 
-/** A field of events.k8s.io → the same one of the core group, where that has another name. */
+/** The fields that have another name in the core group: name in events.k8s.io → name in the core group. */
 const coreNames = new Map([
   ["reportingController", "reportingComponent"],
   ["regarding", "involvedObject"],
@@ -20,17 +20,17 @@ function renamed<T extends object>(event: T, names: Map<string, string>): T {
   return Object.fromEntries(entries);
 }
 
-/** An event of events.k8s.io with the fields of the core group; what is left out there is left out here. */
+/** Renames the fields of an event of events.k8s.io to those of the core group. */
 export function withCoreNames<T extends object>(event: T): T {
   return renamed(event, coreNames);
 }
 
-/** The other way round. */
+/** Renames the fields of an event of the core group to those of events.k8s.io. */
 export function withoutCoreNames(event: ApiObject): ApiObject {
   return renamed(event, namesInGroup);
 }
 
-/** A field that a fieldSelector may name in the core group → the same one in events.k8s.io. */
+/** Converts a field of a fieldSelector from the core group to events.k8s.io. */
 export function selectorOf(coreField: string): string {
   const [first = "", ...rest] = coreField.split(".");
   return [namesInGroup.get(first) ?? first, ...rest].join(".");

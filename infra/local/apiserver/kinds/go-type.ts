@@ -38,7 +38,7 @@ export interface GoField {
   name: string;
   type: GoType;
   isPointer: boolean;
-  /** Left out when it holds its zero value: `omitempty`, and `omitzero` of a time. */
+  /** Go leaves out the zero value: `omitempty`, or `omitzero` of a time. */
   omitEmpty: boolean;
 }
 
@@ -81,7 +81,7 @@ function compileField(key: string, notation: string, tables: StructTables): GoFi
   return { name: omitEmpty ? key.slice(0, -1) : key, type, isPointer, omitEmpty };
 }
 
-/** The struct of that name in the tables. Names that are no struct, map, list or builtin are kinds of string. */
+/** Compiles the struct of that name. A type that is not in the tables and not a map, list or builtin is a kind of string. */
 export function compileStruct(name: string, tables: StructTables): GoStruct {
   const table = Object.entries(tables[name] ?? {});
   const fields = table.map(([key, notation]) => compileField(key, notation, tables));

@@ -124,7 +124,7 @@ const types: StructTables = {
   "v1.Secret": {
     ...object,
     "immutable?": "*bool",
-    // Of bytes in base64, which are kept as they were sent.
+    // Go has bytes here. Their base64 is stored as the client sent it.
     "data?": "map[string]string",
     "type?": "v1.SecretType",
   },
@@ -132,10 +132,9 @@ const types: StructTables = {
     ...object,
     "immutable?": "*bool",
     "data?": "map[string]string",
-    // As a Secret's.
     "binaryData?": "map[string]string",
   },
-  // As much as the one Service has that there is.
+  // The fields that the only Service has.
   "v1.Service": { ...object, spec: "v1.ServiceSpec", status: "v1.ServiceStatus" },
   "v1.ServiceSpec": {
     "ports?": "[]v1.ServicePort",

@@ -17,7 +17,7 @@ import { qualifiedResource } from "../status.ts";
 import type { GoStruct, GoType } from "./go-type.ts";
 import { goTypeOf } from "./go-types.ts";
 
-/** The schemas that the Worker makes its patches with. */
+/** The schemas of the kinds that the Worker patches. */
 const shared: Readonly<Record<string, StructSchema>> = {
   nodes: nodeSchema,
   events: eventSchema,

@@ -1,5 +1,5 @@
-// What the apiserver does to objects of one kind alone: defaults, what a create adds, and which fields a fieldSelector may
-// name.
+// The rules of single kinds: the defaults of their fields, the fields that a create adds, and those that a fieldSelector
+// may name.
 import { isJsonObject, type JsonObject } from "../../../../shared/kubernetes/json.ts";
 import { type ApiObject, fieldsOf, listOf, textOf } from "../object.ts";
 import { selectorOf, withCoreNames } from "./event-versions.ts";
@@ -11,7 +11,7 @@ function normaliseStatus(status: JsonObject, sent: JsonObject): JsonObject {
   return isSaid || capacity === undefined ? status : { ...status, allocatable: capacity };
 }
 
-/** The conversion to the internal type, which has podCIDRs only, and back. */
+/** Converts to the internal type, which has only podCIDRs, and back. */
 function normaliseSpec(spec: JsonObject): JsonObject {
   const { podCIDR, podCIDRs, ...rest } = spec;
   if (podCIDR === undefined && podCIDRs === undefined) return spec;
@@ -19,7 +19,7 @@ function normaliseSpec(spec: JsonObject): JsonObject {
   return { ...rest, ...(list[0] && { podCIDR: list[0] }), podCIDRs: list };
 }
 
-/** Defaults; the same object when it needs none. */
+/** Sets the defaults. Returns the same object if it needs none. */
 export function normaliseNode(node: ApiObject, sent: JsonObject): ApiObject {
   const [spec, status] = [fieldsOf(node["spec"]), fieldsOf(node["status"])];
   const [newSpec, newStatus] = [normaliseSpec(spec), normaliseStatus(status, sent)];
@@ -138,7 +138,7 @@ export function selectableEventFields(event: ApiObject): Record<string, string> 
   };
 }
 
-/** Of events.k8s.io, which has no selector by source. */
+/** The selectable fields in events.k8s.io, which has no selector by source. */
 export function selectableEventsV1Fields(event: ApiObject): Record<string, string> {
   const { source: _, ...fields } = selectableEventFields(withCoreNames(event));
   return Object.fromEntries(Object.entries(fields).map(([field, value]) => [selectorOf(field), value]));

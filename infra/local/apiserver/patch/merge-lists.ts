@@ -1,5 +1,5 @@
-// Merges two lists of a strategic merge patch: sets of scalars, and objects with a key. Mirrors mergeSlice of
-// apimachinery/pkg/util/strategicpatch, its directives (`$patch` and others) and its order. Pure.
+// Merges lists of a strategic merge patch: sets of scalars, and objects with a key. Mirrors mergeSlice of
+// apimachinery/pkg/util/strategicpatch with its directives (`$patch` and others) and its order.
 import { isJsonObject, type Json, type JsonObject, ownValue } from "../../../../shared/kubernetes/json.ts";
 import { DIRECTIVE } from "../../../../shared/kubernetes/patch/directives.ts";
 import {
@@ -14,18 +14,18 @@ import type { ListSchema, StructSchema } from "../../../../shared/kubernetes/pat
 import { failure, type Result, success } from "../../../../shared/result.ts";
 
 /**
- * A merged list, and what the memory of the original list holds afterwards: upstream merges in place, and then
- * takes that memory for the order the server had.
+ * `memory` is the original list after the merge: upstream merges in place, and later reads the server's order from the
+ * overwritten list.
  */
 export interface MergedList {
   merged: Json[];
   memory: Json[];
 }
 
-/** Merges one object of a list into the one that has the same key. */
+/** Merges two objects of a list that have the same key. */
 type MergeItem = (current: JsonObject, change: JsonObject, schema: StructSchema) => Result<JsonObject>;
 
-/** Merges two lists that are not replaced as a whole; with `isDeletion`, `change` lists scalars to delete. */
+/** Merges two lists that are not atomic. With `isDeletion`, `change` has the scalars to delete. */
 export function mergeLists(
   current: Json[],
   change: Json[],
@@ -47,7 +47,7 @@ export function mergeLists(
     return success({ merged: current.filter((item) => !deleted.has(item)), memory: current });
   }
   if (list.merge === "key") return failure(`expected a map, but received a ${type.value}`);
-  // Where `current` has duplicates already, upstream's order depends on the capacity Go gave the slice.
+  // If `current` has duplicates, upstream's order depends on the capacity of Go's slice.
   const merged = withoutDuplicates([...current, ...change]);
   return success({ merged: orderMerged(merged, change, current, null), memory: current });
 }
@@ -85,7 +85,7 @@ function mergeKeyedLists(
   return success({ merged, memory: memory.slice(0, current.length) });
 }
 
-/** Deletes what the patch deletes from `memory` and lists what is left to merge (mergeSliceWithSpecialElements). */
+/** Deletes items from `memory` as the patch demands, and returns those to merge (mergeSliceWithSpecialElements). */
 function applyItemDirectives(
   memory: Json[],
   change: JsonObject[],
@@ -107,7 +107,7 @@ function applyItemDirectives(
   return success({ remaining, additions, replaced });
 }
 
-/** The place of the item with that key among the first `length`, or −1 (findMapInSliceBasedOnKeyValue). */
+/** Returns the index of the item with that key among the first `length`, or −1 (findMapInSliceBasedOnKeyValue). */
 function findByKey(items: Json[], length: number, key: string, value: Json | undefined): number {
   for (let place = 0; place < length; place++) {
     const item = items[place];
@@ -116,7 +116,7 @@ function findByKey(items: Json[], length: number, key: string, value: Json | und
   return -1;
 }
 
-/** Moves the items after a deleted one up, as upstream does in place; returns how many are left. */
+/** Deletes items in place, as upstream does. Returns the number of remaining items. */
 function removeByKey(items: Json[], length: number, key: string, value: Json): number {
   let remaining = length;
   let place = findByKey(items, remaining, key, value);
@@ -128,7 +128,7 @@ function removeByKey(items: Json[], length: number, key: string, value: Json): n
   return remaining;
 }
 
-/** The one type that all items have, or an error's text (upstream: sliceElementType). */
+/** Returns the type that all items have, or an error's text (upstream: sliceElementType). */
 export function elementType(items: Json[]): Result<string> {
   const [first, ...others] = items;
   if (first === undefined) return failure("no elements in any of the given slices");
@@ -140,7 +140,7 @@ export function elementType(items: Json[]): Result<string> {
   return success(type);
 }
 
-/** The type that Go decodes the value to. */
+/** Returns the type to which Go decodes the value. */
 export function typeName(value: Json): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "list";
@@ -148,8 +148,8 @@ export function typeName(value: Json): string {
 }
 
 /**
- * Orders a merged list: items in `patchOrder` stand in that order; the server's own are put between them by the
- * order of the list as the server had it (upstream: partition…ByPresentInList, normalizeElementOrder).
+ * Orders a merged list. Items in `patchOrder` have that order, and the others are put between them by `serverOrder`
+ * (upstream: partition…ByPresentInList, normalizeElementOrder).
  */
 export function orderMerged(
   merged: Json[],
@@ -168,7 +168,7 @@ export function orderMerged(
   );
 }
 
-/** Puts each item of `left` before the first of `right` that the server had after it (upstream: mergeSortedSlice). */
+/** Puts each item of `left` before the first item of `right` that follows it on the server (upstream: mergeSortedSlice). */
 function interleave(left: Json[], right: Json[], serverRank: Map<Json, number>, key: string | null): Json[] {
   const result: Json[] = [];
   let next = 0;
@@ -184,15 +184,15 @@ function interleave(left: Json[], right: Json[], serverRank: Map<Json, number>, 
   return [...result, ...left.slice(next)];
 }
 
-/** Lists the keys that an object keeps. */
+/** The directive that lists the keys to keep. */
 export const RETAIN_KEYS = "$retainKeys";
 
-/** `$prefix/field` → `field`; null when the key is not of that form (upstream: extractKey). */
+/** `$prefix/field` → `field`; null if the key has another form (upstream: extractKey). */
 export function withoutPrefix(key: string, prefix: string): string | null {
   return key.startsWith(`${prefix}/`) ? key.slice(prefix.length + 1) : null;
 }
 
-/** Does the item carry a directive, or this very one? */
+/** Returns true if the item has this directive, or any if none is given. */
 export function isDirective(item: Json, directive?: string): boolean {
   const found = isJsonObject(item) ? ownValue(item, DIRECTIVE) : undefined;
   return directive === undefined ? found !== undefined : found === directive;
@@ -213,7 +213,7 @@ export function withoutNulls(value: Json): Json {
   return Object.fromEntries(fields);
 }
 
-/** Drops every object that is a directive; undefined when the value itself is one (upstream: removeDirectives). */
+/** Drops objects that are directives. Returns undefined if the value itself is one (upstream: removeDirectives). */
 export function withoutDirectives(value: Json): Json | undefined {
   if (Array.isArray(value)) return itemsWithoutDirectives(value);
   if (!isJsonObject(value)) return value;

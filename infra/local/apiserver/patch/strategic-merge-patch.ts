@@ -1,5 +1,5 @@
-// Applies a strategic merge patch, as an apiserver does. Never changes its arguments: what a patch leaves alone
-// is shared between the original and the result. Mirrors apimachinery/pkg/util/strategicpatch.
+// Applies a strategic merge patch, as an apiserver does. Arguments do not change, and results share unchanged parts with
+// them. Mirrors apimachinery/pkg/util/strategicpatch.
 import { isJsonObject, type Json, type JsonObject, ownValue } from "../../../../shared/kubernetes/json.ts";
 import {
   DELETE_FROM_LIST,
@@ -28,7 +28,7 @@ import {
   withoutPrefix,
 } from "./merge-lists.ts";
 
-/** Applies `patch` to `original`; the error's text when the patch is malformed (upstream: StrategicMergePatch). */
+/** Applies `patch` to `original`. Fails with a text if the patch is malformed (upstream: StrategicMergePatch). */
 export function applyStrategicMergePatch(
   original: JsonObject,
   patch: JsonObject,
@@ -59,7 +59,7 @@ function applyDirective(patch: JsonObject, directive: Json): Result<JsonObject> 
   return success(replacement);
 }
 
-/** A copy of `original` to merge into, of all its keys or those of `$retainKeys` (applyRetainKeysDirective). */
+/** Copies all keys of `original`, or those of `$retainKeys` if there is one (applyRetainKeysDirective). */
 function retainKeys(original: JsonObject, changes: JsonObject): Result<JsonObject> {
   const retained = ownValue(changes, RETAIN_KEYS);
   if (retained === undefined) return success({ ...original });
@@ -122,8 +122,8 @@ function mergeValue(
 }
 
 /**
- * Merges a list that has a `$setElementOrder` and takes both out of `changes`; returns an error's text or null
- * (upstream: mergePatchIntoOriginal).
+ * Merges a list that has a `$setElementOrder` and removes both from `changes`. Returns an error's text or null (upstream:
+ * mergePatchIntoOriginal).
  */
 function mergeOrderedList(
   merged: JsonObject,
@@ -171,7 +171,7 @@ function mergeForOrder(
   return mergeLists(current, change, list, false, applyStrategicMergePatch);
 }
 
-/** An error's text unless the items of the patch follow `$setElementOrder` (validatePatchWithSetOrderList). */
+/** Returns an error's text if the patch has another order than `$setElementOrder` (validatePatchWithSetOrderList). */
 function orderMismatch(change: Json[], order: Json[], key: string | null): string | null {
   if (order.length === 0 || change.length === 0) return null;
   const patched = key === null ? change : change.filter((item) => !isDirective(item, "delete"));
@@ -189,7 +189,7 @@ function orderMismatch(change: Json[], order: Json[], key: string | null): strin
   return `The order in patch list:\n${items}\n doesn't match ${SET_ELEMENT_ORDER} list:\n${wanted}\n`;
 }
 
-/** The schema of a field that holds a list (upstream: LookupPatchMetadataForSlice). */
+/** Returns the schema of a list (upstream: LookupPatchMetadataForSlice). */
 function listSchema(schema: PatchSchema, field: string): Result<ListSchema> {
   const found = fieldSchema(schema, field);
   if (!found.ok) return found;

@@ -1,5 +1,5 @@
-// The query of a list, a watch or a deletecollection as options, defaulted and validated; and the continue token: the
-// revision and the key where the next page begins. Mirrors storage.EncodeContinue and DecodeContinue.
+// Reads the query of a list, watch or deletecollection as options, with defaults and validation. Also encodes the continue
+// token: revision and first key of the next page. Mirrors storage.EncodeContinue and DecodeContinue.
 import { posix } from "node:path";
 import { isJsonObject } from "../../../../shared/kubernetes/json.ts";
 import { failure, type Result, success } from "../../../../shared/result.ts";
@@ -13,17 +13,17 @@ export interface ListOptions {
   labelSelector: string;
   fieldSelector: string;
   allowWatchBookmarks: boolean;
-  /** 0 stands for the latest, or for any. */
+  /** 0: the latest, or any. */
   resourceVersion: number;
-  /** Of a list: this very revision is asked for, not one that is as late. */
+  /** For a list: exactly this revision, and no later one. */
   isExact: boolean;
-  /** The objects of a page; 0 for all. */
+  /** Objects in a page; 0: all. */
   limit: number;
-  /** Of a list: where a page begins that is not the first. */
+  /** For a list: the position of a later page. */
   continuation?: Continuation;
-  /** 0 for none. */
+  /** 0: no timeout. */
   timeoutSeconds: number;
-  /** Of a watch: what is there comes first. */
+  /** For a watch: it starts with the existing objects. */
   sendInitialEvents: boolean;
 }
 
@@ -63,7 +63,7 @@ function watchErrors(query: URLSearchParams): FieldError[] {
   return errors;
 }
 
-/** A parameter that is a whole number; 0 when it is absent, undefined when it is none. */
+/** Returns a parameter as a whole number: 0 if it is absent, undefined if it is no number. */
 function numberOf(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name) || "0";
   return /^-?\d+$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined;
@@ -94,25 +94,25 @@ export function listOptions(query: URLSearchParams, isWatch: boolean): Outcome<L
     fieldSelector: query.get("fieldSelector") ?? "",
     allowWatchBookmarks: isSet(query.get("allowWatchBookmarks")),
     resourceVersion,
-    // Before resourceVersionMatch there was, a list of pages was one of the very revision.
+    // Clients from before resourceVersionMatch expect the exact revision in a list with pages.
     isExact: match === "Exact" || (match === "" && limit > 0 && resourceVersion > 0),
-    // Who is content with any revision gets the whole list (cacher.computeListLimit).
+    // A list of any revision ignores the limit (cacher.computeListLimit).
     limit: query.get("resourceVersion") === "0" ? 0 : Math.max(limit, 0),
     ...(continuation.value && { continuation: continuation.value }),
     timeoutSeconds,
-    // SetListOptionsDefaults: a watch that starts nowhere in particular is sent what is there first.
+    // SetListOptionsDefaults: a watch without a resourceVersion starts with the existing objects.
     sendInitialEvents: asked === null ? resourceVersion === 0 : isSet(asked),
   });
 }
 
 interface Continuation {
-  /** All pages show this revision; `latestRevision` for what there is by now. */
+  /** All pages show this revision; `latestRevision`: the current one. */
   revision: number;
-  /** The page's objects have this key or a later one. */
+  /** The first key that the page may have. */
   startKey: string;
 }
 
-/** What a client may go on with when the revision of its first page is forgotten. */
+/** For a client that continues after the revision of its first page has expired. */
 export const latestRevision = -1;
 
 const version = "meta.k8s.io/v1";
@@ -121,13 +121,13 @@ export function encodeContinue({ revision, startKey }: Continuation): string {
   return Buffer.from(JSON.stringify({ v: version, rv: revision, start: startKey })).toString("base64url");
 }
 
-/** A key that stays where it is when its path is resolved. */
+/** Returns true if the key has no parts such as `..`. */
 function isPlainKey(key: string): boolean {
   const absolute = key.startsWith("/") ? key : `/${key}`;
   return posix.normalize(absolute) === absolute;
 }
 
-/** The failure is upstream's text. */
+/** The error is upstream's text. */
 function decodeContinue(token: string): Result<Continuation> {
   const invalid = "continue key is not valid";
   const parsed = parseJson(Buffer.from(token, "base64url").toString());

@@ -1,4 +1,4 @@
-// Reads one object or a list of them, as they are now or were at a revision that is still known. Shows no object.
+// Reads one object or a list, as of now or as of a revision whose later changes are in memory.
 import type { Status } from "../../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../../shared/result.ts";
 import { type Answer, answerWith, type Call, stored } from "../call.ts";
@@ -14,12 +14,12 @@ import { type Asked, readListRequest } from "./select.ts";
 export interface ObjectList {
   kind: string;
   apiVersion: string;
-  /** With a limit also where the rest begins and, if nothing was selected, how much it is. */
+  /** A page also has the token of the next one and, without a selector, the number of items after it. */
   metadata: { resourceVersion: string; continue?: string; remainingItemCount?: number };
   items: ListItem[];
 }
 
-/** A resourceVersion is the oldest that the client wants to see; 0 is content with what there is. */
+/** A client accepts no revision older than its resourceVersion; 0: any. */
 function refuseRevision(store: Store, wanted: number): Status | undefined {
   if (!Number.isSafeInteger(wanted)) return badRequest("resourceVersion has to be a number");
   return wanted > store.revision() ? revisionTooLarge(wanted, store.revision()) : undefined;
@@ -31,21 +31,20 @@ export function get(world: Surroundings, call: Call): Outcome<Answer> {
   return answerWith(200, stored(world, call));
 }
 
-/** Items carry no kind and apiVersion, as the typed lists of the built-in kinds. */
+/** Items have no kind and apiVersion, as in upstream's typed lists. */
 function withoutKind(object: ApiObject): ListItem {
   const { kind: _, apiVersion: __, ...item } = object;
   return item;
 }
 
 const listExpired = "The resourceVersion for the provided list is too old.";
-/** For a page: the token that the Status brings goes on with what there is by then. */
+/** For a later page. The Status has a token that continues with the latest revision. */
 const continueExpired =
   "The provided continue parameter is too old to display a consistent list result. You can start a new list " +
   "without the continue parameter, or use the continue token in this response to retrieve the remainder of the " +
   "results. Continuing with the provided token results in an inconsistent list - objects that were created, " +
   "modified, or deleted between the time the first chunk was returned and now may show up in the list.";
 
-/** The revision that a list is of. */
 function revisionOf(store: Store, { continuation, isExact, resourceVersion }: ListOptions): number {
   if (continuation && continuation.revision !== latestRevision) return continuation.revision;
   return isExact ? resourceVersion : store.revision();
@@ -56,13 +55,12 @@ function refuseExpired({ continuation }: ListOptions): Status {
   return expired(continueExpired, encodeContinue({ ...continuation, revision: latestRevision }));
 }
 
-/** The objects that a page may take from, with their keys. */
 interface Rest {
   revision: number;
   entries: { key: string; object: ApiObject }[];
 }
 
-/** From the page's first key on, selected or not. */
+/** Reads the objects from the page's first key on, before selectors apply. */
 function readRest(store: Store, type: ResourceType, info: RequestInfo, options: ListOptions): Outcome<Rest> {
   const revision = revisionOf(store, options);
   const refused = refuseRevision(store, Math.max(revision, options.resourceVersion));
@@ -75,7 +73,7 @@ function readRest(store: Store, type: ResourceType, info: RequestInfo, options: 
   return success({ revision, entries: entries.filter(({ key }) => key >= startKey) });
 }
 
-/** cacher.GetList: more may follow when objects are left, whether they will be selected or not. */
+/** cacher.GetList: a full page has a token if any object follows, even one that no selector matches. */
 export function listObjects(
   store: Store,
   type: ResourceType,
@@ -91,7 +89,7 @@ export function listObjects(
   const isMore = last !== undefined && last !== entries.at(-1);
   const metadata = {
     resourceVersion: String(revision),
-    // The lowest key that is higher.
+    // The next possible key.
     ...(isMore && { continue: encodeContinue({ revision, startKey: `${last.key}\u0000` }) }),
     ...(isMore && isEverything && { remainingItemCount: entries.length - page.length }),
   };
@@ -105,12 +103,12 @@ export function list(world: Surroundings, { type, info, query }: Call): Outcome<
   return answerWith(200, listObjects(world.store, type, info, asked.value));
 }
 
-/** The key that lists are in the order of: "namespace/name", or the name alone within one namespace. */
+/** Lists are ordered by this key: "namespace/name", or the name within one namespace. */
 function listKey({ metadata: { namespace = "", name = "" } }: ApiObject, home?: string): string {
   return namespace === "" || home !== undefined ? name : `${namespace}/${name}`;
 }
 
-/** In the order of their keys; "gone" when the changes since then are no longer known. */
+/** Lists the objects as of a revision, ordered by key; "gone" if later changes are no longer in memory. */
 function listAt(
   store: Pick<Store, "list" | "changesSince">,
   resource: string,

@@ -1,4 +1,4 @@
-// Which objects a list, a watch or a deletecollection is about: its options → a predicate. Reads no store.
+// Selects the objects of a list, watch or deletecollection by its options.
 import { failure, success } from "../../../../shared/result.ts";
 import { matchesLabels } from "../../../../shared/kubernetes/label-match.ts";
 import { type LabelRequirement, parseLabelSelector } from "../../../../shared/kubernetes/label-selector.ts";
@@ -14,7 +14,7 @@ function selectableFields(type: ResourceType, object: ApiObject): Record<string,
   return { "metadata.name": name, "metadata.namespace": namespace, ...type.selectableFields?.(object) };
 }
 
-/** An object without any field, to know the names of what can be selected. */
+/** An object without fields: its selectable fields have all names. */
 const nothing: ApiObject = { kind: "", apiVersion: "", metadata: {} };
 
 function unknownField(type: ResourceType, terms: FieldTerm[]): string | undefined {
@@ -22,7 +22,7 @@ function unknownField(type: ResourceType, terms: FieldTerm[]): string | undefine
   return terms.find(({ field }) => !Object.hasOwn(known, field))?.field;
 }
 
-/** A name in the path of a watch is one more term, and must not contradict the selector (handlers.listOpts). */
+/** Adds the name in a watch's path as a term. Returns undefined if the selector has another name (handlers.listOpts). */
 function withName(terms: FieldTerm[], name: string): FieldTerm[] | undefined {
   if (name === "") return terms;
   if (terms.length === 0) return [{ field: "metadata.name", equal: true, value: name }];
@@ -44,11 +44,11 @@ function matcher(
   };
 }
 
-/** What a list, watch or deletecollection asks for (handlers.listOpts). */
+/** The options and selection of a list, watch or deletecollection (handlers.listOpts). */
 export interface Asked {
   options: ListOptions;
   matches: (object: ApiObject) => boolean;
-  /** Nothing is selected by labels or fields. */
+  /** There is no label or field selector. */
   isEverything: boolean;
 }
 

@@ -7,7 +7,7 @@ export interface FieldTerm {
   value: string;
 }
 
-/** Undefined for a text that is no selector. */
+/** Returns undefined if the text is no selector. */
 export function parseFieldSelector(selector: string): FieldTerm[] | undefined {
   const parts = selector.split(",").filter((part) => part !== "");
   const terms = parts.map((part) => /^([^!=]*)(!=|==|=)([^=]*)$/.exec(part));
@@ -15,17 +15,17 @@ export function parseFieldSelector(selector: string): FieldTerm[] | undefined {
   return terms.map((term) => ({ field: term?.[1] ?? "", equal: term?.[2] !== "!=", value: term?.[3] ?? "" }));
 }
 
-/** Whether every term holds for an object's selectable fields; a field that is not there is "". */
+/** Returns true if all terms match an object's selectable fields. An absent field counts as "". */
 export function matchesFields(terms: FieldTerm[], fields: Record<string, string>): boolean {
   return terms.every(({ field, equal, value }) => ((fields[field] ?? "") === value) === equal);
 }
 
-/** The one name that the terms ask for, if they do (Selector.RequiresExactMatch). */
+/** Returns the name that the terms require; undefined if there is none (Selector.RequiresExactMatch). */
 export function requiredName(terms: FieldTerm[]): string | undefined {
   return terms.find(({ field, equal }) => field === "metadata.name" && equal)?.value;
 }
 
-/** The one name that a request's fieldSelector asks for; undefined for one that is no name, and for no selector. */
+/** Returns the name that a fieldSelector requires; undefined if there is none, or it is not valid. */
 export function exactName(selector: string): string | undefined {
   const name = requiredName(parseFieldSelector(selector) ?? []);
   return name !== undefined && pathSegmentErrors(name).length === 0 ? name : undefined;

@@ -1,5 +1,4 @@
-// Streams changes to a client as JSON lines, from a resourceVersion on. Mirrors apiserver's cacher.Watch. Decides
-// nothing about objects.
+// Streams changes after a resourceVersion to a client, as JSON lines. Mirrors apiserver's cacher.Watch.
 import { failure, success } from "../../../../shared/result.ts";
 import { escapeHtml, type Representation } from "../answers/answer.ts";
 import type { Change, Store } from "../store.ts";
@@ -18,22 +17,22 @@ import type { Surroundings } from "../write/write.ts";
 interface WatchEvent {
   type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK";
   object: ApiObject;
-  /** The object as JSON, where that is at hand. */
+  /** The object as JSON; made from the object if absent. */
   text?: string;
 }
 
-/** A client that does not read is cut off with this much waiting for it; it then lists again. */
+/** A client with more unread data than this is disconnected, and lists again. */
 const maxWaitingBytes = 8 * 1024 * 1024;
-/** --min-request-timeout: a watch without timeoutSeconds ends after one to two times this. */
+/** --min-request-timeout: a watch without timeoutSeconds ends after one to two times this time. */
 const defaultTimeoutMs = 1_800_000;
-/** What a timer can wait for at most. */
+/** The longest time of a timer. */
 const maxTimeoutMs = 2 ** 31 - 1;
 /** cacher.defaultBookmarkFrequency */
 const bookmarkPeriodMs = 60_000;
-/** The last bookmark comes this long before the end (cacheWatcher.nextBookmarkTime). */
+/** Time between the last bookmark and the end (cacheWatcher.nextBookmarkTime). */
 const lastBookmarkLeadMs = 2_000;
 
-/** The change as a watcher with a selector sees it: coming into view is ADDED, going out of it DELETED. */
+/** Converts a change for a selector: ADDED if the object matches for the first time, DELETED if it no longer matches. */
 function seenThrough(matches: Asked["matches"], change: Change): WatchEvent | undefined {
   const { object, previous, text } = change;
   const isSeen = change.type !== "DELETED" && matches(object);
@@ -45,18 +44,18 @@ function seenThrough(matches: Asked["matches"], change: Change): WatchEvent | un
   return { type: "DELETED", object: { ...previous, metadata } };
 }
 
-/** An empty object with a resourceVersion: the watcher has seen all changes up to there. */
+/** An empty object with a resourceVersion: the client has got all changes up to it. */
 function bookmark(type: ResourceType, revision: number, annotations?: Record<string, string>): WatchEvent {
   const metadata = { resourceVersion: String(revision), ...(annotations && { annotations }) };
   return { type: "BOOKMARK", object: { ...unwritten(type), metadata } };
 }
 
-/** The bookmark behind what was there. */
+/** The bookmark after the existing objects. */
 function endOfInitial(type: ResourceType, revision: number): WatchEvent {
   return bookmark(type, revision, { "k8s.io/initial-events-end": "true" });
 }
 
-/** Calls `send` once a minute and shortly before the end. The result ends it. */
+/** Calls `send` once a minute and shortly before the end. The returned function cancels it. */
 function scheduleBookmarks(after: After, lengthMs: number, send: () => void): () => void {
   let cancel = () => {};
   const waitFrom = (elapsedMs: number) => {
@@ -71,7 +70,7 @@ function scheduleBookmarks(after: After, lengthMs: number, send: () => void): ()
   return () => cancel();
 }
 
-/** What comes before the first change, and the revision after which changes count. */
+/** The events that are sent at once. Later changes than `revision` follow. */
 interface Start {
   events: WatchEvent[];
   revision: number;
@@ -87,7 +86,7 @@ function everything(store: Store, type: ResourceType, { options, matches }: Aske
   return success({ events, revision });
 }
 
-/** A failure is a watch that cannot start where it was asked to; it is the watch's only event (cacher.newErrWatcher). */
+/** Fails if the watch cannot start at its resourceVersion. That error is then its only event (cacher.newErrWatcher). */
 function startOf(store: Store, type: ResourceType, asked: Asked): Outcome<Start> {
   if (asked.options.sendInitialEvents) return everything(store, type, asked);
   const from = asked.options.resourceVersion || store.revision();
@@ -100,7 +99,7 @@ function startOf(store: Store, type: ResourceType, asked: Asked): Outcome<Start>
   return success({ events, revision: Math.max(from, store.revision()) });
 }
 
-/** Events as lines in the form that was asked for; only a Table's first event has headers. */
+/** Writes events as lines. Only the first Table has column definitions. */
 function createLines(type: ResourceType, shown: Representation, now: () => Date) {
   const encoder = new TextEncoder();
   let isFirst = true;
@@ -162,7 +161,7 @@ function streamOf(
   );
 }
 
-/** The body of a watch's answer. It ends after timeoutSeconds, when the client goes, or when it does not read. */
+/** The body of a watch. It ends after timeoutSeconds, or if the client disconnects or does not read. */
 export function watchObjects(
   world: Surroundings,
   type: ResourceType,

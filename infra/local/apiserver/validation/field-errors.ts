@@ -1,8 +1,8 @@
-// What can be wrong with a field, in upstream's words (apimachinery/pkg/util/validation/field). No decisions.
+// The faults of fields, in upstream's words (apimachinery/pkg/util/validation/field).
 import { quote as goQuote } from "../../../../shared/go/strings.ts";
 import type { FieldError } from "../status.ts";
 
-/** As Go prints a rejected value: text is quoted, the rest is JSON. */
+/** Prints a value as Go does: text in quotes, other values as JSON. */
 function printed(value: unknown): string {
   return typeof value === "string" ? goQuote(value) : (JSON.stringify(value) ?? "null");
 }
@@ -16,7 +16,7 @@ export function invalid(field: string, value: unknown, detail: string): FieldErr
   return { reason: "FieldValueInvalid", field, message };
 }
 
-/** One error for each complaint about the same value. */
+/** Makes one error of each detail. */
 export function allInvalid(field: string, value: unknown, details: string[]): FieldError[] {
   return details.map((detail) => invalid(field, value, detail));
 }

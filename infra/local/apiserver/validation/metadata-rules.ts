@@ -1,5 +1,5 @@
-// What metadata an object may have when it is made, and when it is changed. Mirrors
-// apimachinery/pkg/api/validation/objectmeta.go and what core/validation adds to it.
+// Validates the metadata of new and changed objects. Mirrors apimachinery/pkg/api/validation/objectmeta.go, and the rules
+// that core/validation adds.
 import type { ObjectMeta } from "../../../../shared/kubernetes/types.ts";
 import { labelKeyErrors, labelValueErrors } from "../../../../shared/kubernetes/validation.ts";
 import { labelErrors, pathSegmentErrors } from "./names.ts";
@@ -75,7 +75,7 @@ function validateKubeFinalizers({ finalizers = [] }: ObjectMeta): FieldError[] {
   return finalizers.flatMap((name, index) => validateKubeFinalizer(`metadata.finalizers[${index}]`, name));
 }
 
-/** A name has to be said: this server makes none up from metadata.generateName. */
+/** The name is required: metadata.generateName is not supported. */
 function validateName({ name = "" }: ObjectMeta, rule: NameRule): FieldError[] {
   return name === ""
     ? [field.required("metadata.name", "name or generateName is required")]
@@ -96,7 +96,7 @@ function validateMaps({ labels, annotations }: ObjectMeta): FieldError[] {
   ];
 }
 
-/** ValidateObjectMeta of apimachinery: an object's metadata by itself. */
+/** ValidateObjectMeta of apimachinery. */
 export function validateMetadata(
   metadata: ObjectMeta,
   namespaced: boolean,
@@ -142,7 +142,7 @@ function validateNewFinalizers(next: ObjectMeta, current: ObjectMeta): FieldErro
   return [field.forbidden("metadata.finalizers", detail)];
 }
 
-/** ValidateObjectMetaUpdate of apimachinery: what must not change. */
+/** ValidateObjectMetaUpdate of apimachinery. */
 export function validateMetadataUpdate(next: ObjectMeta, current: ObjectMeta): FieldError[] {
   const changed = immutableFields.filter((name) => (next[name] ?? null) !== (current[name] ?? null));
   return [

@@ -17,7 +17,7 @@ export function labelErrors(name: string): string[] {
   return [...errors, subdomainPattern.test(name) ? "must not contain dots" : labelFault];
 }
 
-/** path.ValidatePathSegmentName: what RBAC objects and events may be called. */
+/** path.ValidatePathSegmentName: the rule for names of RBAC objects and events. */
 export function pathSegmentErrors(name: string): string[] {
   if (name === "." || name === "..") return [`may not be '${name}'`];
   return ["/", "%"].filter((part) => name.includes(part)).map((part) => `may not contain '${part}'`);

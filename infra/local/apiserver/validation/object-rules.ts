@@ -1,5 +1,5 @@
-// What Nodes, Leases and Events may look like, and how they may change. Mirrors core/validation.ValidateNode,
-// ValidateNodeUpdate and ValidateNodeResources, coordination/validation.ValidateLease, and core/validation/events.go.
+// Validates new and changed Nodes, Leases and Events. Mirrors core/validation.ValidateNode, ValidateNodeUpdate and
+// ValidateNodeResources, coordination/validation.ValidateLease, and core/validation/events.go.
 import { jsonEqual, type JsonObject } from "../../../../shared/kubernetes/json.ts";
 import {
   dnsSubdomainErrors,
@@ -24,7 +24,7 @@ function validateEffect(path: string, effect: string): FieldError[] {
   return taintEffects.includes(effect) ? [] : [field.notSupported(path, effect, taintEffects)];
 }
 
-/** Internal types have Go's names and fields in Go's order. */
+/** Upstream prints the internal type: Go's names, in Go's order. */
 function printedTaint({ key, value, effect, timeAdded }: JsonObject): JsonObject {
   return { Key: textOf(key), Value: textOf(value), Effect: textOf(effect), TimeAdded: timeAdded ?? null };
 }
@@ -73,7 +73,7 @@ function validateAddresses(status: JsonObject): FieldError[] {
   });
 }
 
-/** Set once, then never changed. */
+/** The fields that can be set once and not changed. */
 function validateFrozen(next: JsonObject, current: JsonObject): FieldError[] {
   const errors: FieldError[] = [];
   const [oldCidrs, newCidrs] = [listOf(current["podCIDRs"]), listOf(next["podCIDRs"])];
@@ -122,7 +122,7 @@ function isExtended(name: string): boolean {
   return labelKeyErrors(`requests.${name}`).length === 0;
 }
 
-/** Whether a canonical quantity is no whole number: it has thousandths, and is written so. */
+/** Returns true if a canonical quantity is not a whole number. */
 function hasFraction(quantity: string): boolean {
   return quantity.endsWith("m") || /e-\d+$/.test(quantity);
 }
@@ -188,7 +188,7 @@ function presentErrors(event: ApiObject, name: string, shownName = name): FieldE
   return textOf(event[name]) === "" ? [field.required(shownName)] : [];
 }
 
-/** What an event has to say that has an eventTime. */
+/** The required fields of an event with an eventTime. */
 function timedErrors(event: ApiObject, controllerName: string): FieldError[] {
   if (textOf(event["eventTime"]) === "") return [];
   const controller = textOf(event["reportingComponent"]);
@@ -201,7 +201,7 @@ function timedErrors(event: ApiObject, controllerName: string): FieldError[] {
   ];
 }
 
-/** legacyValidateEvent; `controllerName` is what the version calls the field. */
+/** legacyValidateEvent. `controllerName`: the name of the field reportingComponent in the version. */
 function legacyErrors(event: ApiObject, controllerName: string): FieldError[] {
   const namespace = event.metadata.namespace ?? "";
   return [
@@ -211,7 +211,7 @@ function legacyErrors(event: ApiObject, controllerName: string): FieldError[] {
   ];
 }
 
-/** Of the core group, on creation and on updates. */
+/** Validates new and changed events of the core group. */
 export function validateEvent(event: ApiObject): FieldError[] {
   return legacyErrors(event, "reportingComponent");
 }
@@ -230,7 +230,7 @@ function hasValue(value: unknown): boolean {
   return typeof value === "object" ? Object.keys(value ?? {}).length > 0 : Boolean(value);
 }
 
-/** Of events.k8s.io, on creation: ValidateEventCreate. */
+/** ValidateEventCreate, for events.k8s.io. */
 export function validateEventsV1(sent: ApiObject): FieldError[] {
   const event = withCoreNames(sent);
   const type = textOf(event["type"]);
@@ -256,7 +256,7 @@ function isSame(next: unknown, current: unknown): boolean {
   return JSON.stringify(next ?? null) === JSON.stringify(current ?? null);
 }
 
-/** Of events.k8s.io, on updates: ValidateEventUpdate. */
+/** ValidateEventUpdate, for events.k8s.io. */
 export function validateEventsV1Update(sent: ApiObject, stored: ApiObject): FieldError[] {
   const [next, current] = [withCoreNames(sent), withCoreNames(stored)];
   const changed = immutableFields.split(" ").filter((name) => {

@@ -18,7 +18,7 @@ const systemNamespaces = ["default", "kube-node-lease", "kube-public", "kube-sys
 const labels = { "kubernetes.io/bootstrapping": "rbac-defaults" };
 
 const ipOfService = "10.0.0.1";
-/** Names the cluster's addresses for who asks; nothing listens there. */
+/** Shows the cluster's address range to clients. Nothing listens at its address. */
 const serviceOfApiserver: DefaultObject = {
   group: "",
   resource: "services",
@@ -77,7 +77,7 @@ export function createDefaults(world: Surroundings): void {
 }
 
 interface DefaultRole {
-  /** Of the role and of its binding. */
+  /** The name of the role and of its binding. */
   name: string;
   groups: string[];
   rules: { verbs: string[]; apiGroups?: string[]; resources?: string[]; nonResourceURLs?: string[] }[];

@@ -1,5 +1,5 @@
-// DELETE of one object, or of all that a selector matches; with preconditions and finalizers. Mirrors handlers/delete.go,
-// registry.Store.Delete and ValidateDeleteOptions. Dependents are deleted in the background: other policies are refused.
+// DELETE of one object, or of all that a selector matches, with preconditions and finalizers. Only background deletion of
+// dependents is supported. Mirrors handlers/delete.go, registry.Store.Delete and ValidateDeleteOptions.
 import { isJsonObject, type JsonObject } from "../../../../shared/kubernetes/json.ts";
 import type { ObjectMeta, Status } from "../../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../../shared/result.ts";
@@ -24,7 +24,7 @@ export async function remove(world: Surroundings, call: Call): Promise<Outcome<A
   return answerWith(200, deleteObject(world, call.type, found.value, options.value));
 }
 
-/** The answer is the list of what was deleted. */
+/** Answers with the list of the deleted objects. */
 export async function removeCollection(world: Surroundings, call: Call): Promise<Outcome<Answer>> {
   const { type, info, query } = call;
   const asked = readListRequest(type, info, query);
@@ -42,7 +42,7 @@ export async function removeCollection(world: Surroundings, call: Call): Promise
   return answerWith(200, listed);
 }
 
-/** Why a precondition does not hold. */
+/** Returns the conflict with a precondition; undefined if all hold. */
 function violated(type: ResourceType, metadata: ObjectMeta, options: DeleteOptions): Status | undefined {
   const { name = "", uid = "", resourceVersion = "" } = metadata;
   const checks = [
@@ -58,7 +58,7 @@ function violated(type: ResourceType, metadata: ObjectMeta, options: DeleteOptio
   return refuse.deleteConflict(type, name, why);
 }
 
-/** The metadata with the mark of its deletion, which stays when it is there already (markAsDeleting). */
+/** Sets deletionTimestamp, unless it is set (markAsDeleting). */
 function marked(metadata: ObjectMeta, now: Date): ObjectMeta {
   if (metadata.deletionTimestamp !== undefined) return metadata;
   return inGoOrder({ ...metadata, deletionTimestamp: timeOf(now), deletionGracePeriodSeconds: 0 });
@@ -72,7 +72,7 @@ function refuseImmortal(type: ResourceType, { name = "" }: ObjectMeta): Status |
   return refuse.forbidden(type, name, "this namespace may not be deleted");
 }
 
-/** A namespace goes at once, with all that is in it; upstream's would be Terminating first. */
+/** Removes all objects of a namespace at once. Upstream sets it to Terminating first. */
 function emptyNamespace(store: Surroundings["store"], namespace: string): void {
   for (const type of resourceTypes.filter(({ namespaced }) => namespaced)) {
     for (const object of store.list(qualifiedResource(type), namespace))
@@ -80,7 +80,7 @@ function emptyNamespace(store: Surroundings["store"], namespace: string): void {
   }
 }
 
-/** `object` is the stored one. The answer is what is left of it, or that it is gone. */
+/** `object` is the stored one. Returns the object if it has finalizers; otherwise it is removed. */
 function deleteObject(
   { store, now }: Surroundings,
   type: ResourceType,
@@ -102,7 +102,7 @@ function deleteObject(
 }
 
 interface DeleteOptions {
-  /** Preconditions; absent ones hold always. */
+  /** Preconditions; an absent one always holds. */
   uid?: string;
   resourceVersion?: string;
   dryRun: boolean;

@@ -1,4 +1,4 @@
-// An object's metadata on its way into the store: its namespace, its owners, what only the server writes. Pure.
+// Changes to an object's metadata before it is stored: namespace, owners, order of fields.
 import { jsonEqual } from "../../../../shared/kubernetes/json.ts";
 import type { ObjectMeta } from "../../../../shared/kubernetes/types.ts";
 import { objectMetaType } from "../kinds/go-types.ts";
@@ -7,7 +7,7 @@ import type { Outcome } from "../object.ts";
 import { badRequest, otherNamespace } from "../status.ts";
 import type { Write } from "./write.ts";
 
-/** rest.EnsureObjectNamespaceMatchesRequestNamespace: the request's namespace, unless the object says another. */
+/** rest.EnsureObjectNamespaceMatchesRequestNamespace: sets the request's namespace. Fails if the object has another. */
 export function placeInNamespace(write: Write, metadata: ObjectMeta): Outcome<ObjectMeta> {
   const { namespace, ...rest } = metadata;
   if (!write.type.namespaced) return success(rest);
@@ -16,7 +16,7 @@ export function placeInNamespace(write: Write, metadata: ObjectMeta): Outcome<Ob
   return success({ ...rest, namespace: write.namespace });
 }
 
-/** rest.WipeObjectMetaSystemFields: what a client cannot set on a new object. */
+/** rest.WipeObjectMetaSystemFields: removes fields that a client cannot set on a new object. */
 export function withoutSystemFields(metadata: ObjectMeta): ObjectMeta {
   const {
     creationTimestamp: _,
@@ -39,7 +39,7 @@ export function dedupOwners(metadata: ObjectMeta): ObjectMeta {
   return kept.length === ownerReferences.length ? metadata : { ...metadata, ownerReferences: kept };
 }
 
-/** The same fields in the order in which Go writes them, without those that are empty: clients compare texts. */
+/** Puts the fields into Go's order and drops empty ones. Clients compare objects as texts. */
 export function inGoOrder(metadata: {
   [Field in keyof ObjectMeta]: ObjectMeta[Field] | undefined;
 }): ObjectMeta {

@@ -1,5 +1,5 @@
-// The object that a patch or a server-side apply makes, before it is written as an update. Mirrors handlers/patch.go and
-// managedfields/internal (FieldManager.Apply and what it wraps). JSON patches are not served.
+// Applies a patch or a server-side apply to an object, which is then written as an update. JSON patches are not supported.
+// Mirrors handlers/patch.go and managedfields/internal (FieldManager.Apply).
 import { isJsonObject, type Json, type JsonObject, ownValue } from "../../../../shared/kubernetes/json.ts";
 import { failure, success } from "../../../../shared/result.ts";
 import {
@@ -29,12 +29,12 @@ const mediaTypes = new Map<string, PatchType | "apply">([
   ["application/apply-patch+yaml", "apply"],
 ]);
 
-/** The patch type that a Content-Type stands for; undefined when there is none. */
+/** Returns the patch type of a Content-Type; undefined if it is not supported. */
 export function patchTypeOf(contentType: string): PatchType | "apply" | undefined {
   return mediaTypes.get(contentType.split(";")[0]?.trim() ?? "");
 }
 
-/** A 422 about the patch as a whole. */
+/** The 422 for a patch that does not fit. */
 function unsuitable(patch: string, error: string) {
   return failure(refuse.invalid("", "", "", [invalid("patch", patch, error)]));
 }
@@ -50,7 +50,7 @@ function applyPatch(
   return applied.ok ? applied : failure(refuse.plainError(applied.error));
 }
 
-/** The object as the patch leaves it, in its kind's own form. */
+/** Applies the patch and decodes the result. */
 export function patchObject(
   type: ResourceType,
   kind: PatchType,
@@ -63,7 +63,7 @@ export function patchObject(
   if (!isJsonObject(parsed.value)) return failure(refuse.badRequest("error decoding patch: it is no object"));
   const patched = applyPatch(type, kind, asJson(current), parsed.value);
   if (!patched.ok) return patched;
-  // A patch may say that the object is of another kind, which only a strategic merge patch gets away with.
+  // Upstream ignores a changed kind in a strategic merge patch, and refuses it in a merge patch.
   const fault = kind === "merge" ? kindFault(patched.value, type) : undefined;
   if (fault !== undefined) return unsuitable(text, fault);
   const decoded = decode(type, patched.value);
@@ -81,7 +81,7 @@ function applyMergePatch(original: Json | undefined, patch: JsonObject): JsonObj
   return result;
 }
 
-/** skipNonAppliedManager: what was there before anybody applied belongs to one manager of its own. */
+/** skipNonAppliedManager: one manager owns all fields from before the first apply. */
 function managersBefore(write: FieldWrite, live: ApiObject): Owned[] {
   const managers = readManagers(live.metadata.managedFields ?? []);
   if (managers.length > 0) return managers;
@@ -90,8 +90,8 @@ function managersBefore(write: FieldWrite, live: ApiObject): Owned[] {
 }
 
 /**
- * The object that applying `config` over `live` (undefined: it is created) makes. `force` takes fields from others, with
- * whom it would be in conflict else.
+ * Applies `config` to `live`; undefined: the object is new. With `force` it takes fields from other managers instead of
+ * failing with a conflict.
  */
 export function applyConfiguration(
   write: FieldWrite,

@@ -1,5 +1,5 @@
-// Reads a write request: its body, capped in bytes and then parsed, as an object of one kind; and its query as options.
-// Mirrors the decoding in handlers/create.go, and metav1.CreateOptions, UpdateOptions and PatchOptions.
+// Reads a write request: its body, limited in bytes, as an object of one kind, and its query as options. Mirrors the
+// decoding in handlers/create.go, and metav1.CreateOptions, UpdateOptions and PatchOptions.
 import { isJsonObject, type Json, type JsonObject } from "../../../../shared/kubernetes/json.ts";
 import { failure, type Result, success } from "../../../../shared/result.ts";
 import { type ApiObject, type Outcome, textOf } from "../object.ts";
@@ -10,10 +10,9 @@ import { requestTooLarge } from "../status.ts";
 import { forbidden, notSupported, required, tooLong } from "../validation/field-errors.ts";
 import { decode } from "./write.ts";
 
-/** What the body must be. */
 type Kind = Pick<ResourceType, "group" | "version" | "kind">;
 
-/** Why a body is of another kind than is wanted; one that does not say is of the right one. */
+/** Returns an error text if the body has another kind. A body without a kind has the expected one. */
 export function kindFault(body: JsonObject, expected: Kind): string | undefined {
   const [kind, apiVersion] = [textOf(body["kind"]), textOf(body["apiVersion"])];
   const isKind = kind === "" || kind === expected.kind;
@@ -21,7 +20,7 @@ export function kindFault(body: JsonObject, expected: Kind): string | undefined 
   return `${kind} in version ${JSON.stringify(apiVersion)} cannot be handled as a ${expected.kind}`;
 }
 
-/** The body, which says that it is of the kind or says nothing. */
+/** Reads a body that has the expected kind or none. */
 export async function readKind(request: Request, expected: Kind): Promise<Outcome<JsonObject>> {
   if (mediaTypeOf(request) !== "application/json") return failure(refuse.unsupportedBody());
   const text = await readBody(request);
@@ -34,7 +33,7 @@ export async function readKind(request: Request, expected: Kind): Promise<Outcom
   return fault === undefined ? success(parsed.value) : failure(refuse.badRequest(fault));
 }
 
-/** The body of a write as an object of the type, in the type's own form. */
+/** Reads and decodes the body of a write. */
 export async function readObject(
   request: Request,
   type: ResourceType,
@@ -50,7 +49,7 @@ export async function readObject(
   return failure(refuse.badRequest(`${handled}: ${strictError(unknown)}`));
 }
 
-/** What a strict reader complains of. */
+/** The error text for unknown fields. */
 export function strictError(unknown: string[]): string {
   const texts = unknown.map((path) => `unknown field ${JSON.stringify(path)}`);
   return `strict decoding error: ${texts.join(", ")}`;
@@ -59,16 +58,16 @@ export function strictError(unknown: string[]): string {
 export interface WriteOptions {
   dryRun: boolean;
   fieldManager: string;
-  /** Unknown fields are dropped, or refused. Warnings, upstream's default, are not given. */
+  /** Drops or refuses unknown fields. Warnings, upstream's default, are not supported. */
   fieldValidation: "Ignore" | "Strict";
-  /** Takes fields from others instead of conflicting with them; only for applying. */
+  /** Takes fields from other managers instead of failing with a conflict. Only for server-side apply. */
   force: boolean;
 }
 
 const directives = ["", "Ignore", "Strict", "Warn"];
 const maxManagerBytes = 128;
 
-/** `kind` is what errors call the options; `isApply` is of patches. */
+/** `kind`: the name of the options in errors. `isApply`: the patch is a server-side apply. */
 export function writeOptions(
   query: URLSearchParams,
   kind: "CreateOptions" | "UpdateOptions" | "PatchOptions",
@@ -103,7 +102,7 @@ export function writeOptions(
 /** server.Config.MaxRequestBodyBytes */
 export const maxBodyBytes = 3 * 1024 * 1024;
 
-/** The body as text; 413 as soon as it is over the limit. */
+/** Reads the body as text. Fails with 413 as soon as it exceeds the limit. */
 export async function readBody(request: Request): Promise<Outcome<string>> {
   const declared = Number(request.headers.get("content-length") ?? 0);
   if (declared > maxBodyBytes) return failure(requestTooLarge(maxBodyBytes));
@@ -119,7 +118,7 @@ export async function readBody(request: Request): Promise<Outcome<string>> {
   return success(text + decoder.decode());
 }
 
-/** The media type of a body that says none is JSON. */
+/** Returns the media type of the body; JSON without a Content-Type. */
 export function mediaTypeOf(request: Request): string {
   const [mediaType = ""] = (request.headers.get("content-type") ?? "").split(";");
   return mediaType.trim().toLowerCase() || "application/json";

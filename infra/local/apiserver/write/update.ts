@@ -1,5 +1,5 @@
-// Updating one object that exists: preconditions, what a path may write, validation, storing. Mirrors
-// registry/generic/registry.Store.Update and rest.BeforeUpdate. One synchronous step, and so atomic.
+// Updates one object that exists: preconditions, fields that the path may write, validation, storing. Synchronous, and
+// therefore atomic. Mirrors registry/generic/registry.Store.Update and rest.BeforeUpdate.
 import { jsonEqual } from "../../../../shared/kubernetes/json.ts";
 import type { ObjectMeta, Status } from "../../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../../shared/result.ts";
@@ -15,7 +15,7 @@ import { type ApiObject, asJson, type Outcome } from "../object.ts";
 import * as refuse from "../status.ts";
 import { keyOf, type Surroundings, timeOf, type Write, type Written } from "./write.ts";
 
-/** Which fields a path may write; the others stay as they are (strategy.PrepareForUpdate). */
+/** Restores the fields that the path may not write (strategy.PrepareForUpdate). */
 function keepForeignFields(write: Write, next: ApiObject, current: ApiObject): ApiObject {
   const { kind, apiVersion, metadata } = next;
   const hasStatus = write.type.subresources?.some(({ name }) => name === "status") ?? false;
@@ -24,7 +24,7 @@ function keepForeignFields(write: Write, next: ApiObject, current: ApiObject): A
   return hasStatus ? { ...next, status: current["status"] } : next;
 }
 
-/** What only the apiserver writes stays as it is; what it never wrote, validation refuses. */
+/** Restores the metadata that only the apiserver writes. Validation refuses such fields if they were not set. */
 function keepSystemMetadata(next: ObjectMeta, current: ObjectMeta): ObjectMeta {
   const { uid, creationTimestamp, generation, deletionTimestamp, deletionGracePeriodSeconds } = current;
   const { generation: _, selfLink: __, ...rest } = next;
@@ -40,13 +40,13 @@ function keepSystemMetadata(next: ObjectMeta, current: ObjectMeta): ObjectMeta {
   };
 }
 
-/** Whether a deleted object has no finalizer left (ShouldDeleteDuringUpdate). */
+/** Returns true if a deleted object has no finalizer left (ShouldDeleteDuringUpdate). */
 function isFinalised(object: ApiObject): boolean {
   const { deletionTimestamp, finalizers = [] } = object.metadata;
   return deletionTimestamp !== undefined && finalizers.length === 0;
 }
 
-/** Stores what changed; what did not change, or only in the times of its managedFields, is not written. */
+/** Stores the object, unless nothing but times in managedFields has changed. */
 function storeUpdate(world: Surroundings, write: Write, next: ApiObject, current: ApiObject): ApiObject {
   const { managedFields, resourceVersion } = current.metadata;
   const metadata = inGoOrder({ ...next.metadata, resourceVersion });
@@ -63,7 +63,7 @@ function storeUpdate(world: Surroundings, write: Write, next: ApiObject, current
   return write.dryRun ? written : world.store.put(key, written);
 }
 
-/** Optimistic locking; a type may ask for a resourceVersion in every update. */
+/** Optimistic locking. Some types need a resourceVersion in every update. */
 function refuseVersion({ type, name }: Write, sent: ObjectMeta, current: ObjectMeta): Status | undefined {
   const { resourceVersion = "" } = sent;
   if (!/^\d*$/.test(resourceVersion))
@@ -90,13 +90,13 @@ function validate({ type, name }: Write, next: ApiObject, current: ApiObject): S
   return errors.length > 0 ? refuse.invalidObject(type, name, errors) : undefined;
 }
 
-/** Who owns which fields afterwards; what was applied comes with it. */
+/** Returns managedFields after the update. An applied object has them already. */
 function managedFieldsOf(world: Surroundings, { type, writer }: Write, sent: ApiObject, current: ApiObject) {
   if (writer.operation === "Apply") return sent.metadata.managedFields;
   return managedFieldsAfterUpdate({ type, writer, time: timeOf(world.now()) }, sent, current);
 }
 
-/** `sent` is in its kind's own form (see `decode`), and its owner references are there once each. */
+/** `sent` is decoded (see `decode`) and has each owner reference once. */
 export function updateObject(
   world: Surroundings,
   write: Write,

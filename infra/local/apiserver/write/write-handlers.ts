@@ -1,5 +1,5 @@
-// One function per verb that writes: a request for one resource → what to answer. Reads the body and its options;
-// leaves storing to create.ts and update.ts. Mirrors apiserver's handlers.
+// The handlers of create, update and patch. They read the body and the options, and create.ts and update.ts store the
+// object. Mirrors apiserver's handlers.
 import { isJsonObject } from "../../../../shared/kubernetes/json.ts";
 import type { Status } from "../../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../../shared/result.ts";
@@ -54,7 +54,7 @@ export async function create(world: Surroundings, call: Call): Promise<Outcome<A
   return answerWritten(createObject(world, writeOf(call, options.value), sent));
 }
 
-/** The object is the one of the path (EnsureObjectNamespaceMatchesRequestNamespace, handlers.checkName). */
+/** Refuses a body with another name or namespace (EnsureObjectNamespaceMatchesRequestNamespace, handlers.checkName). */
 function refuseOther({ info, type }: Call, { metadata }: ApiObject): Status | undefined {
   const { name = "", namespace = "" } = metadata;
   if (type.namespaced && namespace !== "" && namespace !== info.namespace) {
@@ -68,7 +68,7 @@ function refuseOther({ info, type }: Call, { metadata }: ApiObject): Status | un
   return refuse.badRequest(message);
 }
 
-/** A create by PUT or by apply, of what is not there yet. */
+/** Creates an object by PUT or apply. */
 function createNamed(world: Surroundings, write: Write, sent: ApiObject): Outcome<Answer> {
   const { resourceVersion: _, ...metadata } = sent.metadata;
   return answerWritten(createObject(world, write, { ...sent, metadata }));
@@ -100,7 +100,7 @@ function apply(world: Surroundings, call: Call, text: string, options: WriteOpti
   const found = stored(world, call);
   if (!found.ok && info.subresource !== "") return found;
   const current = found.ok ? found.value : undefined;
-  // JSON is a part of YAML, and all that clients send here.
+  // Clients send JSON here, which is valid YAML.
   const parsed = parseJson(text);
   if (!parsed.ok || !isJsonObject(parsed.value))
     return failure(refuse.badRequest("an applied configuration has to be an object in JSON"));

@@ -1,5 +1,4 @@
-// What every write is made of: its surroundings, where its object is, and the object's own form. Stores nothing: see
-// create.ts, update.ts and delete.ts.
+// Types and functions that create.ts, update.ts, delete.ts and patch.ts share: surroundings, keys, and decoding of objects.
 import type { JsonObject } from "../../../../shared/kubernetes/json.ts";
 import type { ObjectMeta } from "../../../../shared/kubernetes/types.ts";
 import { type Result, success } from "../../../../shared/result.ts";
@@ -12,7 +11,7 @@ import { qualifiedResource } from "../status.ts";
 import type { ObjectKey, Store } from "../store.ts";
 import type { After } from "../timer.ts";
 
-/** What writes need from the world. */
+/** The storage, clock, randomness and timers of the apiserver. */
 export interface Surroundings {
   store: Store;
   /** Typically `wallClock`. */
@@ -25,7 +24,7 @@ export interface Surroundings {
   after: After;
 }
 
-/** One write of one object through one path. */
+/** One write of one object. */
 export interface Write {
   type: ResourceType;
   namespace: string;
@@ -40,7 +39,7 @@ export interface Written {
   created: boolean;
 }
 
-/** The key under which etcd would have the object; conflicts name it. */
+/** The key of the object in etcd, for the texts of conflicts. */
 export function storageKey({ resource, namespace, name }: ObjectKey): string {
   const [plural = ""] = resource.split(".");
   const folder = plural === "nodes" ? "minions" : plural;
@@ -58,7 +57,7 @@ export function timeOf(now: Date): string {
 
 export interface DecodedBody {
   object: ApiObject;
-  /** Paths of fields that the kind has not. */
+  /** Paths of fields that the kind does not have. */
   unknown: string[];
 }
 
@@ -71,7 +70,7 @@ function formOf(type: ResourceType, body: JsonObject): Result<DecodedBody> {
   return success({ object, unknown: decoded.value.unknown });
 }
 
-/** The object with its fields in the order in which Go writes them. Throws for one that is not of the type. */
+/** Puts the fields into Go's order. Throws if the object is not of the type. */
 export function inFieldOrder(type: ResourceType, object: ApiObject): ApiObject {
   const ordered = formOf(type, asJson(object));
   if (!ordered.ok) throw new Error(`an object that was read cannot be read again: ${ordered.error}`);
@@ -79,8 +78,8 @@ export function inFieldOrder(type: ResourceType, object: ApiObject): ApiObject {
 }
 
 /**
- * A body or a patch's result in the kind's own form with its defaults, or why it does not fit. Its kind and apiVersion
- * are the type's, whatever it says.
+ * Decodes a body or the result of a patch into the Go type of its kind, and sets defaults. The result has the type's kind
+ * and apiVersion. The error is a text.
  */
 export function decode(type: ResourceType, body: JsonObject): Result<DecodedBody> {
   const decoded = formOf(type, body);
