@@ -1,4 +1,4 @@
-// The objects of a cluster that the checks of rollcall impact read, by their kinds, and what several checks ask of an object.
+// The objects of a cluster that the checks of rollcall impact read, and functions that several checks need.
 import type {
   V1ConfigMap,
   V1CronJob,
@@ -9,6 +9,7 @@ import type {
   V1ObjectMeta,
   V1PersistentVolume,
   V1Pod,
+  V1PodSpec,
   V1ReplicaSet,
   V1Service,
   V1StatefulSet,
@@ -20,7 +21,7 @@ import { MACHINE_LABEL } from "../../shared/node/ownership.ts";
 export interface ListedObjects {
   nodes: V1Node[];
   services: V1Service[];
-  /** Of kube-system: the control plane's static pods are there. */
+  /** Pods of kube-system, with the control plane's static ones. */
   systemPods: V1Pod[];
   daemonSets: V1DaemonSet[];
   deployments: V1Deployment[];
@@ -33,7 +34,7 @@ export interface ListedObjects {
   persistentVolumes: V1PersistentVolume[];
 }
 
-/** An object of a custom resource, with what every object has. */
+/** An object of a custom resource. */
 export interface CustomObject {
   apiVersion?: string;
   kind?: string;
@@ -49,44 +50,97 @@ export interface CustomObjects {
   prometheusRules: CustomObject[];
 }
 
-/** What was not read, and why: `daemonsets`, `forbidden`. */
+/** A resource that was not read, and the reason: `daemonsets`, `forbidden`. */
 export interface Unread {
   what: string;
   why: string;
 }
 
 export interface ClusterObjects extends ListedObjects, CustomObjects {
-  /** `v1.36.3`; null: not known. */
+  /** `v1.36.3`; null if it is not known. */
   version: string | null;
-  /** Those that a program names as its configuration. */
+  /** ConfigMaps that a program uses as its configuration. */
   configMaps: V1ConfigMap[];
   unread: Unread[];
 }
 
+const APPS = "/apis/apps/v1";
+const ADMISSION = "/apis/admissionregistration.k8s.io/v1";
+
+export const LISTS: Readonly<Record<keyof ListedObjects, string>> = {
+  nodes: "/api/v1/nodes",
+  services: "/api/v1/services",
+  systemPods: "/api/v1/namespaces/kube-system/pods",
+  daemonSets: `${APPS}/daemonsets`,
+  deployments: `${APPS}/deployments`,
+  statefulSets: `${APPS}/statefulsets`,
+  replicaSets: `${APPS}/replicasets`,
+  cronJobs: "/apis/batch/v1/cronjobs",
+  validatingWebhooks: `${ADMISSION}/validatingwebhookconfigurations`,
+  mutatingWebhooks: `${ADMISSION}/mutatingwebhookconfigurations`,
+  admissionPolicies: `${ADMISSION}/validatingadmissionpolicies`,
+  persistentVolumes: "/api/v1/persistentvolumes",
+};
+
+/** The API group and its resource; null: all resources of the group. */
+export const CUSTOM: Readonly<
+  Record<keyof CustomObjects, readonly [group: string, resource: string | null]>
+> = {
+  kyvernoPolicies: ["kyverno.io", "clusterpolicies"],
+  gatekeeperConstraints: ["constraints.gatekeeper.sh", null],
+  nodePools: ["karpenter.sh", "nodepools"],
+  upgradePlans: ["upgrade.cattle.io", "plans"],
+  prometheusRules: ["monitoring.coreos.com", "prometheusrules"],
+};
+
 /** A cluster without objects. */
 export function emptyCluster(): ClusterObjects {
-  return {
-    version: null,
-    nodes: [],
-    services: [],
-    systemPods: [],
-    daemonSets: [],
-    deployments: [],
-    statefulSets: [],
-    replicaSets: [],
-    cronJobs: [],
-    validatingWebhooks: [],
-    mutatingWebhooks: [],
-    admissionPolicies: [],
-    persistentVolumes: [],
-    kyvernoPolicies: [],
-    gatekeeperConstraints: [],
-    nodePools: [],
-    upgradePlans: [],
-    prometheusRules: [],
-    configMaps: [],
-    unread: [],
-  };
+  const names = [...Object.keys(LISTS), ...Object.keys(CUSTOM)];
+  const lists = Object.fromEntries(names.map((name) => [name, []])) as unknown;
+  return { ...(lists as ListedObjects & CustomObjects), version: null, configMaps: [], unread: [] };
+}
+
+/** An object that runs pods. */
+export interface Workload {
+  kind: WorkloadKind;
+  /** `Deployment kube-system/cluster-autoscaler` */
+  object: string;
+  namespace: string;
+  spec: V1PodSpec;
+}
+
+type WorkloadKind = "Deployment" | "DaemonSet" | "StatefulSet" | "ReplicaSet" | "CronJob" | "Pod";
+
+interface OfPods {
+  metadata?: V1ObjectMeta;
+  spec?: { template?: { spec?: V1PodSpec } };
+}
+
+const owners = ({ metadata }: OfPods) => metadata?.ownerReferences ?? [];
+
+const WORKLOADS: Readonly<Record<WorkloadKind, (cluster: ClusterObjects) => readonly OfPods[]>> = {
+  Deployment: ({ deployments }) => deployments,
+  DaemonSet: ({ daemonSets }) => daemonSets,
+  StatefulSet: ({ statefulSets }) => statefulSets,
+  ReplicaSet: ({ replicaSets }) => replicaSets.filter((each) => owners(each).length === 0),
+  CronJob: ({ cronJobs }) =>
+    cronJobs.map(({ metadata = {}, spec }) => ({ metadata, spec: spec?.jobTemplate?.spec ?? {} })),
+  // A static pod, of a file on its Node: other pods belong to a workload.
+  Pod: ({ systemPods }) =>
+    systemPods
+      .filter((pod) => owners({ metadata: pod.metadata ?? {} }).every(({ kind }) => kind === "Node"))
+      .map(({ metadata = {}, spec }) => ({ metadata, spec: { template: spec ? { spec } : {} } })),
+};
+
+/** Lists the workloads of these kinds that have a specification of pods. */
+export function workloadsOf(cluster: ClusterObjects, ...kinds: readonly WorkloadKind[]): Workload[] {
+  return kinds.flatMap((kind) =>
+    WORKLOADS[kind](cluster).flatMap((each) => {
+      const spec = each.spec?.template?.spec;
+      const { namespace = "" } = each.metadata ?? {};
+      return spec ? [{ kind, object: `${kind} ${objectName(each)}`, namespace, spec }] : [];
+    }),
+  );
 }
 
 /** `namespace/name`, or the name of an object without a namespace. */

@@ -1,12 +1,14 @@
-// Reads what the checks of rollcall impact need: each list page by page. A list that the operator may not read is reported
-// and is no error. kubectl-reader.ts sends the requests with kubectl, infra/local/users-cluster.ts with a kubeconfig alone.
+// Reads the objects for the checks of rollcall impact, each list page by page. A list that the operator may not read is
+// reported and is no error. kubectl-reader.ts sends the requests by kubectl, infra/local/users-cluster.ts by HTTPS.
 import type { V1ConfigMap, V1Node } from "@kubernetes/client-node";
 import { failure, type Result, success } from "../../shared/result.ts";
 import {
   type ClusterObjects,
+  CUSTOM,
   type CustomObjects,
   emptyCluster,
   type ListedObjects,
+  LISTS,
 } from "./cluster-objects.ts";
 import { configMapsOf } from "./programs.ts";
 
@@ -23,12 +25,12 @@ type ReadReason =
 
 export interface ReadFault {
   reason: ReadReason;
-  /** The apiserver's own words where it answered; may have several lines. */
+  /** The apiserver's message if it answered. It may have several lines. */
   message: string;
 }
 
 export interface ClusterReader {
-  /** GET of a path with its query, `/api/v1/nodes?limit=500`: the answer's JSON. */
+  /** Sends a GET of a path with its query, `/api/v1/nodes?limit=500`. Returns the answer's JSON. */
   get: (path: string) => Promise<Result<unknown, ReadFault>>;
   /** Creates the Node with `dryRun=All`: all admission runs, and the apiserver stores nothing. */
   tryNode: (node: V1Node) => Promise<Result<unknown, ReadFault>>;
@@ -44,7 +46,7 @@ interface ListPage {
   metadata?: { continue?: string };
 }
 
-/** Reads all pages of a list; `path` has no query. Starts again once where a page has expired. */
+/** Reads all pages of a list. `path` has no query. Starts again once if a page has expired. */
 export async function listAll(reader: ClusterReader, path: string): Promise<Result<unknown[], ReadFault>> {
   for (let attempt = 1; ; attempt++) {
     const listed = await listOnce(reader, path);
@@ -71,7 +73,7 @@ function isListPage(answer: unknown): answer is ListPage {
   return typeof answer === "object" && answer !== null && Array.isArray((answer as ListPage).items);
 }
 
-/** Parses an answer. An error means that something else than an apiserver answered, such as a proxy's page. */
+/** Parses an answer. Fails for the answer of another server, such as a proxy's page. */
 export function parseAnswer(text: string): Result<unknown, ReadFault> {
   try {
     return success(JSON.parse(text) as unknown);
@@ -85,34 +87,7 @@ function notKubernetes(message: string): ReadFault {
   return { reason: "not-kubernetes", message };
 }
 
-const APPS = "/apis/apps/v1";
-const ADMISSION = "/apis/admissionregistration.k8s.io/v1";
-
-const LISTS: Readonly<Record<keyof ListedObjects, string>> = {
-  nodes: "/api/v1/nodes",
-  services: "/api/v1/services",
-  systemPods: "/api/v1/namespaces/kube-system/pods",
-  daemonSets: `${APPS}/daemonsets`,
-  deployments: `${APPS}/deployments`,
-  statefulSets: `${APPS}/statefulsets`,
-  replicaSets: `${APPS}/replicasets`,
-  cronJobs: "/apis/batch/v1/cronjobs",
-  validatingWebhooks: `${ADMISSION}/validatingwebhookconfigurations`,
-  mutatingWebhooks: `${ADMISSION}/mutatingwebhookconfigurations`,
-  admissionPolicies: `${ADMISSION}/validatingadmissionpolicies`,
-  persistentVolumes: "/api/v1/persistentvolumes",
-};
-
-/** The API group, and its resource; null: each resource that the group has. */
-const CUSTOM: Readonly<Record<keyof CustomObjects, readonly [group: string, resource: string | null]>> = {
-  kyvernoPolicies: ["kyverno.io", "clusterpolicies"],
-  gatekeeperConstraints: ["constraints.gatekeeper.sh", null],
-  nodePools: ["karpenter.sh", "nodepools"],
-  upgradePlans: ["upgrade.cattle.io", "plans"],
-  prometheusRules: ["monitoring.coreos.com", "prometheusrules"],
-};
-
-/** Faults that concern the whole cluster: reading on would only repeat them. */
+/** Faults of the whole cluster, which each further request would have too. */
 const FATAL: ReadonlySet<ReadFault["reason"]> = new Set([
   "unreachable",
   "unauthorized",
@@ -138,7 +113,7 @@ export async function readCluster(
   return fault === null ? success(cluster) : failure(fault);
 }
 
-/** Returns a fault that ends the reading. A list that the cluster does not have is empty. */
+/** Reads one list into the cluster. Returns a fault if reading must end. */
 async function readInto(
   reader: ClusterReader,
   cluster: ClusterObjects,
@@ -167,7 +142,7 @@ interface GroupList {
   groups?: { name: string; preferredVersion?: { groupVersion?: string } }[];
 }
 
-/** Of the groups that the cluster serves. */
+/** Reads the custom resources of the groups that the cluster serves. */
 async function readCustom(reader: ClusterReader, cluster: ClusterObjects): Promise<ReadFault | null> {
   const found = await reader.get("/apis");
   if (!found.ok) return noteUnread(cluster, "API groups", found.error);

@@ -1,4 +1,4 @@
-// What a check of rollcall impact reports, and what it decides from. Decides nothing.
+// The arguments and results of the checks of rollcall impact.
 import type { ClusterObjects } from "./cluster-objects.ts";
 import type { MachineNode } from "./machine-node.ts";
 
@@ -6,47 +6,35 @@ import type { MachineNode } from "./machine-node.ts";
 export const SEVERITIES = ["breaks", "costs", "note"] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-export interface Finding {
-  /** The check's name, for programs: `daemon-sets`. */
-  check: string;
+/** A finding before it has its check's name. */
+export interface Found {
   severity: Severity;
   /** `DaemonSet kube-system/agent`, `Nodes` */
   object: string;
   consequence: string;
   remedy: string;
-  /** The upstream's own description. */
+  /** Upstream's description. */
   link?: string;
 }
 
-/** What the operator means to add. */
+export interface Finding extends Found {
+  /** The check's name, for programs: `daemon-sets`. */
+  check: string;
+}
+
+/** The Nodes that the operator wants to add. */
 export interface Plan {
-  /** How many Nodes. */
+  /** The number of Nodes. */
   machines: number;
   /** One of them. */
   node: MachineNode;
 }
 
-/** One hazard: pure, from what was read to findings. */
+/** Finds one kind of hazard. */
 export interface Check {
   name: string;
-  /** For docs/rollcall.md: what the check reads, and what follows where it finds something. */
+  /** For docs/rollcall.md: the objects that the check reads, and the consequence of a finding. */
   reads: string;
   follows: string;
-  find: (cluster: ClusterObjects, plan: Plan) => Finding[];
-}
-
-export type Found = Omit<Finding, "check">;
-
-/** Gives each finding its check's name. */
-export function check(
-  name: string,
-  { reads, follows }: Pick<Check, "reads" | "follows">,
-  find: (cluster: ClusterObjects, plan: Plan) => Found[],
-): Check {
-  return {
-    name,
-    reads,
-    follows,
-    find: (...given) => find(...given).map((found) => ({ check: name, ...found })),
-  };
+  find: (cluster: ClusterObjects, plan: Plan) => Found[];
 }

@@ -1,5 +1,5 @@
-// rollcall impact: what more Nodes of rollcall's would do to a cluster. Reads the cluster, runs each check, and tries one
-// Node. docs/rollcall.md has the checks as a table.
+// rollcall impact: the effects of more Nodes of rollcall's on a cluster. Reads the cluster, runs each check, and creates a
+// Node in a dry run. docs/rollcall.md has a table of the checks.
 import { KUBELET_VERSION } from "../../shared/from-report/reported-status.ts";
 import { QUEUE_REGION } from "../../shared/node/ownership.ts";
 import { type Result, success } from "../../shared/result.ts";
@@ -17,9 +17,9 @@ import { type Check, type Finding, SEVERITIES } from "./finding.ts";
 import { type MachineNode, machineNode, nodeToCreate } from "./machine-node.ts";
 
 export interface ImpactWish {
-  /** How many Nodes more. */
+  /** The number of Nodes to add. */
   machines: number;
-  /** Look for what selects by labels that an upgrade moves. */
+  /** Also find objects that select Nodes by labels that an upgrade moves. */
   isUpgrade: boolean;
   /** Labels that join tokens set. */
   labels: Readonly<Record<string, string>>;
@@ -28,16 +28,16 @@ export interface ImpactWish {
 /** What `-o json` prints. Fields may be added. */
 export interface ImpactReport {
   machines: number;
-  /** The apiserver's; null: not known. */
+  /** The apiserver's version; null if it is not known. */
   version: string | null;
-  /** How many Nodes there are, and how many of them are rollcall's. */
+  /** The number of Nodes, and of those that are rollcall's. */
   nodes: { all: number; machines: number };
-  /** What breaks comes first. */
+  /** Ordered by severity; `breaks` is first. */
   findings: Finding[];
   unread: Unread[];
 }
 
-/** Changes nothing. The error: the cluster cannot be read at all. */
+/** Reads only. Fails if the whole cluster cannot be read. */
 export async function assessImpact(
   reader: ClusterReader,
   wish: ImpactWish,
@@ -48,7 +48,10 @@ export async function assessImpact(
   const node = plannedNode(cluster, wish.labels);
   const tried = await tryNode(reader, node);
   const checks = wish.isUpgrade ? [...CHECKS, ...UPGRADE_CHECKS] : CHECKS;
-  const found = checks.flatMap(({ find }) => find(cluster, { machines: wish.machines, node }));
+  const plan = { machines: wish.machines, node };
+  const found = checks.flatMap(({ name, find }) =>
+    find(cluster, plan).map((each) => ({ check: name, ...each })),
+  );
   const findings = [...tried.findings, ...found];
   return success({
     machines: wish.machines,
@@ -59,7 +62,7 @@ export async function assessImpact(
   });
 }
 
-/** With the labels of the machines that are there, and what a cloud's controller copies. */
+/** The planned Node, with the labels of existing machines and those that a cloud's controller copies. */
 function plannedNode(cluster: ClusterObjects, labels: Readonly<Record<string, string>>): MachineNode {
   const there = cluster.nodes.filter(isMachine).map(({ metadata }) => ownLabels(metadata?.labels ?? {}));
   const copied = copiesRegion(cluster) ? { "topology.kubernetes.io/region": QUEUE_REGION } : {};
@@ -67,23 +70,21 @@ function plannedNode(cluster: ClusterObjects, labels: Readonly<Record<string, st
   return { ...node, labels: { ...node.labels, ...copied } };
 }
 
-/** Without those of Kubernetes, which a Node of rollcall's does not have. */
+/** Drops the labels of Kubernetes, which a Node of rollcall's does not have. */
 function ownLabels(labels: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(labels).filter(([key]) => !/(^|\.)(kubernetes|k8s)\.io\//.test(key)),
   );
 }
 
-interface Tried {
-  findings: Finding[];
-  unread: Unread[];
-}
-
-/** RBAC's refusal: the operator may not create Nodes, which says nothing of what the Worker may. */
+/** The operator lacks the right to create Nodes. The Worker may have it. */
 const NO_RIGHT = /cannot create resource "nodes"/;
 const NO_DRY_RUN = /does not support dry run/;
 
-async function tryNode(reader: ClusterReader, node: MachineNode): Promise<Tried> {
+async function tryNode(
+  reader: ClusterReader,
+  node: MachineNode,
+): Promise<Pick<ImpactReport, "findings" | "unread">> {
   const tried = await reader.tryNode(nodeToCreate(node, KUBELET_VERSION));
   if (tried.ok) return { findings: [], unread: [] };
   const { reason, message } = tried.error;
@@ -123,5 +124,5 @@ export const CHECKS: readonly Check[] = [
   karpenter,
 ];
 
-/** Of --upgrade alone. */
+/** The checks of --upgrade. */
 export const UPGRADE_CHECKS: readonly Check[] = [movedSelectors, movedVolumes];

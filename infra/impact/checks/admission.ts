@@ -1,16 +1,14 @@
 // What judges each Node that is created or changed: webhooks, and policies of the apiserver, Kyverno and Gatekeeper.
 import type { V1RuleWithOperations } from "@kubernetes/client-node";
 import { type CustomObject, objectName } from "../cluster-objects.ts";
-import { check } from "../finding.ts";
+import { type Check } from "../finding.ts";
 import { matchesSelector } from "./control-plane.ts";
 
-export const webhooks = check(
-  "webhooks",
-  {
-    reads: "webhook configurations that match Nodes or their leases",
-    follows: "the webhook is called for each write; one that fails and does not answer stops them",
-  },
-  ({ validatingWebhooks, mutatingWebhooks }, { node }) => {
+export const webhooks: Check = {
+  name: "webhooks",
+  reads: "webhook configurations that match Nodes or their leases",
+  follows: "the webhook is called for each write; one that fails and does not answer stops them",
+  find: ({ validatingWebhooks, mutatingWebhooks }, { node }) => {
     const all = [
       ...validatingWebhooks.flatMap((each) =>
         (each.webhooks ?? []).map((hook) => ({ kind: "Validating", each, hook })),
@@ -35,7 +33,7 @@ export const webhooks = check(
         link: "https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/",
       }));
   },
-);
+};
 
 const WRITTEN: readonly (readonly [group: string, resources: readonly string[]])[] = [
   ["", ["nodes", "nodes/status"]],
@@ -59,14 +57,12 @@ function matchesResource(rule: string, written: string): boolean {
   return (wanted === "*" || wanted === resource) && (wantedSub === "*" || wantedSub === subresource);
 }
 
-export const policies = check(
-  "policies",
-  {
-    reads:
-      "ValidatingAdmissionPolicies, Kyverno's ClusterPolicies and Gatekeeper's constraints that match Nodes",
-    follows: "each judges rollcall's Nodes as well; the dry run shows whether one refuses them",
-  },
-  ({ admissionPolicies, kyvernoPolicies, gatekeeperConstraints }) => {
+export const policies: Check = {
+  name: "policies",
+  reads:
+    "ValidatingAdmissionPolicies, Kyverno's ClusterPolicies and Gatekeeper's constraints that match Nodes",
+  follows: "each judges rollcall's Nodes as well; the dry run shows whether one refuses them",
+  find: ({ admissionPolicies, kyvernoPolicies, gatekeeperConstraints }) => {
     const own = /^rollcall-/;
     const found = [
       ...admissionPolicies
@@ -88,7 +84,7 @@ export const policies = check(
         "Check what it demands of Nodes: rollcall's have no hostname, zone or platform labels of Kubernetes.",
     }));
   },
-);
+};
 
 interface KyvernoMatch {
   resources?: { kinds?: string[] };

@@ -5,7 +5,7 @@ import { parseLabelSelector } from "../../../shared/kubernetes/label-selector.ts
 import { parseQuantity } from "../../../shared/kubernetes/quantity/parse.ts";
 import { valueOf } from "../../../shared/kubernetes/quantity/quantity.ts";
 import { type ClusterObjects, counted, objectName, workers } from "../cluster-objects.ts";
-import { check, type Found, type Plan } from "../finding.ts";
+import { type Check, type Found, type Plan } from "../finding.ts";
 import type { MachineNode } from "../machine-node.ts";
 import { CONFIGURED, type Program, programsNamed } from "../programs.ts";
 
@@ -17,18 +17,16 @@ export function selects(selector: string | undefined, { labels }: MachineNode): 
   return !parsed.ok || matchesLabels(parsed.value, labels);
 }
 
-export const clusterAutoscaler = check(
-  "cluster-autoscaler",
-  {
-    reads: "flags of cluster-autoscaler: how many Nodes may be unready, and its limits",
-    follows: "silent machines count as unready Nodes, and all of them count for its limits",
-  },
-  (cluster, plan) =>
+export const clusterAutoscaler: Check = {
+  name: "cluster-autoscaler",
+  reads: "flags of cluster-autoscaler: how many Nodes may be unready, and its limits",
+  follows: "silent machines count as unready Nodes, and all of them count for its limits",
+  find: (cluster, plan) =>
     programsNamed(cluster, "cluster-autoscaler").flatMap((program) => [
       healthFinding(program, workers(cluster.nodes).length, plan),
       ...limitFindings(program, cluster.nodes, plan),
     ]),
-);
+};
 
 /** Defaults of cluster-autoscaler's flags. */
 const UNREADY = { percentage: 45, count: 3 };
@@ -95,13 +93,11 @@ function capacity(nodes: readonly V1Node[], resource: string): number {
   }, 0);
 }
 
-export const proportionalAutoscaler = check(
-  "proportional-autoscaler",
-  {
-    reads: "cluster-proportional-autoscaler: which Nodes it counts, its parameters",
-    follows: "more replicas, as of CoreDNS, for Nodes without pods",
-  },
-  (cluster, plan) =>
+export const proportionalAutoscaler: Check = {
+  name: "proportional-autoscaler",
+  reads: "cluster-proportional-autoscaler: which Nodes it counts, its parameters",
+  follows: "more replicas, as of CoreDNS, for Nodes without pods",
+  find: (cluster, plan) =>
     programsNamed(cluster, ...CONFIGURED.proportional)
       .filter(({ flags }) => selects(flags["nodelabels"], plan.node))
       .map((program) => {
@@ -118,7 +114,7 @@ export const proportionalAutoscaler = check(
           link: "https://github.com/kubernetes-sigs/cluster-proportional-autoscaler",
         };
       }),
-);
+};
 
 interface LinearParameters {
   nodesPerReplica?: number;
@@ -164,13 +160,11 @@ function linearParameters(
   }
 }
 
-export const descheduler = check(
-  "descheduler",
-  {
-    reads: "descheduler's policy: LowNodeUtilization",
-    follows: "Nodes without pods count as underused, and pods are evicted elsewhere",
-  },
-  (cluster, { node }) => {
+export const descheduler: Check = {
+  name: "descheduler",
+  reads: "descheduler's policy: LowNodeUtilization",
+  follows: "Nodes without pods count as underused, and pods are evicted elsewhere",
+  find: (cluster, { node }) => {
     const programs = programsNamed(cluster, ...CONFIGURED.descheduler);
     return programs.flatMap(({ object, namespace, spec }) => {
       const names = new Set((spec.volumes ?? []).map(({ configMap }) => `${namespace}/${configMap?.name}`));
@@ -193,17 +187,18 @@ export const descheduler = check(
       ];
     });
   },
-);
+};
 
 /** The policy's own selector of Nodes, for all of its profiles. */
 function selectorIn(policy: string): string | undefined {
   return /^nodeSelector:\s*["']?([^"'\n]+)/m.exec(policy)?.[1];
 }
 
-export const karpenter = check(
-  "karpenter",
-  { reads: "NodePools of Karpenter", follows: "nothing: it keeps Nodes in memory that it did not create" },
-  ({ nodePools }, { machines }) =>
+export const karpenter: Check = {
+  name: "karpenter",
+  reads: "NodePools of Karpenter",
+  follows: "nothing: it keeps Nodes in memory that it did not create",
+  find: ({ nodePools }, { machines }) =>
     nodePools.length === 0
       ? []
       : [
@@ -215,4 +210,4 @@ export const karpenter = check(
             link: "https://karpenter.sh/docs/concepts/nodepools/",
           },
         ],
-);
+};

@@ -1,7 +1,7 @@
 // Cloud controller managers: they delete a Node that their cloud does not know, and copy labels.
 import type { V1Node } from "@kubernetes/client-node";
 import { type ClusterObjects, workers } from "../cluster-objects.ts";
-import { check } from "../finding.ts";
+import { type Check } from "../finding.ts";
 import { programsNamed } from "../programs.ts";
 
 export const CLOUD_CONTROLLERS = [
@@ -46,13 +46,11 @@ export function copiesRegion(cluster: ClusterObjects): boolean {
   return isK3s || cloudOf(cluster.nodes) !== null || programsNamed(cluster, ...CLOUD_CONTROLLERS).length > 0;
 }
 
-export const cloudController = check(
-  "cloud-controller",
-  {
-    reads: "cloud controller managers, provider IDs of Nodes",
-    follows: "a Node that the cloud does not know is deleted as soon as it is not Ready",
-  },
-  (cluster) => {
+export const cloudController: Check = {
+  name: "cloud-controller",
+  reads: "cloud controller managers, provider IDs of Nodes",
+  follows: "a Node that the cloud does not know is deleted as soon as it is not Ready",
+  find: (cluster) => {
     const programs = programsNamed(cluster, ...CLOUD_CONTROLLERS).filter(({ flags }) => hasLifecycle(flags));
     const cloud = cloudOf(cluster.nodes);
     const unseen = programs.length === 0 && cloud !== null ? [`Nodes (${cloud}://)`] : [];
@@ -66,7 +64,7 @@ export const cloudController = check(
       link: "https://kubernetes.io/docs/concepts/architecture/cloud-controller/#node-controller",
     }));
   },
-);
+};
 
 function hasLifecycle({ controllers = "*" }: Readonly<Record<string, string>>): boolean {
   const listed = controllers.split(",");

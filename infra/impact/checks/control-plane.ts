@@ -1,7 +1,7 @@
 // Programs that walk all Nodes of a cluster or compare their versions: scheduler, version checks, upgrade plans.
 import type { V1LabelSelector } from "@kubernetes/client-node";
 import { KUBELET_VERSION } from "../../../shared/from-report/reported-status.ts";
-import { check } from "../finding.ts";
+import { type Check } from "../finding.ts";
 import { programsNamed } from "../programs.ts";
 import { matchesTerm } from "../scheduling.ts";
 import { counted, objectName, workers } from "../cluster-objects.ts";
@@ -11,14 +11,12 @@ const MANY_NODES = 1000;
 /** Upstream minFeasibleNodesToFind and minFeasibleNodesPercentageToFind. */
 const LEAST_FEASIBLE = { nodes: 100, percentage: 5 };
 
-export const schedulerThroughput = check(
-  "scheduler",
-  {
-    reads: "kube-scheduler, and how many Nodes there are",
-    follows:
-      "without `percentageOfNodesToScore` it seeks more Nodes than there are workers, and walks all for each pod",
-  },
-  (cluster, { machines }) => {
+export const schedulerThroughput: Check = {
+  name: "scheduler",
+  reads: "kube-scheduler, and how many Nodes there are",
+  follows:
+    "without `percentageOfNodesToScore` it seeks more Nodes than there are workers, and walks all for each pod",
+  find: (cluster, { machines }) => {
     const [scheduler] = programsNamed(cluster, "kube-scheduler");
     const others = workers(cluster.nodes).length;
     const all = cluster.nodes.length + machines;
@@ -38,7 +36,7 @@ export const schedulerThroughput = check(
       },
     ];
   },
-);
+};
 
 /** Upstream numFeasibleNodesToFind, without a percentage of the configuration. */
 function feasibleNodes(all: number): number {
@@ -50,13 +48,11 @@ function feasibleNodes(all: number): number {
 /** How many minor versions a kubelet may be older than its apiserver. */
 const SKEW = 3;
 
-export const versionSkew = check(
-  "version-skew",
-  {
-    reads: "the apiserver's version",
-    follows: "checks before an upgrade take the Nodes' kubelet version for one that is too new or too old",
-  },
-  ({ version }) => {
+export const versionSkew: Check = {
+  name: "version-skew",
+  reads: "the apiserver's version",
+  follows: "checks before an upgrade take the Nodes' kubelet version for one that is too new or too old",
+  find: ({ version }) => {
     const [server, ours] = [minorOf(version ?? ""), minorOf(KUBELET_VERSION)];
     if (server === null || ours === null || (ours <= server && server - ours <= SKEW)) return [];
     const difference = ours > server ? "newer than the apiserver" : `more than ${SKEW} minor versions older`;
@@ -70,7 +66,7 @@ export const versionSkew = check(
       },
     ];
   },
-);
+};
 
 /** `v1.36.3-gke.1` has 36. */
 function minorOf(version: string): number | null {
@@ -80,13 +76,11 @@ function minorOf(version: string): number | null {
 
 const HOSTNAME = "kubernetes.io/hostname";
 
-export const upgradePlans = check(
-  "upgrade-plans",
-  {
-    reads: "Plans of system-upgrade-controller",
-    follows: "a Job for a Node that runs no pod: the plan never ends",
-  },
-  ({ upgradePlans }, { node }) => {
+export const upgradePlans: Check = {
+  name: "upgrade-plans",
+  reads: "Plans of system-upgrade-controller",
+  follows: "a Job for a Node that runs no pod: the plan never ends",
+  find: ({ upgradePlans }, { node }) => {
     // Upstream NodeSelector has each Node need that label as well.
     if (!(HOSTNAME in node.labels)) return [];
     return upgradePlans
@@ -102,7 +96,7 @@ export const upgradePlans = check(
         link: "https://github.com/rancher/system-upgrade-controller",
       }));
   },
-);
+};
 
 /** Upstream LabelSelectorAsSelector: none matches nothing, and an empty one everything. */
 export function matchesSelector(

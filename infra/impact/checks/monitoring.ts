@@ -1,16 +1,14 @@
 // Monitoring that expects a kubelet on each Node: scrapes that nothing answers, and alerts on silent machines.
 import { type ClusterObjects, objectName } from "../cluster-objects.ts";
-import { check } from "../finding.ts";
+import { type Check } from "../finding.ts";
 import { programsNamed } from "../programs.ts";
 import { selects, UNSCHEDULABLE } from "./autoscalers.ts";
 
-export const kubeletService = check(
-  "kubelet-service",
-  {
-    reads: "flags of prometheus-operator, and the Service of kubelets that it keeps",
-    follows: "a target for each Node that nothing answers, and the alert TargetDown",
-  },
-  (cluster, { machines, node }) =>
+export const kubeletService: Check = {
+  name: "kubelet-service",
+  reads: "flags of prometheus-operator, and the Service of kubelets that it keeps",
+  follows: "a target for each Node that nothing answers, and the alert TargetDown",
+  find: (cluster, { machines, node }) =>
     kubeletServices(cluster)
       .filter(({ selector }) => selects(selector, node))
       .map(({ object }) => ({
@@ -20,7 +18,7 @@ export const kubeletService = check(
         remedy: "Set --kubelet-selector=!rollcall.dev/machine for prometheus-operator.",
         link: "https://github.com/prometheus-operator/prometheus-operator/pull/5641",
       })),
-);
+};
 
 /** The operators that keep such a Service; where none is visible, the Services themselves. */
 function kubeletServices(cluster: ClusterObjects): { object: string; selector?: string | undefined }[] {
@@ -38,13 +36,11 @@ function kubeletServices(cluster: ClusterObjects): { object: string; selector?: 
     .map((service) => ({ object: `Service ${objectName(service)}` }));
 }
 
-export const metricsServer = check(
-  "metrics-server",
-  {
-    reads: "flags of metrics-server: which Nodes it scrapes",
-    follows: "a scrape of each Node that fails, in its log and in its own metrics",
-  },
-  (cluster, { machines, node }) =>
+export const metricsServer: Check = {
+  name: "metrics-server",
+  reads: "flags of metrics-server: which Nodes it scrapes",
+  follows: "a scrape of each Node that fails, in its log and in its own metrics",
+  find: (cluster, { machines, node }) =>
     programsNamed(cluster, "metrics-server")
       .filter(({ flags }) => selects(flags["node-selector"] ?? flags["l"], node))
       .map(({ object }) => ({
@@ -54,19 +50,17 @@ export const metricsServer = check(
         remedy: "Set --node-selector=!rollcall.dev/machine for it.",
         link: "https://github.com/kubernetes-sigs/metrics-server/issues/1179",
       })),
-);
+};
 
 interface RuleGroup {
   rules?: { alert?: string; expr?: unknown }[];
 }
 
-export const nodeAlerts = check(
-  "node-alerts",
-  {
-    reads: "PrometheusRules with KubeNodeNotReady or KubeNodeUnreachable",
-    follows: "each machine that falls silent fires them",
-  },
-  ({ prometheusRules }) =>
+export const nodeAlerts: Check = {
+  name: "node-alerts",
+  reads: "PrometheusRules with KubeNodeNotReady or KubeNodeUnreachable",
+  follows: "each machine that falls silent fires them",
+  find: ({ prometheusRules }) =>
     prometheusRules.flatMap((rule) => {
       const groups = (rule.spec?.["groups"] ?? []) as RuleGroup[];
       const found = groups
@@ -86,4 +80,4 @@ export const nodeAlerts = check(
         },
       ];
     }),
-);
+};

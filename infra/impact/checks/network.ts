@@ -5,7 +5,7 @@ import { parseAllDocuments } from "yaml";
 import { type Cidr, contains, parseCidr } from "../../../shared/kubernetes/cidr.ts";
 import { isIpv4 } from "../../../shared/kubernetes/ip.ts";
 import { type ClusterObjects, counted, isReady, objectName, workers } from "../cluster-objects.ts";
-import { check, type Found, type Plan } from "../finding.ts";
+import { type Check, type Found, type Plan } from "../finding.ts";
 import { type Program, programsNamed } from "../programs.ts";
 import { CLOUD_CONTROLLERS } from "./cloud.ts";
 
@@ -17,13 +17,11 @@ const IPAM_LINK =
 const IPAM_REMEDY =
   "Leave room in the cluster's range, or have the network plugin allocate (--allocate-node-cidrs=false).";
 
-export const nodeCidrs = check(
-  "node-cidrs",
-  {
-    reads: "flags of kube-controller-manager, kubeadm's configuration, `spec.podCIDRs` of Nodes",
-    follows: "each Node takes a range of pods' addresses; where none is left, a real Node gets none",
-  },
-  (cluster, plan) => {
+export const nodeCidrs: Check = {
+  name: "node-cidrs",
+  reads: "flags of kube-controller-manager, kubeadm's configuration, `spec.podCIDRs` of Nodes",
+  follows: "each Node takes a range of pods' addresses; where none is left, a real Node gets none",
+  find: (cluster, plan) => {
     const [manager] = programsNamed(cluster, CONTROLLER_MANAGER);
     const taken = cluster.nodes.flatMap(({ spec }) => spec?.podCIDRs ?? spec?.podCIDR ?? []);
     const allocates = manager?.flags["allocate-node-cidrs"] ?? String(taken.length > 0);
@@ -32,7 +30,7 @@ export const nodeCidrs = check(
     if (ranges.length === 0) return taken.length === 0 ? [] : [unknownRange(taken, cluster, plan)];
     return ranges.map((range) => rangeFinding(range, taken, manager, plan));
   },
-);
+};
 
 /** Of both families where there are two; none where they are not visible. */
 function clusterRanges(manager: Program | undefined, configMaps: readonly V1ConfigMap[]): Cidr[] {
@@ -92,13 +90,11 @@ function unknownRange(taken: readonly string[], { nodes }: ClusterObjects, { mac
   };
 }
 
-export const routes = check(
-  "routes",
-  {
-    reads: "flags of kube-controller-manager and cloud controllers",
-    follows: "a route in the cloud's table for each Node with a pod CIDR; tables are short",
-  },
-  (cluster, { machines }) =>
+export const routes: Check = {
+  name: "routes",
+  reads: "flags of kube-controller-manager and cloud controllers",
+  follows: "a route in the cloud's table for each Node with a pod CIDR; tables are short",
+  find: (cluster, { machines }) =>
     programsNamed(cluster, CONTROLLER_MANAGER, ...CLOUD_CONTROLLERS)
       .filter(({ flags }) => hasRouteController(flags))
       .map(({ object }) => ({
@@ -109,7 +105,7 @@ export const routes = check(
           "Set --configure-cloud-routes=false where the network plugin routes itself, or raise the table's quota.",
         link: "https://kubernetes.io/docs/concepts/architecture/cloud-controller/#route-controller",
       })),
-);
+};
 
 /** It runs where a cloud is configured, node CIDRs are allocated, and routes are not switched off. */
 function hasRouteController(flags: Program["flags"]): boolean {
@@ -133,13 +129,11 @@ const AGENTS: readonly (readonly [names: readonly string[], takes: string])[] = 
   [["antrea-controller"], "a tunnel and a route on each agent"],
 ];
 
-export const nodeAgents = check(
-  "network-agents",
-  {
-    reads: "kube-router, OVN-Kubernetes, Kube-OVN, Antrea",
-    follows: "something for each Node: a peer, a subnet, an address, a tunnel",
-  },
-  (cluster, { machines }) =>
+export const nodeAgents: Check = {
+  name: "network-agents",
+  reads: "kube-router, OVN-Kubernetes, Kube-OVN, Antrea",
+  follows: "something for each Node: a peer, a subnet, an address, a tunnel",
+  find: (cluster, { machines }) =>
     AGENTS.flatMap(([names, takes]) =>
       programsNamed(cluster, ...names).map(({ object }) => ({
         severity: "costs" as const,
@@ -148,20 +142,18 @@ export const nodeAgents = check(
         remedy: `Check its limits, for ${workers(cluster.nodes).length + machines} Nodes. A cluster of its own for the machines has none of it.`,
       })),
     ),
-);
+};
 
 /** The second one is the first one's name until Kubernetes 1.27. */
 const MODES = ["service.kubernetes.io/topology-mode", "service.kubernetes.io/topology-aware-hints"];
 const ZONE = "topology.kubernetes.io/zone";
 const ROLES = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
 
-export const topologyHints = check(
-  "topology-hints",
-  {
-    reads: "Services with `topology-mode: Auto`",
-    follows: "one Ready Node without a zone ends the hints of all of them",
-  },
-  ({ services, nodes }, { node }) => {
+export const topologyHints: Check = {
+  name: "topology-hints",
+  reads: "Services with `topology-mode: Auto`",
+  follows: "one Ready Node without a zone ends the hints of all of them",
+  find: ({ services, nodes }, { node }) => {
     const isPassedOver = ROLES.some((role) => role in node.labels);
     if (isPassedOver) return [];
     const hasHints = hasHintsNow(workers(nodes));
@@ -176,7 +168,7 @@ export const topologyHints = check(
       link: "https://kubernetes.io/docs/concepts/services-networking/topology-aware-routing/",
     }));
   },
-);
+};
 
 function isAuto({ metadata }: V1Service): boolean {
   return MODES.some((mode) => metadata?.annotations?.[mode]?.toLowerCase() === "auto");

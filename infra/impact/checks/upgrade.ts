@@ -1,8 +1,8 @@
-// Who selects rollcall's Nodes by labels that a newer Worker moves to keys of its own: for fleets that exist.
-import type { V1Node, V1NodeSelectorTerm, V1ObjectMeta, V1PodSpec } from "@kubernetes/client-node";
+// Objects that select rollcall's Nodes by labels that a newer Worker moves to its own keys. For existing fleets.
+import type { V1Node, V1NodeSelectorTerm, V1PodSpec } from "@kubernetes/client-node";
 import { movedTo } from "../../../shared/node/ownership.ts";
-import { type ClusterObjects, isMachine, objectName } from "../cluster-objects.ts";
-import { check, type Found } from "../finding.ts";
+import { isMachine, objectName, type Workload, workloadsOf } from "../cluster-objects.ts";
+import { type Check, type Found } from "../finding.ts";
 import type { MachineNode } from "../machine-node.ts";
 import {
   matchesNodeAffinity,
@@ -14,49 +14,22 @@ import {
 
 const DOCS = "NODE_TOPOLOGY_LABELS=keep keeps the former labels for one version.";
 
-export const movedSelectors = check(
-  "moved-selectors",
-  {
-    reads: "node selectors and required affinities of workloads (`--upgrade`)",
-    follows: "a workload that selects rollcall's Nodes by such a label no longer does",
-  },
-  (cluster) => {
+export const movedSelectors: Check = {
+  name: "moved-selectors",
+  reads: "node selectors and required affinities of workloads (`--upgrade`)",
+  follows: "a workload that selects rollcall's Nodes by such a label no longer does",
+  find: (cluster) => {
     const machines = machinesOf(cluster.nodes);
-    return selecting(cluster)
-      .filter(({ matches }) => machines.some(matches))
+    return workloadsOf(cluster, "DaemonSet", "Deployment", "StatefulSet", "ReplicaSet")
+      .filter((workload) => machines.some((machine) => runsOn(workload, machine)))
       .flatMap(({ object, spec }) => movedFinding(object, keysOf(spec)));
   },
-);
+};
 
-interface Selecting {
-  object: string;
-  spec: V1PodSpec;
-  /** Do its pods go there today? */
-  matches: (node: MachineNode) => boolean;
-}
-
-function selecting(cluster: ClusterObjects): Selecting[] {
-  const { daemonSets, deployments, statefulSets, replicaSets } = cluster;
-  const ofKind = (
-    kind: string,
-    objects: readonly { metadata?: V1ObjectMeta; spec?: { template?: { spec?: V1PodSpec } } }[],
-  ) =>
-    objects.flatMap((each) => {
-      const spec = each.spec?.template?.spec;
-      if (!spec) return [];
-      const matches = (node: MachineNode) =>
-        kind === "DaemonSet"
-          ? runsDaemonPod(spec, node)
-          : toleratesTaints(spec.tolerations ?? [], node.taints) && matchesNodeAffinity(spec, node);
-      return [{ object: `${kind} ${objectName(each)}`, spec, matches }];
-    });
-  const owned = replicaSets.filter(({ metadata }) => (metadata?.ownerReferences ?? []).length === 0);
-  return [
-    ...ofKind("DaemonSet", daemonSets),
-    ...ofKind("Deployment", deployments),
-    ...ofKind("StatefulSet", statefulSets),
-    ...ofKind("ReplicaSet", owned),
-  ];
+/** Returns true if the workload's pods can run on the Node. */
+function runsOn({ kind, spec }: Workload, node: MachineNode): boolean {
+  if (kind === "DaemonSet") return runsDaemonPod(spec, node);
+  return toleratesTaints(spec.tolerations ?? [], node.taints) && matchesNodeAffinity(spec, node);
 }
 
 function machinesOf(nodes: readonly V1Node[]): MachineNode[] {
@@ -67,7 +40,7 @@ function machinesOf(nodes: readonly V1Node[]): MachineNode[] {
   }));
 }
 
-/** Of the labels that move, those by which these pods select Nodes. */
+/** The labels that move and that these pods select Nodes by. */
 function keysOf(spec: V1PodSpec): string[] {
   return movedKeys([...Object.keys(spec.nodeSelector ?? {}), ...keysOfTerms(requiredTerms(spec) ?? [])]);
 }
@@ -90,13 +63,11 @@ function movedFinding(object: string, keys: readonly string[]): Found[] {
   ];
 }
 
-export const movedVolumes = check(
-  "moved-volumes",
-  {
-    reads: "node affinities of PersistentVolumes (`--upgrade`)",
-    follows: "a volume of one machine matches no Node any more",
-  },
-  ({ persistentVolumes, nodes }) => {
+export const movedVolumes: Check = {
+  name: "moved-volumes",
+  reads: "node affinities of PersistentVolumes (`--upgrade`)",
+  follows: "a volume of one machine matches no Node any more",
+  find: ({ persistentVolumes, nodes }) => {
     const machines = machinesOf(nodes);
     return persistentVolumes.flatMap((volume) => {
       const terms = volume.spec?.nodeAffinity?.required?.nodeSelectorTerms ?? [];
@@ -105,4 +76,4 @@ export const movedVolumes = check(
       return isThere ? movedFinding(`PersistentVolume ${objectName(volume)}`, keys) : [];
     });
   },
-);
+};
