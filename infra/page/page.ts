@@ -15,7 +15,7 @@ interface Page extends Messages, Places {
   live: LiveFleet;
   /** The time in milliseconds since 1970; ticks each second while the page is visible. */
   clock: ReadonlySignal<number>;
-  preferences: Preferences;
+  preferences: ReturnType<typeof preferencesIn>;
   /** The shortcuts of the shown view, which sets them. */
   viewKeys: Signal<readonly KeyBinding[]>;
 }
@@ -96,16 +96,10 @@ function storageOf(window: Window): Storage | undefined {
 export const THEMES = ["system", "light", "dark"] as const;
 type Theme = (typeof THEMES)[number];
 
-interface Preferences {
-  theme: Signal<Theme>;
-  get: (name: string) => string | null;
-  set: (name: string, text: string) => void;
-}
-
 const PREFIX = "rollcall.";
 
 /** Preferences of this browser. `storage`: typically localStorage; without one they last as long as the page. */
-function preferencesIn(storage: Pick<Storage, "getItem" | "setItem"> | undefined): Preferences {
+function preferencesIn(storage: Pick<Storage, "getItem" | "setItem"> | undefined) {
   const kept = new Map<string, string>();
   const get = (name: string) => {
     try {
@@ -126,14 +120,8 @@ function preferencesIn(storage: Pick<Storage, "getItem" | "setItem"> | undefined
   return { theme, get, set };
 }
 
-/**
- * A line about a finished or failed action. News disappear after a while; a fault stays until the operator closes it.
- */
-interface Message {
-  id: number;
-  text: string;
-  isFault: boolean;
-}
+/** A line about a finished or failed action. News disappear after a while; a fault stays until the operator closes it. */
+type Message = { id: number; text: string; isFault: boolean };
 
 interface Messages {
   messages: ReadonlySignal<readonly Message[]>;

@@ -11,15 +11,10 @@ export type Session =
   | { kind: "out"; ways: SessionAnswer["ways"] }
   | { kind: "in"; operator: NonNullable<SessionAnswer["operator"]> };
 
-export interface SessionStore {
-  session: ReadonlySignal<Session>;
-  isAdmin: () => boolean;
-  refresh: () => Promise<void>;
-  signIn: (credential: { secret: string } | { code: string }) => Promise<Result<null, RequestFault>>;
-  signOut: () => Promise<Result<null, RequestFault>>;
-}
+export type SessionStore = ReturnType<typeof sessionStore>;
+type Credential = { secret: string } | { code: string };
 
-export function sessionStore(ask: SendRequest): SessionStore {
+export function sessionStore(ask: SendRequest) {
   const session = signal<Session>({ kind: "asking" });
   const refresh = async () => {
     const answer = await ask<SessionAnswer>("GET", "/v1/session");
@@ -35,16 +30,16 @@ export function sessionStore(ask: SendRequest): SessionStore {
     if (JSON.stringify(now) !== JSON.stringify(session.value)) session.value = now;
   };
   return {
-    session,
+    session: session as ReadonlySignal<Session>,
     isAdmin: () => session.value.kind === "in" && session.value.operator.role === "admin",
     refresh,
-    async signIn(credential) {
+    async signIn(credential: Credential): Promise<Result<null, RequestFault>> {
       const answer = await ask<unknown>("POST", "/v1/session", { body: credential });
       if (!answer.ok) return answer;
       await refresh();
       return success(null);
     },
-    async signOut() {
+    async signOut(): Promise<Result<null, RequestFault>> {
       const answer = await ask<null>("DELETE", "/v1/session");
       await refresh();
       return answer;

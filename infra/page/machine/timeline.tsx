@@ -8,6 +8,7 @@ import { shortDuration } from "../base/relative-time.ts";
 import { usePage } from "../page.ts";
 import { useAnswer } from "../parts/answer.tsx";
 import { FaultNotice, Notice } from "../parts/notice.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { lineSubjects, thinnedRows } from "./lines-data.ts";
 import { Lines } from "./lines.tsx";
 import {
@@ -248,30 +249,22 @@ function LinesTable({ timeline, nowMs, wanted }: TableProps) {
     row?.focus({ preventScroll: true });
   }, [wanted]);
   const moment = (ms: number) => momentText(ms, localOffset, nowMs);
+  const columns: readonly Column<Line>[] = [
+    { head: "From", class: "when", cell: ({ fromMs }) => moment(fromMs) },
+    { head: "To", class: "when", cell: ({ fromMs, toMs }) => toText(fromMs, toMs, moment) },
+    { head: "What", cell: ({ what }) => what },
+    { head: "Text", class: "what", cell: ({ text }) => text },
+  ];
   if (lines.length === 0) return <p class="quiet">Nothing is known of this time.</p>;
   return (
     <div class="scroll" role="region" aria-label="Bands and marks" tabIndex={0}>
-      <table>
-        <caption>What was so from when to when, and what happened; the oldest first</caption>
-        <thead>
-          <tr>
-            <th scope="col">From</th>
-            <th scope="col">To</th>
-            <th scope="col">What</th>
-            <th scope="col">Text</th>
-          </tr>
-        </thead>
-        <tbody>
-          {lines.map(({ id, fromMs, toMs, what, text, mark }) => (
-            <tr key={id} id={mark ? `timeline-${id}` : undefined} tabIndex={mark ? -1 : undefined}>
-              <td class="when">{moment(fromMs)}</td>
-              <td class="when">{toText(fromMs, toMs, moment)}</td>
-              <td>{what}</td>
-              <td class="what">{text}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table
+        caption="What was so from when to when, and what happened; the oldest first"
+        rows={lines}
+        columns={columns}
+        keyOf={({ id }) => id}
+        rowId={({ id, mark }) => (mark ? `timeline-${id}` : undefined)}
+      />
     </div>
   );
 }
@@ -288,36 +281,21 @@ function Samples({ timeline: { samples }, nowMs }: Pick<TableProps, "timeline" |
   const rows = thinnedRows(samples.at.length, MOST_SAMPLES);
   if (rows.length === 0) return null;
   const every = Math.ceil(samples.at.length / rows.length);
+  const columns: readonly Column<number>[] = [
+    { head: "At", class: "when", cell: (row) => momentText(samples.at[row] ?? 0, localOffset, nowMs) },
+    ...subjects.map(({ signal, title, unit }) => ({
+      head: title,
+      class: "number",
+      cell: (row: number) => {
+        const amount = samples.values[signal]?.[row] ?? null;
+        return amount === null ? "–" : amountText(amount, unit);
+      },
+    })),
+  ];
+  const caption = `What was left at the least, sampled${every > 1 ? ` (one of ${every} samples)` : ""}`;
   return (
     <div class="scroll" role="region" aria-label="Samples" tabIndex={0}>
-      <table>
-        <caption>What was left at the least, sampled{every > 1 && ` (one of ${every} samples)`}</caption>
-        <thead>
-          <tr>
-            <th scope="col">At</th>
-            {subjects.map(({ signal, title }) => (
-              <th key={signal} scope="col" class="number">
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row}>
-              <td class="when">{momentText(samples.at[row] ?? 0, localOffset, nowMs)}</td>
-              {subjects.map(({ signal, unit }) => {
-                const amount = samples.values[signal]?.[row] ?? null;
-                return (
-                  <td key={signal} class="number">
-                    {amount === null ? "–" : amountText(amount, unit)}
-                  </td>
-                );
-              })}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table caption={caption} rows={rows} columns={columns} keyOf={(row) => row} />
     </div>
   );
 }

@@ -47,12 +47,16 @@ interface TableProps<Row> {
   /** Buttons in a column of their own. */
   actions?: ((row: Row) => ComponentChildren) | false;
   class?: string;
+  caption?: ComponentChildren;
+  /** A row with an ID can get the focus. */
+  rowId?: (row: Row) => string | undefined;
 }
 
 export function Table<Row>(props: TableProps<Row>) {
-  const { rows, columns, keyOf, rowClass, actions, class: className } = props;
+  const { rows, columns, keyOf, rowClass, actions, class: className, caption, rowId } = props;
   return (
     <table class={className}>
+      {caption && <caption>{caption}</caption>}
       <thead>
         <tr>
           {columns.map(({ head, hint, class: of }) => (
@@ -69,7 +73,12 @@ export function Table<Row>(props: TableProps<Row>) {
       </thead>
       <tbody>
         {rows.map((row) => (
-          <tr key={keyOf(row)} class={rowClass?.(row)}>
+          <tr
+            key={keyOf(row)}
+            class={rowClass?.(row)}
+            id={rowId?.(row)}
+            tabIndex={rowId?.(row) === undefined ? undefined : -1}
+          >
             {columns.map(({ head, class: of, cell, isRowHead }) => {
               const Cell = isRowHead ? "th" : "td";
               return (
