@@ -1,5 +1,5 @@
-// A signed apt repository in a folder that any web server can serve. Published versions stay and never change, so that machines
-// can install any version. Format: https://wiki.debian.org/DebianRepository/Format
+// Writes a signed apt repository into a folder that any web server can serve. Published versions stay and do not change, so
+// that machines can install each of them. Format: https://wiki.debian.org/DebianRepository/Format
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -11,21 +11,21 @@ import { inlineSigned, type KeyText, publicKeyOf, signingKey } from "./signing.t
 /** The public key's file, at the repository's root. */
 export const KEY_FILE = "rollcall-archive.asc";
 
-/** The control file of a package. */
+/** Returns the control file of a package. */
 type ControlOf = (deb: string) => string;
 const controlOfDeb: ControlOf = (deb) => output("dpkg-deb", ["-f", deb]);
 
 interface Publication {
-  /** The repository; what is in its pool already stays. */
+  /** The repository. Packages in its pool stay. */
   folder: string;
-  /** Files that are added. */
+  /** Files to add. */
   debs: readonly string[];
   key: KeyText;
-  /** Of the repository; apt takes no older one in the place of one that it has seen. */
+  /** The repository's date. apt does not accept an older one than before. */
   date: Date;
 }
 
-/** Signed files are written last: until then clients see what was published before. */
+/** Publishes packages. Writes signed files last: until then clients read the former version. */
 export async function publish(
   { folder, debs, key, date }: Publication,
   controlOf: ControlOf = controlOfDeb,
@@ -48,7 +48,7 @@ export async function publish(
   for (const [file, text] of all) replaceFile(file, Buffer.from(text));
 }
 
-/** Names and versions come from the package, not from its file's name. */
+/** Reads name, version and architecture from the package: its file may have another name. */
 function fieldsOf(
   deb: string,
   controlOf: ControlOf,
@@ -67,11 +67,11 @@ function poolFile(deb: string, controlOf: ControlOf): string {
   return `pool/main/${name}/${name}_${version}_${architecture}.deb`;
 }
 
-/** Refuses a package with the name and version of another one: machines and caches would keep the former. */
+/** Refuses other contents for a published name and version: machines and caches would keep the former ones. */
 function refuseOther(deb: string, pooled: string): void {
   if (!existsSync(pooled) || readFileSync(pooled).equals(readFileSync(deb))) return;
   throw new Error(
-    `${basename(pooled)} is published with other contents: give this one a version of its own (npm version), or remove the published file if no machine has installed it`,
+    `${basename(pooled)} is published with other contents: give this one another version (npm version), or remove the published file if no machine has installed it`,
   );
 }
 
@@ -111,28 +111,28 @@ function sumOf(contents: Buffer): { bytes: number; sha256: string } {
 
 /** An installable file of the pool. */
 interface PooledPackage {
-  /** The paragraph that dpkg-deb prints of it. */
+  /** The control file as dpkg-deb prints it. */
   control: string;
   name: string;
   version: string;
   architecture: string;
-  /** From the repository's root. */
+  /** Path in the repository. */
   file: string;
   bytes: number;
   sha256: string;
 }
 
 interface IndexFile {
-  /** From the suite's folder: main/binary-amd64/Packages. */
+  /** Path in the suite's folder: main/binary-amd64/Packages. */
   path: string;
   bytes: number;
   sha256: string;
 }
 
-/** amd64 and arm64 have packages of their own; the others take those of architecture all, and the machine's nodejs. */
+/** amd64 and arm64 have their own packages. The others use those of architecture all, with the machine's nodejs. */
 const ARCHITECTURES = ["amd64", "arm64", "armhf", "i386", "ppc64el", "riscv64", "s390x"] as const;
 
-/** `stable` has releases alone, `testing` candidates as well. */
+/** `stable` has only releases; `testing` has candidates too. */
 const SUITES = ["stable", "testing"] as const;
 
 function packagesOf(
@@ -143,8 +143,8 @@ function packagesOf(
 }
 
 /**
- * Packages of one architecture. Of two packages with one name and version apt takes the one that is listed first: the
- * one for all architectures is listed where there is none for this one.
+ * The index of one architecture. Of two packages with one name and version apt uses the first one. Therefore a package for
+ * all architectures is listed only if there is none for this architecture.
  */
 function packagesIndex(pool: readonly PooledPackage[], architecture: string): string {
   const own = pool.filter((each) => each.architecture === architecture);
@@ -167,8 +167,8 @@ interface ReleaseContents {
 }
 
 /**
- * The file that is signed. By-Hash: a client that has read one Release finds the indexes that this one names, also while
- * the next is being uploaded.
+ * The file to sign. By-Hash: a client that has read a Release still finds its indexes while the next Release is being
+ * uploaded.
  */
 function releaseFile({ suite, date, indexes }: ReleaseContents): string {
   const sums = indexes.map(({ sha256, bytes, path }) => ` ${sha256} ${bytes} ${path}\n`).join("");

@@ -11,7 +11,7 @@ import {
 } from "openpgp";
 import { faultOf } from "../../node-shim/base/fault.ts";
 
-/** The same text, key and time give the same bytes. */
+/** With this, the same text, key and time give the same bytes. */
 const CONFIG: Partial<Config> = {
   nonDeterministicSignaturesViaNotation: false,
   showVersion: false,
@@ -39,7 +39,7 @@ export function keyText(file: string | undefined, environment: KeyEnvironment): 
 export async function signingKey({ armored, passphrase }: KeyText, date: Date): Promise<PrivateKey> {
   const key = await readPrivateKey({ armoredKey: armored }).catch((error: unknown) => {
     throw new Error(
-      `the signing key cannot be read (${faultOf(error)}): it has to be a private key as "gpg --armor --export-secret-keys" prints it`,
+      `the signing key cannot be read (${faultOf(error)}): it must be a private key as "gpg --armor --export-secret-keys" prints it`,
       { cause: error },
     );
   });
@@ -60,8 +60,8 @@ async function unlocked(privateKey: PrivateKey, passphrase: string | undefined):
 }
 
 /**
- * InRelease, with the ends of lines that apt's own tools write: they do not count for the signature. No signature is older
- * than its key: verifiers refuse such a one.
+ * Signs InRelease. Line ends are those of apt's own tools, and are not a part of the signature. The signature's time is not
+ * before the key's, because verifiers refuse that.
  */
 export async function inlineSigned(text: string, key: PrivateKey, date: Date): Promise<string> {
   const message: CleartextMessage = await createCleartextMessage({ text });
@@ -70,7 +70,7 @@ export async function inlineSigned(text: string, key: PrivateKey, date: Date): P
   return signed.replaceAll("\r\n", "\n");
 }
 
-/** What machines trust, armored. */
+/** Returns the armored key that machines trust. */
 export function publicKeyOf(key: PrivateKey): string {
   return key.toPublic().armor().replaceAll("\r\n", "\n");
 }

@@ -1,4 +1,4 @@
-// Makes the packages out of their trees. The same tree gives the same bytes on every machine.
+// Packs trees into packages. The same tree gives the same bytes on each machine.
 import { mkdirSync, mkdtempSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { PACKAGE } from "../../node-shim/service/package.ts";
@@ -10,7 +10,7 @@ import { output, ROOT, run } from "./programs.ts";
 import type { Runtime } from "./runtime.ts";
 
 export interface Destination {
-  /** Where the packages go. */
+  /** Folder of the packages. */
   out: string;
   /** A folder for intermediate files. */
   work: string;
@@ -22,7 +22,7 @@ export const npmTarballName = (name: string = PACKAGE) => `${name}-${VERSION}.tg
 export const debName = (architecture: Architecture) => `${PACKAGE}_${VERSION}_${architecture}.deb`;
 export const folderName = (architecture: Architecture) => `${PACKAGE}_${VERSION}_${architecture}`;
 
-/** npm pack normalizes modes and times itself. The packages below are made of what it has packed. */
+/** Packs for npm, which normalizes modes and times, and unpacks the result for the other packages. */
 export function packNpm({ out, work }: Destination, folder = "node-shim", name: string = PACKAGE): string {
   const made = output("npm", ["pack", "--silent", `./${folder}`, "--pack-destination", out]);
   const tarball = join(out, npmTarballName(name));
@@ -43,7 +43,7 @@ export async function makeDeb(
   name: string,
 ): Promise<string> {
   const deb = join(out, name);
-  // One thread: xz splits its output by the number of cores. And xz: dpkg on older releases knows no zstd.
+  // One thread: with more, xz's output depends on the number of cores. Older releases of dpkg do not support zstd.
   const flags = ["--root-owner-group", "-Zxz", "--threads-max=1", "--build", tree, deb];
   await run("dpkg-deb", flags, { SOURCE_DATE_EPOCH: String(epochSeconds) });
   return deb;

@@ -13,10 +13,10 @@ import { filesIn, md5sums, sizeKibOf } from "./tree.ts";
 
 export const CLI_PACKAGE = "rollcall-cli";
 const PROGRAM = "rollcall";
-/** kubectl runs a plugin by its name, and asks another program to complete it: docs/rollcall.md. */
+/** kubectl runs a plugin and its completion by these names (docs/rollcall.md). */
 const COMMANDS = [PROGRAM, "kubectl-rollcall", "kubectl_complete-rollcall"] as const;
 
-/** All three, from one bundle. */
+/** Makes all three packages from one bundle. */
 export async function packCli(place: Destination): Promise<string[]> {
   const work = join(place.work, CLI_PACKAGE);
   mkdirSync(work);
@@ -74,7 +74,7 @@ const MANUAL: ManualPart = {
   files: [
     [
       "~/.config/rollcall/config.json",
-      "The contexts; below XDG_CONFIG_HOME if that is set. Only you may read it.",
+      "The contexts; in XDG_CONFIG_HOME if that is set. Only you can read it.",
     ],
   ],
 };

@@ -1,5 +1,4 @@
-// What the packages have in common, wherever they are unpacked: the shim with or without a Node.js, its unit, manual page
-// and licences.
+// The contents that all packages of the shim have: the shim with or without a Node.js, its unit, manual page and licences.
 import { chmodSync, cpSync, lutimesSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -8,11 +7,11 @@ import { type ManualPart, manPage } from "./man-page.ts";
 import type { Runtime } from "./runtime.ts";
 
 export interface Build {
-  /** The folder to be filled. */
+  /** The folder to fill. */
   tree: string;
   /** The unpacked npm package. */
   npmPackage: string;
-  /** The Node.js that goes into the package; without it the package takes the machine's. */
+  /** The Node.js in the package; without it the package uses the machine's. */
   runtime?: Runtime;
   /** The project's root. */
   root: string;
@@ -30,12 +29,12 @@ export function writerOf(folder: string) {
   };
 }
 
-/** A file that the packages bring as it is. */
+/** Reads a file that the packages contain unchanged. */
 export function fileOf(root: string, name: string): Buffer {
   return readFileSync(join(root, "infra/deb/files", name));
 }
 
-/** The shim as npm packs it; with a runtime also that and the launcher, which finds it beside itself. */
+/** Copies the shim as npm packs it. With a runtime also copies that, and a launcher that runs the Node.js in its folder. */
 export function fillHome(home: string, { npmPackage, runtime, root }: Build): void {
   cpSync(npmPackage, home, { recursive: true });
   if (!runtime) return;
@@ -44,20 +43,20 @@ export function fillHome(home: string, { npmPackage, runtime, root }: Build): vo
   put("bin/node-shim", fileOf(root, "node-shim"), 0o755);
 }
 
-/** A unit that the packages bring as it is. */
+/** Reads a unit of systemd. */
 export function unitOf(root: string, name: string): string {
   return readFileSync(join(root, "infra/systemd", name), "utf8");
 }
 
-/** A service's unit, with what it runs; `home` is absolute. */
+/** Returns the unit of a service that runs the shim in `home` (absolute) with the program `node`. */
 export function serviceUnit(root: string, name: string, node: string, home: string): string {
   const template = unitOf(root, name);
   const start = "ExecStart=/usr/bin/node /usr/share/rollcall-node-shim/bin/node-shim.cjs ";
-  if (!template.includes(start)) throw new Error(`${name} does not run what the packages bring`);
+  if (!template.includes(start)) throw new Error(`${name} does not run the packages' shim`);
   return template.replace(start, () => `ExecStart=${node} ${home}/bin/node-shim.cjs `);
 }
 
-/** Of the libraries in the bundles and, with a runtime, of Node.js and what that is made of. */
+/** Returns the licences of the libraries in the bundles and, with a runtime, those of Node.js. */
 export function noticesOf({ npmPackage, runtime }: Build): string {
   const bundled = readFileSync(join(npmPackage, "dist/THIRD-PARTY-NOTICES.txt"), "utf8");
   if (!runtime) return bundled;
@@ -81,7 +80,7 @@ const SHIM_MANUAL: ManualPart = {
 
 export const gzip = (text: string) => gzipSync(text, { level: 9 });
 
-/** Folders as the builder's umask would not make them, and one time for all. */
+/** Sets the same mode for all folders, whatever the builder's umask is, and one time for all entries. */
 export function settle(tree: string, epochSeconds: number): void {
   for (const entry of readdirSync(tree, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);

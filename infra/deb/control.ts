@@ -1,4 +1,4 @@
-// The control file, changelog and copyright of a .deb. Pure: texts from names, versions and sizes.
+// The control file, changelog and copyright of a .deb, as texts.
 import { PACKAGE } from "../../node-shim/service/package.ts";
 import { packageVersion } from "../../shared/package-version.ts";
 import type { RuntimeArchitecture } from "./runtime.ts";
@@ -9,9 +9,8 @@ export const MAINTAINER = "The rollcall authors";
 export type Architecture = "all" | RuntimeArchitecture;
 
 /**
- * What the package needs of the machine. Nothing in the one of architecture all is of an architecture: it takes the
- * machine's nodejs. The others have a Node.js inside, and need the C and C++ libraries that it was linked with: glibc 2.28,
- * and of libstdc++ GLIBCXX_3.4.21 and CXXABI_1.3.11, which GCC 7 has brought.
+ * The package of architecture all uses the machine's nodejs. The others have a Node.js inside and need the C and C++
+ * libraries of its build: glibc 2.28, and libstdc++ with GLIBCXX_3.4.21 and CXXABI_1.3.11, as from GCC 7.
  */
 const DEPENDS = {
   all: "nodejs (>= 20)",
@@ -25,7 +24,7 @@ export interface Control {
   sizeKib: number;
 }
 
-/** One name for all architectures: dpkg puts one in the other's place, and nothing has to conflict. */
+/** All architectures have one name: dpkg replaces one package by the other, and no Conflicts field is needed. */
 export function controlText({ version, architecture, sizeKib }: Control): string {
   return `Package: ${PACKAGE}
 Version: ${packageVersion(version)}
@@ -46,7 +45,7 @@ Description: reports this machine to Kubernetes as a Node, without a kubelet
 ${architecture === "all" ? "" : " .\n The Node.js that it runs on is inside.\n"}`;
 }
 
-/** `date` is the build's. */
+/** `date`: the date of the build. */
 export function changelogText(version: string, date: Date, name: string = PACKAGE): string {
   const rfc2822 = date.toUTCString().replace("GMT", "+0000");
   return `${name} (${packageVersion(version)}) unstable; urgency=medium
@@ -57,7 +56,7 @@ export function changelogText(version: string, date: Date, name: string = PACKAG
 `;
 }
 
-/** debian/copyright, machine-readable; `notices` are the licences of what is bundled. */
+/** debian/copyright, machine-readable. `notices`: the licences of bundled libraries. */
 export function copyrightText(notices: string): string {
   const indented = notices
     .trimEnd()

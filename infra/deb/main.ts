@@ -1,4 +1,4 @@
-// npm run packages: what machines install of the shim, and operators of the command line, reproducibly.
+// npm run packages: builds the packages of the shim for machines, and those of the command line for operators.
 import { createHash } from "node:crypto";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ import { findRuntime, type RuntimeArchitecture } from "./runtime.ts";
 const ARCHITECTURES = ["all", "amd64", "arm64"] as const satisfies readonly Architecture[];
 
 const HELP = `
-Makes, beside install.sh and SHA256SUMS:
+Makes, in addition to install.sh and SHA256SUMS:
   ${PACKAGE}-VERSION.tgz           npm install -g, with Node.js 20 or newer
   ${PACKAGE}_VERSION_all.deb       apt install, with the machine's nodejs
   ${PACKAGE}_VERSION_amd64.deb     apt install, a Node.js inside; arm64 as well
@@ -26,13 +26,13 @@ Makes, beside install.sh and SHA256SUMS:
   ${CLI_PACKAGE}_VERSION_all.deb       the same: apt install, with completions and a manual page
   ${CLI_PACKAGE}-VERSION.cjs           the same as one file: install -m 755 FILE ~/bin/rollcall
 
-With a key, dist/apt as well: a signed repository for apt, in which what was published before stays. The key is a private
-one of OpenPGP, armored: ROLLCALL_APT_KEY, or a file that --apt-key names; ROLLCALL_APT_KEY_PASSPHRASE opens it.
+With a key it also makes dist/apt: a signed repository for apt, where published packages stay. The key is an armored
+private one of OpenPGP: ROLLCALL_APT_KEY, or the file of --apt-key. ROLLCALL_APT_KEY_PASSPHRASE is its passphrase.
 
 The same commit gives the same bytes: times are SOURCE_DATE_EPOCH, by default the last commit's. The Node.js of the
-other architecture comes from the npm registry, with the integrity of package-lock.json; it is kept for the next time.
+other architecture comes from the npm registry, with the integrity of package-lock.json, and is cached.
 
-Exit codes: 0, 1 when something is missing or failed (what could be made is there), 2 for a wrong command line.
+Exit codes: 0, 1 if a part is missing or failed (the other packages are made), 2 for a wrong command line.
 
 Examples:
   npm run packages
@@ -59,7 +59,7 @@ function sourceDateEpoch(): number {
   return seconds;
 }
 
-/** The .deb and the .tar.gz of an architecture; nothing, and a line that says so, where there is no Node.js for them. */
+/** Makes the .deb and the .tar.gz of an architecture. Prints a line and makes none if there is no Node.js for them. */
 async function packWithRuntime(place: Destination, architecture: RuntimeArchitecture): Promise<string[]> {
   try {
     const runtime = findRuntime(architecture);
@@ -80,7 +80,7 @@ function packInstaller({ out }: Destination): string {
 
 async function packages(flags: Flags): Promise<void> {
   const { out, architectures } = flags;
-  // Before anything is built: a name that is wrong should not cost minutes.
+  // Before the build, so that a wrong file name fails at once.
   const key = keyText(flags.aptKey, process.env);
   const folder = resolve(out);
   mkdirSync(folder, { recursive: true });
@@ -113,10 +113,10 @@ function sumLine(file: string): string {
 }
 
 const program = new Command("npm run packages --")
-  .description("Builds what machines and operators install.")
-  .option("--out <folder>", "where the packages go", "dist")
+  .description("Build the packages for machines and operators.")
+  .option("--out <folder>", "folder of the packages", "dist")
   .addOption(
-    new Option("--architectures <list>", "of which packages are made")
+    new Option("--architectures <list>", "architectures of the packages")
       .argParser(architecturesOf)
       .default([...ARCHITECTURES], ARCHITECTURES.join(",")),
   )

@@ -1,4 +1,4 @@
-// A program's manual page out of its own help, so that there is one source of both.
+// Makes a program's manual page from its help, so that both have one source.
 import type { Command, Option } from "commander";
 
 export interface Edition {
@@ -7,9 +7,9 @@ export interface Edition {
   date: string;
 }
 
-/** What its help does not say of a program. */
+/** The parts of a manual page that are not in the help. */
 export interface ManualPart {
-  /** 1: for everybody; 8: for who administers the machine. */
+  /** 1: for all users; 8: for administrators of the machine. */
   section: 1 | 8;
   files: readonly (readonly [path: string, what: string])[];
 }
@@ -51,7 +51,7 @@ interface Leaf {
   command: Command;
 }
 
-/** Those that do something, with the words that lead to them. */
+/** Returns the commands that have an action, with their full names. */
 function leavesOf(program: Command, before = ""): Leaf[] {
   return program.commands.flatMap((command) => {
     const path = before + command.name();
@@ -62,13 +62,13 @@ function leavesOf(program: Command, before = ""): Leaf[] {
   });
 }
 
-/** Those of every command. */
+/** The options of all commands. */
 function globalPart({ options }: Command): string[] {
   const shown = options.filter(({ hidden }) => !hidden);
   return shown.length === 0 ? [] : [".SH OPTIONS", ...shown.flatMap(optionPart)];
 }
 
-/** The flags that are grouped in the help are those of many commands: once is enough. */
+/** Grouped flags belong to several commands. The page has them once. */
 function configurationPart(commands: readonly Command[]): string[] {
   if (!commands.some(({ options }) => options.some(isGrouped))) return [];
   const grouped = commands.flatMap(({ options }) => options.filter(isGrouped));
@@ -105,7 +105,7 @@ function sections(lines: string[]): string[] {
   );
 }
 
-/** What is indented in the help is a line of its own. */
+/** An indented line of the help stays a separate line. */
 function exampleLine(line: string): string[] {
   if (line.trim() === "") return [];
   return line.startsWith("  ")
@@ -113,7 +113,7 @@ function exampleLine(line: string): string[] {
     : [".PP", roff(line)];
 }
 
-/** What addHelpText("after") adds. */
+/** Returns the lines of addHelpText("after"). */
 function afterHelp(command: Command): string[] {
   let whole = "";
   const copy = command.configureOutput();
@@ -125,7 +125,7 @@ function afterHelp(command: Command): string[] {
 
 const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
 
-/** Plain text for roff: no line is a request, a hyphen can be copied. */
+/** Escapes text for roff, so that no line is a request and hyphens can be copied. */
 function roff(text: string): string {
   const escaped = text.replaceAll("\\", String.raw`\e`).replaceAll("-", String.raw`\-`);
   return /^['.]/.test(escaped) ? String.raw`\&${escaped}` : escaped;

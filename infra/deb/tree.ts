@@ -1,5 +1,5 @@
-// The files of the .deb as they lie on a machine, with what dpkg needs, and those of the .tar.gz: one folder that runs where
-// install.sh puts it, on systems without dpkg.
+// Writes the files of the .deb, with those that dpkg needs, and the files of the .tar.gz, which install.sh installs on systems
+// without dpkg.
 import { createHash } from "node:crypto";
 import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -19,11 +19,11 @@ import {
 } from "./contents.ts";
 import { changelogText, controlText, copyrightText } from "./control.ts";
 
-/** Of this package alone: elsewhere no apt upgrades the shim. */
+/** Only the .deb has these units: on other systems no apt upgrades the shim. */
 const UPGRADE_SERVICE = `${PACKAGE}-upgrade.service`;
 const UPGRADE_TIMER = `${PACKAGE}-upgrade.timer`;
 
-/** Fills the folder; every mode and time in it is set, so that two builds are the same byte for byte. */
+/** Fills the folder. Sets each mode and time, so that two builds have the same bytes. */
 export function fillTree(build: Build): void {
   const { tree, runtime, root, version, epochSeconds } = build;
   const put = writerOf(tree);
@@ -68,7 +68,7 @@ export function sizeKibOf(tree: string): number {
   return Math.ceil(bytes / 1024);
 }
 
-/** Of all files and links, from the tree's root, in an order that is the same everywhere. */
+/** Returns the paths of all files and links in the tree, sorted. */
 export function filesIn(tree: string): string[] {
   return readdirSync(tree, { recursive: true, withFileTypes: true })
     .filter((entry) => !entry.isDirectory())

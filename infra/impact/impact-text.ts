@@ -1,4 +1,4 @@
-// A report of rollcall impact for people: what breaks first, and what was not read last.
+// Prints the report of rollcall impact for people.
 import { harmless, type Paint, painted, type TerminalScreen, wrapped } from "../operator/render/terminal.ts";
 import { counted } from "./cluster-objects.ts";
 import type { Finding, Severity } from "./finding.ts";
@@ -6,7 +6,7 @@ import type { ImpactReport } from "./impact.ts";
 
 const PAINTS: Readonly<Record<Severity, Paint>> = { breaks: "red", costs: "yellow", note: "faint" };
 const INDENT = "  ";
-/** A text for a pipe is wrapped too: its lines are sentences. */
+/** The text is wrapped for pipes too, because its lines are sentences. */
 const WIDTH = 80;
 
 export function impactText(report: ImpactReport, screen: TerminalScreen): string {

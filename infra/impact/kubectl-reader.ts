@@ -1,9 +1,9 @@
-// Reads a cluster with kubectl: the operator's kubeconfig, and each way to authenticate that kubectl has.
+// Reads a cluster by kubectl, with the operator's kubeconfig and all of kubectl's ways to authenticate.
 import { failure, type Result } from "../../shared/result.ts";
 import { clusterFlags, type KubectlFlags, runKubectl, type RunKubectl } from "../operator/kubectl.ts";
 import { type ClusterReader, parseAnswer, type ReadFault } from "./cluster-reader.ts";
 
-/** Each request has this deadline; kubectl's own default is none. */
+/** The deadline of each request. kubectl's default is none. */
 const REQUEST_SECONDS = 20;
 
 export function kubectlReader(flags: KubectlFlags, run: RunKubectl = runKubectl): ClusterReader {
@@ -25,14 +25,14 @@ const REASONS: Readonly<Record<string, ReadFault["reason"]>> = {
   Expired: "expired",
   Gone: "expired",
 };
-/** What kubectl prints where no apiserver answers within the deadline. */
+/** kubectl's messages if no apiserver answers within the deadline. */
 const UNREACHABLE =
   /^(Unable to connect to the server|The connection to the server|Error from server \(Timeout\)|error: .*(timeout|deadline exceeded|no such host|connection refused))/im;
 
-/** kubectl has no "Error from server" before what an apiserver calls Invalid, as policies of its own do. */
+/** kubectl prints no "Error from server" for the reason Invalid, which policies of the apiserver give. */
 const INVALID = /^The (request|\S+ ".*") is invalid/;
 
-/** `stderr` is kubectl's; `fault` says how it ended where that is empty. */
+/** `stderr`: kubectl's. `fault`: how kubectl ended, if that is empty. */
 export function kubectlFault(stderr: string, fault: string): ReadFault {
   const text = stderr.trim();
   if (/\(Unauthorized\)/.test(text)) return { reason: "unauthorized", message: text };

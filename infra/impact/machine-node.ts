@@ -1,4 +1,4 @@
-// The Node that a machine of rollcall's gets, as checks compare it and as the dry run creates it.
+// The Node of a machine of rollcall's, for checks and for the dry run.
 import type { V1Node } from "@kubernetes/client-node";
 import { bystander } from "../../shared/node/bystander.ts";
 import { cloudLabels, defaultLabels } from "../../shared/node/initial-node.ts";
@@ -12,7 +12,7 @@ import {
 import type { Taint } from "../../shared/kubernetes/types.ts";
 import type { DraftNode } from "../../shared/setters/setter.ts";
 
-/** What schedulers and controllers compare of a Node. */
+/** The fields of a Node that schedulers and controllers compare. */
 export interface MachineNode {
   name: string;
   labels: Readonly<Record<string, string>>;

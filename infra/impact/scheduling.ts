@@ -1,4 +1,4 @@
-// Would a pod run on a Node? As kube-scheduler and the DaemonSet controller compare labels, fields and taints.
+// Decides whether a pod would run on a Node, as kube-scheduler and the DaemonSet controller do.
 import type {
   V1NodeSelectorRequirement,
   V1NodeSelectorTerm,
@@ -18,7 +18,7 @@ const OPERATORS: Readonly<Record<string, LabelRequirement["operator"]>> = {
   Lt: "<",
 };
 
-/** The taints that the DaemonSet controller has each of its pods tolerate (AddOrUpdateDaemonPodTolerations). */
+/** The DaemonSet controller adds these tolerations to its pods (AddOrUpdateDaemonPodTolerations). */
 const DAEMON_TOLERATIONS: readonly V1Toleration[] = [
   { key: "node.kubernetes.io/not-ready", operator: "Exists", effect: "NoExecute" },
   { key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute" },
@@ -42,7 +42,7 @@ export function matchesNodeAffinity({ nodeSelector = {}, affinity }: V1PodSpec, 
   return terms === null || terms.some((term) => matchesTerm(term, node));
 }
 
-/** The terms of the required node affinity, of which one must match; null: it has none. */
+/** Returns the terms of the required node affinity; null if it has none. One of them must match. */
 export function requiredTerms({ affinity }: V1PodSpec): V1NodeSelectorTerm[] | null {
   return affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? null;
 }
@@ -64,7 +64,7 @@ function requirementOf({ key, operator, values = [] }: V1NodeSelectorRequirement
   return { key, operator: OPERATORS[operator] ?? "absent", values };
 }
 
-/** Does a pod with these tolerations run in spite of the taints? PreferNoSchedule keeps no pod away. */
+/** Returns true if the taints allow a pod with these tolerations. PreferNoSchedule allows all. */
 export function toleratesTaints(
   tolerations: readonly V1Toleration[],
   taints: readonly ComparedTaint[],

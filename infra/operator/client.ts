@@ -3,6 +3,7 @@ import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { gunzipSync } from "node:zlib";
 import * as z from "zod/mini";
+import { parseJson } from "../../node-shim/base/state-file.ts";
 import { abortAfter } from "../../node-shim/base/clock.ts";
 import { faultOf } from "../../node-shim/base/fault.ts";
 import type { PathOf } from "../../shared/protocol/routes.ts";
@@ -132,14 +133,6 @@ export function readAnswer<T>(schema: z.ZodMiniType<T>, answer: unknown): Result
     `this command line does not understand the Worker's answer (at ${path || "/"}: ${message}): ` +
       "install the Worker's version of it, or use --json",
   );
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** `what`: `/timeline`; "": the machine itself. */

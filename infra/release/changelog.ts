@@ -1,11 +1,11 @@
-// The changelog as releases change it and quote it. Pure: texts from texts.
+// Changes the changelog for a release, and reads the notes of a release from it.
 import { failure, type Result, success } from "../../shared/result.ts";
 
 const UNRELEASED = "## [Unreleased]\n";
-/** A section ends where the next one begins, or the links at the end of the file. */
+/** The end of a section: the next one, or the links at the end of the file. */
 const NEXT = /^(?:## |\[[^\]]+\]: )/m;
 
-/** What is unreleased becomes the version; above it a new, empty section begins. */
+/** Moves the unreleased changes to a section of the version, below a new empty section. */
 export function released(changelog: string, version: string, date: string): Result<string> {
   const at = changelog.indexOf(UNRELEASED);
   if (at < 0) return failure("CHANGELOG.md has no section [Unreleased]");
@@ -18,7 +18,7 @@ export function released(changelog: string, version: string, date: string): Resu
   return success(`${changelog.slice(0, at)}${UNRELEASED}\n## [${version}] - ${date}\n${rest}`);
 }
 
-/** What a release says of itself; a failure where the changelog does not know it. */
+/** Returns the notes of a release. Fails if the changelog does not have it. */
 export function notesOf(changelog: string, version: string): Result<string> {
   const text = section(changelog, version);
   if (text === null) return failure(`CHANGELOG.md has no section [${version}]: npm version makes it`);

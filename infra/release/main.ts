@@ -1,4 +1,4 @@
-// Run by npm version and the release workflow: moves the changelog to a release, and prints the release's notes.
+// Changes the changelog for a release (npm version), and prints the release's notes (the release workflow).
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
@@ -10,7 +10,7 @@ import { notesOf, released } from "./changelog.ts";
 
 const CHANGELOG = join(ROOT, "CHANGELOG.md");
 
-/** package.json's, which npm version has changed by now. */
+/** package.json's version, which npm version has changed before. */
 function projectVersion(): string {
   const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };
   return version;
@@ -34,15 +34,17 @@ function notes(tag: string): void {
 }
 
 const program = new Command("node infra/release/main.ts")
-  .description("The changelog's part of a release: docs/releasing.md has the whole.")
+  .description("Change and read the changelog for a release (docs/releasing.md).")
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2));
 program
   .command("changelog")
-  .description("Make what is unreleased package.json's version, as of today.")
+  .description("Move the unreleased changes to package.json's version, with today's date.")
   .action(release);
 program
   .command("notes <tag>")
-  .description("Print what the changelog says of the tag's version; fail where package.json has another one.")
+  .description(
+    "Print the changelog's section of the tag's version. Fails if package.json has another version.",
+  )
   .action(notes);
 
 try {

@@ -1,4 +1,4 @@
-// What judges each Node that is created or changed: webhooks, and policies of the apiserver, Kyverno and Gatekeeper.
+// Webhooks, and policies of the apiserver, Kyverno and Gatekeeper, that check each created or changed Node.
 import type { V1RuleWithOperations } from "@kubernetes/client-node";
 import { type CustomObject, objectName } from "../cluster-objects.ts";
 import { type Check } from "../finding.ts";
@@ -40,7 +40,7 @@ const WRITTEN: readonly (readonly [group: string, resources: readonly string[]])
   ["coordination.k8s.io", ["leases"]],
 ];
 
-/** Does the rule match what the Worker writes? */
+/** Returns true if the rule matches writes of the Worker. */
 function matchesNodes({ apiGroups = [], operations = [], resources = [] }: V1RuleWithOperations): boolean {
   if (!operations.some((operation) => ["*", "CREATE", "UPDATE"].includes(operation))) return false;
   return WRITTEN.some(

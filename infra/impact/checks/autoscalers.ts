@@ -1,4 +1,4 @@
-// Programs that scale by the number of Nodes or by their sums: what rollcall's Nodes change there.
+// Programs that scale by the number or the capacity of Nodes, where rollcall's Nodes count too.
 import type { V1ConfigMap, V1Node } from "@kubernetes/client-node";
 import { matchesLabels } from "../../../shared/kubernetes/label-match.ts";
 import { parseLabelSelector } from "../../../shared/kubernetes/label-selector.ts";
@@ -11,7 +11,7 @@ import { CONFIGURED, type Program, programsNamed } from "../programs.ts";
 
 export const UNSCHEDULABLE = "Set NODE_UNSCHEDULABLE=on for the Worker";
 
-/** Does the selector match the Node? A selector that cannot be read matches. */
+/** Returns true if the selector matches the Node, or cannot be parsed. */
 export function selects(selector: string | undefined, { labels }: MachineNode): boolean {
   const parsed = parseLabelSelector(selector ?? "");
   return !parsed.ok || matchesLabels(parsed.value, labels);
@@ -31,7 +31,7 @@ export const clusterAutoscaler: Check = {
 /** Defaults of cluster-autoscaler's flags. */
 const UNREADY = { percentage: 45, count: 3 };
 
-/** Upstream IsClusterHealthy: both bounds have to be exceeded. */
+/** Upstream IsClusterHealthy: unhealthy if both bounds are exceeded. */
 function healthFinding({ object, flags }: Program, others: number, { machines }: Plan): Found {
   const percentage = Number(flags["max-total-unready-percentage"] ?? UNREADY.percentage);
   const count = Number(flags["ok-total-unready-count"] ?? UNREADY.count);

@@ -1,4 +1,4 @@
-// Cloud controller managers: they delete a Node that their cloud does not know, and copy labels.
+// Cloud controller managers, which delete Nodes that do not exist in their cloud, and copy labels.
 import type { V1Node } from "@kubernetes/client-node";
 import { type ClusterObjects, workers } from "../cluster-objects.ts";
 import { type Check } from "../finding.ts";
@@ -34,13 +34,13 @@ const CLOUD_SCHEMES = new Set([
 /** Its controller copies labels, and deletes no Node (its InstanceExists is always true). */
 const K3S = "k3s";
 
-/** `aws`, or null where no Node has a provider ID of a cloud. */
+/** `aws`; null if no Node has a provider ID of a cloud. */
 function cloudOf(nodes: readonly V1Node[]): string | null {
   const schemes = workers(nodes).map(({ spec }) => spec?.providerID?.split(":")[0] ?? "");
   return schemes.find((scheme) => CLOUD_SCHEMES.has(scheme)) ?? null;
 }
 
-/** Does a cloud node controller copy the beta labels of zones and regions to topology.kubernetes.io? */
+/** Returns true if a cloud node controller copies the beta labels of zones and regions to topology.kubernetes.io. */
 export function copiesRegion(cluster: ClusterObjects): boolean {
   const isK3s = workers(cluster.nodes).some(({ spec }) => spec?.providerID?.startsWith(`${K3S}:`));
   return isK3s || cloudOf(cluster.nodes) !== null || programsNamed(cluster, ...CLOUD_CONTROLLERS).length > 0;

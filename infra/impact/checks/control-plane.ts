@@ -1,4 +1,4 @@
-// Programs that walk all Nodes of a cluster or compare their versions: scheduler, version checks, upgrade plans.
+// Programs that read all Nodes of a cluster or compare their versions: scheduler, version checks, upgrade plans.
 import type { V1LabelSelector } from "@kubernetes/client-node";
 import { KUBELET_VERSION } from "../../../shared/from-report/reported-status.ts";
 import { type Check } from "../finding.ts";
@@ -6,7 +6,7 @@ import { programsNamed } from "../programs.ts";
 import { matchesTerm } from "../scheduling.ts";
 import { counted, objectName, workers } from "../cluster-objects.ts";
 
-/** Below this the scheduler walks all Nodes in any case, in milliseconds. */
+/** With fewer Nodes the scheduler reads all of them in milliseconds. */
 const MANY_NODES = 1000;
 /** Upstream minFeasibleNodesToFind and minFeasibleNodesPercentageToFind. */
 const LEAST_FEASIBLE = { nodes: 100, percentage: 5 };
@@ -45,7 +45,7 @@ function feasibleNodes(all: number): number {
   return Math.max(Math.floor((all * percentage) / 100), LEAST_FEASIBLE.nodes);
 }
 
-/** How many minor versions a kubelet may be older than its apiserver. */
+/** The minor versions by which a kubelet may be older than its apiserver. */
 const SKEW = 3;
 
 export const versionSkew: Check = {

@@ -20,7 +20,7 @@ export const kubeletService: Check = {
       })),
 };
 
-/** The operators that keep such a Service; where none is visible, the Services themselves. */
+/** The operators that write such a Service. If none is visible: the Services. */
 function kubeletServices(cluster: ClusterObjects): { object: string; selector?: string | undefined }[] {
   const operators = programsNamed(cluster, "prometheus-operator").filter(
     ({ flags }) => "kubelet-service" in flags,

@@ -1,5 +1,5 @@
-// What each Node takes of a cluster's network (a range of pods' addresses, a route, a peer), and topology hints of Services,
-// which one Node without a zone ends for all.
+// Network resources that each Node takes (a range of pods' addresses, a route, a peer), and topology hints of Services, which
+// end as soon as one Node has no zone.
 import type { V1ConfigMap, V1Node, V1Service } from "@kubernetes/client-node";
 import { parseAllDocuments } from "yaml";
 import { type Cidr, contains, parseCidr } from "../../../shared/kubernetes/cidr.ts";
@@ -32,7 +32,7 @@ export const nodeCidrs: Check = {
   },
 };
 
-/** Of both families where there are two; none where they are not visible. */
+/** The cluster's ranges, of both families if there are two. Empty if they are not visible. */
 function clusterRanges(manager: Program | undefined, configMaps: readonly V1ConfigMap[]): Cidr[] {
   const text = manager?.flags["cluster-cidr"] ?? podSubnet(configMaps) ?? "";
   return text.split(",").flatMap((each) => parseCidr(each.trim()) ?? []);
@@ -107,7 +107,7 @@ export const routes: Check = {
       })),
 };
 
-/** It runs where a cloud is configured, node CIDRs are allocated, and routes are not switched off. */
+/** The route controller runs if a cloud is configured, node CIDRs are allocated, and routes are not disabled. */
 function hasRouteController(flags: Program["flags"]): boolean {
   const cloud = flags["cloud-provider"] ?? "";
   return (
@@ -118,7 +118,7 @@ function hasRouteController(flags: Program["flags"]): boolean {
   );
 }
 
-/** Programs of network plugins that take something for each Node, and what that is. */
+/** Programs of network plugins, and the resource that each takes for a Node. */
 const AGENTS: readonly (readonly [names: readonly string[], takes: string])[] = [
   [["kube-router"], "a BGP peer on each router of its mesh"],
   [
@@ -144,7 +144,7 @@ export const nodeAgents: Check = {
     ),
 };
 
-/** The second one is the first one's name until Kubernetes 1.27. */
+/** The annotation, and its name before Kubernetes 1.27. */
 const MODES = ["service.kubernetes.io/topology-mode", "service.kubernetes.io/topology-aware-hints"];
 const ZONE = "topology.kubernetes.io/zone";
 const ROLES = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];

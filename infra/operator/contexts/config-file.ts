@@ -1,6 +1,7 @@
 // The operator's own configuration: Workers by name, and where the secret of each comes from. The file holds no secret.
 import { join } from "node:path";
 import * as z from "zod/mini";
+import { parseJson } from "../../../node-shim/base/state-file.ts";
 import { firstFault } from "../../../shared/protocol/schema.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { readPrivate, writePrivate } from "./secrets.ts";
@@ -51,12 +52,4 @@ export function writeConfig(place: ConfigPlace, config: OperatorConfig): Result<
   const path = configPath(place);
   if (path === null) return failure("there is no folder for the configuration: set HOME or XDG_CONFIG_HOME");
   return writePrivate(path, `${JSON.stringify(config, null, 2)}\n`);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
