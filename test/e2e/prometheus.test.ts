@@ -9,7 +9,7 @@ import { parse, stringify } from "yaml";
 import { localParts, untilReady } from "../../infra/local/parts.ts";
 import { freePort } from "../../infra/local/ports.ts";
 import type { FleetState } from "../../shared/fleet/state.ts";
-import { FLEET_START_MS, machineName, tellingOf } from "../worker/support/made-up-fleet.ts";
+import { FLEET_START_MS, machineName, updateOf } from "../worker/support/made-up-fleet.ts";
 import { METRICS } from "../../worker/metrics/metrics.ts";
 import { ROOT } from "./local-cluster.ts";
 import { localWorker, type LocalWorker, randomSecret, sha256 } from "./local-worker.ts";
@@ -45,7 +45,7 @@ describe.skipIf(!hasPrometheus)("a real Prometheus", () => {
     });
     const tellings = STATES.map((state, index) => {
       const silentSinceMs = state === "silent" ? FLEET_START_MS : null;
-      return tellingOf(index, 1, { state, silentSinceMs, address: "203.0.113.1" });
+      return updateOf(index, 1, { state, silentSinceMs, address: "203.0.113.1" });
     });
     await fetch(`${worker.url}/tell`, { method: "POST", body: JSON.stringify(tellings) });
     const port = await freePort();

@@ -22,13 +22,13 @@ import {
   enrolling,
   facts,
   HEALTHY,
-  indexIsTold,
+  indexIsUpdated,
   mintToken,
   operator,
   send,
   shimOf,
 } from "../worker/support/machine.ts";
-import { stateEntry, tellingOf } from "../worker/support/made-up-fleet.ts";
+import { stateEntry, updateOf } from "../worker/support/made-up-fleet.ts";
 
 /** This machine has reported. */
 const NAME = "described";
@@ -97,7 +97,7 @@ const PREPARED: Readonly<Record<string, () => Promise<Asking>>> = {
   getOutage: async () => {
     for (const index of [970_001, 970_002]) {
       const silent = { state: "silent", silentSinceMs: 1, address: "198.51.100.97" } as const;
-      await fleetIndex(env).tell(tellingOf(index, 1, silent));
+      await fleetIndex(env).tell(updateOf(index, 1, silent));
     }
     const { outages } = (await operator<OutagesAnswer>("GET", "/v1/outages?limit=1000")).body;
     return { id: String(outages.find(({ network }) => network === "198.51.100.97")?.id) };
@@ -276,9 +276,9 @@ afterAll(async () => {
 beforeAll(async () => {
   await receiver(NAME);
   await shimOf(await enrolled(NAME))(facts(NAME), HEALTHY);
-  await indexIsTold(NAME);
+  await indexIsUpdated(NAME);
   // The index has an address from which it reports, as its own object does.
-  const told = tellingOf(0, 1, {}, [stateEntry(1, "silent", "ready", 0)]);
+  const told = updateOf(0, 1, {}, [stateEntry(1, "silent", "ready", 0)]);
   await fleetIndex(env).tell({ ...told, name: NAME, generation: 1e6 });
 });
 

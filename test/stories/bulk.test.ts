@@ -185,7 +185,7 @@ describe("machines by a filter", () => {
     ["a state that is none", { state: "dead" }, "/filter/state"],
     ["a selector that does not parse", { selector: "site in (" }, "/filter/selector"],
     ["an unknown term", { site: "a" }, "/filter/site"],
-    ["a neighbour that nobody knows", { beside: "bulk-nobody" }, "/filter/beside"],
+    ["an unknown neighbour", { beside: "bulk-nobody" }, "/filter/beside"],
   ])("with %s → 400, with where", async (_, bad, pointer) => {
     expect(await asked({ filter: bad, dryRun: true })).toMatchObject({ status: 400, body: { pointer } });
   });

@@ -18,7 +18,7 @@ import {
   enrolling,
   facts,
   HEALTHY,
-  indexIsTold,
+  indexIsUpdated,
   kube,
   mintToken,
   operator,
@@ -148,7 +148,7 @@ describe("a machine and its copy", () => {
     ["warm", false],
     ["evicted", true],
   ])(
-    "one of which is gone → an hour after the last turn the other one is believed, object %s",
+    "one of which is gone → an hour after the last turn the other one is trusted, object %s",
     async (heat, cold) => {
       const name = `cloned-hour-${heat}`;
       const { copy } = await twins(name);
@@ -314,7 +314,7 @@ describe("two shims on one machine", () => {
   it("→ two shims: the first one keeps the Node, the second changes nothing, and neither restarts", async () => {
     const name = "two-shims";
     const { first, second } = await two(name);
-    await indexIsTold(name);
+    await indexIsUpdated(name);
     const [rows, starts] = [await rowsOf(name), await historyOf(name, "registration")];
     for (let turn = 0; turn < 2; turn++) {
       const leases = await leasesOf(name);

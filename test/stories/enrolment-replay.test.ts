@@ -18,7 +18,7 @@ import {
   enrolling,
   facts,
   HEALTHY,
-  indexIsTold,
+  indexIsUpdated,
   mintToken,
   operator,
   send,
@@ -65,7 +65,7 @@ async function recordsOf(name: string) {
  */
 async function rowsWritten(name: string, act: () => Promise<unknown>): Promise<number> {
   // The update to the fleet index runs in the background.
-  if (await env.NODES.getByName(name).show()) await indexIsTold(name);
+  if (await env.NODES.getByName(name).show()) await indexIsUpdated(name);
   const objects = [registry(env), env.NODES.getByName(name)] as DurableObjectStub[];
   const spies = await Promise.all(
     objects.map((object) =>
@@ -149,7 +149,7 @@ describe.each<[string, (name: string, before: Recorded) => Promise<EnrolledMachi
     const before = await recorded(name);
     const machine = await happened(name, before);
     shift(forMs);
-    await indexIsTold(name);
+    await indexIsUpdated(name);
     const records = await recordsOf(name);
     const rows = await rowsWritten(name, async () => {
       for (let replay = 0; replay < 3; replay++)

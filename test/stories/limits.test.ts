@@ -88,7 +88,7 @@ describe("failures of one address: refused as usual at the limit; just over it 4
       [401, "unauthenticated"],
     ],
     [
-      "enrolments with a token that nobody minted",
+      "enrolments with a token that was never minted",
       () => enrolment("limit-token", `rcj1_${"A".repeat(43)}`),
       [401, "token-refused"],
     ],

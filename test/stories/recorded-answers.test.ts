@@ -21,13 +21,13 @@ import {
   enrolling,
   facts,
   HEALTHY,
-  indexIsTold,
+  indexIsUpdated,
   mintToken,
   operator,
   send,
   shimOf,
 } from "../worker/support/machine.ts";
-import { stateEntry, tellingOf } from "../worker/support/made-up-fleet.ts";
+import { stateEntry, updateOf } from "../worker/support/made-up-fleet.ts";
 
 /** This machine has reported. */
 const NAME = "recorded";
@@ -254,7 +254,7 @@ it("every route answers each role as recorded", async () => {
   const machine = await enrolled(NAME);
   const report = shimOf(machine);
   await report(facts(NAME), HEALTHY);
-  await indexIsTold(NAME);
+  await indexIsUpdated(NAME);
   const { secret } = (
     await operator<{ secret: string }>("POST", "/v1/operators", {
       name: "alice",
@@ -341,11 +341,11 @@ it("every route answers each role as recorded", async () => {
   await enrolling("recorded-pinned", { joinToken: await minted(), key: waitingKey });
   for (const index of [970_001, 970_002])
     await fleetIndex(env).tell(
-      tellingOf(index, 1, { state: "silent", silentSinceMs: 1, address: "198.51.100.97" }),
+      updateOf(index, 1, { state: "silent", silentSinceMs: 1, address: "198.51.100.97" }),
     );
-  const told = tellingOf(0, 1, {}, [stateEntry(1, "silent", "ready", 0)]);
+  const told = updateOf(0, 1, {}, [stateEntry(1, "silent", "ready", 0)]);
   await fleetIndex(env).tell({ ...told, name: NAME, generation: 1e6 });
-  await indexIsTold("recorded-pinned");
+  await indexIsUpdated("recorded-pinned");
   const reads = async (role: string, headers: Headers, isWhole = false) => {
     for (const route of ROUTE_NAMES.filter((each) => each.startsWith("GET ") && !OF_MACHINES.test(each))) {
       const as = { headers: { ...headers, ...(route.endsWith("/feed") && { upgrade: "websocket" }) } };

@@ -18,7 +18,7 @@ import {
   type EnrolledMachine,
   facts,
   HEALTHY,
-  indexIsTold,
+  indexIsUpdated,
   operator,
   send,
   shimOf,
@@ -40,7 +40,7 @@ const ask = (machine: EnrolledMachine, version = "0.1.0") =>
 async function reported(name: string): Promise<EnrolledMachine> {
   const machine = await enrolled(name);
   await shimOf(machine)(facts(name), HEALTHY);
-  await indexIsTold(name);
+  await indexIsUpdated(name);
   return machine;
 }
 
@@ -101,7 +101,7 @@ it("a request for the version → renews nothing, and the service's next report 
   const machine = await enrolled("rollout-beside");
   const report = shimOf(machine);
   await report(facts(machine.name), HEALTHY);
-  await indexIsTold(machine.name);
+  await indexIsUpdated(machine.name);
   await set();
   const before = (await writesAbout(machine.name, "Lease")).length;
   await ask(machine);

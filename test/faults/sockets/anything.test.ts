@@ -12,7 +12,7 @@ import {
   type MachineOnSocket,
   passRinging,
   type PutClock,
-  standingClock,
+  stoppedClock,
   stubsOf,
 } from "./members.ts";
 import { BEAT_MS, evictGateway, evictNode, gatewayOf, objectOf } from "./on-socket.ts";
@@ -157,7 +157,7 @@ const RUNS = 15;
 it("any twelve of these → renewals only by messages, in order, each event once, and a correct Node in the end", async () => {
   const happenings = fc.array(fc.constantFrom(...HAPPENINGS), { minLength: 6, maxLength: 16 });
   const property = fc.asyncProperty(happenings, async (happened) => {
-    const clock = standingClock();
+    const clock = stoppedClock();
     const machine = await lentMachine(`anything-${++runs}`, clock);
     const shim = new Shim(machine);
     await shim.begin();

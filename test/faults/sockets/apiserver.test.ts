@@ -5,7 +5,7 @@ import type { Fault, Wrong } from "../../worker/support/fault.ts";
 import { PUT_WITHIN_MS } from "../../../worker/gateway/lease.ts";
 import { setFault, writesAbout } from "../../worker/support/machine.ts";
 import { expectNoTimeMovedBack } from "../invariants.ts";
-import { lentMachines, type MachineOnSocket, type PutClock, putsOf, standingClock } from "./members.ts";
+import { lentMachines, type MachineOnSocket, type PutClock, putsOf, stoppedClock } from "./members.ts";
 import { BEAT_MS, evictNode, LEASE_MS, slug } from "./on-socket.ts";
 import { during, eventually } from "../../worker/support/clock.ts";
 
@@ -74,7 +74,7 @@ async function expectSound(machines: readonly MachineOnSocket[]): Promise<void> 
 }
 
 it("many PUTs fail at once → all are answered, one probe at a time, no object wakes; afterwards all renewed in an interval", async () => {
-  const clock = standingClock();
+  const clock = stoppedClock();
   const names = Array.from({ length: 50 }, (_, at) => `at-once-${at}`);
   const machines = await lentMachines(names, clock);
   await sendToSleep(machines);
@@ -109,7 +109,7 @@ describe("PUTs that fail for a while", () => {
     ["are answered with a tunnel's page, as 200", { kind: "html" }],
     ["are answered with half of an object", { kind: "truncated" }],
   ])("%s → all are answered, and renewed once it is over", async (situation, wrong) => {
-    const clock = standingClock();
+    const clock = stoppedClock();
     const names = [1, 2, 3].map((at) => slug("while", situation, String(at)));
     const machines = await lentSince(names, clock);
     await sendToSleep(machines);
@@ -130,7 +130,7 @@ describe("PUTs that fail for a while", () => {
   });
 
   it("are answered 429 with a time → no request before that time", async () => {
-    const clock = standingClock();
+    const clock = stoppedClock();
     const machines = await lentSince(["asked-1", "asked-2"], clock);
     const wrong = refused(429, "TooManyRequests", { retryAfterSeconds: 20 });
     await setFaults(machines.slice(0, 1), { ...wrong, of: PUT, times: 1 });
@@ -147,7 +147,7 @@ describe("PUTs that fail for a while", () => {
   });
 
   it("one without an answer → its machine is answered after the deadline, others at once", async () => {
-    const clock = standingClock();
+    const clock = stoppedClock();
     const machines = await lentSince(["hangs-1", "hangs-2"], clock);
     const [hanging, neighbour] = machines;
     await setFaults([hanging], { kind: "hangs", of: PUT, times: 1 });
@@ -168,7 +168,7 @@ describe("PUTs that fail for a while", () => {
   });
 
   it("take effect all the same → the next one conflicts, and the machine's object reads the lease", async () => {
-    const clock = standingClock();
+    const clock = stoppedClock();
     const [machine] = await lentSince(["effect"], clock);
     await setFaults([machine], { kind: "answer lost", of: PUT, times: 1 });
     const before = (await machine.renewals()).length;
@@ -188,7 +188,7 @@ describe("an apiserver that is unreachable for longer than a lease duration", ()
     ["refuses", refused(500, "InternalError"), "apiserver refuses"],
     ["does not answer itself", { kind: "html" }, "apiserver unreachable"],
   ])("it %s → the phase says so, as over HTTP; back → renewed, and lent again", async (_, wrong, phase) => {
-    const clock = standingClock();
+    const clock = stoppedClock();
     const names = [1, 2, 3].map((at) => slug("away", phase, String(at)));
     const machines = await lentSince(names, clock);
     await setFaults(machines, wrong);
@@ -214,7 +214,7 @@ describe("an apiserver that is unreachable for longer than a lease duration", ()
 });
 
 it("only one machine's lease is refused → other machines' leases are in time", async () => {
-  const clock = standingClock();
+  const clock = stoppedClock();
   const names = ["alone", ...Array.from({ length: 11 }, (_, at) => `alone-not-${at}`)] as const;
   const machines = await lentSince(names, clock);
   const [alone, ...others] = machines;

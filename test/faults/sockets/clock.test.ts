@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { writesAbout } from "../../worker/support/machine.ts";
 import { expectNoTimeMovedBack } from "../invariants.ts";
-import { lentMachine, live, type MachineOnSocket, passRinging, standingClock, stubsOf } from "./members.ts";
+import { lentMachine, live, type MachineOnSocket, passRinging, stoppedClock, stubsOf } from "./members.ts";
 import { BEAT_MS, evictGateway, evictNode, gatewayOf, LEASE_MS, objectOf } from "./on-socket.ts";
 
 const HOUR_MS = 3_600_000;
@@ -29,7 +29,7 @@ describe.each([
   ["put forward by an hour", HOUR_MS],
 ])("a clock that is %s", (_, byMs) => {
   it("between two heartbeats → the loan ends or stays, and each report or heartbeat renews", async () => {
-    const clock = standingClock();
+    const clock = stoppedClock();
     const machine = await lentMachine(`clock-between-${byMs}`, clock);
     await live([machine], clock, 2 * BEAT_MS);
     const before = await renewed(machine);
@@ -46,7 +46,7 @@ describe.each([
   // A clock that went ahead makes the evicted gateway count its machines as silent: they report over HTTP.
   if (byMs > 0) return;
   it("while neither object is in memory → the same result", async () => {
-    const clock = standingClock();
+    const clock = stoppedClock();
     const machine = await lentMachine(`clock-evicted-${byMs}`, clock);
     await live([machine], clock, 2 * BEAT_MS);
     await evictGateway(machine.gateway);
@@ -62,7 +62,7 @@ describe.each([
 });
 
 it("a heartbeat after the clock went back since the loan → again, without a renewal", async () => {
-  const clock = standingClock();
+  const clock = stoppedClock();
   const machine = await lentMachine("clock-order", clock);
   clock.shift(-1);
   expect(await machine.beat({ at: Date.now() })).toEqual({ type: "again", reason: "over" });
@@ -79,7 +79,7 @@ it.each([
 ])(
   "an object whose clock was behind its loan as it withdrew that, %s → it renews nothing",
   async (state, isEvicted) => {
-    const clock = standingClock();
+    const clock = stoppedClock();
     const machine = await lentMachine(`clock-recall-${state}`, clock);
     if (isEvicted) await evictNode(machine.name);
     clock.shift(-HOUR_MS);
@@ -95,7 +95,7 @@ it.each([
 );
 
 it("a clock that was ahead and is right again → a machine that turns silent is found in time, once the cron trigger has run", async () => {
-  const clock = standingClock();
+  const clock = stoppedClock();
   clock.shift(HOUR_MS);
   const machine = await lentMachine("clock-ahead", clock);
   await live([machine], clock, 2 * BEAT_MS);

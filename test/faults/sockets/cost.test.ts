@@ -4,7 +4,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, it, vi } from "vitest";
 import { NodeObject } from "../../../worker/machine/node-object.ts";
 import { RegistryObject } from "../../../worker/registry/registry-object.ts";
-import { lentMachine, live, leasePath, nodePath, standingClock } from "./members.ts";
+import { lentMachine, live, leasePath, nodePath, stoppedClock } from "./members.ts";
 import { BEAT_MS, callsAbout, gatewayOf, objectOf } from "./on-socket.ts";
 
 const MINUTES = 60;
@@ -46,7 +46,7 @@ function countCalls(name: string): () => Record<string, number> {
 }
 
 it("an hour of a steady machine → a row or two, one PUT for each heartbeat, and reports for the status only", async () => {
-  const clock = standingClock();
+  const clock = stoppedClock();
   const machine = await lentMachine("cost", clock);
   // Until its own alarm is an hour ahead.
   await live([machine], clock, 330_000);

@@ -69,7 +69,7 @@ describe("an evicted gateway", () => {
     ["that had no effect", "hangs"],
     ["that took effect", "hangs after its effect"],
   ] as const)(
-    "during a PUT %s → its beat is answered before, and the next one is told again",
+    "during a PUT %s → its heartbeat is answered first, and the next one gets `again`",
     async (what, kind) => {
       const { name, socket, gateway } = await onSocket(`evicted-during-a-put-${what.replaceAll(" ", "-")}`);
       const before = await nodeOf(name);
@@ -91,7 +91,7 @@ describe("an evicted gateway", () => {
 describe("a gateway that is aborted, together with its sockets", () => {
   it.each([
     ["has no effect", "hangs"],
-    ["takes effect, and nobody is told", "hangs after its effect"],
+    ["takes effect without an answer", "hangs after its effect"],
   ] as const)("during a PUT that %s → the machine's next report renews, by HTTP", async (what, kind) => {
     const { name, machine, socket, gateway } = await onSocket(`crashed-${what.replaceAll(/[ ,]+/g, "-")}`);
     const before = await nodeOf(name);

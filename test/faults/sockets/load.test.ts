@@ -13,7 +13,7 @@ import {
   type MachineOnSocket,
   passRinging,
   putsOf,
-  standingClock,
+  stoppedClock,
   stubsOf,
 } from "./members.ts";
 import { BEAT_MS, gatewayOf, LEASE_MS, objectOf, ownGateway } from "./on-socket.ts";
@@ -29,7 +29,7 @@ const gapsOf = async (machine: MachineOnSocket) => {
 
 describe("a deploy closes all sockets of a gateway", () => {
   it("→ reports over HTTP, no lease expires, all reconnect; `transport` stays socket", async () => {
-    const clock = standingClock();
+    const clock = stoppedClock();
     const names = Array.from({ length: 12 }, (_, at) => `deployed-${at}`);
     const gateway = ownGateway();
     const machines = await lentMachines(names, clock, { gateway });
@@ -64,7 +64,7 @@ describe("a deploy closes all sockets of a gateway", () => {
   });
 
   it("→ a machine that then turns silent is found at the next check, though its own alarm was an hour ahead", async () => {
-    const clock = standingClock();
+    const clock = stoppedClock();
     const machine = await lentMachine("deployed-dies", clock);
     await live([machine], clock, 400_000);
     await crash(gatewayOf(machine.gateway));
@@ -91,7 +91,7 @@ describe("a full gateway", () => {
   const gatewayIn = (path: string) => Number(path.split("/")[3]);
 
   it("refuses with `try another`; the registry assigns another one, and the next answer has it", async () => {
-    const clock = standingClock();
+    const clock = stoppedClock();
     const first = await registered("full-first");
     const full = gatewayIn(first.path);
     // Other machines have filled it meanwhile.
@@ -115,7 +115,7 @@ describe("a full gateway", () => {
 
 describe("a machine that gets another gateway", () => {
   it("while its lease is lent → the old one closes its socket and renews no more; the new one renews", async () => {
-    const clock = standingClock();
+    const clock = stoppedClock();
     const machine = await lentMachine("moved", clock);
     await live([machine], clock, BEAT_MS);
     const [old, other] = [machine.gateway, ownGateway()];
@@ -141,7 +141,7 @@ describe("a machine that gets another gateway", () => {
   });
 
   it("between its path and its socket → the old gateway lends nothing, and sends it to the new one", async () => {
-    const clock = standingClock();
+    const clock = stoppedClock();
     const machine = await lentMachine("moved-early", clock);
     clock.shift(BEAT_MS);
     await machine.http();
@@ -159,7 +159,7 @@ describe("a machine that gets another gateway", () => {
   });
 
   it("whose gateway is turned off → it uses HTTP, and gets no path", async () => {
-    const clock = standingClock();
+    const clock = stoppedClock();
     const machine = await lentMachine("turned-off", clock);
     const size = env.GATEWAY_SIZE;
     Object.assign(env, { GATEWAY_SIZE: 0 });

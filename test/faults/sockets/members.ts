@@ -22,7 +22,7 @@ export interface PutClock {
   shift: (byMs: number) => void;
 }
 
-export const standingClock = (): PutClock => ({ shift: (byMs) => shift(Math.round(byMs)) });
+export const stoppedClock = (): PutClock => ({ shift: (byMs) => shift(Math.round(byMs)) });
 
 export const leasePath = (name: string) =>
   `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`;

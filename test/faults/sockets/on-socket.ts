@@ -126,7 +126,7 @@ export async function halfOpen(gateway: number, name: string): Promise<(frame: s
 }
 
 /** Delays the gateways' answers to withdrawals from now on. */
-export function slowRecall(): { begun: () => Promise<void>; goesOn: () => void } {
+export function slowWithdrawals(): { begun: () => Promise<void>; goesOn: () => void } {
   const answered = Promise.withResolvers<void>();
   const recall = Reflect.get(GatewayObject.prototype, "recall");
   const withdrawals = vi.spyOn(GatewayObject.prototype, "recall");

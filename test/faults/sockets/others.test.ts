@@ -97,7 +97,7 @@ const withMetadata = (change: (metadata: NonNullable<Node["metadata"]>) => objec
 const CHANGES: Change[] = [
   ["is deleted", ({ name }) => kube("DELETE", nodePath(name)), "node deleted"],
   [
-    "is deleted and made again by somebody else",
+    "is deleted and created again by another writer",
     async ({ name }) => {
       await kube("DELETE", nodePath(name));
       await kube("POST", "/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata: { name } });
@@ -116,7 +116,7 @@ const CHANGES: Change[] = [
     "name taken",
   ],
   [
-    "gets the heartbeat of somebody else",
+    "gets another writer's heartbeat",
     (machine) =>
       putNode(
         machine,

@@ -18,7 +18,7 @@ import {
   onSocket,
   PUT_LEASE,
   renewedBy,
-  slowRecall,
+  slowWithdrawals,
 } from "./on-socket.ts";
 import { shift } from "../../worker/support/clock.ts";
 
@@ -32,7 +32,7 @@ const revoke = async ({ name }: OnSocket) =>
   expect((await operator("POST", `/v1/nodes/${name}/revoke`)).status).toBe(204);
 
 /** Holds the next loan back on its way to the gateway, until the test lets it arrive. */
-function orderOnItsWay(): { sent: Promise<void>; arrives: () => void } {
+function loanOnItsWay(): { sent: Promise<void>; arrives: () => void } {
   const [sent, arrival] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const importKey = crypto.subtle.importKey.bind(crypto.subtle);
   // A gateway first imports the key of a loan's session.
@@ -52,7 +52,7 @@ describe("while a loan is on its way", () => {
     const known = await onSocket("overtaken-revoked");
     const { name, socket } = known;
     shift(BEAT_MS);
-    const { sent, arrives } = orderOnItsWay();
+    const { sent, arrives } = loanOnItsWay();
     socket.sendText(await socket.reportFrame());
     await sent;
     await revoke(known);
@@ -68,7 +68,7 @@ describe("while a loan is on its way", () => {
   it("the machine reports over HTTP → it is dropped: no session, and the HTTP report's renewal is the last", async () => {
     const { name, machine, socket } = await onSocket("overtaken-http");
     shift(BEAT_MS);
-    const { sent, arrives } = orderOnItsWay();
+    const { sent, arrives } = loanOnItsWay();
     socket.sendText(await socket.reportFrame());
     await sent;
     expect(await renewedBy(name, () => machine.http({ withFacts: true }))).toBe(1);
@@ -81,7 +81,7 @@ describe("while a loan is on its way", () => {
   it("another writer changes the Node → it is dropped, and the change is noticed", async () => {
     const { name, socket } = await onSocket("overtaken-noticed");
     shift(BEAT_MS);
-    const { sent, arrives } = orderOnItsWay();
+    const { sent, arrives } = loanOnItsWay();
     socket.sendText(await socket.reportFrame());
     await sent;
     await kube("DELETE", `/api/v1/nodes/${name}`);
@@ -100,7 +100,7 @@ describe("during a withdrawal", () => {
     await setFault(name, { kind: "answers late", of: PUT_LEASE, times: 1 });
     socket.sendText(await socket.reportFrame());
     await asked(name, /^PUT/m);
-    const { begun, goesOn } = slowRecall();
+    const { begun, goesOn } = slowWithdrawals();
     const recalled = objectOf(name).noticeNode(null);
     await begun();
     await setFault(name, "");
@@ -115,7 +115,7 @@ describe("during a withdrawal", () => {
   it("a report of the socket begins and ends → it brings none either", async () => {
     const { name, socket } = await onSocket("recall-around");
     shift(BEAT_MS);
-    const { begun, goesOn } = slowRecall();
+    const { begun, goesOn } = slowWithdrawals();
     const recalled = objectOf(name).noticeNode(null);
     await begun();
     expect(await socket.report()).not.toHaveProperty("session");

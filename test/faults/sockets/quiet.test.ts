@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { SIGNALS, type Vitals } from "../../../shared/protocol/report.ts";
 import { facts } from "../../worker/support/machine.ts";
 import { eventsAbout } from "../watched.ts";
-import { lentMachine, putsOf, standingClock } from "./members.ts";
+import { lentMachine, putsOf, stoppedClock } from "./members.ts";
 import { BEAT_MS } from "./on-socket.ts";
 
 const MIB = 2 ** 20;
@@ -45,7 +45,7 @@ describe("pressure that begins", () => {
   ])(
     "by %s: with %i the heartbeat is quiet, with one less the Node has %s",
     async (signal, from, condition, event) => {
-      const clock = standingClock();
+      const clock = stoppedClock();
       const name = `edge-${signal.replace(".", "-")}`.toLowerCase();
       const told = facts(name);
       const machine = await lentMachine(name, clock, {

@@ -27,7 +27,7 @@ import {
   PUT_LEASE,
   renewedBy,
   ringNode,
-  slowRecall,
+  slowWithdrawals,
   slug,
 } from "./on-socket.ts";
 import { shift } from "../../worker/support/clock.ts";
@@ -167,7 +167,7 @@ describe("a machine's object that is aborted during its withdrawal of the loan",
       const known = await onSocket(slug("interrupted", situation));
       const { name, gateway, socket } = known;
       const late = await halfOpen(gateway, name);
-      const { begun } = slowRecall();
+      const { begun } = slowWithdrawals();
       const begins = begin(known).catch(() => undefined);
       await begun();
       await crash(objectOf(name));

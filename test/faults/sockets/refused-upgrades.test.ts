@@ -19,7 +19,7 @@ type Known = Awaited<ReturnType<typeof onHttp>>;
 describe("a request for a socket", () => {
   it.each<[situation: string, path: (known: Known) => Promise<string> | string, refusal: RegExp]>([
     [
-      "of a gateway that nobody was given",
+      "of a gateway that is not assigned",
       ({ machine }) => machine.path.replace(/gateways\/\d+/, "gateways/424242"),
       UNAUTHENTICATED,
     ],

@@ -14,7 +14,7 @@ import {
   lentMachine,
   passRinging,
   stubsOf,
-  standingClock,
+  stoppedClock,
 } from "./members.ts";
 import { BEAT_MS, gatewayOf, LEASE_MS, objectOf, ownGateway, evictGateway, evictNode } from "./on-socket.ts";
 
@@ -53,7 +53,7 @@ describe("a machine whose last message was a quiet heartbeat", () => {
   ];
 
   it.each(ends)("%s → silent within 45 s of it", async (situation, end) => {
-    const clock = standingClock();
+    const clock = stoppedClock();
     const machine = await lentMachine(`silent-${ends.findIndex(([name]) => name === situation)}`, clock);
     for (let beats = 0; beats < 5; beats++) {
       clock.shift(BEAT_MS);
@@ -76,7 +76,7 @@ const lostAlarm = (gateway: number) =>
 
 describe("a gateway's members that never return", () => {
   it("more of them than one turn notifies, after an eviction → all are silent in time", async () => {
-    const clock = standingClock();
+    const clock = stoppedClock();
     const names = Array.from({ length: WATCH_LIMITS.notifiedAtOnce + 5 }, (_, at) => `gone-${at}`);
     const gateway = ownGateway();
     const machines = await lentMachines(names, clock, { gateway });
@@ -93,7 +93,7 @@ describe("a gateway's members that never return", () => {
   });
 
   it("and its alarm was lost → the next check sets another one", async () => {
-    const clock = standingClock();
+    const clock = stoppedClock();
     const machine = await lentMachine("gone-alarm", clock);
     const { gateway } = machine;
     const heardMs = Date.now();
@@ -108,7 +108,7 @@ describe("a gateway's members that never return", () => {
   });
 
   it("except one → it alone is not silent", async () => {
-    const clock = standingClock();
+    const clock = stoppedClock();
     const machines = await lentMachines(["back-1", "back-2", "back-3"], clock);
     const [back, ...gone] = machines;
     const heardMs = Date.now();
@@ -122,7 +122,7 @@ describe("a gateway's members that never return", () => {
 
 describe("a machine does not count as silent", () => {
   it("that sends heartbeats while its own object's alarm rings: once after five minutes, then each hour", async () => {
-    const clock = standingClock();
+    const clock = stoppedClock();
     const machine = await lentMachine("heard-alarms", clock);
     expect(await live([machine], clock, 900_000)).toBe(1);
     const leftMs = ((await alarmOf(objectOf(machine.name))) ?? 0) - Date.now();
@@ -132,7 +132,7 @@ describe("a machine does not count as silent", () => {
   });
 
   it("whose gateway was evicted with its socket → asked once for a report, and gets a loan again", async () => {
-    const clock = standingClock();
+    const clock = stoppedClock();
     const machines = await lentMachines(["heard-evicted-1", "heard-evicted-2"], clock);
     await evictGateway(machines[0].gateway);
     clock.shift(BEAT_MS);
@@ -150,7 +150,7 @@ describe("a machine does not count as silent", () => {
     ["whose socket is closed", false],
     ["whose gateway does not hear of it", true],
   ])("who has not reported yet, and was approved for the name of a machine %s", async (_, isUnheard) => {
-    const clock = standingClock();
+    const clock = stoppedClock();
     const machine = await lentMachine(`approved-${isUnheard}`, clock);
     const { name, socket } = machine;
     const unheard = () => Promise.reject(new Error("reset"));
@@ -172,7 +172,7 @@ describe("a machine does not count as silent", () => {
     ["was lost with its gateway", ({ gateway }) => crash(gatewayOf(gateway))],
     ["is half-open", () => undefined],
   ])("whose socket %s, and who reports by HTTP", async (situation, end) => {
-    const clock = standingClock();
+    const clock = stoppedClock();
     const name = `heard-http-${situation.replaceAll(" ", "-")}`;
     const machine = await lentMachine(name, clock);
     await end(machine);
@@ -185,7 +185,7 @@ describe("a machine does not count as silent", () => {
   });
 
   it("whose half-open socket is replaced by another one", async () => {
-    const clock = standingClock();
+    const clock = stoppedClock();
     const machine = await lentMachine("heard-half-open", clock);
     const { socket } = machine;
     await passRinging(clock, BEAT_MS, stubsOf([machine]));

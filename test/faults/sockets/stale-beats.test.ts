@@ -70,7 +70,7 @@ describe("a heartbeat", () => {
       },
     ],
     [
-      "whose amounts somebody has changed",
+      "with changed amounts",
       async ({ socket }) => (await socket.heartbeat()).replace('"available":[', '"available":[1'),
     ],
   ])("%s → renews nothing; the report that follows does", async (situation, frameFor) => {

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from "vite
 import { clusterObject } from "../../../worker/env.ts";
 import { setClock } from "../../worker/support/clock.ts";
 import { kube, setFault } from "../../worker/support/machine.ts";
-import { crash, lentMachine, live, putsOf, standingClock } from "./members.ts";
+import { crash, lentMachine, live, putsOf, stoppedClock } from "./members.ts";
 import { BEAT_MS, PUT_LEASE } from "./on-socket.ts";
 
 const before = env.KUBE_TOKEN;
@@ -47,7 +47,7 @@ afterAll(() => deploy(before));
 afterEach(() => void vi.restoreAllMocks());
 
 it("once → another token is requested, and the same heartbeat renews the lease; later requests use that token", async () => {
-  const clock = standingClock();
+  const clock = stoppedClock();
   const machine = await lentMachine("token-refused", clock);
   // A gateway requests a token when it starts, and at most once a minute.
   await live([machine], clock, 80_000);

@@ -69,7 +69,7 @@ async function expectLost(of: OnSocket): Promise<void> {
 }
 
 describe.each([
-  ["its Node is changed by somebody else", isNoticed],
+  ["another writer changes its Node", isNoticed],
   ["its keys are revoked", isRevoked],
 ])("%s, and its gateway does not answer the withdrawal", (why, withdrawals) => {
   it("→ the lease is written at once, without a renewal; the loan's PUT conflicts", async () => {

@@ -1,7 +1,7 @@
 // What a scrape of 10,000 machines takes and weighs. Real: workerd, the Worker, HTTP. Made up: what machines' objects told
 // the fleet index; nobody answers for the apiserver, at once.
 import { fileURLToPath } from "node:url";
-import { tellingOf } from "../../worker/support/made-up-fleet.ts";
+import { updateOf } from "../../worker/support/made-up-fleet.ts";
 import type { Benchmark, Progress, Round } from "./benchmark.ts";
 import { budgetOf } from "./budgets.ts";
 import { once } from "./once.ts";
@@ -25,7 +25,7 @@ const scrapes = once(async (progress: Progress): Promise<Scraped[]> => {
   try {
     progress(`${MACHINES} machines are told of`);
     for (let from = 0; from < MACHINES; from += AT_ONCE) {
-      const tellings = Array.from({ length: AT_ONCE }, (_, index) => tellingOf(from + index, 1));
+      const tellings = Array.from({ length: AT_ONCE }, (_, index) => updateOf(from + index, 1));
       await fetch(`${worker.url}/tell`, { method: "POST", body: JSON.stringify(tellings) });
     }
     progress(`${SCRAPES} scrapes`);

@@ -12,7 +12,8 @@ const always = <T>(fault: T): T[] => Array.from({ length: 1000 }, () => fault);
 
 type Cluster = ReturnType<typeof watchedCluster>;
 const names = (count: number) => Array.from({ length: count }, (_, each) => `node-${each}`);
-const toldNames = ({ told }: Cluster) => told.map(({ name, node }) => (node ? name : `${name} gone`));
+const notifiedNames = ({ notified }: Cluster) =>
+  notified.map(({ name, node }) => (node ? name : `${name} gone`));
 const failed = (error = UNREACHABLE, retryAfterMs?: number): WatchEnd => ({
   kind: "failed",
   error,
@@ -30,7 +31,14 @@ async function watching(nodes: readonly string[], options: Parameters<typeof wat
 }
 
 function forget(cluster: Cluster): void {
-  Object.assign(cluster, { told: [], notes: [], pages: [], watches: [], rowsWritten: 0, registryAsked: 0 });
+  Object.assign(cluster, {
+    notified: [],
+    notes: [],
+    pages: [],
+    watches: [],
+    rowsWritten: 0,
+    registryAsked: 0,
+  });
 }
 
 describe("the first list", () => {
@@ -43,7 +51,7 @@ describe("the first list", () => {
       [WATCH_LIMITS.page, "2@105"],
       [WATCH_LIMITS.page, "4@105"],
     ]);
-    expect(toldNames(cluster)).toEqual(names(5));
+    expect(notifiedNames(cluster)).toEqual(names(5));
     expect(names(5).every((name) => cluster.watch.statusOf(name).isWatched)).toBe(true);
     expect([cluster.watches.map(({ version }) => version), cluster.notes]).toEqual([["105"], []]);
   });
@@ -78,7 +86,7 @@ describe("a change", () => {
       true,
     ]);
     await cluster.pass(5000);
-    expect(cluster.told).toEqual([{ name: "a", node, atMs: changedMs + 500 }]);
+    expect(cluster.notified).toEqual([{ name: "a", node, atMs: changedMs + 500 }]);
     expect([cluster.watch.statusOf("a").isWatched, cluster.pages]).toEqual([true, []]);
   });
 
@@ -89,17 +97,22 @@ describe("a change", () => {
     cluster.put({ ...node, status: { conditions } });
     cluster.bookmark();
     await cluster.pass(5000);
-    expect([cluster.told, cluster.rowsWritten, cluster.registryAsked, cluster.pages]).toEqual([[], 0, 0, []]);
+    expect([cluster.notified, cluster.rowsWritten, cluster.registryAsked, cluster.pages]).toEqual([
+      [],
+      0,
+      0,
+      [],
+    ]);
   });
 
-  test.each<[what: string, make: (cluster: Cluster) => void, told: string[]]>([
+  test.each<[what: string, make: (cluster: Cluster) => void, notified: string[]]>([
     ["created by its machine's object → which knows it", (cluster) => void cluster.put(ourNode("new")), []],
-    ["created by somebody else → told", (cluster) => void cluster.touch("new", {}), ["new"]],
-  ])("a Node that is %s", async (_, make, told) => {
+    ["created by another writer → notified", (cluster) => void cluster.touch("new", {}), ["new"]],
+  ])("a Node that is %s", async (_, make, notified) => {
     const cluster = await watching(["a"]);
     make(cluster);
     await cluster.pass(5000);
-    expect([toldNames(cluster), cluster.watch.statusOf("new").isWatched]).toEqual([told, true]);
+    expect([notifiedNames(cluster), cluster.watch.statusOf("new").isWatched]).toEqual([notified, true]);
   });
 
   it("is reverted before its notice → no notice", async () => {
@@ -108,7 +121,7 @@ describe("a change", () => {
     cluster.touch("a", { zone: "x" });
     cluster.put(before);
     await cluster.pass(5000);
-    expect([cluster.told, cluster.watch.statusOf("a").isWatched]).toEqual([[], true]);
+    expect([cluster.notified, cluster.watch.statusOf("a").isWatched]).toEqual([[], true]);
   });
 
   it("is reverted during its notice → a second notice, so that the object does not keep the first state", async () => {
@@ -119,8 +132,8 @@ describe("a change", () => {
     await cluster.pass(700);
     const back = cluster.put(before);
     await cluster.pass(5000);
-    expect(cluster.told.map(({ node }) => node?.metadata?.labels)).toEqual([{ zone: "x" }, undefined]);
-    expect([cluster.told.at(-1)?.node, cluster.watch.statusOf("a").isWatched]).toEqual([back, true]);
+    expect(cluster.notified.map(({ node }) => node?.metadata?.labels)).toEqual([{ zone: "x" }, undefined]);
+    expect([cluster.notified.at(-1)?.node, cluster.watch.statusOf("a").isWatched]).toEqual([back, true]);
   });
 
   it("to a Node without a machine → one request to the registry, and no object is woken", async () => {
@@ -128,12 +141,12 @@ describe("a change", () => {
     cluster.strangers.add("stranger");
     cluster.touch("stranger", { "rollcall.dev/deployment": "rollcall" });
     await cluster.pass(5000);
-    expect([cluster.told, cluster.registryAsked]).toEqual([[], 1]);
+    expect([cluster.notified, cluster.registryAsked]).toEqual([[], 1]);
     // A machine enrols under this name later: its object is notified of changes from then on.
     cluster.strangers.clear();
     cluster.touch("stranger", { zone: "x" });
     await cluster.pass(5000);
-    expect(toldNames(cluster)).toEqual(["stranger"]);
+    expect(notifiedNames(cluster)).toEqual(["stranger"]);
   });
 });
 
@@ -142,21 +155,21 @@ describe("a Node that is no longer in the list", () => {
     const cluster = await watching(["a", "b"]);
     cluster.remove("a");
     await cluster.pass(100);
-    expect([toldNames(cluster), cluster.watch.statusOf("a").isWatched]).toEqual([["a gone"], false]);
+    expect([notifiedNames(cluster), cluster.watch.statusOf("a").isWatched]).toEqual([["a gone"], false]);
     expect([...cluster.stored.keys()]).toEqual(["b"]);
   });
 
   it.each([
-    ["the same one → nobody is told", ourNode("a"), []],
-    ["another one → told of that", ourNode("a", { metadata: { uid: "another" } }), ["a"]],
-  ])("and back before its object could be told: %s", async (_, back, told) => {
+    ["the same one → no notice", ourNode("a"), []],
+    ["another one → notified", ourNode("a", { metadata: { uid: "another" } }), ["a"]],
+  ])("and back before its object could be notified: %s", async (_, back, notified) => {
     const cluster = await watching(["a", "b"]);
     await cluster.notices.close();
     cluster.remove("a");
     cluster.put(back);
     cluster.endWatch();
     await cluster.pass(10_000);
-    expect([toldNames(cluster), cluster.watch.statusOf("a").isWatched]).toEqual([told, true]);
+    expect([notifiedNames(cluster), cluster.watch.statusOf("a").isWatched]).toEqual([notified, true]);
   });
 
   it("during its first notice → the object is notified of the deletion as well", async () => {
@@ -166,7 +179,7 @@ describe("a Node that is no longer in the list", () => {
     await cluster.pass(700);
     cluster.remove("a");
     await cluster.pass(5000);
-    expect([toldNames(cluster), cluster.stored.has("a")]).toEqual([["a", "a gone"], false]);
+    expect([notifiedNames(cluster), cluster.stored.has("a")]).toEqual([["a", "a gone"], false]);
   });
 });
 
@@ -175,20 +188,20 @@ describe("an object that is evicted", () => {
     await cluster.notices.close();
   };
 
-  test.each<[situation: string, before: (cluster: Cluster) => void | Promise<unknown>, told: string[]]>([
-    ["with nothing that waits → nobody is told", () => undefined, []],
+  test.each<[situation: string, before: (cluster: Cluster) => void | Promise<unknown>, notified: string[]]>([
+    ["with nothing that waits → no notice", () => undefined, []],
     [
-      "with a change that waits → told",
+      "with a change that waits → notified",
       async (cluster) => unwatched(cluster).then(() => cluster.touch("a", { zone: "x" })),
       ["a"],
     ],
     [
-      "with a deletion that waits → told",
+      "with a deletion that waits → notified",
       async (cluster) => unwatched(cluster).then(() => cluster.remove("a")),
       ["a gone"],
     ],
     [
-      "with a deletion that waits, and the Node is back → nobody is told",
+      "with a deletion that waits, and the Node is back → no notice",
       async (cluster) => {
         await unwatched(cluster);
         cluster.remove("a");
@@ -198,7 +211,7 @@ describe("an object that is evicted", () => {
       [],
     ],
     [
-      "before a change → told",
+      "before a change → notified",
       (cluster) => {
         cluster.evict();
         cluster.touch("a", { zone: "x" });
@@ -206,7 +219,7 @@ describe("an object that is evicted", () => {
       ["a"],
     ],
     [
-      "before a deletion → told",
+      "before a deletion → notified",
       (cluster) => {
         cluster.evict();
         cluster.remove("a");
@@ -214,19 +227,22 @@ describe("an object that is evicted", () => {
       ["a gone"],
     ],
     [
-      "before a Node is created → told, since nobody knows what happened to it meanwhile",
+      "before a Node is created → notified, since changes meanwhile are unknown",
       (cluster) => {
         cluster.evict();
         cluster.put(ourNode("new"));
       },
       ["new"],
     ],
-  ])("%s", async (_, before, told) => {
+  ])("%s", async (_, before, notified) => {
     const cluster = await watching(["a", "b"]);
     await before(cluster);
     cluster.evict();
     await cluster.pass(10_000);
-    expect([toldNames(cluster), cluster.watch.state()]).toMatchObject([told, { state: "live", waiting: 0 }]);
+    expect([notifiedNames(cluster), cluster.watch.state()]).toMatchObject([
+      notified,
+      { state: "live", waiting: 0 },
+    ]);
   });
 
   it("during the notice of a change that is then reverted → notifies again, since the first notice may have arrived", async () => {
@@ -238,7 +254,7 @@ describe("an object that is evicted", () => {
     cluster.evict();
     cluster.put(before);
     await cluster.pass(10_000);
-    expect(cluster.told.map(({ node }) => node?.metadata?.labels)).toEqual([{ zone: "x" }, undefined]);
+    expect(cluster.notified.map(({ node }) => node?.metadata?.labels)).toEqual([{ zone: "x" }, undefined]);
   });
 });
 
@@ -258,7 +274,7 @@ describe("a list", () => {
       "2@105",
       "4@105",
     ]);
-    expect([cluster.told, cluster.watch.state().state]).toEqual([[], "live"]);
+    expect([cluster.notified, cluster.watch.state().state]).toEqual([[], "live"]);
   });
 
   it("misses what happens between its pages → the watch, which begins at the first page's version, finds it", async () => {
@@ -270,7 +286,7 @@ describe("a list", () => {
     cluster.endWatch({ kind: "expired" });
     await cluster.pass(10_000);
     expect(cluster.watches.map(({ version }) => version)).toEqual(["103"]);
-    expect(toldNames(cluster)).toEqual(["node-0", "between"]);
+    expect(notifiedNames(cluster)).toEqual(["node-0", "between"]);
   });
 
   it("is longer than one turn may read → continues in the next turn, and no Node counts as deleted meanwhile", async () => {
@@ -289,7 +305,11 @@ describe("a list", () => {
     cluster.endWatch({ kind: "expired" });
     await cluster.pass(10_000);
     // Two turns: one reads the first pages, the other reads the last page and watches.
-    expect([turn.mock.calls.length, cluster.pages.length, cluster.told]).toEqual([2, some.length + 1, []]);
+    expect([turn.mock.calls.length, cluster.pages.length, cluster.notified]).toEqual([
+      2,
+      some.length + 1,
+      [],
+    ]);
     expect(cluster.watch.state()).toMatchObject({ state: "live", nodes: some.length + 1 });
   });
 
@@ -297,20 +317,20 @@ describe("a list", () => {
     ["the version is refused", { kind: "expired" }],
     ["a watch has failed once, whose version the next one would be let go on from", failed()],
   ])(
-    "that is older than what was known, after %s → all objects are told, and history says so",
+    "older than the last version, after %s → all objects are notified, and the history has that",
     async (_, end) => {
       const cluster = await watching(["a", "b"]);
       cluster.restore(50);
       cluster.endWatch(end);
       await cluster.pass(10_000);
-      expect(toldNames(cluster)).toEqual(["a", "b"]);
+      expect(notifiedNames(cluster)).toEqual(["a", "b"]);
       expect(cluster.notes).toEqual([
         "the versions of the cluster's objects went back: all machines read their Nodes again",
       ]);
       // The watch expires once; only the versions from now on count.
       cluster.endWatch({ kind: "expired" });
       await cluster.pass(20_000);
-      expect([cluster.told.length, cluster.notes.length]).toEqual([2, 1]);
+      expect([cluster.notified.length, cluster.notes.length]).toEqual([2, 1]);
     },
   );
 
@@ -321,7 +341,7 @@ describe("a list", () => {
     });
     cluster.endWatch({ kind: "expired" });
     await cluster.pass(10_000);
-    expect([cluster.told, cluster.watch.state()]).toMatchObject([[], { state: "down", nodes: 1 }]);
+    expect([cluster.notified, cluster.watch.state()]).toMatchObject([[], { state: "down", nodes: 1 }]);
     list.mockRestore();
     await cluster.pass(70_000);
     expect(cluster.watch.state().state).toBe("live");
@@ -395,7 +415,7 @@ describe("a watch", () => {
     expect(cluster.isWatching()).toBe(false);
     cluster.touch("a", { zone: "x" });
     await cluster.pass(5000);
-    expect([toldNames(cluster), cluster.pages, cluster.isWatching()]).toEqual([["a"], [], true]);
+    expect([notifiedNames(cluster), cluster.pages, cluster.isWatching()]).toEqual([["a"], [], true]);
   });
 
   it("without a line for two minutes → no longer trusted", async () => {
@@ -414,7 +434,7 @@ describe("a watch", () => {
     const cluster = await watching(["a"]);
     for (const name of names(NOTICE_LIMITS.aTurn + 100)) cluster.touch(name, { zone: "x" });
     await cluster.pass(30_000);
-    expect([cluster.told.length, cluster.pages]).toEqual([NOTICE_LIMITS.aTurn + 100, []]);
+    expect([cluster.notified.length, cluster.pages]).toEqual([NOTICE_LIMITS.aTurn + 100, []]);
     expect(cluster.watches).toHaveLength(1);
   });
 });
@@ -524,7 +544,7 @@ describe("a failure", () => {
     cluster.touch("a", { zone: "x" });
     cluster.remove("b");
     await cluster.pass(70_000);
-    expect(toldNames(cluster).toSorted()).toEqual(["a", "b gone"]);
+    expect(notifiedNames(cluster).toSorted()).toEqual(["a", "b gone"]);
     expect(cluster.watch.state()).toMatchObject({ state: "down", error: { status: { code: 403 } } });
   });
 
@@ -556,7 +576,7 @@ describe("10,000 Nodes", () => {
   const COUNT = 10_000;
   const most = (cluster: Cluster) => {
     const seconds = new Map<number, number>();
-    for (const { atMs } of cluster.told) {
+    for (const { atMs } of cluster.notified) {
       const second = Math.floor(atMs / 1000);
       seconds.set(second, (seconds.get(second) ?? 0) + 1);
     }
@@ -580,15 +600,19 @@ describe("10,000 Nodes", () => {
     const cluster = await fleet();
     for (const name of names(COUNT)) cluster.touch(name, { zone: "x" });
     await cluster.pass(20_000);
-    const before = cluster.told.length;
+    const before = cluster.notified.length;
     const removedMs = cluster.nowMs();
     for (const name of ["node-9998", "node-9999"]) cluster.remove(name);
     await cluster.pass(280_000);
-    const told = cluster.told.map(({ name }) => name);
-    expect([told.length, new Set(told).size, most(cluster)]).toEqual([COUNT, COUNT, NOTICE_LIMITS.aSecond]);
+    const notified = cluster.notified.map(({ name }) => name);
+    expect([notified.length, new Set(notified).size, most(cluster)]).toEqual([
+      COUNT,
+      COUNT,
+      NOTICE_LIMITS.aSecond,
+    ]);
     expect([before > 900, before <= 1000]).toEqual([true, true]);
     // A batch of one second is in progress.
-    const gone = cluster.told.filter(({ node }) => node === null);
+    const gone = cluster.notified.filter(({ node }) => node === null);
     expect(gone.map(({ name, atMs }) => [name, atMs - removedMs <= 2000])).toEqual([
       ["node-9998", true],
       ["node-9999", true],
@@ -604,8 +628,8 @@ describe("10,000 Nodes", () => {
     const long = "x".repeat(16 * 1024);
     for (const name of names(1000)) cluster.touch(name, { long });
     await cluster.pass(30_000);
-    const kept = cluster.told.filter(({ node }) => node !== null).length;
-    expect(cluster.told).toHaveLength(1000);
+    const kept = cluster.notified.filter(({ node }) => node !== null).length;
+    expect(cluster.notified).toHaveLength(1000);
     const fits = Math.floor(NOTICE_LIMITS.keptLength / (16 * 1024));
     expect([kept <= fits, kept > fits - 50]).toEqual([true, true]);
   });
@@ -616,7 +640,7 @@ describe("10,000 Nodes", () => {
     await cluster.pass(9800);
     for (const name of names(COUNT)) cluster.ready(name, "True");
     await cluster.pass(60_000);
-    expect(cluster.told.length).toBeLessThanOrEqual(NOTICE_LIMITS.unknownAtOnce);
+    expect(cluster.notified.length).toBeLessThanOrEqual(NOTICE_LIMITS.unknownAtOnce);
     expect([cluster.watch.state().waiting, cluster.pages]).toEqual([0, []]);
   });
 
@@ -624,7 +648,7 @@ describe("10,000 Nodes", () => {
     const cluster = await fleet();
     for (const name of names(COUNT)) cluster.ready(name, "Unknown");
     await cluster.pass(300_000);
-    expect([cluster.told.length, most(cluster)]).toEqual([COUNT, NOTICE_LIMITS.aSecond]);
+    expect([cluster.notified.length, most(cluster)]).toEqual([COUNT, NOTICE_LIMITS.aSecond]);
     expect(cluster.watch.statusOf(names(1)[0]!).isSilenceSeen).toBe(true);
   });
 });

@@ -26,7 +26,7 @@ interface Situation {
 }
 
 function opened({ strangers = [], notify, known }: Situation = {}) {
-  const told: { name: string; node: Node | null; atMs: number }[] = [];
+  const notified: { name: string; node: Node | null; atMs: number }[] = [];
   /** All calls in their order. What an object knows is certain only after its last call. */
   const calls: string[] = [];
   const asked: string[][] = [];
@@ -38,7 +38,7 @@ function opened({ strangers = [], notify, known }: Situation = {}) {
       return known ? known(some) : Promise.resolve(some.filter((name) => !strangers.includes(name)));
     },
     notify: async (name, node) => {
-      told.push({ name, node, atMs: time.nowMs() });
+      notified.push({ name, node, atMs: time.nowMs() });
       calls.push(`notify ${name}`);
       await notify?.(name);
     },
@@ -56,12 +56,12 @@ function opened({ strangers = [], notify, known }: Situation = {}) {
     notices,
     open,
     put,
-    told,
+    notified,
     calls,
     asked,
     lines,
     spent: () => spent,
-    order: () => told.map(({ name }) => name),
+    order: () => notified.map(({ name }) => name),
   };
 }
 
@@ -70,12 +70,12 @@ describe("a change", () => {
     ["gone", 0],
     ["unknown", 0],
     ["changed", 500],
-  ])("%s → told after %i ms, with the Node as it is", async (kind, afterMs) => {
-    const { put, told, notices } = opened();
+  ])("%s → notified after %i ms, with the Node as it is", async (kind, afterMs) => {
+    const { put, notified, notices } = opened();
     put("a", kind);
     expect(notices.waits("a")).toBe(true);
     await pass(afterMs + 1000);
-    expect(told).toEqual([{ name: "a", node: kind === "gone" ? null : nodeOf("a"), atMs: afterMs }]);
+    expect(notified).toEqual([{ name: "a", node: kind === "gone" ? null : nodeOf("a"), atMs: afterMs }]);
     expect([notices.waits("a"), notices.size, notices.nextMs()]).toEqual([false, 0, null]);
   });
 
@@ -87,22 +87,22 @@ describe("a change", () => {
   });
 
   it("several times in a row → one notice half a second after the first, with the newest Node", async () => {
-    const { notices, told } = opened();
+    const { notices, notified } = opened();
     for (const version of ["1", "2", "3"]) {
       notices.put("a", "changed", nodeOf("a", version), 100);
       await pass(200);
     }
     await pass(5000);
-    expect(told).toEqual([{ name: "a", node: nodeOf("a", "3"), atMs: 500 }]);
+    expect(notified).toEqual([{ name: "a", node: nodeOf("a", "3"), atMs: 500 }]);
   });
 
   it("that is reverted before its notice → no notice", async () => {
-    const { notices, put, told } = opened();
+    const { notices, put, notified } = opened();
     put("a");
     notices.drop("a");
     notices.drop("never-there");
     await pass(5000);
-    expect([told, notices.size]).toEqual([[], 0]);
+    expect([notified, notices.size]).toEqual([[], 0]);
   });
 
   it("during the notice of the change before → a second notice", async () => {
@@ -131,10 +131,10 @@ describe("a machine", () => {
   });
 
   it("its object fails → retried after 10 s, 20 s and so on, up to 5 min; its knowledge stays unsure", async () => {
-    const { put, told, calls, lines } = opened({ notify: () => Promise.reject(new Error("broken")) });
+    const { put, notified, calls, lines } = opened({ notify: () => Promise.reject(new Error("broken")) });
     put("a", "gone");
     await pass(620_000);
-    const times = told.map(({ atMs }) => atMs);
+    const times = notified.map(({ atMs }) => atMs);
     const waits = times.slice(1).map((atMs, each) => Math.round((atMs - (times[each] ?? 0)) / 1000));
     expect(waits).toEqual([10, 20, 40, 80, 160, 300]);
     expect(calls).not.toContain("done a");
@@ -142,7 +142,7 @@ describe("a machine", () => {
   });
 
   it("its object fails → no other machine waits, and a further change does not shorten the wait", async () => {
-    const { put, told } = opened({
+    const { put, notified } = opened({
       notify: (name) => (name === "bad" ? Promise.reject(new Error("broken")) : Promise.resolve()),
     });
     put("bad", "gone");
@@ -150,9 +150,9 @@ describe("a machine", () => {
     put("bad", "changed");
     put("good");
     await pass(8000);
-    expect(told.map(({ name }) => name)).toEqual(["bad", "good"]);
+    expect(notified.map(({ name }) => name)).toEqual(["bad", "good"]);
     await pass(2000);
-    expect(told.at(-1)).toMatchObject({ name: "bad", node: nodeOf("bad") });
+    expect(notified.at(-1)).toMatchObject({ name: "bad", node: nodeOf("bad") });
   });
 
   it("the registry does not answer → all notices wait, and the registry gets one request for all", async () => {
@@ -189,17 +189,17 @@ describe("at most", () => {
   const { aSecond, aTurn, atOnce, keptLength, unknownAtOnce } = NOTICE_LIMITS;
 
   it(`${aSecond} in a second`, async () => {
-    const { put, told } = opened();
+    const { put, notified } = opened();
     for (const name of names(200)) put(name);
     await pass(10_000);
-    const times = told.map(({ atMs }) => atMs);
+    const times = notified.map(({ atMs }) => atMs);
     const inASecond = times.map((fromMs) => times.filter((ms) => ms >= fromMs && ms < fromMs + 1000).length);
-    expect([told.length, Math.max(...inASecond)]).toEqual([200, aSecond]);
+    expect([notified.length, Math.max(...inASecond)]).toEqual([200, aSecond]);
   });
 
   it(`${atOnce} at once`, async () => {
     let [underWay, most] = [0, 0];
-    const { put, told } = opened({
+    const { put, notified } = opened({
       notify: async () => {
         most = Math.max(most, ++underWay);
         await pass1s();
@@ -208,30 +208,30 @@ describe("at most", () => {
     });
     for (const name of names(20)) put(name, "gone");
     await pass(60_000);
-    expect([told.length, most]).toEqual([20, atOnce]);
+    expect([notified.length, most]).toEqual([20, atOnce]);
   });
 
   it(`${aTurn} requests in a turn, including those to the registry; the next turn continues`, async () => {
-    const { notices, put, open, told, asked, spent } = opened();
+    const { notices, put, open, notified, asked, spent } = opened();
     for (const name of names(500)) put(name, "gone");
     await pass(60_000);
-    expect([told.length + asked.length, spent()]).toEqual([aTurn, 1]);
-    expect(notices.size).toBe(500 - told.length);
+    expect([notified.length + asked.length, spent()]).toEqual([aTurn, 1]);
+    expect(notices.size).toBe(500 - notified.length);
     await notices.close();
     open();
     await pass(60_000);
-    expect([told.length, notices.size]).toEqual([500, 0]);
+    expect([notified.length, notices.size]).toEqual([500, 0]);
   });
 
   it(`${keptLength} characters of Nodes; further notices have no Node`, async () => {
-    const { put, told } = opened();
+    const { put, notified } = opened();
     put("all-but-one", "changed", keptLength - 100);
     put("fits", "changed", 100);
     put("too-much", "changed", 1);
     // If a waiting Node changes again, only its newest text counts.
     put("fits", "changed", 100);
     await pass(5000);
-    expect(told.map(({ name, node }) => [name, node !== null])).toEqual([
+    expect(notified.map(({ name, node }) => [name, node !== null])).toEqual([
       ["all-but-one", true],
       ["fits", true],
       ["too-much", false],
@@ -239,7 +239,7 @@ describe("at most", () => {
     // A sent notice and a reverted change leave room again.
     put("again", "changed", keptLength);
     await pass(5000);
-    expect(told.at(-1)).toMatchObject({ name: "again", node: nodeOf("again") });
+    expect(notified.at(-1)).toMatchObject({ name: "again", node: nodeOf("again") });
   });
 
   /** A node controller sets Nodes to Unknown one after the other. */
@@ -251,31 +251,31 @@ describe("at most", () => {
   }
 
   it(`${unknownAtOnce} that turn Unknown within a report interval: notified at once; the next one 12 s later`, async () => {
-    const { put, told } = opened();
+    const { put, notified } = opened();
     await givenUp(put, unknownAtOnce + 1);
-    expect(told).toHaveLength(unknownAtOnce);
+    expect(notified).toHaveLength(unknownAtOnce);
     await pass(9000);
-    expect(told).toHaveLength(unknownAtOnce);
+    expect(notified).toHaveLength(unknownAtOnce);
     await pass(12_000);
-    expect(told).toHaveLength(unknownAtOnce + 1);
+    expect(notified).toHaveLength(unknownAtOnce + 1);
   });
 
   it("${unknownAtOnce} notices for Unknown Nodes; further machines report within an interval → their objects are not woken", async () => {
-    const { notices, put, told } = opened();
+    const { notices, put, notified } = opened();
     await givenUp(put, 100);
     for (const name of names(100)) notices.drop(name);
     await pass(60_000);
-    expect(told).toHaveLength(unknownAtOnce);
+    expect(notified).toHaveLength(unknownAtOnce);
   });
 
   it("${unknownAtOnce} notices for Unknown Nodes → a deletion and a cordon do not wait", async () => {
-    const { put, told } = opened();
+    const { put, notified } = opened();
     await givenUp(put, unknownAtOnce + 1);
-    const [fromMs, before] = [time.nowMs(), told.length];
+    const [fromMs, before] = [time.nowMs(), notified.length];
     put("gone", "gone");
     put("cordoned");
     await pass(1000);
-    const later = told.slice(before).map(({ name, atMs }) => [name, atMs < fromMs + 1000]);
+    const later = notified.slice(before).map(({ name, atMs }) => [name, atMs < fromMs + 1000]);
     expect(later).toEqual([
       ["gone", true],
       ["cordoned", true],

@@ -43,9 +43,9 @@ describe("a delivery", () => {
         fleet.evict();
         fleet.behaviour["ops"] = 202;
         await fleet.pass(10 * MINUTE);
-        expect(fleet.letters.map(({ atMs }) => atMs / SECOND)).toEqual([0, 30, 90, 210, 450]);
-        expect(new Set(fleet.letters.map(({ messageId, body }) => messageId + body)).size).toBe(1);
-        expect(fleet.told()).toEqual([`firing ${ONE} silent`]);
+        expect(fleet.deliveries.map(({ atMs }) => atMs / SECOND)).toEqual([0, 30, 90, 210, 450]);
+        expect(new Set(fleet.deliveries.map(({ messageId, body }) => messageId + body)).size).toBe(1);
+        expect(fleet.delivered()).toEqual([`firing ${ONE} silent`]);
         expect(fleet.notifications().list()).toMatchObject([
           { waiting: 0, error: "", failingSince: null, nextAttemptAt: null },
         ]);
@@ -65,7 +65,7 @@ describe("a delivery", () => {
       );
       fleet.behaviour["ops"] = 200;
       await fleet.pass(HOUR);
-      expect(fleet.letters.map(({ atMs }) => atMs / SECOND)).toEqual([0, seconds]);
+      expect(fleet.deliveries.map(({ atMs }) => atMs / SECOND)).toEqual([0, seconds]);
     }),
   );
 
@@ -75,26 +75,29 @@ describe("a delivery", () => {
       await fleet.pass(12 * HOUR);
       fleet.goes(1, "ready");
       await fleet.pass(13 * HOUR);
-      const last = fleet.letters.at(-1)!;
-      expect([last.atMs >= 23 * HOUR, last.atMs <= 25 * HOUR, fleet.letters.length < 40]).toEqual([
+      const last = fleet.deliveries.at(-1)!;
+      expect([last.atMs >= 23 * HOUR, last.atMs <= 25 * HOUR, fleet.deliveries.length < 40]).toEqual([
         true,
         true,
         true,
       ]);
-      const { letters } = { letters: fleet.notifications().deliveries("ops")! };
+      const { deliveries } = { deliveries: fleet.notifications().deliveries("ops")! };
       expect(
-        letters.map(({ state, body }) => [state, ...alertsOf({ body }).map(({ status }) => status)]),
+        deliveries.map(({ state, body }) => [state, ...alertsOf({ body }).map(({ status }) => status)]),
       ).toEqual([
         ["dead", "firing"],
         ["dead", "resolved"],
       ]);
       fleet.behaviour["ops"] = 200;
       await fleet.pass(2 * HOUR);
-      expect([fleet.told(), fleet.notifications().list()]).toMatchObject([[], [{ dead: 2, waiting: 0 }]]);
-      expect(await fleet.notifications().resend("ops", letters[1]!.id, "alice")).toBe(true);
-      expect(await fleet.notifications().resend("ops", letters[0]!.id, "alice")).toBe(false);
+      expect([fleet.delivered(), fleet.notifications().list()]).toMatchObject([
+        [],
+        [{ dead: 2, waiting: 0 }],
+      ]);
+      expect(await fleet.notifications().resend("ops", deliveries[1]!.id, "alice")).toBe(true);
+      expect(await fleet.notifications().resend("ops", deliveries[0]!.id, "alice")).toBe(false);
       await fleet.pass(0);
-      expect(fleet.told()).toEqual([`firing ${ONE} silent`, `resolved ${ONE} silent`]);
+      expect(fleet.delivered()).toEqual([`firing ${ONE} silent`, `resolved ${ONE} silent`]);
     }));
 
   it("the receiver refuses it → dead at once, and the next one is sent", () =>
@@ -105,7 +108,7 @@ describe("a delivery", () => {
       fleet.goes(1, "ready");
       await fleet.pass(MINUTE);
       // No end is delivered for an alert that never arrived.
-      expect(fleet.told()).toEqual([`firing ${TWO} silent`]);
+      expect(fleet.delivered()).toEqual([`firing ${TWO} silent`]);
       expect(fleet.notifications().deliveries("ops")).toMatchObject([
         { state: "dead", error: "HTTP 400: an answer" },
         { state: "dead", error: expect.stringContaining("did not arrive") as string },
@@ -121,7 +124,7 @@ describe("a delivery", () => {
       fleet.goes(2, "silent");
       await fleet.pass(SECOND);
       for (const name of ["d", "e"])
-        expect(fleet.told(name)).toEqual([`firing ${ONE} silent`, `firing ${TWO} silent`]);
+        expect(fleet.delivered(name)).toEqual([`firing ${ONE} silent`, `firing ${TWO} silent`]);
     }));
 
   it("that cannot be signed → fails alone, and other receivers do not wait for it", () =>
@@ -130,7 +133,7 @@ describe("a delivery", () => {
       fleet.sql.exec("UPDATE receivers SET secret = '' WHERE name = 'a'");
       fleet.goes(1, "silent");
       await fleet.pass(0);
-      expect(fleet.told("b")).toEqual([`firing ${ONE} silent`]);
+      expect(fleet.delivered("b")).toEqual([`firing ${ONE} silent`]);
       expect(fleet.notifications().list()).toMatchObject([
         { name: "a", waiting: 1, error: expect.stringContaining("length") as string },
         { name: "b", waiting: 0 },
@@ -142,7 +145,7 @@ describe("a delivery", () => {
       const secret = await fleet.add({ delaySeconds: 0, authorization: "Bearer of-the-receiver" });
       fleet.goes(1, "silent");
       await fleet.pass(0);
-      const { headers, body, url, init } = fleet.letters[0]!;
+      const { headers, body, url, init } = fleet.deliveries[0]!;
       expect([url, init.method, init.redirect]).toEqual(["https://ops.example.com/in", "POST", "manual"]);
       expect(headers).toMatchObject({
         authorization: "Bearer of-the-receiver",
@@ -189,7 +192,7 @@ describe("an answer with a status, and a body that", () => {
     withFleet(async (fleet) => {
       await oneSilent(fleet, () => new Response(body(), { status }));
       await fleet.pass(MINUTE);
-      expect(fleet.letters).toHaveLength(sent);
+      expect(fleet.deliveries).toHaveLength(sent);
       expect(fleet.notifications().list()).toMatchObject([expected]);
     }),
   );
@@ -200,7 +203,7 @@ describe("too many deliveries", () => {
     ["of one byte", "x", 1],
     ["of two bytes", "é", 2],
   ])(
-    "for one that does not answer, in characters %s → what begins is told later, and only if it lasts",
+    "for one that does not answer, in characters %s → new alerts are delivered later, and only if they last",
     (_, text, bytes) =>
       withFleet(async (fleet) => {
         await oneSilent(fleet, 503);
@@ -214,7 +217,7 @@ describe("too many deliveries", () => {
         fleet.sql.exec(full, '{"alerts":[]}');
         fleet.behaviour["ops"] = 200;
         await fleet.pass(HOUR);
-        expect(fleet.told()).toEqual([`firing ${TWO} silent`]);
+        expect(fleet.delivered()).toEqual([`firing ${TWO} silent`]);
       }),
   );
 
@@ -232,8 +235,8 @@ describe("too many deliveries", () => {
       fleet.goes(1, "ready");
       fleet.goes(500, "silent", { address: "198.51.100.9" });
       await fleet.pass(MINUTE);
-      expect(fleet.told()).toEqual([`firing ${machineName(500)} silent`]);
-      expect(JSON.parse(fleet.letters.at(-1)!.body)).toMatchObject({ dropped: 1 });
+      expect(fleet.delivered()).toEqual([`firing ${machineName(500)} silent`]);
+      expect(JSON.parse(fleet.deliveries.at(-1)!.body)).toMatchObject({ dropped: 1 });
     }));
 
   it("dead ones whose alerts are over → the limit applies, and none is delivered", () =>
@@ -252,7 +255,7 @@ describe("too many deliveries", () => {
       expect(fleet.notifications().list()).toMatchObject([
         { dead: deadLetters, dropped: deadLetters, waiting: 0 },
       ]);
-      expect(fleet.told()).toEqual([]);
+      expect(fleet.delivered()).toEqual([]);
     }));
 
   it("many alerts at once → few deliveries", () =>
@@ -260,8 +263,8 @@ describe("too many deliveries", () => {
       await fleet.add();
       for (let index = 1; index <= 1000; index++) fleet.goes(index, "not-ready");
       await fleet.pass(2 * MINUTE);
-      expect(fleet.told()).toHaveLength(1000);
-      expect(fleet.letters.length).toBeLessThanOrEqual(1 + 1000 / NOTIFICATION_LIMITS.alertsInLetter);
+      expect(fleet.delivered()).toHaveLength(1000);
+      expect(fleet.deliveries.length).toBeLessThanOrEqual(1 + 1000 / NOTIFICATION_LIMITS.alertsInLetter);
     }));
 });
 
@@ -280,7 +283,7 @@ describe("a receiver", () => {
         value: { secret: null, url: "https://new.example.com/…" },
       });
       await fleet.pass(0);
-      expect(fleet.told("new")).toEqual([`firing ${ONE} silent`]);
+      expect(fleet.delivered("new")).toEqual([`firing ${ONE} silent`]);
       const again = await put({ newSecret: true });
       expect(again).toMatchObject({
         ok: true,
@@ -419,7 +422,7 @@ it("random events → each alert that arrived as firing ends exactly once, in or
         await resend();
         await fleet.pass(2 * HOUR);
         const seen = new Map<string, string[]>();
-        for (const { id, status } of fleet.letters.filter(({ arrived }) => arrived).flatMap(alertsOf))
+        for (const { id, status } of fleet.deliveries.filter(({ arrived }) => arrived).flatMap(alertsOf))
           seen.set(id, [...(seen.get(id) ?? []), status]);
         for (const statuses of seen.values()) expect(statuses.join(" ")).toMatch(/^(firing )+resolved$/);
         for (const table of ["watched", "alerts"])

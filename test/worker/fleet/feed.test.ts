@@ -11,7 +11,7 @@ import { FEED_CHECK_MS, FEED_CHECK_WITHIN_MS, Feeds } from "../../../worker/flee
 import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
 import { Outages } from "../../../worker/fleet/outages.ts";
 import { MadeUpClock, MadeUpSocket } from "../support/feed-sockets.ts";
-import { FLEET_START_MS, machineName, summaryOf, tellingOf } from "../support/made-up-fleet.ts";
+import { FLEET_START_MS, machineName, summaryOf, updateOf } from "../support/made-up-fleet.ts";
 
 const HOLDER = { who: "alice", credential: { sha256: "x" } };
 const { intervalMs, acknowledgedMs, unacknowledged } = FEED_LIMITS;
@@ -61,7 +61,7 @@ class Fleet {
   }
 
   tell(index: number, change: Partial<MachineSummary> = {}): void {
-    const telling = tellingOf(index, ++this.#version, change);
+    const telling = updateOf(index, ++this.#version, change);
     // A machine that enrols again under its name has a new generation.
     const { change: told } = this.rows.take({ ...telling, generation: this.#generation });
     if (!told) {

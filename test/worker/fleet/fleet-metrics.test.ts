@@ -9,7 +9,7 @@ import { COUNTED_FOR_MS, FleetMetrics, MOST_COUNTED } from "../../../worker/flee
 import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
 import { Outages } from "../../../worker/fleet/outages.ts";
 import type { Measured } from "../../../worker/metrics/metrics.ts";
-import { FLEET_START_MS, machineName, summaryOf, tellingOf } from "../support/made-up-fleet.ts";
+import { FLEET_START_MS, machineName, summaryOf, updateOf } from "../support/made-up-fleet.ts";
 import { withKnownLabels } from "../support/metric-labels.ts";
 
 let objects = 0;
@@ -42,7 +42,7 @@ function inIndex<T>(
     return work(
       {
         tell: (index, version, change, nowMs) =>
-          note(rows.take(tellingOf(index, version, change)).change, nowMs),
+          note(rows.take(updateOf(index, version, change)).change, nowMs),
         remove: (index) => note(rows.remove(machineName(index), 1, FLEET_START_MS, "left")),
         measure: (isEach = true) => withKnownLabels(metrics.measure(isEach)),
       },

@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { IndexRepair, REPAIR_LIMITS } from "../../../worker/fleet/index-repair.ts";
 import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
-import { FLEET_START_MS, machineName, summaryOf, tellingOf } from "../support/made-up-fleet.ts";
+import { FLEET_START_MS, machineName, summaryOf, updateOf } from "../support/made-up-fleet.ts";
 import { pass } from "../support/clock.ts";
 
 let objects = 0;
@@ -28,7 +28,7 @@ function withRepair<T>(
 
 function worldOf({ sql }: DurableObjectStorage, indexed: number[], registered: string[]) {
   const rows = new MachineRows(sql);
-  for (const index of indexed) rows.take(tellingOf(index, 1));
+  for (const index of indexed) rows.take(updateOf(index, 1));
   const world = {
     nowMs: FLEET_START_MS,
     rows,
@@ -62,7 +62,7 @@ function worldOf({ sql }: DurableObjectStorage, indexed: number[], registered: s
           const times = world.deaf.get(name) ?? 0;
           world.deaf.set(name, times - 1);
           if (times > 0) return Promise.resolve(false);
-          rows.take({ ...tellingOf(0, world.nowMs), name });
+          rows.take({ ...updateOf(0, world.nowMs), name });
           return Promise.resolve(true);
         },
         sentSummary: (name) =>

@@ -4,7 +4,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { FLEET_HISTORY_LIMITS, MachineRows } from "../../../worker/fleet/machine-rows.ts";
-import { FLEET_START_MS, machineName, stateEntry, summaryOf, tellingOf } from "../support/made-up-fleet.ts";
+import { FLEET_START_MS, machineName, stateEntry, summaryOf, updateOf } from "../support/made-up-fleet.ts";
 
 let objects = 0;
 /** The rows of an index of its own. */
@@ -18,7 +18,7 @@ const SILENT = stateEntry(2, "ready", "silent", FLEET_START_MS + 60_000);
 describe("an update", () => {
   it("of a new machine → its row, and its lines of history", () =>
     inIndex((rows, sql) => {
-      const { until, change } = rows.take(tellingOf(1, 10, {}, [SILENT]));
+      const { until, change } = rows.take(updateOf(1, 10, {}, [SILENT]));
       expect(until).toEqual({ entryId: 2 });
       expect(change).toEqual({
         name: machineName(1),
@@ -35,39 +35,39 @@ describe("an update", () => {
 
   it("that changes something → before and after", () =>
     inIndex((rows) => {
-      rows.take(tellingOf(1, 10));
-      const { change } = rows.take(tellingOf(1, 11, { state: "silent" }));
+      rows.take(updateOf(1, 10));
+      const { change } = rows.take(updateOf(1, 11, { state: "silent" }));
       expect([change?.before?.state, change?.after?.state, change?.seq]).toEqual(["ready", "silent", 2]);
     }));
 
   it("twice → stored once", () =>
     inIndex((rows, sql) => {
-      rows.take(tellingOf(1, 10, {}, [SILENT]));
-      expect(rows.take(tellingOf(1, 10, {}, [SILENT]))).toEqual({ until: { entryId: 2 }, change: null });
+      rows.take(updateOf(1, 10, {}, [SILENT]));
+      expect(rows.take(updateOf(1, 10, {}, [SILENT]))).toEqual({ until: { entryId: 2 }, change: null });
       expect(sql.exec("SELECT * FROM history").toArray()).toHaveLength(1);
       expect(rows.seq()).toBe(1);
     }));
 
   it("without a change → no change is counted; the update before it is out of date all the same", () =>
     inIndex((rows) => {
-      rows.take(tellingOf(1, 10, {}, [SILENT]));
-      expect(rows.take(tellingOf(1, 12, {}, [SILENT]))).toEqual({ until: { entryId: 2 }, change: null });
-      expect(rows.take(tellingOf(1, 11, { state: "silent" })).change).toBeNull();
+      rows.take(updateOf(1, 10, {}, [SILENT]));
+      expect(rows.take(updateOf(1, 12, {}, [SILENT]))).toEqual({ until: { entryId: 2 }, change: null });
+      expect(rows.take(updateOf(1, 11, { state: "silent" })).change).toBeNull();
       expect([rows.summary(machineName(1)), rows.seq()]).toEqual([summaryOf(1), 1]);
-      expect(rows.take(tellingOf(1, 13, { state: "silent" })).change?.seq).toBe(2);
+      expect(rows.take(updateOf(1, 13, { state: "silent" })).change?.seq).toBe(2);
     }));
 
   it("with the same content by a newer pin → a change", () =>
     inIndex((rows) => {
-      rows.take(tellingOf(1, 10));
-      expect(rows.take({ ...tellingOf(1, 5), generation: 2 }).change?.seq).toBe(2);
+      rows.take(updateOf(1, 10));
+      expect(rows.take({ ...updateOf(1, 5), generation: 2 }).change?.seq).toBe(2);
     }));
 
   it("whose answer was lost, repeated with further lines → only the new lines are added", () =>
     inIndex((rows, sql) => {
-      rows.take(tellingOf(1, 10, {}, [SILENT]));
+      rows.take(updateOf(1, 10, {}, [SILENT]));
       const back = stateEntry(3, "silent", "ready", FLEET_START_MS + 90_000);
-      expect(rows.take(tellingOf(1, 11, {}, [SILENT, back])).change?.entries).toEqual([back]);
+      expect(rows.take(updateOf(1, 11, {}, [SILENT, back])).change?.entries).toEqual([back]);
       expect(sql.exec("SELECT text FROM history ORDER BY id").toArray()).toEqual([
         { text: "ready → silent" },
         { text: "silent → ready" },
@@ -76,18 +76,18 @@ describe("an update", () => {
 
   it("that is late → changes nothing", () =>
     inIndex((rows) => {
-      rows.take(tellingOf(1, 11, { state: "silent" }));
-      expect(rows.take(tellingOf(1, 10)).change).toBeNull();
+      rows.take(updateOf(1, 11, { state: "silent" }));
+      expect(rows.take(updateOf(1, 10)).change).toBeNull();
       expect(rows.summary(machineName(1))?.state).toBe("silent");
     }));
 
   it("of a newer pin → its history begins again; of an older pin → changes nothing", () =>
     inIndex((rows) => {
-      rows.take(tellingOf(1, 10, {}, [SILENT]));
+      rows.take(updateOf(1, 10, {}, [SILENT]));
       const first = stateEntry(1, "not-ready", "ready", FLEET_START_MS);
-      const newer = rows.take({ ...tellingOf(1, 5, {}, [first]), generation: 2 });
+      const newer = rows.take({ ...updateOf(1, 5, {}, [first]), generation: 2 });
       expect([newer.change?.entries, newer.until]).toEqual([[first], { entryId: 1 }]);
-      expect(rows.take(tellingOf(1, 99, { state: "silent" })).change).toBeNull();
+      expect(rows.take(updateOf(1, 99, { state: "silent" })).change).toBeNull();
     }));
 });
 
@@ -105,7 +105,7 @@ describe("history of all machines, when it is full", () => {
       );
       for (let index = 0; index < tellings; index++) {
         const entries = Array.from({ length: each }, (__, at) => stateEntry(at + 1, "ready", "silent", 1));
-        rows.take(tellingOf(index, 1, {}, entries));
+        rows.take(updateOf(index, 1, {}, entries));
       }
       const query = "SELECT COUNT(*) AS count, MIN(id) AS first, MAX(id) AS last FROM history";
       const { count, first, last } = sql.exec<{ count: number; first: number; last: number }>(query).one();
@@ -120,7 +120,7 @@ describe("history of all machines, when it is full", () => {
 describe("a removed machine", () => {
   it("→ its row is deleted, one line of history has that, and a late update does not restore it", () =>
     inIndex((rows) => {
-      rows.take(tellingOf(1, 10));
+      rows.take(updateOf(1, 10));
       const change = rows.remove(machineName(1), 1, FLEET_START_MS, "left");
       expect([change?.before?.state, change?.after, change?.entries.at(0)?.text]).toEqual([
         "ready",
@@ -128,14 +128,14 @@ describe("a removed machine", () => {
         "left",
       ]);
       expect(rows.remove(machineName(1), 1, FLEET_START_MS, "left")).toBeNull();
-      expect(rows.take(tellingOf(1, 11)).change).toBeNull();
+      expect(rows.take(updateOf(1, 11)).change).toBeNull();
       expect(rows.summary(machineName(1))).toBeNull();
-      expect(rows.take({ ...tellingOf(1, 12), generation: 2 }).change?.before).toBeNull();
+      expect(rows.take({ ...updateOf(1, 12), generation: 2 }).change?.before).toBeNull();
     }));
 
   it("whose name another machine has taken → the other one stays", () =>
     inIndex((rows) => {
-      rows.take({ ...tellingOf(1, 10), generation: 2 });
+      rows.take({ ...updateOf(1, 10), generation: 2 });
       expect(rows.remove(machineName(1), 1, FLEET_START_MS, "left")).toBeNull();
       expect(rows.summary(machineName(1))).not.toBeNull();
     }));
@@ -146,10 +146,10 @@ it("the counts follow each new, changed and removed machine", () =>
     const counts: [number, unknown][] = [];
     const count = () => counts.push([rows.count(), rows.counts()]);
     count();
-    for (const index of [1, 2]) rows.take(tellingOf(index, 1));
+    for (const index of [1, 2]) rows.take(updateOf(index, 1));
     count();
-    rows.take(tellingOf(1, 2, { state: "silent" }));
-    rows.take(tellingOf(1, 3, { state: "silent" }));
+    rows.take(updateOf(1, 2, { state: "silent" }));
+    rows.take(updateOf(1, 3, { state: "silent" }));
     count();
     rows.remove(machineName(1), 1, FLEET_START_MS, "left");
     count();

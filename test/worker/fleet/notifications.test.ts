@@ -39,7 +39,7 @@ describe("what receivers get", () => {
       [`firing ${ONE} silent`, `resolved ${ONE} silent`],
     ],
     [
-      "one that flaps once it was told → nothing more",
+      "one that flaps after its alert → nothing more",
       {},
       async ({ goes, pass }) => {
         goes(1, "silent");
@@ -51,7 +51,7 @@ describe("what receivers get", () => {
       [`firing ${ONE} silent`],
     ],
     [
-      "one that changes its state once it was told → the new state takes the former's place after its time",
+      "one that changes its state after its alert → the new state replaces the former one after the delay",
       {},
       async ({ goes, pass }) => {
         goes(1, "not-ready");
@@ -62,7 +62,7 @@ describe("what receivers get", () => {
       [`firing ${ONE} not-ready`, `resolved ${ONE} not-ready`, `firing ${ONE} silent`],
     ],
     [
-      "one that changes its state before it was told → told no later",
+      "one that changes its state before its alert → alerted no later",
       {},
       async ({ goes, pass }) => {
         goes(1, "not-ready");
@@ -135,49 +135,49 @@ describe("what receivers get", () => {
       for (let index = 1; index <= 6; index++) fleet.goes(index, "ready");
       await situation(fleet);
       await fleet.pass(2 * MINUTE);
-      expect(fleet.told()).toEqual(expected);
+      expect(fleet.delivered()).toEqual(expected);
       // A machine in order leaves no row.
       if (!expected.some((each) => each.startsWith("firing"))) await fleet.pass(10 * MINUTE);
     }),
   );
 
   it("since when, why, and the present state", () =>
-    withFleet(async ({ add, goes, pass, letters }) => {
+    withFleet(async ({ add, goes, pass, deliveries }) => {
       await add();
       goes(1, "not-ready", { why: "disk pressure" });
       await pass(5 * MINUTE);
       goes(1, "ready");
       await pass(MINUTE);
-      expect(letters.flatMap(alertsOf)).toMatchObject([
+      expect(deliveries.flatMap(alertsOf)).toMatchObject([
         { status: "firing", since: at(0), until: null, why: "disk pressure", machines: 1, names: [ONE] },
         { status: "resolved", since: at(0), until: at(5 * MINUTE), why: "ready" },
       ]);
-      const ids = letters.flatMap(alertsOf).map(({ id }) => id);
+      const ids = deliveries.flatMap(alertsOf).map(({ id }) => id);
       expect(ids[0]).toBe(ids[1]);
-      expect(letters.map(({ atMs }) => atMs)).toEqual([2 * MINUTE, 5 * MINUTE + 5000]);
+      expect(deliveries.map(({ atMs }) => atMs)).toEqual([2 * MINUTE, 5 * MINUTE + 5000]);
     }));
 
   it("a machine that was silent when the receiver was added → nothing: only changes are alerts", () =>
-    withFleet(async ({ add, goes, pass, told, sql }) => {
+    withFleet(async ({ add, goes, pass, delivered, sql }) => {
       goes(1, "silent");
       await add();
       await pass(HOUR);
       goes(1, "silent", { sinceMs: Date.UTC(2026, 0, 1), why: "told anew" });
       goes(1, "ready");
       await pass(HOUR);
-      expect(told()).toEqual([]);
+      expect(delivered()).toEqual([]);
       expect(sql.exec("SELECT * FROM watched").toArray()).toEqual([]);
     }));
 
   it("an outage → one alert with all its machines; it ends when the last machine reports", () =>
-    withFleet(async ({ add, goes, pass, told, letters }) => {
+    withFleet(async ({ add, goes, pass, delivered, deliveries }) => {
       await add();
       for (let index = 1; index <= 30; index++) {
         goes(index * 40, "silent");
         await pass(2000);
       }
       await pass(3 * MINUTE);
-      expect(letters.flatMap(alertsOf)).toMatchObject([
+      expect(deliveries.flatMap(alertsOf)).toMatchObject([
         {
           kind: "outage",
           name: "1",
@@ -188,10 +188,10 @@ describe("what receivers get", () => {
       ]);
       for (let index = 1; index < 30; index++) goes(index * 40, "ready");
       await pass(HOUR);
-      expect(told()).toHaveLength(1);
+      expect(delivered()).toHaveLength(1);
       goes(30 * 40, "ready");
       await pass(MINUTE);
-      expect(told()).toEqual(["firing 1 silent", "resolved 1 silent"]);
+      expect(delivered()).toEqual(["firing 1 silent", "resolved 1 silent"]);
     }));
 
   it.each<[string, object, object, number[]]>([
@@ -208,25 +208,25 @@ describe("what receivers get", () => {
     ["each hour → more seldom", { repeatMinutes: 60 }, { repeatMinutes: 90 }, [0, 90]],
     ["each hour as before", { repeatMinutes: 60 }, { repeatMinutes: 60 }, [0, 60, 120]],
   ])("what lasts, to a receiver that is changed after half an hour: %s", (_, before, after, minutes) =>
-    withFleet(async ({ add, goes, pass, letters, notifications }) => {
+    withFleet(async ({ add, goes, pass, deliveries, notifications }) => {
       await add({ delaySeconds: 0, ...before });
       goes(1, "silent");
       await pass(HOUR / 2);
       const change = receiverChangeSchema.parse({ delaySeconds: 0, ...after });
       expect(await notifications().put("ops", change, false, "alice")).toMatchObject({ ok: true });
       await pass(2 * HOUR);
-      expect(letters.map(({ atMs }) => atMs / MINUTE)).toEqual(minutes);
+      expect(deliveries.map(({ atMs }) => atMs / MINUTE)).toEqual(minutes);
     }),
   );
 
   it("a lasting alert → repeated at intervals with the same ID, and ended once", () =>
-    withFleet(async ({ add, goes, pass, letters }) => {
+    withFleet(async ({ add, goes, pass, deliveries }) => {
       await add({ repeatMinutes: 60 });
       goes(1, "silent");
       await pass(2 * MINUTE + 2 * HOUR);
       goes(1, "ready");
       await pass(2 * HOUR);
-      const alerts = letters.flatMap(alertsOf);
+      const alerts = deliveries.flatMap(alertsOf);
       expect(alerts.map(({ status, isRepeated }) => [status, isRepeated])).toEqual([
         ["firing", false],
         ["firing", true],
@@ -234,7 +234,7 @@ describe("what receivers get", () => {
         ["resolved", false],
       ]);
       expect(new Set(alerts.map(({ id }) => id)).size).toBe(1);
-      expect(new Set(letters.map(({ messageId }) => messageId)).size).toBe(4);
+      expect(new Set(deliveries.map(({ messageId }) => messageId)).size).toBe(4);
     }));
 });
 
@@ -243,27 +243,27 @@ describe("a mute", () => {
 
   it.each<[string, Record<string, unknown>, (fleet: NotifiedFleet) => Promise<void> | void, string[]]>([
     ["over all → nothing", {}, ({ goes }) => goes(1, "silent"), []],
-    ["for others → told", { names: "gpu-*" }, ({ goes }) => goes(1, "silent"), [`firing ${ONE} silent`]],
+    ["for others → alert", { names: "gpu-*" }, ({ goes }) => goes(1, "silent"), [`firing ${ONE} silent`]],
     [
-      "for other labels → told",
+      "for other labels → alert",
       { selector: "site=x" },
       ({ goes }) => goes(1, "silent"),
       [`firing ${ONE} silent`],
     ],
     [
-      "for other states → told",
+      "for other states → alert",
       { states: ["blocked"] },
       ({ goes }) => goes(1, "silent"),
       [`firing ${ONE} silent`],
     ],
     [
-      "that begins later → told",
+      "that begins later → alert",
       { from: inMinutes(10) },
       ({ goes }) => goes(1, "silent"),
       [`firing ${ONE} silent`],
     ],
     [
-      "that ends before it is over → told then, with since when",
+      "that ends before the silence → alert then, with its start",
       {},
       async ({ goes, pass }) => {
         goes(1, "silent");
@@ -289,47 +289,47 @@ describe("a mute", () => {
       await fleet.mute({ until: inMinutes(30), ...wish });
       await situation(fleet);
       await fleet.pass(5 * MINUTE);
-      expect(fleet.told()).toEqual(expected);
-      for (const { since } of fleet.letters.flatMap(alertsOf)) expect(since).toBe(at(0));
+      expect(fleet.delivered()).toEqual(expected);
+      for (const { since } of fleet.deliveries.flatMap(alertsOf)) expect(since).toBe(at(0));
     }),
   );
 
   it("that begins after the alert → its end is delivered all the same", () =>
-    withFleet(async ({ add, goes, pass, mute, told }) => {
+    withFleet(async ({ add, goes, pass, mute, delivered }) => {
       await add();
       goes(1, "silent");
       await pass(2 * MINUTE);
       await mute({ until: inMinutes(30) });
       goes(1, "ready");
       await pass(MINUTE);
-      expect(told()).toEqual([`firing ${ONE} silent`, `resolved ${ONE} silent`]);
+      expect(delivered()).toEqual([`firing ${ONE} silent`, `resolved ${ONE} silent`]);
     }));
 
   it("that is ended early → lasting alerts are delivered then", () =>
-    withFleet(async ({ add, goes, pass, mute, told, notifications }) => {
+    withFleet(async ({ add, goes, pass, mute, delivered, notifications }) => {
       await add();
       const id = await mute({ until: inMinutes(30) });
       goes(1, "silent");
       await pass(5 * MINUTE);
-      expect([told(), notifications().mutes()]).toMatchObject([[], [{ id, who: "alice" }]]);
+      expect([delivered(), notifications().mutes()]).toMatchObject([[], [{ id, who: "alice" }]]);
       expect([await notifications().unmute(id, "alice"), await notifications().unmute(id, "alice")]).toEqual([
         true,
         false,
       ]);
       await pass(0);
-      expect(told()).toEqual([`firing ${ONE} silent`]);
+      expect(delivered()).toEqual([`firing ${ONE} silent`]);
     }));
 
   it("also mutes repetitions", () =>
-    withFleet(async ({ add, goes, pass, mute, told }) => {
+    withFleet(async ({ add, goes, pass, mute, delivered }) => {
       await add({ repeatMinutes: 5 });
       goes(1, "silent");
       await pass(2 * MINUTE);
       await mute({ until: inMinutes(30) });
       await pass(25 * MINUTE);
-      expect(told()).toHaveLength(1);
+      expect(delivered()).toHaveLength(1);
       await pass(10 * MINUTE);
-      expect(told().length).toBeGreaterThan(1);
+      expect(delivered().length).toBeGreaterThan(1);
     }));
 
   it.each([

@@ -8,7 +8,7 @@ import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
 import { OUTAGE_LIMITS, Outages } from "../../../worker/fleet/outages.ts";
 import { ADMIN_SECRET } from "../support/constants.ts";
 import { operator, send } from "../support/machine.ts";
-import { FLEET_START_MS, machineName, summaryOf, tellingOf } from "../support/made-up-fleet.ts";
+import { FLEET_START_MS, machineName, summaryOf, updateOf } from "../support/made-up-fleet.ts";
 
 const ALL = { limit: 1000 };
 const at = (seconds: number) => FLEET_START_MS + seconds * 1000;
@@ -28,7 +28,7 @@ class Fleet {
 
   tell(index: number, change: Partial<MachineSummary>): void {
     const { change: told } = this.#rows.take(
-      tellingOf(index, ++this.#version, { address: "203.0.113.7", ...change }),
+      updateOf(index, ++this.#version, { address: "203.0.113.7", ...change }),
     );
     if (told) this.outages.note(told);
   }
@@ -73,7 +73,7 @@ describe("machines of one address that fall silent", () => {
     ["two within a minute → one", (f) => [f.silent(1, 0), f.silent(2, 60)], [["1 2", 0, null, ""]]],
     ["two further apart → none", (f) => [f.silent(1, 0), f.silent(2, 61)], []],
     [
-      "told in whatever order → by when they began",
+      "reported in any order → sorted by their start",
       (f) => [f.silent(2, 60), f.silent(3, 30), f.silent(1, 0)],
       [["1 2 3", 0, null, ""]],
     ],
@@ -86,12 +86,12 @@ describe("machines of one address that fall silent", () => {
       ],
     ],
     [
-      "one told an hour later → joins what is over, which is open again",
+      "one reported an hour later → joins the ended outage, which is open again",
       (f) => [f.silent(1, 0), f.silent(2, 1), f.back(1, 90), f.back(2, 95), f.silent(3, 2)],
       [["1 2 3", 0, null, "cut off"]],
     ],
     [
-      "one told after the other was back → both",
+      "one reported after the other's return → both",
       (f) => [f.silent(1, 0), f.back(1, 90), f.silent(2, 2)],
       [["1 2", 0, null, "cut off"]],
     ],
@@ -112,7 +112,7 @@ describe("machines of one address that fall silent", () => {
     ],
     ["the same one twice → none", (f) => [f.silent(1, 0), f.back(1, 50), f.silent(1, 55)], []],
     [
-      "one of them anew within that minute → is counted once",
+      "one of them again within that minute → is counted once",
       (f) => [
         f.silent(1, 0),
         f.silent(2, 0),
@@ -150,7 +150,7 @@ describe("an outage of two", () => {
       ["1 2", 0, 200, "1 down, 1 left"],
     ],
     [
-      "both are silent anew, and nobody was told of the time between",
+      "both are silent again, without an update in between",
       (f) => [f.silent(1, 500), f.silent(2, 501)],
       ["1 2", 500, null, ""],
     ],
@@ -201,7 +201,7 @@ const SILENT: Partial<MachineSummary> = { state: "silent", silentSinceMs: at(0),
 
 describe("a network with many outages", () => {
   it.each<[situation: string, happens: (fleet: Fleet) => void]>([
-    ["another one fell silent long ago, and is told of now", (f) => f.silent(3, -1000)],
+    ["another one turned silent long ago, and is reported now", (f) => f.silent(3, -1000)],
     ["one is back", (f) => f.back(1, 100)],
     ["one is asked about", (f) => void f.outages.of(machineName(1), summaryOf(1, SILENT))],
   ])("%s → few rows are read, not those of all", (_, happens) =>
@@ -303,7 +303,7 @@ it("operators read it over HTTP", async () => {
   const address = "198.51.100.9";
   for (const index of [801, 802])
     await env.INDEX.getByName("index").tell(
-      tellingOf(index, 1, { state: "silent", silentSinceMs: at(index), address }),
+      updateOf(index, 1, { state: "silent", silentSinceMs: at(index), address }),
     );
   const list = outagesSchema.parse((await operator("GET", "/v1/outages")).body);
   const outage = list.outages.find(({ network }) => network === address)!;

@@ -112,7 +112,7 @@ describe("an operator with a name", () => {
 
   it.each([
     ["no secret of ours", "rco_short"],
-    ["one that nobody has", `rco_${"A".repeat(43)}`],
+    ["an unknown one", `rco_${"A".repeat(43)}`],
     ["the hash of nothing", "rco_47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"],
   ])("by %s → 403", async (_, secret) => {
     expect((await as(secret, "GET", "/v1/tokens")).status).toBe(403);

@@ -11,7 +11,7 @@ import { FEED_LIMITS } from "../../../shared/protocol/limits.ts";
 import { fleetIndex } from "../../../worker/env.ts";
 import { ADMIN_SECRET, VIEW_SECRET } from "../support/constants.ts";
 import { enrolled, enrolling, mintToken, operator, send } from "../support/machine.ts";
-import { machineName, tellingOf } from "../support/made-up-fleet.ts";
+import { machineName, updateOf } from "../support/made-up-fleet.ts";
 import { eventually, pass, timers } from "../support/clock.ts";
 
 /** Repeats `look` while time passes, since a feed sends in batches. */
@@ -22,7 +22,7 @@ const UPGRADE = { upgrade: "websocket" };
 const index = fleetIndex(env);
 let version = 0;
 
-const tell = (machine: number, change = {}) => index.tell(tellingOf(machine, ++version, change));
+const tell = (machine: number, change = {}) => index.tell(updateOf(machine, ++version, change));
 
 class Client {
   readonly view: FeedView;

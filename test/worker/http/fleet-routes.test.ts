@@ -8,7 +8,7 @@ import type { PendingMachine } from "../../../shared/protocol/operator-answers.t
 import type { Environment } from "../../../worker/env.ts";
 import worker from "../../../worker/index.ts";
 import { ORIGIN, VIEW_SECRET } from "../support/constants.ts";
-import { FLEET_START_MS, machineName, stateEntry, tellingOf } from "../support/made-up-fleet.ts";
+import { FLEET_START_MS, machineName, stateEntry, updateOf } from "../support/made-up-fleet.ts";
 
 const KNOWN = 30;
 const SILENT = stateEntry(1, "ready", "silent", FLEET_START_MS + 60_000);
@@ -26,7 +26,7 @@ beforeAll(async () => {
   for (let at = 0; at < KNOWN; at++) {
     const isSilent = at % 10 === 3;
     const change = isSilent ? ({ state: "silent", phase: null, why: "=1+1" } as const) : {};
-    await index.tell(tellingOf(at, 1, change, isSilent ? [SILENT] : []));
+    await index.tell(updateOf(at, 1, change, isSilent ? [SILENT] : []));
   }
 });
 
@@ -167,7 +167,7 @@ describe("GET /v1/machines", () => {
     expect(await again("/v1/machines?limit=1")).toEqual([304, ""]);
     expect((await again("/v1/machines?limit=2"))[0]).toBe(200);
     expect((await again("/v1/machines?limit=1&format=csv"))[0]).toBe(200);
-    await index.tell(tellingOf(0, 2, { isUnschedulable: true }));
+    await index.tell(updateOf(0, 2, { isUnschedulable: true }));
     expect((await again("/v1/machines?limit=1"))[0]).toBe(200);
   });
 

@@ -134,7 +134,7 @@ it("an enrolment by a shim that knows no challenges → 400 shim-too-old, with t
 });
 
 it.each(["report", "rotate", "leave", "upgrade"])(
-  "a request to %s that nobody has signed → 401",
+  "a request to %s without a signature → 401",
   async (what) => {
     const response = await send(`/v1/nodes/signed-by-nobody/${what}`, { method: "POST", body: "{}" });
     expect([response.status, await response.json()]).toEqual([

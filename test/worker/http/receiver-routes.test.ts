@@ -12,7 +12,7 @@ import {
 } from "../../../shared/protocol/receiver-answers.ts";
 import { VIEW_SECRET } from "../support/constants.ts";
 import { operator, send } from "../support/machine.ts";
-import { machineName, tellingOf } from "../support/made-up-fleet.ts";
+import { machineName, updateOf } from "../support/made-up-fleet.ts";
 import { eventually } from "../support/clock.ts";
 
 const URL_OF_OPS = "https://hooks.example.com/services/secret-path";
@@ -80,8 +80,8 @@ it("a machine turns silent → the object's alarm sends a delivery; a dead one i
   const wish = newReceiverSchema.parse({ name: "ops", url: URL_OF_OPS, delaySeconds: 0 });
   await index.putReceiver("ops", { ...wish, newSecret: true }, true, "alice");
   answers.status = 400;
-  await index.tell({ ...tellingOf(1, 1), generation: 1 });
-  await index.tell({ ...tellingOf(1, 2, { state: "silent", sinceMs: Date.now() }), generation: 1 });
+  await index.tell({ ...updateOf(1, 1), generation: 1 });
+  await index.tell({ ...updateOf(1, 2, { state: "silent", sinceMs: Date.now() }), generation: 1 });
   expect(await runInDurableObject(index, (_, { storage }) => storage.getAlarm())).not.toBeNull();
   const letters = async (count: number) => {
     await runDurableObjectAlarm(index);
@@ -150,7 +150,7 @@ describe("a fault in a body is named, and nothing changes", () => {
     ],
     ["no state", "POST", "/v1/receivers", { name: "x", url: URL_OF_OPS, states: [] }, "/states", /./],
     [
-      "a state that is not told",
+      "a state without alerts",
       "POST",
       "/v1/receivers",
       { name: "x", url: URL_OF_OPS, states: ["ready"] },

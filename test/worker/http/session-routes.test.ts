@@ -22,7 +22,7 @@ import { OPERATOR_KEPT_MS } from "../../../worker/http/operator-access.ts";
 import { sessionId } from "../../../worker/identity/issued.ts";
 import worker from "../../../worker/index.ts";
 import { ADMIN_SECRET, METRICS_SECRET, ORIGIN, VIEW_SECRET } from "../support/constants.ts";
-import { tellingOf } from "../support/made-up-fleet.ts";
+import { updateOf } from "../support/made-up-fleet.ts";
 import { operator, send } from "../support/machine.ts";
 import { eventually, setClock, shift } from "../support/clock.ts";
 
@@ -130,9 +130,9 @@ describe("a sign-in", () => {
       async () => ({ secret: await made(`session-m${Date.now()}`, "metrics") }),
       403,
     ],
-    ["an operator's own that nobody has", async () => ({ secret: `rco_${"A".repeat(43)}` }), 403],
+    ["an unknown operator's", async () => ({ secret: `rco_${"A".repeat(43)}` }), 403],
     ["a secret's hash", async () => ({ secret: env.ADMIN_SECRET_SHA256 }), 403],
-    ["a code that nobody made", async () => ({ code: `rcc_${"A".repeat(22)}` }), 403],
+    ["a code that was never created", async () => ({ code: `rcc_${"A".repeat(22)}` }), 403],
     ["what is no code", async () => ({ code: "A" }), 403],
     ["a secret as a code", async () => ({ code: ADMIN_SECRET }), 403],
     ["both", async () => ({ secret: ADMIN_SECRET, code: "A".repeat(22) }), 400],
@@ -355,7 +355,7 @@ describe("another site", () => {
     ["another site's page", { "sec-fetch-site": "cross-site" }, 403, 403, 403],
     ["a subdomain's page", { "sec-fetch-site": "same-site" }, 403, 403, 403],
     ["another origin's page, as an old browser says", { origin: "https://evil.test" }, 403, 403, 403],
-    ["an origin that cannot be told", { origin: "null" }, 403, 403, 403],
+    ["an unknown origin", { origin: "null" }, 403, 403, 403],
     ["two that contradict each other", { ...OWN, origin: "https://evil.test" }, 403, 403, 403],
   ];
   it.each(cases)("%s → GET %3$s, DELETE %4$s, WebSocket %5$s", async (_, headers, look, change, feed) => {
@@ -440,13 +440,13 @@ describe("through Cloudflare Access", async () => {
   it.each<[string, () => Promise<Headers>, object]>([
     ["alone → its person, for as long as it vouches", async () => ({}), { ...ANN, expiresAt: timeOf(exp) }],
     [
-      "beside a good session → the session's",
+      "with a valid session → the session's person",
       async () => ({ ...OWN, cookie: await signedIn() }),
       { by: "session" },
     ],
-    ["beside one that is made up → its person", async () => ({ ...OWN, cookie: `${NAME}=x` }), ANN],
+    ["with a forged one → the assertion's person", async () => ({ ...OWN, cookie: `${NAME}=x` }), ANN],
     [
-      "beside a secret → who has that",
+      "with a secret → the secret's operator",
       async () => ({ authorization: `Bearer ${VIEW_SECRET}` }),
       { by: "secret" },
     ],
@@ -542,9 +542,9 @@ describe("a session that has ended", () => {
     }
     await withCookie(cookie, "DELETE", "/v1/session");
     shift(FEED_CHECK_MS + 1);
-    await fleetIndex(env).tell(tellingOf(980_001, 1));
+    await fleetIndex(env).tell(updateOf(980_001, 1));
     await eventually(() => expect(closed).toEqual([FEED_CLOSED.notAllowed, FEED_CLOSED.notAllowed]));
-    await fleetIndex(env).remove(tellingOf(980_001, 1).name, 99, "left");
+    await fleetIndex(env).remove(updateOf(980_001, 1).name, 99, "left");
   });
 });
 

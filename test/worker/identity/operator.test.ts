@@ -22,7 +22,7 @@ const cases: [situation: string, credential: Credential, env: object, role: stri
   ["a secret that was replaced", { sha256: view! }, { VIEW_SECRET_SHA256: "" }, "", false],
   ["an operator's own", { sha256: named! }, {}, "view", true],
   ["one who may read metrics alone", { sha256: named! }, {}, "metrics", false],
-  ["of nobody any more", { sha256: "x" }, {}, "view", false],
+  ["of a removed operator", { sha256: "x" }, {}, "view", false],
   ["a session that is there", { session: "there" }, {}, "", true],
   ["a session that has ended", { session: "ended" }, {}, "", false],
   ["an assertion until now", { untilMs: 1000 }, {}, "", false],

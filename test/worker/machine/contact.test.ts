@@ -90,7 +90,7 @@ describe("a shim that could not start", () => {
       "KubeletSetupFailed: no cgroups",
     ],
     [
-      "is none where somebody else has the Node",
+      "is omitted if another writer owns the Node",
       { registration: { phase: "name taken" } },
       "registration: no cgroups",
     ],

@@ -75,7 +75,7 @@ describe("decideReport", () => {
     ["a steady heartbeat → applied", {}, REPORT, { kind: "apply" }],
     ["new facts, and they are there → applied", { areFactsKnown: false }, WITH_FACTS, { kind: "apply" }],
     [
-      "nobody is enrolled → refused, whatever else",
+      "no machine is enrolled → refused in any case",
       { isEnrolled: false, freshness: STALE },
       REPORT,
       { kind: "refuse", reason: "unauthenticated" },
@@ -132,7 +132,7 @@ describe("decideReport", () => {
       { kind: "suspend", phase: "cloned" },
     ],
     [
-      "a sender beside clones whose facts nobody knows → asked for them, to tell who it is",
+      "a further sender next to clones, with unknown facts → asked for them, to identify it",
       { senders: CLONES, ...UNKNOWN_FACTS },
       REPORT,
       challenge("facts-unknown", true),

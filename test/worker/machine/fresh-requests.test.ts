@@ -34,7 +34,7 @@ function sequence(text: string, everyMs = 0): string[] {
 
 describe("a request", () => {
   it.each<[situation: string, words: string, outcomes: string]>([
-    ["under a ticket that nobody has offered", "a 1 x", "stale"],
+    ["under a ticket that was never offered", "a 1 x", "stale"],
     ["under the ticket of the last answer", "+a, a 1 x, +b, b 1 x", "fresh fresh"],
     ["again", "+a, a 1 x, a 1 x", "fresh repeated"],
     ["with the next number, its answer being lost", "+a, a 1 x, +b, a 2 x, b 1 x", "fresh fresh fresh"],

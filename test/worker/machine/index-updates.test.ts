@@ -303,10 +303,10 @@ describe("the address of a machine's reports", () => {
   };
   type Act = (machine: ReturnType<typeof machineOf>) => void | Promise<void>;
   it.each<[situation: string, address: string, acts: Act[]]>([
-    ["as it was told first", FORMER, []],
-    ["that changes at once → told in a while", FORMER, [({ updates }) => updates.update(NEXT)]],
+    ["as sent first", FORMER, []],
+    ["that changes at once → sent later", FORMER, [({ updates }) => updates.update(NEXT)]],
     [
-      "that has changed in the meantime → told",
+      "that has changed in the meantime → sent",
       NEXT,
       [
         (machine) => void (machine.nowMs += UPDATE_LIMITS.addressEveryMs),

@@ -12,7 +12,7 @@ import {
   enrolled,
   facts,
   HEALTHY,
-  indexIsTold,
+  indexIsUpdated,
   kube,
   operator,
   requestsAbout,
@@ -48,7 +48,7 @@ async function steady(name: string) {
   await report(facts(name), HEALTHY);
   await report(facts(name), HEALTHY);
   await runDurableObjectAlarm(objectOf(name));
-  await indexIsTold(name);
+  await indexIsUpdated(name);
   await requestsAbout(name);
   return { machine, report };
 }
@@ -285,7 +285,7 @@ describe("an apiserver that stays unreachable", () => {
     await setFault(name, "html");
     await report(facts(name), UNDER_PRESSURE);
     const alarm = () => runInDurableObject(objectOf(name), (_, state) => state.storage.getAlarm());
-    await indexIsTold(name);
+    await indexIsUpdated(name);
     const [rows, alarmAt] = [await rowsOf(name), await alarm()];
     await report(facts(name), UNDER_PRESSURE);
     expect(await rowsOf(name)).toEqual(rows);

@@ -14,7 +14,7 @@ type ObjectClass = new (ctx: DurableObjectState, env: Environment) => DurableObj
 type Work = "requests" | "calls" | "fetches" | "others";
 
 /** The counts of one object, or of the Worker. They outlive evictions, since all run in this one isolate. */
-interface Standing {
+interface Usage {
   kind: string;
   id: string;
   open: Record<Work, number>;
@@ -39,14 +39,14 @@ const IDLE_MS = 10_000;
 const MESSAGES = new Set(["webSocketMessage", "webSocketClose", "webSocketError"]);
 const WORKER = "Worker";
 
-const openOf = ({ open }: Standing) => open.requests + open.calls + open.fetches + open.others;
+const openOf = ({ open }: Usage) => open.requests + open.calls + open.fetches + open.others;
 
 export class Billing {
   readonly #nowMs: () => number;
   /** Classes whose alarms run for minutes; they are never idle. */
   readonly #restless: ReadonlySet<string>;
-  readonly #standings = new Map<string, Standing>();
-  readonly #worker = this.#standingOf(WORKER, WORKER);
+  readonly #usages = new Map<string, Usage>();
+  readonly #worker = this.#usageOf(WORKER, WORKER);
   #counts = new Map<string, ObjectCounts>();
   #cursors: { kind: string; cursor: Cursor }[] = [];
   #total = { workerRequests: 0, crons: 0, logLines: 0 };
@@ -74,11 +74,11 @@ export class Billing {
     const measure = this.#measure.bind(this);
     class BilledObject extends DurableObject<Environment> {
       readonly #inner: Record<string, (...args: unknown[]) => unknown>;
-      readonly #own: Standing;
+      readonly #own: Usage;
 
       constructor(ctx: DurableObjectState, env: Environment) {
         super(ctx, env);
-        this.#own = billing.#standingOf(kind, ctx.id.toString());
+        this.#own = billing.#usageOf(kind, ctx.id.toString());
         measure(this.#own, ctx);
         const real = new Real(ctx, billing.#watchedEnvironment(this.#own, env));
         this.#inner = real as unknown as Record<string, (...args: unknown[]) => unknown>;
@@ -125,26 +125,26 @@ export class Billing {
    * of its requests has arrived.
    */
   isQuiet(held: number): boolean {
-    const all = [...this.#standings.values()];
+    const all = [...this.#usages.values()];
     const sum = (what: Work) => all.reduce((total, { open }) => total + open[what], 0);
-    const isAtWork = (standing: Standing) => {
-      const { requests, calls, fetches, others } = standing.open;
-      return requests + (this.#restless.has(standing.kind) ? 0 : others) > 0 && calls + fetches === 0;
+    const isAtWork = (usage: Usage) => {
+      const { requests, calls, fetches, others } = usage.open;
+      return requests + (this.#restless.has(usage.kind) ? 0 : others) > 0 && calls + fetches === 0;
     };
     return sum("fetches") === held && sum("calls") === sum("requests") && !all.some(isAtWork);
   }
 
   /** Returns the objects that the platform has evicted by this time. */
   idle(atMs: number): { kind: string; id: string }[] {
-    const isIdle = (standing: Standing) =>
-      standing.isInMemory && openOf(standing) === 0 && atMs - standing.lastMs >= IDLE_MS;
-    const mayBe = ({ kind }: Standing) => kind !== WORKER && !this.#restless.has(kind);
-    return [...this.#standings.values()].filter((standing) => mayBe(standing) && isIdle(standing));
+    const isIdle = (usage: Usage) =>
+      usage.isInMemory && openOf(usage) === 0 && atMs - usage.lastMs >= IDLE_MS;
+    const mayBe = ({ kind }: Usage) => kind !== WORKER && !this.#restless.has(kind);
+    return [...this.#usages.values()].filter((usage) => mayBe(usage) && isIdle(usage));
   }
 
   /** Returns the time of the first alarm; null: none is set. */
   dueMs(): number | null {
-    const times = [...this.#standings.values()].flatMap(({ alarmMs, isRinging }) =>
+    const times = [...this.#usages.values()].flatMap(({ alarmMs, isRinging }) =>
       alarmMs === null || isRinging ? [] : alarmMs,
     );
     return times.length === 0 ? null : Math.min(...times);
@@ -152,10 +152,10 @@ export class Billing {
 
   /** Removes and returns the due alarms, which must then ring. */
   takeDue(): { kind: string; id: string }[] {
-    const isDue = ({ alarmMs, isRinging }: Standing) =>
+    const isDue = ({ alarmMs, isRinging }: Usage) =>
       alarmMs !== null && !isRinging && alarmMs <= this.#nowMs();
-    const due = [...this.#standings.values()].filter(isDue);
-    for (const standing of due) standing.alarmMs = null;
+    const due = [...this.#usages.values()].filter(isDue);
+    for (const usage of due) usage.alarmMs = null;
     return due;
   }
 
@@ -163,14 +163,14 @@ export class Billing {
   take(): BilledCounts {
     const nowMs = this.#nowMs();
     this.fold();
-    for (const standing of this.#standings.values()) {
-      if (standing.kind === WORKER) continue;
-      const counts = this.#of(standing.kind);
+    for (const usage of this.#usages.values()) {
+      if (usage.kind === WORKER) continue;
+      const counts = this.#of(usage.kind);
       counts.objects++;
-      counts.storedBytes += standing.storedBytes;
-      if (openOf(standing) === 0) continue;
-      counts.awakeMs += nowMs - standing.sinceMs;
-      standing.sinceMs = nowMs;
+      counts.storedBytes += usage.storedBytes;
+      if (openOf(usage) === 0) continue;
+      counts.awakeMs += nowMs - usage.sinceMs;
+      usage.sinceMs = nowMs;
     }
     this.#counts.delete(WORKER);
     const taken = { ...this.#total, objects: Object.fromEntries(this.#counts) };
@@ -198,26 +198,26 @@ export class Billing {
     return known;
   }
 
-  #standingOf(kind: string, id: string): Standing {
-    const { alarmMs = null, storedBytes = 0 } = this.#standings.get(id) ?? {};
+  #usageOf(kind: string, id: string): Usage {
+    const { alarmMs = null, storedBytes = 0 } = this.#usages.get(id) ?? {};
     // The work of the former instance ended with it.
     const open = { requests: 0, calls: 0, fetches: 0, others: 0 };
     const lastMs = Date.now();
     const now = { open, sinceMs: 0, lastMs, isInMemory: true, isRinging: false };
-    const standing: Standing = { kind, id, alarmMs, storedBytes, ...now };
-    this.#standings.set(id, standing);
-    return standing;
+    const usage: Usage = { kind, id, alarmMs, storedBytes, ...now };
+    this.#usages.set(id, usage);
+    return usage;
   }
 
-  #during<T>(standing: Standing, what: Work, work: () => T, atEnd: () => void = () => undefined): T {
-    if (openOf(standing) === 0) standing.sinceMs = this.#nowMs();
-    standing.open[what]++;
+  #during<T>(usage: Usage, what: Work, work: () => T, atEnd: () => void = () => undefined): T {
+    if (openOf(usage) === 0) usage.sinceMs = this.#nowMs();
+    usage.open[what]++;
     const end = () => {
       atEnd();
-      standing.open[what]--;
-      if (openOf(standing) > 0) return;
-      standing.lastMs = this.#nowMs();
-      this.#of(standing.kind).awakeMs += standing.lastMs - standing.sinceMs;
+      usage.open[what]--;
+      if (openOf(usage) > 0) return;
+      usage.lastMs = this.#nowMs();
+      this.#of(usage.kind).awakeMs += usage.lastMs - usage.sinceMs;
     };
     let outcome: T | undefined;
     try {
@@ -228,30 +228,30 @@ export class Billing {
     }
   }
 
-  #measure(standing: Standing, ctx: DurableObjectState): void {
+  #measure(usage: Usage, ctx: DurableObjectState): void {
     const { storage } = ctx;
     const exec = storage.sql.exec.bind(storage.sql);
     const counted = (...args: Parameters<typeof exec>) => {
       const cursor = exec(...args);
-      this.#cursors.push({ kind: standing.kind, cursor });
+      this.#cursors.push({ kind: usage.kind, cursor });
       return cursor;
     };
     Object.defineProperty(storage.sql, "exec", { value: counted });
     const setAlarm = (atMs: number | Date) => {
-      standing.alarmMs = Number(atMs);
-      this.#of(standing.kind).alarmsSet++;
+      usage.alarmMs = Number(atMs);
+      this.#of(usage.kind).alarmsSet++;
       return Promise.resolve();
     };
-    const deleteAlarm = () => Promise.resolve(void (standing.alarmMs = null));
+    const deleteAlarm = () => Promise.resolve(void (usage.alarmMs = null));
     Object.defineProperty(storage, "setAlarm", { value: setAlarm });
     Object.defineProperty(storage, "deleteAlarm", { value: deleteAlarm });
-    Object.defineProperty(storage, "getAlarm", { value: () => Promise.resolve(standing.alarmMs) });
-    const waitUntil = (work: Promise<unknown>) => void this.#during(standing, "others", () => work);
+    Object.defineProperty(storage, "getAlarm", { value: () => Promise.resolve(usage.alarmMs) });
+    const waitUntil = (work: Promise<unknown>) => void this.#during(usage, "others", () => work);
     Object.defineProperty(ctx, "waitUntil", { value: waitUntil });
   }
 
   /** Requests of the object keep it awake as well. */
-  #watchedEnvironment(standing: Standing, env: Environment): Environment {
+  #watchedEnvironment(usage: Usage, env: Environment): Environment {
     const asking = <T extends object>(target: T): T =>
       new Proxy(target, {
         get: (of, key) => {
@@ -259,7 +259,7 @@ export class Billing {
           if (typeof value !== "function") return value;
           return (...args: unknown[]) =>
             this.#during(
-              standing,
+              usage,
               "calls",
               () => (of as Record<PropertyKey, typeof value>)[key]?.(...args) as unknown,
             );
@@ -273,8 +273,8 @@ export class Billing {
     });
     const kube: Pick<Fetcher, "fetch"> | undefined = env.KUBE && {
       fetch: (...args: Parameters<Fetcher["fetch"]>) => {
-        this.#of(standing.kind).subrequests++;
-        return this.#during(standing, "fetches", () => env.KUBE!.fetch(...args));
+        this.#of(usage.kind).subrequests++;
+        return this.#during(usage, "fetches", () => env.KUBE!.fetch(...args));
       },
     };
     const watched = Object.entries(env).map(([key, value]) => [

@@ -120,7 +120,7 @@ export function shimOf(
 }
 
 /** Waits until the machine's object has sent its update to the fleet index, which it does in the background. */
-export async function indexIsTold(name: string): Promise<void> {
+export async function indexIsUpdated(name: string): Promise<void> {
   await eventually(async () => expect(await env.NODES.getByName(name).toldSummary()).not.toBeNull());
 }
 

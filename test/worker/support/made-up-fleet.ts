@@ -70,7 +70,7 @@ export function summaryOf(index: number, change: Partial<MachineSummary> = {}): 
 export const machineName = (index: number) => `machine-${String(index).padStart(6, "0")}`;
 
 /** A machine's update with the number `version` and these lines of history. */
-export function tellingOf(
+export function updateOf(
   index: number,
   version: number,
   change: Partial<MachineSummary> = {},

@@ -6,7 +6,7 @@ import { newMuteSchema, newReceiverSchema } from "../../../shared/protocol/recei
 import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
 import { Notifications } from "../../../worker/fleet/notifications.ts";
 import { Outages } from "../../../worker/fleet/outages.ts";
-import { FLEET_START_MS, machineName, tellingOf } from "./made-up-fleet.ts";
+import { FLEET_START_MS, machineName, updateOf } from "./made-up-fleet.ts";
 import { outlasting } from "./clock.ts";
 
 /** A receiver's reaction to a delivery: an HTTP status, or no answer. */
@@ -27,7 +27,7 @@ export interface GotAlert {
   text: string;
   why: string;
 }
-export interface GotLetter {
+export interface GotDelivery {
   receiver: string;
   messageId: string;
   atMs: number;
@@ -48,11 +48,11 @@ export interface NotifiedFleet {
   add: (wish?: { name?: string } & Record<string, unknown>) => Promise<string>;
   mute: (wish: Record<string, unknown>) => Promise<number>;
   /** All deliveries that were sent, whether or not they arrived. */
-  letters: GotLetter[];
+  deliveries: GotDelivery[];
   /** The receivers' reactions from now on, by name. */
   behaviour: Record<string, Behaviour>;
   /** The alerts of the deliveries that arrived: `firing machine-000001 silent`. */
-  told: (receiver?: string) => string[];
+  delivered: (receiver?: string) => string[];
   /** Simulates an eviction: only the storage stays. */
   evict: () => void;
   notifications: () => Notifications;
@@ -68,12 +68,12 @@ export function withFleet<T>(work: (fleet: NotifiedFleet) => Promise<T>): Promis
   return runInDurableObject(stub, (_, { storage }) => work(fleetOver(storage)));
 }
 
-export const alertsOf = ({ body }: Pick<GotLetter, "body">) =>
+export const alertsOf = ({ body }: Pick<GotDelivery, "body">) =>
   (JSON.parse(body) as { alerts: GotAlert[] }).alerts;
 
 function fleetOver(storage: DurableObjectStorage): NotifiedFleet {
   const state = { nowMs: FLEET_START_MS, version: 0, ids: 0 };
-  const letters: GotLetter[] = [];
+  const deliveries: GotDelivery[] = [];
   const audited: string[] = [];
   const behaviour: Record<string, Behaviour> = {};
   const outages = new Outages(storage.sql);
@@ -84,7 +84,7 @@ function fleetOver(storage: DurableObjectStorage): NotifiedFleet {
     const how = behaviour[receiver] ?? 200;
     const arrived = typeof how === "number" && how >= 200 && how < 300;
     const messageId = headers["webhook-id"] ?? "";
-    letters.push({
+    deliveries.push({
       receiver,
       messageId,
       atMs: state.nowMs - FLEET_START_MS,
@@ -128,7 +128,7 @@ function fleetOver(storage: DurableObjectStorage): NotifiedFleet {
           to === "gone"
             ? rows.remove(machineName(index), 1e6, state.nowMs, "left")
             : rows.take({
-                ...tellingOf(index, ++state.version, { state: to, sinceMs: state.nowMs, ...change }),
+                ...updateOf(index, ++state.version, { state: to, sinceMs: state.nowMs, ...change }),
                 generation: state.version,
               }).change;
         if (!found) return;
@@ -161,11 +161,11 @@ function fleetOver(storage: DurableObjectStorage): NotifiedFleet {
       if (!muted.ok) throw new Error(muted.error.message);
       return muted.value.id;
     },
-    letters,
+    deliveries,
     behaviour,
-    told: (receiver = "ops") =>
-      letters
-        .filter((letter) => letter.receiver === receiver && letter.arrived)
+    delivered: (receiver = "ops") =>
+      deliveries
+        .filter((each) => each.receiver === receiver && each.arrived)
         .flatMap(alertsOf)
         .map(({ status, name, state }) => `${status} ${name} ${state}`),
     evict() {

@@ -34,7 +34,7 @@ interface Watching {
   end: (end: WatchEnd) => void;
 }
 
-type Told = { name: string; node: Node | null; atMs: number };
+type Notified = { name: string; node: Node | null; atMs: number };
 
 export function watchedCluster({ page = 100 }: { page?: number } = {}) {
   const time = virtualTime(Date.UTC(2026, 0, 1));
@@ -49,7 +49,7 @@ export function watchedCluster({ page = 100 }: { page?: number } = {}) {
   const cluster = {
     nodes,
     stored,
-    told: [] as Told[],
+    notified: [] as Notified[],
     notes: [] as string[],
     pages: [] as ListPage[],
     /** The versions and times of watches. */
@@ -204,7 +204,7 @@ export function watchedCluster({ page = 100 }: { page?: number } = {}) {
       },
       notify: async (name, node) => {
         if (!isAlive()) return new Promise(() => undefined);
-        cluster.told.push({ name, node, atMs: time.nowMs() });
+        cluster.notified.push({ name, node, atMs: time.nowMs() });
         await cluster.notify(name);
         if (!isAlive()) await new Promise(() => undefined);
       },

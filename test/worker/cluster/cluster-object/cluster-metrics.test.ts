@@ -25,7 +25,7 @@ function said(known: Partial<KnownOfCluster>): Record<string, unknown> {
 const SAID = { rollcall_cluster_reachable: 1 };
 
 test.each<[situation: string, known: Partial<KnownOfCluster>, expected: Record<string, number>]>([
-  ["a token without an end, which nobody renews, and no watch", {}, SAID],
+  ["a token without an end, which is not renewed, and no watch", {}, SAID],
   [
     "a token that is renewed",
     {

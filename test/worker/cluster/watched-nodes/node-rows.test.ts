@@ -30,9 +30,9 @@ const SEEN: WatchedNode = { seen: "a", told: UNSURE };
 test.each<[situation: string, rows: WatchedNode[], found: WatchedNode | undefined, written: number]>([
   ["seen", [SEEN], SEEN, 1],
   ["seen twice", [SEEN, { ...SEEN }], SEEN, 1],
-  ["seen and told of", [SEEN, { seen: "a", told: "a" }], { seen: "a", told: "a" }, 2],
-  ["gone, and not told of", [SEEN, { seen: ABSENT, told: "a" }], { seen: ABSENT, told: "a" }, 2],
-  ["gone, and told of", [SEEN, { seen: ABSENT, told: ABSENT }], undefined, 2],
+  ["seen and notified", [SEEN, { seen: "a", told: "a" }], { seen: "a", told: "a" }, 2],
+  ["gone, and not notified", [SEEN, { seen: ABSENT, told: "a" }], { seen: ABSENT, told: "a" }, 2],
+  ["gone, and notified", [SEEN, { seen: ABSENT, told: ABSENT }], undefined, 2],
   ["never there", [{ seen: ABSENT, told: ABSENT }], undefined, 0],
 ])("a Node that was %s", async (situation, rows, found, written) => {
   await within(situation.replaceAll(/\W/g, "-"), (open, count) => {

@@ -68,7 +68,7 @@ describe("the digest changes with", () => {
     ["another's condition", withStatus({ conditions: [READY, { ...DISK, status: "True" }] })],
     ["another's condition that is gone", withStatus({ conditions: [READY] })],
     [
-      "a condition of ours that somebody else has written",
+      "a condition of ours that another writer has written",
       {
         ...withMetadata({ managedFields: [wrote(OURS, []), wrote(CONTROLLER, ["Ready"])] }),
         status: { ...status, conditions: [{ ...READY, status: "Unknown" }, DISK] },
@@ -113,10 +113,10 @@ describe("the digest stays with", () => {
 
 test.each<[situation: string, managedFields: object[] | undefined, isOnly: boolean]>([
   ["only we have written", [wrote(OURS), wrote(OURS)], true],
-  ["somebody else has written as well", [wrote(OURS), wrote("kubectl")], false],
+  ["another manager has written as well", [wrote(OURS), wrote("kubectl")], false],
   ["another deployment has written", [wrote("rollcall.east")], false],
-  ["nobody records who has written", undefined, false],
-  ["nobody is left", [], false],
+  ["there are no managedFields", undefined, false],
+  ["no manager is left", [], false],
 ])("a Node that %s → only ours: %s", (_, managedFields, isOnly) => {
   expect(isOnlyOurs(withMetadata({ managedFields }), "rollcall")).toBe(isOnly);
 });

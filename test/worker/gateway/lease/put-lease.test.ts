@@ -52,7 +52,7 @@ test.each<[situation: string, answer: Response | Error, outcome: LeasePut, code:
     { kind: "renewed", lease: leaseOf("edge-1", "6") },
     "200",
   ],
-  ["somebody else has written it", status(409, "Conflict"), { kind: "lost" }, "409"],
+  ["another writer has written it", status(409, "Conflict"), { kind: "lost" }, "409"],
   ["it is gone", status(404, "NotFound"), { kind: "lost" }, "404"],
   ["forbidden", status(403, "Forbidden"), { kind: "failed", isAnswered: true, retryAfterMs: 0 }, "403"],
   [
@@ -62,7 +62,7 @@ test.each<[situation: string, answer: Response | Error, outcome: LeasePut, code:
     "401",
   ],
   [
-    "too many requests: nobody waits here",
+    "too many requests: no wait here",
     status(429, "TooManyRequests", { "retry-after": "2" }),
     { kind: "failed", isAnswered: true, retryAfterMs: 2000 },
     "429",

@@ -18,7 +18,7 @@ import { clusterObject, fleetIndex } from "../../../../worker/env.ts";
 import { type CredentialLookups, operatorOf } from "../../../../worker/identity/operator.ts";
 import { type Isolate, newIsolate } from "../../../../worker/isolate.ts";
 import { ADMIN_SECRET, ORIGIN, VIEW_SECRET } from "../../support/constants.ts";
-import { tellingOf } from "../../support/made-up-fleet.ts";
+import { updateOf } from "../../support/made-up-fleet.ts";
 import { enrolled, enrolling, facts, HEALTHY, operator, send, shimOf } from "../../support/machine.ts";
 import { eventually } from "../../support/clock.ts";
 
@@ -121,8 +121,8 @@ describe("Cloudflare Access", () => {
     ["expired", () => assertion(claims({ exp: NOW - 60 }))],
     ["without an end", () => assertion(claims({ exp: undefined }))],
     ["signed by another key of that name", () => assertion(claims(), otherKey)],
-    ["for nobody", () => assertion(claims({ email: undefined }))],
-    ["for somebody without a name", () => assertion(claims({ email: "", common_name: "" }))],
+    ["without a person", () => assertion(claims({ email: undefined }))],
+    ["for a person without a name", () => assertion(claims({ email: "", common_name: "" }))],
     ["no JWT", () => Promise.resolve("e30.e30.e30")],
     [
       "unsigned",
@@ -142,7 +142,7 @@ describe("Cloudflare Access", () => {
     ["another site's page, as browsers say", { "sec-fetch-site": "cross-site" }, false],
     ["a subdomain's page", { "sec-fetch-site": "same-site" }, false],
     ["another origin's page", { origin: "https://evil.test" }, false],
-    ["an origin that cannot be told", { origin: "null" }, false],
+    ["an unknown origin", { origin: "null" }, false],
     ["a page of this origin", { "sec-fetch-site": "same-origin", origin: ORIGIN }, true],
     ["the address bar", { "sec-fetch-site": "none" }, true],
     ["no browser", {}, true],
@@ -179,13 +179,8 @@ describe("an operator's secret", () => {
   it.each([
     ["is the admin secret", ADMIN_SECRET, {}, ADMIN],
     ["is another", `${ADMIN_SECRET}x`, {}, null],
-    ["is another beside a hash that is none", "another", { VIEW_SECRET_SHA256: "no hash" }, null],
-    [
-      "is the admin secret, beside a hash that is none",
-      ADMIN_SECRET,
-      { VIEW_SECRET_SHA256: "no hash" },
-      ADMIN,
-    ],
+    ["is another, and the hash is invalid", "another", { VIEW_SECRET_SHA256: "no hash" }, null],
+    ["is the admin secret, and the hash is invalid", ADMIN_SECRET, { VIEW_SECRET_SHA256: "no hash" }, ADMIN],
     ["is the hash", env.ADMIN_SECRET_SHA256, {}, null],
     ["is the one before, while they change", ADMIN_SECRET, BOTH, ADMIN],
     ["is the next one, while they change", "the next one", BOTH, ADMIN],
@@ -217,8 +212,8 @@ describe("no operator can be verified", () => {
   });
 
   it.each([
-    ["that somebody has → they may", { who: "operator alice", role: "view" } as const],
-    ["that nobody has → another secret: its failures count", null],
+    ["of an operator → accepted", { who: "operator alice", role: "view" } as const],
+    ["of no operator → a wrong secret: its failures count", null],
   ])("by an operator's own secret %s", async (_, named) => {
     const request = new Request(`${ORIGIN}/v1/tokens`);
     const asking = { ...lookups(freshIsolate()), operatorWith: async () => named };
@@ -348,7 +343,7 @@ describe("one machine", () => {
   it("→ the answer states that it woke the machine's object, and has the fleet index's data", async () => {
     const name = "shown-woken";
     await enrolled(name);
-    await fleetIndex(env).tell({ ...tellingOf(1, 1, { state: "silent" }), name, generation: 1e6 });
+    await fleetIndex(env).tell({ ...updateOf(1, 1, { state: "silent" }), name, generation: 1e6 });
     const headers = { authorization: `Bearer ${VIEW_SECRET}` };
     const response = await send(`/v1/nodes/${name}`, { method: "GET", headers });
     expect(response.headers.get("rollcall-woken")).toBe(name);

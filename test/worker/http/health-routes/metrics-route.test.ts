@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it, test } from "vitest";
 import worker from "../../../../worker/index.ts";
 import { METRICS } from "../../../../worker/metrics/metrics.ts";
 import { ADMIN_SECRET, METRICS_SECRET, ORIGIN, VIEW_SECRET } from "../../support/constants.ts";
-import { machineName, tellingOf } from "../../support/made-up-fleet.ts";
+import { machineName, updateOf } from "../../support/made-up-fleet.ts";
 import { expectKnownLabels } from "../../support/metric-labels.ts";
 
 /** An index and a registry of this file: machines of other tests are in the deployment's. */
@@ -36,9 +36,9 @@ function samplesOf(text: string): Record<string, number> {
 }
 
 beforeAll(async () => {
-  await index.tell(tellingOf(1, 1));
-  await index.tell(tellingOf(2, 1));
-  await index.tell(tellingOf(2, 2, { state: "silent" }));
+  await index.tell(updateOf(1, 1));
+  await index.tell(updateOf(2, 1));
+  await index.tell(updateOf(2, 2, { state: "silent" }));
 });
 
 describe("credentials", () => {
@@ -46,9 +46,9 @@ describe("credentials", () => {
     ["the scraper", METRICS_SECRET, {}, 200],
     ["an operator who may look", VIEW_SECRET, {}, 200],
     ["an operator", ADMIN_SECRET, {}, 200],
-    ["somebody else", "wrong", {}, 403],
+    ["another client", "wrong", {}, 403],
     ["the scraper, where there is no such secret", METRICS_SECRET, { METRICS_SECRET_SHA256: "" }, 403],
-    ["whoever knows the hash", String(Reflect.get(env, "METRICS_SECRET_SHA256")), {}, 403],
+    ["a client with the hash", String(Reflect.get(env, "METRICS_SECRET_SHA256")), {}, 403],
   ])("%s", async (_, secret, more, status) => {
     expect((await ask(more, { secret })).status).toBe(status);
   });

@@ -241,7 +241,7 @@ describe("a gateway that refuses the socket", () => {
   });
 
   it.each(["", "sent away", "sent away soon", "not built yet"])(
-    "and says what nobody understands: %j → 500",
+    "with an unknown reason: %j → 500",
     async (answer) => {
       const log = vi.spyOn(console, "error").mockImplementation(() => undefined);
       expect((await opening({}, { answer })).problem).toMatchObject({ status: 500, reason: "internal" });

@@ -36,9 +36,9 @@ interface Situation {
 
 describe("a heartbeat requests a token", () => {
   it.each<[string, number, number, number]>([
-    ["nobody, in the first half of the token's life", 4 * HOUR_MS - 1, 0, 0],
+    ["never, in the first half of the token's life", 4 * HOUR_MS - 1, 0, 0],
     ["the cluster's object, from its half on", 4 * HOUR_MS, 0, 1],
-    ["nobody yet, where others are to ask before", 4 * HOUR_MS, 0.5, 0],
+    ["not yet, if others request before", 4 * HOUR_MS, 0.5, 0],
     ["later than others, at the time that chance gave it", 4.5 * HOUR_MS, 0.5, 1],
     ["all the same, when an eighth of the life is over", 5 * HOUR_MS, 0.999, 1],
     ["also after the end", 9 * HOUR_MS, 0, 1],

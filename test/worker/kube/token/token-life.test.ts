@@ -26,7 +26,7 @@ describe("a token", () => {
       { issuedAtMs: 1_000_000, expiresAtMs: 4_600_000 },
       null,
     ],
-    ["of nobody", jwtOf(times), { issuedAtMs: 1_000_000, expiresAtMs: 4_600_000 }, null],
+    ["without an account", jwtOf(times), { issuedAtMs: 1_000_000, expiresAtMs: 4_600_000 }, null],
     ["that is no JWT", "opaque", {}, null],
     ["that looks like one", "a.b.c", {}, null],
     ["that is empty", "", {}, null],

@@ -23,10 +23,10 @@ test.each<
     left?: number,
   ]
 >([
-  ["nothing told", {}, undefined, []],
+  ["no outage", {}, undefined, []],
   ["the first one", {}, 55, [LINE], atOnce - 1],
   ["another one", told(3, NOW_MS), 55, [LINE], 2],
-  ["told again, since the answer was lost", told(3, NOW_MS - 30_000, SINCE_MS + 5000), 55, [], 3],
+  ["reported again, since the answer was lost", told(3, NOW_MS - 30_000, SINCE_MS + 5000), 55, [], 3],
   ["begun a moment later", told(3, NOW_MS - 30_000, SINCE_MS + 5001), 55, [LINE]],
   ["none left", told(0, NOW_MS), 55, [], 0],
   ["none left, a moment too soon", told(0, NOW_MS - everyMs + 1), 55, [], 0],
