@@ -5,6 +5,7 @@ import { failure, type Result, success } from "../../shared/result.ts";
 import { currentMs } from "../clock.ts";
 import { nameMatches } from "../identity/join-token.ts";
 import { claimedKid, type ProvenMachine, verifyBinding } from "../identity/jwt.ts";
+import { hasRow } from "../storage/query.ts";
 import { logMachine, type MachineChange, mayChange } from "./audit.ts";
 import {
   askPending,
@@ -128,7 +129,7 @@ function hasReserved(sql: SqlStorage, { token, name, thumbprint }: Asking, nowMs
 /** Reports whether the token counts this name and key already. */
 function isCounted(sql: SqlStorage, { token, name, thumbprint }: Asking): boolean {
   const known = "SELECT 1 FROM enrolments WHERE token = ? AND name = ? AND thumbprint = ?";
-  return sql.exec(known, token, name, thumbprint).toArray().length > 0;
+  return hasRow(sql, known, token, name, thumbprint);
 }
 
 function count(sql: SqlStorage, { token, name, thumbprint }: Asking, nowMs: number): void {

@@ -3,6 +3,7 @@
 import type { AuditEntry } from "../../shared/protocol/operator-answers.ts";
 import type { AuditQuery } from "../../shared/protocol/operator-api.ts";
 import { prune } from "../storage/prune.ts";
+import { cell } from "../storage/query.ts";
 
 export type AuditRequest = Omit<AuditQuery, "format" | "limit"> & { limit: number };
 
@@ -80,12 +81,9 @@ export function audit(sql: SqlStorage, record: AuditRecord, nowMs: number): void
 /** Records a machine's change. Only the newest entries of its name, and of all names, are kept. */
 export function logMachine(sql: SqlStorage, record: MachineRecord, nowMs: number): void {
   insert(sql, "machine_log", record, nowMs);
-  sql.exec(
-    `DELETE FROM machine_log WHERE id IN (SELECT id FROM machine_log WHERE target = ? ORDER BY id DESC LIMIT ? OFFSET ?)`,
-    record.target,
-    PRUNED_AT_ONCE,
-    MACHINE_ENTRIES_A_NAME,
-  );
+  const surplus = "SELECT id FROM machine_log WHERE target = ? ORDER BY id DESC LIMIT ? OFFSET ?";
+  const limits = [PRUNED_AT_ONCE, MACHINE_ENTRIES_A_NAME];
+  sql.exec(`DELETE FROM machine_log WHERE id IN (${surplus})`, record.target, ...limits);
   prune(sql, "machine_log", { entries: MACHINE_ENTRIES, atOnce: PRUNED_AT_ONCE });
 }
 
@@ -101,13 +99,8 @@ export function logRefusal(
 
 /** Reports whether this name may have another change of this kind. The last 24 hours count. */
 export function mayChange(sql: SqlStorage, name: string, what: MachineChange, nowMs: number): boolean {
-  const today = sql.exec<{ count: number }>(
-    "SELECT COUNT(*) AS count FROM machine_log WHERE target = ? AND what = ? AND at_ms > ?",
-    name,
-    what,
-    nowMs - DAY_MS,
-  );
-  return today.one().count < CHANGES_A_DAY;
+  const today = "SELECT COUNT(*) FROM machine_log WHERE target = ? AND what = ? AND at_ms > ?";
+  return cell<number>(sql, today, name, what, nowMs - DAY_MS) < CHANGES_A_DAY;
 }
 
 const LOGS = { operators: "audit", machines: "machine_log", refusals: "refusal_log" } as const;
@@ -131,19 +124,13 @@ function insert(
   { who, what, target, detail = "" }: LogRecord<string>,
   nowMs: number,
 ): void {
-  sql.exec(
-    `INSERT INTO ${log} (at_ms, who, what, target, detail) VALUES (?, ?, ?, ?, ?)`,
-    nowMs,
-    who,
-    what,
-    target,
-    detail,
-  );
+  const insert = `INSERT INTO ${log} (at_ms, who, what, target, detail) VALUES (?, ?, ?, ?, ?)`;
+  sql.exec(insert, nowMs, who, what, target, detail);
 }
 
 /** Counts `what` for today (UTC) and returns the count. Beyond `most` it writes no row. A new day deletes older counts. */
 export function countToday(sql: SqlStorage, what: string, most: number, nowMs: number): number {
-  const day = Math.floor(nowMs / (24 * 3600 * 1000));
+  const day = Math.floor(nowMs / DAY_MS);
   const query = "SELECT count FROM refused_changes WHERE who = ? AND day = ?";
   const count = (sql.exec<{ count: number }>(query, what, day).toArray()[0]?.count ?? 0) + 1;
   if (count > most) return count;

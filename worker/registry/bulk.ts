@@ -15,6 +15,7 @@ import type { MachineStatus } from "../fleet/machine-search.ts";
 import { inTime, withDeadline } from "../kube/deadline.ts";
 import { logFailure } from "../log.ts";
 import { paced } from "../paced.ts";
+import { cell, hasRow, type Row } from "../storage/query.ts";
 import { audit, type AuditRecord } from "./audit.ts";
 import { findPin, unpin } from "./pins.ts";
 
@@ -120,7 +121,7 @@ export function startPlanned(
     WHERE confirmation = ? AND request = ? AND who = ? AND expires_at_ms > ?`;
   const [plan] = sql.exec<{ action: BulkAction; machines: string }>(query, confirmation, request, who, nowMs);
   if (!plan) return failure(NOT_CONFIRMED);
-  const underWay = sql.exec("SELECT 1 FROM bulks WHERE ended_at_ms IS NULL").toArray().length;
+  const underWay = cell<number>(sql, "SELECT COUNT(*) FROM bulks WHERE ended_at_ms IS NULL");
   if (underWay >= BULK_LIMITS.underWay)
     return failure(`${underWay} actions are under way, which is the most: wait for one, or stop it.`);
   sql.exec("DELETE FROM bulk_plans WHERE confirmation = ?", confirmation);
@@ -131,7 +132,7 @@ export function startPlanned(
 /** Starts the removal of silent machines' Nodes. Returns null if a removal runs already, or no machine is affected. */
 export function startRemovals(sql: SqlStorage, names: readonly string[], nowMs: number): BulkProgress | null {
   const underWay = "SELECT 1 FROM bulks WHERE ended_at_ms IS NULL AND action = 'remove-node'";
-  if (sql.exec(underWay).toArray().length > 0) return null;
+  if (hasRow(sql, underWay)) return null;
   const query = `SELECT name, generation FROM pins
     WHERE revoked_at_ms IS NULL AND name IN (SELECT value FROM json_each(?))`;
   const found = [...sql.exec<Omit<PinRow, "revoked_at_ms">>(query, JSON.stringify(names))];
@@ -148,7 +149,7 @@ function startBulk(
   sql.exec(`DELETE FROM bulk_machines WHERE bulk IN (${old})`, nowMs - BULK_KEPT_MS);
   sql.exec("DELETE FROM bulks WHERE ended_at_ms < ?", nowMs - BULK_KEPT_MS);
   const insert = `INSERT INTO bulks (action, who, created_at_ms, total, is_stopped) VALUES (?, ?, ?, ?, 0) RETURNING id`;
-  const { id } = sql.exec<{ id: number }>(insert, act, who, nowMs, listed.length).one();
+  const id = cell<number>(sql, insert, act, who, nowMs, listed.length);
   sql.exec(
     `INSERT INTO bulk_machines SELECT ?, value ->> 0, value ->> 1, 0, NULL, NULL FROM json_each(?)`,
     id,
@@ -163,15 +164,16 @@ type BulkRow = {
   id: number;
   action: MachineAct;
   who: string;
-  created_at_ms: number;
+  createdAtMs: number;
   total: number;
-  ended_at_ms: number | null;
-  is_stopped: number;
+  endedAtMs: number | null;
+  isStopped: number;
   kept: number;
   failed: number;
 };
 
-const SELECT = `SELECT *, (SELECT COUNT(*) FROM bulk_machines WHERE bulk = id) AS kept,
+const SELECT = `SELECT id, action, who, created_at_ms AS createdAtMs, total, ended_at_ms AS endedAtMs,
+  is_stopped AS isStopped, (SELECT COUNT(*) FROM bulk_machines WHERE bulk = id) AS kept,
   (SELECT COUNT(failure) FROM bulk_machines WHERE bulk = id) AS failed FROM bulks`;
 
 /** Returns actions, newest first. */
@@ -193,14 +195,13 @@ export function showBulk(sql: SqlStorage, id: number, { after, limit }: BulkQuer
 }
 
 function progressOf(row: BulkRow): BulkProgress {
-  const { id, action, who, created_at_ms: createdAtMs, ended_at_ms: endedAtMs, total, kept, failed } = row;
-  const ended = row.is_stopped ? "stopped" : "done";
+  const { id, action, who, createdAtMs, endedAtMs, isStopped, total, kept, failed } = row;
   return {
     id: String(id),
     action,
     createdBy: who,
     createdAt: new Date(createdAtMs).toISOString(),
-    state: endedAtMs === null ? "running" : ended,
+    state: endedAtMs === null ? "running" : isStopped ? "stopped" : "done",
     endedAt: endedAtMs === null ? null : new Date(endedAtMs).toISOString(),
     total,
     done: total - kept,
@@ -229,7 +230,7 @@ interface RunningBulk {
 /** Returns the oldest action that has not ended; null if there is none. */
 function runningBulk(sql: SqlStorage): RunningBulk | null {
   const query = "SELECT id, action AS act, who FROM bulks WHERE ended_at_ms IS NULL ORDER BY id LIMIT 1";
-  return sql.exec<{ id: number; act: MachineAct; who: string }>(query).toArray()[0] ?? null;
+  return sql.exec<Row<RunningBulk>>(query).toArray()[0] ?? null;
 }
 
 interface WaitingMachine {
@@ -244,7 +245,7 @@ interface WaitingMachine {
 function waitingMachines(sql: SqlStorage, id: number, limit: number): WaitingMachine[] {
   const query = `SELECT name, generation, tries, unpinned FROM bulk_machines
     WHERE bulk = ? AND failure IS NULL ORDER BY tries, name LIMIT ?`;
-  return sql.exec<WaitingMachine & Record<string, string | number | null>>(query, id, limit).toArray();
+  return sql.exec<Row<WaitingMachine>>(query, id, limit).toArray();
 }
 
 /** Begins a machine: stores what its object is to do, once. Fails if nothing is to be done. Call it in a transaction. */
@@ -315,19 +316,6 @@ interface BulkSurroundings {
   pause: (ms: number) => Promise<void>;
 }
 
-function bulkSurroundings(
-  storage: DurableObjectStorage,
-  { NODES }: Pick<Environment, "NODES">,
-): BulkSurroundings {
-  return {
-    sql: storage.sql,
-    atomically: (act) => storage.transactionSync(act),
-    order: (name, order) => orderMachine(NODES.getByName(name), name, order),
-    nowMs: currentMs,
-    pause,
-  };
-}
-
 export interface OrderedObject {
   act: (name: string, order: MachineOrder) => Promise<string | null>;
   forget: () => Promise<unknown>;
@@ -371,10 +359,16 @@ function* actions(surroundings: BulkSurroundings, bulk: RunningBulk): Generator<
 /** Runs a turn of the registry's alarm. A turn that throws is due again. */
 export async function bulkTurnOf(
   storage: DurableObjectStorage,
-  env: Pick<Environment, "NODES">,
+  { NODES }: Pick<Environment, "NODES">,
 ): Promise<number | null> {
   try {
-    return await bulkTurn(bulkSurroundings(storage, env));
+    return await bulkTurn({
+      sql: storage.sql,
+      atomically: (act) => storage.transactionSync(act),
+      order: (name, order) => orderMachine(NODES.getByName(name), name, order),
+      nowMs: currentMs,
+      pause,
+    });
   } catch (error) {
     logFailure({ message: "a turn of a bulk failed", error: String(error) });
     return currentMs() + BULK_PACE.againMs;
@@ -388,7 +382,7 @@ async function act(
 ): Promise<void> {
   const { id } = bulk;
   const { name } = machine;
-  const begun: Result<MachineOrder> = atomically(() => beginMachine(sql, bulk, machine, nowMs()));
+  const begun = atomically(() => beginMachine(sql, bulk, machine, nowMs()));
   if (!begun.ok) return endMachine(sql, id, name, begun.error);
   try {
     endMachine(sql, id, name, await order(name, begun.value));

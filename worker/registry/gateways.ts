@@ -1,5 +1,6 @@
 // Assigns gateways to machines, by number from 1: each is filled before the next one. A machine keeps its number, which is
 // in its pin, until it leaves or is revoked. A row counts each gateway's machines, so that a change writes one row.
+import { cell, column } from "../storage/query.ts";
 
 /** Returns the number for a machine that has `held`; null without gateways. `size`: GATEWAY_SIZE. */
 export function gatewayFor(sql: SqlStorage, held: number | null, size: number): number | null {
@@ -17,13 +18,9 @@ export function leaveGateway(sql: SqlStorage, held: number | null): void {
 function joinGateway(sql: SqlStorage, size: number): number {
   const free = "SELECT MIN(number) AS number FROM gateways WHERE members < ? AND NOT is_full";
   const next = "SELECT IFNULL(MAX(number), 0) + 1 FROM gateways";
-  return sql
-    .exec<{ number: number }>(
-      `INSERT INTO gateways SELECT IFNULL((${free}), (${next})), 1, 0 WHERE TRUE
-       ON CONFLICT (number) DO UPDATE SET members = members + 1 RETURNING number`,
-      size,
-    )
-    .one().number;
+  const join = `INSERT INTO gateways SELECT IFNULL((${free}), (${next})), 1, 0 WHERE TRUE
+    ON CONFLICT (number) DO UPDATE SET members = members + 1 RETURNING number`;
+  return cell(sql, join, size);
 }
 
 /** A machine that its gateway has refused since it is full. */
@@ -56,6 +53,5 @@ export function reassignGateway(
 
 /** Returns the numbers of the gateways that machines have. */
 export function gatewaysInUse(sql: SqlStorage): number[] {
-  const query = "SELECT number FROM gateways WHERE members > 0 ORDER BY number";
-  return [...sql.exec<{ number: number }>(query)].map(({ number }) => number);
+  return column(sql, "SELECT number FROM gateways WHERE members > 0 ORDER BY number");
 }

@@ -11,6 +11,7 @@ import { BACKUP_LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { currentMs } from "../clock.ts";
 import { type Environment, fleetIndex } from "../env.ts";
+import { cell, column } from "../storage/query.ts";
 import { audit } from "./audit.ts";
 import { countPinned } from "./pins.ts";
 
@@ -39,7 +40,7 @@ export class Imports {
     const row = this.#row();
     if (!row) return { import: null };
     const isBack = "name IN (SELECT name FROM origin_uses)";
-    const good = "SELECT COUNT(*) AS count FROM pins WHERE revoked_at_ms IS NULL";
+    const good = "SELECT COUNT(*) FROM pins WHERE revoked_at_ms IS NULL";
     const away = `SELECT name FROM pins WHERE revoked_at_ms IS NULL AND NOT ${isBack} ORDER BY name LIMIT ?`;
     return {
       import: {
@@ -48,11 +49,9 @@ export class Imports {
         at: new Date(row.at_ms).toISOString(),
         who: row.who,
         nextPage: row.next_page,
-        machines: this.#count(good),
-        back: this.#count(`${good} AND ${isBack}`),
-        notBack: [...this.#sql.exec<{ name: string }>(away, BACKUP_LIMITS.namesShown)].map(
-          ({ name }) => name,
-        ),
+        machines: cell(this.#sql, good),
+        back: cell(this.#sql, `${good} AND ${isBack}`),
+        notBack: column(this.#sql, away, BACKUP_LIMITS.namesShown),
       },
     };
   }
@@ -66,7 +65,7 @@ export class Imports {
     if (fault !== null) return failure(fault);
     if (page.isLast) {
       // The fleet index stores them. It may receive them twice.
-      const taken = await fleetIndex(this.#env).takeBackupRows([...this.#kept(["receivers", "mutes"])]);
+      const taken = await fleetIndex(this.#env).takeBackupRows([...this.#pages(["receivers", "mutes"])]);
       if (!taken.ok) return taken;
     }
     return this.#storage.transactionSync(() => {
@@ -121,7 +120,7 @@ export class Imports {
       entries: [...this.#sql.exec(`SELECT at_ms, who, what, target, detail FROM ${log} ORDER BY id`).raw()],
     }));
     for (const { log } of own) this.#sql.exec(`DELETE FROM ${log}`);
-    for (const page of this.#kept(Object.keys(REGISTRY_TABLES))) this.#insert(page);
+    for (const page of this.#pages(Object.keys(REGISTRY_TABLES))) this.#insert(page);
     // This deployment's own entries follow the imported ones.
     for (const { log, entries } of own) {
       const insert = `INSERT INTO ${log} (at_ms, who, what, target, detail) VALUES (?, ?, ?, ?, ?)`;
@@ -158,12 +157,11 @@ export class Imports {
     this.#sql.exec(revoke, nowMs);
   }
 
-  *#kept(tables: readonly string[]): Generator<BackupRows> {
-    const pages = this.#sql.exec<{ page: number }>("SELECT page FROM import_pages ORDER BY page").toArray();
+  *#pages(tables: readonly string[]): Generator<BackupRows> {
     // One at a time, since all pages together may exceed the object's memory.
-    for (const { page } of pages) {
-      const query = "SELECT body FROM import_pages WHERE page = ?";
-      const parsed = JSON.parse(this.#sql.exec<{ body: string }>(query, page).one().body) as BackupRows;
+    for (const page of column<number>(this.#sql, "SELECT page FROM import_pages ORDER BY page")) {
+      const body = cell<string>(this.#sql, "SELECT body FROM import_pages WHERE page = ?", page);
+      const parsed = JSON.parse(body) as BackupRows;
       if (tables.includes(parsed.table)) yield parsed;
     }
   }
@@ -171,82 +169,36 @@ export class Imports {
   #row(): ImportRow | undefined {
     return this.#sql.exec<ImportRow>("SELECT * FROM imports").toArray()[0];
   }
-
-  #count(query: string): number {
-    return this.#sql.exec<{ count: number }>(query).one().count;
-  }
 }
 
 const OWN_LOGS = ["audit", "machine_log"] as const;
 
 function otherUnderWay(row: ImportRow | undefined): string | null {
   if (!row || row.is_done) return null;
-  return `the import of the backup ${row.id} is under way: go on with its file, or end it with rollcall import --abandon`;
+  return `the import of the backup ${row.id} is under way: continue with its file, or end it with rollcall import --abandon`;
 }
 
 export type RegistryTable = Exclude<BackupTable, "deployment" | "receivers" | "mutes">;
 
-interface KeptTable {
-  columns: readonly string[];
-  /** Unique columns by which the rows are ordered. */
-  key: readonly string[];
-}
+/** The columns of a table in a backup, and the unique ones by which its rows are ordered. */
+const kept = (columns: string, key: string) => ({ columns: columns.split(" "), key: key.split(" ") });
+const LOG = kept("id at_ms who what target detail", "id");
 
-const LOG: KeptTable = { columns: ["id", "at_ms", "who", "what", "target", "detail"], key: ["id"] };
-
-const REGISTRY_TABLES: Record<RegistryTable, KeptTable> = {
-  pins: {
-    columns: [
-      "name",
-      "thumbprint",
-      "next_thumbprint",
-      "next_key",
-      "generation",
-      "token",
-      "machine",
-      "pinned_at_ms",
-      "reported_at_ms",
-      "revoked_at_ms",
-    ],
-    key: ["name"],
-  },
-  enrolments: {
-    columns: ["token", "name", "thumbprint", "admitted_at_ms"],
-    key: ["token", "name", "thumbprint"],
-  },
-  tokens: {
-    columns: [
-      "id",
-      "key",
-      "names",
-      "rejoin",
-      "uses",
-      "used",
-      "allowed",
-      "created_at_ms",
-      "created_by",
-      "expires_at_ms",
-      "revoked_at_ms",
-    ],
-    key: ["id"],
-  },
-  operators: {
-    columns: [
-      "name",
-      "role",
-      "sha256",
-      "created_at_ms",
-      "created_by",
-      "expires_at_ms",
-      "used_at_ms",
-      "revoked_at_ms",
-    ],
-    key: ["name"],
-  },
+const REGISTRY_TABLES: Record<RegistryTable, ReturnType<typeof kept>> = {
+  pins: kept(
+    "name thumbprint next_thumbprint next_key generation token machine pinned_at_ms reported_at_ms revoked_at_ms",
+    "name",
+  ),
+  enrolments: kept("token name thumbprint admitted_at_ms", "token name thumbprint"),
+  tokens: kept(
+    "id key names rejoin uses used allowed created_at_ms created_by expires_at_ms revoked_at_ms",
+    "id",
+  ),
+  operators: kept("name role sha256 created_at_ms created_by expires_at_ms used_at_ms revoked_at_ms", "name"),
   audit: LOG,
   machine_log: LOG,
-  tombstones: { columns: ["thumbprint", "name", "left_at_ms", "why"], key: ["thumbprint", "name"] },
-  generation: { columns: ["only", "value"], key: ["only"] },
+  tombstones: kept("thumbprint name left_at_ms why", "thumbprint name"),
+  generation: kept("only value", "only"),
 };
 
 /** A page of a table, and the key where the next one begins; null on the last page. */
@@ -274,12 +226,12 @@ export function readTable(sql: SqlStorage, table: RegistryTable, after: BackupCe
   }
   const last = rows.at(-1);
   const next = isWhole || !last ? null : key.map((name) => last[columns.indexOf(name)] ?? null);
-  return { rows: { table, columns: [...columns], rows }, next };
+  return { rows: { table, columns, rows }, next };
 }
 
 /** Only the newest entries of the machine log are in a backup. */
 function firstOf(sql: SqlStorage, table: RegistryTable): BackupCell[] | null {
   if (table !== "machine_log") return null;
-  const { last } = sql.exec<{ last: number | null }>("SELECT MAX(id) AS last FROM machine_log").one();
+  const last = cell<number | null>(sql, "SELECT MAX(id) FROM machine_log");
   return [(last ?? 0) - BACKUP_LIMITS.machineEntries];
 }

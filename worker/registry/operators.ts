@@ -3,21 +3,20 @@ import type { ListedOperator } from "../../shared/protocol/administration-answer
 import type { NewOperator, OperatorRole } from "../../shared/protocol/administration-api.ts";
 import { OPERATOR_LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
+import { cell, hasRow, type Row } from "../storage/query.ts";
 import { AUDIT_KEPT_MS } from "./audit.ts";
 
 /** The stored time of an operator's last use may be this old, since each update writes a row. */
 const USE_NOTED_EVERY_MS = 3600_000;
 
-type OperatorRow = {
-  name: string;
-  role: OperatorRole;
-  sha256: string;
-  created_at_ms: number;
-  created_by: string;
-  expires_at_ms: number;
-  used_at_ms: number | null;
-  revoked_at_ms: number | null;
+type OperatorRow = Row<NamedOperator> & {
+  createdAtMs: number;
+  createdBy: string;
+  usedAtMs: number | null;
+  revokedAtMs: number | null;
 };
+const COLUMNS = `name, role, created_at_ms AS createdAtMs, created_by AS createdBy, expires_at_ms AS expiresAtMs,
+  used_at_ms AS usedAtMs, revoked_at_ms AS revokedAtMs`;
 
 /** An operator whose secret is valid until `expiresAtMs`. */
 export interface NamedOperator {
@@ -42,72 +41,63 @@ export function createOperator(
   const { name, role, expiresInSeconds } = request;
   sql.exec("DELETE FROM operators WHERE IFNULL(revoked_at_ms, expires_at_ms) < ?", nowMs - AUDIT_KEPT_MS);
   const valid = "SELECT 1 FROM operators WHERE name = ? AND revoked_at_ms IS NULL AND expires_at_ms > ?";
-  if (sql.exec(valid, name, nowMs).toArray().length > 0)
+  if (hasRow(sql, valid, name, nowMs))
     return failure(`There is an operator ${name}: revoke them first, or take another name.`);
-  const others = "SELECT COUNT(*) AS count FROM operators WHERE name <> ?";
-  if (sql.exec<{ count: number }>(others, name).one().count >= OPERATOR_LIMITS.operators)
+  if (cell<number>(sql, "SELECT COUNT(*) FROM operators WHERE name <> ?", name) >= OPERATOR_LIMITS.operators)
     return failure(
       `There are ${OPERATOR_LIMITS.operators} operators, which is the most; those that ended within a year count: take the name of one that did.`,
     );
   const expiresAtMs = nowMs + expiresInSeconds * 1000;
-  const insert = "INSERT OR REPLACE INTO operators VALUES (?, ?, ?, ?, ?, ?, NULL, NULL) RETURNING *";
+  const insert = `INSERT OR REPLACE INTO operators VALUES (?, ?, ?, ?, ?, ?, NULL, NULL) RETURNING ${COLUMNS}`;
   const row = sql.exec<OperatorRow>(insert, name, role, sha256, nowMs, createdBy, expiresAtMs).one();
   return success(listed(row, nowMs));
 }
 
 /** Returns operators by name. */
 export function listOperators(sql: SqlStorage, nowMs: number): ListedOperator[] {
-  const rows = sql.exec<OperatorRow>("SELECT * FROM operators ORDER BY name").toArray();
+  const rows = sql.exec<OperatorRow>(`SELECT ${COLUMNS} FROM operators ORDER BY name`).toArray();
   return rows.map((row) => listed(row, nowMs));
 }
 
 /** Safe to repeat. */
 export function revokeOperator(sql: SqlStorage, name: string, nowMs: number): Result<null> {
   const revoke = "UPDATE operators SET revoked_at_ms = IFNULL(revoked_at_ms, ?) WHERE name = ? RETURNING 1";
-  return sql.exec(revoke, nowMs, name).toArray().length > 0
-    ? success(null)
-    : failure("no operator has this name");
+  return hasRow(sql, revoke, nowMs, name) ? success(null) : failure("no operator has this name");
 }
 
 /** Returns the operator with this secret and records its use; null if there is none, or not any more. */
 export function useOperator(sql: SqlStorage, sha256: string, nowMs: number): NamedOperator | null {
   const row = operatorRow(sql, sha256, nowMs);
-  if (!row) return null;
-  const { name } = row;
-  const sinceMs = nowMs - (row.used_at_ms ?? 0);
-  if (sinceMs < 0 || sinceMs >= USE_NOTED_EVERY_MS)
-    sql.exec("UPDATE operators SET used_at_ms = ? WHERE name = ?", nowMs, name);
+  const sinceMs = nowMs - (row?.usedAtMs ?? 0);
+  if (row && (sinceMs < 0 || sinceMs >= USE_NOTED_EVERY_MS))
+    sql.exec("UPDATE operators SET used_at_ms = ? WHERE name = ?", nowMs, row.name);
   return named(row);
 }
 
 /** Returns the same without recording a use. */
 export function findOperator(sql: SqlStorage, sha256: string, nowMs: number): NamedOperator | null {
-  const row = operatorRow(sql, sha256, nowMs);
-  return row ? named(row) : null;
+  return named(operatorRow(sql, sha256, nowMs));
 }
 
 function operatorRow(sql: SqlStorage, sha256: string, nowMs: number): OperatorRow | undefined {
-  const query = "SELECT * FROM operators WHERE sha256 = ? AND revoked_at_ms IS NULL AND expires_at_ms > ?";
+  const query = `SELECT ${COLUMNS} FROM operators WHERE sha256 = ? AND revoked_at_ms IS NULL AND expires_at_ms > ?`;
   return sql.exec<OperatorRow>(query, sha256, nowMs).toArray()[0];
 }
 
-const named = ({ name, role, expires_at_ms: expiresAtMs }: OperatorRow): NamedOperator => ({
-  name,
-  role,
-  expiresAtMs,
-});
+const named = (row: OperatorRow | undefined): NamedOperator | null =>
+  row ? { name: row.name, role: row.role, expiresAtMs: row.expiresAtMs } : null;
 
 function listed(row: OperatorRow, nowMs: number): ListedOperator {
-  const { name, role, created_by: createdBy, used_at_ms: usedAtMs, revoked_at_ms: revokedAtMs } = row;
+  const { name, role, createdBy, usedAtMs, revokedAtMs } = row;
   const at = (ms: number) => new Date(ms).toISOString();
-  const ended = row.expires_at_ms <= nowMs ? "expired" : "valid";
+  const ended = row.expiresAtMs <= nowMs ? "expired" : "valid";
   return {
     name,
     role,
     state: revokedAtMs === null ? ended : "revoked",
-    createdAt: at(row.created_at_ms),
+    createdAt: at(row.createdAtMs),
     createdBy,
-    expiresAt: at(row.expires_at_ms),
+    expiresAt: at(row.expiresAtMs),
     lastUsedAt: usedAtMs === null ? null : at(usedAtMs),
     ...(revokedAtMs !== null && { revokedAt: at(revokedAtMs) }),
   };

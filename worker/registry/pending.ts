@@ -3,6 +3,7 @@
 import { FEED_LIMITS } from "../../shared/protocol/limits.ts";
 import type { PendingMachine, ShownMachine } from "../../shared/protocol/operator-answers.ts";
 import { type Failure, failure, type Result, success } from "../../shared/result.ts";
+import { cell } from "../storage/query.ts";
 import { logMachine, mayChange } from "./audit.ts";
 import { type Asking, type AskingMachine, bury, findPin } from "./pins.ts";
 import type { RefusalCause } from "./refusals.ts";
@@ -48,16 +49,12 @@ export function askPending(
   const own = waiting.find((row) => row.token === token);
   if (own?.thumbprint === thumbprint) return PENDING;
   if (!mayAsk) return refused(causeOf(state));
-  if (own) return FULL;
-  if (waiting.length >= MAX_PENDING) return FULL;
+  if (own || waiting.length >= MAX_PENDING) return FULL;
   if (!mayChange(sql, name, "machine.wait", nowMs)) return TOO_OFTEN;
   const row = [token, name, thumbprint, JSON.stringify(machine), nowMs];
   sql.exec("INSERT OR REPLACE INTO pending VALUES (?, ?, ?, ?, ?)", ...row);
-  logMachine(
-    sql,
-    { who: `token ${token}`, what: "machine.wait", target: name, detail: `key ${thumbprint}` },
-    nowMs,
-  );
+  const record = { who: `token ${token}`, target: name, detail: `key ${thumbprint}` };
+  logMachine(sql, { ...record, what: "machine.wait" }, nowMs);
   return PENDING;
 }
 
@@ -72,8 +69,7 @@ export function listPending(sql: SqlStorage, nowMs: number, limit = -1): Pending
 }
 
 export function countPending(sql: SqlStorage, nowMs: number): number {
-  const query = "SELECT COUNT(*) AS count FROM pending WHERE asked_at_ms > ?";
-  return sql.exec<{ count: number }>(query, nowMs - PENDING_MS).one().count;
+  return cell(sql, "SELECT COUNT(*) FROM pending WHERE asked_at_ms > ?", nowMs - PENDING_MS);
 }
 
 /** Returns the machine that waits for this name with this key; undefined if none does. */

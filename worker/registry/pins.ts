@@ -4,6 +4,7 @@ import type { RevocationsAnswer } from "../../shared/protocol/administration-ans
 import type { RevocationsQuery } from "../../shared/protocol/administration-api.ts";
 import type { Grant } from "../../shared/protocol/join-tokens.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
+import { cell, column, hasRow } from "../storage/query.ts";
 import { logMachine, mayChange } from "./audit.ts";
 import { gatewayFor, leaveGateway } from "./gateways.ts";
 import { forgetOrigins } from "./origins.ts";
@@ -61,19 +62,9 @@ export interface GrantedPin extends Pin {
   grant: Grant;
 }
 
-type PinRow = {
-  name: string;
-  thumbprint: string;
-  next_thumbprint: string | null;
-  generation: number;
-  token: string;
-  machine: string;
-  pinned_at_ms: number;
-  reported_at_ms: number | null;
-  revoked_at_ms: number | null;
-  gateway: number | null;
-  next_key: string | null;
-};
+type PinRow = Omit<HeldPin, "machine"> & { machine: string };
+const PIN_COLUMNS = `name, thumbprint, next_thumbprint AS nextThumbprint, generation, token, machine,
+  pinned_at_ms AS pinnedAtMs, reported_at_ms AS reportedAtMs, revoked_at_ms AS revokedAtMs, gateway, next_key AS nextKey`;
 
 /** A pinned machine that has not reported for this time loses the name to the next machine that asks for it. */
 const UNREPORTED_MS = 24 * 3600 * 1000;
@@ -94,58 +85,38 @@ export function isPinned(pin: Pin, thumbprint: string): boolean {
 /** Returns those names that a machine has. */
 export function pinnedAmong(sql: SqlStorage, names: readonly string[]): string[] {
   const query = "SELECT name FROM pins WHERE name IN (SELECT value FROM json_each(?))";
-  return [...sql.exec<{ name: string }>(query, JSON.stringify(names))].map(({ name }) => name);
+  return column(sql, query, JSON.stringify(names));
 }
 
 /** Returns a page of all names, in order. */
 export function pinnedNames(sql: SqlStorage, after: string, limit: number): string[] {
-  const query = "SELECT name FROM pins WHERE name > ? ORDER BY name LIMIT ?";
-  return [...sql.exec<{ name: string }>(query, after, limit)].map(({ name }) => name);
+  return column(sql, "SELECT name FROM pins WHERE name > ? ORDER BY name LIMIT ?", after, limit);
 }
 
 /** Returns a random sample of the names. */
 export function samplePinned(sql: SqlStorage, limit: number): string[] {
-  const query = "SELECT name FROM pins ORDER BY RANDOM() LIMIT ?";
-  return [...sql.exec<{ name: string }>(query, limit)].map(({ name }) => name);
+  return column(sql, "SELECT name FROM pins ORDER BY RANDOM() LIMIT ?", limit);
 }
 
 export function countPinned(sql: SqlStorage): number {
-  return sql.exec<{ count: number }>("SELECT COUNT(*) AS count FROM pins").one().count;
+  return cell(sql, "SELECT COUNT(*) FROM pins");
 }
 
 export function findPin(sql: SqlStorage, name: string): HeldPin | undefined {
-  const [row] = sql.exec<PinRow>("SELECT * FROM pins WHERE name = ?", name);
-  if (!row) return undefined;
-  return {
-    name: row.name,
-    thumbprint: row.thumbprint,
-    nextThumbprint: row.next_thumbprint,
-    generation: row.generation,
-    token: row.token,
-    machine: JSON.parse(row.machine) as AskingMachine,
-    pinnedAtMs: row.pinned_at_ms,
-    reportedAtMs: row.reported_at_ms,
-    revokedAtMs: row.revoked_at_ms,
-    gateway: row.gateway,
-    nextKey: row.next_key,
-  };
+  const [row] = sql.exec<PinRow>(`SELECT ${PIN_COLUMNS} FROM pins WHERE name = ?`, name);
+  return row && { ...row, machine: JSON.parse(row.machine) as AskingMachine };
 }
 
 /** Returns when a key last got or lost this name, or 0. Requests signed before that are not accepted. */
 export function changedAtMs(sql: SqlStorage, name: string): number {
   const pinned = "SELECT pinned_at_ms AS at_ms FROM pins WHERE name = ?1";
   const buried = "SELECT MAX(left_at_ms) AS at_ms FROM tombstones WHERE name = ?1";
-  const latest = `SELECT MAX(at_ms) AS at_ms FROM (${pinned} UNION ALL ${buried})`;
-  return sql.exec<{ at_ms: number | null }>(latest, name).one().at_ms ?? 0;
-}
-
-function generation(sql: SqlStorage): number {
-  return sql.exec<{ value: number }>("SELECT value FROM generation").one().value;
+  return cell<number | null>(sql, `SELECT MAX(at_ms) FROM (${pinned} UNION ALL ${buried})`, name) ?? 0;
 }
 
 /** Returns a number above all earlier ones. A pin with a lower generation than another one is out of date. */
 function nextGeneration(sql: SqlStorage): number {
-  return sql.exec<{ value: number }>("UPDATE generation SET value = value + 1 RETURNING value").one().value;
+  return cell(sql, "UPDATE generation SET value = value + 1 RETURNING value");
 }
 
 /** Gives the name to this key, whichever key had it. The name keeps its gateway. */
@@ -245,10 +216,15 @@ export function unpin(
   nowMs: number,
 ): Result<number> {
   if (!wasPinned(sql, name)) return failure("no machine ever had this name");
+  const held = findPin(sql, name);
+  const isForgotten = what === "machine.forget";
   // A repeated leave must write no row, since a machine may repeat it without limit.
-  if (what === "machine.forget" && !findPin(sql, name)) return success(generation(sql));
-  if (what === "machine.revoke") revokePin(sql, name, nowMs);
-  else forgetPin(sql, name, nowMs);
+  if (isForgotten && !held) return success(cell(sql, "SELECT value FROM generation"));
+  buryPin(sql, held, nowMs, { why: isForgotten ? "forgotten" : "revoked" });
+  leaveGateway(sql, held?.gateway ?? null);
+  const revoke = "UPDATE pins SET revoked_at_ms = IFNULL(revoked_at_ms, ?), gateway = NULL WHERE name = ?";
+  if (isForgotten) sql.exec("DELETE FROM pins WHERE name = ?", name);
+  else sql.exec(revoke, nowMs, name);
   return success(nextGeneration(sql));
 }
 
@@ -263,23 +239,6 @@ export function leavePin(
     return failure("another key has the name");
   if (held) logMachine(sql, { who: `machine ${thumbprint}`, what: "machine.leave", target: name }, nowMs);
   return unpin(sql, name, "machine.forget", nowMs);
-}
-
-/** Refuses the keys of this name for ever. The next machine that asks gets the name. */
-function revokePin(sql: SqlStorage, name: string, nowMs: number): void {
-  const held = findPin(sql, name);
-  buryPin(sql, held, nowMs, { why: "revoked" });
-  leaveGateway(sql, held?.gateway ?? null);
-  const revoked = "revoked_at_ms = IFNULL(revoked_at_ms, ?), gateway = NULL";
-  sql.exec(`UPDATE pins SET ${revoked} WHERE name = ?`, nowMs, name);
-}
-
-/** Deletes the pin. The tombstones of its keys remain. */
-function forgetPin(sql: SqlStorage, name: string, nowMs: number): void {
-  const held = findPin(sql, name);
-  buryPin(sql, held, nowMs, { why: "forgotten" });
-  leaveGateway(sql, held?.gateway ?? null);
-  sql.exec("DELETE FROM pins WHERE name = ?", name);
 }
 
 /** Refuses the keys of this pin for ever, except the `heir`, which has the name from now on. */
@@ -305,14 +264,13 @@ export function bury(sql: SqlStorage, name: string, thumbprint: string, nowMs: n
 }
 
 export function isBuried(sql: SqlStorage, thumbprint: string): boolean {
-  return sql.exec("SELECT 1 FROM tombstones WHERE thumbprint = ? LIMIT 1", thumbprint).toArray().length > 0;
+  return hasRow(sql, "SELECT 1 FROM tombstones WHERE thumbprint = ? LIMIT 1", thumbprint);
 }
 
 /** Reports whether a machine has or had this name. */
 export function wasPinned(sql: SqlStorage, name: string): boolean {
   return (
-    findPin(sql, name) !== undefined ||
-    sql.exec("SELECT 1 FROM tombstones WHERE name = ? LIMIT 1", name).toArray().length > 0
+    findPin(sql, name) !== undefined || hasRow(sql, "SELECT 1 FROM tombstones WHERE name = ? LIMIT 1", name)
   );
 }
 

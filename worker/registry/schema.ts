@@ -1,6 +1,5 @@
 // The registry's tables and migrations, which storage/migrations.ts runs.
 import type { Migration } from "../storage/migrations.ts";
-
 import { IMPORTS_MIGRATION } from "./imports.ts";
 
 /** Append only: existing registries have run these migrations. */

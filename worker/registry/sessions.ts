@@ -4,6 +4,7 @@ import { SESSION_LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import type { Environment } from "../env.ts";
 import { configuredRole } from "../identity/operator.ts";
+import { cell, hasRow, type Row } from "../storage/query.ts";
 import { shortened } from "../storage/shortened.ts";
 import { audit, countToday } from "./audit.ts";
 import { findOperator } from "./operators.ts";
@@ -43,8 +44,9 @@ export interface KeptSession {
 /** `refused`: the code or secret is not valid. The others: too many, of all operators or of this one today. */
 export type NoSession = "refused" | "too many sessions" | "too many sign-ins";
 
-type HolderRow = { who: string; role: SessionRole; secret: string; expires_at_ms: number };
-type SessionRow = HolderRow & { id: string; created_at_ms: number; address: string; browser: string };
+type HolderRow = { who: string; role: SessionRole; secret: string };
+type SessionRow = Row<KeptSession> & { secret: string };
+const COLUMNS = `id, who, role, created_at_ms AS createdAtMs, expires_at_ms AS expiresAtMs, address, browser, secret`;
 
 export class Sessions {
   readonly #sql: SqlStorage;
@@ -67,11 +69,10 @@ export class Sessions {
     if (!this.#makeRoom(secret, nowMs)) return failure("too many sessions");
     if ("code" in by) this.#sql.exec("DELETE FROM session_codes WHERE code = ?", by.code);
     const expiresAtMs = Math.min(nowMs + 1000 * SESSION_LIMITS.lifeSeconds, now.expiresAtMs);
-    const insert = "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING *";
+    const insert = `INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING ${COLUMNS}`;
     const text = shortened(browser, SESSION_LIMITS.browserLength);
-    const row = this.#sql
-      .exec<SessionRow>(insert, id, who, now.role, secret, nowMs, expiresAtMs, address, text)
-      .one();
+    const values = [id, who, now.role, secret, nowMs, expiresAtMs, address, text];
+    const row = this.#sql.exec<SessionRow>(insert, ...values).one();
     const detail = `${now.role}${"code" in by ? " by a code" : ""}, ${fromText(address)}`;
     audit(this.#sql, { who, what: "session.start", target: id, detail }, nowMs);
     return success(kept(row, now.role));
@@ -79,7 +80,7 @@ export class Sessions {
 
   /** Returns null if the session does not exist or has ended. */
   find(id: string, nowMs: number): KeptSession | null {
-    const query = "SELECT * FROM sessions WHERE id = ? AND expires_at_ms > ?";
+    const query = `SELECT ${COLUMNS} FROM sessions WHERE id = ? AND expires_at_ms > ?`;
     const [row] = this.#sql.exec<SessionRow>(query, id, nowMs);
     const now = row && this.#now(row, nowMs);
     return now ? kept(row, now.role) : null;
@@ -87,7 +88,7 @@ export class Sessions {
 
   /** Returns the valid sessions, newest first. */
   list(nowMs: number): KeptSession[] {
-    const query = "SELECT * FROM sessions WHERE expires_at_ms > ? ORDER BY created_at_ms DESC, id";
+    const query = `SELECT ${COLUMNS} FROM sessions WHERE expires_at_ms > ? ORDER BY created_at_ms DESC, id`;
     const rows = this.#sql.exec<SessionRow>(query, nowMs).toArray();
     return rows.flatMap((row) => {
       const now = this.#now(row, nowMs);
@@ -96,8 +97,8 @@ export class Sessions {
   }
 
   end(id: string): Result<null> {
-    const ended = this.#sql.exec("DELETE FROM sessions WHERE id = ? RETURNING 1", id).toArray();
-    return ended.length > 0 ? success(null) : failure("no session has this ID");
+    const isEnded = hasRow(this.#sql, "DELETE FROM sessions WHERE id = ? RETURNING 1", id);
+    return isEnded ? success(null) : failure("no session has this ID");
   }
 
   /** Stores a code and returns when it expires. */
@@ -110,7 +111,7 @@ export class Sessions {
   }
 
   #holderOf(code: string, nowMs: number): SessionHolder | null {
-    const query = "SELECT * FROM session_codes WHERE code = ? AND expires_at_ms > ?";
+    const query = "SELECT who, role, secret FROM session_codes WHERE code = ? AND expires_at_ms > ?";
     return this.#sql.exec<HolderRow>(query, code, nowMs).toArray()[0] ?? null;
   }
 
@@ -128,11 +129,7 @@ export class Sessions {
   #makeRoom(secret: string, nowMs: number): boolean {
     this.#sql.exec("DELETE FROM sessions WHERE expires_at_ms <= ?", nowMs);
     if (this.#count("sessions") >= SESSION_LIMITS.sessions) this.#forgetRefused(nowMs);
-    const own = this.#sql.exec<{ count: number }>(
-      "SELECT COUNT(*) AS count FROM sessions WHERE secret = ?",
-      secret,
-    );
-    const { count } = own.one();
+    const count = cell<number>(this.#sql, "SELECT COUNT(*) FROM sessions WHERE secret = ?", secret);
     const isFull = this.#count("sessions") >= SESSION_LIMITS.sessions;
     if (count < SESSION_LIMITS.sessionsOfSecret && !isFull) return true;
     const oldest = "SELECT id FROM sessions WHERE secret = ? ORDER BY created_at_ms, id LIMIT 1";
@@ -142,15 +139,13 @@ export class Sessions {
 
   /** Deletes sessions whose secret is not valid any more. */
   #forgetRefused(nowMs: number): void {
-    const holders = this.#sql.exec<HolderRow>(
-      "SELECT DISTINCT secret, who, role, 0 AS expires_at_ms FROM sessions",
-    );
+    const holders = this.#sql.exec<HolderRow>("SELECT DISTINCT secret, who, role FROM sessions");
     for (const holder of holders.toArray())
       if (!this.#now(holder, nowMs)) this.#sql.exec("DELETE FROM sessions WHERE secret = ?", holder.secret);
   }
 
   #count(table: "sessions" | "session_codes"): number {
-    return this.#sql.exec<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table}`).one().count;
+    return cell(this.#sql, `SELECT COUNT(*) FROM ${table}`);
   }
 }
 
@@ -158,6 +153,6 @@ export class Sessions {
 export const fromText = (address: string) => (address === "" ? "from an unknown address" : `from ${address}`);
 
 function kept(row: SessionRow, role: SessionRole): KeptSession {
-  const { id, who, created_at_ms: createdAtMs, expires_at_ms: expiresAtMs, address, browser } = row;
-  return { id, who, role, createdAtMs, expiresAtMs, address, browser };
+  const { secret: _, ...session } = row;
+  return { ...session, role };
 }

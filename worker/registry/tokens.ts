@@ -21,20 +21,7 @@ export interface Token extends Omit<
   revokedAtMs: number | null;
 }
 
-type TokenRow = {
-  id: string;
-  key: string;
-  names: string;
-  rejoin: number;
-  uses: number;
-  used: number;
-  allowed: string;
-  created_at_ms: number;
-  created_by: string;
-  expires_at_ms: number;
-  revoked_at_ms: number | null;
-  reserved: number;
-};
+type TokenRow = Omit<Token, "rejoin" | "state" | "grant"> & { rejoin: number; allowed: string };
 
 export interface NewToken {
   id: string;
@@ -60,8 +47,9 @@ export function insertToken(sql: SqlStorage, { id, key, request, createdBy, nowM
   );
 }
 
-const SELECT = `SELECT *, (SELECT COUNT(*) FROM pending WHERE token = tokens.id AND asked_at_ms > ?) AS reserved
-  FROM tokens`;
+const SELECT = `SELECT id, key, names, rejoin, uses, used, allowed, created_at_ms AS createdAtMs, created_by AS createdBy,
+  expires_at_ms AS expiresAtMs, revoked_at_ms AS revokedAtMs,
+  (SELECT COUNT(*) FROM pending WHERE token = tokens.id AND asked_at_ms > ?) AS reserved FROM tokens`;
 
 export function findToken(sql: SqlStorage, id: string, nowMs: number): Token | undefined {
   const [row] = sql.exec<TokenRow>(`${SELECT} WHERE id = ?`, nowMs - PENDING_MS, id);
@@ -87,9 +75,10 @@ export function countUse(sql: SqlStorage, id: string): void {
 }
 
 export function listedToken(token: Token): ListedToken {
-  const { key: _, grant, createdAtMs, expiresAtMs, revokedAtMs, ...listed } = token;
+  const { key: _, grant, createdAtMs, createdBy, expiresAtMs, revokedAtMs, ...listed } = token;
   return {
     ...listed,
+    createdBy,
     ...grant,
     createdAt: new Date(createdAtMs).toISOString(),
     expiresAt: new Date(expiresAtMs).toISOString(),
@@ -97,27 +86,13 @@ export function listedToken(token: Token): ListedToken {
   };
 }
 
-function tokenOf(row: TokenRow, nowMs: number): Token {
-  const { id, key, names, uses, used, reserved } = row;
-  return {
-    id,
-    key,
-    names,
-    rejoin: row.rejoin === 1,
-    uses,
-    used,
-    reserved,
-    state: stateOf(row, nowMs),
-    grant: JSON.parse(row.allowed) as Grant,
-    createdAtMs: row.created_at_ms,
-    createdBy: row.created_by,
-    expiresAtMs: row.expires_at_ms,
-    revokedAtMs: row.revoked_at_ms,
-  };
+function tokenOf({ allowed, ...row }: TokenRow, nowMs: number): Token {
+  const state = stateOf(row, nowMs);
+  return { ...row, rejoin: row.rejoin === 1, state, grant: JSON.parse(allowed) as Grant };
 }
 
-function stateOf(row: TokenRow, nowMs: number): TokenState {
-  if (row.revoked_at_ms !== null) return "revoked";
-  if (row.expires_at_ms <= nowMs) return "expired";
+function stateOf(row: Omit<TokenRow, "allowed">, nowMs: number): TokenState {
+  if (row.revokedAtMs !== null) return "revoked";
+  if (row.expiresAtMs <= nowMs) return "expired";
   return row.used + row.reserved >= row.uses ? "used up" : "valid";
 }

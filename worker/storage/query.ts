@@ -1,0 +1,31 @@
+// Reads results of SQL queries that have one column or one row.
+
+/** A row with the columns of an interface: SqlStorage accepts only a type. */
+export type Row<Columns> = { [Name in keyof Columns]: Columns[Name] };
+
+/** Returns the first column of all rows. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows its query
+export function column<Value extends SqlStorageValue>(
+  sql: SqlStorage,
+  query: string,
+  ...bindings: SqlStorageValue[]
+): Value[] {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the query decides the type
+  return [...sql.exec(query, ...bindings).raw()].map(([value]) => value as Value);
+}
+
+/** Returns the first column of the only row. Throws if there is not exactly one row. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows its query
+export function cell<Value extends SqlStorageValue>(
+  sql: SqlStorage,
+  query: string,
+  ...bindings: SqlStorageValue[]
+): Value {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the query decides the type
+  return Object.values(sql.exec(query, ...bindings).one())[0] as Value;
+}
+
+/** Reports whether the query returns a row. */
+export function hasRow(sql: SqlStorage, query: string, ...bindings: SqlStorageValue[]): boolean {
+  return sql.exec(query, ...bindings).toArray().length > 0;
+}
