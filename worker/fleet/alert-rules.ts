@@ -67,7 +67,7 @@ export function concernOf(
 interface AlertMember {
   machine: string;
   state: AlertState | null;
-  since_ms: number;
+  sinceMs: number;
 }
 
 interface AlertCause {
@@ -93,7 +93,7 @@ export function alertOf(
     name: isAlone ? machines.join() : (outage?.id ?? deployment),
     state: members[0]!.state!,
     severity: isAlone ? "warning" : "critical",
-    sinceMs: outage?.sinceMs ?? Math.min(...members.map(({ since_ms }) => since_ms)),
+    sinceMs: outage?.sinceMs ?? Math.min(...members.map(({ sinceMs }) => sinceMs)),
     untilMs: null,
     machines: members.length,
     names: machines.slice(0, LIMIT.namesInAlert),

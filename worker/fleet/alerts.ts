@@ -1,6 +1,6 @@
 // The alerts of each receiver. A row of `watched` has a machine that concerns the receiver, a row of `alerts` an alert that
 // it was notified of. Rows are written on transitions only; deliveries.ts sends the messages.
-import { type AlertMessage, type AlertState, messageText, type Alert } from "../../shared/fleet/alert.ts";
+import { type AlertMessage, messageText, type Alert } from "../../shared/fleet/alert.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import { NOTIFICATION_LIMITS as LIMIT } from "../../shared/protocol/limits.ts";
 import {
@@ -11,6 +11,7 @@ import {
   type Watched,
   watchedAfter,
 } from "./alert-rules.ts";
+import { cell, column, type Row } from "../storage/query.ts";
 import { type Deliveries, LOST_DELIVERY, REPETITION } from "./deliveries.ts";
 import type { FleetChange } from "./machine-rows.ts";
 import type { Mutes } from "./mutes.ts";
@@ -38,18 +39,15 @@ const AT_ONCE = 500;
 /** Wait for new alerts of a receiver with too many waiting deliveries. */
 const POSTPONED_MS = 5 * 60_000;
 
-type WatchedRow = {
+type WatchedRow = Row<Watched> & {
   receiver: string;
   machine: string;
-  state: AlertState | null;
-  since_ms: number;
-  /** The state that the receiver was last notified of. */
-  told: AlertState | null;
   alert: number | null;
-  due_ms: number | null;
   /** 1 if the row waits for the end of a mute. */
   muted: number;
 };
+const WATCHED = `SELECT receiver, machine, state, since_ms AS sinceMs, told AS notified, alert, due_ms AS dueMs, muted
+  FROM watched`;
 /** `said`: the Alert as JSON. `open`: machines in it now. `letter`: the delivery of its firing message. */
 type AlertRow = {
   id: number;
@@ -86,39 +84,22 @@ export class Alerts {
       const row = this.#row(receiver.name, name);
       const delayMs = receiver.settings.delaySeconds * 1000;
       const sinceMs = after?.sinceMs ?? nowMs;
-      const known: Watched | null = row && {
-        state: row.state,
-        sinceMs: row.since_ms,
-        notified: row.told,
-        dueMs: row.due_ms,
-      };
-      const next = watchedAfter(known, { state, sinceMs }, { delayMs, nowMs });
-      if (next === known) continue;
-      if (next) {
-        const { state: wanted, notified, dueMs } = next;
-        this.#put({
-          receiver: receiver.name,
-          machine: name,
-          state: wanted,
-          since_ms: next.sinceMs,
-          told: notified,
-          alert: row?.alert ?? null,
-          due_ms: dueMs,
-          muted: 0,
-        });
-      } else this.#forget(receiver.name, name);
+      const next = watchedAfter(row, { state, sinceMs }, { delayMs, nowMs });
+      if (next === row) continue;
+      const same = { receiver: receiver.name, machine: name, alert: row?.alert ?? null, muted: 0 };
+      if (next) this.#put({ ...next, ...same });
+      else this.#forget(receiver.name, name);
     }
   }
 
   dueMs(): number | null {
-    const query = `SELECT MIN(due_ms) AS ms FROM (SELECT MIN(due_ms) AS due_ms FROM watched WHERE due_ms IS NOT NULL
+    const query = `SELECT MIN(due_ms) FROM (SELECT MIN(due_ms) AS due_ms FROM watched WHERE due_ms IS NOT NULL
       UNION ALL SELECT MIN(due_ms) FROM alerts WHERE due_ms IS NOT NULL)`;
-    return this.#sql.exec<{ ms: number | null }>(query).one().ms;
+    return cell(this.#sql, query);
   }
 
   firing(receiver: string): number {
-    const query = "SELECT COUNT(*) AS count FROM alerts WHERE receiver = ?";
-    return this.#sql.exec<{ count: number }>(query, receiver).one().count;
+    return cell(this.#sql, "SELECT COUNT(*) FROM alerts WHERE receiver = ?", receiver);
   }
 
   /** Checks again what mutes have postponed, since one of them ended early. */
@@ -142,7 +123,7 @@ export class Alerts {
 
   /** Adds deliveries for everything that is due. Call it in a transaction. */
   flush(nowMs: number): void {
-    const query = "SELECT * FROM watched WHERE due_ms <= ? ORDER BY due_ms LIMIT ?";
+    const query = `${WATCHED} WHERE due_ms <= ? ORDER BY due_ms LIMIT ?`;
     const due = this.#sql.exec<WatchedRow>(query, nowMs, AT_ONCE).toArray();
     const repeated = this.#sql
       .exec<AlertRow>("SELECT * FROM alerts WHERE due_ms <= ? ORDER BY due_ms LIMIT ?", nowMs, AT_ONCE)
@@ -153,7 +134,7 @@ export class Alerts {
       for (const row of rows) this.#leave(batch, row);
       const isFull = rows.length > 0 && this.#isFull(receiver.name);
       // An outage's alert may have included the machine already.
-      for (const row of rows) if (row.due_ms !== null) this.#enter(batch, row, rows, isFull, nowMs);
+      for (const row of rows) if (row.dueMs !== null) this.#enter(batch, row, rows, isFull, nowMs);
       for (const row of rows) this.#settle(row);
       for (const row of repeated) if (row.receiver === receiver.name) this.#repeat(batch, row, nowMs);
       this.#write(batch, nowMs);
@@ -162,14 +143,14 @@ export class Alerts {
 
   /** Removes a machine from its alert. If it was the last one, the alert is resolved. */
   #leave({ alerts }: Batch, row: WatchedRow): void {
-    if (row.told === null || row.told === row.state) return;
+    if (row.notified === null || row.notified === row.state) return;
     const update = "UPDATE alerts SET open = open - 1 WHERE id = ? RETURNING *";
     const [alert] = this.#sql.exec<AlertRow>(update, row.alert);
-    [row.told, row.alert] = [null, null];
+    [row.notified, row.alert] = [null, null];
     if (!alert || alert.open > 0) return;
     this.#sql.exec("DELETE FROM alerts WHERE id = ?", alert.id);
     if (alert.letter === LOST_DELIVERY) return;
-    const over = overAlert(JSON.parse(alert.said) as Alert, row.since_ms, this.#in.summary(row.machine));
+    const over = overAlert(JSON.parse(alert.said) as Alert, row.sinceMs, this.#in.summary(row.machine));
     const follows = this.#in.deliveries.isKept(alert.letter) ? alert.letter : null;
     alerts.push({ alert: over, row: alert.id, follows });
   }
@@ -177,7 +158,7 @@ export class Alerts {
   /** Opens or joins an alert for a due machine, unless it is muted or the queue is full. `due`: the rows of this turn. */
   #enter(batch: Batch, row: WatchedRow, due: WatchedRow[], isFull: boolean, nowMs: number): void {
     const { receiver } = batch;
-    row.due_ms = null;
+    row.dueMs = null;
     const summary = this.#in.summary(row.machine);
     if (row.state === null || !summary || concernOf(receiver, row.machine, summary) !== row.state) {
       row.state = null;
@@ -185,15 +166,14 @@ export class Alerts {
     }
     const untilMs = this.#in.mutes.untilMs(row.machine, row.state, summary, nowMs);
     if (untilMs !== null || isFull) {
-      [row.due_ms, row.muted] = untilMs === null ? [nowMs + POSTPONED_MS, 0] : [untilMs, 1];
+      [row.dueMs, row.muted] = untilMs === null ? [nowMs + POSTPONED_MS, 0] : [untilMs, 1];
       return;
     }
     const outage = row.state === "silent" ? this.#in.outageOf(row.machine, summary) : null;
     const kind = outage ? "outage" : row.state === "cluster-unreachable" ? "cluster" : "machine";
     if (receiver.settings.outagesOnly && kind === "machine") return;
-    const key = { machine: `machine ${row.machine}`, outage: `outage ${outage?.id}`, cluster: "cluster" }[
-      kind
-    ];
+    const keys = { machine: `machine ${row.machine}`, outage: `outage ${outage?.id}`, cluster: "cluster" };
+    const key = keys[kind];
     const query = "UPDATE alerts SET open = open + 1 WHERE receiver = ? AND key = ? RETURNING id";
     const [open] = this.#sql.exec<{ id: number }>(query, receiver.name, key);
     if (open) {
@@ -206,26 +186,13 @@ export class Alerts {
         ? this.#unreachable(receiver.name)
         : [];
     const members = [row, ...this.#waiting(receiver, others, row, due, nowMs)];
-    const alert = alertOf(members, {
-      kind,
-      outage,
-      summary,
-      deployment: this.#in.deployment,
-      id: this.#in.newId(),
-    });
-    const insert = "INSERT INTO alerts VALUES (NULL, ?, ?, ?, ?, ?, ?) RETURNING id";
+    const { deployment, newId } = this.#in;
+    const alert = alertOf(members, { kind, outage, summary, deployment, id: newId() });
+    const insert = "INSERT INTO alerts VALUES (NULL, ?, ?, ?, ?, 0, ?) RETURNING id";
     const repeatMs = receiver.settings.repeatMinutes * 60_000;
-    const { id } = this.#sql
-      .exec<{ id: number }>(
-        insert,
-        receiver.name,
-        key,
-        JSON.stringify(alert),
-        members.length,
-        0,
-        repeatMs > 0 ? nowMs + repeatMs : null,
-      )
-      .one();
+    const dueMs = repeatMs > 0 ? nowMs + repeatMs : null;
+    const values = [receiver.name, key, JSON.stringify(alert), members.length, dueMs];
+    const id = cell<number>(this.#sql, insert, ...values);
     for (const member of members) {
       this.#join(member, id);
       if (!due.includes(member)) this.#put(member);
@@ -234,7 +201,7 @@ export class Alerts {
   }
 
   #join(row: WatchedRow, alert: number): void {
-    Object.assign(row, { told: row.state, alert, due_ms: null });
+    Object.assign(row, { notified: row.state, alert, dueMs: null });
   }
 
   /** Returns the rows of those machines that wait for an alert with the same cause and are not muted. */
@@ -249,7 +216,7 @@ export class Alerts {
     return names.flatMap((name) => {
       if (name === first.machine) return [];
       const row = dueOf.get(name) ?? this.#row(receiver.name, name);
-      if (!row || row.told !== null || row.state !== first.state) return [];
+      if (!row || row.notified !== null || row.state !== first.state) return [];
       const summary = this.#in.summary(name);
       const mayJoin =
         summary !== null &&
@@ -262,10 +229,7 @@ export class Alerts {
   #unreachable(receiver: string): string[] {
     const query =
       "SELECT machine FROM watched WHERE receiver = ? AND state = 'cluster-unreachable' AND told IS NULL";
-    return this.#sql
-      .exec<{ machine: string }>(query, receiver)
-      .toArray()
-      .map(({ machine }) => machine);
+    return column(this.#sql, query, receiver);
   }
 
   /** Repeats an active alert, unless it is muted or the receiver has waiting deliveries. */
@@ -277,11 +241,8 @@ export class Alerts {
       const summary = this.#in.summary(machine);
       return summary !== null && this.#in.mutes.untilMs(machine, firing.state, summary, nowMs) !== null;
     });
-    const [open] = this.#sql.exec<AlertRow>(
-      "UPDATE alerts SET due_ms = ? WHERE id = ? RETURNING *",
-      repeatMs > 0 ? nowMs + repeatMs : null,
-      row.id,
-    );
+    const update = "UPDATE alerts SET due_ms = ? WHERE id = ? RETURNING *";
+    const [open] = this.#sql.exec<AlertRow>(update, repeatMs > 0 ? nowMs + repeatMs : null, row.id);
     if (!open || repeatMs === 0 || isMuted || this.#in.deliveries.waiting(name).count > 0) return;
     // An undelivered message is sent again unchanged, with its resolutions.
     if (this.#in.deliveries.resend(name, row.letter, nowMs)) return;
@@ -326,7 +287,7 @@ export class Alerts {
   }
 
   #row(receiver: string, machine: string): WatchedRow | null {
-    const query = "SELECT * FROM watched WHERE receiver = ? AND machine = ?";
+    const query = `${WATCHED} WHERE receiver = ? AND machine = ?`;
     return this.#sql.exec<WatchedRow>(query, receiver, machine).toArray()[0] ?? null;
   }
 
@@ -335,9 +296,9 @@ export class Alerts {
     else this.#put(row);
   }
 
-  #put({ receiver, machine, state, since_ms, told, alert, due_ms, muted }: WatchedRow): void {
+  #put({ receiver, machine, state, sinceMs, notified, alert, dueMs, muted }: WatchedRow): void {
     const insert = "INSERT OR REPLACE INTO watched VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
-    this.#sql.exec(insert, receiver, machine, state, since_ms, told, alert, due_ms, muted);
+    this.#sql.exec(insert, receiver, machine, state, sinceMs, notified, alert, dueMs, muted);
   }
 
   #forget(receiver: string, machine: string): void {

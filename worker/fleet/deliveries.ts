@@ -2,12 +2,13 @@
 // delivery is deleted. Messages are signed as Standard Webhooks demands (https://www.standardwebhooks.com).
 import { contains, parseCidr } from "../../shared/kubernetes/cidr.ts";
 import { isIpv4, isLoopback, parseIp } from "../../shared/kubernetes/ip.ts";
-import { NOTIFICATION_LIMITS as LIMIT, NOTIFICATION_LIMITS } from "../../shared/protocol/limits.ts";
+import { NOTIFICATION_LIMITS as LIMIT } from "../../shared/protocol/limits.ts";
 import { printable } from "../../shared/protocol/printable.ts";
 import type { ListedLetter } from "../../shared/protocol/receiver-answers.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import type { PrivateWebhooks } from "../env.ts";
 import { withDeadline } from "../kube/deadline.ts";
+import { cell, column, hasRow } from "../storage/query.ts";
 import { GIVEN_UP_MS, type ReceiverTarget } from "./receivers.ts";
 
 type DeliveryRow = {
@@ -43,9 +44,7 @@ export class Deliveries {
     const { receiver, message, body } = delivery;
     const isDead = follows !== null && this.isDead(receiver, follows);
     const [dead, error] = isDead ? [1, `letter ${follows} did not arrive`] : [0, ""];
-    const { id } = this.#sql
-      .exec<{ id: number }>(insert, receiver, message, body, nowMs, dead, follows, error)
-      .one();
+    const id = cell<number>(this.#sql, insert, receiver, message, body, nowMs, dead, follows, error);
     if (!isDead) this.#start(receiver, nowMs);
     return id;
   }
@@ -65,17 +64,20 @@ export class Deliveries {
 
   /** Reports whether the delivery waits or is dead. */
   isKept(id: number): boolean {
-    return this.#sql.exec("SELECT 1 FROM letters WHERE id = ?", id).toArray().length > 0;
+    return hasRow(this.#sql, "SELECT 1 FROM letters WHERE id = ?", id);
   }
 
   isDead(receiver: string, id: number): boolean {
-    const query = "SELECT 1 FROM letters WHERE id = ? AND receiver = ? AND dead = 1";
-    return this.#sql.exec(query, id, receiver).toArray().length > 0;
+    return hasRow(
+      this.#sql,
+      "SELECT 1 FROM letters WHERE id = ? AND receiver = ? AND dead = 1",
+      id,
+      receiver,
+    );
   }
 
   dead(receiver: string): number {
-    const query = "SELECT COUNT(*) AS count FROM letters WHERE receiver = ? AND dead = 1";
-    return this.#sql.exec<{ count: number }>(query, receiver).one().count;
+    return cell(this.#sql, "SELECT COUNT(*) FROM letters WHERE receiver = ? AND dead = 1", receiver);
   }
 
   arrived(id: number): void {
@@ -85,12 +87,8 @@ export class Deliveries {
   /** Marks a delivery as dead, and those that follow it. */
   die({ id, receiver }: Pick<Delivery, "id" | "receiver">, error: string): void {
     this.#sql.exec("DELETE FROM letters WHERE id = ? AND follows = ?", id, REPETITION);
-    this.#sql.exec(
-      "UPDATE letters SET dead = 1, error = ? WHERE receiver = ? AND ? IN (id, follows)",
-      error,
-      receiver,
-      id,
-    );
+    const update = "UPDATE letters SET dead = 1, error = ? WHERE receiver = ? AND ? IN (id, follows)";
+    this.#sql.exec(update, error, receiver, id);
     this.prune(receiver);
   }
 
@@ -103,12 +101,9 @@ export class Deliveries {
   }
 
   list(receiver: string): ListedLetter[] {
+    const query = "SELECT * FROM letters WHERE receiver = ? ORDER BY dead DESC, id LIMIT ?";
     return this.#sql
-      .exec<DeliveryRow>(
-        "SELECT * FROM letters WHERE receiver = ? ORDER BY dead DESC, id LIMIT ?",
-        receiver,
-        LIMIT.deadLetters * 2,
-      )
+      .exec<DeliveryRow>(query, receiver, LIMIT.deadLetters * 2)
       .toArray()
       .map(({ id, message, made_ms, dead, error, body }) => ({
         id,
@@ -125,7 +120,7 @@ export class Deliveries {
     const query = `UPDATE letters SET dead = 0, error = '', made_ms = ?3 WHERE receiver = ?1 AND dead = 1
       AND IFNULL(follows, id) = (SELECT IFNULL(follows, id) FROM letters WHERE id = ?2 AND receiver = ?1 AND dead = 1)
       RETURNING id`;
-    const isFound = this.#sql.exec(query, receiver, id, nowMs).toArray().length > 0;
+    const isFound = hasRow(this.#sql, query, receiver, id, nowMs);
     if (isFound) this.#start(receiver, nowMs);
     return isFound;
   }
@@ -139,21 +134,13 @@ export class Deliveries {
   prune(receiver: string): void {
     const surplus = this.dead(receiver) - LIMIT.deadLetters;
     if (surplus <= 0) return;
-    const gone = this.#sql
-      .exec<{ id: number }>(
-        `DELETE FROM letters WHERE receiver = ?1 AND dead = 1 AND IFNULL(follows, id) IN (SELECT first FROM
-           (SELECT IFNULL(follows, id) AS first, SUM(COUNT(*)) OVER (ORDER BY MIN(id)) - COUNT(*) AS older
-            FROM letters WHERE receiver = ?1 AND dead = 1 GROUP BY first) WHERE older < ?2) RETURNING id`,
-        receiver,
-        surplus,
-      )
-      .toArray();
+    const query = `DELETE FROM letters WHERE receiver = ?1 AND dead = 1 AND IFNULL(follows, id) IN (SELECT first FROM
+      (SELECT IFNULL(follows, id) AS first, SUM(COUNT(*)) OVER (ORDER BY MIN(id)) - COUNT(*) AS older
+       FROM letters WHERE receiver = ?1 AND dead = 1 GROUP BY first) WHERE older < ?2) RETURNING id`;
+    const gone = column<number>(this.#sql, query, receiver, surplus);
     this.#sql.exec("UPDATE receivers SET dropped = dropped + ? WHERE name = ?", gone.length, receiver);
-    const ids = JSON.stringify(gone.map(({ id }) => id));
-    this.#sql.exec(
-      `UPDATE alerts SET letter = ${LOST_DELIVERY} WHERE letter IN (SELECT value FROM json_each(?))`,
-      ids,
-    );
+    const lost = `UPDATE alerts SET letter = ${LOST_DELIVERY} WHERE letter IN (SELECT value FROM json_each(?))`;
+    this.#sql.exec(lost, JSON.stringify(gone));
   }
 }
 
@@ -185,12 +172,7 @@ export async function sendDelivery(
   { url, authorization, secret }: ReceiverTarget,
   { message, body }: Pick<Delivery, "message" | "body">,
 ): Promise<DeliveryOutcome> {
-  const failed = (answer: string): DeliveryOutcome => ({
-    arrived: false,
-    status: null,
-    answer,
-    retryAfterMs: 0,
-  });
+  const failed = (answer: string) => ({ arrived: false, status: null, answer, retryAfterMs: 0 });
   // PRIVATE_WEBHOOKS may have changed since the receiver was created.
   const address = webhookAddress(url, allowed);
   if (!address.ok) return failed(`the address is refused: ${address.error}`);
@@ -220,8 +202,7 @@ export async function sendDelivery(
 
 /** HMAC-SHA-256 with the key after `whsec_`, in base64. */
 async function signature(secret: string, signed: string): Promise<string> {
-  const bytes = (text: string) => Uint8Array.from(text, (each) => each.charCodeAt(0));
-  const raw = bytes(atob(secret.replace("whsec_", "")));
+  const raw = Uint8Array.from(atob(secret.replace("whsec_", "")), (each) => each.charCodeAt(0));
   const key = await crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
   const mac = await crypto.subtle.sign("HMAC", key, new TextEncoder().encode(signed));
   return btoa(String.fromCharCode(...new Uint8Array(mac)));
@@ -229,7 +210,7 @@ async function signature(secret: string, signed: string): Promise<string> {
 
 /** Returns the beginning of the body. It may be endless or broken off, which does not matter: the status is known. */
 async function beginning(response: Response, withinMs: number): Promise<string> {
-  const most = NOTIFICATION_LIMITS.answerBytes;
+  const most = LIMIT.answerBytes;
   const reader = response.body?.getReader();
   if (!reader) return "";
   const decoder = new TextDecoder();
@@ -273,12 +254,8 @@ const NOT_PUBLIC_NAME = /^[^.]*$|(^|\.)(localhost|local|localdomain|internal|int
 
 /** Returns the normalized address of a webhook. Fails if only the Worker's own network can reach it. Resolves no name. */
 export function webhookAddress(text: string, allowed: PrivateWebhooks): Result<string> {
-  let url: URL;
-  try {
-    url = new URL(text);
-  } catch {
-    return failure("not a URL");
-  }
+  const url = URL.parse(text);
+  if (!url) return failure("not a URL");
   if (url.username !== "" || url.password !== "")
     return failure("a name or password in it: use `authorization` instead");
   // The URL parser has normalized all forms of an IPv4 address (0x7f.1, 2130706433, 017700000001).
@@ -298,10 +275,9 @@ function isThisComputer(host: string): boolean {
 function isPublic(host: string): boolean {
   const ip = parseIp(unbracketed(host));
   if (ip === null) return !host.startsWith("[") && !NOT_PUBLIC_NAME.test(host);
-  if (isIpv4(ip)) return !NOT_PUBLIC_V4.some((range) => contains(range, ip));
-  return (
-    PUBLIC_V6.some((range) => contains(range, ip)) && !NOT_PUBLIC_V6.some((range) => contains(range, ip))
-  );
+  const isIn = (ranges: typeof PUBLIC_V6) => ranges.some((range) => contains(range, ip));
+  if (isIpv4(ip)) return !isIn(NOT_PUBLIC_V4);
+  return isIn(PUBLIC_V6) && !isIn(NOT_PUBLIC_V6);
 }
 
 const unbracketed = (host: string) => host.replaceAll(/^\[|\]$/g, "");

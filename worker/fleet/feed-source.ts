@@ -11,6 +11,7 @@ import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { FeedChanges, FeedHello, FeedMessage, FeedSnapshot } from "../../shared/protocol/feed.ts";
 import { FEED_LIMITS } from "../../shared/protocol/limits.ts";
 import type { PendingMachine } from "../../shared/protocol/operator-answers.ts";
+import { cell } from "../storage/query.ts";
 import type { FleetChange, MachineRows } from "./machine-rows.ts";
 import type { Outages } from "./outages.ts";
 
@@ -96,8 +97,8 @@ export class FeedSource {
     const feed = this.#feed();
     if (index !== feed.index_id || seq > this.#rows.seq()) return "the index began anew";
     if (seq < feed.gone_seq) return "it was too long ago";
-    const query = "SELECT COUNT(*) AS count FROM (SELECT 1 FROM machines WHERE seq > ? LIMIT ?)";
-    const { count } = this.#sql.exec<{ count: number }>(query, seq, FEED_LIMITS.resumedChanges + 1).one();
+    const query = "SELECT COUNT(*) FROM (SELECT 1 FROM machines WHERE seq > ? LIMIT ?)";
+    const count = cell<number>(this.#sql, query, seq, FEED_LIMITS.resumedChanges + 1);
     return count > FEED_LIMITS.resumedChanges ? "too much has changed" : "";
   }
 
@@ -196,7 +197,6 @@ function part(message: FeedMessage, cursor: FeedCursor): FeedPart {
 }
 
 /** A feed's position, as the text that clients acknowledge and resume from. */
-
 export interface FeedCursor {
   /** The index's ID. An index that was lost starts with another one. */
   index: string;

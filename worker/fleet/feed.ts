@@ -31,13 +31,11 @@ const PING = ["ping", "pong"] as const;
 export class Feed {
   readonly #ctx: DurableObjectState;
   readonly #source: FeedSource;
-  readonly #tickets: FeedTickets;
   readonly #feeds: Feeds;
 
   constructor(ctx: DurableObjectState, env: Environment, rows: MachineRows, outages: Outages) {
     this.#ctx = ctx;
     this.#source = new FeedSource(ctx.storage.sql, rows, outages);
-    this.#tickets = new FeedTickets(ctx.storage.sql);
     this.#feeds = new Feeds({
       source: this.#source,
       sockets: () => ctx.getWebSockets().filter(({ readyState }) => readyState === WebSocket.OPEN),
@@ -74,13 +72,14 @@ export class Feed {
 
   /** Returns null if too many tickets are unused. */
   ticket(holder: FeedHolder): Promise<{ ticket: string; endsMs: number } | null> {
-    return this.#tickets.mint(holder, currentMs());
+    return mintTicket(this.#ctx.storage.sql, holder, currentMs());
   }
 
   /** Returns a response with a socket, or with a FeedRefusal. */
   async open(request: Request): Promise<Response> {
     const { by, cursor } = JSON.parse(request.headers.get(FEED_OPENING) ?? "") as FeedOpening;
-    const holder = "ticket" in by ? await this.#tickets.redeem(by.ticket, currentMs()) : by;
+    const { sql } = this.#ctx.storage;
+    const holder = "ticket" in by ? await redeemTicket(sql, by.ticket, currentMs()) : by;
     if (!holder) return refusal("bad ticket");
     if (!this.#feeds.hasRoomFor(holder.who)) return refusal("no room");
     const { 0: client, 1: server } = new WebSocketPair();
@@ -311,7 +310,6 @@ const put = (socket: FeedSocket, state: FeedState) => {
 };
 
 /** A client of the feed, and the credential that is checked again while the feed is open. */
-
 export interface FeedHolder {
   who: string;
   credential: Credential;
@@ -320,30 +318,26 @@ export interface FeedHolder {
 /** Reports whether the text has a ticket's form, so that no other text is looked up. */
 export const isTicket = (text: string) => /^[\w-]{43}$/.test(text);
 
-class FeedTickets {
-  readonly #sql: SqlStorage;
+/** Returns null if too many tickets are unused. */
+async function mintTicket(
+  sql: SqlStorage,
+  holder: FeedHolder,
+  nowMs: number,
+): Promise<{ ticket: string; endsMs: number } | null> {
+  const ticket = base64url.encode(crypto.getRandomValues(new Uint8Array(32)));
+  const hash = await digestOf(ticket);
+  sql.exec("DELETE FROM feed_tickets WHERE ends_ms <= ?", nowMs);
+  const query = "SELECT COUNT(*) AS out, TOTAL(holder ->> 'who' = ?) AS own FROM feed_tickets";
+  const { out, own } = sql.exec<{ out: number; own: number }>(query, holder.who).one();
+  if (out >= FEED_LIMITS.tickets || own >= FEED_LIMITS.ticketsOfOperator) return null;
+  const endsMs = nowMs + 1000 * FEED_LIMITS.ticketSeconds;
+  sql.exec("INSERT INTO feed_tickets VALUES (?, ?, ?)", hash, JSON.stringify(holder), endsMs);
+  return { ticket, endsMs };
+}
 
-  constructor(sql: SqlStorage) {
-    this.#sql = sql;
-  }
-
-  /** Returns null if too many tickets are unused. */
-  async mint(holder: FeedHolder, nowMs: number): Promise<{ ticket: string; endsMs: number } | null> {
-    const ticket = base64url.encode(crypto.getRandomValues(new Uint8Array(32)));
-    const hash = await digestOf(ticket);
-    this.#sql.exec("DELETE FROM feed_tickets WHERE ends_ms <= ?", nowMs);
-    const query = "SELECT COUNT(*) AS out, TOTAL(holder ->> 'who' = ?) AS own FROM feed_tickets";
-    const { out, own } = this.#sql.exec<{ out: number; own: number }>(query, holder.who).one();
-    if (out >= FEED_LIMITS.tickets || own >= FEED_LIMITS.ticketsOfOperator) return null;
-    const endsMs = nowMs + 1000 * FEED_LIMITS.ticketSeconds;
-    this.#sql.exec("INSERT INTO feed_tickets VALUES (?, ?, ?)", hash, JSON.stringify(holder), endsMs);
-    return { ticket, endsMs };
-  }
-
-  /** Returns null if the ticket does not exist, was used, or has expired. */
-  async redeem(ticket: string, nowMs: number): Promise<FeedHolder | null> {
-    const query = "DELETE FROM feed_tickets WHERE hash = ? RETURNING holder, ends_ms";
-    const [row] = this.#sql.exec<{ holder: string; ends_ms: number }>(query, await digestOf(ticket));
-    return row && nowMs < row.ends_ms ? (JSON.parse(row.holder) as FeedHolder) : null;
-  }
+/** Returns null if the ticket does not exist, was used, or has expired. */
+async function redeemTicket(sql: SqlStorage, ticket: string, nowMs: number): Promise<FeedHolder | null> {
+  const query = "DELETE FROM feed_tickets WHERE hash = ? RETURNING holder, ends_ms";
+  const [row] = sql.exec<{ holder: string; ends_ms: number }>(query, await digestOf(ticket));
+  return row && nowMs < row.ends_ms ? (JSON.parse(row.holder) as FeedHolder) : null;
 }

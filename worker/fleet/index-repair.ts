@@ -7,6 +7,7 @@ import type { AlarmTask } from "./alarm-tasks.ts";
 import { logNote } from "../log.ts";
 import { paced } from "../paced.ts";
 import { prune } from "../storage/prune.ts";
+import { column, hasRow } from "../storage/query.ts";
 
 export const REPAIR_LIMITS = {
   aSecond: 50,
@@ -86,18 +87,9 @@ export class IndexRepair {
   begin(cause: string): void {
     if (this.#repair?.endedAtMs === null) return;
     const startedAtMs = this.#with.nowMs();
-    const repair: Repair = {
-      cause,
-      startedAtMs,
-      endedAtMs: null,
-      asked: 0,
-      failed: 0,
-      removed: 0,
-      after: "",
-      missed: [],
-      isSecond: false,
-    };
-    this.#keep("repair", repair);
+    const counts = { asked: 0, failed: 0, removed: 0 };
+    const begin = { ...counts, after: "", missed: [], isSecond: false };
+    this.#keep("repair", { cause, startedAtMs, endedAtMs: null, ...begin });
     this.#note(`repair begins: ${cause}`);
   }
 
@@ -205,8 +197,7 @@ export class IndexRepair {
     const untilMs = nowMs() + portionMs;
     const names = await this.#fromRegistry((registry) => registry.sampleNames(sample));
     const query = "SELECT name FROM machines WHERE name IN (SELECT value FROM json_each(?))";
-    const rowsOf = sql.exec<{ name: string }>(query, JSON.stringify(names)).toArray();
-    const found = new Set(rowsOf.map(({ name }) => name));
+    const found = new Set(column<string>(sql, query, JSON.stringify(names)));
     const absent = names.filter((name) => !found.has(name));
     // The sample is in random order. By name, the same machines would be asked each day.
     const known = names.filter((name) => found.has(name)).slice(0, asked);
@@ -258,7 +249,7 @@ export class IndexRepair {
   }
 
   #isEmpty(): boolean {
-    return this.#with.sql.exec("SELECT 1 FROM machines LIMIT 1").toArray().length === 0;
+    return !hasRow(this.#with.sql, "SELECT 1 FROM machines LIMIT 1");
   }
 
   #kept<Key extends keyof Kept>(key: Key): Kept[Key] | undefined {

@@ -8,6 +8,7 @@ import type { FleetHistoryEntry } from "../../shared/protocol/fleet-answers.ts";
 import type { FleetHistoryQuery } from "../../shared/protocol/fleet-api.ts";
 import type { HistoryKind } from "../../shared/protocol/operator-api.ts";
 import { prune } from "../storage/prune.ts";
+import { cell, column } from "../storage/query.ts";
 
 export const SET_COLUMNS = ["label_set", "condition_set", "word_set"] as const;
 
@@ -94,7 +95,9 @@ export class MachineRows {
     this.#addHistory(name, entries);
     const seq = this.nextSeq(before, summary);
     this.#put(update, until, seq);
-    if (known?.summary !== text) this.#putSummary(name, text);
+    const put =
+      "INSERT INTO summaries VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET summary = excluded.summary";
+    if (known?.summary !== text) this.#sql.exec(put, name, text);
     return { until: { entryId: until }, change: { name, seq, before, after: summary, entries } };
   }
 
@@ -119,13 +122,12 @@ export class MachineRows {
 
   /** Returns the number of the last change; 0 before the first one. */
   seq(): number {
-    return this.#sql.exec<{ value: number }>("SELECT value FROM sequence").one().value;
+    return cell(this.#sql, "SELECT value FROM sequence");
   }
 
   /** Returns the machines in each state. The counts are stored, since counting 100,000 rows takes long. */
   counts(): FleetCounts {
-    const { counts } = this.#sql.exec<{ counts: string }>("SELECT counts FROM sequence").one();
-    return JSON.parse(counts) as FleetCounts;
+    return JSON.parse(cell(this.#sql, "SELECT counts FROM sequence")) as FleetCounts;
   }
 
   count(): number {
@@ -147,29 +149,19 @@ export class MachineRows {
 
   /** Returns the number for a new change and updates the counts. Both arguments are null if no machine changed. */
   nextSeq(before: MachineSummary | null, after: MachineSummary | null): number {
-    const query = "UPDATE sequence SET value = value + 1, counts = ? RETURNING value";
     const counts = this.counts();
     for (const [summary, change] of [[before, -1] as const, [after, 1] as const]) {
       if (summary) counts[summary.state] = (counts[summary.state] ?? 0) + change;
     }
-    return this.#sql.exec<{ value: number }>(query, JSON.stringify(counts)).one().value;
+    const next = "UPDATE sequence SET value = value + 1, counts = ? RETURNING value";
+    return cell(this.#sql, next, JSON.stringify(counts));
   }
 
   #put({ name, generation, version, summary }: MachineUpdate, entryId: number, seq: number): void {
     const sets = setsOf(summary).map((text) => this.#setOf(text));
     this.#sql.exec("DELETE FROM gone WHERE name = ?", name);
-    this.#sql.exec(
-      PUT,
-      generation,
-      version,
-      entryId,
-      seq,
-      ...searchValues(
-        name,
-        summary,
-        sets.map(({ id }) => id),
-      ),
-    );
+    const ids = sets.map(({ id }) => id);
+    this.#sql.exec(PUT, generation, version, entryId, seq, ...searchValues(name, summary, ids));
     if (sets.some(({ id, isNew }) => isNew && id % SETS_PRUNED_EVERY === 0)) this.#sql.exec(PRUNE_SETS);
   }
 
@@ -177,15 +169,7 @@ export class MachineRows {
     const [known] = this.#sql.exec<{ id: number }>("SELECT id FROM sets WHERE text = ?", text);
     if (known) return { id: known.id, isNew: false };
     const insert = "INSERT INTO sets (text) VALUES (?) RETURNING id";
-    return { id: this.#sql.exec<{ id: number }>(insert, text).one().id, isNew: true };
-  }
-
-  #putSummary(name: string, text: string): void {
-    this.#sql.exec(
-      "INSERT INTO summaries VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET summary = excluded.summary",
-      name,
-      text,
-    );
+    return { id: cell(this.#sql, insert, text), isNew: true };
   }
 
   #addHistory(name: string, entries: readonly UpdateEntry[]): void {
@@ -193,8 +177,8 @@ export class MachineRows {
     const { lines, prunedEvery, prunedAtOnce } = FLEET_HISTORY_LIMITS;
     const insert = `INSERT INTO history (at_ms, name, kind, text)
       SELECT value ->> 'atMs', ?, value ->> 'kind', value ->> 'text' FROM json_each(?) RETURNING id`;
-    const ids = this.#sql.exec<{ id: number }>(insert, name, JSON.stringify(entries)).toArray();
-    if (!ids.some(({ id }) => id % prunedEvery === 0)) return;
+    const ids = column<number>(this.#sql, insert, name, JSON.stringify(entries));
+    if (!ids.some((id) => id % prunedEvery === 0)) return;
     // An update may bring many lines: more than those must be deleted to keep the limit.
     prune(this.#sql, "history", { entries: lines, atOnce: Math.max(prunedAtOnce, 2 * ids.length) });
   }

@@ -9,6 +9,7 @@ import { HOSTNAME_LABELS } from "../../shared/kubernetes/labels.ts";
 import type { Phase } from "../../shared/protocol/answers.ts";
 import { BULK_LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
+import type { Row } from "../storage/query.ts";
 import { EMPTY_SET, type MachineRows, SEARCH_COLUMNS, searchValues, SET_COLUMNS } from "./machine-rows.ts";
 
 /** A machine of the index, or one that waits for approval, whose ID sorts right after the name that it asks for. */
@@ -109,8 +110,7 @@ export class MachineSearch {
     const where = whereOf(filter.value);
     const query = `SELECT name, state, NULLIF(phase, '') AS phase FROM machines ${conditionsOf([where.sql])}
       ORDER BY +name LIMIT ?`;
-    type Row = MachineStatus & Record<string, string | null>;
-    return success(this.#sql.exec<Row>(query, ...where.bindings, limit).toArray());
+    return success(this.#sql.exec<Row<MachineStatus>>(query, ...where.bindings, limit).toArray());
   }
 
   #atAddress({ beside, ...filter }: MachineFilter): Result<Omit<MachineFilter, "beside">> {
@@ -142,8 +142,8 @@ export class MachineSearch {
     const machines: FoundMachine[] = [];
     let last: SearchPosition | null = null;
     let length = 0;
-    type Row = { name: string; key: string | number; summary: string | null };
-    for (const { name: id, key: at, summary } of this.#sql.exec<Row>(query, ...bindings)) {
+    type Found = { name: string; key: string | number; summary: string | null };
+    for (const { name: id, key: at, summary } of this.#sql.exec<Found>(query, ...bindings)) {
       length += summary?.length ?? 0;
       if (machines.length === limit || (last && length > PAGE_LENGTH)) return { machines, next: last };
       const known = othersById.get(id) ?? (JSON.parse(summary ?? "null") as MachineSummary | null);
@@ -158,14 +158,8 @@ export class MachineSearch {
     for (const { summary } of others) fleet[summary.state] = (fleet[summary.state] ?? 0) + 1;
     if (where.sql === "") return { matching: fleet, fleet };
     const query = `${source.with}SELECT state, COUNT(*) AS count FROM ${source.machines} ${conditionsOf([where.sql])} GROUP BY state`;
-    const rows = this.#sql.exec<{ state: FleetState; count: number }>(
-      query,
-      ...source.bindings,
-      ...where.bindings,
-    );
-    const matching: FleetCounts = {};
-    for (const { state, count } of rows) matching[state] = count;
-    return { matching, fleet };
+    const rows = this.#sql.exec(query, ...source.bindings, ...where.bindings).raw<[FleetState, number]>();
+    return { matching: Object.fromEntries(rows) as FleetCounts, fleet };
   }
 }
 
@@ -286,7 +280,7 @@ export interface MachineStatus {
 export function statusesOf(sql: SqlStorage, names: readonly string[]): MachineStatus[] {
   const query = `SELECT DISTINCT value AS name, state, NULLIF(phase, '') AS phase
     FROM json_each(?) LEFT JOIN machines ON machines.name = value ORDER BY value`;
-  return sql.exec<MachineStatus & Record<string, string | null>>(query, JSON.stringify(names)).toArray();
+  return sql.exec<Row<MachineStatus>>(query, JSON.stringify(names)).toArray();
 }
 
 export interface SilentMachine {
@@ -298,6 +292,5 @@ export interface SilentMachine {
 export function silentSince(sql: SqlStorage, untilMs: number): SilentMachine[] {
   const query = `SELECT name, since_ms AS silentSinceMs FROM machines
     WHERE state = 'silent' AND since_ms <= ? AND phase <> 'node deleted' ORDER BY since_ms, name LIMIT ?`;
-  const rows = sql.exec<{ name: string; silentSinceMs: number }>(query, untilMs, BULK_LIMITS.machines);
-  return rows.toArray();
+  return sql.exec<Row<SilentMachine>>(query, untilMs, BULK_LIMITS.machines).toArray();
 }

@@ -28,6 +28,12 @@ export function filterMatches(
   return selector === "" || matchesLabels(valueOr(parseLabelSelector(selector), []), labels);
 }
 
+/** What is wrong with a field of a request's body. */
+export interface FieldFault {
+  path: string;
+  message: string;
+}
+
 type MuteRow = {
   id: number;
   from_ms: number;
@@ -71,7 +77,7 @@ export class Mutes {
   }
 
   /** Returns what is wrong with a new mute, and with which field; null if it is valid. */
-  faultOf({ from, until }: NewMute, nowMs: number): { path: string; message: string } | null {
+  faultOf({ from, until }: NewMute, nowMs: number): FieldFault | null {
     const [fromMs, untilMs] = [from === undefined ? nowMs : Date.parse(from), Date.parse(until)];
     const { mutes, muteDays } = NOTIFICATION_LIMITS;
     if (untilMs <= Math.max(fromMs, nowMs))

@@ -25,7 +25,7 @@ import {
   webhookAddress,
 } from "./deliveries.ts";
 import type { FleetChange } from "./machine-rows.ts";
-import { Mutes } from "./mutes.ts";
+import { type FieldFault, Mutes } from "./mutes.ts";
 import { newSigningSecret, Receivers } from "./receivers.ts";
 
 export const NOTIFICATIONS_MIGRATION = `
@@ -77,12 +77,6 @@ interface NotificationRecord {
   /** A receiver's name, or a mute's ID. */
   target: string;
   detail: string;
-}
-
-/** What is wrong with a field of a request's body. */
-interface FieldFault {
-  path: string;
-  message: string;
 }
 
 export class Notifications {
@@ -173,21 +167,14 @@ export class Notifications {
   /** Sends one test message, without a retry. Returns null if no receiver has the name. */
   async test(name: string, who: string): Promise<ReceiverTest | null> {
     const target = this.#receivers.target(name);
-    const receiver = this.#receivers.all().find((each) => each.name === name);
+    const receiver = this.#receivers.find(name);
     if (!target || !receiver) return null;
     await this.#in.audit({ who, what: "receiver.test", target: name, detail: "" });
     const { deployment, origin, newId, nowMs } = this.#in;
     const [atMs, message] = [nowMs(), newId()];
     const alerts = [testAlert(atMs, newId())];
-    const body = messageText(receiver.settings.format, {
-      id: message,
-      deployment,
-      origin,
-      receiver: name,
-      atMs,
-      dropped: 0,
-      alerts,
-    });
+    const sent = { id: message, deployment, origin, receiver: name, atMs, dropped: 0, alerts };
+    const body = messageText(receiver.settings.format, sent);
     const { arrived, status, answer } = await sendDelivery(this.#in, target, { message, body });
     return { arrived, status, answer, tookMs: nowMs() - atMs };
   }
@@ -268,7 +255,7 @@ export class Notifications {
   }
 
   #repeatMinutes(name: string): number {
-    return this.#receivers.all().find((each) => each.name === name)?.settings.repeatMinutes ?? 0;
+    return this.#receivers.find(name)?.settings.repeatMinutes ?? 0;
   }
 
   /** Returns the address for a new or changed receiver, if the change is allowed. */
@@ -285,7 +272,7 @@ export class Notifications {
   }
 
   #shown(name: string): ListedReceiver {
-    const { settings } = this.#receivers.all().find((each) => each.name === name)!;
+    const { settings } = this.#receivers.find(name)!;
     const { url, authorization } = this.#receivers.target(name)!;
     const { next_ms, failing_since_ms, error, dropped } = this.#receivers.queue(name)!;
     const time = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
@@ -316,15 +303,7 @@ const COLUMNS = {
 const targetSchema = z.object({ url: z.string(), authorization: z.string(), secret: z.string() });
 type Target = z.infer<typeof targetSchema>;
 
-/** A row of a backup whose sealed part was opened. */
-interface OpenedReceiver {
-  name: BackupCell;
-  settings: BackupCell;
-  target: Target;
-}
-
-const SALT = "rollcall-backup";
-const sealerOf = (macKey: string) => sealer(macKey, SALT);
+const sealerOf = (macKey: string) => sealer(macKey, "rollcall-backup");
 
 /** Returns all rows of the table for a backup. Addresses and secrets are sealed with the first of `macKeys`. */
 export async function notificationRows(
@@ -370,10 +349,8 @@ export async function takeNotificationRows(
   return success(null);
 }
 
-async function openedReceiver(
-  [name = null, settings = null, sealed]: BackupCell[],
-  macKeys: string,
-): Promise<OpenedReceiver | null> {
+/** Opens the sealed part of a row; null if no key does. */
+async function openedReceiver([name = null, settings = null, sealed]: BackupCell[], macKeys: string) {
   for (const macKey of entriesOf(macKeys)) {
     const text = await (await sealerOf(macKey)).open(String(sealed));
     const target = text === null ? null : targetSchema.safeParse(JSON.parse(text));

@@ -18,6 +18,7 @@ import type {
   OutagesQuery,
 } from "../../shared/protocol/outages.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
+import { cell, column } from "../storage/query.ts";
 import type { FleetChange } from "./machine-rows.ts";
 import type { KnownOutage } from "./alert-rules.ts";
 
@@ -135,11 +136,7 @@ export class Outages {
 
   /** Returns the names of an outage's machines, recovered ones included. */
   machinesOf(id: number): string[] {
-    const query = "SELECT name FROM outage_machines WHERE outage = ? ORDER BY name";
-    return this.#sql
-      .exec<{ name: string }>(query, id)
-      .toArray()
-      .map(({ name }) => name);
+    return column(this.#sql, "SELECT name FROM outage_machines WHERE outage = ? ORDER BY name", id);
   }
 
   #begin(name: string, { network, sinceMs }: Silence, seq: number): void {
@@ -150,12 +147,8 @@ export class Outages {
     const outage = found ?? this.#new(network, sinceMs);
     const query2 = "SELECT * FROM outage_machines WHERE outage = ? AND name = ?";
     const [known] = this.#sql.exec<MachineRow>(query2, outage.id, name);
-    this.#sql.exec(
-      "INSERT OR REPLACE INTO outage_machines VALUES (?, ?, ?, NULL, NULL)",
-      outage.id,
-      name,
-      sinceMs,
-    );
+    const put = "INSERT OR REPLACE INTO outage_machines VALUES (?, ?, ?, NULL, NULL)";
+    this.#sql.exec(put, outage.id, name, sinceMs);
     outage.machines += known ? 0 : 1;
     outage.silent += known && known.how === null ? 0 : 1;
     outage.started_ms = Math.min(outage.started_ms, sinceMs);
@@ -183,15 +176,12 @@ export class Outages {
 
   /** Updates arrive in any order, so the last machine to recover may have been reported earlier. */
   #lastBackMs(id: number): number {
-    const query = "SELECT IFNULL(MAX(back_ms), 0) AS ms FROM outage_machines WHERE outage = ?";
-    return this.#sql.exec<{ ms: number }>(query, id).one().ms;
+    return cell(this.#sql, "SELECT IFNULL(MAX(back_ms), 0) FROM outage_machines WHERE outage = ?", id);
   }
 
   #new(network: string, sinceMs: number): OutageRow {
     const alone = `DELETE FROM outages WHERE network = ? AND machines < ${OUTAGE_MACHINES} AND ended_ms < ? RETURNING id`;
-    this.#removeMachines(
-      this.#sql.exec<{ id: number }>(alone, network, sinceMs - OUTAGE_LIMITS.aloneMs).toArray(),
-    );
+    this.#removeMachines(column(this.#sql, alone, network, sinceMs - OUTAGE_LIMITS.aloneMs));
     const insert = "INSERT INTO outages VALUES (NULL, ?, ?, ?, NULL, 0, 0, '{}', 0) RETURNING *";
     const row = this.#sql.exec<OutageRow>(insert, network, sinceMs, sinceMs).one();
     this.#pruneNetwork(network);
@@ -203,40 +193,31 @@ export class Outages {
     const { prunedAtOnce, keptOfNetwork } = OUTAGE_LIMITS;
     const query = `DELETE FROM outages WHERE id IN (SELECT id FROM outages WHERE network = ? AND ended_ms IS NOT NULL
       ORDER BY last_ms DESC LIMIT ? OFFSET ?) RETURNING id`;
-    this.#removeMachines(
-      this.#sql.exec<{ id: number }>(query, network, prunedAtOnce, keptOfNetwork).toArray(),
-    );
+    this.#removeMachines(column(this.#sql, query, network, prunedAtOnce, keptOfNetwork));
   }
 
   #prune(id: number): void {
     const query = `DELETE FROM outages WHERE id IN
       (SELECT id FROM outages WHERE id <= ? AND ended_ms IS NOT NULL ORDER BY id LIMIT ?) RETURNING id`;
-    this.#removeMachines(this.#sql.exec<{ id: number }>(query, id, OUTAGE_LIMITS.prunedAtOnce).toArray());
+    this.#removeMachines(column(this.#sql, query, id, OUTAGE_LIMITS.prunedAtOnce));
   }
 
-  #removeMachines(outages: readonly { id: number }[]): void {
-    for (const { id } of outages) this.#sql.exec("DELETE FROM outage_machines WHERE outage = ?", id);
+  #removeMachines(outages: readonly number[]): void {
+    for (const id of outages) this.#sql.exec("DELETE FROM outage_machines WHERE outage = ?", id);
   }
 
   #put(outage: OutageRow, how: OutageEnd | null, more: number, seq: number): void {
     const ends = JSON.parse(outage.ends) as OutageCounts;
     if (how !== null) ends[how] = (ends[how] ?? 0) + more;
-    this.#sql.exec(
-      `UPDATE outages SET started_ms = ?, last_ms = ?, ended_ms = ?, machines = ?, silent = ?, ends = ?, seq = ? WHERE id = ?`,
-      outage.started_ms,
-      outage.last_ms,
-      outage.ended_ms,
-      outage.machines,
-      outage.silent,
-      JSON.stringify(ends),
-      seq,
-      outage.id,
-    );
+    const { id, started_ms, last_ms, ended_ms, machines, silent } = outage;
+    const update = `UPDATE outages SET started_ms = ?, last_ms = ?, ended_ms = ?, machines = ?, silent = ?, ends = ?, seq = ?
+      WHERE id = ?`;
+    const values = [started_ms, last_ms, ended_ms, machines, silent, JSON.stringify(ends), seq, id];
+    this.#sql.exec(update, ...values);
   }
 
   #shown({ id, network, started_ms, ended_ms, machines, silent, ends }: OutageRow): Outage {
     const query = "SELECT name FROM outage_machines WHERE outage = ? ORDER BY name LIMIT ?";
-    const names = this.#sql.exec<{ name: string }>(query, id, OUTAGE_LIMITS.names).toArray();
     return {
       id,
       network,
@@ -244,7 +225,7 @@ export class Outages {
       endedAt: isoOrNull(ended_ms),
       machines,
       silent,
-      names: names.map(({ name }) => name),
+      names: column(this.#sql, query, id, OUTAGE_LIMITS.names),
       was: whatOutageWas(JSON.parse(ends) as OutageCounts),
     };
   }

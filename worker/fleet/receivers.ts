@@ -2,6 +2,7 @@
 import { backOff } from "../../shared/back-off.ts";
 import type { AlertState } from "../../shared/fleet/alert.ts";
 import type { MessageFormat, ReceiverChange } from "../../shared/protocol/receiver-api.ts";
+import { cell, column, hasRow, type Row } from "../storage/query.ts";
 import type { AlertFilter } from "./mutes.ts";
 
 interface ReceiverSettings extends AlertFilter {
@@ -37,17 +38,12 @@ export interface ReceiverQueue {
   dropped: number;
 }
 
-type ReceiverRow = { name: string; settings: string } & ReceiverTarget &
-  ReceiverQueue &
-  Record<string, SqlStorageValue>;
-
 /** Alertmanager loses its alerts at a restart, unless they are repeated. */
 const REPEATED_BY_DEFAULT: Record<MessageFormat, number> = { json: 0, slack: 0, alertmanager: 60 };
 
 /** Returns `whsec_` and 32 random bytes, the form of Standard Webhooks. */
-export function newSigningSecret(): string {
-  return `whsec_${btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(32))))}`;
-}
+export const newSigningSecret = (): string =>
+  `whsec_${btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(32))))}`;
 
 export class Receivers {
   readonly #sql: SqlStorage;
@@ -70,14 +66,18 @@ export class Receivers {
       .map(({ name, settings }) => ({ name, settings: JSON.parse(settings) as ReceiverSettings })));
   }
 
+  find(name: string): KeptReceiver | undefined {
+    return this.all().find((each) => each.name === name);
+  }
+
   target(name: string): ReceiverTarget | null {
     const query = "SELECT url, authorization, secret FROM receivers WHERE name = ?";
-    return this.#sql.exec<ReceiverRow>(query, name).toArray()[0] ?? null;
+    return this.#sql.exec<Row<ReceiverTarget>>(query, name).toArray()[0] ?? null;
   }
 
   queue(name: string): ReceiverQueue | null {
     const query = "SELECT next_ms, failed, failing_since_ms, error, dropped FROM receivers WHERE name = ?";
-    return this.#sql.exec<ReceiverRow>(query, name).toArray()[0] ?? null;
+    return this.#sql.exec<Row<ReceiverQueue>>(query, name).toArray()[0] ?? null;
   }
 
   /** Adds or changes a receiver. An absent address, `authorization` or secret does not change. */
@@ -100,42 +100,31 @@ export class Receivers {
   /** Returns false if no receiver has the name. */
   remove(name: string): boolean {
     this.#known = undefined;
-    return this.#sql.exec("DELETE FROM receivers WHERE name = ? RETURNING name", name).toArray().length > 0;
+    return hasRow(this.#sql, "DELETE FROM receivers WHERE name = ? RETURNING name", name);
   }
 
   dueMs(): number | null {
-    return this.#sql.exec<{ ms: number | null }>("SELECT MIN(next_ms) AS ms FROM receivers").one().ms;
+    return cell(this.#sql, "SELECT MIN(next_ms) FROM receivers");
   }
 
   /** Returns the receivers with due deliveries, those without failures first. */
   due(nowMs: number): string[] {
-    const query = "SELECT name FROM receivers WHERE next_ms <= ? ORDER BY failed, next_ms";
-    return this.#sql
-      .exec<{ name: string }>(query, nowMs)
-      .toArray()
-      .map(({ name }) => name);
+    return column(this.#sql, "SELECT name FROM receivers WHERE next_ms <= ? ORDER BY failed, next_ms", nowMs);
   }
 
   /** Records that a delivery arrived. `nextMs`: time of the next attempt. */
   succeeded(name: string, nextMs: number | null): void {
-    this.#sql.exec(
-      "UPDATE receivers SET next_ms = ?, failed = 0, failing_since_ms = NULL, error = '' WHERE name = ?",
-      nextMs,
-      name,
-    );
+    const update =
+      "UPDATE receivers SET next_ms = ?, failed = 0, failing_since_ms = NULL, error = '' WHERE name = ?";
+    this.#sql.exec(update, nextMs, name);
   }
 
   /** Records a failed attempt. `askedMs`: the wait that the answer asks for. */
   failed(name: string, error: string, askedMs: number, nowMs: number, random: () => number): void {
     const failed = (this.queue(name)?.failed ?? 0) + 1;
-    this.#sql.exec(
-      "UPDATE receivers SET next_ms = ?, failed = ?, failing_since_ms = IFNULL(failing_since_ms, ?), error = ? WHERE name = ?",
-      nowMs + waitMs(failed, askedMs, random),
-      failed,
-      nowMs,
-      error,
-      name,
-    );
+    const update = `UPDATE receivers SET next_ms = ?, failed = ?, failing_since_ms = IFNULL(failing_since_ms, ?), error = ?
+      WHERE name = ?`;
+    this.#sql.exec(update, nowMs + waitMs(failed, askedMs, random), failed, nowMs, error, name);
   }
 
   /** Sets the time of the next attempt; null if no delivery waits. */

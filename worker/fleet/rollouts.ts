@@ -15,6 +15,7 @@ import { ROLLOUT_LIMITS } from "../../shared/protocol/limits.ts";
 import type { ShimVersion, ShownRollout, VersionsAnswer } from "../../shared/protocol/fleet-answers.ts";
 import type { NewRollout } from "../../shared/protocol/administration-api.ts";
 import type { Log } from "../log.ts";
+import { cell, column } from "../storage/query.ts";
 import type { FleetChange } from "./machine-rows.ts";
 
 export const ROLLOUTS_MIGRATION = `
@@ -165,15 +166,14 @@ export class Rollouts {
   #underway(): number {
     const { sql, nowMs } = this.#in;
     const query =
-      "SELECT COUNT(*) AS count FROM rollout_machines WHERE standing = 'underway' AND given_ms BETWEEN ? AND ?";
+      "SELECT COUNT(*) FROM rollout_machines WHERE standing = 'underway' AND given_ms BETWEEN ? AND ?";
     // The upper bound is for a clock that was set back: no machine stays under way for ever.
-    return sql.exec<{ count: number }>(query, nowMs() - UNDERWAY_MS, nowMs() + UNDERWAY_MS).one().count;
+    return cell(sql, query, nowMs() - UNDERWAY_MS, nowMs() + UNDERWAY_MS);
   }
 
   #counts(): RolloutCounts {
     const query = "SELECT standing, COUNT(*) AS count FROM rollout_machines GROUP BY standing";
-    const rows = this.#in.sql.exec<{ standing: RolloutStatus; count: number }>(query);
-    const found = new Map(rows.toArray().map(({ standing, count }) => [standing, count]));
+    const found = new Map(this.#in.sql.exec(query).raw<[RolloutStatus, number]>());
     const counts = ROLLOUT_STATUSES.map((status) => [status, found.get(status) ?? 0] as const);
     return Object.fromEntries(counts) as RolloutCounts;
   }
@@ -182,8 +182,7 @@ export class Rollouts {
   #silent(): string[] {
     const query =
       "SELECT name FROM rollout_machines WHERE standing = 'silent' ORDER BY given_ms DESC, name LIMIT ?";
-    const rows = this.#in.sql.exec<{ name: string }>(query, ROLLOUT_LIMITS.namesShown);
-    return rows.toArray().map(({ name }) => name);
+    return column(this.#in.sql, query, ROLLOUT_LIMITS.namesShown);
   }
 }
 
@@ -201,19 +200,12 @@ const COUNTS = `SELECT shim_version AS version, state, COUNT(*) AS machines FROM
 export function shimVersions(sql: SqlStorage, worker: string): VersionsAnswer {
   const found = new Map<string, ShimVersion>();
   for (const { version, state, machines } of sql.exec<Row>(COUNTS, MOST_VERSIONS)) {
-    const known = found.get(version) ?? {
-      version,
-      machines: 0,
-      isBehind: isBehind(version, worker),
-      states: {},
-    };
-    found.set(version, {
-      ...known,
-      machines: known.machines + machines,
-      states: { ...known.states, [state]: machines },
-    });
+    const fresh = { version, machines: 0, isBehind: isBehind(version, worker), states: {} };
+    const known = found.get(version) ?? fresh;
+    const states = { ...known.states, [state]: machines };
+    found.set(version, { ...known, machines: known.machines + machines, states });
   }
   const shims = [...found.values()].sort((a, b) => (versionKey(a.version) < versionKey(b.version) ? 1 : -1));
-  const { all } = sql.exec<{ all: number }>('SELECT COUNT(*) AS "all" FROM machines').one();
+  const all = cell<number>(sql, "SELECT COUNT(*) FROM machines");
   return { worker, shims, others: all - shims.reduce((sum, { machines }) => sum + machines, 0) };
 }
