@@ -25,7 +25,7 @@ import type {
 import { clusterObject, fleetIndex, registry, removeSilentNodesDays } from "../env.ts";
 import { entryList, pagedList, type PageOfEntries, wholeList } from "./lists.ts";
 import { serve } from "./route.ts";
-import { type App, refuse } from "./responses.ts";
+import { type App, done, refuse } from "./responses.ts";
 
 export const administrationRoutes = new Hono<App>();
 
@@ -38,12 +38,12 @@ serve(
       ? c.json(created.value satisfies CreatedOperator, 201)
       : refuse("conflict", { detail: created.error });
   },
-  // The thief of a session could make a secret that is good for a year.
+  // With a stolen session, a thief could create a secret that is valid for a year.
   { before: (c) => (c.var.operator.session ? refuse("forbidden", { detail: SECRET_NEEDED }) : null) },
 );
 
 const SECRET_NEEDED =
-  "A session makes no operator, lest somebody outlive it: send a secret as a bearer token, as rollcall operators does.";
+  "A session cannot create an operator, who would outlive it: send a secret as a bearer token, as rollcall operators does.";
 
 serve(administrationRoutes, "GET /v1/operators", async (c) =>
   c.json({ operators: await registry(c.env).listOperators() } satisfies OperatorsAnswer),
@@ -52,7 +52,7 @@ serve(administrationRoutes, "GET /v1/operators", async (c) =>
 serve(administrationRoutes, "DELETE /v1/operators/{id}", async (c) => {
   const revoked = await registry(c.env).revokeOperator(c.req.param("id"), c.var.operator.who);
   c.get("isolate").operators.clear();
-  return revoked.ok ? c.body(null, 204) : refuse("not-found");
+  return done(c, revoked.ok);
 });
 
 serve(administrationRoutes, "GET /v1/revocations", async (c, { query }) => {
@@ -64,14 +64,11 @@ serve(administrationRoutes, "GET /v1/settings", (c) =>
 );
 
 serve(administrationRoutes, "GET /v1/silent-nodes", async (c, { query }) => {
-  const silent = await fleetIndex(c.env).silentFor(query.days);
-  return c.json({
-    nodes: silent.map(({ name, silentSinceMs }) => ({
-      name,
-      silentSince: new Date(silentSinceMs).toISOString(),
-    })),
-    removedAfterDays: removeSilentNodesDays(c.env),
-  } satisfies SilentNodesAnswer);
+  const nodes = (await fleetIndex(c.env).silentFor(query.days)).map(({ name, silentSinceMs }) => {
+    return { name, silentSince: new Date(silentSinceMs).toISOString() };
+  });
+  const removedAfterDays = removeSilentNodesDays(c.env);
+  return c.json({ nodes, removedAfterDays } satisfies SilentNodesAnswer);
 });
 
 const TOKEN_COLUMNS = [
@@ -103,28 +100,24 @@ serve(administrationRoutes, "POST /v1/tokens", async (c, { body }) => {
 });
 
 serve(administrationRoutes, "GET /v1/tokens", async (c, { query }) => {
-  const { tokens } = { tokens: await registry(c.env).listTokens() } satisfies TokensAnswer;
-  return wholeList<ListedToken>(c, query.format, "tokens", tokens, TOKEN_COLUMNS);
+  const body = { tokens: await registry(c.env).listTokens() } satisfies TokensAnswer;
+  return wholeList<ListedToken>(c, query.format, body, TOKEN_COLUMNS);
 });
 
 serve(administrationRoutes, "DELETE /v1/tokens/{id}", async (c) => {
   const revoked = await registry(c.env).revokeToken(c.req.param("id"), c.var.operator.who);
-  return revoked.ok ? c.body(null, 204) : refuse("not-found");
+  return done(c, revoked.ok);
 });
 
 serve(administrationRoutes, "GET /v1/pending", async (c, { query }) => {
-  const { pending } = { pending: await registry(c.env).listPending() } satisfies PendingAnswer;
-  return wholeList<PendingMachine>(c, query.format, "pending", pending, PENDING_COLUMNS);
+  const body = { pending: await registry(c.env).listPending() } satisfies PendingAnswer;
+  return wholeList<PendingMachine>(c, query.format, body, PENDING_COLUMNS);
 });
 
 serve(administrationRoutes, "GET /v1/audit", async (c, { query }) => {
   const read = (page: PageOfEntries) => registry(c.env).audit({ ...query, ...page });
-  return entryList<AuditAnswer["entries"][number]>(
-    c,
-    query,
-    ["id", "at", "who", "what", "target", "detail"],
-    read,
-  );
+  const columns = ["id", "at", "who", "what", "target", "detail"] as const;
+  return entryList<AuditAnswer["entries"][number]>(c, query, columns, read);
 });
 
 serve(administrationRoutes, "GET /v1/cluster/history", async (c, { query }) => {
@@ -133,8 +126,8 @@ serve(administrationRoutes, "GET /v1/cluster/history", async (c, { query }) => {
 });
 
 serve(administrationRoutes, "GET /v1/origins", async (c, { query }) => {
-  const { origins } = { origins: await registry(c.env).listOrigins() } satisfies OriginsAnswer;
-  return wholeList<OriginUse>(c, query.format, "origins", origins, ORIGIN_COLUMNS);
+  const body = { origins: await registry(c.env).listOrigins() } satisfies OriginsAnswer;
+  return wholeList<OriginUse>(c, query.format, body, ORIGIN_COLUMNS);
 });
 
 serve(administrationRoutes, "GET /v1/origins/machines", async (c, { query }) => {

@@ -1,6 +1,5 @@
 // The routes of a backup, for admins: export it page by page, and import it into a deployment without machines. Each page
 // has a MAC by KID_MAC_KEYS, so that a page of other keys, or one that was changed, is refused.
-import { base64url } from "jose";
 import { type Context, Hono } from "hono";
 import * as z from "zod/mini";
 import {
@@ -16,32 +15,27 @@ import { canonicalJson } from "../../shared/protocol/digest.ts";
 import { fleetIndex, origins, registry } from "../env.ts";
 import { isMacOf, type MacKey, macOf, randomNonce, signingKey } from "../identity/mac-keys.ts";
 import type { TablePage } from "../registry/imports.ts";
-import { type App, macKeysOf, refuse, refuseUnconfigured } from "./responses.ts";
+import { cursorOfValues, readCursor } from "./lists.ts";
+import { type App, done, macKeysOf, refuse, refuseParameter, refuseUnconfigured } from "./responses.ts";
 import { serve } from "./route.ts";
 import { currentMs } from "../clock.ts";
 
 export const backupRoutes = new Hono<App>();
 
-/** Where a backup goes on: its ID, the page, the table, and the key of the last row before. */
-interface Position {
-  id: string;
-  page: number;
-  table: BackupTable;
-  key: BackupCell[] | null;
-}
-
 serve(backupRoutes, "GET /v1/backup", async (c, { query }) => {
   const unconfigured = refuseUnconfigured(c);
   if (unconfigured) return unconfigured;
-  const begin: Position = { id: randomNonce(), page: 1, table: BACKUP_TABLES[0], key: null };
-  const position = query.after === undefined ? begin : positionOf(query.after);
-  if (!position) return refuse("invalid-query", { detail: "must be a page's `next`", parameter: "after" });
-  const { id, page, table } = position;
+  const position =
+    query.after === undefined
+      ? ([randomNonce(), 1, BACKUP_TABLES[0], null] as const)
+      : readCursor(cursorSchema, query.after);
+  if (!position) return refuseParameter("after", "must be a page's `next`");
+  const [id, page, table, from] = position;
   if (page === 1) {
     const { who } = c.var.operator;
     await registry(c.env).noteChange({ who, what: "backup.export", target: id });
   }
-  const { rows, next: key } = await tablePage(c, position);
+  const { rows, next: key } = await tablePage(c, table, from);
   const following = key ? table : BACKUP_TABLES[BACKUP_TABLES.indexOf(table) + 1];
   const unsigned = {
     rollcallBackup: BACKUP_FORMAT,
@@ -53,18 +47,19 @@ serve(backupRoutes, "GET /v1/backup", async (c, { query }) => {
     ...rows,
   } as const;
   const mac = await pageMac(signingKey(macKeysOf(c)), unsigned);
-  const next = following === undefined ? null : cursorOf({ id, page: page + 1, table: following, key });
+  const next = following === undefined ? null : cursorOfValues([id, page + 1, following, key]);
   return c.json({ page: { ...unsigned, mac }, next } satisfies BackupAnswer);
 });
 
-async function tablePage(c: Context<App>, { table, key }: Position): Promise<TablePage> {
+/** Returns a page. `key`: that of the last row before; null for the table's first page. */
+async function tablePage(c: Context<App>, table: BackupTable, key: BackupCell[] | null): Promise<TablePage> {
   if (table === "deployment") return { rows: await aboutDeployment(c), next: null };
   if (table === "receivers" || table === "mutes")
     return { rows: await fleetIndex(c.env).backupRows(table), next: null };
   return registry(c.env).backupRows(table, key);
 }
 
-/** What has to be equal where it is imported. Of each MAC key, what shows that another one of its ID is the same. */
+/** Returns what must be equal in the importing deployment: origins, and for each MAC key a value that identifies it. */
 async function aboutDeployment(c: Context<App>): Promise<TablePage["rows"]> {
   const macKeys = await Promise.all(macKeysOf(c).map(async (key) => ["mac-key", key.id, await checkOf(key)]));
   const own = origins(c.env).map((origin) => ["origin", origin, ""]);
@@ -73,12 +68,13 @@ async function aboutDeployment(c: Context<App>): Promise<TablePage["rows"]> {
 
 const checkOf = (key: MacKey) => macOf(key, "backup", "this key");
 
-/** Its keys and values, in one spelling. */
+/** Returns the text that the MAC covers: the same for equal values. */
 const pageText = (page: Partial<BackupPage>) => canonicalJson({ ...page, mac: undefined });
 
 const pageMac = async (key: MacKey, page: Partial<BackupPage>) =>
   `${key.id}.${await macOf(key, "backup", pageText(page))}`;
 
+/** Where a backup continues: its ID, the page, the table, and the key of the last row before. */
 const cursorSchema = z.tuple([
   z.string().check(z.regex(/^[\w-]{1,64}$/)),
   z.int().check(z.minimum(2)),
@@ -86,27 +82,11 @@ const cursorSchema = z.tuple([
   z.nullable(z.array(z.union([z.string(), z.number()])).check(z.minLength(1), z.maxLength(3))),
 ]);
 
-function cursorOf({ id, page, table, key }: Position): string {
-  return base64url.encode(JSON.stringify([id, page, table, key]));
-}
-
-/** null: this is none. */
-function positionOf(cursor: string): Position | null {
-  try {
-    const parsed = cursorSchema.safeParse(JSON.parse(new TextDecoder().decode(base64url.decode(cursor))));
-    if (!parsed.success) return null;
-    const [id, page, table, key] = parsed.data;
-    return { id, page, table, key };
-  } catch {
-    return null;
-  }
-}
-
 serve(backupRoutes, "GET /v1/imports", async (c) =>
   c.json((await registry(c.env).importState()) satisfies ImportState),
 );
 
-/** It can be repeated: a page that is there already changes nothing. */
+/** Safe to repeat: a page that is stored already changes nothing. */
 serve(
   backupRoutes,
   "POST /v1/imports",
@@ -121,10 +101,10 @@ serve(
 
 serve(backupRoutes, "DELETE /v1/imports", async (c) => {
   const abandoned = await registry(c.env).abandonImport(c.var.operator.who);
-  return abandoned.ok ? c.body(null, 204) : refuse("not-found");
+  return done(c, abandoned.ok);
 });
 
-/** Why this page is not one for this deployment, and what to do; null: it is. */
+/** Returns why this deployment does not accept the page, and what to do; null if it does. */
 async function faultOf(c: Context<App>, page: BackupPage): Promise<string | null> {
   const keys = macKeysOf(c);
   const [id = "", mac = ""] = page.mac.split(".");
@@ -133,7 +113,7 @@ async function faultOf(c: Context<App>, page: BackupPage): Promise<string | null
   if (!(await isMacOf(key, "backup", { text: pageText(page), mac })))
     return `page ${page.page} was changed since it was exported, or the key ${id} of KID_MAC_KEYS is another one here`;
   if (page.deployment !== c.env.DEPLOYMENT)
-    return `the backup is of the deployment ${page.deployment}, whose Nodes say so: set DEPLOYMENT to that`;
+    return `the backup is of the deployment ${page.deployment}, which its Nodes are labelled with: set DEPLOYMENT to that`;
   if (page.table !== "deployment") return null;
   for (const [what, name, check] of page.rows) {
     const own = keys.find((each) => each.id === name);
@@ -143,4 +123,4 @@ async function faultOf(c: Context<App>, page: BackupPage): Promise<string | null
 }
 
 const KEY_MISSING = (id: string) =>
-  `the key ${id} of the backup's KID_MAC_KEYS is not here, without which its machines are unknown: add it to KID_MAC_KEYS`;
+  `the key ${id} of the backup's KID_MAC_KEYS is not configured here, so its machines would be unknown: add it to KID_MAC_KEYS`;

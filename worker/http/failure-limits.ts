@@ -1,14 +1,14 @@
-// Counts failed attempts by address; an address above the limit has to wait. A thousand machines may share one address:
-// a request that proves an identity is not counted, and of good requests enrolments alone wait.
+// Counts failed attempts by address. An address above the limit must wait. Since a thousand machines may share one address, a
+// request that proves an identity is not counted, and of valid requests only enrolments wait.
 import type { Context } from "hono";
 import { network, parseIp } from "../../shared/kubernetes/ip.ts";
 import type { Reason } from "../../shared/protocol/answers.ts";
-import { type App, refuse } from "./responses.ts";
+import { type App, clientAddress, refuse, refuseForNow } from "./responses.ts";
 import { currentMs } from "../clock.ts";
 
 /** The limit of the binding FAILURES. A test compares it with wrangler.toml. */
 export const FAILURE_LIMIT = { failures: 100, seconds: 60 } as const;
-/** At most this many addresses are remembered; beyond that the oldest is forgotten. */
+/** Addresses that are remembered. A new one replaces the oldest. */
 const MAX_ADDRESSES = 1000;
 
 /** Refuses a request that proves no identity, and counts it. */
@@ -26,22 +26,22 @@ export async function refuseUnproven(
   return tooManyFailures();
 }
 
-/**
- * For requests that are costly to verify: refuses an address that this isolate knows to be above the limit; else null.
- */
+/** Refuses a request that is costly to verify, from an address above the limit as this isolate knows it; null otherwise. */
 export function refuseEarly(c: Context<App>): Response | null {
   const untilMs = c.get("isolate").overLimitUntilMs.get(addressOf(c) ?? "") ?? 0;
   return untilMs > currentMs() ? tooManyFailures() : null;
 }
 
 function tooManyFailures(): Response {
-  const { seconds: retryAfterSeconds } = FAILURE_LIMIT;
-  const detail = `Too many requests from this address were refused lately: wait ${retryAfterSeconds} seconds.`;
-  return refuse("rate-limited", { detail, retryAfterSeconds });
+  const { seconds } = FAILURE_LIMIT;
+  return refuseForNow(
+    `Too many requests from this address were refused lately: wait ${seconds} seconds.`,
+    seconds,
+  );
 }
 
-/** The network of one customer: of IPv6 the first 64 bits. null: Cloudflare is not in front, as in a local cluster. */
+/** Returns the network of one customer: of IPv6 the first 64 bits. null without Cloudflare, as in a local cluster. */
 function addressOf(c: Context<App>): string | null {
-  const ip = parseIp(c.req.header("cf-connecting-ip") ?? "");
+  const ip = parseIp(clientAddress(c));
   return ip && network(ip);
 }

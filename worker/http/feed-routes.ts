@@ -16,11 +16,11 @@ import { credentialOf } from "../identity/operator.ts";
 import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
 import { viewer } from "./operator-access.ts";
 import { serve } from "./route.ts";
-import { type App, bearer, refuse } from "./responses.ts";
+import { type App, bearer, isUpgrade, refuse, refuseForNow } from "./responses.ts";
 
 export const feedRoutes = new Hono<App>();
 
-/** Of a ticket the index decides, which all share: an address above the limit of failures does not reach it. */
+/** The fleet index decides about a ticket. A request from an address above the limit of failures does not reach it. */
 const operatorOrTicket = createMiddleware<App>(async (c, next) => {
   const ticket = ticketOf(c);
   if (ticket === null) return viewer(c, next);
@@ -36,7 +36,7 @@ serve(feedRoutes, "POST /v1/feed/tickets", async (c) => {
   if (!minted) {
     const { tickets, ticketsOfOperator, ticketSeconds } = FEED_LIMITS;
     const detail = `At most ${tickets} tickets are out at once, and ${ticketsOfOperator} of one operator.`;
-    return noRoom(detail, ticketSeconds);
+    return refuseForNow(detail, ticketSeconds);
   }
   const { ticket, endsMs } = minted;
   return c.json({ ticket, expiresAt: new Date(endsMs).toISOString() } satisfies FeedTicket, 201);
@@ -46,13 +46,10 @@ serve(
   feedRoutes,
   "GET /v1/feed",
   async (c, { query }) => {
-    const isUpgrade = c.req.raw.method === "GET" && c.req.header("upgrade")?.toLowerCase() === "websocket";
-    if (!isUpgrade) return refuse("upgrade-required");
+    if (!isUpgrade(c)) return refuse("upgrade-required");
     const ticket = ticketOf(c);
-    const opening: FeedOpening = {
-      by: ticket === null ? await holderOf(c) : { ticket },
-      cursor: query.cursor ?? null,
-    };
+    const by = ticket === null ? await holderOf(c) : { ticket };
+    const opening: FeedOpening = { by, cursor: query.cursor ?? null };
     const headers = { upgrade: "websocket", [FEED_OPENING]: JSON.stringify(opening) };
     const response = await fleetIndex(c.env).fetch(new Request(c.req.raw.url, { headers }));
     const { webSocket } = response;
@@ -60,11 +57,8 @@ serve(
     // Machines that wait for a name are dropped after a time, without a report to the index.
     c.executionCtx.waitUntil(registry(c.env).tellPending());
     const isNamed = protocolsOf(c).includes(FEED_PROTOCOL);
-    return new Response(null, {
-      status: 101,
-      webSocket,
-      headers: isNamed ? { "sec-websocket-protocol": FEED_PROTOCOL } : {},
-    });
+    const answer = isNamed ? { "sec-websocket-protocol": FEED_PROTOCOL } : {};
+    return new Response(null, { status: 101, webSocket, headers: answer });
   },
   { access: operatorOrTicket },
 );
@@ -72,11 +66,8 @@ serve(
 function refused(c: Context<App>, refusal: FeedRefusal): Response | Promise<Response> {
   if (refusal === "bad ticket") return refuseUnproven(c, "forbidden");
   const { feeds, feedsOfOperator } = FEED_LIMITS;
-  return noRoom(`At most ${feeds} feeds are open at once, and ${feedsOfOperator} of one operator.`, 60);
+  return refuseForNow(`At most ${feeds} feeds are open at once, and ${feedsOfOperator} of one operator.`, 60);
 }
-
-const noRoom = (detail: string, retryAfterSeconds: number) =>
-  refuse("rate-limited", { detail, retryAfterSeconds });
 
 async function holderOf(c: Context<App>): Promise<FeedHolder> {
   const { who, session } = c.var.operator;
@@ -87,11 +78,8 @@ async function holderOf(c: Context<App>): Promise<FeedHolder> {
 }
 
 function ticketOf(c: Context<App>): string | null {
-  return (
-    protocolsOf(c)
-      .find((each) => each.startsWith(TICKET_PROTOCOL))
-      ?.slice(TICKET_PROTOCOL.length) ?? null
-  );
+  const found = protocolsOf(c).find((each) => each.startsWith(TICKET_PROTOCOL));
+  return found?.slice(TICKET_PROTOCOL.length) ?? null;
 }
 
 function protocolsOf(c: Context<App>): string[] {

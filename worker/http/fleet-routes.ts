@@ -1,5 +1,4 @@
-// The operators' routes that the fleet index answers: machines, history, outages, versions, rollout. They wake no machine's
-// object.
+// Operators' routes that the fleet index answers, without waking a machine's object: machines, history, outages, rollout.
 import { type Context, Hono } from "hono";
 import { base64url } from "jose";
 import * as z from "zod/mini";
@@ -31,17 +30,26 @@ import type {
   SearchPosition,
 } from "../fleet/machine-search.ts";
 import { chosenFields, machineColumns, pendingRow, shownMachine } from "../fleet/shown-machine.ts";
-import { entryList, formatOf, inLines, pagedList, type PageOfEntries, ROWS_AT_ONCE } from "./lists.ts";
+import {
+  cursorOfValues,
+  entryList,
+  formatOf,
+  inLines,
+  pagedList,
+  type PageOfEntries,
+  readCursor,
+  ROWS_AT_ONCE,
+} from "./lists.ts";
 import { serve } from "./route.ts";
-import { type App, refuse } from "./responses.ts";
+import { type App, done, refuse, refuseParameter } from "./responses.ts";
 
 export const fleetRoutes = new Hono<App>();
 
 type Found = NonNullable<MachinePage["found"]>;
 
-/** What does not change which row is behind which: a cursor goes on with others of these. */
+/** Parameters that do not change the order of rows, so that a cursor works with other values of them. */
 const OF_ONE_PAGE = ["cursor", "limit", "fields", "format"];
-/** The parameters but for some, in one order. */
+/** Returns the parameters, sorted, except those in `without`. */
 function queryText(c: Context<App>, without: readonly string[]): string {
   const { searchParams } = new URL(c.req.url);
   for (const name of without) searchParams.delete(name);
@@ -52,13 +60,13 @@ function queryText(c: Context<App>, without: readonly string[]): string {
 serve(fleetRoutes, "GET /v1/machines", async (c, { query }) => {
   const digest = await shortDigestOf(queryText(c, OF_ONE_PAGE));
   const after = query.cursor === undefined ? null : positionOf(query.cursor, digest);
-  if (query.cursor !== undefined && after === null) return invalidParameter("cursor", OF_ANOTHER_QUERY);
+  if (query.cursor !== undefined && after === null) return refuseParameter("cursor", OF_ANOTHER_QUERY);
   const others = (await registry(c.env).listPending()).map((machine) => pendingRow(machine));
   const format = formatOf(c, query.format);
   const tag = await shortDigestOf(VERSION, format, queryText(c, []), JSON.stringify(others));
   const unlessSeq = seqKnown(c.req.header("if-none-match"), tag);
   const first = await askIndex(c.env, query, { after, others, unlessSeq, isCounted: format === "json" });
-  if (!first.ok) return invalidParameter("beside", first.error);
+  if (!first.ok) return refuseParameter("beside", first.error);
   const { seq, found } = first.value;
   const headers = { etag: tagOf(seq, tag), vary: "accept" };
   if (!found) return new Response(null, { status: 304, headers });
@@ -69,9 +77,6 @@ serve(fleetRoutes, "GET /v1/machines", async (c, { query }) => {
 });
 
 const OF_ANOTHER_QUERY = "expected the cursor of an answer to this very query";
-
-const invalidParameter = (parameter: string, detail: string) =>
-  refuse("invalid-query", { parameter, detail });
 
 type Asked = Pick<MachineSearchRequest, "after" | "others" | "unlessSeq" | "isCounted">;
 
@@ -94,7 +99,7 @@ function pageOf(query: MachinesQuery, found: Found, digest: string): MachinesAns
   };
 }
 
-/** All machines that follow, or as many as the query limits them to. */
+/** Yields all machines, or as many as the query asks for. */
 async function* machinePages(env: Environment, query: MachinesQuery, others: FoundMachine[], first: Found) {
   for (let found = first; ;) {
     yield shownIn(query, found);
@@ -115,12 +120,8 @@ serve(fleetRoutes, "GET /v1/nodes/{name}/summary", async (c) => {
 
 serve(fleetRoutes, "GET /v1/history", async (c, { query }) => {
   const read = (page: PageOfEntries) => fleetIndex(c.env).history({ ...query, ...page });
-  return entryList<FleetHistoryAnswer["entries"][number]>(
-    c,
-    query,
-    ["id", "at", "name", "kind", "text"],
-    read,
-  );
+  const columns = ["id", "at", "name", "kind", "text"] as const;
+  return entryList<FleetHistoryAnswer["entries"][number]>(c, query, columns, read);
 });
 
 /** 96 bits of the SHA-256. */
@@ -131,27 +132,21 @@ async function shortDigestOf(...texts: string[]): Promise<string> {
 
 const cursorSchema = z.tuple([z.string(), z.union([z.string(), z.number()]), z.string()]);
 
-/** `digest`: of the query that it belongs to. */
+/** `digest`: of the query that the cursor belongs to. */
 export function cursorOf({ key, id }: SearchPosition, digest: string): string {
-  return base64url.encode(JSON.stringify([digest, key, id]));
+  return cursorOfValues([digest, key, id]);
 }
 
-/** null: it is none, or of another query. */
+/** Returns null if the text is not a cursor of this query. */
 export function positionOf(cursor: string, digest: string): SearchPosition | null {
-  try {
-    const parsed = cursorSchema.safeParse(JSON.parse(new TextDecoder().decode(base64url.decode(cursor))));
-    if (!parsed.success) return null;
-    const [own, key, id] = parsed.data;
-    return own === digest ? { key, id } : null;
-  } catch {
-    return null;
-  }
+  const [own, key = "", id = ""] = readCursor(cursorSchema, cursor) ?? [];
+  return own === digest ? { key, id } : null;
 }
 
-/** Weak: an answer with the same meaning. `seq`: of the last change that is in it. */
+/** A weak ETag: equal answers have the same meaning. `seq`: number of the last change in the answer. */
 export const tagOf = (seq: number, digest: string) => `W/"${seq}-${digest}"`;
 
-/** The last change that is in an answer which the client has; null: it has none to this request. */
+/** Returns the last change in the answer that the client has; null if it has no answer to this request. */
 export function seqKnown(ifNoneMatch: string | undefined, digest: string): number | null {
   for (const [, seq, own] of (ifNoneMatch ?? "").matchAll(/"(\d{1,15})-([\w-]+)"/g))
     if (own === digest) return Number(seq);
@@ -191,7 +186,7 @@ serve(fleetRoutes, "GET /v1/versions", async (c) =>
   c.json((await fleetIndex(c.env).versions()) satisfies VersionsAnswer),
 );
 
-/** It can be repeated: a repair that is under way goes on. */
+/** Safe to repeat: a running repair continues. */
 serve(fleetRoutes, "POST /v1/index/repair", async (c) => {
   const { who } = c.var.operator;
   await registry(c.env).noteChange({ who, what: "index.repair", target: "index" });
@@ -213,5 +208,5 @@ serve(fleetRoutes, "POST /v1/rollout/stop", async (c) => {
 });
 
 serve(fleetRoutes, "DELETE /v1/rollout", async (c) =>
-  (await fleetIndex(c.env).endRollout(c.var.operator.who)) ? c.body(null, 204) : refuse("not-found"),
+  done(c, await fleetIndex(c.env).endRollout(c.var.operator.who)),
 );

@@ -1,5 +1,5 @@
-// GET /readyz checks the deployment: each check's state, age and remedy. GET /metrics is the fleet in numbers. Neither wakes
-// a machine's object on purpose, but that one machine's stored version is checked.
+// GET /readyz checks the deployment: each check's state, age and remedy. GET /metrics returns the fleet's metrics. Only
+// /readyz wakes a machine's object: one, to check its stored version.
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { type CheckResult, failed, warning } from "../../shared/deployment/check-result.ts";
 import { checkToken, type KnownToken, knownToken } from "../../shared/deployment/token.ts";
@@ -20,7 +20,7 @@ import {
 import { CHALLENGE_GOOD_MS } from "../identity/issued.ts";
 import { isScrapeSecret } from "../identity/operator.ts";
 import type { Isolate } from "../isolate.ts";
-import { withDeadline } from "../kube/deadline.ts";
+import { inTime as resultInTime, withDeadline } from "../kube/deadline.ts";
 import type { Probed } from "../kube/probe.ts";
 import { payloadOf } from "../kube/token.ts";
 import { CONTENT_TYPES, exposition, formatFor, type Measured } from "../metrics/metrics.ts";
@@ -31,15 +31,15 @@ import { type App, bearer } from "./responses.ts";
 
 export const healthRoutes = new Hono<App>();
 
-/** Milliseconds since 1970, when the check ran; absent: now. */
-export interface Looked extends CheckResult {
+export interface CheckedAt extends CheckResult {
+  /** Time of the check, in milliseconds since 1970; absent for now. */
   atMs?: number;
 }
 
-/** Since when each check has been as it is, as far as one isolate has seen. */
+/** When each check began to have its state, as far as one isolate has seen. */
 type Since = Isolate["since"];
 
-export function readiness(found: readonly Looked[], since: Since, nowMs: number): ReadinessAnswer {
+export function readiness(found: readonly CheckedAt[], since: Since, nowMs: number): ReadinessAnswer {
   const checks = found.map(({ atMs = nowMs, ...finding }) => ({
     ...finding,
     checkedAt: textOf(atMs),
@@ -61,7 +61,7 @@ const textOf = (ms: number) => new Date(ms).toISOString();
 
 const MARKS: Record<string, string> = { ok: "[+]", warning: "[!]", failed: "[-]" };
 
-/** As the apiserver's /readyz?verbose reads. */
+/** Formats the checks like the apiserver's /readyz?verbose. */
 export function readinessText({ state, checks }: ReadinessAnswer): string {
   const lines = checks.map(({ check, state, message, cure, since }) => {
     const line = `${MARKS[state] ?? "[-]"}${check} ${state}: ${message} (since ${since})\n`;
@@ -73,39 +73,33 @@ export function readinessText({ state, checks }: ReadinessAnswer): string {
 /** The version of the state that one object has stored. */
 interface SeenVersion {
   object: string;
-  /** 0: nothing is stored. null: it does not answer, which other checks find. */
+  /** 0 if nothing is stored; null if the object does not answer, which other checks report. */
   version: number | null;
-  /** Why it refuses. */
+  /** Why the object refuses the stored state. */
   newer?: string;
 }
 
-/** Objects of machines and gateways are many, and each is brought up to date as it wakes: one of each is asked. */
+/** Asks one machine's object and one gateway for all, since each object migrates its state when it wakes. */
 async function checkState(env: Environment): Promise<CheckResult> {
-  const look = async (object: string, ask: () => Promise<number | null>): Promise<SeenVersion> => {
+  const versionOf = async (object: string, ask: () => Promise<number | null>): Promise<SeenVersion> => {
     try {
-      const { version } = await inTime(async () => ({ version: await ask() }));
-      return { object, version: version ?? 0 };
+      return { object, version: (await inTime(ask)) ?? 0 };
     } catch (error) {
       return { object, version: null, ...(isNewerState(error) && { newer: (error as Error).message }) };
     }
   };
-  const some = inTime(() => someOf(env)).catch(() => ({ name: undefined, number: undefined }));
-  const { name, number } = await some;
+  const asked = inTime(() => Promise.all([registry(env).sampleNames(1), registry(env).gatewaysInUse()]));
+  const [names, numbers] = await asked.catch((): [string[], number[]] => [[], []]);
   const seen = await Promise.all([
-    look("registry", async () => registry(env).stateVersion()),
-    look("cluster", async () => clusterObject(env).stateVersion()),
-    look("index", async () => fleetIndex(env).stateVersion()),
-    ...(name === undefined ? [] : [look(name, async () => env.NODES.getByName(name).stateVersion())]),
-    ...(number === undefined
-      ? []
-      : [look(`gateway ${number}`, async () => gateway(env, number).stateVersion())]),
+    versionOf("registry", async () => registry(env).stateVersion()),
+    versionOf("cluster", async () => clusterObject(env).stateVersion()),
+    versionOf("index", async () => fleetIndex(env).stateVersion()),
+    ...names.map((name) => versionOf(name, async () => env.NODES.getByName(name).stateVersion())),
+    ...numbers
+      .slice(0, 1)
+      .map((number) => versionOf(`gateway ${number}`, async () => gateway(env, number).stateVersion())),
   ]);
   return judgeState(seen);
-}
-
-async function someOf(env: Environment): Promise<{ name: string | undefined; number: number | undefined }> {
-  const [names, numbers] = await Promise.all([registry(env).sampleNames(1), registry(env).gatewaysInUse()]);
-  return { name: names[0], number: numbers[0] };
 }
 
 export function judgeState(seen: readonly SeenVersion[]): CheckResult {
@@ -120,29 +114,30 @@ export function judgeState(seen: readonly SeenVersion[]): CheckResult {
   return { check, state: "ok", message: `its versions: ${versions.join(", ")}` };
 }
 
-/** Longer than the registry waits for the apiserver. */
+/** Deadline of an object, longer than the registry waits for the apiserver. */
 const OBJECTS_WITHIN_MS = 5000;
+const inTime = <T>(ask: () => Promise<T>) => resultInTime(OBJECTS_WITHIN_MS, ask);
 
 serve(healthRoutes, "GET /readyz", async (c, { query }) => {
-  const answer = await lookAtAll(c);
+  const answer = await checkAll(c);
   const status = answer.state === "failed" ? 503 : 200;
   c.header("cache-control", "no-store");
   return query.verbose === undefined ? c.json(answer, status) : c.text(readinessText(answer), status);
 });
 
-async function lookAtAll(c: Context<App>): Promise<ReadinessAnswer> {
+async function checkAll(c: Context<App>): Promise<ReadinessAnswer> {
   const isolate = c.get("isolate");
   const { findings } = isolate.configuration(c.env);
   const [token, watch, others, state] = await Promise.all([
     clusterToken(c.env),
     nodeWatch(c.env),
-    lookAtOthers(c.env),
+    checkRegistry(c.env),
     checkState(c.env),
   ]);
   return readiness([...findings, token, ...others, watch, state], isolate.since, currentMs());
 }
 
-/** The token in use, as the cluster object knows it; KUBE_TOKEN itself where that does not answer. */
+/** Checks the token that the cluster object uses; KUBE_TOKEN itself if that object does not answer. */
 async function clusterToken(env: Environment): Promise<CheckResult> {
   const secret = knownToken("KUBE_TOKEN", payloadOf(env.KUBE_TOKEN));
   const inUse = await inTime(() => clusterObject(env).tokenStatus()).then(
@@ -169,31 +164,25 @@ function renewalOf({ renewFrom, lastFailure }: TokenStatus): Partial<KnownToken>
   };
 }
 
-/** Without it machines are served as ever: what is wrong with it is a warning. */
+const SEE_LOG = "see the Worker's log, and Cloudflare's status";
+
+/** A problem of the watch is a warning, since machines are served without it. */
 async function nodeWatch(env: Environment): Promise<CheckResult> {
   if (!isNodeWatchOn(env)) return checkWatch(null);
   try {
     return checkWatch((await inTime(() => clusterObject(env).watchState())).state);
   } catch (error) {
-    const fault = warning(
-      `the cluster's object does not answer: ${String(error)}`,
-      "see the Worker's log, and Cloudflare's status",
-    );
-    return { check: "watch", ...fault };
+    return { check: "watch", ...warning(`the cluster's object does not answer: ${String(error)}`, SEE_LOG) };
   }
 }
 
-/** The registry, its clock, and the apiserver, which the registry asks for all isolates. */
-async function lookAtOthers(env: Environment): Promise<Looked[]> {
+/** Checks the registry, its clock, and the apiserver, which the registry probes for all isolates. */
+async function checkRegistry(env: Environment): Promise<CheckedAt[]> {
   let seen: { apiserver: Probed; nowMs: number };
   try {
     seen = await inTime(() => registry(env).readiness());
   } catch (error) {
-    const fault = failed(
-      `it does not answer: ${String(error)}`,
-      "see the Worker's log, and Cloudflare's status",
-    );
-    return [{ check: "registry", ...fault }];
+    return [{ check: "registry", ...failed(`it does not answer: ${String(error)}`, SEE_LOG) }];
   }
   const { finding, atMs } = seen.apiserver;
   return [
@@ -203,7 +192,7 @@ async function lookAtOthers(env: Environment): Promise<Looked[]> {
   ];
 }
 
-/** An enrolment's challenge is made by one clock and read by the other. */
+/** An enrolment's challenge is made by one clock and checked by the other. */
 export function checkClock(nowMs: number, registryMs: number): CheckResult {
   const seconds = Math.round(Math.abs(nowMs - registryMs) / 1000);
   const check = "clock";
@@ -216,19 +205,12 @@ export function checkClock(nowMs: number, registryMs: number): CheckResult {
   return { check, ...fault };
 }
 
-/** What an object answers; throws where it does not in time. */
-async function inTime<T extends object>(ask: () => Promise<T>): Promise<T> {
-  const answer = await withDeadline<T | null>(OBJECTS_WITHIN_MS, ask, null);
-  if (answer === null) throw new Error("no answer in time");
-  return answer;
-}
-
-/** Prometheus waits for ten seconds; the cluster object waits for the apiserver for three. */
+/** Less than the ten seconds of Prometheus, and more than the three that the cluster object waits for the apiserver. */
 const SOURCES_WITHIN_MS = 5000;
-/** The registry is asked first which gateways there are. */
+/** Half of it, since the registry is first asked for the gateways' numbers. */
 const GATEWAYS_WITHIN_MS = SOURCES_WITHIN_MS / 2;
 
-/** Lets operators through, and clients with the secret for this route. */
+/** Admits operators, and clients with the secret for this route. */
 const scraper: MiddlewareHandler<App> = async (c, next) => {
   if (!(await isScrapeSecret(bearer(c.req.header("authorization")), c.env))) return viewer(c, next);
   await next();
@@ -246,25 +228,25 @@ serve(
   { access: scraper },
 );
 
-/** A source that does not answer is left out, and said to be down: what it would have said is not made up. */
+/** A source that does not answer is left out and reported as down. */
 async function measured({ env }: Context<App>): Promise<Measured[]> {
   const asked = await Promise.all([
-    said("index", () => fleetIndex(env).metrics(isMachineMetricsOn(env))),
-    said("registry", () => registry(env).metrics()),
-    said("cluster", () => clusterObject(env).metrics()),
-    saidByGateways(env),
+    metricsOf("index", () => fleetIndex(env).metrics(isMachineMetricsOn(env))),
+    metricsOf("registry", () => registry(env).metrics()),
+    metricsOf("cluster", () => clusterObject(env).metrics()),
+    gatewaysMetrics(env),
   ]);
   const labels = { version: VERSION, deployment: env.DEPLOYMENT };
   return [{ rollcall_build_info: [{ labels, value: 1 }] }, ...asked.flat()];
 }
 
-async function said(source: string, ask: () => Promise<Measured>): Promise<Measured[]> {
+async function metricsOf(source: string, ask: () => Promise<Measured>): Promise<Measured[]> {
   const found = await answerIn(SOURCES_WITHIN_MS, ask);
   return found ? [up(source, true), found] : [up(source, false)];
 }
 
-/** One source: it is down where one of them does not answer, and what the others say is there. */
-async function saidByGateways(env: Environment): Promise<Measured[]> {
+/** All gateways are one source: it is down if one does not answer, and the others' samples are returned. */
+async function gatewaysMetrics(env: Environment): Promise<Measured[]> {
   const numbers = await answerIn(GATEWAYS_WITHIN_MS, async () => registry(env).gatewaysInUse());
   const asked = (numbers ?? []).map((number) =>
     answerIn(GATEWAYS_WITHIN_MS, async () => gateway(env, number).metrics()),
@@ -274,7 +256,7 @@ async function saidByGateways(env: Environment): Promise<Measured[]> {
   return [up("gateways", numbers !== null && all.length === found.length), ...all];
 }
 
-/** null: there is no answer. */
+/** Returns null without an answer. */
 function answerIn<T>(withinMs: number, ask: () => Promise<T>): Promise<T | null> {
   return withDeadline<T | null>(withinMs, ask, null).catch(() => null);
 }

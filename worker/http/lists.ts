@@ -1,10 +1,12 @@
-// Lists as CSV or as JSON lines: page by page, so that a list of any length takes the memory of one page.
+// Lists as CSV or JSON lines, page by page, so that a list of any length takes the memory of one page. Also cursors.
 import type { Context } from "hono";
+import { base64url } from "jose";
+import type * as z from "zod/mini";
 import { PAGE_LIMITS } from "../../shared/protocol/limits.ts";
 import type { ListFormat } from "../../shared/protocol/parameters.ts";
 import type { App } from "./responses.ts";
 
-/** A column of CSV: its name, and what a row has there. */
+/** A column of CSV: its name and a row's value. */
 export type Column<Row> = readonly [name: string, value: (row: Row) => unknown];
 
 const TYPES: Record<Exclude<ListFormat, "json">, string> = {
@@ -12,7 +14,7 @@ const TYPES: Record<Exclude<ListFormat, "json">, string> = {
   ndjson: "application/x-ndjson",
 };
 
-/** What the query asks for, else what the header Accept does. */
+/** Returns the format that the query asks for, else the one in the header Accept. */
 export function formatOf(c: Context<App>, asked: ListFormat | undefined): ListFormat {
   const accept = c.req.header("accept") ?? "";
   if (asked) return asked;
@@ -20,7 +22,7 @@ export function formatOf(c: Context<App>, asked: ListFormat | undefined): ListFo
   return accept.includes("application/x-ndjson") ? "ndjson" : "json";
 }
 
-/** The first page is there before anything is answered: what fails until then is a problem document. */
+/** Reads the first page before it answers, so that a failure until then is a problem document. */
 export async function inLines<Row extends object>(
   format: Exclude<ListFormat, "json">,
   columns: readonly Column<Row>[],
@@ -49,23 +51,23 @@ export async function inLines<Row extends object>(
   return new Response(body, { headers: { ...headers, "content-type": TYPES[format] } });
 }
 
-/** Which entries of a list come next. */
+/** The entries of a list to read next. */
 export interface PageOfEntries {
   before?: number | undefined;
   limit: number;
 }
 
-/** Of a list in lines: as few calls as can be, and far below what an RPC value may have. */
+/** Rows of one call for a list in lines: far below the limit of an RPC value. */
 export const ROWS_AT_ONCE = 5000;
 
-/** One page of a list, what it is as JSON, and where the next one begins; null: there is none. */
+/** One page of a list, its JSON, and where the next page begins; null on the last page. */
 interface ListPage<Row, Place> {
   rows: readonly Row[];
   body: object;
   next: Place | null;
 }
 
-/** A list in pages: as JSON the first one, in lines all of them, or as much as it is asked for. */
+/** Answers a list in pages: as JSON the first page, in lines all pages, or `limit` rows. */
 export async function pagedList<Row extends object, Place>(
   c: Context<App>,
   asked: { format?: ListFormat | undefined; limit?: number | undefined },
@@ -86,7 +88,7 @@ export async function pagedList<Row extends object, Place>(
   return inLines(format, namedColumns(columns), pages(), VARIES);
 }
 
-/** A list of entries with IDs, newest first. A page may end early, and the last one is empty. */
+/** Answers a list of entries with IDs, newest first. A page may end early; the last one is empty. */
 export function entryList<Entry extends { id: number }>(
   c: Context<App>,
   query: { format?: ListFormat | undefined; limit?: number | undefined; before?: number | undefined },
@@ -99,20 +101,19 @@ export function entryList<Entry extends { id: number }>(
   });
 }
 
-/** A list that is one page, under its name in JSON. */
+/** Answers a list of one page. `body`: its JSON, which has the rows under their name. */
 export function wholeList<Row extends object>(
   c: Context<App>,
   asked: ListFormat | undefined,
-  name: string,
-  rows: Row[],
+  body: Record<string, Row[]>,
   columns: readonly (keyof Row & string)[],
 ): Response | Promise<Response> {
   const format = formatOf(c, asked);
   async function* pages() {
-    yield rows;
+    yield* Object.values(body);
   }
   return format === "json"
-    ? c.json({ [name]: rows }, 200, VARIES)
+    ? c.json(body, 200, VARIES)
     : inLines(format, namedColumns(columns), pages(), VARIES);
 }
 
@@ -121,12 +122,24 @@ const VARIES = { vary: "accept" };
 const namedColumns = <Row extends object>(names: readonly (keyof Row & string)[]) =>
   names.map((name): Column<Row> => [name, (row) => row[name]]);
 
-/** RFC 4180. */
+/** Returns the values as the text of a cursor, which readCursor parses. */
+export const cursorOfValues = (values: readonly unknown[]) => base64url.encode(JSON.stringify(values));
+
+/** Returns null if the text is not a cursor of this schema. */
+export function readCursor<T>(schema: z.ZodMiniType<T>, cursor: string): T | null {
+  try {
+    return schema.safeParse(JSON.parse(new TextDecoder().decode(base64url.decode(cursor)))).data ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** Formats a line as RFC 4180 demands. */
 export function csvLine(values: readonly unknown[]): string {
   return `${values.map((value) => csvCell(textOf(value))).join(",")}\r\n`;
 }
 
-/** Pairs and lists in one cell: `a=1,b=2`. */
+/** Formats pairs and lists for one cell: `a=1,b=2`. */
 function textOf(value: unknown): string {
   if (value === null || value === undefined) return "";
   if (Array.isArray(value)) return value.map((each) => textOf(each)).join(",");
@@ -136,7 +149,7 @@ function textOf(value: unknown): string {
     .join(",");
 }
 
-/** What a spreadsheet would take for a formula gets an apostrophe: texts of machines are not trusted. */
+/** Puts an apostrophe before what a spreadsheet would run as a formula, since texts of machines are not trusted. */
 function csvCell(text: string): string {
   const safe = /^[=+\-@\t\r]/.test(text) && !/^-?\d+(?:\.\d+)?$/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

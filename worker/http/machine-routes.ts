@@ -26,6 +26,7 @@ import {
   verifyProof,
 } from "../identity/jwt.ts";
 import { CHANGE_AGAIN_SECONDS, type MachineAnswer } from "../machine/answers.ts";
+import type { NodeObject } from "../machine/node-object.ts";
 import type { SignedRequest } from "../machine/pinned-keys.ts";
 import type { NotFresh } from "../registry/admission.ts";
 import type { NotPinned } from "../registry/pending.ts";
@@ -38,6 +39,7 @@ import {
   clientAddress,
   forget,
   invalidBody,
+  isUpgrade,
   json,
   macKeysOf,
   refuse,
@@ -66,18 +68,32 @@ async function signedRequest(c: Context<App, "/v1/nodes/:name/*">): Promise<Sign
   return { name, kid, token, body, address: clientAddress(c), ...wantsSocket };
 }
 
-/** A kid is no secret: a request with a kid but without its key counts as a failed attempt. */
-async function answeredMachine(c: Context<App>, answer: MachineAnswer): Promise<Response> {
-  return !answer.ok && answer.error.reason === "unauthenticated"
-    ? refuseUnproven(c, "unauthenticated")
-    : answered(c, answer);
+type Answering = (
+  request: SignedRequest,
+  node: DurableObjectStub<NodeObject>,
+  c: Context<App>,
+) => Promise<MachineAnswer>;
+
+/** Serves a route whose requests the machine's object verifies. */
+function serveSigned(act: "report" | "rotate" | "upgrade" | "leave", ask: Answering): void {
+  register(machineRoutes, `POST /v1/nodes/{name}/${act}`, async (c) => {
+    const request = await signedRequest(c);
+    if (request instanceof Response) return request;
+    const answer = await ask(request, c.env.NODES.getByName(request.name), c);
+    // A kid is no secret: a request with a kid but without its key counts as a failed attempt.
+    return !answer.ok && answer.error.reason === "unauthenticated"
+      ? refuseUnproven(c, "unauthenticated")
+      : answered(c, answer);
+  });
 }
 
-register(machineRoutes, "POST /v1/nodes/{name}/report", async (c) => {
-  const request = await signedRequest(c);
-  if (request instanceof Response) return request;
-  const answer = await c.env.NODES.getByName(request.name).report(request);
-  return answeredMachine(c, await withPath(c, request, answer));
+serveSigned("report", async (request, node, c) => withPath(c, request, await node.report(request)));
+serveSigned("rotate", async (request, node, c) => node.rotate(request, c.req.path));
+serveSigned("upgrade", async (request, node) => node.upgrade(request));
+serveSigned("leave", async (request, node) => {
+  const left = await node.leave(request);
+  if (left.ok) await forget(node);
+  return left;
 });
 
 /** Replaces the number of the machine's gateway by its path, for a machine that asked for a socket. */
@@ -92,42 +108,18 @@ async function withPath(
   return success({ ...body, socket: await socketAt(c, { name, kid, gateway }) });
 }
 
-register(machineRoutes, "POST /v1/nodes/{name}/rotate", async (c) => {
-  const request = await signedRequest(c);
-  if (request instanceof Response) return request;
-  return answeredMachine(c, await c.env.NODES.getByName(request.name).rotate(request, c.req.path));
-});
-
-register(machineRoutes, "POST /v1/nodes/{name}/upgrade", async (c) => {
-  const request = await signedRequest(c);
-  if (request instanceof Response) return request;
-  return answeredMachine(c, await c.env.NODES.getByName(request.name).upgrade(request));
-});
-
-register(machineRoutes, "POST /v1/nodes/{name}/leave", async (c) => {
-  const request = await signedRequest(c);
-  if (request instanceof Response) return request;
-  const node = c.env.NODES.getByName(request.name);
-  const answer = await node.leave(request);
-  if (answer.ok) await forget(node);
-  return answeredMachine(c, answer);
-});
-
-/** What a machine signed to enrol, over a challenge that this Worker made lately. Nothing of it is verified yet. */
+/** An enrolment over a recent challenge of this Worker. No signature of it is verified yet. */
 interface FreshEnrolment extends EnrolmentRequest {
   challengedAtMs: number;
   proof: string;
   binding: string;
 }
 
-/**
- * Signatures are costly to verify, and there is one registry for all: a recorded enrolment is refused before either, at
- * the cost of a MAC.
- */
+/** Refuses a replayed enrolment at the cost of a MAC, before signatures are verified and the registry is asked. */
 async function freshEnrolment(c: Context<App, "/v1/nodes/:name/*">): Promise<FreshEnrolment | Response> {
   const unconfigured = refuseUnconfigured(c);
   if (unconfigured) return unconfigured;
-  // Machines that enrol wait where others at their address have failed too often.
+  // An enrolment waits if others at its address have failed too often.
   const early = refuseEarly(c);
   if (early) return early;
   const body = enrolmentSchema.safeParse(await json(c.req.raw));
@@ -136,9 +128,9 @@ async function freshEnrolment(c: Context<App, "/v1/nodes/:name/*">): Promise<Fre
   if (!claimed) return refuseUnproven(c, "unauthenticated");
   const { thumbprint, challenge, origin } = claimed;
   const own = origins(c.env);
-  // Nothing is verified for it, so that it costs no more than a challenge, and it does not count as a failure.
+  // It costs no verification, so it does not count as a failure.
   if (origin !== undefined && !own.includes(origin)) return refuse("wrong-origin");
-  // It would take the challenge for an error, and say nothing that helps.
+  // An old shim treats a challenge as an error without an explanation.
   if (challenge === undefined) return refuse("shim-too-old");
   const name = c.req.param("name");
   const challengedAtMs = await challengeTime(macKeysOf(c), { name, thumbprint }, challenge, currentMs());
@@ -231,8 +223,7 @@ async function verifiedOpening(c: RouteContext<typeof SOCKET>): Promise<GatewayO
   const unconfigured = refuseUnconfigured(c);
   if (unconfigured) return unconfigured;
   if (!NUMBER.test(c.req.param("gateway"))) return refuse("not-found");
-  const isUpgrade = c.req.raw.method === "GET" && c.req.header("upgrade")?.toLowerCase() === "websocket";
-  if (!isUpgrade) return refuse("upgrade-required");
+  if (!isUpgrade(c)) return refuse("upgrade-required");
   const query = queryOf(c, ROUTES[SOCKET].query);
   if (query instanceof Response) return query;
   const { name, path } = { name: c.req.param("name"), path: c.req.path };

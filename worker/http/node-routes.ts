@@ -18,7 +18,7 @@ import { digestOf } from "../identity/jwt.ts";
 import type { NodeObject } from "../machine/node-object.ts";
 import { entryList, type PageOfEntries } from "./lists.ts";
 import { serve } from "./route.ts";
-import { answered, type App, forget, refuse } from "./responses.ts";
+import { answered, type App, done, forget, refuse, refuseParameter } from "./responses.ts";
 
 export const nodeRoutes = new Hono<App>();
 
@@ -44,7 +44,7 @@ serve(nodeRoutes, "POST /v1/nodes/{name}/register", async (c) => {
   const name = c.req.param("name");
   const record = { who: c.var.operator.who, what: "node.register", target: name } as const;
   if (!(await registry(c.env).noteAbout(record)).ok) return refuse("not-found");
-  return (await c.env.NODES.getByName(name).registerAgain()) ? c.body(null, 204) : refuse("not-found");
+  return done(c, await c.env.NODES.getByName(name).registerAgain());
 });
 
 serve(nodeRoutes, "GET /v1/nodes/{name}/clones", async (c) => {
@@ -57,7 +57,7 @@ serve(nodeRoutes, "POST /v1/nodes/{name}/believe", async (c) => {
   const node = await knownNode(c.env, name);
   if (!node) return refuse("not-found");
   if ((await node.clones()).double === null) return refuse("one-sender");
-  // What ends is in the audit log before it does.
+  // Recorded before it is executed.
   const record = { who: c.var.operator.who, what: "node.believe", target: name } as const;
   if (!(await registry(c.env).noteAbout(record)).ok) return refuse("not-found");
   return (await node.believe()) ? c.body(null, 204) : refuse("one-sender");
@@ -67,17 +67,17 @@ serve(nodeRoutes, "POST /v1/nodes/{name}/approve", async (c, { body }) => {
   const name = c.req.param("name");
   const approved = await registry(c.env).approve(name, body.thumbprint, c.var.operator.who);
   if (!approved.ok) return refuse("not-found");
-  // The machine that had the name loses it now, not only when the new one enrols.
+  // The machine that had the name loses it now, before the new one enrols.
   await c.env.NODES.getByName(name).enrol(approved.value);
   return c.body(null, 204);
 });
 
 serve(nodeRoutes, "POST /v1/nodes/{name}/reject", async (c, { body }) => {
   const rejected = await registry(c.env).reject(c.req.param("name"), body.thumbprint, c.var.operator.who);
-  return rejected.ok ? c.body(null, 204) : refuse("not-found");
+  return done(c, rejected.ok);
 });
 
-/** Like a removal, it can be repeated: the first request may not have reached the machine's object. */
+/** Safe to repeat: the first request may not have reached the machine's object. */
 serve(nodeRoutes, "POST /v1/nodes/{name}/revoke", async (c) => {
   const name = c.req.param("name");
   const unpinned = await registry(c.env).unpin(name, "machine.revoke", c.var.operator.who);
@@ -91,12 +91,10 @@ serve(nodeRoutes, "PATCH /v1/nodes/{name}", async (c, { body }) => {
   const { runtime } = body;
   const what = { what: "node.set", target: name, detail: `runtime ${runtime}` } as const;
   if (!(await registry(c.env).noteAbout({ who: c.var.operator.who, ...what })).ok) return refuse("not-found");
-  return (await c.env.NODES.getByName(name).setNeededRuntime(runtime))
-    ? c.body(null, 204)
-    : refuse("not-found");
+  return done(c, await c.env.NODES.getByName(name).setNeededRuntime(runtime));
 });
 
-/** It can be repeated, and then completes what the first request did not. */
+/** Safe to repeat: completes what the first request did not. */
 serve(nodeRoutes, "DELETE /v1/nodes/{name}", async (c) => {
   const name = c.req.param("name");
   if (!(await registry(c.env).knew(name))) return refuse("not-found");
@@ -107,7 +105,7 @@ serve(nodeRoutes, "DELETE /v1/nodes/{name}", async (c) => {
   return c.body(null, 204);
 });
 
-/** The object of a machine with this name, or null: an object without a machine is not woken. */
+/** Returns the object of a machine with this name. Returns null without waking an object if no machine has it. */
 async function knownNode(env: Environment, name: string): Promise<DurableObjectStub<NodeObject> | null> {
   return (await registry(env).knows(name)) ? env.NODES.getByName(name) : null;
 }
@@ -118,19 +116,15 @@ serve(nodeRoutes, "GET /v1/nodes/{name}/timeline", async (c, { query }) => {
   const nowMs = currentMs();
   const { until: untilMs = nowMs } = query;
   const { since: sinceMs = untilMs - DAY_MS } = query;
-  if (untilMs > nowMs) return invalid("until", "expected a time that has come");
-  if (sinceMs >= untilMs) return invalid("since", "expected a time before until");
+  if (untilMs > nowMs) return refuseParameter("until", "expected a time that has come");
+  if (sinceMs >= untilMs) return refuseParameter("since", "expected a time before until");
   if (untilMs - sinceMs > TIMELINE_LIMITS.days * DAY_MS)
-    return invalid("since", `expected at most ${TIMELINE_LIMITS.days} days before until`);
+    return refuseParameter("since", `expected at most ${TIMELINE_LIMITS.days} days before until`);
   const name = c.req.param("name");
-  // An object without a machine is not woken.
-  if (!(await registry(c.env).knows(name))) return refuse("not-found");
-  const timeline = await c.env.NODES.getByName(name).timeline({ sinceMs, untilMs });
+  const timeline = await (await knownNode(c.env, name))?.timeline({ sinceMs, untilMs });
   if (!timeline) return refuse("not-found");
   return c.json(timeline satisfies TimelineAnswer, 200, { "rollcall-woken": name });
 });
-
-const invalid = (parameter: string, detail: string) => refuse("invalid-query", { detail, parameter });
 
 serve(nodeRoutes, "POST /v1/bulk", async (c, { body }) => {
   const { dryRun: _, confirmation, ...asked } = body;
@@ -165,10 +159,10 @@ serve(nodeRoutes, "GET /v1/bulk/{id}", async (c, { query }) => {
 
 serve(nodeRoutes, "DELETE /v1/bulk/{id}", async (c) => {
   const stopped = await registry(c.env).stopBulk(numberOf(c.req.param("id")), c.var.operator.who);
-  return stopped.ok ? c.body(null, 204) : refuse("not-found");
+  return done(c, stopped.ok);
 });
 
-/** 0: it is none, and nothing has that one. */
+/** Returns 0, which no action has, if the text is not a number. */
 const numberOf = (id: string) => (/^\d{1,15}$/.test(id) ? Number(id) : 0);
 
 const TOO_MANY = `More than ${BULK_LIMITS.machines} machines match: narrow the filter.`;

@@ -8,17 +8,17 @@ import { type BadSession, type NoOperator, type Operator, operatorOf } from "../
 import { readSessionToken, sessionId } from "../identity/issued.ts";
 import { logNote } from "../log.ts";
 import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
-import { type App, bearer, refuse } from "./responses.ts";
+import { type App, bearer, macKeysOf, refuse } from "./responses.ts";
 
-/** How long an isolate trusts a secret or a session without a request to the registry: a revoked one works no longer. */
+/** How long an isolate trusts a secret or a session without asking the registry. A revoked one works no longer. */
 export const OPERATOR_KEPT_MS = 10_000;
-/** At most this many operators are remembered. */
+/** Operators that are remembered. */
 const MAX_OPERATORS = 1000;
 
-/** Lets operators of both roles through. */
+/** Admits operators of the roles `view` and `admin`. */
 export const viewer = operatorFor(true);
 
-/** Lets admins alone through. */
+/** Admits admins only. */
 export const administrator = operatorFor(false);
 
 function operatorFor(isLook: boolean) {
@@ -34,7 +34,7 @@ function operatorFor(isLook: boolean) {
   });
 }
 
-/** Who sent this: by a secret, else by a session, else by Access. */
+/** Returns the operator that sent the request: by a secret, else by a session, else by Access. */
 export function findOperator(c: Context<App>): Promise<Result<Operator, NoOperator>> {
   const cookie = sessionCookie(c);
   return operatorOf(c.req.raw, bearer(c.req.header("authorization")), c.env, {
@@ -43,7 +43,7 @@ export function findOperator(c: Context<App>): Promise<Result<Operator, NoOperat
   });
 }
 
-/** Whose secret this is; nothing else of the request counts. */
+/** Returns the operator with this secret. The request's other credentials do not count. */
 export function operatorWithSecret(c: Context<App>, secret: string): Promise<Result<Operator, NoOperator>> {
   return operatorOf(c.req.raw, secret, c.env, { ...lookups(c), session: null });
 }
@@ -55,7 +55,7 @@ export function refuseOperator(c: Context<App>, error: NoOperator): Response | P
   return refuseUnproven(c, "forbidden");
 }
 
-/** null: the role may. */
+/** Returns null if the role allows the request. */
 export async function refuseRole(
   c: Context<App>,
   operator: Operator,
@@ -88,10 +88,9 @@ async function operatorWith(c: Context<App>, sha256: string): Promise<Operator |
   });
 }
 
-/** Whose session this cookie is. One that is made up costs a MAC; failures of others at its address end no good one. */
+/** Returns the operator of this session. A forged cookie costs one MAC. Failures from the same address do not matter. */
 async function operatorIn(c: Context<App>, cookie: string): Promise<Operator | BadSession> {
-  const macKeys = c.get("isolate").macKeys(c.env.KID_MAC_KEYS);
-  const token = await readSessionToken(macKeys, cookie, currentMs());
+  const token = await readSessionToken(macKeysOf(c), cookie, currentMs());
   if (token === "forged") return "forged session";
   if (token === "over") return "session over";
   const id = await sessionId(token.nonce);
@@ -104,7 +103,7 @@ async function operatorIn(c: Context<App>, cookie: string): Promise<Operator | B
   return operator ?? "session over";
 }
 
-/** Good verdicts alone are kept. */
+/** Remembers an operator for OPERATOR_KEPT_MS. A failure is not remembered. */
 async function keptFor(
   c: Context<App>,
   key: string,
@@ -122,14 +121,14 @@ async function keptFor(
 }
 
 const NOBODY_MAY =
-  "No operator gets in: set ADMIN_SECRET_SHA256 to the SHA-256 of the admin secret, in base64url (docs/deploy.md).";
+  "No operator can sign in: set ADMIN_SECRET_SHA256 to the SHA-256 of the admin secret, in base64url (docs/deploy.md).";
 
-/** Browsers take it over https alone, for this host alone, and from no subdomain. */
+/** Browsers accept this name over https only, for this host only. */
 const SECURE_NAME = "__Host-rollcall";
-/** For a local cluster: some browsers take no Secure cookie over http, not even from loopback. */
+/** For a local cluster: some browsers accept no Secure cookie over http, not even from loopback. */
 const PLAIN_NAME = "rollcall";
 
-/** The cookie's value; null: none was sent. */
+/** Returns the cookie's value; null if none was sent. */
 export function sessionCookie(c: Context<App>): string | null {
   const start = `${nameFor(c)}=`;
   const cookies = (c.req.header("cookie") ?? "").split(";").map((each) => each.trim());
@@ -147,7 +146,7 @@ export function clearSessionCookie(c: Context<App>): void {
   setSessionCookie(c, "", 0);
 }
 
-/** A deployment whose origins are all https never sends its cookie over http, whatever a request came by. */
+/** A deployment whose origins are all https never sends its cookie over http. */
 function nameFor(c: Context<App>): string {
   const isPlain = c.req.url.startsWith("http:") && origins(c.env).some((each) => each.startsWith("http:"));
   return isPlain ? PLAIN_NAME : SECURE_NAME;

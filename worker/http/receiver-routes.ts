@@ -10,7 +10,7 @@ import type {
 } from "../../shared/protocol/receiver-answers.ts";
 import { fleetIndex } from "../env.ts";
 import { serve } from "./route.ts";
-import { type App, refuse } from "./responses.ts";
+import { type App, done, refuse } from "./responses.ts";
 
 export const receiverRoutes = new Hono<App>();
 
@@ -26,19 +26,13 @@ serve(receiverRoutes, "POST /v1/receivers", async (c, { body }) => {
 });
 
 serve(receiverRoutes, "PUT /v1/receivers/{receiver}", async (c, { body }) => {
-  const changed = await fleetIndex(c.env).putReceiver(
-    c.req.param("receiver"),
-    body,
-    false,
-    c.var.operator.who,
-  );
+  const { who } = c.var.operator;
+  const changed = await fleetIndex(c.env).putReceiver(c.req.param("receiver"), body, false, who);
   return changed.ok ? c.json(changed.value satisfies ChangedReceiver) : wrongField(changed.error);
 });
 
 serve(receiverRoutes, "DELETE /v1/receivers/{receiver}", async (c) =>
-  (await fleetIndex(c.env).removeReceiver(c.req.param("receiver"), c.var.operator.who))
-    ? c.body(null, 204)
-    : refuse("not-found"),
+  done(c, await fleetIndex(c.env).removeReceiver(c.req.param("receiver"), c.var.operator.who)),
 );
 
 serve(receiverRoutes, "POST /v1/receivers/{receiver}/test", async (c) => {
@@ -54,7 +48,7 @@ serve(receiverRoutes, "GET /v1/receivers/{receiver}/letters", async (c) => {
 serve(receiverRoutes, "POST /v1/receivers/{receiver}/letters/{id}/resend", async (c) => {
   const { receiver, id } = c.req.param();
   const isFound = await fleetIndex(c.env).resendLetter(receiver, Number(id), c.var.operator.who);
-  return isFound ? c.body(null, 204) : refuse("not-found");
+  return done(c, isFound);
 });
 
 serve(receiverRoutes, "GET /v1/mutes", async (c) =>
@@ -67,12 +61,10 @@ serve(receiverRoutes, "POST /v1/mutes", async (c, { body }) => {
 });
 
 serve(receiverRoutes, "DELETE /v1/mutes/{id}", async (c) =>
-  (await fleetIndex(c.env).unmute(Number(c.req.param("id")), c.var.operator.who))
-    ? c.body(null, 204)
-    : refuse("not-found"),
+  done(c, await fleetIndex(c.env).unmute(Number(c.req.param("id")), c.var.operator.who)),
 );
 
-/** null: there is nothing of this name. */
+/** `fault`: null if nothing has this name. */
 function wrongField(fault: { path: string; message: string } | null): Response {
   if (fault === null) return refuse("not-found");
   return refuse("invalid-body", { detail: fault.message, pointer: fault.path });

@@ -1,4 +1,4 @@
-// What all routes share: the application's type, refusals, bodies, bearer tokens and MAC keys.
+// Shared by all routes: the application's type, refusals, bodies, bearer tokens and MAC keys.
 import type { Context } from "hono";
 import type { Problem } from "../../shared/protocol/answers.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
@@ -27,6 +27,15 @@ function problemResponse(body: Problem): Response {
   return new Response(JSON.stringify(body), { status: body.status, headers });
 }
 
+/** Answers a change: 204, or 404 if nothing has the name. */
+export const done = (c: Context, isFound: boolean) => (isFound ? c.body(null, 204) : refuse("not-found"));
+
+export const refuseParameter = (parameter: string, detail: string) =>
+  refuse("invalid-query", { parameter, detail });
+
+export const refuseForNow = (detail: string, retryAfterSeconds: number) =>
+  refuse("rate-limited", { detail, retryAfterSeconds });
+
 /** `allowed`: the methods of this path. */
 export function refuseMethod(allowed: readonly string[]): Response {
   const response = refuse("method-not-allowed");
@@ -34,21 +43,24 @@ export function refuseMethod(allowed: readonly string[]): Response {
   return response;
 }
 
-/** The HTTP response for the answer of a machine's object. */
+/** Returns the HTTP response for an answer of a machine's object. */
 export function answered(c: Context, answer: MachineAnswer): Response {
   return answer.ok ? c.json(answer.value) : problemResponse(problemOf(answer.error));
 }
 
 export const macKeysOf = (c: Context<App>) => c.get("isolate").macKeys(c.env.KID_MAC_KEYS);
 
-/** From which a request came; "" where the platform does not provide it. */
+/** The client's address; "" if the platform does not provide it. */
 export const clientAddress = (c: Context<App>) => c.req.header("cf-connecting-ip") ?? "";
+
+export const isUpgrade = (c: Context<App>) =>
+  c.req.raw.method === "GET" && c.req.header("upgrade")?.toLowerCase() === "websocket";
 
 export function bearer(header: string | undefined): string | null {
   return /^Bearer +([\w.~+/=-]+)$/i.exec(header ?? "")?.[1] ?? null;
 }
 
-/** The parsed body, or undefined where it is not JSON (no schema accepts that). */
+/** Returns the parsed body; undefined, which no schema accepts, if it is not JSON. */
 export async function json(request: Request): Promise<unknown> {
   try {
     return await request.json();
@@ -62,7 +74,7 @@ export function invalidBody(error: Parameters<typeof firstFault>[0]): Response {
   return refuse("invalid-body", { detail: message, pointer: path });
 }
 
-/** The object aborts itself at the end of `forget`, so that the call fails with FORGOTTEN. */
+/** Deletes the object of a machine. It aborts itself at the end, so that the call fails with FORGOTTEN. */
 export async function forget(node: DurableObjectStub<NodeObject>): Promise<void> {
   try {
     await node.forget();
@@ -71,7 +83,7 @@ export async function forget(node: DurableObjectStub<NodeObject>): Promise<void>
   }
 }
 
-/** null: machines can be served. */
+/** Returns null if machines can be served. */
 export function refuseUnconfigured(c: Context<App>): Response | null {
   const { stopsMachines } = c.get("isolate").configuration(c.env);
   return stopsMachines ? refuse("not-configured") : null;

@@ -1,12 +1,12 @@
-// Serves a route as the table of routes says (shared/protocol/routes.ts): checks who may ask, the query and the body, then
-// calls its handler. A parameter that is unknown, wrong or repeated is refused by its name.
+// Serves a route of the table (shared/protocol/routes.ts): checks the operator's role, the query and the body, then calls its
+// handler. A parameter that is unknown, wrong or repeated is refused by its name.
 import type { Context, Handler, Hono, MiddlewareHandler } from "hono";
 import * as z from "zod/mini";
 import { LIMITS } from "../../shared/protocol/limits.ts";
 import { type RouteName, type RouteRules, ROUTES } from "../../shared/protocol/routes.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
 import { administrator, viewer } from "./operator-access.ts";
-import { type App, invalidBody, json, refuse } from "./responses.ts";
+import { type App, invalidBody, json, refuseParameter } from "./responses.ts";
 
 type Colons<Path extends string> = Path extends `${infer Before}{${infer Part}}${infer After}`
   ? `${Before}:${Part}${Colons<After>}`
@@ -17,7 +17,7 @@ export type RouteContext<Name extends RouteName> = Context<
   Name extends `${string} ${infer Path}` ? Colons<Path> : never
 >;
 
-/** The parsed query and body of a request for this route; undefined where it takes none. */
+/** The parsed query and body of a request for this route; undefined if the route has none. */
 interface Asked<Name extends RouteName> {
   query: (typeof ROUTES)[Name] extends { query: infer Schema extends z.ZodMiniObject }
     ? z.output<Schema>
@@ -91,5 +91,5 @@ function invalidQuery(error: z.core.$ZodError, known: readonly string[]): Respon
   const detail = unknown
     ? `unknown parameter; ${known.length > 0 ? `expected one of ${known.join(", ")}` : "expected none"}`
     : firstFault(error).message;
-  return refuse("invalid-query", { detail, parameter: parameter.slice(0, LIMITS.textLength).toWellFormed() });
+  return refuseParameter(parameter.slice(0, LIMITS.textLength).toWellFormed(), detail);
 }

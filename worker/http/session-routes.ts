@@ -1,5 +1,4 @@
-// Operators sign in from a browser and out again, and list sessions. operator-access.ts reads the session's cookie on every
-// other route.
+// Signs operators in from a browser and out again, and lists sessions. operator-access.ts reads the session's cookie.
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type {
@@ -29,7 +28,7 @@ import {
   setSessionCookie,
 } from "./operator-access.ts";
 import { serve } from "./route.ts";
-import { type App, bearer, refuse } from "./responses.ts";
+import { type App, bearer, clientAddress, done, macKeysOf, refuse, refuseForNow } from "./responses.ts";
 
 export const sessionRoutes = new Hono<App>();
 
@@ -39,7 +38,7 @@ const smallBody = bodyLimit({
     refuse("body-too-large", { detail: `Here a body may have at most ${SESSION_LIMITS.bodyBytes} bytes.` }),
 });
 
-/** Only a code has this form: another text is not searched in the registry, and a form can take a secret or a code. */
+/** Reports whether the text has a code's form. No other text is searched in the registry. */
 const isCode = (text: string) => /^rcc_[\w-]{22}$/.test(text);
 
 serve(
@@ -53,14 +52,13 @@ serve(
     const started = await registry(c.env).startSession({ id, by, ...from });
     if (!started.ok) return noSession(c, started.error);
     const { who, role, createdAtMs, expiresAtMs } = started.value;
-    const macKeys = c.get("isolate").macKeys(c.env.KID_MAC_KEYS);
-    const token = await newSessionToken(macKeys, { nonce, expiresAtMs });
+    const token = await newSessionToken(macKeysOf(c), { nonce, expiresAtMs });
     setSessionCookie(c, token, Math.round((expiresAtMs - createdAtMs) / 1000));
     return c.json({ who, role, expiresAt: timeOf(expiresAtMs) } satisfies StartedSession, 201);
   },
   {
     access: smallBody,
-    // Else another site could sign a browser in as an operator whom it knows.
+    // Otherwise another site could sign a browser in as an operator of its choice.
     before: (c) => refuseEarly(c) ?? (isCrossSite(c.req.raw, c.env) ? refuseUnproven(c, "forbidden") : null),
   },
 );
@@ -82,13 +80,10 @@ async function signInBy(c: Context<App>, { secret, code }: SignIn): Promise<Sign
 function noSession(c: Context<App>, reason: NoSession): Response | Promise<Response> {
   if (reason === "refused") return refuseUnproven(c, "forbidden");
   if (reason === "too many sessions")
-    return tooMany(`There are ${SESSION_LIMITS.sessions} sessions, and none is yours: end some.`, 60);
+    return refuseForNow(`There are ${SESSION_LIMITS.sessions} sessions, and none is yours: end some.`, 60);
   const detail = `An operator may sign in ${SESSION_LIMITS.signInsADay} times a day (UTC).`;
-  return tooMany(detail, 3600);
+  return refuseForNow(detail, 3600);
 }
-
-const tooMany = (detail: string, retryAfterSeconds: number) =>
-  refuse("rate-limited", { detail, retryAfterSeconds });
 
 /** For a page before sign-in: a request without credentials does not count as a failure. */
 serve(sessionRoutes, "GET /v1/session", async (c) => {
@@ -120,7 +115,7 @@ async function shownOperator(c: Context<App>, { who, role, session }: Operator) 
   return { who, role, by: "access" as const, expiresAt };
 }
 
-/** Who came by no session is signed out as well: none of this browser's is left. */
+/** Deletes the cookie even without a session, so that the browser keeps none. */
 serve(sessionRoutes, "DELETE /v1/session", async (c) => {
   const { who, session } = c.var.operator;
   if (session) await endSession(c, session.id, who, "session.end");
@@ -128,7 +123,7 @@ serve(sessionRoutes, "DELETE /v1/session", async (c) => {
   return c.body(null, 204);
 });
 
-/** By a secret alone: a session that could make another would outlive the time that it has. */
+/** Needs a secret: a session that could make another one would outlive its time. */
 serve(sessionRoutes, "POST /v1/session/codes", async (c) => {
   const secret = bearer(c.req.header("authorization"));
   if (secret === null) return refuse("forbidden", { detail: SECRET_NEEDED });
@@ -137,13 +132,13 @@ serve(sessionRoutes, "POST /v1/session/codes", async (c) => {
   const maker = { who, role: "admin", secret: await digestOf(secret) } as const;
   const added = await registry(c.env).addSessionCode(await digestOf(code), maker, addressOf(c));
   if (!added.ok)
-    return tooMany(`At most ${SESSION_LIMITS.codes} codes are out at once.`, SESSION_LIMITS.codeSeconds);
+    return refuseForNow(`At most ${SESSION_LIMITS.codes} codes are out at once.`, SESSION_LIMITS.codeSeconds);
   return c.json({ code, expiresAt: timeOf(added.value) } satisfies SessionCode, 201);
 });
 
 const SECRET_NEEDED =
-  "A code stands for the secret that it is made with: send one as a bearer token. Whoever comes through Cloudflare " +
-  "Access needs none, and a session makes none, lest it outlive its time.";
+  "A code is made with a secret: send it as a bearer token. An operator who comes through Cloudflare Access needs no " +
+  "code, and a session makes none, so that no session outlives its time.";
 
 serve(sessionRoutes, "GET /v1/sessions", async (c) => {
   const own = c.var.operator.session?.id;
@@ -152,9 +147,7 @@ serve(sessionRoutes, "GET /v1/sessions", async (c) => {
 });
 
 serve(sessionRoutes, "DELETE /v1/sessions/{id}", async (c) =>
-  (await endSession(c, c.req.param("id"), c.var.operator.who, "session.revoke"))
-    ? c.body(null, 204)
-    : refuse("not-found"),
+  done(c, await endSession(c, c.req.param("id"), c.var.operator.who, "session.revoke")),
 );
 
 async function endSession(
@@ -173,6 +166,5 @@ function listed({ createdAtMs, expiresAtMs, ...session }: KeptSession, own?: str
   return { ...session, ...times, isThis: session.id === own };
 }
 
-const addressOf = (c: Context<App>) =>
-  shortened(c.req.header("cf-connecting-ip") ?? "", FACTS_LIMITS.addressLength);
+const addressOf = (c: Context<App>) => shortened(clientAddress(c), FACTS_LIMITS.addressLength);
 const timeOf = (ms: number) => new Date(ms).toISOString();

@@ -2,11 +2,11 @@
 import { describe, expect, it, test } from "vitest";
 import type { CheckResult } from "../../../../shared/deployment/check-result.ts";
 import { VERSION } from "../../../../shared/version.ts";
-import { type Looked, readiness, readinessText } from "../../../../worker/http/health-routes.ts";
+import { type CheckedAt, readiness, readinessText } from "../../../../worker/http/health-routes.ts";
 
 const NOW = Date.parse("2026-03-01T00:00:00Z");
 const at = (ms: number) => new Date(ms).toISOString();
-const found = (check: string, state: CheckResult["state"], atMs?: number): Looked => ({
+const found = (check: string, state: CheckResult["state"], atMs?: number): CheckedAt => ({
   check,
   state,
   message: "it is so",
