@@ -24,13 +24,14 @@ export const ACTION_WORDS: Readonly<Record<ActionName, ActionWords>> = {
     outcome: "removed and forgotten",
   },
   register: {
-    description: "Have the next report register the Node again, also one that somebody deleted.",
+    description: "Register the Node again with the next report, also a deleted one.",
     consequence: "",
     outcome: "registers with its next report",
   },
   believe: {
-    description: "One machine alone has the key again: end `cloned` or `two shims` now, not after an hour.",
+    description:
+      "Trust the machine again, since it alone has the key now: end `cloned` or `two shims` at once.",
     consequence: "",
-    outcome: "believed with its next report",
+    outcome: "trusted with its next report",
   },
 };

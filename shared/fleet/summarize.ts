@@ -118,13 +118,14 @@ const OF_PHASE: Partial<Record<Phase, string>> = {
   "facts refused": "its facts are refused: `node-shim status` on it says which",
   "waiting for Node": "it may not create its Node (registerNode is false): create the Node",
   cloned:
-    "several machines report with its key: give each copy a state folder and a token of its own, then believe it",
+    "several machines report with its key: give each copy a state folder and a token of its own, then trust it",
   "two shims": "two shims report from it: stop one of them",
   "name taken":
-    "somebody else has or writes the Node of this name: remove that one, or give this machine another name",
-  "node deleted": "somebody has deleted its Node: register it again, or forget the machine",
-  "apiserver unreachable": "the apiserver does not answer the Worker: look at what is between them",
-  "apiserver refuses": "the apiserver refuses what the Worker asks: GET /readyz and the Worker's log say why",
+    "another writer has or updates the Node of this name: remove that one, or give this machine another name",
+  "node deleted": "its Node was deleted: register it again, or forget the machine",
+  "apiserver unreachable": "the apiserver does not answer the Worker: check the connection between them",
+  "apiserver refuses":
+    "the apiserver refuses the Worker's requests: GET /readyz and the Worker's log say why",
   "apiserver not configured": "the Worker has no KUBE_URL",
 };
 
@@ -135,7 +136,7 @@ function whyNotReady({ state, phase, isUsed, notReady }: NotReady): string {
       return "its keys are revoked: forget it, or let it enrol with a new token";
     case "silent":
       if (!isUsed) return "it has enrolled and never reported: start its shim";
-      return `no report: look at its power, its network and its shim${notReady ? `; it said last: ${notReady}` : ""}`;
+      return `no report: check its power, its network and its shim${notReady ? `; its last report: ${notReady}` : ""}`;
     case "ready":
     case "pending":
       return "";

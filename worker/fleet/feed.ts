@@ -282,7 +282,7 @@ const NOT_ALLOWED = {
 } as const;
 const IN_DOUBT = {
   code: FEED_CLOSED.inDoubt,
-  reason: "the credential could not be looked at: open it again",
+  reason: "the credential could not be checked: open it again",
 } as const;
 
 /** Returns undefined if the frame is no acknowledgement. */

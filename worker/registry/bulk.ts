@@ -109,7 +109,7 @@ function effectOf(action: BulkAction, { phase }: MachineStatus, isRevoked: boole
 
 const NOT_CONFIRMED =
   "This confirmation is not that of your dry run of the same request, was used, or is older than ten minutes: " +
-  "look at a new dry run.";
+  "run a new dry run.";
 
 /** Starts the action of a dry run, on its list only. Call it in a transaction. */
 export function startPlanned(

@@ -53,7 +53,7 @@ const asked = () => worker.asked.map(({ method, path, body }) => ({ method, path
 describe("one machine", () => {
   test.each<[args: string[], method: string, path: string, message: string]>([
     [["register", "edge-7"], "POST", "/v1/nodes/edge-7/register", "edge-7: registers with its next report\n"],
-    [["believe", "edge-7"], "POST", "/v1/nodes/edge-7/believe", "edge-7: believed with its next report\n"],
+    [["believe", "edge-7"], "POST", "/v1/nodes/edge-7/believe", "edge-7: trusted with its next report\n"],
     [
       ["revoke", "edge-7", "--yes"],
       "POST",

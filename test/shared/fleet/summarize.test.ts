@@ -87,15 +87,15 @@ describe("why it is not ready", () => {
     ["ready", {}, "ready", /^$/],
     ["not ready → the condition's message", notReady, "not-ready", /^no disk$/],
     [
-      "silent → what to check, and its last message",
+      "silent → what to check, and its last report",
       { ...notReady, silentSinceMs: 7 },
       "silent",
-      /^no report: .*; it said last: no disk$/,
+      /^no report: .*; its last report: no disk$/,
     ],
     ["silent, and was well → what to check", { silentSinceMs: 7 }, "silent", /its shim$/],
     ["enrolled lately", unused, "not-ready", /not reported yet$/],
     ["enrolled long ago", { ...unused, silentSinceMs: 7 }, "silent", /never reported/],
-    ["cloned", { phase: "cloned" }, "blocked", /believe it$/],
+    ["cloned", { phase: "cloned" }, "blocked", /trust it$/],
     ["without an apiserver", { phase: "apiserver unreachable" }, "cluster-unreachable", /^the apiserver/],
     ["revoked", { isRevoked: true }, "revoked", /forget it/],
   ])("%s", (_, more, state, why) => {

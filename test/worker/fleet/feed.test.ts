@@ -387,7 +387,7 @@ describe("a credential", () => {
         expect(socket.closed).toBeNull();
         fleet.clock.pass(1);
       }
-      const closed = [FEED_CLOSED.inDoubt, "the credential could not be looked at: open it again"];
+      const closed = [FEED_CLOSED.inDoubt, "the credential could not be checked: open it again"];
       expect([socket.closed, socket.sent.length, fleet.clock.timers]).toEqual([closed, 2, 0]);
       fleet.answerLate(true);
       await Promise.resolve();
