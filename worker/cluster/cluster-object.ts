@@ -242,11 +242,11 @@ function chainStore(
 
   async function load(): Promise<KeptChain> {
     const query = "SELECT sealed_token, failure FROM token_chains WHERE chain = ?";
-    const [row] = sql.exec<{ sealed_token: string | null; failure: string | null }>(query, chain);
-    const token = row?.sealed_token == null ? null : await open(row.sealed_token);
+    const [[sealed, failure] = [null, null]] = sql.exec(query, chain).raw<[string | null, string | null]>();
+    const token = sealed === null ? null : await open(sealed);
     return {
       ...(token !== null && { token }),
-      ...(row?.failure != null && { failure: JSON.parse(row.failure) as RenewalFailure }),
+      ...(failure !== null && { failure: JSON.parse(failure) as RenewalFailure }),
     };
   }
 
@@ -256,21 +256,12 @@ function chainStore(
       const sealed = next.token === undefined ? null : await seal(next.token);
       const failure = next.failure === undefined ? null : JSON.stringify(next.failure);
       known = next;
-      sql.exec(
-        `INSERT INTO token_chains VALUES (?, ?, ?, ?) ON CONFLICT (chain) DO UPDATE SET
-         written_at_ms = excluded.written_at_ms, sealed_token = excluded.sealed_token, failure = excluded.failure`,
-        chain,
-        nowMs(),
-        sealed,
-        failure,
-      );
-      sql.exec(
-        `DELETE FROM token_chains WHERE chain <> ? AND chain NOT IN
-         (SELECT chain FROM token_chains WHERE chain <> ? ORDER BY written_at_ms DESC LIMIT ?)`,
-        chain,
-        chain,
-        KEPT_CHAINS - 1,
-      );
+      const put = `INSERT INTO token_chains VALUES (?, ?, ?, ?) ON CONFLICT (chain) DO UPDATE SET
+        written_at_ms = excluded.written_at_ms, sealed_token = excluded.sealed_token, failure = excluded.failure`;
+      sql.exec(put, chain, nowMs(), sealed, failure);
+      const surplus = `DELETE FROM token_chains WHERE chain <> ?1 AND chain NOT IN
+        (SELECT chain FROM token_chains WHERE chain <> ?1 ORDER BY written_at_ms DESC LIMIT ?2)`;
+      sql.exec(surplus, chain, KEPT_CHAINS - 1);
     },
   };
 }

@@ -201,10 +201,7 @@ export class Notices {
       return new Set(await inTime(ANSWER_WITHIN_MS, () => this.#with.known(names)));
     } catch (error) {
       for (const name of names) this.#postpone(name);
-      this.#with.log({
-        message: "the registry does not answer",
-        error: String(error),
-      });
+      this.#with.log({ message: "the registry does not answer", error: String(error) });
       return null;
     }
   }

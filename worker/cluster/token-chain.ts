@@ -202,10 +202,8 @@ export class TokenChain {
     const life = tokenLife(issued);
     const isGood = life !== null && sameAccount(life.account, account) && nowMs() < life.expiresAtMs;
     if (isGood) return success(issued);
-    return failure({
-      kind: "unanswered",
-      message: "the answer to a TokenRequest has no token of this account",
-    });
+    const message = "the answer to a TokenRequest has no token of this account";
+    return failure({ kind: "unanswered", message });
   }
 
   async #keepFailure(

@@ -5,18 +5,25 @@ import { base64url } from "jose";
 import { fieldOwners } from "../../shared/kubernetes/managed-fields.ts";
 import type { Node, NodeCondition } from "../../shared/kubernetes/types.ts";
 import { fieldManagerOf } from "../kube/connect.ts";
+import type { Row } from "../storage/query.ts";
 import type { Notices } from "./notices.ts";
 
 /** Nodes beyond this number are not watched; their machines' objects read them from the apiserver. */
 export const MOST_NODES = 20_000;
 
+interface SeenDependencies {
+  deployment: string;
+  rows: NodeRows;
+  notices: Notices;
+}
+
 export class SeenNodes {
-  readonly #with: { deployment: string; rows: NodeRows; notices: Notices };
+  readonly #with: SeenDependencies;
   /** Names of the Nodes that exceed MOST_NODES. */
   readonly #beyond = new Set<string>();
   #hasNodeController = false;
 
-  constructor(dependencies: { deployment: string; rows: NodeRows; notices: Notices }) {
+  constructor(dependencies: SeenDependencies) {
     this.#with = dependencies;
     const { rows, notices } = dependencies;
     // The first list queues the notices for Nodes that still exist.
@@ -87,27 +94,19 @@ export const ABSENT = "";
 /** The machine's object was not notified yet, or the last notice was not confirmed. */
 export const UNSURE = "?";
 
-export interface NodeRows {
-  get: (name: string) => WatchedNode | undefined;
-  /** Returns the Nodes that exist, and the deleted ones whose objects were not notified yet. */
-  names: () => Iterable<string>;
-  size: () => number;
-  /** Writes one row, unless nothing changes. */
-  put: (name: string, row: WatchedNode) => void;
-}
+export type NodeRows = ReturnType<typeof nodeRows>;
 
-export function nodeRows(sql: SqlStorage): NodeRows {
-  const rows = new Map<string, WatchedNode>();
-  const stored = sql.exec<{ name: string; seen: string; told: string }>(
-    "SELECT name, seen, told FROM watched_nodes",
-  );
-  for (const { name, ...row } of stored) rows.set(name, row);
+export function nodeRows(sql: SqlStorage) {
+  const stored = sql.exec<Row<WatchedNode & { name: string }>>("SELECT name, seen, told FROM watched_nodes");
+  const rows = new Map([...stored].map(({ name, ...row }): [string, WatchedNode] => [name, row]));
 
   return {
-    get: (name) => rows.get(name),
-    names: () => rows.keys(),
+    get: (name: string) => rows.get(name),
+    /** Returns the Nodes that exist, and the deleted ones whose objects were not notified yet. */
+    names: (): Iterable<string> => rows.keys(),
     size: () => rows.size,
-    put(name, row) {
+    /** Writes one row, unless nothing changes. */
+    put(name: string, row: WatchedNode): void {
       const before = rows.get(name);
       const isOver = row.seen === ABSENT && row.told === ABSENT;
       if (isOver) {
@@ -116,13 +115,9 @@ export function nodeRows(sql: SqlStorage): NodeRows {
       }
       if (before?.seen === row.seen && before.told === row.told) return;
       rows.set(name, row);
-      sql.exec(
-        `INSERT INTO watched_nodes VALUES (?, ?, ?)
-         ON CONFLICT (name) DO UPDATE SET seen = excluded.seen, told = excluded.told`,
-        name,
-        row.seen,
-        row.told,
-      );
+      const put = `INSERT INTO watched_nodes VALUES (?, ?, ?)
+        ON CONFLICT (name) DO UPDATE SET seen = excluded.seen, told = excluded.told`;
+      sql.exec(put, name, row.seen, row.told);
     },
   };
 }
