@@ -162,18 +162,17 @@ test.each([null, "the settings of a deployment, environment %s → they have no 
   },
 );
 
-test.each(
-  readdirSync(
-    join(examples, "daemonsets/%s → each term requires Nodes without the label that all of our Nodes have"),
-  ),
-)("daemonsets/%s → each term asks for Nodes without the label that all of ours have", (file) => {
-  const patch = parse(readFileSync(join(examples, "daemonsets", file), "utf8")) as DaemonSetPatch;
-  const { nodeAffinity } = patch.spec.template.spec.affinity;
-  const { nodeSelectorTerms } = nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution;
-  expect(nodeSelectorTerms.length).toBeGreaterThan(0);
-  for (const { matchExpressions } of nodeSelectorTerms)
-    expect(matchExpressions).toContainEqual({ key: MACHINE_LABEL, operator: "DoesNotExist" });
-});
+test.each(readdirSync(join(examples, "daemonsets")))(
+  "daemonsets/%s → each term requires Nodes without the label that all of our Nodes have",
+  (file) => {
+    const patch = parse(readFileSync(join(examples, "daemonsets", file), "utf8")) as DaemonSetPatch;
+    const { nodeAffinity } = patch.spec.template.spec.affinity;
+    const { nodeSelectorTerms } = nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution;
+    expect(nodeSelectorTerms.length).toBeGreaterThan(0);
+    for (const { matchExpressions } of nodeSelectorTerms)
+      expect(matchExpressions).toContainEqual({ key: MACHINE_LABEL, operator: "DoesNotExist" });
+  },
+);
 
 interface DaemonSetPatch {
   spec: {
