@@ -1,4 +1,4 @@
-// The plug of each source is pulled in turn: the shim goes on reporting, its Node stays true, the log has one clear line.
+// Each source fails in turn: the shim keeps reporting, its Node stays right, and the log has one clear line.
 import { afterEach, expect, test } from "vitest";
 import { cloudMetadata } from "../../node-shim/sources/cloud/metadata.ts";
 import { defaultConfiguration } from "../../node-shim/config/config.ts";
@@ -64,7 +64,7 @@ function cluster() {
   };
 }
 
-/** A machine that is well, and the plugs of its sources. */
+/** A healthy machine, and functions that break its sources. */
 async function runningMachine() {
   const clock = fakeClock();
   const lines: string[] = [];
@@ -155,7 +155,7 @@ async function runningMachine() {
     stop.abort();
     await loop.done;
   });
-  /** The Node after so many more reports. */
+  /** Returns the Node after this many more reports. */
   const reported = async (more: number): Promise<DraftNode> => {
     const wanted = nodes.length + more;
     while (nodes.length < wanted) {
@@ -173,7 +173,7 @@ type Running = Awaited<ReturnType<typeof runningMachine>>["sources"];
 const gone = (path: string) => (sources: Running) =>
   rmSync(join(sources.root, path), { recursive: true, force: true });
 
-/** What its plugs can change of a Node, and the rest as one. */
+/** Returns the parts of a Node that a broken source can change, and the rest as one value. */
 function told({ status }: DraftNode): Record<string, unknown> {
   const { conditions = [], nodeInfo, ...rest } = status;
   const { containerRuntimeVersion, ...info } = nodeInfo ?? {};
@@ -216,7 +216,7 @@ test.each<[plug: string, pull: (sources: Running) => unknown, changed: object, l
     {},
     /^warn cloud metadata: http:\S+ \(aws\): no answer within 0\.001 s$/,
   ],
-])("%s → it reports on, the Node is true, one line", async (_plug, pull, changed, line) => {
+])("%s → it keeps reporting, the Node is right, one line", async (_plug, pull, changed, line) => {
   const { sources, lines, reported } = await runningMachine();
   const before = await reported(2);
   expect(told(before)).toMatchObject({ Ready: "True: machine is posting ready status" });

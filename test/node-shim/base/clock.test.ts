@@ -1,4 +1,4 @@
-// Timers and clocks: what the shim's other files use in place of Node's own.
+// Timers and clocks, which the shim's other files use in place of Node's own.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { abortAfter, after, every, pause, timestamp, wallMs } from "../../../node-shim/base/clock.ts";
 
@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** What `ring` has been called at, in milliseconds since the test's beginning. */
+/** Records the calls of `ring`, in milliseconds since the test's start. */
 function bell() {
   const beganMs = Date.now();
   const rungMs: number[] = [];
@@ -46,8 +46,8 @@ describe("a pause ends", () => {
   it.each([
     ["at its time", null, 300],
     ["at its time, though the signal comes later", 400, 300],
-    ["when the signal is aborted", 200, 200],
-    ["at once, where the signal was aborted before", 0, 0],
+    ["when its signal is aborted", 200, 200],
+    ["at once if the signal was aborted before", 0, 0],
   ])("%s", async (_, abortedMs, expected) => {
     const { rungMs, ring } = bell();
     const controller = new AbortController();

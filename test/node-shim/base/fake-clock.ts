@@ -1,4 +1,4 @@
-// Time for tests: passes only when it is told to.
+// Time for tests, which passes only when a test calls it.
 import type { Clock } from "../../../node-shim/base/clock.ts";
 
 interface Timer {
@@ -6,17 +6,17 @@ interface Timer {
   callback: () => void;
 }
 
-/** Lets everything run that waits for nothing but other promises. */
+/** Runs everything that waits for other promises only. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => void setImmediate(resolve));
 }
 
 export function fakeClock(): Clock & {
-  /** Time passes, and timers ring in their order. */
+  /** Lets time pass, and rings timers in their order. */
   pass: (ms: number) => Promise<void>;
-  /** Time passes, and no timer notices. */
+  /** Lets time pass without a timer, as in a suspend. */
   suspend: (ms: number) => void;
-  /** How many timers have not rung: each would keep a process from ending. */
+  /** Returns the number of timers that have not rung: each would keep a process alive. */
   timers: () => number;
 } {
   let nowMs = 1_000_000;

@@ -10,7 +10,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Calls that answer when the test says so. */
+/** Calls that the test answers. */
 function calls() {
   const started: { argument: string; answer: (text: string) => void; fail: (error: unknown) => void }[] = [];
   const call = (argument: string) =>

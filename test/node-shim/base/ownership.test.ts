@@ -1,4 +1,4 @@
-// Whose a file or folder may be, and those above it. Other users' are made where the tests run as root.
+// Which owners and modes of a file, a folder and its parents are trusted. As root, the tests make files of other users.
 import { chmodSync, chownSync, lchownSync, mkdirSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
@@ -15,11 +15,11 @@ test.each([
   [{ uid: 1001, mode: 0o100700 }, 1000, "belongs to user 1001: chown it to root"],
   [{ uid: 0, mode: 0o100775 }, 0, "can be written by others: chmod go-w"],
   [{ uid: 0, mode: 0o100757 }, 0, "can be written by others: chmod go-w"],
-])("%o, looked at by user %i → %o", (stat, uid, fault) => {
+])("%o, checked by user %i → %o", (stat, uid, fault) => {
   expect(ownershipFault(stat, uid)).toBe(fault);
 });
 
-describe("a folder, with all above it", () => {
+describe("a folder and its parents", () => {
   let folder: { path: string; remove: () => void };
   beforeEach(() => {
     folder = temporaryFolder();
@@ -66,7 +66,7 @@ describe("a folder, with all above it", () => {
     expect(folderFault(link(), own)).toBe(join(folder.path, fault));
   });
 
-  describe.runIf(isRoot)("of several users (as root alone)", () => {
+  describe.runIf(isRoot)("of several users (only as root)", () => {
     test.each<[situation: string, make: () => void, fault: string | null]>([
       [
         "another user's",
@@ -100,7 +100,7 @@ describe("a folder, with all above it", () => {
       expect(folderFault(state(), own)).toBe(fault && join(folder.path, fault));
     });
 
-    it("in one of the user who owns the program → no fault; what is theirs of the state is one", () => {
+    it("a folder of the user who owns the program → no fault; that user's own state → a fault", () => {
       chownSync(above(), OTHER, OTHER);
       chmodSync(above(), 0o775);
       expect(folderFault(state(), own, OTHER)).toBeNull();
@@ -108,7 +108,7 @@ describe("a folder, with all above it", () => {
       expect(folderFault(state(), own, OTHER)).toMatch(/state belongs to user 4711/);
     });
 
-    it("over another user's link → whose it is, also where it leads to a good one", () => {
+    it("through another user's link → the link's owner is the fault, even if its target is trusted", () => {
       chmodSync(above(), 0o1777);
       symlinkSync("state", link());
       lchownSync(link(), OTHER, OTHER);
@@ -118,7 +118,7 @@ describe("a folder, with all above it", () => {
       );
     });
 
-    it("root's, and its user's under root's → no fault for that user", () => {
+    it("root's, and the user's own under root's → no fault for that user", () => {
       chmodSync(folder.path, 0o755);
       expect(folderFault(state(), OTHER)).toBeNull();
       chownSync(state(), OTHER, OTHER);
@@ -126,13 +126,13 @@ describe("a folder, with all above it", () => {
     });
   });
 
-  it("that is not there yet, or below a file → what is there of it counts", () => {
+  it("a path that does not exist yet, or is below a file → its existing part is checked", () => {
     expect(folderFault(join(state(), "a/b"), own)).toBeNull();
     chmodSync(state(), 0o702);
     expect(folderFault(join(state(), "a/b"), own)).toMatch(/above\/state can be written by others/);
   });
 
-  it("over as many links as the system follows → looked at; over one more → the use fails", () => {
+  it("through as many links as the system follows → checked; through one more → the use fails", () => {
     chmodSync(state(), 0o702);
     let end = state();
     for (let links = 1; links <= 41; links++) {

@@ -1,5 +1,5 @@
-// The story of a shim and a state folder that another user got at: it reads nothing of theirs, writes nowhere that they
-// chose, and says why. Other users' folders and files are made where the tests run as root.
+// A state folder to which another user had access. The shim reads no file of that user, writes to no place that user
+// chose, and prints the reason. As root, the tests make other users' folders and files.
 import {
   chmodSync,
   chownSync,
@@ -42,7 +42,7 @@ afterEach(() => folder.remove());
 const state = () => join(folder.path, "state");
 const inState = (name: string) => join(state(), name);
 
-/** Everything that the shim does with the folder. */
+/** All uses of the folder by the shim. */
 const uses: [what: string, use: () => unknown][] = [
   ["take its lock", () => lockFolder(state()).release()],
   ["load the key", () => loadKey(state())],
@@ -55,7 +55,7 @@ const uses: [what: string, use: () => unknown][] = [
   ["write the devices' record", () => writeRecord(state(), { registered: [], removed: [] })],
 ];
 
-/** What `use` throws, at once or later. */
+/** Returns the error of `use`, thrown or rejected. */
 async function faultOf(use: () => unknown): Promise<string> {
   try {
     await use();
@@ -65,7 +65,7 @@ async function faultOf(use: () => unknown): Promise<string> {
   return "";
 }
 
-/** A key and an enrolment that somebody else knows. */
+/** Writes a key and an enrolment that another user knows. */
 async function plantIdentity(): Promise<void> {
   const { jwk, thumbprint } = await makeMachineKey();
   const enrolment = { ...ENROLMENT, thumbprint, origin: "https://eve.example" };
@@ -73,7 +73,7 @@ async function plantIdentity(): Promise<void> {
   writeFileSync(inState("enrolment.json"), JSON.stringify(enrolment), { mode: 0o600 });
 }
 
-describe("a folder that somebody else could have filled", () => {
+describe("a folder that another user could have filled", () => {
   const situations: [situation: string, make: () => void, fault: RegExp][] = [
     ["others can write it", () => chmodSync(state(), 0o702), /state can be written by others: chmod go-w/],
     [
@@ -99,11 +99,11 @@ describe("a folder that somebody else could have filled", () => {
   };
   test.each(situations)("%s → nothing is read, made or written", (_, make, fault) => refuses(make, fault));
   test.runIf(isRoot).each(ofOthers)(
-    "%s → nothing is read, made or written (as root alone)",
+    "%s → nothing is read, made or written (only as root)",
     (_, make, fault) => refuses(make, fault),
   );
 
-  it("below a folder that others can write → none is made there", () => {
+  it("below a folder that others can write → no folder is made there", () => {
     chmodSync(state(), 0o777);
     expect(() => lockFolder(inState("a/b"))).toThrow(/state can be written by others/);
     expect(readdirSync(state())).toEqual([]);
@@ -116,7 +116,7 @@ describe("a folder that somebody else could have filled", () => {
     ["rotate", ["rotate"]],
     ["leave", ["leave"]],
     ["install-service", ["install-service"]],
-  ])("node-shim %s → one line that says why, exit code 1", async (_, args) => {
+  ])("node-shim %s → one line with the reason, exit code 1", async (_, args) => {
     await plantIdentity();
     chmodSync(state(), 0o777);
     expect(await commandLine([...args, "--state", state(), "--hostname-override", "edge-1"])).toEqual({
@@ -126,7 +126,7 @@ describe("a folder that somebody else could have filled", () => {
     });
   });
 
-  it("put right → goes on where it was", async () => {
+  it("corrected → continues with its former state", async () => {
     await plantIdentity();
     chmodSync(state(), 0o777);
     await expect(loadKey(state())).rejects.toThrow("chmod go-w");
@@ -136,7 +136,7 @@ describe("a folder that somebody else could have filled", () => {
   });
 });
 
-describe("what was planted before the folder was put right", () => {
+describe("files that were planted before the folder was corrected", () => {
   const victim = () => join(folder.path, "victim");
   beforeEach(() => writeFileSync(victim(), "theirs", { mode: 0o600 }));
 
@@ -161,7 +161,7 @@ describe("what was planted before the folder was put right", () => {
     expect(await faultOf(use)).toMatch(`${inState(file)} can be written by others: chmod go-w, or`);
   });
 
-  test.runIf(isRoot).each(READ)("%s of another user → refused (as root alone)", async (file, use) => {
+  test.runIf(isRoot).each(READ)("%s of another user → refused (only as root)", async (file, use) => {
     writeFileSync(inState(file), "{}", { mode: 0o600 });
     chownSync(inState(file), EVE, EVE);
     expect(await faultOf(use)).toMatch(`${inState(file)} belongs to user ${EVE}: chown it to root, or`);
@@ -173,7 +173,7 @@ describe("what was planted before the folder was put right", () => {
     ["next.json.new", () => makeNextKey(state()), "next.json"],
     ["devices.json.new", () => writeRecord(state(), { registered: [], removed: [] }), "devices.json"],
     [`lock.${process.pid}`, () => lockFolder(state()), "lock"],
-  ])("a link for %s → replaced, and what it leads to is as it was", async (file, use, made) => {
+  ])("a link for %s → replaced, and its target is unchanged", async (file, use, made) => {
     symlinkSync(victim(), inState(file));
     await use();
     expect(readFileSync(victim(), "utf8")).toBe("theirs");
@@ -183,12 +183,12 @@ describe("what was planted before the folder was put right", () => {
   });
 
   test.runIf(isRoot)(
-    "an open file of another user's for key.json.new → not the one that gets the key (as root alone)",
+    "another user's open file as key.json.new → does not get the key (only as root)",
     async () => {
       writeFileSync(inState("key.json.new"), "", { mode: 0o666 });
       chownSync(inState("key.json.new"), EVE, EVE);
       const { ino } = lstatSync(inState("key.json.new"));
-      // They keep it open, or under another name.
+      // The other user keeps it open, or under another name.
       linkSync(inState("key.json.new"), join(folder.path, "kept"));
       await loadOrMakeKey(state());
       expect(readFileSync(join(folder.path, "kept"), "utf8")).toBe("");
@@ -198,7 +198,7 @@ describe("what was planted before the folder was put right", () => {
   );
 });
 
-describe("a folder as earlier versions left it → is used on", () => {
+describe("a folder that an earlier version left → is used", () => {
   test.each([0o700, 0o750, 0o755])(
     "of mode %o, with the lock and the half-written file of a crash",
     async (mode) => {
@@ -214,7 +214,7 @@ describe("a folder as earlier versions left it → is used on", () => {
     },
   );
 
-  it("over a link of its own user's to another disk", async () => {
+  it("through a link of its own user to another disk", async () => {
     await plantIdentity();
     const link = join(folder.path, "link");
     symlinkSync("state", link);

@@ -12,6 +12,6 @@ export interface TemporaryFolder {
 
 export function temporaryFolder(): TemporaryFolder {
   const path = mkdtempSync(join(tmpdir(), "rollcall-"));
-  // A process that was killed may have children that still write their last lines.
+  // A killed process may have children that still write their last lines.
   return { path, remove: () => rmSync(path, { recursive: true, force: true, maxRetries: 5 }) };
 }

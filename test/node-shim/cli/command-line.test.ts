@@ -1,5 +1,5 @@
-// Command lines as a whole, run in this process: what is printed, and with which exit code they end. Signals, standard
-// input and the bundle take a process: test/process/node-shim/cli.
+// Runs whole command lines in this process: their output and their exit codes. Signals, standard input and the bundle
+// need a process: test/process/node-shim/cli.
 import { existsSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import type { RequestListener } from "node:http";
 import { join, relative } from "node:path";
@@ -12,9 +12,9 @@ import { commandLine } from "./command-line.ts";
 import { JOIN_TOKEN, type MachineFolder, machineFolder, NO_RUNTIME } from "./machine-folder.ts";
 import { withoutWaits } from "../base/timers.ts";
 
-/** A name that each computer knows by itself: the shim looks its address up. */
+/** Every computer resolves this name by itself; the shim looks up its address. */
 const NAMED = ["--hostname-override", "localhost"];
-/** How long join waits before it asks again. */
+/** The pause of join between two requests. */
 const BETWEEN_ATTEMPTS_MS = 1000;
 
 let folder: MachineFolder;
@@ -39,7 +39,7 @@ test("--help → exit codes and commands, 0; --version → package.json's, 0", a
   expect(await commandLine(["--version"])).toEqual({ code: 0, stdout: `${project.version}\n`, stderr: "" });
 });
 
-test("version → of the shim, of what its Node shows as the kubelet's, of Node.js", async () => {
+test("version → the shim's, the one that its Node shows as the kubelet's, Node.js's", async () => {
   expect(await commandLine(["version"])).toEqual({
     code: 0,
     stdout: `node-shim ${project.version}\nkubelet v1.36.0-rollcall-v${project.version}\nnode ${process.version} linux/${process.arch}\n`,
@@ -47,7 +47,7 @@ test("version → of the shim, of what its Node shows as the kubelet's, of Node.
   });
 });
 
-describe("what this machine would be", () => {
+describe("the Node of this machine", () => {
   test("preview → a Node in YAML, and nothing is written", async () => {
     const args = ["preview", "--hostname-override", "LocalHost", ...NO_RUNTIME];
     const { code, stdout, stderr } = await commandLine(args);
@@ -61,7 +61,7 @@ describe("what this machine would be", () => {
     });
   });
 
-  test("preview, config and facts read the kubelet's flags: a boolean alone is true, and maps add up", async () => {
+  test("preview, config and facts read the kubelet's flags: a bare boolean is true, and maps add up", async () => {
     const labels = ["--node-labels", "a=b", "--node-labels", "c=d"];
     const flags = [...NO_RUNTIME, ...NAMED, "--inventory", "off", ...labels];
     const set = ["--kube-reserved=cpu=1m", "--kube-reserved=pid=9", "--register-node", "--max-pods", "7"];
@@ -88,7 +88,7 @@ describe("what this machine would be", () => {
     });
   });
 
-  it("a container runtime that is not there → not Ready, in the kubelet's words, and one line that says what to set", async () => {
+  it("a container runtime that is not there → not Ready, in the kubelet's words, and one line that names the flag to set", async () => {
     const socket = join(folder.path, "no.sock");
     const args = ["preview", "--container-runtime-endpoint", `unix://${socket}`];
     const { code, stdout, stderr } = await commandLine(args);
@@ -122,7 +122,7 @@ test("doctor → 0 where it can work, 1 where it cannot, as text and as JSON", a
   });
 });
 
-test("install-service --print → run's flags, with paths that hold from everywhere; join's are not repeated", async () => {
+test("install-service --print → run's flags, with absolute paths; join's flags are not repeated", async () => {
   const config = join(folder.path, "k.yaml");
   writeFileSync(config, "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n");
   const labels = ["--node-labels", "a=b", "--node-labels", "c=d"];
@@ -141,16 +141,16 @@ test.each([
   ["a log format that does not exist", ["run", "--log-format", "xml"]],
   ["a flag that does not exist", ["run", "--url", "https://a.example", "--bogus"]],
   ["a flag without its value", ["run", "--url"]],
-  ["an argument too many", ["preview", "now"]],
+  ["one argument too many", ["preview", "now"]],
 ])("wrong command line: %s → 2, nothing on stdout", async (_situation, args) => {
   const { code, stdout, stderr } = await commandLine(args);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr).not.toBe("");
 });
 
-describe("cannot begin → 1, and one line that says what to do", () => {
+describe("cannot start → 1, and one line that says what to do", () => {
   const unreachable = "http://127.0.0.1:1";
-  // What is refused before it takes its folder needs no process: program.test.ts.
+  // program.test.ts tests refusals that come before the shim takes its folder.
   test.each<[situation: string, args: () => string[], line: RegExp]>([
     [
       "no join token",
@@ -163,7 +163,7 @@ describe("cannot begin → 1, and one line that says what to do", () => {
       /--join-token-file \/nowhere\/token cannot be read \(ENOENT\): put the token there/,
     ],
     [
-      "a token that is none",
+      "a malformed token",
       () => run(unreachable, "--join-token-file", import.meta.filename),
       /this is not a join token/,
     ],
@@ -173,7 +173,7 @@ describe("cannot begin → 1, and one line that says what to do", () => {
       /"edge_1" cannot be a Node's name: .*pass --hostname-override/,
     ],
     [
-      "more reserved than there is",
+      "more reserved than the machine has",
       () => ["preview", "--kube-reserved", "memory=1Ei"],
       /invalid Node Allocatable configuration\..* Change kubeReserved, /,
     ],
@@ -184,7 +184,7 @@ describe("cannot begin → 1, and one line that says what to do", () => {
     expect(stderr).toMatch(line);
   });
 
-  it("another node's state folder", async () => {
+  it("the state folder of another node", async () => {
     await enrolledState("edge-2");
     const { code, stderr } = await commandLine(run(unreachable));
     expect(code).toBe(1);
@@ -195,10 +195,10 @@ describe("cannot begin → 1, and one line that says what to do", () => {
   describe("a setup that fails", () => {
     const reserving = (url: string) => run(url, "--kube-reserved", "memory=1Ei");
     const line = /^node-shim: invalid Node Allocatable configuration\. .* Change kubeReserved, .*$/;
-    /** Without what is logged: a resolver of this machine may be slow. */
+    /** Removes log lines: a resolver of this computer may be slow. */
     const saidOn = (stderr: string) => stderr.split("\n").filter((each) => each.startsWith("node-shim: "));
 
-    it("enrolled → the Worker is told, once, and no heartbeat follows", async () => {
+    it("enrolled → the Worker is notified, once, and no heartbeat follows", async () => {
       const reports: { path: string | undefined; body: Report }[] = [];
       const url = await serve((request, response) => {
         let body = "";
@@ -225,7 +225,7 @@ describe("cannot begin → 1, and one line that says what to do", () => {
       expect(existsSync(join(state(), "lock"))).toBe(false);
     });
 
-    it("the Worker cannot be told → both are said", async () => {
+    it("the Worker cannot be notified → both faults are printed", async () => {
       await enrolledState("edge-1");
       const { code, stderr } = await commandLine(reserving(unreachable));
       expect(code).toBe(1);
@@ -233,7 +233,7 @@ describe("cannot begin → 1, and one line that says what to do", () => {
       expect(saidOn(stderr)).toEqual([expect.stringMatching(line)]);
     });
 
-    it("not enrolled → no use of a join token is spent on it", async () => {
+    it("not enrolled → the join token is not used", async () => {
       let requests = 0;
       const url = await serve((_request, response) => {
         requests++;
@@ -275,7 +275,7 @@ describe("join", () => {
     return { url, paths };
   }
 
-  it("the cluster's answer is another one, which does not pass → that, its cure, and an exit code of its own", async () => {
+  it("the cluster's answer is another one, which lasts → that answer, its remedy, and an exit code of its own", async () => {
     const { url } = await worker("name taken");
     const { code, stderr } = await commandLine(joined(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
     expect(code).toBe(5);
@@ -315,8 +315,8 @@ describe("join", () => {
     },
   );
 
-  describe("over a network that holds requests up, so that what it signed comes too late", () => {
-    /** A Worker to which the first ones do. */
+  describe("over a network that delays requests, so that signatures arrive too late", () => {
+    /** Starts a Worker for which the first requests are late. */
     async function lateWorker(late: number): Promise<{ url: string; asked: () => number }> {
       let asked = 0;
       const challenge = {
@@ -343,7 +343,7 @@ describe("join", () => {
       });
     });
 
-    it("all the time → gives up after nine requests, and says so", async () => {
+    it("all the time → gives up after nine requests, and prints that", async () => {
       withoutWaits(BETWEEN_ATTEMPTS_MS);
       const { url, asked } = await lateWorker(Number.POSITIVE_INFINITY);
       const { code, stderr } = await commandLine(joined(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
@@ -357,7 +357,7 @@ describe("join", () => {
     });
   });
 
-  it("what run would refuse → refused before the Worker hears of it", async () => {
+  it("a fault that run would refuse → refused before a request to the Worker", async () => {
     const { url, paths } = await worker();
     const { code, stderr } = await commandLine(joined(url, "--max-pods", "-1"), {
       ROLLCALL_JOIN_TOKEN: JOIN_TOKEN,
@@ -381,7 +381,7 @@ describe("upgrade", () => {
     return { flags: ["--url", url, "--state", state()], paths };
   }
 
-  it("--check → asks, and says which version it may have", async () => {
+  it("--check → asks, and prints which version it may install", async () => {
     const { flags, paths } = await worker();
     expect(await commandLine(["upgrade", "--check", ...flags])).toEqual({
       code: 0,

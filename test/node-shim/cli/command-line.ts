@@ -1,4 +1,4 @@
-// A command line as a whole, run in this process. No test of its own.
+// Runs a whole command line in this process. Contains no test.
 import { vi } from "vitest";
 import { runCommandLine } from "../../../node-shim/cli/command-line.ts";
 
@@ -9,7 +9,7 @@ export interface Ended {
 }
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 
-/** As a process of its own would end. */
+/** Runs until the command ends, as a process would. */
 export async function commandLine(args: string[], environment: Record<string, string> = {}): Promise<Ended> {
   const text = { stdout: "", stderr: "" };
   let exited: Ended | undefined;
@@ -22,7 +22,7 @@ export async function commandLine(args: string[], environment: Record<string, st
     });
   vi.spyOn(console, "error").mockImplementation((line) => void (text.stderr += `${String(line)}\n`));
   vi.spyOn(process, "exit").mockImplementation((code) => {
-    // A process would have ended: what follows is written by nobody.
+    // A process would have ended: later output does not count.
     exited ??= { code: Number(code), ...text };
     throw new Error("the process has ended");
   });

@@ -1,4 +1,4 @@
-// A command sees what the service sees: its flags, its variables, its state folder; and its own come first.
+// A command uses the service's flags, variables and state folder; its own flags come first.
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Command } from "commander";
@@ -27,7 +27,7 @@ interface Flags extends MachineFlags {
   joinTokenFile?: string;
 }
 
-/** What a command gets that is given `args`, beside a service that runs with `flags`. */
+/** Returns the settings of a command with `args`, when the service runs with `flags`. */
 function seen(flags: string, args: string[], variables: NodeJS.ProcessEnv = {}, without: string[] = []) {
   put(UNIT, `[Service]\nEnvironmentFile=-${ENVIRONMENT}\nExecStart=/n s run ${flags} $NODE_SHIM_FLAGS\n`);
   const environment = { ...variables };
@@ -55,7 +55,7 @@ describe("flags", () => {
     ],
     ["the service's state folder", "--state /data/rollcall", [], { state: "/data/rollcall" }],
     [
-      "the same one, given",
+      "the same folder, passed as a flag",
       "--state /data/rollcall --config /k",
       ["--state", "/data/../data/rollcall"],
       { config: "/k" },
@@ -66,20 +66,20 @@ describe("flags", () => {
     expect(seen(service, args).flags).toMatchObject(flags);
   });
 
-  it("another state folder → another shim: nothing is taken, nothing is said", () => {
+  it("another state folder → another shim: no flag is taken, no line is printed", () => {
     put(ENVIRONMENT, "ROLLCALL_URL=https://a.example\n");
     const { flags, environment, lines } = seen("--config /k", ["--state", "/mine"]);
     expect([flags.config, environment, lines]).toEqual([undefined, {}, []]);
   });
 
-  it("what a command leaves to the enrolment → not taken", () => {
+  it("flags that a command takes from the enrolment → not taken", () => {
     expect(
       seen("--hostname-override edge-9", [], {}, ["hostnameOverride"]).flags.hostnameOverride,
     ).toBeUndefined();
     expect(seen("--hostname-override edge-9", []).flags.hostnameOverride).toBe("edge-9");
   });
 
-  it("no service → nothing changes, nothing is said", () => {
+  it("no service → nothing changes, no line is printed", () => {
     const lines: string[] = [];
     const command = workerFlags(new Command("doctor"));
     command.parse([], { from: "user" });
@@ -88,12 +88,12 @@ describe("flags", () => {
   });
 });
 
-describe("variables: the command's environment comes before the service's, and a flag before both", () => {
+describe("variables: the command's environment wins over the service's, and a flag wins over both", () => {
   const URL = "https://service.example";
   const given = () =>
     put(ENVIRONMENT, `ROLLCALL_URL=${URL}\nHTTPS_PROXY=http://p:1\nNODE_SHIM_FLAGS=--max-pods=9\n`);
 
-  it("what the service's file sets → is set, and its flags count", () => {
+  it("variables of the service's file → are set, and its flags count", () => {
     given();
     const { flags, environment } = seen("", []);
     expect(environment).toEqual({ ROLLCALL_URL: URL, HTTPS_PROXY: "http://p:1" });
@@ -107,19 +107,19 @@ describe("variables: the command's environment comes before the service's, and a
     );
   });
 
-  it("set in the environment, and a flag of the service's → the environment", () => {
+  it("set in the environment, and a flag of the service → the environment wins", () => {
     const { flags } = seen("--url https://unit.example", [], { ROLLCALL_URL: "https://mine.example" });
     expect(flags.url).toBeUndefined();
   });
 
-  it("a token of the environment → no file of the service's", () => {
+  it("a token in the environment → the service's file is not used", () => {
     const { flags } = seen("--join-token-file /t", [], { ROLLCALL_JOIN_TOKEN: "x" });
     expect(flags.joinTokenFile).toBeUndefined();
   });
 });
 
-describe("what is said", () => {
-  it("one line: what was taken, and where it was found; no value", () => {
+describe("the printed line", () => {
+  it("names the settings that were taken and their files, without values", () => {
     put(ENVIRONMENT, "ROLLCALL_JOIN_TOKEN=secret\n");
     const at = (path: string) => join(folder.path, path);
     expect(seen("--config /k", []).lines).toEqual([
@@ -132,7 +132,7 @@ describe("what is said", () => {
   });
 });
 
-describe("what this user may not read → one line that says sudo", () => {
+describe("files that this user may not read → one line that suggests sudo", () => {
   const mayReadAll = process.geteuid?.() === 0;
   test.skipIf(mayReadAll)("the service's file (root may read it)", () => {
     put(ENVIRONMENT, "");

@@ -1,4 +1,4 @@
-// The line that says what is waited for: on a terminal alone, never wider than it, and gone at the end.
+// The line about a wait: only on a terminal, never wider than it, and removed at the end.
 import { expect, it, test } from "vitest";
 import { progressLine } from "../../../node-shim/cli/worker-commands.ts";
 
@@ -13,13 +13,13 @@ const CLEAR = "\r\u{1B}[K";
 
 test.each<[situation: string, stream: { isTTY?: boolean; columns?: number }, texts: string[], all: string]>([
   ["a terminal", { isTTY: true, columns: 80 }, ["a", "b"], `${CLEAR}waiting: a${CLEAR}waiting: b${CLEAR}`],
-  ["the same again", { isTTY: true, columns: 80 }, ["a", "a"], `${CLEAR}waiting: a${CLEAR}`],
-  ["a narrow one", { isTTY: true, columns: 12 }, ["abcdef"], `${CLEAR}waiting: ab${CLEAR}`],
+  ["the same text again", { isTTY: true, columns: 80 }, ["a", "a"], `${CLEAR}waiting: a${CLEAR}`],
+  ["a narrow terminal", { isTTY: true, columns: 12 }, ["abcdef"], `${CLEAR}waiting: ab${CLEAR}`],
   ["a pipe", {}, ["a", "b"], ""],
 ])("%s", (_situation, stream, texts, all) => {
   expect(written(stream, texts)).toBe(all);
 });
 
-it("nothing was waited for → nothing is written", () => {
+it("no wait → nothing is written", () => {
   expect(written({ isTTY: true }, [])).toBe("");
 });

@@ -1,4 +1,4 @@
-// How long join waits for what the cluster says: until it will not change by itself, and ten seconds at most.
+// join waits for the cluster's answer until that will not change by itself, and ten seconds at most.
 import { expect, test } from "vitest";
 import { ANSWER_MS, settled } from "../../../node-shim/commands/first-answer.ts";
 import { DIAGNOSES, type Kind } from "../../../node-shim/status/diagnoses.ts";
@@ -11,7 +11,7 @@ const of = (kind: Kind): Diagnosis => ({
   passes: DIAGNOSES[kind].passes === true,
 });
 
-/** What is found when one after the other is seen, 200 ms apart, and the last for ever. */
+/** Returns the result when these states appear 200 ms apart, the last one for ever. */
 async function found(kinds: Kind[]) {
   let passedMs = 0;
   let looks = 0;
@@ -32,9 +32,9 @@ test.each<[situation: string, kinds: Kind[], kind: Kind, passedMs: number]>([
     "Ready",
     600,
   ],
-  ["what somebody has to mend → no wait", ["starting", "name taken"], "name taken", 200],
+  ["a state that an operator has to fix → no wait", ["starting", "name taken"], "name taken", 200],
   [
-    "the apiserver stays away → after ten seconds, that",
+    "the apiserver does not answer → that state, after ten seconds",
     ["apiserver unreachable"],
     "apiserver unreachable",
     ANSWER_MS,

@@ -1,4 +1,4 @@
-// node-shim leave: what is asked of the Worker, what is left in the state folder, and what a second leave finds there.
+// node-shim leave: its request to the Worker, the files that it leaves in the state folder, and a second leave.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { readdirSync, writeFileSync } from "node:fs";
@@ -37,7 +37,7 @@ async function enrolled(name = "edge-7"): Promise<{ state: string }> {
 }
 
 describe("an enrolled machine leaves", () => {
-  it("without a flag → under the name of its enrolment; key, enrolment and status are gone", async () => {
+  it("without a flag → under the name of its enrolment; key, enrolment and status are removed", async () => {
     const flags = await enrolled();
     writeFileSync(join(folder.path, "status.json"), "{}");
     expect(await leaveWorker(flags)).toBe("edge-7 has left; its key is gone");
@@ -45,7 +45,7 @@ describe("an enrolled machine leaves", () => {
     expect(readdirSync(folder.path)).toEqual(["left.json"]);
   });
 
-  it("twice → the second time nobody is asked, nothing changes, and it says so", async () => {
+  it("twice → the second time it sends no request, changes nothing, and prints that", async () => {
     const flags = await enrolled();
     await leaveWorker(flags);
     expect(await leaveWorker(flags)).toBe("edge-7 has left already: nothing has changed");
@@ -53,7 +53,7 @@ describe("an enrolled machine leaves", () => {
     expect(readdirSync(folder.path)).toEqual(["left.json"]);
   });
 
-  it("a crash after the Worker's answer → the next leave forgets what is still there, and asks nobody", async () => {
+  it("a crash after the Worker's answer → the next leave removes the rest, without a request", async () => {
     const flags = await enrolled();
     writeFileSync(join(folder.path, "left.json"), '{"name":"edge-7"}', { mode: 0o600 });
     expect(await leaveWorker(flags)).toBe("edge-7 has left already: nothing has changed");
@@ -71,21 +71,21 @@ describe("an enrolled machine leaves", () => {
   });
 });
 
-describe("cannot leave → what to do, and the files stay as they were", () => {
-  it("never enrolled → nothing to leave, and nothing is made", async () => {
+describe("cannot leave → what to do, and the files stay unchanged", () => {
+  it("never enrolled → nothing to leave, and no file is made", async () => {
     await expect(leaveWorker({ state: folder.path })).rejects.toThrow(
       `${folder.path} holds no enrolment: nothing to leave; if another folder keeps the enrolment, pass --state`,
     );
     expect(readdirSync(folder.path)).toEqual([]);
   });
 
-  it("another name than the enrolment's is asked for → refused, and nobody is asked", async () => {
+  it("another name than the enrolment's → refused, without a request", async () => {
     const flags = { ...(await enrolled()), hostnameOverride: "edge-8" };
     await expect(leaveWorker(flags)).rejects.toThrow(/belongs to the node edge-7/);
     expect(asked).toEqual([]);
   });
 
-  it("the Worker refuses → its words", async () => {
+  it("the Worker refuses → its message", async () => {
     const flags = await enrolled();
     answer = { status: 403, body: { reason: "key-revoked", title: "This key was revoked" } };
     await expect(leaveWorker(flags)).rejects.toThrow(

@@ -1,4 +1,4 @@
-// A shim that reports until it is stopped, in this process. Signals and exit codes: test/process/node-shim/cli.
+// A shim that reports until it is stopped, in this process. test/process/node-shim/cli tests signals and exit codes.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -18,7 +18,7 @@ afterEach(() => {
   folder.remove();
 });
 
-/** Runs until `stop`; `said` resolves once there is such a line. */
+/** Runs until `stop`; `said` resolves once such a line is logged. */
 function running(url: string) {
   const stopping = new AbortController();
   const lines: string[] = [];

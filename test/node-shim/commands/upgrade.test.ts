@@ -1,4 +1,4 @@
-// node-shim upgrade: what is asked of the Worker and of apt, and what becomes of a version that does not report.
+// node-shim upgrade: its requests to the Worker and to apt, and the way back from a version that does not report.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { existsSync } from "node:fs";
@@ -57,16 +57,16 @@ const NEW: ServiceShim = { version: NEWER, hasAnswer: true };
 
 interface Situation {
   isRoot?: boolean;
-  /** Of dpkg, in the order in which it is asked. */
+  /** Answers of dpkg, in order. */
   dpkg?: Result<string>[];
-  /** Of apt-get, by its first words. */
+  /** Results of apt-get, by its first words. */
   apt?: Readonly<Record<string, Result<null>>>;
-  /** The service's shim, one after the other at each look, and the last for ever. */
+  /** The service's shim at each check; the last one stays. */
   shims?: (ServiceShim | null)[];
   dateMs?: number;
 }
 
-/** A machine with the package, whose service runs. `ran`: what was asked of apt-get. */
+/** A machine with the package, whose service runs. `ran`: the calls of apt-get. */
 function host({ isRoot = true, dpkg, apt = {}, shims = [OLD, NEW], dateMs = DATE_MS }: Situation = {}) {
   const ran: string[] = [];
   const waited: string[] = [];
@@ -97,8 +97,8 @@ const UPDATE = "update";
 const INSTALL = "install rollcall-node-shim=9.2.0~rc.1";
 const BACK = "install rollcall-node-shim=0.1.0";
 
-describe("a version is given", () => {
-  it("and reports → installed by its Debian version; the service runs, and its lock is no obstacle", async () => {
+describe("the answer has a version", () => {
+  it("that reports → installed by its Debian version; the service runs, and its lock does not block", async () => {
     const flags = await enrolled();
     const lock = lockFolder(folder.path);
     const starting = { version: NEWER, hasAnswer: false };
@@ -116,7 +116,7 @@ describe("a version is given", () => {
     ]);
   });
 
-  it("no service runs → installed, and it says that nobody has seen whether it reports", async () => {
+  it("no service runs → installed, with a message that no report was seen", async () => {
     const { host: machine, ran, passedMs } = host({ shims: [null] });
     expect(await upgradeShim(await enrolled(), machine)).toBe(
       `edge-7 has ${NEWER} installed, after ${VERSION}; its service does not run, so no report has been seen`,
@@ -124,7 +124,7 @@ describe("a version is given", () => {
     expect([ran, passedMs()]).toEqual([[UPDATE, INSTALL], 0]);
   });
 
-  it("a source of the machine cannot be read → installed all the same, where the version is known", async () => {
+  it("a source of the machine cannot be read → still installed if apt has the version", async () => {
     const { host: machine, ran } = host({ apt: { [UPDATE]: failure("ended with 100: E: no Release file") } });
     expect(await upgradeShim(await enrolled(), machine)).toMatch(/and it reports$/);
     expect(ran).toEqual([UPDATE, INSTALL]);
@@ -140,12 +140,12 @@ describe("a version is given", () => {
   });
 });
 
-describe("a version that does not report → the former one again, and 1", () => {
+describe("a version that does not report → the former one again, and exit code 1", () => {
   const NOT_ANSWERED = { version: NEWER, hasAnswer: false };
   test.each<[situation: string, shim: ServiceShim | null]>([
     ["it ends at each start", null],
     ["it runs, and gets no answer", NOT_ANSWERED],
-    ["the one before was not restarted", OLD],
+    ["the former process was not restarted", OLD],
   ])("%s", async (_situation, shim) => {
     const { host: machine, ran, passedMs } = host({ shims: [OLD, shim] });
     await expect(upgradeShim(await enrolled(), machine)).rejects.toThrow(
@@ -155,7 +155,7 @@ describe("a version that does not report → the former one again, and 1", () =>
     expect(passedMs()).toBe(REPORT_MS);
   });
 
-  it("going back fails too → says both, and which command does it", async () => {
+  it("going back fails too → both faults are printed, and the command that goes back", async () => {
     const apt = { [BACK]: failure("ended with 100: E: Version '0.1.0' was not found") };
     const { host: machine } = host({ shims: [OLD, null], apt });
     await expect(upgradeShim(await enrolled(), machine)).rejects.toThrow(
@@ -179,7 +179,7 @@ describe("a version that does not report → the former one again, and 1", () =>
   });
 });
 
-describe("no version is given → nothing changes, and why", () => {
+describe("the answer has no version → nothing changes, and the reason is printed", () => {
   test.each<[why: string, text: string]>([
     ["no rollout", "there is no rollout"],
     ["up to date", "the rollout's version is no newer"],
@@ -196,7 +196,7 @@ describe("no version is given → nothing changes, and why", () => {
     expect(ran).toEqual([]);
   });
 
-  it("the version that runs already → the same", async () => {
+  it("the running version → the same", async () => {
     answer.body = { version: VERSION };
     const { host: machine, ran } = host();
     expect(await upgradeShim(await enrolled(), machine)).toMatch(/no newer$/);
@@ -204,7 +204,7 @@ describe("no version is given → nothing changes, and why", () => {
   });
 });
 
-describe("--check → asks, says, and changes nothing, whoever asks and however the shim was installed", () => {
+describe("--check → asks, prints, and changes nothing, for every user and every kind of installation", () => {
   test.each<[answer: object, text: string]>([
     [{ version: NEWER }, `edge-7 has ${VERSION}, and may have ${NEWER}: sudo node-shim upgrade`],
     [
@@ -224,26 +224,26 @@ describe("cannot upgrade → what to do, and nothing is installed", () => {
     [situation: string, change: { body?: object; status?: number } & Situation, line: RegExp, asks: number]
   >([
     [
-      "an older version is given",
+      "the answer has an older version",
       { body: { version: "0.0.9" } },
       /^not upgraded: the Worker gives 0\.0\.9, which is older than .*: it cannot downgrade a machine; to do that yourself, run apt-get install --allow-downgrades rollcall-node-shim=0\.0\.9$/,
       1,
     ],
     [
-      "not installed by a .deb → the Worker does not count it as one that is being upgraded",
+      "not installed by a .deb → no request, so the Worker does not count it as upgrading",
       { dpkg: [failure("ended with 1: dpkg-query: no path found matching pattern /shim")] },
       /^not upgraded: apt can upgrade only what a \.deb has installed, and \/shim is no file of .*: run install\.sh again, or npm install -g/,
       0,
     ],
-    ["not root → neither", { isRoot: false }, /^only root can do that: sudo node-shim upgrade$/, 0],
+    ["not root → no request either", { isRoot: false }, /^only root can do that: sudo node-shim upgrade$/, 0],
     [
-      "a Worker from before there were rollouts",
+      "a Worker of a version without rollouts",
       { status: 404, body: { reason: "not-found", title: "Not found" } },
       /^not upgraded: the Worker at http:\S+ is too old to name a version: upgrade it first$/,
       1,
     ],
     [
-      "the same, by method",
+      "the same, refused by the method",
       { status: 405, body: { reason: "method-not-allowed", title: "Method not allowed" } },
       /is too old to name a version/,
       1,
@@ -254,7 +254,7 @@ describe("cannot upgrade → what to do, and nothing is installed", () => {
       /^not upgraded: This key was revoked; try again, or run `node-shim doctor`$/,
       1,
     ],
-    ["something else answers", { body: { version: "newest" } }, /is this a rollcall Worker\?/, 1],
+    ["another server answers", { body: { version: "newest" } }, /is this a rollcall Worker\?/, 1],
   ])("%s", async (_situation, { body, status, ...situation }, line, asks) => {
     answer = { status: status ?? 200, body: body ?? { version: NEWER } };
     const { host: machine, ran } = host(situation);
@@ -262,7 +262,7 @@ describe("cannot upgrade → what to do, and nothing is installed", () => {
     expect([asked.length, ran]).toEqual([asks, []]);
   });
 
-  it("never enrolled → join first, and nothing is made", async () => {
+  it("never enrolled → join first, and no file is made", async () => {
     const state = join(folder.path, "none");
     await expect(upgradeShim({ state }, host().host)).rejects.toThrow(
       `${state} holds no enrolment: join first`,

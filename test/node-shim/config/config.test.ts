@@ -35,7 +35,7 @@ describe("defaults, as SetDefaults_KubeletConfiguration", () => {
   });
 
   test.each([
-    ["nothing but apiVersion and kind", "", {}],
+    ["only apiVersion and kind", "", {}],
     [
       "an update frequency alone → the report frequency is the same",
       "nodeStatusUpdateFrequency: 20s",
@@ -61,7 +61,7 @@ describe("defaults, as SetDefaults_KubeletConfiguration", () => {
     ["maxPods of 0 → not set", "maxPods: 0", {}],
     ["null → not set", "maxPods: null\nnodeLeaseDurationSeconds:\nregisterWithTaints:\nevictionHard:", {}],
     ["a transition period of 0s → not set", "evictionPressureTransitionPeriod: 0s", {}],
-    ["no thresholds, said so → none, not the defaults", "evictionHard: {}", { evictionHard: {} }],
+    ["explicitly no thresholds → none, not the defaults", "evictionHard: {}", { evictionHard: {} }],
     [
       "some thresholds → these alone",
       "evictionHard: {memory.available: 1Gi}",
@@ -80,14 +80,14 @@ describe("defaults, as SetDefaults_KubeletConfiguration", () => {
         },
       },
     ],
-    ["0 images → none: 0 is a value here", "nodeStatusMaxImages: 0", { nodeStatusMaxImages: 0 }],
+    ["0 images → none: here 0 is a value", "nodeStatusMaxImages: 0", { nodeStatusMaxImages: 0 }],
     [
-      "what is set is carried, though it is the default",
+      "a set field is reported, even if it equals the default",
       "podsPerCore: 0\nregisterNode: true",
       { podsPerCore: 0, registerNode: true },
     ],
     [
-      "all that decides about the Node",
+      "all fields that affect the Node",
       `registerNode: false
 providerID: metal://17
 podsPerCore: 10
@@ -118,7 +118,7 @@ localStorageCapacityIsolation: false`,
         localStorageCapacityIsolation: false,
       },
     ],
-    ["no taints, said so → none", "registerWithTaints: []", { registerWithTaints: [] }],
+    ["explicitly no taints → none", "registerWithTaints: []", { registerWithTaints: [] }],
   ])("%s", (_situation, fields, set) => {
     expect(read(fields)).toEqual({ ...DEFAULTS, ...set });
   });
@@ -255,12 +255,12 @@ describe("the container runtime's endpoints", () => {
       `/${"x".repeat(106)}`,
       { containerRuntimeEndpoint: `/${"x".repeat(106)}` },
     ],
-  ])("%s → in force", (_situation, endpoint, set) => {
+  ])("%s → active", (_situation, endpoint, set) => {
     const { active } = parseConfiguration(`${HEAD}containerRuntimeEndpoint: ${endpoint}`, "file");
     expect(active).toMatchObject({ ...byDefault, ...set });
   });
 
-  test("images elsewhere, a timeout of its own, and flags → in force; a timeout of 0 → not set", () => {
+  test("images elsewhere, a timeout of its own, and flags → active; a timeout of 0 → not set", () => {
     const fields = "imageServiceEndpoint: unix:///run/images.sock\nruntimeRequestTimeout: 0s";
     const { active } = parseConfiguration(HEAD + fields, "file");
     expect(active).toMatchObject({ ...byDefault, imageServiceEndpoint: "unix:///run/images.sock" });
@@ -293,7 +293,7 @@ describe("the container runtime's endpoints", () => {
       "file: containerRuntimeEndpoint: is longer than the 107 bytes that a socket's path may have",
     ],
     [
-      "images of no runtime",
+      "an endpoint for images without a runtime",
       'containerRuntimeEndpoint: ""\nimageServiceEndpoint: /run/a.sock',
       "file: imageServiceEndpoint: needs containerRuntimeEndpoint",
     ],
@@ -309,7 +309,7 @@ describe("the container runtime's endpoints", () => {
   });
 });
 
-describe("what is no configuration → one line that names file and fault", () => {
+describe("a file that is no configuration → one line that names file and fault", () => {
   test.each([
     [
       "an empty file (fsLoader: no configuration is an error)",
@@ -333,7 +333,7 @@ describe("what is no configuration → one line that names file and fault", () =
       "file: evictonHard: unknown field; the nearest known name is evictionHard",
     ],
     [
-      "a field that decides nothing here, mistyped",
+      "a field without effect here, mistyped",
       `${HEAD}clusterDns: []`,
       "file: clusterDns: unknown field; the nearest known name is clusterDNS",
     ],
@@ -343,7 +343,7 @@ describe("what is no configuration → one line that names file and fault", () =
       "file: maxpods: unknown field; the nearest known name is maxPods",
     ],
     [
-      "a field that no taint has",
+      "a field that taints do not have",
       `${HEAD}registerWithTaints: [{key: k, effect: NoSchedule, efect: x}]`,
       "file: registerWithTaints.0.efect: unknown field; the nearest known name is effect",
     ],
@@ -382,9 +382,9 @@ describe("what is no configuration → one line that names file and fault", () =
   });
 });
 
-describe("flags, as the kubelet's", () => {
+describe("flags, like the kubelet's", () => {
   test.each<[situation: string, fields: string, flags: FlagTexts, set: object]>([
-    ["a flag → beats the file", "maxPods: 20", { "max-pods": ["30"] }, { maxPods: 30 }],
+    ["a flag → wins over the file", "maxPods: 20", { "max-pods": ["30"] }, { maxPods: 30 }],
     ["a flag twice → the last", "", { "max-pods": ["30", "40"] }, { maxPods: 40 }],
     ["a flag of 0 → 0: defaults come before flags", "", { "max-pods": ["0"] }, { maxPods: 0 }],
     [
@@ -472,7 +472,7 @@ describe("flags, as the kubelet's", () => {
   });
 });
 
-it("where each value came from, and what decides nothing here", () => {
+it("the source of each value, and the fields without effect here", () => {
   const text = `${HEAD}podsPerCore: 3\nmaxPods: 0\nclusterDNS: [10.0.0.10]\nsyncFrequency: 1m\nlogging: null`;
   const { sources, ignored, active } = parseConfiguration(text, "file", { "provider-id": ["a"] });
   expect(sources).toMatchObject({

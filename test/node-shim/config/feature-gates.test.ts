@@ -8,7 +8,7 @@ function isOn(set: Record<string, boolean>, name: string): boolean {
   return gates.value(name);
 }
 
-describe("a gate that is not set has its default, or what is said of its stage", () => {
+describe("a gate that is not set has its default, or the value of its stage", () => {
   test.each<[situation: string, set: Record<string, boolean>, name: string, outcome: boolean]>([
     ["alpha", {}, "MemoryQoS", false],
     ["beta that is on", {}, "GracefulNodeShutdown", true],
@@ -16,9 +16,9 @@ describe("a gate that is not set has its default, or what is said of its stage",
     ["set", { MemoryQoS: true }, "MemoryQoS", true],
     ["all of alpha", { AllAlpha: true }, "MemoryQoS", true],
     ["all of alpha but this one", { AllAlpha: true, MemoryQoS: false }, "MemoryQoS", false],
-    ["all of alpha says nothing of beta", { AllAlpha: false }, "GracefulNodeShutdown", true],
+    ["all of alpha does not affect beta", { AllAlpha: false }, "GracefulNodeShutdown", true],
     ["no beta", { AllBeta: false }, "GracefulNodeShutdown", false],
-    ["no beta says nothing of what is stable", { AllBeta: false }, "NodeSwap", true],
+    ["no beta does not affect stable gates", { AllBeta: false }, "NodeSwap", true],
     ["unknown", {}, "MadeUp", false],
   ])("%s: %j → %s is %s", (_, set, name, outcome) => {
     expect(isOn(set, name)).toBe(outcome);
@@ -38,7 +38,7 @@ describe("refused", () => {
     expect(featureGates(set)).toEqual(failure(expect.stringContaining(error) as string));
   });
 
-  it("not: a locked gate that is set to what it is", () => {
+  it("not refused: a locked gate that is set to its own value", () => {
     expect(isOn({ NodeSwap: true }, "NodeSwap")).toBe(true);
   });
 });
@@ -46,7 +46,7 @@ describe("refused", () => {
 describe("the table", () => {
   const names = KNOWN_GATES.flatMap((gates) => gates.names);
 
-  it("has each name once, and what others need", () => {
+  it("has each name once, and each dependency", () => {
     expect(names.length).toBe(240);
     expect(new Set(names).size).toBe(names.length);
     expect(

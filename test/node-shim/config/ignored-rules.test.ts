@@ -1,5 +1,5 @@
-// What a kubelet refuses of the fields that have no effect here, at each limit and just over it. Whether a kubelet does:
-// kubelet-verdicts.test.ts.
+// A kubelet's refusals of fields that have no effect here, at each limit and just over it. kubelet-verdicts.test.ts
+// compares them with a real kubelet.
 import { describe, expect, it, test } from "vitest";
 import { parseConfiguration } from "../../../node-shim/config/config.ts";
 
@@ -129,7 +129,7 @@ describe("a file as a kubelet reads it", () => {
     ],
     ["the last of equal keys counts", "maxPods: 20\nmaxPods: 30", { maxPods: 30 }],
     [
-      "so it does in a map",
+      "the same in a map",
       "evictionHard: { pid.available: 10%, pid.available: 20% }",
       { evictionHard: { "pid.available": "20%" } },
     ],
@@ -139,7 +139,7 @@ describe("a file as a kubelet reads it", () => {
     expect(read(fields).active).toMatchObject(value);
   });
 
-  it("says which keys stand there twice, and where", () => {
+  it("names the keys that are there twice, and their place", () => {
     expect(read("maxPods: 20\nmaxPods: 30\n").repeated).toEqual([
       "Map keys must be unique at line 4, column 1",
     ]);

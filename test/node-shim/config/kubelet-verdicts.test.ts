@@ -1,5 +1,5 @@
-// What the shim accepts of test/lab/kubelet/configurations.ts next to what a kubelet accepted (verdicts.json, recorded by
-// npm run kubelet-verdicts): equal, but for what docs/configuration.md lists.
+// Compares the shim's verdicts on test/lab/kubelet/configurations.ts with a kubelet's (verdicts.json, recorded by npm
+// run kubelet-verdicts). They are equal, except for those that docs/configuration.md lists.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ async function verdict(configuration: Configuration): Promise<string | null> {
     );
 }
 
-test("everything was recorded, and nothing else", () => {
+test("every configuration was recorded, and no other", () => {
   expect(Object.keys(recorded)).toEqual(CONFIGURATIONS.map(({ name }) => name));
 });
 

@@ -1,4 +1,4 @@
-// What doctor finds: each thing in a state that it may be in, and what it then says to do.
+// doctor's findings: each check in each of its states, with the advice that it prints.
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -41,7 +41,7 @@ beforeEach(() => {
 afterEach(() => folder.remove());
 const state = () => join(folder.path, "state");
 
-/** Only what is to be looked at. */
+/** Returns the findings of one check. */
 function found(findings: readonly Finding[], check: string): string {
   const finding = findings.find((finding) => finding.check === check);
   return finding
@@ -76,14 +76,14 @@ describe("the way to the Worker", () => {
       /^warn: .*not known \(rate-limited\)/,
     ],
     [
-      "no reason for the origin",
+      "a refusal without a reason for the origin",
       { refusal: refuse("ECONNRESET") },
       "origin",
       /^warn: .*not known: .*ECONNRESET/,
     ],
-    ["another server: no origin is asked for", { livez: refuse("ETIMEDOUT") }, "origin", /^nothing$/],
+    ["another server: the origin is not checked", { livez: refuse("ETIMEDOUT") }, "origin", /^nothing$/],
     ["no such name", { lookup: refuse("ENOTFOUND") }, "DNS", /^fail: .*\(ENOTFOUND\) → .*getent hosts/],
-    ["no such name: nothing more is tried", { lookup: refuse("ENOTFOUND") }, "TLS", /^nothing$/],
+    ["no such name: nothing more is checked", { lookup: refuse("ENOTFOUND") }, "TLS", /^nothing$/],
     ["refused", { certificate: refuse("ECONNREFUSED") }, "TLS", /^fail: no TLS.* → .*firewall/],
     [
       "certificate ended",
@@ -92,13 +92,13 @@ describe("the way to the Worker", () => {
       /^fail: .*ended 3 days ago → renew it, or set/,
     ],
     [
-      "certificate about to end",
+      "certificate that expires soon",
       { certificate: async () => ({ ...TRUSTED, endsMs: NOW + 13 * DAY_MS }) },
       "TLS",
       /^warn: .*ends in 13 days/,
     ],
     [
-      "certificate just renewed in time",
+      "certificate that lasts just long enough",
       { certificate: async () => ({ ...TRUSTED, endsMs: NOW + 14 * DAY_MS }) },
       "TLS",
       /^ok/,
@@ -116,7 +116,7 @@ describe("the way to the Worker", () => {
       /^fail: .* → it is for DNS:other\.example, not rollcall\.example\.com/,
     ],
     [
-      "authority not known",
+      "unknown authority",
       { certificate: async () => ({ ...TRUSTED, distrust: "DEPTH_ZERO_SELF_SIGNED_CERT" }) },
       "TLS",
       /^fail: .*SELF_SIGNED.* → .*--ca-file \(or NODE_EXTRA_CA_CERTS\)/,
@@ -156,7 +156,7 @@ describe("the way to the Worker", () => {
     expect(found(await checkWorker(URL_OF_WORKER, { ...WELL, ...probes }), check)).toMatch(told);
   });
 
-  it("http on loopback → no certificate is asked for", async () => {
+  it("http on loopback → the certificate is not checked", async () => {
     expect((await checkWorker("http://127.0.0.1:1", WELL)).map(({ check }) => check)).toEqual([
       "DNS",
       "Worker",
@@ -166,7 +166,7 @@ describe("the way to the Worker", () => {
     ]);
   });
 
-  it("a real server with a certificate of its own → who it is for, and that nobody vouches for it", async () => {
+  it("a real server with a certificate of its own → its names, and that no authority vouches for it", async () => {
     const notAfterDate = new Date(Date.now() + 30.5 * DAY_MS);
     const pems = await selfsigned.generate([{ name: "commonName", value: "elsewhere.example" }], {
       notAfterDate,
@@ -200,7 +200,7 @@ describe("the machine's identity", () => {
     writeFileSync(join(state(), "enrolment.json"), JSON.stringify(enrolment), { mode: 0o600 });
   }
 
-  it("not enrolled, no token → both said, and nothing made", async () => {
+  it("not enrolled, no token → both are reported, and no file is made", async () => {
     const findings = await look();
     expect(found(findings, "join token")).toMatch(/^warn: none given → pass --join-token-file/);
     expect(found(findings, "state folder")).toMatch(/^ok: .*is not there yet: join makes it$/);
@@ -208,7 +208,7 @@ describe("the machine's identity", () => {
     expect(() => chmodSync(state(), 0o700)).toThrow(/ENOENT/);
   });
 
-  it("enrolled → no URL and no token is needed", async () => {
+  it("enrolled → neither URL nor token is needed", async () => {
     await enrolled();
     const findings = await examine({ ...NAMED, state: state() }, WELL, {});
     expect(found(findings, "URL")).toBe(`ok: ${URL_OF_WORKER} (${state()})`);
@@ -234,7 +234,7 @@ describe("the machine's identity", () => {
       /^fail: others may use .*key\.json \(mode 640\) → chmod go= /,
     ],
     [
-      "others may enter",
+      "others may enter the folder",
       async () => {
         await enrolled();
         chmodSync(state(), 0o701);
@@ -252,7 +252,7 @@ describe("the machine's identity", () => {
       /^fail: .*key\.json does not hold this machine's key: restore it/,
     ],
     [
-      "others may write",
+      "others may write to the folder",
       async () => {
         await enrolled();
         chmodSync(state(), 0o777);
@@ -283,7 +283,7 @@ describe("the machine's identity", () => {
       /^fail: .*is refused by the Worker: This key was revoked\. → ask your operator/,
     ],
     [
-      "the Worker does not take its origin",
+      "the Worker refuses its origin",
       { report: { at: at(0), fault: { reason: "wrong-origin", message: "Signed for another." } } },
       /^fail: .*none of the Worker's: Signed for another\. → pass the --url/,
     ],
@@ -330,7 +330,7 @@ describe("the machine's identity", () => {
     expect(found(await look(), "version")).toMatch(told);
   });
 
-  it("not enrolled → nothing is said of a shim: to join comes first", async () => {
+  it("not enrolled → no finding about a shim: to join comes first", async () => {
     expect(found(await look(), "shim")).toBe("nothing");
   });
 
@@ -341,7 +341,7 @@ describe("the machine's identity", () => {
     ["cut off", {}, WELL_FORMED.slice(0, -1), /^fail: this is not a join token.* → copy it again/],
     ["one character too many", {}, `${WELL_FORMED}A`, /^fail: this is not a join token/],
     ["empty", {}, "\n", /^fail: --join-token-file .* is empty/],
-  ])("join token: %s → told, and never shown", async (_situation, environment, file, told) => {
+  ])("join token: %s → reported, and never printed", async (_situation, environment, file, told) => {
     const joinTokenFile = join(folder.path, "token");
     if (file !== null) writeFileSync(joinTokenFile, file);
     const findings = await look(file === null ? {} : { joinTokenFile }, environment);
@@ -349,7 +349,7 @@ describe("the machine's identity", () => {
     expect(JSON.stringify(findings)).not.toContain(WELL_FORMED.slice(5, 40));
   });
 
-  it("join token: its file was removed after enrolling → fine, since none is needed; before → to be mended", async () => {
+  it("join token: its file was removed after enrolling → fine, since none is needed; before → a fault", async () => {
     const joinTokenFile = join(folder.path, "gone");
     expect(found(await look({ joinTokenFile }), "join token")).toMatch(/^fail: .*cannot be read \(ENOENT\)/);
     await enrolled();
@@ -363,7 +363,7 @@ describe("the machine's identity", () => {
     expect(found(await look(flags), "URL")).toMatch(told);
   });
 
-  it("the environment's URL counts where no flag is given", async () => {
+  it("without a flag the environment's URL is used", async () => {
     const findings = await examine({ ...NAMED, state: state() }, WELL, { ROLLCALL_URL: URL_OF_WORKER });
     expect(found(findings, "URL")).toBe(`ok: ${URL_OF_WORKER} (ROLLCALL_URL)`);
   });
@@ -388,7 +388,7 @@ describe("the machine's identity", () => {
 });
 
 describe("a Node's conditions", () => {
-  it("NetworkUnavailable is on → warned of: without a route controller no pod is ever placed", () => {
+  it("NetworkUnavailable is on → a warning: without a route controller no pod is ever placed", () => {
     const condition = {
       type: "NetworkUnavailable",
       status: "True",
@@ -402,7 +402,7 @@ describe("a Node's conditions", () => {
 });
 
 describe("the findings as text", () => {
-  it("aligned, and what to do on a line of its own", () => {
+  it("aligned, with the advice on a line of its own", () => {
     const findings: Finding[] = [
       { check: "URL", level: "ok", message: "fine" },
       { check: "clock", level: "warn", message: "behind", todo: "set it" },

@@ -1,4 +1,5 @@
-// What doctor says of the way out: the proxy, and the file of authorities. No finding shows the proxy's password.
+// doctor's findings about the way out: the proxy, and the file of authorities. No finding contains the proxy's
+// password.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, test } from "vitest";
@@ -30,7 +31,7 @@ afterEach(() => {
   folder.remove();
 });
 
-/** A line for each finding about the way to the Worker. */
+/** Returns a line for each finding about the way to the Worker. */
 async function looked(
   environment: NodeJS.ProcessEnv,
   flags: Partial<DoctorFlags> = {},
@@ -54,7 +55,7 @@ test.each<[situation: string, environment: NodeJS.ProcessEnv, flags: Partial<Doc
   ["a proxy without a name", { https_proxy: "proxy" }, {}, /^ok proxy: http:\/\/proxy \(https_proxy\)$/],
   ["not a URL", { HTTPS_PROXY: "ftp://Secret" }, {}, /^fail proxy: HTTPS_PROXY must read .* → correct/],
   ["no CA file", {}, { caFile: "/nowhere" }, /^fail CA file: --ca-file \/nowhere cannot be read .* → pass/],
-])("%s → said", async (_situation, environment, flags, line) => {
+])("%s → reported", async (_situation, environment, flags, line) => {
   expect(await looked(environment, flags)).toContainEqual(expect.stringMatching(line));
 });
 
@@ -72,12 +73,12 @@ test.each<[reason: ProxyFault["reason"], line: RegExp]>([
     /^fail proxy: words → ask .* to allow CONNECT to rollcall\.example\.com; or name it in NO_PROXY/,
   ],
   ["no proxy", /^fail proxy: words → check that HTTPS_PROXY is the URL of an HTTP proxy/],
-])("the proxy's fault is %s → what to do about that, and nothing further is tried", async (reason, line) => {
+])("the proxy's fault is %s → advice for it, and nothing further is checked", async (reason, line) => {
   const tunnel = () => Promise.reject(new ProxyFault(reason, "words"));
   expect(await looked(PROXY, {}, { ...WELL, tunnel })).toEqual([expect.stringMatching(line)]);
 });
 
-it("a real proxy and an authority of one's own → all is well; without the file → what is missing", async () => {
+it("a real proxy and an authority of the operator's → all is well; without the file → the missing authority", async () => {
   const pems = await selfSigned(WORKER_NAME);
   const worker = await tlsWorker(pems, (_request, response) => response.end("ok"));
   const proxy = await connectProxy(({ join }) => join());

@@ -1,4 +1,4 @@
-// What a machine keeps of itself: one key, its enrolment, one process at a time.
+// A machine's stored identity: one key, its enrolment, one process at a time.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
@@ -15,7 +15,7 @@ const inFolder = (name: string) => join(folder.path, name);
 const modeOf = (path: string) => statSync(path).mode & 0o777;
 
 describe("the machine's key", () => {
-  it("none there → made once, 0600, nothing half-written beside it", async () => {
+  it("no key → made once, 0600, without a half-written file next to it", async () => {
     const first = await loadOrMakeKey(folder.path);
     const second = await loadOrMakeKey(folder.path);
     expect(second.thumbprint).toBe(first.thumbprint);
@@ -30,7 +30,7 @@ describe("the machine's key", () => {
     ["a public key alone", '{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}'],
     ["of another kind", '{"kty":"EC","crv":"P-256","x":"a","d":"b"}'],
     ["of another length", '{"kty":"OKP","crv":"Ed25519","x":"AAAA","d":"AAAA"}'],
-  ])("%s → one line that says what to do, and the file is left as it was", async (_situation, text) => {
+  ])("%s → one line that says what to do, and the file is unchanged", async (_situation, text) => {
     writeFileSync(inFolder("key.json"), text);
     await expect(loadOrMakeKey(folder.path)).rejects.toThrow(
       /^\S+key\.json does not hold this machine's key: restore it, or remove it and enrol again.*$/,
@@ -46,7 +46,7 @@ describe("the machine's key", () => {
   });
 });
 
-describe("a folder that cannot be written → one line that says what to do, and what was there stays", () => {
+describe("a folder that cannot be written → one line that says what to do, and its files stay", () => {
   const line = (file: string, code: string) =>
     new RegExp(`^\\S+${file}\\.json cannot be written \\(${code}\\): make room .*, or pass another --state$`);
 
@@ -56,14 +56,14 @@ describe("a folder that cannot be written → one line that says what to do, and
     expect(existsSync(inFolder("key.json"))).toBe(false);
   });
 
-  it("the enrolment, with the folder gone meanwhile", () => {
+  it("the enrolment, when the folder was removed meanwhile", () => {
     const path = inFolder("gone");
     expect(() => storeEnrolment(path, { name: "edge-1", thumbprint: "T1", kid: "k" })).toThrow(
       line("enrolment", "ENOENT"),
     );
   });
 
-  it("a crash in the middle of writing → half a file is never taken for the whole one", async () => {
+  it("a crash while writing → half a file is never read as the whole one", async () => {
     const { thumbprint } = await loadOrMakeKey(folder.path);
     writeFileSync(inFolder("enrolment.json.new"), '{"name":"edge-1","thumb');
     writeFileSync(inFolder("key.json.new"), "{");
@@ -87,7 +87,7 @@ describe("the enrolment", () => {
     expect(loadEnrolment(folder.path, { name: "edge-1", thumbprint: "T2" })).toBeNull();
   });
 
-  it("another node's → whose it is, and what to do", () => {
+  it("the enrolment of another node → its name, and what to do", () => {
     storeEnrolment(folder.path, enrolment);
     expect(() => loadEnrolment(folder.path, { name: "edge-2", thumbprint: "T1" })).toThrow(
       `${folder.path} belongs to the node edge-1: use another --state for edge-2`,
@@ -108,7 +108,7 @@ describe("the enrolment", () => {
 describe("the folder's lock", () => {
   const lock = () => inFolder("lock");
 
-  it("free → taken, 0600; released → nothing is left; a folder that is missing is made, 0700", () => {
+  it("free → taken, 0600; released → no file is left; a missing folder is made, 0700", () => {
     const path = inFolder("a/b");
     const { release } = lockFolder(path);
     expect(modeOf(path)).toBe(0o700);
@@ -127,8 +127,8 @@ describe("the folder's lock", () => {
     ["a terminal", "0::/user.slice/user-1000.slice/session-3.scope\n", false],
     ["a cron job", "0::/system.slice/cron.service\n", false],
     ["another unit of such a name", "0::/system.slice/not-rollcall-node-shim.service\n", false],
-    ["a process that is gone", "", false],
-  ])("held by %s → systemctl stop is what to do, or not", (_, cgroups, isNamed) => {
+    ["a process that has ended", "", false],
+  ])("held by %s → systemctl stop is the advice, or not", (_, cgroups, isNamed) => {
     expect(isOfService(cgroups)).toBe(isNamed);
   });
 
@@ -139,9 +139,9 @@ describe("the folder's lock", () => {
   });
 
   test.each([
-    ["a pid that another process has by now", `${process.pid} 1`],
-    ["a pid that nothing has", "4194305 77"],
-    ["nothing (a power cut)", ""],
+    ["a pid that another process has now", `${process.pid} 1`],
+    ["a pid without a process", "4194305 77"],
+    ["no pid (a power cut)", ""],
     ["something else", "held"],
     ["the pid of a whole group", "-1 1"],
   ])("the lock names %s → taken over", (_situation, text) => {
@@ -152,7 +152,7 @@ describe("the folder's lock", () => {
     release();
   });
 
-  it("taken over by someone else meanwhile → release leaves it alone", () => {
+  it("another process has taken it over → release does not remove it", () => {
     const { release } = lockFolder(folder.path);
     rmSync(lock());
     writeFileSync(lock(), "1 1");
@@ -160,14 +160,14 @@ describe("the folder's lock", () => {
     expect(existsSync(lock())).toBe(true);
   });
 
-  it("a folder that is not there, nor the ones above it → made, for its owner alone", () => {
+  it("a missing folder with missing parents → made, for its owner alone", () => {
     lockFolder(inFolder("a/b/c")).release();
     expect(statSync(inFolder("a/b/c")).mode & 0o777).toBe(0o700);
   });
 
   it.each([
     ["under a file", () => inFolder("file/state"), "ENOTDIR"],
-    ["where the kernel makes none", () => "/proc/nowhere/state", "ENOENT"],
+    ["where the kernel allows no folder", () => "/proc/nowhere/state", "ENOENT"],
   ])("a folder that cannot be made: %s → one line that says what to do", (_, path, code) => {
     writeFileSync(inFolder("file"), "");
     expect(() => lockFolder(path())).toThrow(

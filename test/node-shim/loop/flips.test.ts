@@ -1,4 +1,4 @@
-// What conditions depend on: told at once, told once, and never more often than is good for the Worker.
+// Changes of conditions: reported at once, only once, and not too often for the Worker.
 import { afterEach, describe, expect, it, test } from "vitest";
 import type { Seen } from "../../../node-shim/machine/machine.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
@@ -11,7 +11,7 @@ afterEach(async () => {
   ending = [];
 });
 
-/** A machine whose first report was just delivered. */
+/** Returns a machine whose first report was just delivered. */
 async function running(situation: Situation = {}) {
   const machine = machineWithLoop(situation);
   ending.push(machine.end);
@@ -19,7 +19,7 @@ async function running(situation: Situation = {}) {
   return machine;
 }
 
-describe("seen 3 s after a report", () => {
+describe("observed 3 s after a report", () => {
   test.each<[situation: string, before: Vitals, seen: Seen, isToldAtOnce: boolean]>([
     ["memory falls below its threshold", { signals: ROOMY }, { signals: TIGHT }, true],
     [
@@ -57,14 +57,14 @@ describe("seen 3 s after a report", () => {
     ],
     ["the runtime is down as before", { signals: ROOMY, errors: DOWN }, { errors: DOWN }, false],
     ["a container runtime is found", { signals: ROOMY }, { errors: {}, hasRuntime: true }, true],
-    ["there is still none", { signals: ROOMY }, { errors: {}, hasRuntime: false }, false],
-    ["no error, in other words", { signals: ROOMY }, { errors: { runtime: [], storage: [] } }, false],
+    ["there is still no runtime", { signals: ROOMY }, { errors: {}, hasRuntime: false }, false],
+    ["no error, written differently", { signals: ROOMY }, { errors: { runtime: [], storage: [] } }, false],
     ["the machine shuts down", { signals: ROOMY }, { shuttingDown: true }, true],
     ["the shutdown is cancelled", { signals: ROOMY, shuttingDown: true }, { shuttingDown: false }, true],
     ["no shutdown, as before", { signals: ROOMY }, { shuttingDown: false }, false],
   ])("%s", async (_situation, before, seen, isToldAtOnce) => {
     const { clock, times, sees, is, loop } = await running({ vitals: before });
-    // What the loop saw before it was told of its own accord.
+    // The loop's own observations come first.
     loop.see({ shuttingDown: before.shuttingDown ?? false });
     await clock.pass(3000);
     const since = times().length;
@@ -77,7 +77,7 @@ describe("seen 3 s after a report", () => {
   });
 });
 
-it("a pressure ends with its transition period → told then, not with the next periodic report", async () => {
+it("a pressure ends with its transition period → reported then, before the next periodic report", async () => {
   const settings = { evictionPressureTransitionPeriodMs: 60_000 };
   const answers = [ok({ reportInMs: 3_000_000 })];
   const { clock, times, sees } = await running({ settings, answers, vitals: { signals: TIGHT } });
@@ -92,7 +92,7 @@ it("a pressure ends with its transition period → told then, not with the next 
 describe("a threshold is crossed and crossed back before the report", () => {
   const OTHERS: Vitals["signals"] = { "nodefs.available": [GiB, GiB] };
 
-  it("told as it was then, beside the rest as it is now; the next report tells what is", async () => {
+  it("reported with its value of then, with the rest as it is now; the next report has the current value", async () => {
     const { clock, reports, sees, is } = await running();
     is({ signals: { ...ROOMY, ...OTHERS } });
     await sees({ signals: TIGHT });
@@ -104,14 +104,14 @@ describe("a threshold is crossed and crossed back before the report", () => {
     ]);
   });
 
-  it("the report fails → the next one tells it", async () => {
+  it("the report fails → the next one contains it", async () => {
     const { clock, reports, sees } = await running({ answers: [ok(), failed(), ok()] });
     await sees({ signals: TIGHT });
     await clock.pass(21_000);
     expect(reports.map(({ vitals }) => vitals.signals)).toEqual([ROOMY, TIGHT, TIGHT, ROOMY, ROOMY]);
   });
 
-  it("nobody answers until the condition would have gone → it is not told as if it were now", async () => {
+  it("no answer until the condition would have ended → it is not reported as current", async () => {
     const settings = { evictionPressureTransitionPeriodMs: 60_000 };
     const { clock, reports, sees } = await running({ settings, answers: [ok(), failed()] });
     await sees({ signals: TIGHT });
@@ -121,7 +121,7 @@ describe("a threshold is crossed and crossed back before the report", () => {
 });
 
 describe("while a request is under way", () => {
-  it("a flip → sent right after it; never two at a time", async () => {
+  it("a change → sent right after it; never two requests at a time", async () => {
     const { clock, times, sees, is, hold, reports } = await running();
     const release = hold();
     await clock.pass(9600);
@@ -134,7 +134,7 @@ describe("while a request is under way", () => {
     expect(reports.at(-1)?.vitals.errors).toEqual(DOWN);
   });
 
-  it("flipped and flipped back → nothing more to tell", async () => {
+  it("changed and changed back → no further report", async () => {
     const { clock, times, sees, hold } = await running();
     const release = hold();
     await clock.pass(9600);
@@ -144,7 +144,7 @@ describe("while a request is under way", () => {
     expect(times()).toEqual([0, 9600]);
   });
 
-  it("it fails → backs off all the same", async () => {
+  it("it fails → still backs off", async () => {
     const { clock, times, sees, hold } = await running({ answers: [ok(), failed(), ok()] });
     const release = hold();
     await clock.pass(9600);
@@ -157,7 +157,7 @@ describe("while a request is under way", () => {
 });
 
 describe("flapping", () => {
-  it("every second for ten minutes → five at once, then five a minute, beside the periodic reports", async () => {
+  it("every second for ten minutes → five at once, then five a minute, in addition to the periodic reports", async () => {
     const { clock, times, sees, is } = await running({ answers: [ok({ reportInMs: 3_000_000 })] });
     let isDown = false;
     const second = async () => {
@@ -173,7 +173,7 @@ describe("flapping", () => {
     expect(times().length - 1 - afterAMinute).toBe(45);
   });
 
-  it("over, but the last flip could not be told → with the next look that finds a token", async () => {
+  it("ended, but its last change could not be sent → with the next observation that finds a token", async () => {
     const { clock, times, sees, is } = await running({ answers: [ok({ reportInMs: 3_000_000 })] });
     for (let flips = 0; flips < 8; flips++) {
       const errors = flips % 2 === 0 ? DOWN : {};
@@ -188,7 +188,7 @@ describe("flapping", () => {
     expect(times().slice(6)).toEqual([12_000]);
   });
 
-  it("a shutdown is told whatever flapped before", async () => {
+  it("a shutdown is reported after any flapping", async () => {
     const { sees, is, reports } = await running({ answers: [ok({ reportInMs: 3_000_000 })] });
     for (let flips = 0; flips < 9; flips++) await sees({ errors: flips % 2 === 0 ? DOWN : {} });
     is({ signals: ROOMY, shuttingDown: true });
@@ -197,7 +197,7 @@ describe("flapping", () => {
   });
 });
 
-it("a shutdown while it backs off → told at once, once", async () => {
+it("a shutdown while it backs off → reported at once, once", async () => {
   const { clock, times, sees, is } = await running({
     answers: [failed(), failed(), failed(), ok()],
     vitals: { signals: ROOMY },
@@ -217,7 +217,7 @@ describe("until the first Ready", () => {
       vitals: { signals: ROOMY, errors: { runtime: ["not yet"] } },
     });
 
-  it("other reasons not to be Ready are no news; becoming ready is, at once", async () => {
+  it("other reasons not to be Ready are not reported at once; becoming ready is", async () => {
     const { clock, times, sees, is, loop } = await starting();
     expect(loop.isStarting()).toBe(true);
     await clock.pass(1000);
@@ -231,7 +231,7 @@ describe("until the first Ready", () => {
     expect(times(), "and after it, every reason is").toEqual([0, 1000, 1000]);
   });
 
-  it("a pressure is news all the same", async () => {
+  it("a pressure is still reported at once", async () => {
     const { times, sees } = await starting();
     await sees({ signals: TIGHT });
     expect(times()).toHaveLength(2);

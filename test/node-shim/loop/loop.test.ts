@@ -1,4 +1,4 @@
-// When the loop reports, and what it says; time passes only when a test lets it.
+// When the loop reports, and what it logs; time passes only when a test lets it.
 import { afterEach, describe, expect, it, test } from "vitest";
 import type { ReportOutcome } from "../../../node-shim/worker-link/reporter.ts";
 import { failed, machineWithLoop, ok, refused, type Situation } from "./machine.ts";
@@ -16,7 +16,7 @@ function start(situation?: Situation) {
   return machine;
 }
 
-/** The waits after each of these outcomes. */
+/** Returns the waits after each of these outcomes. */
 async function waitsAfter(answers: ReportOutcome[], more: Omit<Situation, "answers"> = {}) {
   const { clock, times } = start({ ...more, answers: [...answers, ok({ reportInMs: HOUR_MS })] });
   await clock.pass(HOUR_MS - 1);
@@ -27,7 +27,7 @@ async function waitsAfter(answers: ReportOutcome[], more: Omit<Situation, "answe
 
 describe("waits", () => {
   test.each<[situation: string, outcomes: ReportOutcome[], waits: number[]]>([
-    ["a report that arrived → as long as the Worker says", [ok({ reportInMs: 200 }), ok()], [200, 9600]],
+    ["a report that arrived → the Worker's interval", [ok({ reportInMs: 200 }), ok()], [200, 9600]],
     ["an answer that asks for the next report now → the kubelet's own pace", [ok({ reportInMs: 0 })], [100]],
     [
       "failures → up to 1 s, doubling, never more than an interval",
@@ -44,19 +44,19 @@ describe("waits", () => {
     ["401 → a minute, each time", [refused(401), refused(401)], [60_000, 60_000]],
     ["403 → a minute", [refused(403)], [60_000]],
     ["401 with a longer Retry-After → Retry-After", [refused(401, 120_000)], [120_000]],
-    ["400 → as a failure", [refused(400)], [1000]],
-    ["409, still challenged → as a failure", [refused(409), refused(409)], [1000, 2000]],
+    ["400 → like a failure", [refused(400)], [1000]],
+    ["409, still challenged → like a failure", [refused(409), refused(409)], [1000, 2000]],
   ])("%s", async (_situation, outcomes, waits) => {
     expect(await waitsAfter(outcomes)).toEqual(waits);
   });
 
-  test("full jitter: from 0 on, whatever went before; Retry-After stays the least", async () => {
+  test("full jitter: from 0 on, after any earlier wait; Retry-After stays the minimum", async () => {
     const outcomes = [failed(), failed(), failed("busy", 700)];
     expect(await waitsAfter(outcomes, { random: 0 })).toEqual([0, 0, 700]);
     expect(await waitsAfter(outcomes, { random: 0.5 })).toEqual([500, 1000, 2000]);
   });
 
-  test("an interval longer than the configured one, as the Worker asks → no wait after an error is cut to the configured one", async () => {
+  test("a longer interval than the configured one, set by the Worker → waits after errors may be that long", async () => {
     const settings = { nodeStatusUpdateFrequencyMs: 1000 };
     const answers = [ok({ reportInMs: 4800 }), failed(), failed(), failed(), failed()];
     expect(await waitsAfter(answers, { settings })).toEqual([4800, 1000, 2000, 4000, 4800]);
@@ -75,7 +75,7 @@ describe("waits", () => {
   });
 });
 
-test("the connection is dropped after what may come from a stuck one, and only then", async () => {
+test("the connection is dropped after errors of a stuck one, and only then", async () => {
   const { clock, reconnects } = start({
     answers: [failed(), ok(), refused(401), refused(400), failed(), ok()],
   });
@@ -94,7 +94,7 @@ describe("a suspended machine", () => {
     expect(reconnects()).toBe(1);
   });
 
-  it("wakes up while it backs off → at once; while Retry-After holds → when that is over by the clock on the wall", async () => {
+  it("wakes up while it backs off → at once; while Retry-After holds → when that has passed by the wall clock", async () => {
     const backingOff = start({ answers: [refused(401), ok()] });
     await backingOff.clock.pass(3000);
     backingOff.loop.resumed();
@@ -112,7 +112,7 @@ describe("a suspended machine", () => {
   });
 });
 
-describe("the Worker asks for a report", () => {
+describe("the Worker requests a report", () => {
   it("between two → at once, and the next one an interval later", async () => {
     const { clock, asks, times } = start();
     await clock.pass(3000);
@@ -142,8 +142,8 @@ describe("the Worker asks for a report", () => {
   });
 });
 
-describe("what it says", () => {
-  it("the same again → nothing; a change → one line; back again → one line", async () => {
+describe("its log", () => {
+  it("the same outcome again → nothing; a change → one line; back again → one line", async () => {
     const { clock, lines } = start({ answers: [ok(), ok(), failed("no answer"), failed("no answer"), ok()] });
     await clock.pass(60_000);
     expect(lines).toEqual([
@@ -172,7 +172,7 @@ describe("what it says", () => {
     expect(lines).toEqual([line]);
   });
 
-  it("stopped while a report is on its way that then fails → no word about it, and no further report", async () => {
+  it("stopped during a report that then fails → no line about it, and no further report", async () => {
     const { clock, stop, hold, lines, times } = start({ answers: [failed("socket hang up")] });
     const release = hold();
     await clock.pass(0);

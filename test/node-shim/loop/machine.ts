@@ -1,4 +1,4 @@
-// A machine and a Worker for the loop's tests: what the machine is can be set, what the Worker hears is noted.
+// A machine and a Worker for the loop's tests: a test sets the machine's vitals, and reads the Worker's requests.
 import { defaultConfiguration } from "../../../node-shim/config/config.ts";
 import { type Loop, type LoopDependencies, startLoop } from "../../../node-shim/loop/loop.ts";
 import type { Seen } from "../../../node-shim/machine/machine.ts";
@@ -31,13 +31,13 @@ export const failed = (message = "refused", retryAfterMs?: number): ReportOutcom
   error: { reason: "failed", message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
 });
 
-/** What is there from the beginning; `random` is 1. */
+/** The initial situation; `random` is 1. */
 export interface Situation {
   settings?: Partial<Settings>;
   random?: number;
-  /** What the Worker answers, one after the other; the last one for ever. */
+  /** The Worker's answers, one after the other; the last one stays. */
   answers?: ReportOutcome[];
-  /** What is gathered at first. */
+  /** The vitals at the start. */
   vitals?: Vitals;
 }
 
@@ -80,24 +80,24 @@ export function machineWithLoop(situation: Situation = {}) {
     reports,
     lines,
     reconnects: () => reconnects,
-    /** When the reports were sent, in milliseconds since the start. */
+    /** Times of the reports, in milliseconds since the start. */
     times: () => reports.map(({ atMs }) => atMs),
-    /** What is gathered from now on. */
+    /** Sets the vitals from now on. */
     is: (now: Vitals, hasRuntime = false) => {
       vitals = now;
       runtime = hasRuntime ? { name: "containerd", version: "2.1.0" } : null;
     },
-    /** The Worker wants a report now. */
+    /** The Worker requests a report. */
     asks: async () => {
       ask();
       await settle();
     },
-    /** Something looked, and saw this. */
+    /** A source observes these values. */
     sees: async (seen: Seen) => {
       loop.see(seen);
       await settle();
     },
-    /** Reports are not answered until the function that is returned is called. */
+    /** Holds the answers to reports until the returned function is called. */
     hold: () => {
       const { promise, resolve } = Promise.withResolvers<void>();
       holding = promise;

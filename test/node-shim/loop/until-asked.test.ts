@@ -1,4 +1,4 @@
-// The looks between two reports: how often, and what keeps them from harming each other.
+// The observations between two reports: how often they run, and what keeps them from disturbing each other.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { watchProbe, watchSuspend } from "../../../node-shim/loop/until-asked.ts";
 import { type Probe } from "../../../node-shim/machine/machine.ts";
@@ -34,28 +34,28 @@ function watch(probe: Pick<Probe, "everyMs"> & Partial<Probe>, isStarting = () =
   return { seen, ended: watchProbe({ read: look, ...probe }, watching) };
 }
 
-describe("looks", () => {
-  it("signals → every 10 s, the first a while after the first report's own", async () => {
+describe("observations", () => {
+  it("signals → every 10 s, the first one a while after the first report's own", async () => {
     const { seen } = watch({ everyMs: 10_000 });
     await clock.pass(30_000);
     expect(looksAt).toEqual([10_000, 20_000, 30_000]);
     expect(seen).toEqual([{ signals: ROOMY }, { signals: ROOMY }, { signals: ROOMY }]);
   });
 
-  it("what others look after otherwise → every 100 ms until the first Ready", async () => {
+  it("other sources → every 100 ms until the first Ready", async () => {
     const { ended } = watch({ everyMs: null }, () => clock.nowMs() - startedMs < 300);
     await clock.pass(10_000);
     await ended;
     expect(looksAt).toEqual([100, 200, 300]);
   });
 
-  it("signals do not decide Ready → no faster while it starts", async () => {
+  it("signals do not affect Ready → not faster during the start", async () => {
     watch({ everyMs: 10_000 }, () => true);
     await clock.pass(10_000);
     expect(looksAt).toEqual([10_000]);
   });
 
-  it("a look that hangs → no other on top of it; the rest goes on", async () => {
+  it("an observation that hangs → no second one at the same time; the others continue", async () => {
     let hanging = 0;
     const look = () => {
       hanging++;
@@ -68,7 +68,7 @@ describe("looks", () => {
     expect(looksAt).toHaveLength(6);
   });
 
-  it("stopped → no further look, and it ends", async () => {
+  it("stopped → no further observation, and it ends", async () => {
     const { ended, seen } = watch({ everyMs: 10_000 });
     await clock.pass(10_000);
     stop.abort();

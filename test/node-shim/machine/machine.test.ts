@@ -26,7 +26,7 @@ const NAMED: MachineFlags = {
   factsDir: join(folder.path, "facts.d"),
 };
 
-/** The fields of kubelet.config.k8s.io/v1beta1 that decide something here, with the defaults of its documentation. */
+/** The fields of kubelet.config.k8s.io/v1beta1 that have an effect here, with the defaults of its documentation. */
 const V1BETA1 = {
   apiVersion: "kubelet.config.k8s.io/v1beta1",
   kind: "KubeletConfiguration",
@@ -62,14 +62,14 @@ const V1BETA1 = {
   localStorageCapacityIsolation: true,
   shutdownGracePeriod: "0s",
   shutdownGracePeriodCriticalPods: "0s",
-  // Ours: the runtime that is found.
+  // Our own addition: the found runtime.
   containerRuntimeEndpoint: null,
   imageServiceEndpoint: "",
   runtimeRequestTimeout: "2m",
 };
 
 describe("node-shim config", () => {
-  it("nothing is configured → the defaults of v1beta1, and says so", () => {
+  it("no configuration → the defaults of v1beta1, and a line that says so", () => {
     const text = printConfig(NAMED);
     expect(parseYaml(text)).toEqual(V1BETA1);
     const fields = text
@@ -78,7 +78,7 @@ describe("node-shim config", () => {
     expect(fields.filter((line) => !line.endsWith(" # default"))).toEqual([]);
   });
 
-  it("a file and flags → each value with its source, what is ignored, and what is no field", () => {
+  it("a file and flags → each value with its source, the ignored fields, and other flags", () => {
     const config = fileWith(
       "maxPods: 20\npodsPerCore: 3\nevictionHard: {memory.available: 1Gi}\nclusterDomain: a\n",
     );
@@ -112,7 +112,7 @@ describe("node-shim config", () => {
     );
   });
 
-  it("what it prints is a configuration that says the same", () => {
+  it("its output is a configuration with the same values", () => {
     const set = {
       "eviction-hard": ["memory.available<1Gi"],
       "register-with-taints": ["k=v:NoExecute"],
@@ -124,7 +124,7 @@ describe("node-shim config", () => {
   });
 });
 
-it("node-shim facts → every fact with its value and a source, which make the facts that are reported", async () => {
+it("node-shim facts → every fact with its value and source, equal to the reported facts", async () => {
   const printed = JSON.parse(
     await printFacts({ ...NAMED, set: { "pods-per-core": ["3"], "container-runtime-endpoint": [""] } }),
   ) as Record<string, Record<string, unknown>>;
@@ -150,13 +150,13 @@ it("node-shim facts → every fact with its value and a source, which make the f
 });
 
 describe("flags that are no field of the configuration", () => {
-  it("an inventory that is none of the three → an error that names them", async () => {
+  it("an unknown kind of inventory → an error that names the three", async () => {
     const made = (flags: MachineFlags) => thisMachine(flags, () => undefined);
     await expect(made({ ...NAMED, inventory: "all" })).rejects.toThrow("must be on, off or serials");
     await expect(made({ ...NAMED, inventoryLabels: true })).rejects.toThrow("--inventory-labels: needs");
   });
 
-  it("labels of several flags → together, the last of a key", () => {
+  it("labels of several flags → together; the last value of a key counts", () => {
     const { settings } = machineSettings({ ...NAMED, nodeLabels: ["a=1,example.com/b=2", "a=3"] });
     expect(settings.nodeLabels).toEqual({ a: "3", "example.com/b": "2" });
     expect(machineSettings(NAMED).settings).not.toHaveProperty("nodeLabels");
@@ -183,21 +183,21 @@ describe("flags that are no field of the configuration", () => {
       { keepTerminatedPodVolumes: "maybe" },
       /^--keep-terminated-pod-volumes: "maybe" is neither true nor false$/,
     ],
-    ["an address that is none", { nodeIp: "10.0.0" }, /^--node-ip 10\.0\.0: must be an IP address/],
-    ["a runtime that is none", { containerRuntime: "podman" }, /^--container-runtime podman: must be remote/],
+    ["a malformed address", { nodeIp: "10.0.0" }, /^--node-ip 10\.0\.0: must be an IP address/],
+    ["an unknown runtime", { containerRuntime: "podman" }, /^--container-runtime podman: must be remote/],
     [
       "Docker's socket without Docker",
       { dockerEndpoint: "unix:///run/docker.sock" },
       /^--docker-endpoint: needs --container-runtime docker$/,
     ],
     [
-      "Docker at no socket",
+      "Docker without a socket",
       { containerRuntime: "docker", dockerEndpoint: "tcp://127.0.0.1:2375" },
       /^--docker-endpoint tcp:\/\/127\.0\.0\.1:2375: must be a socket's path/,
     ],
     ["no folder", { rootDir: "" }, /^--root-dir: must name a folder$/],
     [
-      "two addresses, one of which is none in particular",
+      "two addresses, one of them unspecified",
       { nodeIp: "192.0.2.7,::" },
       /^--node-ip 192\.0\.2\.7,::: of two addresses none can be 0\.0\.0\.0 or ::$/,
     ],
@@ -248,7 +248,7 @@ describe("at the start", () => {
     return said;
   };
 
-  it("fields that decide nothing here → said once", async () => {
+  it("fields without effect here → logged once", async () => {
     expect(await warnings("clusterDomain: a\nrunOnce: false\n")).toEqual([
       "configuration: ignored, since nothing here depends on it: clusterDomain, runOnce",
     ]);
@@ -257,12 +257,12 @@ describe("at the start", () => {
 
   test.each([
     [
-      "more memory than there is",
+      "more memory than the machine has",
       "kubeReserved: {memory: 1Ei}",
       /^invalid Node Allocatable configuration\. .*"memory"/,
     ],
-    ["more PIDs than there are", "systemReserved: {pid: 1G}", /Resource "pid"/],
-    ["a CPU that is not there", "reservedSystemCPUs: '70000'", /is not a subset of online-cpus/],
+    ["more PIDs than the machine has", "systemReserved: {pid: 1G}", /Resource "pid"/],
+    ["a CPU that the machine lacks", "reservedSystemCPUs: '70000'", /is not a subset of online-cpus/],
   ])("%s is reserved → one line", async (_situation, config, message) => {
     await expect(warnings(config)).rejects.toThrow(message);
   });
@@ -307,7 +307,7 @@ describe("which container runtime", () => {
 describe("node-shim config, with a proxy in the environment", () => {
   const linesOf = (environment: NodeJS.ProcessEnv) => printConfig(NAMED, environment).split("\n");
 
-  it("→ the proxy without its password, and who is excepted", () => {
+  it("→ the proxy without its password, and its exceptions", () => {
     const lines = linesOf({
       https_proxy: "http://edge:Secret@proxy:3128",
       NO_PROXY: "a.example,\nb.example",
@@ -323,7 +323,7 @@ describe("node-shim config, with a proxy in the environment", () => {
     expect(lines.join()).not.toContain("Secret");
   });
 
-  it("none → no line; one that is no URL → refused, as by run", () => {
+  it("no proxy → no line; a malformed URL → refused, as by run", () => {
     expect(linesOf({ NO_PROXY: "a.example" }).join()).not.toMatch(/_PROXY/);
     expect(() => linesOf({ HTTPS_PROXY: "socks5://proxy" })).toThrow(/^HTTPS_PROXY must read /);
   });
@@ -340,7 +340,7 @@ describe("--container-runtime docker", () => {
     },
   };
 
-  it("→ where it listens is shown, and that the other endpoint is not asked", () => {
+  it("→ its socket is shown, and that the other endpoint is not used", () => {
     const lines = printConfig(flags).split("\n");
     expect(lines).toEqual(
       expect.arrayContaining([
@@ -352,7 +352,7 @@ describe("--container-runtime docker", () => {
     expect(machineSettings({ ...NAMED, containerRuntime: "docker" }).docker).toBe("/var/run/docker.sock");
   });
 
-  it("no Docker there → a Node that is not ready for the runtime's sake", async () => {
+  it("no Docker there → a Node that is not ready because of the runtime", async () => {
     const node = parseYaml(await preview(flags)) as { status: { conditions: { type: string }[] } };
     const message = "[container runtime status check may not have completed yet, network state unknown]";
     expect(node.status.conditions.at(-1)).toMatchObject({ type: "Ready", status: "False", message });
@@ -372,7 +372,7 @@ describe("--cloud-provider file", () => {
     set: { "container-runtime-endpoint": [""] },
   });
 
-  it("→ facts with what the file says, and where each was read", async () => {
+  it("→ facts from the file, and the source of each", async () => {
     const facts = JSON.parse(await printFacts(flags())) as Record<string, unknown>;
     const source = join(folder.path, "cloud.yaml");
     expect(facts).toMatchObject({
@@ -392,7 +392,7 @@ describe("--cloud-provider file", () => {
     });
   });
 
-  it("a file that is not there → no Node, and why", async () => {
+  it("a missing file → no Node, and the reason", async () => {
     const missing = { ...flags(), cloudMetadataFile: join(folder.path, "none.yaml") };
     await expect(preview(missing)).rejects.toThrow("the cloud's metadata could not be read yet");
   });

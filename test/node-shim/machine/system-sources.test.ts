@@ -1,10 +1,10 @@
-// A source that takes its time holds up the first report at most.
+// A slow source delays only the first report.
 import { success } from "../../../shared/result.ts";
 import { expect, it } from "vitest";
 import { inBackground } from "../../../node-shim/machine/system-sources.ts";
 import { type Reading, unreadable } from "../../../node-shim/base/reading.ts";
 
-it("the first answer is waited for; then the latest one is there at once, be it an error", async () => {
+it("the first answer is waited for; later the latest one is used at once, also an error", async () => {
   const asked: { name: string; answer: (reading: Reading<string>) => void }[] = [];
   const ask = inBackground(
     (name) => new Promise<Reading<string>>((answer) => void asked.push({ name, answer })),

@@ -1,4 +1,4 @@
-// --transport: which values it takes.
+// The values of --transport.
 import { expect, test } from "vitest";
 import { transportOf } from "../../../node-shim/machine/transport.ts";
 
@@ -11,6 +11,6 @@ test.each([
   expect(transportOf(transport === undefined ? {} : { transport })).toBe(choice);
 });
 
-test.each(["", "HTTP", "websocket"])("%s → refused, with what to change", (transport) => {
+test.each(["", "HTTP", "websocket"])("%s → refused, with advice", (transport) => {
   expect(() => transportOf({ transport })).toThrow(`--transport ${transport}: must be auto, http or socket`);
 });

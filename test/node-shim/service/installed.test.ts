@@ -1,4 +1,4 @@
-// Which service is found, and in which files.
+// How the installed service is found, and from which files.
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, it, test } from "vitest";
@@ -27,7 +27,7 @@ it("none → null", () => {
   expect(found()).toBeNull();
 });
 
-it("the package's, its environment file, a drop-in → flags and variables of all of them, and where they were", () => {
+it("the package's, its environment file, a drop-in → flags and variables of all of them, with their files", () => {
   const files = [
     put(PACKAGE, unit("run --max-pods 7 $F")),
     put(`etc/systemd/system/${UNIT_NAME}.d/override.conf`, "[Service]\nEnvironment=HTTPS_PROXY=http://p:1\n"),
@@ -41,7 +41,7 @@ it("the package's, its environment file, a drop-in → flags and variables of al
   });
 });
 
-it("an administrator's unit → before the package's; its file of variables → before what the unit sets", () => {
+it("an administrator's unit → wins over the package's; its file of variables → wins over the unit's own", () => {
   put(PACKAGE, unit("run --package"));
   const own = put(OWN, `${unit("run $F")}Environment=F=--unit\n`);
   expect(found()).toMatchObject({ files: [own], flags: ["--unit"] });
@@ -49,7 +49,7 @@ it("an administrator's unit → before the package's; its file of variables → 
   expect(found()?.flags).toEqual(["--file"]);
 });
 
-it("a drop-in of one name in two folders → the administrator's", () => {
+it("drop-ins of one name in two folders → the administrator's", () => {
   put(PACKAGE, unit("run $F"));
   put(`usr/lib/systemd/system/${UNIT_NAME}.d/a.conf`, "[Service]\nEnvironment=F=--package\n");
   put(`etc/systemd/system/${UNIT_NAME}.d/a.conf`, "[Service]\nEnvironment=F=--own\n");
@@ -62,19 +62,19 @@ it("a unit of another program → no service", () => {
   expect(found()).toBeNull();
 });
 
-it("masked over the package's → no service", () => {
+it("masked by an administrator → no service", () => {
   put(PACKAGE, unit("run"));
   mkdirSync(join(folder.path, dirname(OWN)), { recursive: true });
   symlinkSync("/dev/null", join(folder.path, OWN));
   expect(found()).toBeNull();
 });
 
-it("a file that is none → one line that names it", () => {
+it("a path that is no file → one line that names it", () => {
   mkdirSync(join(folder.path, OWN), { recursive: true });
   expect(found).toThrow(/rollcall-node-shim\.service, which the service reads, cannot be read \(EISDIR\)$/);
 });
 
-// Which of a shell's variables the service lacks: it would try to reach the Worker without them.
+// Which variables of a shell the service lacks: without them it cannot reach the Worker.
 
 let root: { path: string; remove: () => void };
 beforeEach(() => {
@@ -95,12 +95,15 @@ test.each<[situation: string, environment: NodeJS.ProcessEnv, file: string | nul
   ["the file has it as systemd reads it", PROXY, 'HTTPS_PROXY = "http://other:3128"\n', null],
   ["the file has it in lower case", PROXY, "https_proxy=http://proxy:3128\n", null],
   ["what the Worker's way does not depend on", { HTTP_PROXY: "proxy", PATH: "/bin" }, null, null],
-])("%s → what to write into the file, and no value of it", (_situation, environment, file, missing) => {
-  mkdirSync(join(root.path, "etc/rollcall"), { recursive: true });
-  if (file !== null) writeFileSync(join(root.path, "etc/rollcall/node-shim.env"), file);
-  const line = missingVariables(root.path, environment);
-  expect(line).toBe(
-    missing &&
-      `the service does not have ${missing} of this shell: write it into /etc/rollcall/node-shim.env (mode 0600), then systemctl restart rollcall-node-shim.service`,
-  );
-});
+])(
+  "%s → the variable to write into the file, without its value",
+  (_situation, environment, file, missing) => {
+    mkdirSync(join(root.path, "etc/rollcall"), { recursive: true });
+    if (file !== null) writeFileSync(join(root.path, "etc/rollcall/node-shim.env"), file);
+    const line = missingVariables(root.path, environment);
+    expect(line).toBe(
+      missing &&
+        `the service does not have ${missing} of this shell: write it into /etc/rollcall/node-shim.env (mode 0600), then systemctl restart rollcall-node-shim.service`,
+    );
+  },
+);

@@ -1,4 +1,4 @@
-// The package of this shim: whose program this is, and what apt is asked for. apt itself: test/process.
+// The shim's package: the owner of this program, and the calls of apt. test/process runs apt itself.
 import { describe, expect, it, test } from "vitest";
 import {
   installedVersion,
@@ -12,7 +12,7 @@ import { failure, type Result, success } from "../../../shared/result.ts";
 
 const PROGRAM = "/usr/lib/rollcall-node-shim/bin/node-shim.cjs";
 
-describe("whose program is it?", () => {
+describe("the owner of the program", () => {
   const NOBODYS = failure(
     `apt can upgrade only what a .deb has installed, and ${PROGRAM} is no file of the package ${PACKAGE}: run install.sh again, or npm install -g, as it was installed`,
   );
@@ -54,7 +54,7 @@ describe("whose program is it?", () => {
   });
 });
 
-it("what apt is asked for → one package in one version, and nothing that weakens what it verifies", async () => {
+it("the call of apt → one package in one version, without options that weaken its verification", async () => {
   const asked: string[] = [];
   const packages: PackageManager = {
     query: () => Promise.reject(new Error("nothing is asked")),

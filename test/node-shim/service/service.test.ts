@@ -1,4 +1,4 @@
-// install-service and uninstall-service: the unit that results, what systemd is told, and what is left.
+// install-service and uninstall-service: the resulting unit, the calls of systemd, and the files that stay.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
@@ -13,7 +13,7 @@ const installation: Installation = {
   flags: [],
   state: "/var/lib/rollcall",
 };
-/** As systemd reads it: repeated keys are lists. */
+/** Reads values as systemd does: repeated keys are lists. */
 const values = (unit: string, key: string) =>
   unit.split("\n").flatMap((line) => (line.startsWith(`${key}=`) ? [line.slice(key.length + 1)] : []));
 
@@ -33,22 +33,22 @@ describe("the unit", () => {
     ],
     ["a blank and a quote", ['--config=/a b/"c'], String.raw`run "--config=/a b/\"c" $`],
     ["a backslash", [String.raw`--config=/a\b`], String.raw`run "--config=/a\\b" $`],
-    ["what systemd would expand", ["--config=/50%/$HOME"], 'run "--config=/50%%/$$HOME" $'],
+    ["characters that systemd would expand", ["--config=/50%/$HOME"], 'run "--config=/50%%/$$HOME" $'],
     ["a threshold", ["--eviction-hard=nodefs.available<5%"], 'run "--eviction-hard=nodefs.available<5%%" $'],
-  ])("%s → one command line that systemd reads back as it was", (_situation, flags, command) => {
+  ])("%s → one command line, which systemd parses to the same flags", (_situation, flags, command) => {
     const [execStart] = values(unitText(TEMPLATE, { ...installation, flags }), "ExecStart");
     expect(execStart?.startsWith(`${process.execPath} ${installation.shim} `)).toBe(true);
     expect(execStart).toContain(command);
   });
 
-  it("the state folder is systemd's to make where it is the usual one, else writable", () => {
+  it("systemd makes the usual state folder; another one is made writable", () => {
     const usual = unitText(TEMPLATE, installation);
     const other = unitText(TEMPLATE, { ...installation, state: "/data/rollcall" });
     expect([values(usual, "StateDirectory"), values(other, "StateDirectory")]).toEqual([["rollcall"], []]);
     expect(values(other, "ReadWritePaths")).toEqual(["/data/rollcall", "-/var/lib/kubelet/device-plugins"]);
   });
 
-  it("node below a home folder → home folders can be read, and only then", () => {
+  it("node below a home folder → home folders are readable, and only then", () => {
     const node = "/root/.nvm/versions/node/v22.1.0/bin/node";
     const home = (unit: string) => values(unit, "ProtectHome");
     expect(home(unitText(TEMPLATE, { ...installation, node }))).toEqual(["read-only"]);
@@ -82,7 +82,7 @@ describe("install-service and uninstall-service", () => {
     writeFileSync(join(folder.path, file), text);
   }
 
-  it("install → the unit, enabled and started; again → the new unit; uninstall → nothing is left", async () => {
+  it("install → the unit, enabled and started; again → the new unit; uninstall → no file is left", async () => {
     expect(await installService(host, UNIT)).toMatch(/is installed, enabled and started$/);
     expect(said).toEqual(["daemon-reload", `enable ${UNIT_NAME}`, `restart ${UNIT_NAME}`]);
     expect(readFileSync(path(), "utf8").startsWith(MADE_BY)).toBe(true);
@@ -96,7 +96,7 @@ describe("install-service and uninstall-service", () => {
     expect(await uninstallService(host)).toBe("no service is installed");
   });
 
-  it("install.sh has brought the unit → that one is used, and stays", async () => {
+  it("install.sh has installed the unit → that one is used, and stays", async () => {
     put(`usr/local/lib/systemd/system/${UNIT_NAME}`, TEMPLATE);
     await installService(host, UNIT);
     expect(existsSync(path())).toBe(false);
@@ -105,7 +105,7 @@ describe("install-service and uninstall-service", () => {
     );
   });
 
-  it("the package has brought the unit → that one is used, and stays", async () => {
+  it("the package has installed the unit → that one is used, and stays", async () => {
     put(`usr/lib/systemd/system/${UNIT_NAME}`, TEMPLATE);
     expect(await installService(host, UNIT)).toMatch(/its flags are in \/etc\/rollcall\/node-shim\.env$/);
     expect(existsSync(path())).toBe(false);
@@ -114,7 +114,7 @@ describe("install-service and uninstall-service", () => {
     expect(existsSync(join(folder.path, "usr/lib/systemd/system", UNIT_NAME))).toBe(true);
   });
 
-  it("a unit of that name that someone else wrote → neither replaced nor removed", async () => {
+  it("a unit of that name from another writer → neither replaced nor removed", async () => {
     put(`etc/systemd/system/${UNIT_NAME}`, "[Service]\n");
     await expect(installService(host, UNIT)).rejects.toThrow(/was not made by node-shim: move it away/);
     await expect(uninstallService(host)).rejects.toThrow(/was not made by node-shim: remove it yourself/);
@@ -128,13 +128,13 @@ describe("install-service and uninstall-service", () => {
       /systemd does not run here: have your init system/,
     ],
     ["not root", () => ({ isRoot: false }), /only root can do that: sudo node-shim (un)?install-service/],
-  ])("%s → nothing is touched, and what to do", async (_situation, change, line) => {
+  ])("%s → nothing is changed, and advice", async (_situation, change, line) => {
     await expect(installService({ ...host, ...change() }, UNIT)).rejects.toThrow(line);
     await expect(uninstallService({ ...host, ...change() })).rejects.toThrow(line);
     expect([existsSync(path()), said]).toEqual([false, []]);
   });
 
-  it("systemd refuses → its words", async () => {
+  it("systemd refuses → its message", async () => {
     const systemctl = () => Promise.reject(new Error("systemctl enable: Unit is masked."));
     await expect(installService({ ...host, systemctl }, UNIT)).rejects.toThrow(/Unit is masked/);
   });

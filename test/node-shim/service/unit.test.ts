@@ -1,4 +1,4 @@
-// What a unit says of the service's command and environment, as systemd reads it.
+// Reads the service's command and environment from a unit, as systemd does.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
@@ -48,7 +48,7 @@ describe("a unit and its drop-ins → command, environment, files", () => {
       },
     ],
     [
-      "an empty value takes back what stood before",
+      "an empty value removes earlier ones",
       [
         service("Environment=A=1", "EnvironmentFile=/a", "ExecStart=/x run"),
         service("Environment=", "EnvironmentFile=", "ExecStart=", "ExecStart=/y run"),
@@ -61,7 +61,7 @@ describe("a unit and its drop-ins → command, environment, files", () => {
       { environmentFiles: ["/a", "/b"] },
     ],
     [
-      "a line that goes on",
+      "a continued line",
       [service("ExecStart=/x run \\", "  --max-pods 7")],
       { execStart: "/x run    --max-pods 7" },
     ],
@@ -100,7 +100,7 @@ describe("a command line → the flags of run", () => {
     ["a variable of several words", "/n s run $F", [["F", "--a b '--c=d e'"]], ["--a", "b", "--c=d e"]],
     ["one that is not set", "/n s run $F --a", [], ["--a"]],
     ["within a word", "/n s run --a=${F}", [["F", "b c"]], ["--a=b c"]],
-    ["what stands for itself", '/n s run "--a=50%%/$$F"', [["F", "no"]], ["--a=50%/$F"]],
+    ["escaped characters", '/n s run "--a=50%%/$$F"', [["F", "no"]], ["--a=50%/$F"]],
     ["another command", "/n s leave", [], undefined],
     ["none", "", [], undefined],
   ])("%s", (_situation, execStart, environment, flags) => {
@@ -110,7 +110,7 @@ describe("a command line → the flags of run", () => {
   test.each([
     [['--config=/a b/"c"\\', "--eviction-hard=nodefs.available<5%"]],
     [["--node-labels=a=$HOME,b=${X}", "--max-pods=7", "--facts-dir="]],
-  ])("what install-service has written (%s) → what it was given", (flags) => {
+  ])("the command of install-service (%s) → its own flags", (flags) => {
     const unit = unitText(TEMPLATE, { node: "/n", shim: "/s", flags, state: "/var/lib/rollcall" });
     expect(runArguments(serviceOf([unit]).execStart, none)).toEqual(flags);
   });

@@ -1,4 +1,5 @@
-// What a running shim writes: after each report, atomically, for everybody to read; and that no fault of it matters.
+// The status file of a running shim: written after each report, atomically, readable for all users; its faults disturb
+// nothing.
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
@@ -50,7 +51,7 @@ function board(environment: NodeJS.ProcessEnv = {}) {
   return { ...made, lines, read };
 }
 
-it("which way reports go → noted, since when, and when a socket is tried again", () => {
+it("the transport of reports → written with its start, and with the time of the next attempt for a socket", () => {
   const { transport, file } = board();
   transport({ via: "http", choice: "auto", fault: null, againInMs: null });
   expect(file().transport).toEqual({ via: "http", since: at(0), choice: "auto" });
@@ -64,7 +65,7 @@ it("which way reports go → noted, since when, and when a socket is tried again
   });
 });
 
-describe("a report → what is noted of it", () => {
+describe("a report → the written status", () => {
   const BEFORE = { name: "edge-7", answer: undefined };
   test.each<[situation: string, report: Partial<Reported>, noted: object]>([
     [
@@ -101,7 +102,7 @@ describe("a report → what is noted of it", () => {
       { notReady: { source: "runtime", message: expect.stringContaining("container runtime is down") } },
     ],
     [
-      "not Ready: it goes down",
+      "not Ready: the machine shuts down",
       { outcome: ok({ ready: false }), vitals: { signals: ROOMY, shuttingDown: true } },
       { notReady: { source: "shutdown", message: expect.stringContaining("node is shutting down") } },
     ],
@@ -119,7 +120,7 @@ describe("a report → what is noted of it", () => {
     expect(notedOf(reportOf(report), BEFORE, NOW_MS)).toMatchObject(noted);
   });
 
-  it("no answer to the last report → the answer before it stays", () => {
+  it("no answer to the last report → the former answer stays", () => {
     const { reported, file } = board();
     reported(reportOf());
     reported(reportOf({ outcome: failed() }));
@@ -131,7 +132,7 @@ describe("a report → what is noted of it", () => {
 });
 
 describe("the file", () => {
-  it("there after a report, nothing half-written beside it, readable for all whatever the umask, its process runs", async () => {
+  it("there after a report, without a half-written file, readable for all with any umask, its process runs", async () => {
     const umask = process.umask(0o077);
     try {
       const { note, reported, written, read } = board();
@@ -147,14 +148,14 @@ describe("the file", () => {
     }
   });
 
-  it("holds nothing that others must not know", async () => {
+  it("contains nothing that other users must not know", async () => {
     const { reported, written } = board();
     reported(reportOf({ outcome: ok({ ticket: "the-ticket" }) }));
     await written();
     expect(readFileSync(join(folder.path, "status.json"), "utf8")).not.toMatch(/ticket|startId|kid/);
   });
 
-  it("texts of others → without control characters, and the file is never too large to be read", async () => {
+  it("texts of others → without control characters, and the file always stays within the size limit", async () => {
     const long = "\u{1B}€".repeat(LIMITS.textLength);
     const failures = Array.from({ length: DROP_IN_LIMITS.dropIns }, () => ({
       name: "€".repeat(DROP_IN_LIMITS.nameLength),
@@ -171,8 +172,8 @@ describe("the file", () => {
   });
 });
 
-describe("cannot be written → one line, and reports go on; once it can, it is there again", () => {
-  it("its folder is gone, and comes back", async () => {
+describe("cannot be written → one line, and reports continue; once it can, it is there again", () => {
+  it("its folder is removed, and made again", async () => {
     const place = join(folder.path, "run");
     const { reported, written, lines, read } = board({ RUNTIME_DIRECTORY: place });
     for (let report = 0; report < 3; report++) {
@@ -192,7 +193,7 @@ describe("cannot be written → one line, and reports go on; once it can, it is 
     expect(lines).toHaveLength(2);
   });
 
-  it("a folder that others can write → nothing is written there", async () => {
+  it("a folder that others can write → no file is written there", async () => {
     const place = join(folder.path, "run");
     mkdirSync(place);
     chmodSync(place, 0o777);

@@ -1,4 +1,4 @@
-// What a machine's status comes to: a line, its cure, an exit code. Each phase has its row.
+// A machine's status → a line, its remedy, an exit code. Each phase has its row.
 import { describe, expect, it, test } from "vitest";
 import { DIAGNOSES, type Kind } from "../../../node-shim/status/diagnoses.ts";
 import { diagnose } from "../../../node-shim/status/diagnosis.ts";
@@ -17,7 +17,7 @@ const withoutReady = ({ file, ...rest }: SeenStatus): SeenStatus => ({
   file: { ...file, answer: { at: at(-3), phase: "registered", ready: false } },
 });
 
-describe("a machine's status → what it comes to", () => {
+describe("a machine's status → its diagnosis", () => {
   test.each<
     [
       situation: string,
@@ -46,7 +46,7 @@ describe("a machine's status → what it comes to", () => {
       /node-shim facts/,
     ],
     [
-      "Ready, by HTTP, since no socket can be had",
+      "Ready, by HTTP, since no socket is available",
       running({ transport: { via: "http", since: at(-60), choice: "auto", fault: "a proxy" } }),
       "Ready",
       0,
@@ -54,7 +54,7 @@ describe("a machine's status → what it comes to", () => {
       null,
     ],
     [
-      "the same, and a socket was asked for",
+      "the same, and a socket was required",
       running({ transport: { via: "http", since: at(-60), choice: "socket", fault: "a proxy" } }),
       "no socket",
       1,
@@ -62,7 +62,7 @@ describe("a machine's status → what it comes to", () => {
       /pass --transport auto/,
     ],
     [
-      "a socket was asked for, and none was tried yet",
+      "a socket was required, and none was tried yet",
       running({ transport: { via: "http", since: at(-60), choice: "socket" } }),
       "Ready",
       0,
@@ -102,7 +102,7 @@ describe("a machine's status → what it comes to", () => {
       /about to go down/,
     ],
     [
-      "not Ready, by other facts",
+      "not Ready, because of other facts",
       withoutReady(notReady("facts", "missing node capacity")),
       "not Ready",
       5,
@@ -110,7 +110,7 @@ describe("a machine's status → what it comes to", () => {
       /node-shim facts/,
     ],
     [
-      "its own facts are well, the Node is not Ready yet",
+      "its own facts are good, the Node is not Ready yet",
       withoutReady(running()),
       "not Ready",
       5,
@@ -305,9 +305,9 @@ describe("a machine's status → what it comes to", () => {
   });
 });
 
-describe("what may be over within seconds, so that join waits for it", () => {
+describe("states that may end within seconds, so that join waits for them", () => {
   const passing = Object.entries(DIAGNOSES).flatMap(([kind, { passes }]) => (passes ? [kind] : []));
-  it("what somebody has to mend is not among it", () => {
+  it("states that an operator has to fix are not among them", () => {
     expect(passing.toSorted()).toEqual([
       "apiserver unreachable",
       "ended",

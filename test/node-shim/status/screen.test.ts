@@ -1,4 +1,4 @@
-// The status on one screen: what is shown, and that it fits.
+// The status on one screen: its content, and that it fits.
 import { describe, expect, it, test } from "vitest";
 import { diagnose } from "../../../node-shim/status/diagnosis.ts";
 import { distance, statusScreen, screenOf } from "../../../node-shim/status/screen.ts";
@@ -13,8 +13,8 @@ const UNREACHABLE = running({
   dropIns: { working: 1, failures: [{ name: "ups", error: "did not end within 10 s" }] },
 });
 
-describe("what is shown", () => {
-  it("all is well → the verdict, then what it comes from", () => {
+describe("the content", () => {
+  it("all is well → the verdict, then its reasons", () => {
     expect(screen(running())).toBe(
       `edge-7 is Ready
 
@@ -31,7 +31,7 @@ state folder  /var/lib/rollcall
     );
   });
 
-  it("something is wrong → what to do, and when the Worker last answered", () => {
+  it("a fault → the advice, and the time of the Worker's last answer", () => {
     const text = screen(UNREACHABLE);
     expect(text).toMatch(
       /^edge-7 gets no answer from the Worker: connect ECONNREFUSED\n→ `node-shim doctor` says/,
@@ -42,13 +42,13 @@ state folder  /var/lib/rollcall
     expect(text).toMatch(/^drop-ins {6}1 working; ups fails: did not end within 10 s$/m);
   });
 
-  it("the shim is gone → said so, and no next report is promised", () => {
+  it("the shim has ended → a line about that, and no next report", () => {
     const text = screen({ ...running(), isRunning: false });
     expect(text).toMatch(/^shim {10}0\.1\.0, process 4711 \(gone\)/m);
     expect(text).not.toMatch(/^next report/m);
   });
 
-  it("nothing was ever left → the verdict and what to do alone", () => {
+  it("no status file → only the verdict and the advice", () => {
     expect(screen(null)).toMatch(/^edge-7 has no shim that runs: nothing is reported\n→ .*\n$/);
   });
 
@@ -64,12 +64,12 @@ state folder  /var/lib/rollcall
       /^transport {5}HTTP, since .* \(5 min ago\)$/m,
     ],
     [
-      "reports go by HTTP, as asked for",
+      "reports go by HTTP, as configured",
       { via: "http", since: at(-300), choice: "http" },
       /^transport {5}HTTP \(--transport http\)$/m,
     ],
     [
-      "no socket can be had",
+      "no socket is available",
       { via: "http", since: at(-300), choice: "auto", fault: "a proxy", againAt: at(600) },
       /^transport {5}HTTP, since .* \(5 min ago\): a proxy; tried again .* \(in 10 min\)$/m,
     ],
@@ -84,13 +84,13 @@ state folder  /var/lib/rollcall
 
   test.each([
     ["no runtime is used", null, /^runtime {7}none$/m],
-    ["the runtime is not known", undefined, /^drop-ins/m],
+    ["the runtime is unknown", undefined, /^drop-ins/m],
   ])("%s", (_situation, runtime, line) => {
     expect(screen(running({ runtime }))).toMatch(line);
   });
 });
 
-describe("a terminal of so many columns → no line is longer, and no word is lost", () => {
+describe("a terminal with this many columns → no line is longer, and no word is lost", () => {
   test.each([20, 40, 59, 60, 80, 200])("%i", (columns) => {
     for (const seen of [running(), UNREACHABLE, null]) {
       const text = screen(seen, { columns, hasColours: false });
@@ -121,7 +121,7 @@ describe("colours", () => {
     ]
   >([
     ["a terminal", { isTTY: true, columns: 132 }, {}, 132, true],
-    ["one that does not say how wide it is", { isTTY: true }, {}, 80, true],
+    ["a terminal of unknown width", { isTTY: true }, {}, 80, true],
     ["a pipe", { columns: 132 }, {}, null, false],
     ["NO_COLOR", { isTTY: true, columns: 80 }, { NO_COLOR: "1" }, 80, false],
     ["a dumb terminal", { isTTY: true, columns: 80 }, { TERM: "dumb" }, 80, false],

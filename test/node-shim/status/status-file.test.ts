@@ -1,4 +1,4 @@
-// Which status file counts, and whether its shim still runs.
+// Which status file is used, and whether its shim still runs.
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
@@ -35,7 +35,7 @@ function put(where: string, changes: Partial<StatusFile> = {}): string {
 }
 const read = (changes?: Partial<StatusReader>) => readStatus(state(), reader(changes));
 
-describe("where", () => {
+describe("its path", () => {
   test.each([
     ["under systemd: its runtime folder", { RUNTIME_DIRECTORY: "/run/x" }, "/run/x/status.json"],
     ["the first of several", { RUNTIME_DIRECTORY: "/run/x:/run/y" }, "/run/x/status.json"],
@@ -61,7 +61,7 @@ describe("where", () => {
     expect(read()).toBeNull();
   });
 
-  it("one runs, another was started later and is gone → the one that runs", () => {
+  it("one runs, another was started later and has ended → the running one", () => {
     put(service(), { name: "gone", process: "1 1", startedAt: at(0) });
     put(state(), { name: "runs" });
     expect(read()).toMatchObject({ file: { name: "runs" }, isRunning: true });
@@ -71,16 +71,16 @@ describe("where", () => {
 describe("does its shim run?", () => {
   test.each<[situation: string, changes: Partial<StatusFile>, isRunning: boolean]>([
     ["its process lives", {}, true],
-    ["its process is gone", { process: "4711 89" }, false],
+    ["its process has ended", { process: "4711 89" }, false],
     ["a process of the boot before", { bootID: "boot-0" }, false],
-    ["it has said that it ends", { ended: { at: at(0), fault: "x" } }, false],
+    ["it has written that it ends", { ended: { at: at(0), fault: "x" } }, false],
   ])("%s → %s", (_situation, changes, isRunning) => {
     put(state(), changes);
     expect(read()?.isRunning).toBe(isRunning);
   });
 });
 
-describe("of a later shim, whose status has another form", () => {
+describe("of a later shim, whose status has another format", () => {
   const later = { version: 2, transport: { via: "pigeon" }, runtime: ["containerd"], shim: "9.0.0" };
   const putLater = () => put(service(), later as unknown as Partial<StatusFile>);
 
@@ -89,7 +89,7 @@ describe("of a later shim, whose status has another form", () => {
     expect(read()).toBeNull();
   });
 
-  it("→ which version runs, and whether it was answered, can be read all the same", () => {
+  it("→ the running version, and whether it was answered, can still be read", () => {
     putLater();
     expect(readLastingStatus(state(), reader())).toMatchObject({
       isRunning: true,
@@ -98,7 +98,7 @@ describe("of a later shim, whose status has another form", () => {
   });
 });
 
-describe("what is no status → as if there were none", () => {
+describe("no valid status → as if there were none", () => {
   test.each([
     ["half a file", (path: string) => writeFileSync(path, '{"version":1')],
     ["of another version", (path: string) => writeFileSync(path, JSON.stringify({ ...WELL, version: 2 }))],

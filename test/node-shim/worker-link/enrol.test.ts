@@ -1,4 +1,4 @@
-// What the shim does after an enrolment that did not succeed.
+// The shim after a failed enrolment.
 import { describe, expect, it } from "vitest";
 import { afterEnrolment } from "../../../node-shim/worker-link/enrol.ts";
 import type { Reason } from "../../../shared/protocol/answers.ts";
@@ -10,7 +10,7 @@ const refused = (reason: Reason, retryAfterMs?: number) => ({
   ...(retryAfterMs !== undefined && { retryAfterMs }),
 });
 
-describe("an enrolment that did not succeed", () => {
+describe("a failed enrolment", () => {
   it.each([
     [
       "the name is another machine's, at the earliest",
@@ -20,12 +20,12 @@ describe("an enrolment that did not succeed", () => {
       /^waiting for an operator: .*Detail.*token-7$/,
     ],
     ["the name is another machine's, at the latest", refused("name-pinned"), 0.999, 59_970, /^waiting/],
-    ["the Worker asks for longer", refused("name-pinned", 90_000), 0, 90_000, /^waiting/],
+    ["the Worker sets a longer wait", refused("name-pinned", 90_000), 0, 90_000, /^waiting/],
     ["the Worker has a fault", refused("internal"), 0.5, 2500, /trying again$/],
     ["the Worker is not configured", refused("not-configured"), 0.5, 2500, /Title\. Detail\.; trying again$/],
-    ["what it signed came too late", refused("challenge-stale"), 0.5, 2500, /trying again$/],
+    ["its signature arrived too late", refused("challenge-stale"), 0.5, 2500, /trying again$/],
     ["its address is over a limit", refused("rate-limited", 60_000), 0.5, 60_000, /trying again$/],
-    ["the Worker has a fault and says when", refused("internal", 7000), 0.5, 7000, /trying again$/],
+    ["the Worker has a fault and sets a wait", refused("internal", 7000), 0.5, 7000, /trying again$/],
     [
       "the Worker cannot be reached",
       { reason: "failed" as const, message: "no" },
@@ -33,14 +33,14 @@ describe("an enrolment that did not succeed", () => {
       2500,
       /failed: no; trying again$/,
     ],
-  ])("%s → asks again then, and says so", (_, fault, random, waitMs, say) => {
+  ])("%s → tries again after that wait, and logs it", (_, fault, random, waitMs, say) => {
     const next = afterEnrolment(fault, "token-7", () => random);
     expect(next.waitMs).toBeCloseTo(waitMs);
     expect(next.message).toMatch(say);
   });
 
   it.each<Reason>(["token-refused", "wrong-origin", "unauthenticated", "invalid-body"])(
-    "%s → ends with what to do",
+    "%s → ends with advice",
     (reason) => {
       expect(() => afterEnrolment(refused(reason), "token-7", Math.random)).toThrow(
         /^enrolment refused: Title\. Detail\. Join token: token-7$/,

@@ -1,5 +1,5 @@
-// A Worker on loopback with one gateway, for the shim's side of sockets: it answers as it is asked to, checks what a
-// gateway would, and notes what came and by which way. Its cryptography is Web Crypto's.
+// A Worker with one gateway on loopback, for the shim's side of sockets. It answers as a test sets, checks frames like
+// a gateway, and records them with their transport. Its cryptography is Web Crypto's.
 import { webcrypto } from "node:crypto";
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
@@ -30,7 +30,7 @@ const { subtle } = webcrypto;
 const PATH = "/v1/gateways/7/nodes/edge-1";
 const text = (text: string) => new TextEncoder().encode(text);
 
-/** The other side of a session: the secret is made by Web Crypto. */
+/** Makes the gateway's side of a session, with a secret from Web Crypto. */
 export async function gatewaySide(name: string, machineKey: string) {
   const pair = (await subtle.generateKey("X25519", true, ["deriveBits"])) as webcrypto.CryptoKeyPair;
   const publicKey = Buffer.from(await subtle.exportKey("raw", pair.publicKey)).toString("base64url");
@@ -51,24 +51,24 @@ export async function gatewaySide(name: string, machineKey: string) {
   };
 }
 
-/** What the gateway does with a frame; "answer": what it should. */
+/** The gateway's reaction to a frame; "answer": the normal one. */
 export type Reply = "answer" | "nothing" | "cut" | GatewayFrame;
 
-/** How it behaves; may be changed at any time. */
+/** Its behaviour; tests may change it at any time. */
 export interface Behaviour {
-  /** null: it offers no socket. */
+  /** The offer of a socket in its answers; null: none. */
   offer: { path?: string; withinMs: number } | null;
-  /** null: the upgrade is accepted. "nothing": it is not answered. */
+  /** The answer to an upgrade. null: accepted. "nothing": no answer. */
   upgrade:
     { status: number; problem?: object; body?: string; headers?: Record<string, string> } | "nothing" | null;
   report: Reply;
   beat: Reply;
-  /** Does it lend, so that heartbeats may follow? */
+  /** True if it lends the lease, so that heartbeats may follow. */
   lends: boolean;
   comeBackWithinMs: number;
   nextInMs: number;
   reportInMs: number;
-  /** Of a report by HTTP and over a socket, instead of 200. */
+  /** The answer to a report by HTTP and over a socket, in place of 200. */
   problem: { status: number; reason: string } | null;
 }
 
@@ -87,7 +87,7 @@ export async function fakeGateway(more: Partial<Behaviour> = {}, pems?: Pems) {
     problem: null,
     ...more,
   };
-  /** "http wanted", "upgrade", "report", "report +facts", "beat 1", "closed 1000" … */
+  /** Its log: "http wanted", "upgrade", "report", "report +facts", "beat 1", "closed 1000" … */
   const log: string[] = [];
   const reports: { claims: ReportClaims; report: Report }[] = [];
   const beats: HeartbeatFrame[] = [];
@@ -214,7 +214,7 @@ export async function fakeGateway(more: Partial<Behaviour> = {}, pems?: Pems) {
 
 const nonce = () => webcrypto.randomUUID().slice(0, 22);
 
-/** The key of the session, once the signature that opens the socket is verified. */
+/** Returns the session's key after verifying the signature that opens the socket. */
 async function verifiedConnect({ headers, url = "" }: IncomingMessage): Promise<string> {
   const token = headers.authorization?.replace("Bearer ", "") ?? "";
   const { kid, jwk, typ } = decodeProtectedHeader(token) as { kid?: string; jwk: JWK; typ?: string };

@@ -36,7 +36,7 @@ async function listen(server: Server | TcpServer): Promise<{ origin: string; soc
   return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, sockets };
 }
 const serve = (listener: RequestListener) => listen(createServer(listener));
-/** A server that is not held to HTTP. */
+/** A TCP server, which need not speak HTTP. */
 const serveTcp = (onData: (socket: Socket) => void) =>
   listen(createTcpServer((socket) => socket.once("data", () => onData(socket))));
 
@@ -65,7 +65,7 @@ test("method, path, headers and body arrive; status and body come back, in UTF-8
   expect(answer).toEqual({ status: 412, body: JSON.stringify(["PUT", "/v1/x", "1", "5", "ü€"]) });
 });
 
-test("requests one after the other → one connection; after close() → another, and the first is gone", async () => {
+test("requests one after the other → one connection; after close() → another, and the first is closed", async () => {
   const ports: (number | undefined)[] = [];
   const { origin, sockets } = await serve((request, response) => {
     ports.push(request.socket.remotePort);
@@ -83,7 +83,7 @@ test("requests one after the other → one connection; after close() → another
   expect(ports[2]).not.toBe(ports[0]);
 });
 
-test("close() while a request is on its way → it fails at once", async () => {
+test("close() during a request → it fails at once", async () => {
   let arrived = () => {};
   const there = new Promise<void>((resolve) => (arrived = resolve));
   const { origin } = await serve(() => arrived());
@@ -92,7 +92,7 @@ test("close() while a request is on its way → it fails at once", async () => {
   await Promise.all([there.then(close), expect(answer).rejects.toThrow("socket hang up")]);
 });
 
-describe("a kept-alive connection that the server ends just as a request is sent on it", () => {
+describe("a kept-alive connection that the server ends during the next request", () => {
   /** Answers the first request of each connection, and resets with the second. */
   const impatient = async () => {
     const bodies: string[] = [];
@@ -118,7 +118,7 @@ describe("a kept-alive connection that the server ends just as a request is sent
     expect(bodies).toEqual(["{}", '{"n":2}', '{"n":2}']);
   });
 
-  it("a new connection that is reset → a failure: nothing is sent twice", async () => {
+  it("a new connection that is reset → a failure: no request is sent twice", async () => {
     let connections = 0;
     const { origin } = await serveTcp((socket) => {
       connections++;
@@ -128,7 +128,7 @@ describe("a kept-alive connection that the server ends just as a request is sent
     expect(connections).toBe(1);
   });
 
-  it("closed by us → a failure at once: nothing is sent after the end", async () => {
+  it("closed by this side → a failure at once: no request is sent after the end", async () => {
     let requests = 0;
     let arrived = () => {};
     const there = new Promise<void>((resolve) => (arrived = resolve));
@@ -143,7 +143,7 @@ describe("a kept-alive connection that the server ends just as a request is sent
   });
 });
 
-describe("no whole answer within the deadline → so it says", () => {
+describe("no whole answer within the deadline → an error that says so", () => {
   test.each<[situation: string, listener: RequestListener]>([
     ["a server that never answers", () => undefined],
     ["a server that stops after the headers", (_request, response) => response.flushHeaders()],
@@ -169,7 +169,7 @@ describe("no whole answer within the deadline → so it says", () => {
   });
 });
 
-describe("an answer that is none → a failure with a text of one line", () => {
+describe("a malformed answer → a failure with a text of one line", () => {
   test.each<[situation: string, onData: (socket: Socket) => void, message: RegExp]>([
     ["the server dies before it", (socket) => socket.destroy(), /^socket hang up$|ECONNRESET/],
     ["the server resets", (socket) => socket.resetAndDestroy(), /ECONNRESET/],
@@ -184,7 +184,7 @@ describe("an answer that is none → a failure with a text of one line", () => {
     await expect(transport(origin).send(REQUEST)).rejects.toThrow(message);
   });
 
-  it("nothing listens, under a name with two addresses → a text all the same", async () => {
+  it("no listener, under a name with two addresses → still a text", async () => {
     const { origin } = await serve(() => undefined);
     closing.pop()?.();
     const localhost = origin.replace("127.0.0.1", "localhost");

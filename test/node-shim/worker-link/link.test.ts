@@ -1,5 +1,5 @@
-// The shim's way to its Worker as a whole: reporter, link and socket against a Worker with a gateway on loopback. Time
-// passes only when a test lets it.
+// The shim's whole connection to its Worker: reporter, link and socket, against a Worker with a gateway on loopback.
+// Time passes only when a test lets it.
 import { afterEach, describe, expect, it, test } from "vitest";
 import { defaultConfiguration } from "../../../node-shim/config/config.ts";
 import { startLoop } from "../../../node-shim/loop/loop.ts";
@@ -31,13 +31,13 @@ async function worker(behaviour: Partial<Behaviour> = {}): Promise<FakeGateway> 
   return gateway;
 }
 
-/** Lets the socket that is due open. */
+/** Opens the socket that is due. */
 async function opens({ clock, link }: LinkedMachine): Promise<void> {
   await clock.pass(0);
   await eventually(() => link.socket()).not.toBeNull();
 }
 
-/** A machine with a socket over which heartbeats may go; what went before is forgotten. */
+/** Returns a machine with a socket that accepts heartbeats; its earlier log is cleared. */
 async function onSocket(gateway: FakeGateway, situation?: LinkSituation): Promise<LinkedMachine> {
   const made = await machine(gateway, situation);
   await made.report();
@@ -48,13 +48,13 @@ async function onSocket(gateway: FakeGateway, situation?: LinkSituation): Promis
 }
 
 describe("HTTP first", () => {
-  it("asks for a socket, opens it, reports over it, and then sends heartbeats", async () => {
+  it("requests a socket, opens it, reports over it, and then sends heartbeats", async () => {
     const gateway = await worker();
     const edge = await machine(gateway);
     expect(await edge.report()).toMatchObject({ ok: true, value: { reportInMs: 9600 } });
     expect(edge.asked()).toBe(0);
     await opens(edge);
-    // The socket is there: a report at once.
+    // A new socket gets a report at once.
     expect(edge.asked()).toBe(1);
     await edge.report();
     expect(await edge.report(90)).toEqual({
@@ -76,7 +76,7 @@ describe("HTTP first", () => {
     expect(edge.seen.map(({ via }) => via)).toEqual(["http", "socket"]);
   });
 
-  it("reports go on by HTTP until the socket is open, and none waits for it", async () => {
+  it("reports continue by HTTP until the socket is open, and none waits for it", async () => {
     const gateway = await worker({ upgrade: "nothing" });
     const edge = await machine(gateway);
     await edge.report();
@@ -102,7 +102,7 @@ describe("HTTP first", () => {
     await eventually(() => gateway.log).toHaveLength(2);
   });
 
-  it("with the newest answer's path", async () => {
+  it("with the path of the newest answer", async () => {
     const gateway = await worker({ offer: { withinMs: 20_000 } });
     const edge = await machine(gateway, { random: 1 });
     await edge.report();
@@ -119,18 +119,18 @@ describe("HTTP first", () => {
     ["no path", { path: 7 }],
     ["no time", { path: "/v1/gateways/7/nodes/edge-1", withinMs: "soon" }],
     ["a time before now", { withinMs: -1 }],
-  ])("an offer of %s → passed over, and the report counts", async (_, offer) => {
+  ])("an offer of %s → ignored, and the report counts", async (_, offer) => {
     const gateway = await worker({ offer: { withinMs: 0, ...offer } });
     const edge = await machine(gateway);
     expect(await edge.report()).toMatchObject({ ok: true });
     await edge.clock.pass(60_000);
     expect(gateway.log).toEqual(["http wanted +facts"]);
-    // Nothing was tried elsewhere either.
+    // No other address was tried either.
     expect(edge.seen).toHaveLength(1);
     expect(edge.link.headers()).toEqual({ "rollcall-transport": "socket" });
   });
 
-  it("--transport http → none is asked for", async () => {
+  it("--transport http → none is requested", async () => {
     const gateway = await worker();
     const edge = await machine(gateway, { choice: "http" });
     await edge.report();
@@ -140,7 +140,7 @@ describe("HTTP first", () => {
     expect(edge.seen).toEqual([{ via: "http", choice: "http", fault: null, againInMs: null }]);
   });
 
-  it("a report is under way while the socket opens → one request at a time all the same", async () => {
+  it("a report during the opening of the socket → still one request at a time", async () => {
     const gateway = await worker();
     const edge = await machine(gateway);
     await edge.report();
@@ -158,8 +158,8 @@ describe("HTTP first", () => {
   });
 });
 
-describe("what makes a report of a heartbeat", () => {
-  it("other facts, an error, and what was not accepted", async () => {
+describe("reports in place of heartbeats", () => {
+  it("for other facts, for an error, and after a report that was not accepted", async () => {
     const gateway = await worker();
     const edge = await onSocket(gateway);
     await edge.report(100, OTHER_FACTS);
@@ -168,7 +168,7 @@ describe("what makes a report of a heartbeat", () => {
     expect(gateway.log).toEqual(["report +facts", "beat 1", "report +facts"]);
   });
 
-  it("again → a report over the socket in the same call, and heartbeats go on from 1", async () => {
+  it("again → a report over the socket in the same call, and heartbeats continue from 1", async () => {
     const gateway = await worker({ beat: { type: "again", reason: "over" } });
     const edge = await onSocket(gateway);
     expect(await edge.report()).toMatchObject({ ok: true });
@@ -178,7 +178,7 @@ describe("what makes a report of a heartbeat", () => {
     expect(gateway.underWay.most).toBe(1);
   });
 
-  it("nothing was lent → reports over the socket", async () => {
+  it("no lease was lent → reports over the socket", async () => {
     const gateway = await worker({ lends: false });
     const edge = await onSocket(gateway);
     await edge.report();
@@ -186,7 +186,7 @@ describe("what makes a report of a heartbeat", () => {
     expect(gateway.log).toEqual(["report", "report"]);
   });
 
-  it("report-now → asked, and the next one is a report", async () => {
+  it("report-now → a request, and the next message is a report", async () => {
     const gateway = await worker();
     const edge = await onSocket(gateway);
     const before = edge.asked();
@@ -207,7 +207,7 @@ describe("what makes a report of a heartbeat", () => {
     expect(edge.link.socket()).not.toBeNull();
   });
 
-  it("too large for a frame → by HTTP, and the socket stays for those that follow", async () => {
+  it("too large for a frame → by HTTP, and the socket stays for later ones", async () => {
     const gateway = await worker();
     const edge = await onSocket(gateway);
     const large = { ...FACTS, padding: "x".repeat(300_000) } as Facts;
@@ -232,11 +232,11 @@ describe("the loss of a socket", () => {
     expect(await edge.report()).toMatchObject({ ok: true });
     expect(gateway.log.filter((line) => !line.startsWith("closed"))).toEqual(["beat 1", "http wanted"]);
     expect(edge.lines.at(-1)).toBe(`info reports go by HTTP; no socket: ${why}`);
-    // The Worker is told nothing that is not worth telling.
+    // The report contains no silence, since it was short.
     expect(gateway.reports.at(-1)?.report.noAnswerSeconds).toBeUndefined();
   });
 
-  it("is cut while a report is under way → the same report by HTTP, signed anew", async () => {
+  it("is cut during a report → the same report by HTTP, with a new signature", async () => {
     const gateway = await worker();
     const edge = await onSocket(gateway);
     gateway.behaviour.report = "cut";
@@ -250,7 +250,7 @@ describe("the loss of a socket", () => {
     expect(by?.claims.session).toBeUndefined();
   });
 
-  it("a heartbeat has no answer → HTTP at the deadline, and how long nothing came is told from its sending on", async () => {
+  it("a heartbeat without an answer → HTTP at the deadline, with the time without answers since it was sent", async () => {
     const gateway = await worker();
     const edge = await onSocket(gateway);
     gateway.behaviour.beat = "nothing";
@@ -264,13 +264,13 @@ describe("the loss of a socket", () => {
     expect(edge.lines.at(-1)).toBe("info reports go by HTTP; no socket: no answer within 9 s");
   });
 
-  it("between two heartbeats → HTTP at the next beat, and another socket within what the gateway said", async () => {
+  it("between two heartbeats → HTTP at the next beat, and another socket within the gateway's time", async () => {
     const gateway = await worker({ comeBackWithinMs: 30_000 });
     const edge = await onSocket(gateway, { random: 1 });
     await edge.clock.pass(60_000);
     gateway.sockets[0]?.terminate();
     await eventually(() => edge.link.socket()).toBeNull();
-    // Nothing is sent before it is time.
+    // No request is sent before its time.
     expect(gateway.log).toEqual(["closed 1006"]);
     await edge.report();
     await edge.clock.pass(29_999);
@@ -285,7 +285,7 @@ describe("the loss of a socket", () => {
     ]);
   });
 
-  it("dropped after a suspend → HTTP, nobody's failure, and another socket", async () => {
+  it("dropped after a suspend → HTTP, no failure, and another socket", async () => {
     const gateway = await worker();
     const edge = await onSocket(gateway);
     edge.link.drop();
@@ -296,7 +296,7 @@ describe("the loss of a socket", () => {
     expect(edge.lines.at(-1)).toBe("info reports go by HTTP");
   });
 
-  it("dropped while it opens → the one that comes of it is closed, and counts for nothing", async () => {
+  it("dropped while it opens → the resulting one is closed, and does not count", async () => {
     const gateway = await worker();
     const edge = await machine(gateway);
     await edge.report();
@@ -312,7 +312,7 @@ describe("the loss of a socket", () => {
     ]);
   });
 
-  it("left → said, and the next report is by HTTP", async () => {
+  it("left → logged, and the next report is by HTTP", async () => {
     const gateway = await worker();
     const edge = await onSocket(gateway);
     gateway.say({ type: "left" });
@@ -324,7 +324,7 @@ describe("the loss of a socket", () => {
     );
   });
 
-  it("closed at the end → 1000 after the last report, and nothing is opened any more", async () => {
+  it("closed at the end → 1000 after the last report, and no other is opened", async () => {
     const gateway = await worker();
     const edge = await onSocket(gateway);
     await edge.report();
@@ -335,7 +335,7 @@ describe("the loss of a socket", () => {
     expect(gateway.log).toEqual(["beat 1", "closed 1000"]);
   });
 
-  it("closed at the end while a heartbeat is under way → not repeated by HTTP", async () => {
+  it("closed at the end during a heartbeat → not repeated by HTTP", async () => {
     const gateway = await worker({ beat: "nothing" });
     const edge = await onSocket(gateway);
     const report = edge.report();
@@ -346,8 +346,8 @@ describe("the loss of a socket", () => {
   });
 });
 
-describe("when it comes again", () => {
-  it("closing with a time → HTTP until then, without asking for a socket", async () => {
+describe("the time of the next socket", () => {
+  it("closing with a time → HTTP until then, without requesting a socket", async () => {
     const gateway = await worker();
     const edge = await onSocket(gateway);
     gateway.say({ type: "closing", reason: "too often", comeBackInMs: 600_000 });
@@ -365,7 +365,7 @@ describe("when it comes again", () => {
     expect(gateway.log).toEqual(["closed 1000", "http", "http wanted"]);
   });
 
-  it("three that are refused in a row → HTTP for ten minutes, then one attempt, and ten minutes again", async () => {
+  it("three refusals in a row → HTTP for ten minutes, then one attempt, and ten minutes again", async () => {
     const gateway = await worker({ upgrade: { status: 403, body: "no" } });
     const edge = await machine(gateway);
     const attempt = async () => {
@@ -391,7 +391,7 @@ describe("when it comes again", () => {
     ]);
   });
 
-  it("three that end within a minute → the same, though each had its report accepted", async () => {
+  it("three that end within a minute → the same, though each had an accepted report", async () => {
     const gateway = await worker();
     const edge = await machine(gateway);
     for (let attempts = 0; attempts < 3; attempts++) {
@@ -415,7 +415,7 @@ describe("when it comes again", () => {
       1000,
     ],
     [
-      "429 → as long as it says",
+      "429 → its own wait",
       { status: 429, problem: { reason: "rate-limited", title: "Slow" }, headers: { "retry-after": "300" } },
       "the Worker asks this machine to wait",
       300_000,
@@ -427,7 +427,7 @@ describe("when it comes again", () => {
       null,
     ],
     [
-      "426: a proxy has taken the upgrade out",
+      "426: a proxy has removed the upgrade",
       { status: 426, problem: { reason: "upgrade-required", title: "Upgrade required" } },
       "a proxy on the way does not pass WebSockets on: it takes the upgrade out of the request",
       null,
@@ -446,7 +446,7 @@ describe("when it comes again", () => {
     await eventually(() => edge.seen.at(-1)).toEqual({ via: "http", choice: "auto", fault, againInMs });
   });
 
-  it("an upgrade that nobody answers → given up at its deadline, and HTTP goes on", async () => {
+  it("an upgrade without an answer → given up at its deadline, and HTTP continues", async () => {
     const gateway = await worker({ upgrade: "nothing" });
     const edge = await machine(gateway);
     const pass = heldTimers();
@@ -461,7 +461,7 @@ describe("when it comes again", () => {
   });
 });
 
-test("--transport socket → what goes wrong is a warning", async () => {
+test("--transport socket → its faults are warnings", async () => {
   const gateway = await worker({ upgrade: { status: 403, body: "" } });
   const edge = await machine(gateway, { choice: "socket" });
   await edge.report();
@@ -474,7 +474,7 @@ test("--transport socket → what goes wrong is a warning", async () => {
 describe("with the loop", () => {
   const SETTINGS = { hostname: "edge-1", ...defaultConfiguration() };
 
-  /** The loop of a machine: `next` lets time pass, and waits for what comes of it. */
+  /** The loop of a machine: `next` lets time pass, and waits for the results. */
   function looping(gateway: FakeGateway, edge: LinkedMachine) {
     const stop = new AbortController();
     closing.push(() => stop.abort());
@@ -501,14 +501,14 @@ describe("with the loop", () => {
         lines.push(...gateway.log.splice(0));
         return lines;
       }).toEqual(expected);
-      // The answer has to be there before time goes on.
+      // The answer has to be there before time passes.
       await eventually(() => underWay).toBe(0);
       await settle();
     };
     return { loop, stop, now, next };
   }
 
-  it("HTTP once, then heartbeats at their time; a flip, a shutdown and the Worker's wish at once; 1000 at the end", async () => {
+  it("HTTP once, then heartbeats at their time; a flip, a shutdown and the Worker's request at once; 1000 at the end", async () => {
     const gateway = await worker();
     const edge = await machine(gateway);
     const { loop, stop, now, next } = looping(gateway, edge);
@@ -532,7 +532,7 @@ describe("with the loop", () => {
     await next(0, ["closed 1000"]);
   });
 
-  it("a socket that is lost → the next beat by HTTP, in its time; the one after over another socket", async () => {
+  it("a lost socket → the next beat by HTTP, in its time; the one after over another socket", async () => {
     const gateway = await worker();
     const edge = await machine(gateway);
     const { next } = looping(gateway, edge);

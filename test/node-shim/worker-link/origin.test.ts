@@ -1,4 +1,4 @@
-// Which URLs a machine may post to: what it says must not be read on the way.
+// Which URLs a machine may post to: no one on the way must read its reports.
 import { expect, it } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import type { RequestFault } from "../../../node-shim/worker-link/exchange.ts";
@@ -17,7 +17,7 @@ it.each([
 
 it.each([
   ["http to another machine", "http://rollcall.example.com", /only https/],
-  ["http to a name that begins like this machine", "http://localhost.example.com", /only https/],
+  ["http to a name that starts like loopback", "http://localhost.example.com", /only https/],
   ["a path", "https://rollcall.example.com/x", /must read/],
   ["a user", "https://a@rollcall.example.com", /must read/],
   ["another scheme", "ftp://rollcall.example.com", /must read/],
@@ -25,13 +25,13 @@ it.each([
   expect(() => originOf(url, "--url")).toThrow(message);
 });
 
-// What a machine says of its own where the Worker refuses the origin that it signs for.
+// A refusal of the origin that a machine signs for: the machine adds its own origin.
 
 const ORIGIN = "https://before.example.com";
 const refused = (...args: Parameters<typeof problem>) =>
   failure<RequestFault>({ reason: "refused", problem: problem(...args), retryAfterMs: 7 });
 
-it("a refused origin → which one this machine signs for, behind what the operator has to do", () => {
+it("a refused origin → the one that this machine signs for, after the advice to the operator", () => {
   const { detail } = problem("wrong-origin");
   expect(namingOrigin(refused("wrong-origin"), ORIGIN)).toEqual(
     refused("wrong-origin", { detail: `${detail} It signs for ${ORIGIN}.` }),
@@ -42,11 +42,11 @@ it.each([
   ["an answer", success({ left: true })],
   ["another refusal", refused("unauthenticated")],
   ["no answer", failure<RequestFault>({ reason: "failed", message: "no" })],
-])("%s → as it is", (_, outcome) => {
+])("%s → unchanged", (_, outcome) => {
   expect(namingOrigin<unknown>(outcome, ORIGIN)).toBe(outcome);
 });
 
-it("a machine that is refused so → its commands say it", async () => {
+it("a machine with such a refusal → its commands print it", async () => {
   const send = async () => ({ status: 401, body: JSON.stringify(problem("wrong-origin")) });
   const machine = { name: "edge-1", origin: ORIGIN, key: await makeMachineKey(), kid: "k" };
   expect(await leave(send, machine)).toMatchObject({

@@ -1,4 +1,4 @@
-// --ca-file: which files hold authorities. That the usual ones stay trusted: worker-link.test.ts, on each Node.
+// Which files --ca-file accepts. worker-link.test.ts shows, on each Node, that the usual authorities stay trusted.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, test } from "vitest";
@@ -19,7 +19,7 @@ const LIMIT = 1024 * 1024;
 test.each<[situation: string, text: () => string, certificates: number]>([
   ["one", () => pems.cert, 1],
   ["several, with words between them", () => `# ours\n${pems.cert}\r\n# theirs\n${pems.cert}`, 2],
-  ["a key beside it", () => `${pems.key}\n${pems.cert}`, 1],
+  ["a key in addition", () => `${pems.key}\n${pems.cert}`, 1],
   ["a file of 1 MiB", () => pems.cert.padEnd(LIMIT), 1],
 ])("%s → read", (_situation, text, certificates) => {
   writeFileSync(file(), text());
@@ -29,7 +29,7 @@ test.each<[situation: string, text: () => string, certificates: number]>([
 test.each<[situation: string, text: () => string, said: RegExp]>([
   ["an empty file", () => "", /ca\.pem holds no certificate in PEM$/],
   ["a key alone", () => pems.key, /holds no certificate in PEM$/],
-  ["one that is cut off", () => pems.cert.slice(0, -30), /holds no certificate in PEM$/],
+  ["a truncated one", () => pems.cert.slice(0, -30), /holds no certificate in PEM$/],
   [
     "a damaged one among several",
     () => `${pems.cert}\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----`,

@@ -1,4 +1,4 @@
-// Which proxy the environment names, and what is said of a URL that names none.
+// Which proxy the environment sets, and the errors for a malformed URL.
 import { describe, expect, it, test } from "vitest";
 import { faultOf } from "../../../node-shim/base/fault.ts";
 import { isExcepted, proxyTo } from "../../../node-shim/worker-link/proxy.ts";
@@ -28,7 +28,7 @@ test.each<[situation: string, environment: NodeJS.ProcessEnv, origin: string | u
   expect(proxyTo(WORKER, environment)?.origin).toBe(origin);
 });
 
-it("no proxy is asked for a Worker on this machine", () => {
+it("no proxy is used for a Worker on this machine", () => {
   for (const origin of ["http://127.0.0.1:8787", "http://localhost:8787", "https://localhost:8787"])
     expect(proxyTo(origin, { HTTPS_PROXY: "proxy", HTTP_PROXY: "proxy" })).toBeNull();
 });
@@ -43,18 +43,18 @@ describe("name and password", () => {
     ["http://corp%5Cedge:p%40ss%3A%2F%25@proxy", basic("corp\\edge:p@ss:/%")],
     ["http://edge:p@ss@proxy", basic("edge:p@ss")],
     ["http://edge:p%C3%A4ss@proxy", basic("edge:päss")],
-  ])("%s → what Proxy-Authorization says, and no word of it in the origin", (url, authorization) => {
+  ])("%s → the Proxy-Authorization header, without a part of it in the origin", (url, authorization) => {
     const proxy = proxyTo(WORKER, { HTTPS_PROXY: url });
     expect(proxy?.authorization).toBe(authorization);
     expect(proxy?.origin).toMatch(/^http:\/\/proxy(:3128)?$/);
   });
 });
 
-describe("a URL that names no proxy → the variable is named, and the URL with its password is not", () => {
+describe("a URL without a valid proxy → the variable is named, and the URL with its password is not printed", () => {
   test.each<[situation: string, url: string, said: RegExp]>([
     ["another scheme", "socks5://edge:Secret@proxy", /^HTTPS_PROXY must read http:\/\//],
     ["no host", "http://", /must read/],
-    ["a port that is none", "http://edge:Secret@proxy:port", /must read/],
+    ["a malformed port", "http://edge:Secret@proxy:port", /must read/],
     ["a port too large", "http://edge:Secret@proxy:65536", /must read/],
     ["a path", "http://edge:Secret@proxy/path", /must read/],
     ["a query", "http://edge:Secret@proxy?x", /must read/],
@@ -82,7 +82,7 @@ describe("a URL that names no proxy → the variable is named, and the URL with 
   });
 });
 
-// NO_PROXY: which hosts it excepts. Where Go has a rule, the situations are those of its own tests.
+// NO_PROXY: the hosts that it excepts. Where Go has a rule, the situations come from its tests.
 
 test.each<[list: string, host: string, excepted: boolean]>([
   // Loopback, always.
@@ -94,7 +94,7 @@ test.each<[list: string, host: string, excepted: boolean]>([
   ["", "[::2]", false],
   ["", "localhost.net", false],
   ["", "local.localhost", false],
-  // A domain, and all below it; with a dot before it, only those below.
+  // A domain and all names below it; after a leading dot, only those below.
   ["example.com", "example.com", true],
   ["example.com", "a.b.example.com", true],
   ["example.com", "myexample.com", false],
@@ -117,7 +117,7 @@ test.each<[list: string, host: string, excepted: boolean]>([
   ["10.1.2.3:80", "10.1.2.3", false],
   ["[2001:db8::1]:443", "[2001:db8::1]", true],
   ["[2001:db8::1]:80", "[2001:db8::1]", false],
-  // Addresses and networks, of a URL with an address alone.
+  // Addresses and networks: only for a URL with an address.
   ["10.1.2.3", "10.1.2.3", true],
   ["10.1.2.3", "10.1.2.4", false],
   ["3", "10.1.2.3", false],
@@ -136,7 +136,7 @@ test.each<[list: string, host: string, excepted: boolean]>([
   ["a.example,,", "example.com", false],
   ["*", "example.com", true],
   ["a.example,*", "192.0.2.1", true],
-  // What means nothing excepts nothing.
+  // Meaningless entries except nothing.
   ["10.0.0.0/33", "10.0.0.1", false],
   ["10.0.0.0/", "10.0.0.1", false],
   ["10.0.0.0/8/8", "10.0.0.1", false],

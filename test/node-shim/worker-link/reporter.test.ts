@@ -1,4 +1,4 @@
-// The machine's side of the protocol against a Worker that answers by script: what is posted, and what comes of it.
+// The machine's side of the protocol against a Worker with scripted answers: the posted requests, and their results.
 import { decodeJwt, decodeProtectedHeader } from "jose";
 import { beforeAll, describe, expect, it, test } from "vitest";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
@@ -20,7 +20,7 @@ beforeAll(async () => {
   key = await makeMachineKey();
 });
 
-/** An answer, or an error instead of one. */
+/** An answer, or an error in place of one. */
 type Scripted = TransportResponse | Error;
 const json = (status: number, body: unknown): Scripted => ({ status, body: JSON.stringify(body) });
 const ok = (ticket: string): Scripted =>
@@ -31,7 +31,9 @@ const factsUnknown = (ticket: string): Scripted =>
   json(412, { status: 412, title: "", detail: "", reason: "facts-unknown", ticket });
 const lost = new Error("socket hang up");
 
-/** A reporter whose requests are answered in this order; what was posted, as `ticket/n`, `+facts` where it had them. */
+/**
+ * A reporter whose requests get these answers in order; posted requests as `ticket/n`, with `+facts` if they had them.
+ */
 function scripted(...answers: Scripted[]) {
   const clock = { nowMs: 0 };
   const requests: TransportRequest[] = [];
@@ -87,7 +89,7 @@ test("a report's request: path, signature's header and claims, body, digest", as
   });
 });
 
-describe("tickets and facts: what a sequence of reports posts", () => {
+describe("tickets and facts: the posted requests of a sequence of reports", () => {
   test.each<[situation: string, answers: Scripted[], reports: Facts[], posted: string[]]>([
     [
       "facts travel once; each answer's ticket signs the next report",
@@ -96,13 +98,13 @@ describe("tickets and facts: what a sequence of reports posts", () => {
       ["/1+facts", "a/1", "b/1"],
     ],
     [
-      "the same ticket again → n counts on",
+      "the same ticket again → n increases",
       [ok("a"), ok("a"), ok("a")],
       [FACTS, FACTS, FACTS],
       ["/1+facts", "a/1", "a/2"],
     ],
     [
-      "other facts → they travel once",
+      "other facts → they are sent once",
       [ok("a"), ok("b"), ok("c")],
       [FACTS, OTHER_FACTS, OTHER_FACTS],
       ["/1+facts", "a/1+facts", "b/1"],
@@ -114,13 +116,13 @@ describe("tickets and facts: what a sequence of reports posts", () => {
       ["/1+facts", "a/1+facts", "a/2+facts", "b/1"],
     ],
     [
-      "a cold object (409) → repeated at once with its ticket, and facts only where it wants them",
+      "a cold object (409) → repeated at once with its ticket, and facts only if it requests them",
       [ok("a"), stale("b"), ok("c")],
       [FACTS, FACTS],
       ["/1+facts", "a/1", "b/1"],
     ],
     [
-      "409 that wants facts → they come with the repetition",
+      "409 that requests facts → the repetition contains them",
       [ok("a"), stale("b", true), ok("c"), ok("d")],
       [FACTS, FACTS, FACTS],
       ["/1+facts", "a/1", "b/1+facts", "c/1"],
@@ -138,13 +140,13 @@ describe("tickets and facts: what a sequence of reports posts", () => {
       ["/1+facts", "a/1", "b/1", "c/1+facts"],
     ],
     [
-      "an answer between is no rollcall answer → ticket and n go on",
+      "an answer of another server in between → ticket and n continue",
       [ok("a"), { status: 502, body: "<html>" }, ok("b")],
       [FACTS, FACTS, FACTS],
       ["/1+facts", "a/1", "a/2"],
     ],
     [
-      "a refusal without a ticket → the last ticket goes on",
+      "a refusal without a ticket → the last ticket continues",
       [ok("a"), json(401, { reason: "unauthenticated", title: "", detail: "" }), ok("b")],
       [FACTS, FACTS, FACTS],
       ["/1+facts", "a/1", "a/2"],
@@ -155,7 +157,7 @@ describe("tickets and facts: what a sequence of reports posts", () => {
     expect(worker.posted).toEqual(posted);
   });
 
-  it("challenged a third time in a row → handed back; the next report uses the ticket it got", async () => {
+  it("challenged a third time in a row → returned to the caller; the next report uses the new ticket", async () => {
     const { report, posted } = scripted(stale("a"), stale("b"), stale("c"), ok("d"));
     expect(await report(FACTS, VITALS)).toMatchObject({
       ok: false,
@@ -228,7 +230,7 @@ describe("enrolment", () => {
     systemUUID: "system",
   };
 
-  it("PUT, signed by both keys over name, origin, method, path and thumbprint; the token does not travel", async () => {
+  it("PUT, signed by both keys over name, origin, method, path and thumbprint; the token is not sent", async () => {
     const requests: TransportRequest[] = [];
     const outcome = await enrol(
       async (request) => {
@@ -268,22 +270,22 @@ describe("enrolment", () => {
   test.each<[string, Scripted[], [challenges: string[], isEnrolled: boolean]]>([
     ["a challenge → signs it", [challenge("one"), enrolled], [["", "one"], true]],
     [
-      "another challenge, since that one came late → signs that",
+      "a second challenge, since the first signature came late → signs that",
       [challenge("one"), challenge("two"), enrolled],
       [["", "one", "two"], true],
     ],
     [
-      "a third challenge in a row → handed back",
+      "a third challenge in a row → returned to the caller",
       [challenge("one"), challenge("two"), challenge("three")],
       [["", "one", "two"], false],
     ],
     [
-      "no challenge in it → asks for one",
+      "no challenge in it → requests one",
       [challenge(undefined), challenge("one"), enrolled],
       [["", "", "one"], true],
     ],
     ["a report's challenge → handed back", [stale("ticket")], [[""], false]],
-    ["no answer → handed back", [challenge("one"), lost], [["", "one"], false]],
+    ["no answer → returned to the caller", [challenge("one"), lost], [["", "one"], false]],
   ])("answered with %s, with both keys", async (_, answers, expected) => {
     const signed: unknown[][] = [];
     const send = async ({ body }: TransportRequest) => {
@@ -298,7 +300,7 @@ describe("enrolment", () => {
     expect([signed, isEnrolled]).toEqual([challenges.map((each) => [each, each]), expected[1]]);
   });
 
-  it("a text that is no join token → what one looks like, and nothing is sent", async () => {
+  it("a text that is no join token → the format of one, and no request is sent", async () => {
     const send = () => Promise.reject(new Error("sent"));
     await expect(enrol(send, key, { ...enrolling, joinToken: "secret-1" })).rejects.toThrow(
       "this is not a join token: it must read rcj1_ and 43 more characters",
@@ -313,21 +315,26 @@ describe("enrolment", () => {
   });
 });
 
-describe("how long there was no answer", () => {
+describe("the time without an answer", () => {
   const failing = json(500, { status: 500, title: "", detail: "", reason: "internal" });
   const limited = json(429, { status: 429, title: "", detail: "", reason: "rate-limited" });
   const away = json(502, "<html>");
-  /** Each answer to a report of its own, so many seconds after the one before. */
+  /** Each answer belongs to a report, this many seconds after the one before. */
   test.each<[situation: string, answers: Scripted[], apartSeconds: number, told: (number | undefined)[]]>([
-    ["none was missing", [ok("a"), ok("b")], 60, [undefined, undefined]],
+    ["no answer was missing", [ok("a"), ok("b")], 60, [undefined, undefined]],
     ["a request was lost", [ok("a"), lost, ok("b")], 9.9, [undefined, undefined, undefined]],
-    ["for ten seconds, then told once", [lost, ok("a"), ok("b")], 10, [undefined, 10, undefined]],
+    ["for ten seconds, then reported once", [lost, ok("a"), ok("b")], 10, [undefined, 10, undefined]],
     ["from the first request without one", [lost, lost, lost, ok("a")], 20, [undefined, 20, 40, 60]],
     ["the Worker fails", [failing, away, ok("a")], 20, [undefined, 20, 40]],
-    ["a refusal is one", [limited, ok("a")], 20, [undefined, undefined]],
-    ["and ends nothing", [lost, limited, ok("a"), ok("b")], 20, [undefined, 20, 40, undefined]],
+    ["a refusal is an answer", [limited, ok("a")], 20, [undefined, undefined]],
     [
-      "nor does a challenge, whose repetition tells it as well",
+      "a refusal does not end the time",
+      [lost, limited, ok("a"), ok("b")],
+      20,
+      [undefined, 20, 40, undefined],
+    ],
+    [
+      "nor does a challenge, whose repetition reports it as well",
       [lost, stale("a"), ok("b")],
       20,
       [undefined, 20, 20],

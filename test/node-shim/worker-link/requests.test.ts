@@ -1,4 +1,4 @@
-// What a machine asks about an upgrade, and which answers it believes. Enrolling, rotating and leaving are stories.
+// A machine's request about an upgrade, and the answers that it accepts. Stories test enrolling, rotating and leaving.
 import { decodeJwt, decodeProtectedHeader } from "jose";
 import { describe, expect, it, test } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
@@ -9,7 +9,7 @@ import { upgradeSchema } from "../../../shared/protocol/claims.ts";
 
 const ORIGIN = "https://rollcall.example.com";
 
-/** Asks a Worker that gives these answers, the last one for ever. */
+/** Sends a request to a Worker with these answers; the last one stays. */
 async function asked(...answers: [status: number, body: object][]) {
   const requests: TransportRequest[] = [];
   const send: Transport = async (request) => {
@@ -21,7 +21,7 @@ async function asked(...answers: [status: number, body: object][]) {
 }
 
 describe("the request", () => {
-  it("is signed as one for an upgrade, by the machine's key; a stale ticket → repeated at once with the one that came", async () => {
+  it("is signed for an upgrade, by the machine's key; a stale ticket → repeated at once with the new one", async () => {
     const stale = { reason: "ticket-stale", ticket: "t-1" };
     const { outcome, requests } = await asked([409, stale], [200, { version: "0.2.0" }]);
     expect(outcome).toEqual({ ok: true, value: { version: "0.2.0" } });

@@ -1,4 +1,4 @@
-// A socket's session beside another implementation of its cryptography (Web Crypto).
+// A socket's session compared with another implementation of its cryptography (Web Crypto).
 import { webcrypto } from "node:crypto";
 import { describe, expect, it, test } from "vitest";
 import { makeSessionKeys, startSession } from "../../../node-shim/worker-link/session.ts";
@@ -10,7 +10,7 @@ const BEAT = { at: 1_767_225_600_000, available: [1, 2, 3, 4, null, 6] };
 const NONCE = "n".repeat(22);
 
 describe("a session", () => {
-  it("heartbeats in their order, each with the MAC over the last nonce, as the gateway derives it", async () => {
+  it("heartbeats in their order, each with the MAC over the last nonce, as the gateway computes it", async () => {
     const keys = makeSessionKeys();
     const gateway = await gatewaySide("edge-1", keys.publicKey);
     const session = startSession("edge-1", keys, { key: gateway.publicKey, nonce: NONCE });
@@ -28,7 +28,7 @@ describe("a session", () => {
     expect(await gateway.isGenuine(second, "second")).toBe(true);
   });
 
-  it("an answer to another heartbeat → none, and its nonce does not count", async () => {
+  it("an answer to another heartbeat → ignored, and its nonce does not count", async () => {
     const keys = makeSessionKeys();
     const gateway = await gatewaySide("edge-1", keys.publicKey);
     const session = startSession("edge-1", keys, { key: gateway.publicKey, nonce: NONCE });
@@ -50,11 +50,11 @@ describe("a session", () => {
     ["33 bytes", Buffer.alloc(33, 9).toString("base64url")],
     ["the point by which every secret is zero", Buffer.alloc(32).toString("base64url")],
     ["a point of small order", `AQ${"A".repeat(41)}`],
-  ])("a key that is none: %s → no session", (_, key) => {
+  ])("an invalid key: %s → no session", (_, key) => {
     expect(startSession("edge-1", makeSessionKeys(), { key, nonce: NONCE })).toBeNull();
   });
 
-  it("keys are new for each socket, and are X25519's", async () => {
+  it("each socket has new keys, on X25519", async () => {
     const keys = [makeSessionKeys(), makeSessionKeys()].map(({ publicKey }) => publicKey);
     expect(new Set(keys).size).toBe(2);
     for (const key of keys) {

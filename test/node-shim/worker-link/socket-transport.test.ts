@@ -1,4 +1,4 @@
-// One socket: what goes over it and what comes of each frame, by a connection and a clock that are the test's.
+// One socket: its frames and their effects, with the test's connection and clock.
 import { beforeEach, describe, expect, it, test } from "vitest";
 import { makeSessionKeys } from "../../../node-shim/worker-link/session.ts";
 import { GatewaySocket, type SocketEnd } from "../../../node-shim/worker-link/socket-transport.ts";
@@ -21,7 +21,7 @@ const ACCEPTED = {
   comeBackWithinMs: 30_000,
 } as const satisfies GatewayFrame;
 
-/** A socket on a connection of the test's; `events`: what happened on either side, in order. */
+/** A socket on the test's connection; `events`: the events on either side, in order. */
 function socketOnTest() {
   const clock = fakeClock();
   const events: string[] = [];
@@ -80,7 +80,7 @@ async function withSession() {
 }
 
 describe("a report", () => {
-  it("goes as a frame, and its answer comes back; accepted is said once", async () => {
+  it("goes as a frame, and its answer comes back; its acceptance is logged once", async () => {
     const { socket, sent, receives, events } = test_;
     const answer = socket.report(REPORT);
     expect(sent).toEqual(['{"type":"report","token":"token","body":"{}"}']);
@@ -98,7 +98,7 @@ describe("a report", () => {
     expect(events).toEqual([]);
   });
 
-  it("in a frame of the most bytes → sent; one more → not, and the socket stays", async () => {
+  it("in a frame of the maximum size → sent; a byte more → not, and the socket stays", async () => {
     const { socket, sent, receives, events } = test_;
     const around = JSON.stringify({ type: "report", token: "token", body: "" }).length;
     const body = "é".repeat(1000) + "x".repeat(LIMITS.bodyBytes - around - 2000);
@@ -109,11 +109,11 @@ describe("a report", () => {
     expect(await socket.report({ ...REPORT, body: `${body}x` })).toBeNull();
     expect(sent).toHaveLength(1);
     expect(events).toEqual(["accepted 30000"]);
-    // The report goes by HTTP, which ends what was lent.
+    // The report goes by HTTP, which ends the loan.
     expect(await socket.heartbeat(OTHER, 0)).toBeNull();
   });
 
-  it("no answer within the deadline → given up, without a word", async () => {
+  it("no answer within the deadline → given up, without a log line", async () => {
     const { socket, clock, events, ends } = test_;
     const answer = socket.report(REPORT);
     await clock.pass(DEADLINE_MS - 1);
@@ -135,7 +135,7 @@ describe("a report", () => {
 });
 
 describe("a heartbeat", () => {
-  it("has the amounts alone; its answer says when the next one is due, and that one counts on", async () => {
+  it("has only the amounts; its answer sets the time of the next one, which has the next number", async () => {
     const { socket, receives, beats } = await withSession();
     const first = socket.heartbeat(OTHER, 1_767_225_600_000);
     receives({ type: "answer", n: 1, nonce: "m".repeat(22), nextInMs: 9500 });
@@ -168,17 +168,17 @@ describe("a heartbeat", () => {
   });
 
   test.each<[string, Vitals]>([
-    ["an error has come", { ...VITALS, errors: { network: ["no CNI"] } }],
+    ["a new error", { ...VITALS, errors: { network: ["no CNI"] } }],
     ["a shutdown has begun", { ...VITALS, shuttingDown: true }],
     ["a signal is missing", { signals: {} }],
-    ["a capacity is another one", { signals: { "memory.available": [100, 300] } }],
+    ["another capacity", { signals: { "memory.available": [100, 300] } }],
   ])("%s → none is sent: a report is needed", async (_, vitals) => {
     const { socket, beats } = await withSession();
     expect(await socket.heartbeat(vitals, 0)).toBeNull();
     expect(beats()).toEqual([]);
   });
 
-  it("before any report, and where nothing was lent → none is sent", async () => {
+  it("before any report, and without a loan → none is sent", async () => {
     const { socket, receives, sent } = test_;
     expect(await socket.heartbeat(VITALS, 0)).toBeNull();
     const answer = socket.report(REPORT);
@@ -198,7 +198,7 @@ describe("a heartbeat", () => {
     expect(ends).toEqual([]);
   });
 
-  it("an answer to another heartbeat → passed over, until the deadline ends the socket", async () => {
+  it("an answer to another heartbeat → ignored, until the deadline ends the socket", async () => {
     const { socket, receives, clock, ends } = await withSession();
     const beat = socket.heartbeat(OTHER, 0);
     for (const n of [0, 2]) receives({ type: "answer", n, nonce: "x".repeat(22), nextInMs: 1 });
@@ -210,8 +210,8 @@ describe("a heartbeat", () => {
   });
 });
 
-describe("what the gateway says by itself", () => {
-  it("report-now → asked, and a heartbeat is no report; even where a report is under way", async () => {
+describe("frames that the gateway sends unasked", () => {
+  it("report-now → a report is requested, and a heartbeat does not count; also during a report", async () => {
     const { socket, receives, events } = await withSession();
     receives({ type: "report-now" });
     expect(events).toEqual(["asked"]);
@@ -238,7 +238,7 @@ describe("what the gateway says by itself", () => {
       },
     ],
     [{ type: "left" }, { why: "this machine has left, or was forgotten", comeBackInMs: 0, isPlanned: false }],
-  ])("%j → the end, and what is under way has no answer", async (frame, end) => {
+  ])("%j → the end, and running requests get no answer", async (frame, end) => {
     const { socket, receives, events, ends } = await withSession();
     const beat = socket.heartbeat(OTHER, 0);
     receives(frame);
@@ -253,8 +253,8 @@ describe("what the gateway says by itself", () => {
     ["a number", "7"],
     ["no type", {}],
     ["a wait of more than an hour", { type: "answer", n: 1, nonce: "n", nextInMs: 3_600_001 }],
-    ["a wait below nothing", { type: "closing", reason: "moved", comeBackInMs: -1 }],
-    ["a reason that is none", { type: "again", reason: "because" }],
+    ["a negative wait", { type: "closing", reason: "moved", comeBackInMs: -1 }],
+    ["an unknown reason", { type: "again", reason: "because" }],
     ["an answer without a status", { ...ACCEPTED, status: undefined }],
   ])("%s → the end", async (_, frame) => {
     const { receives, ends } = await withSession();
@@ -265,16 +265,16 @@ describe("what the gateway says by itself", () => {
   test.each<[string, unknown]>([
     ["a frame of a later Worker", { type: "news" }],
     ["of an Object's own name", { type: "constructor" }],
-    ["an answer that nobody waits for", { type: "answer", n: 1, nonce: "n", nextInMs: 1 }],
+    ["an answer without a request", { type: "answer", n: 1, nonce: "n", nextInMs: 1 }],
     ["a report's answer that nobody waits for", ACCEPTED],
-  ])("%s → passed over", async (_, frame) => {
+  ])("%s → ignored", async (_, frame) => {
     const { receives, events } = await withSession();
     receives(frame);
     expect(events).toEqual([]);
   });
 });
 
-test("closed or dropped by this side → nobody is told, and what is under way has no answer", async () => {
+test("closed or dropped by this side → no event, and running requests get no answer", async () => {
   for (const [how, said] of [
     ["close", "closed"],
     ["drop", "terminated"],

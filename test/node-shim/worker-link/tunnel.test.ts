@@ -1,5 +1,5 @@
-// Requests through a proxy that behaves and misbehaves. Behind it a Worker with TLS, under a name that only the proxy
-// can resolve.
+// Requests through a proxy that behaves and misbehaves. Behind it is a Worker with TLS, under a name that only the
+// proxy can resolve.
 import { writeFileSync } from "node:fs";
 import type { RequestListener } from "node:http";
 import { createServer, type Socket } from "node:net";
@@ -75,7 +75,7 @@ const gone = (socket: Socket) =>
   new Promise<void>((resolve) => (socket.closed ? resolve() : void socket.once("close", () => resolve())));
 
 describe("a proxy that opens the way", () => {
-  it("many requests → one CONNECT, and what the Worker gets is the Worker's alone", async () => {
+  it("many requests → one CONNECT, and the Worker gets nothing of the proxy's", async () => {
     const heads: unknown[] = [];
     const served = await worker((request, response) => {
       heads.push([request.method, request.url, request.headers.host, request.headers["proxy-authorization"]]);
@@ -94,7 +94,7 @@ describe("a proxy that opens the way", () => {
     expect(heads).toEqual(Array.from({ length: 5 }, () => ["POST", "/v1", host, undefined]));
   });
 
-  it("after close() → another tunnel; without a name, none is given", async () => {
+  it("after close() → another tunnel; without a proxy user, no credentials are sent", async () => {
     const served = await worker();
     const through = await proxy(({ join }) => join());
     const { send, close } = transport(url(through), served.port);
@@ -121,7 +121,7 @@ describe("a proxy that opens the way", () => {
     expect(served.resumed).toEqual([false, true]);
   });
 
-  it("the proxy cuts an idle tunnel just as a request is sent → sent once more, through another", async () => {
+  it("the proxy cuts an idle tunnel during the next request → sent once more, through another", async () => {
     const served = await worker();
     const through = await proxy(({ join }) => join());
     const { send } = transport(url(through), served.port);
@@ -131,7 +131,7 @@ describe("a proxy that opens the way", () => {
     expect(through.asked).toHaveLength(2);
   });
 
-  it("with TLS of its own, vouched for by the same file → TLS within TLS", async () => {
+  it("with TLS of its own, trusted by the same file → TLS within TLS", async () => {
     const served = await worker();
     const proxyPems = await selfSigned("localhost");
     const both = join(folder.path, "both.pem");
@@ -150,7 +150,7 @@ describe("a proxy that opens the way", () => {
     );
   });
 
-  it("a 200 that comes byte by byte, with many headers → the same", async () => {
+  it("a 200 that arrives byte by byte, with many headers → the same", async () => {
     const served = await worker();
     const through = await proxy(({ socket, join }) => {
       const write = socket.write.bind(socket);
@@ -165,14 +165,14 @@ describe("a proxy that opens the way", () => {
   });
 });
 
-describe("a proxy that opens no way → the proxy is named, and what it says is nobody's answer", () => {
+describe("a proxy that opens no tunnel → the proxy is named, and its answer is not taken for the Worker's", () => {
   const rollcall = JSON.stringify({ phase: "registered", ready: true, ticket: "t", reportInMs: 1 });
   const withBody = (status: string, headers = "") =>
     answer(`HTTP/1.1 ${status}\r\n${headers}content-length: ${rollcall.length}\r\n\r\n${rollcall}`);
   test.each<[situation: string, onConnect: (asked: Asked) => void, credentials: string, said: RegExp]>([
-    ["407, no name given", withBody("407 X"), "", /asks for a name and password \(407\)$/],
+    ["407, without credentials", withBody("407 X"), "", /asks for a name and password \(407\)$/],
     [
-      "407, a name given",
+      "407, with credentials",
       withBody("407 X", 'Proxy-Authenticate: Negotiate\r\nProxy-Authenticate: Basic realm="x"\r\n'),
       "edge:Secret@",
       /does not take this name and password \(407\)$/,
@@ -183,7 +183,12 @@ describe("a proxy that opens no way → the proxy is named, and what it says is 
       "edge:Secret@",
       /does not take Basic authentication \(407\)$/,
     ],
-    ["401, a name given", withBody("401 X"), "edge:Secret@", /does not take this name and password \(401\)$/],
+    [
+      "401, with credentials",
+      withBody("401 X"),
+      "edge:Secret@",
+      /does not take this name and password \(401\)$/,
+    ],
     ["403", withBody("403 X"), "", /refuses to connect to worker\.test:1 \(403\)$/],
     ["502", withBody("502 X"), "", /cannot connect to worker\.test:1 \(502\)$/],
     ["503", withBody("503 X"), "", /cannot connect to worker\.test:1 \(503\)$/],
@@ -230,7 +235,7 @@ describe("a proxy that opens no way → the proxy is named, and what it says is 
     await Promise.all(through.asked.map(({ socket }) => gone(socket)));
   });
 
-  it("a Worker at an IPv6 address → asked for in brackets", async () => {
+  it("a Worker at an IPv6 address → requested in brackets", async () => {
     const through = await proxy(answer("HTTP/1.1 403 X\r\n\r\n"));
     const origin = "https://[2001:db8::1]";
     const outbound = { proxy: proxyTo(origin, { HTTPS_PROXY: url(through) }), trust: undefined };
@@ -242,7 +247,7 @@ describe("a proxy that opens no way → the proxy is named, and what it says is 
     );
   });
 
-  it("nothing listens, or there is no such name → it cannot be reached", async () => {
+  it("no listener, or no such name → it cannot be reached", async () => {
     const through = await proxy(() => undefined);
     through.close();
     await expect(transport(url(through), 1).send(REQUEST)).rejects.toThrow(
@@ -253,7 +258,7 @@ describe("a proxy that opens no way → the proxy is named, and what it says is 
     );
   });
 
-  it("https:// to a proxy without TLS → said in one line", async () => {
+  it("https:// to a proxy without TLS → an error of one line", async () => {
     const plain = await listening(createServer((socket) => void socket.end("HTTP/1.1 400 X\r\n\r\n")));
     closing.push(plain.close);
     await expect(transport(`https://127.0.0.1:${plain.port}`, 1).send(REQUEST)).rejects.toThrow(
@@ -262,7 +267,7 @@ describe("a proxy that opens no way → the proxy is named, and what it says is 
   });
 });
 
-describe("the deadline is that of proxy and Worker together", () => {
+describe("one deadline for proxy and Worker together", () => {
   test.each<[situation: string, onConnect: (asked: Asked) => void]>([
     ["never answers", () => undefined],
     ["stops within its answer", answer("HTTP/1.1 200 OK\r\nVia:")],
@@ -282,7 +287,7 @@ describe("the deadline is that of proxy and Worker together", () => {
     [
       "a tunnel that leads nowhere",
       ({ socket }, reached) => {
-        // What comes next is the client's greeting of TLS.
+        // The next bytes are the client's TLS greeting.
         socket.once("data", reached);
         socket.write("HTTP/1.1 200 OK\r\n\r\n");
       },
@@ -302,7 +307,7 @@ describe("the deadline is that of proxy and Worker together", () => {
     await Promise.all(through.asked.map(({ socket }) => gone(socket)));
   });
 
-  it("close() while the proxy thinks → the request fails at once, and nothing stays open", async () => {
+  it("close() while the proxy waits → the request fails at once, and no connection stays open", async () => {
     let arrived = () => {};
     const there = new Promise<void>((resolve) => (arrived = resolve));
     const through = await proxy(() => arrived());
@@ -312,7 +317,7 @@ describe("the deadline is that of proxy and Worker together", () => {
   });
 });
 
-describe("TLS is the Worker's, whoever stands in between", () => {
+describe("TLS ends at the Worker, whatever is in between", () => {
   it("a certificate for another name, of a trusted authority → refused", async () => {
     const served = await worker(undefined, elsewhere);
     const through = await proxy(({ join }) => join());
@@ -321,7 +326,7 @@ describe("TLS is the Worker's, whoever stands in between", () => {
     );
   });
 
-  it("a proxy that answers in the Worker's place, with an authority that is not trusted → refused", async () => {
+  it("a proxy that answers in place of the Worker, with an authority that is not trusted → refused", async () => {
     const requests: string[] = [];
     const served = await worker((request, response) => {
       requests.push(request.url ?? "");

@@ -1,5 +1,5 @@
-// Sockets through proxies and with authorities of one's own, as HTTP goes; and through those that spoil them. Behind them
-// a Worker with TLS and a gateway, under a name that only the proxy can resolve.
+// Sockets through proxies and with an operator's authorities, like HTTP; and through proxies that break them. Behind
+// them is a Worker with TLS and a gateway, under a name that only the proxy can resolve.
 import { writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ afterEach(() => {
   closing = [];
 });
 
-/** A machine behind a proxy, and the Worker. */
+/** Returns a machine behind a proxy, and the Worker. */
 async function behind(onConnect: (asked: Asked) => void, behaviour: Partial<Behaviour> = {}) {
   const gateway = await fakeGateway(behaviour, pems);
   const proxy = await connectProxy(onConnect);
@@ -46,7 +46,7 @@ async function behind(onConnect: (asked: Asked) => void, behaviour: Partial<Beha
   return { gateway, proxy, edge };
 }
 
-/** Reports once by HTTP, and waits until the link has something to say of the socket that it then opens. */
+/** Reports once by HTTP, and waits until the link has a result for the socket that it then opens. */
 async function attempt({ report, clock, seen, link }: LinkedMachine): Promise<void> {
   const before = seen.length;
   await report();
@@ -56,7 +56,7 @@ async function attempt({ report, clock, seen, link }: LinkedMachine): Promise<vo
 
 const upgrades = ({ log }: FakeGateway) => log.filter((line) => line.startsWith("upgrade")).length;
 
-/** After three failures, reports go on by HTTP alone. */
+/** After three failures, reports continue by HTTP alone. */
 async function expectHttpAlone(gateway: FakeGateway, edge: LinkedMachine): Promise<void> {
   expect(edge.seen.at(-1)).toMatchObject({ via: "http", againInMs: 600_000 });
   const before = upgrades(gateway);
@@ -69,7 +69,7 @@ async function expectHttpAlone(gateway: FakeGateway, edge: LinkedMachine): Promi
 }
 
 describe("a proxy that opens the way", () => {
-  it("TLS with the Worker inside, by the authorities of --ca-file; HTTP's own tunnel is let go", async () => {
+  it("TLS with the Worker inside, by the authorities of --ca-file; HTTP's own tunnel is closed", async () => {
     const { gateway, proxy, edge } = await behind(({ join }) => join());
     await attempt(edge);
     await edge.report();
@@ -111,8 +111,8 @@ describe("a proxy that opens the way", () => {
   });
 });
 
-describe("a proxy that spoils sockets → after three of them HTTP alone, and no report is lost", () => {
-  it("looks into TLS, and refuses upgrades", async () => {
+describe("a proxy that breaks sockets → after three of them HTTP alone, and no report is lost", () => {
+  it("decrypts TLS, and refuses upgrades", async () => {
     const { gateway, edge } = await behind(({ join }) => join(), {
       upgrade: { status: 403, body: "denied" },
     });
@@ -138,7 +138,7 @@ describe("a proxy that spoils sockets → after three of them HTTP alone, and no
     ]);
   });
 
-  it("buffers what comes after the upgrade → the report that waits goes by HTTP at its deadline", async () => {
+  it("buffers all bytes after the upgrade → the waiting report goes by HTTP at its deadline", async () => {
     const { gateway, edge } = await behind(({ join }) => join(), { report: "nothing" });
     for (let attempts = 0; attempts < 3; attempts++) {
       await attempt(edge);
@@ -151,7 +151,7 @@ describe("a proxy that spoils sockets → after three of them HTTP alone, and no
     expect(edge.lines).toEqual(["info reports go by HTTP; no socket: no answer within 9 s"]);
   });
 
-  it("cuts what is idle for 5 s, before each heartbeat", async () => {
+  it("cuts connections that are idle for 5 s, before each heartbeat", async () => {
     const tunnels: Socket[] = [];
     const { gateway, edge } = await behind(({ target, socket }) => {
       tunnels.push(socket);

@@ -1,4 +1,4 @@
-// A WebSocket to a server, and to what is none.
+// A WebSocket to a WebSocket server, and to other servers.
 import { createServer, type IncomingMessage } from "node:http";
 import { Agent } from "node:http";
 import { createServer as createTcpServer, type Socket } from "node:net";
@@ -20,7 +20,7 @@ afterEach(() => {
   closing = [];
 });
 
-/** A server of ws, and what it got. */
+/** A server of ws, and its received messages. */
 async function server() {
   const wss = new WebSocketServer({ noServer: true, perMessageDeflate: true });
   const http = createServer();
@@ -42,7 +42,7 @@ async function server() {
   return { port, upgrades, sockets, got, ends };
 }
 
-/** What listens on a port, as plain as that. */
+/** A plain TCP listener. */
 async function plain(onData: (socket: Socket, head: string) => void): Promise<number> {
   const { port, close } = await listening(
     createTcpServer((socket) => socket.on("data", (data) => onData(socket, data.toString()))),
@@ -70,8 +70,8 @@ async function opened(port: number) {
   return { connection, received, ended };
 }
 
-describe("with a server of WebSockets", () => {
-  it("the upgrade has path, query and headers, and asks for no extension", async () => {
+describe("with a WebSocket server", () => {
+  it("the upgrade has path, query and headers, and requests no extension", async () => {
     const { port, upgrades } = await server();
     await opened(port);
     const [{ url, headers } = {}] = upgrades;
@@ -99,7 +99,7 @@ describe("with a server of WebSockets", () => {
     await eventually(() => received).toEqual(["ab"]);
   });
 
-  it("close() → the server gets 1000, and nobody is told twice", async () => {
+  it("close() → the server gets 1000, and the end is reported once", async () => {
     const { port, ends } = await server();
     const { connection, ended } = await opened(port);
     connection.send("last");
@@ -110,7 +110,7 @@ describe("with a server of WebSockets", () => {
     expect(ended).toEqual([]);
   });
 
-  it("terminate() → gone without a word", async () => {
+  it("terminate() → closed without a close frame", async () => {
     const { port, ends } = await server();
     const { connection, ended } = await opened(port);
     connection.terminate();
@@ -128,7 +128,7 @@ describe("with a server of WebSockets", () => {
     ["closes without one", (socket) => socket.close(), "it was closed", [1005, ""]],
     ["is gone", (socket) => socket.terminate(), "the connection was closed", [1006, ""]],
     [
-      "sends more than is wanted",
+      "sends more than the limit",
       (socket) => socket.send("x".repeat(MAX_BYTES + 1)),
       "Max payload size exceeded",
       [1009, ""],
@@ -139,7 +139,7 @@ describe("with a server of WebSockets", () => {
       "messages are text",
       [1003, "messages are text"],
     ],
-  ])("it %s → said once, and the connection ends", async (_, act, why, end) => {
+  ])("it %s → reported once, and the connection ends", async (_, act, why, end) => {
     const { port, sockets, ends } = await server();
     const { ended, connection } = await opened(port);
     act(sockets[0] as ServerSocket);
@@ -149,7 +149,7 @@ describe("with a server of WebSockets", () => {
     expect(ended).toEqual([why]);
   });
 
-  it("what it sends with the upgrade waits for whoever listens; so does its end", async () => {
+  it("messages with the upgrade wait for a listener; so does the end", async () => {
     const { port, sockets } = await server();
     const outcome = open(port);
     await eventually(() => sockets).toHaveLength(1);
@@ -167,7 +167,7 @@ describe("with a server of WebSockets", () => {
   });
 });
 
-describe("with something else → no WebSocket, and why", () => {
+describe("with another server → no WebSocket, and the reason", () => {
   const answering = (text: string) => (socket: Socket) => void socket.write(text.replaceAll("\n", "\r\n"));
   const refused = (status: number, body: string): Partial<UpgradeFault> => ({
     reason: "answered",
@@ -178,12 +178,12 @@ describe("with something else → no WebSocket, and why", () => {
     ["a refusal", answering("HTTP/1.1 403 X\ncontent-length: 2\n\nno"), refused(403, "no")],
     ["a page", answering("HTTP/1.1 200 OK\ncontent-length: 2\n\nhi"), refused(200, "hi")],
     [
-      "a body of more than is wanted",
+      "a body over the limit",
       answering(`HTTP/1.1 200 OK\ncontent-length: 5000\n\n${"x".repeat(2000)}`),
       refused(200, ""),
     ],
     [
-      "a 101 that has not read the key",
+      "a 101 without the right key",
       answering("HTTP/1.1 101 X\nconnection: upgrade\nupgrade: websocket\nsec-websocket-accept: x\n\n"),
       refused(101, ""),
     ],
@@ -194,7 +194,7 @@ describe("with something else → no WebSocket, and why", () => {
     expect(outcome).toMatchObject({ ok: false, error: fault });
   });
 
-  it("a 101 with an extension that nobody has asked for → none", async () => {
+  it("a 101 with an extension that was not requested → no WebSocket", async () => {
     const { createHash } = await import("node:crypto");
     const port = await plain((socket, head) => {
       const key = /sec-websocket-key: (\S+)/i.exec(head)?.[1] ?? "";
@@ -229,7 +229,7 @@ describe("with something else → no WebSocket, and why", () => {
   it.each([
     ["a URL with a fragment", "#x", "token", "The URL contains a fragment identifier"],
     ["a header of two lines", "", "token\nhost: x", /Invalid character in header/],
-  ])("%s, which ws does not take → failed, and nobody is asked", async (_, fragment, token, message) => {
+  ])("%s, which ws does not accept → failed, without a request", async (_, fragment, token, message) => {
     const asked: string[] = [];
     const port = await plain((_, head) => asked.push(head));
     const agent = new Agent();

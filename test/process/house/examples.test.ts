@@ -150,8 +150,8 @@ test("the configuration for a metered link → its lease lasts for four reports,
   expect(active.containerRuntimeEndpoint).toBe("");
 });
 
-test.each([null, "the settings of a deployment, environment %s → they have no fault"])(
-  "the settings of a deployment, environment %s → nothing is wrong with them",
+test.each([null, "staging"])(
+  "the settings of a deployment, environment %s → they have no fault",
   (environment) => {
     const file = join(examples, "rollcall.yaml");
     const settings = readSettings(readFileSync(file, "utf8"), file, environment);

@@ -1,5 +1,5 @@
-// What the command line refuses before anything begins, asked of it in this process. How the shim that is installed says
-// so, and with which exit code: cli.test.ts.
+// Refusals of the command line before it starts, called in this process. cli.test.ts tests their output and exit codes
+// in the installed shim.
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { faultOf } from "../../../../node-shim/base/fault.ts";
@@ -16,7 +16,7 @@ afterEach(() => {
   folder.remove();
 });
 
-describe("cannot begin → one line that says what to do", () => {
+describe("cannot start → one line that says what to do", () => {
   const unreachable = "http://127.0.0.1:1";
   const state = () => join(folder.path, "state");
   const run = (url: string, ...more: string[]) => ["run", "--url", url, "--state", state(), ...more];
@@ -26,7 +26,7 @@ describe("cannot begin → one line that says what to do", () => {
       () => ["run", "--state", state()],
       /^which Worker\? Pass --url https:\/\/HOST/,
     ],
-    ["a --url that is none", () => run("rollcall"), /^--url rollcall: must read https:\/\/HOST/],
+    ["a malformed --url", () => run("rollcall"), /^--url rollcall: must read https:\/\/HOST/],
     ["a --url with a path", () => run("https://a.example/x"), /must read https:\/\/HOST/],
     ["http to another machine", () => run("http://a.example"), /only https:\/\/ leaves this machine/],
     [
@@ -67,7 +67,7 @@ describe("cannot begin → one line that says what to do", () => {
     expect(faultOf(refusal)).toMatch(line);
   });
 
-  test.each(["run", "join"])("%s with an HTTPS_PROXY that is none", async (command) => {
+  test.each(["run", "join"])("%s with a malformed HTTPS_PROXY", async (command) => {
     vi.stubEnv("HTTPS_PROXY", "socks5://edge:Secret@proxy");
     const args = [command, "--url", "https://a.example", "--state", state()];
     const ending = shimProgram().parseAsync(args, { from: "user" });

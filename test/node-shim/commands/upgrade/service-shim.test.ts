@@ -1,4 +1,4 @@
-// Which shim is the service's, and whether the Worker has answered it.
+// Which shim belongs to the service, and whether the Worker has answered it.
 import { expect, test } from "vitest";
 import { type ServiceShim, shimOfService } from "../../../../node-shim/commands/upgrade.ts";
 import type { LastingStatus, SeenStatus } from "../../../../node-shim/status/status-file.ts";
@@ -13,8 +13,13 @@ test.each<
   ["not answered yet", running({ answer: undefined }), SERVICE, { version: "0.1.0", hasAnswer: false }],
   ["gone", { file: WELL, isRunning: false }, SERVICE, null],
   ["no status", null, SERVICE, null],
-  ["started by somebody", running(), "0::/user.slice/user-0.slice/session-1.scope\n", null],
-  ["started by what upgrades", running(), "0::/system.slice/rollcall-node-shim-upgrade.service\n", null],
+  ["started by a user", running(), "0::/user.slice/user-0.slice/session-1.scope\n", null],
+  [
+    "started by the upgrade service",
+    running(),
+    "0::/system.slice/rollcall-node-shim-upgrade.service\n",
+    null,
+  ],
 ])("%s", (_situation, seen, cgroups, shim) => {
   const found = shimOfService(seen, (pid) => {
     expect(pid).toBe("4711");

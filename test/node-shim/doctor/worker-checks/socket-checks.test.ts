@@ -1,4 +1,4 @@
-// What doctor says of sockets: whether the way to the Worker lets them through, and which way the shim reports now.
+// doctor's findings about sockets: whether the way to the Worker lets them through, and how the shim reports now.
 import { createServer, type RequestListener } from "node:http";
 import type { Duplex } from "node:stream";
 import { afterEach, describe, expect, it, test } from "vitest";
@@ -15,7 +15,7 @@ afterEach(() => {
   closing = [];
 });
 
-/** What answers an upgrade, as text; other requests are answered by `listener`. */
+/** Starts a server that answers an upgrade with this text, and other requests with `listener`. */
 async function server(upgraded: string | null, listener: RequestListener): Promise<URL> {
   const http = createServer(listener);
   if (upgraded !== null)
@@ -30,7 +30,7 @@ const problem = (status: number, reason: string) => {
   return `HTTP/1.1 ${status} X\ncontent-length: ${body.length}\n\n${body}`;
 };
 
-describe("an upgrade by nobody is answered → what is said", () => {
+describe("an upgrade without credentials gets an answer → the finding", () => {
   test.each<[situation: string, upgraded: string | null, level: string, message: RegExp]>([
     [
       "by the Worker",
@@ -41,7 +41,7 @@ describe("an upgrade by nobody is answered → what is said", () => {
     ["by a Worker that is busy", problem(429, "rate-limited"), "ok", /reaches the Worker$/],
     ["by a Worker without sockets", problem(404, "not-found"), "ok", /^this Worker has no sockets/],
     [
-      "by the Worker, which saw none",
+      "by the Worker, which got no upgrade",
       problem(426, "upgrade-required"),
       "warn",
       /: a proxy on the way does not pass WebSockets on: it takes the upgrade out of the request$/,
@@ -66,7 +66,7 @@ describe("an upgrade by nobody is answered → what is said", () => {
   });
 });
 
-it("not looked at where none is wanted, nor behind what fails anyway", async () => {
+it("not checked if no socket is wanted, or if an earlier check failed", async () => {
   const upgrade = () => Promise.reject(new Error("looked at"));
   const probes: WorkerProbes = {
     lookup: async () => ["192.0.2.1"],
@@ -85,13 +85,13 @@ it("not looked at where none is wanted, nor behind what fails anyway", async () 
   await expect(checks(probes, true)).rejects.toThrow("looked at");
 });
 
-describe("the shim's status → which way its reports go", () => {
+describe("the shim's status → how its reports travel", () => {
   const FAULT = "a proxy on the way does not pass WebSockets on: it answers HTTP 403";
   test.each<[situation: string, transport: StatusFile["transport"], found: string[]]>([
-    ["of a shim of before", undefined, []],
+    ["of an earlier shim", undefined, []],
     ["a socket", { via: "socket", since: at(-60), choice: "auto" }, ["ok: reports go over a socket"]],
     [
-      "HTTP, as asked for",
+      "HTTP, as configured",
       { via: "http", since: at(-60), choice: "http" },
       ["ok: reports go by HTTP (--transport http)"],
     ],
@@ -101,7 +101,7 @@ describe("the shim's status → which way its reports go", () => {
       ["ok: reports go by HTTP; nothing prevents a socket"],
     ],
     [
-      "HTTP, no socket to be had",
+      "HTTP, no socket available",
       { via: "http", since: at(-60), choice: "auto", fault: FAULT },
       [`warn: reports go by HTTP, since there is no socket: ${FAULT}`],
     ],

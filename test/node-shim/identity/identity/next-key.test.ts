@@ -1,4 +1,4 @@
-// The next key in the state folder: whatever ends the shim in between, one of the two keys is there and good.
+// The next key in the state folder: wherever the shim ends in between, one valid key is there.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -32,14 +32,14 @@ async function rotating() {
 }
 
 describe("a next key", () => {
-  it("that the Worker has not pinned → the machine speaks with its own; the next one is tried again", async () => {
+  it("that the Worker has not pinned → the machine signs with its own; the next one is tried again", async () => {
     const { state, key, next } = await rotating();
     expect(await pinnedNextKey(state, NAME)).toBeNull();
     expect((await loadOrMakeKey(state)).thumbprint).toBe(key.thumbprint);
     expect((await loadNextKey(state))?.key.thumbprint).toBe(next.key.thumbprint);
   });
 
-  it("that is pinned → the machine speaks with it, and the one before is still there", async () => {
+  it("that is pinned → the machine signs with it, and the former one is still there", async () => {
     const { state, key, next, enrolment } = await rotating();
     storeNextEnrolment(state, next.key, enrolment);
     expect(await pinnedNextKey(state, NAME)).toMatchObject({
@@ -50,7 +50,7 @@ describe("a next key", () => {
     expect(await pinnedNextKey(state, "another")).toBeNull();
   });
 
-  it("that has reported → is the machine's, also where the shim ended half-way", async () => {
+  it("that has reported → is the machine's, even if the shim ended half-way", async () => {
     const { state, next, enrolment } = await rotating();
     storeNextEnrolment(state, next.key, enrolment);
     const halfWay = readFileSync(join(state, "next.json"), "utf8");
@@ -65,13 +65,13 @@ describe("a next key", () => {
     expect((await pinnedNextKey(state, NAME))?.key.thumbprint).toBe(thumbprint);
   });
 
-  it("that is damaged → says what to do", async () => {
+  it("that is damaged → a line that says what to do", async () => {
     const { state } = await rotating();
     writeFileSync(join(state, "next.json"), '{"jwk":{}}');
     await expect(loadNextKey(state)).rejects.toThrow(/next\.json is damaged: remove it/);
   });
 
-  it("of a machine that leaves → is forgotten with it", async () => {
+  it("of a machine that leaves → is removed with it", async () => {
     const { state } = await rotating();
     forgetIdentity(state, "edge-1");
     expect(await loadNextKey(state)).toBeNull();

@@ -46,7 +46,7 @@ function options(root: string, changes: Partial<FactsOptions> = {}): FactsOption
 
 const isReport = (vitals: Vitals) => reportSchema.shape.vitals.safeParse(vitals).success;
 
-test("a VM without a container runtime → everything the kubelet would know of it", async () => {
+test("a VM without a container runtime → all facts that a kubelet would have", async () => {
   const machine = options(rootOf("vm"));
   const facts = await gatherFacts(machine);
   expect(facts).toEqual({
@@ -87,7 +87,7 @@ test("a VM without a container runtime → everything the kubelet would know of 
   expect(machine.said).toEqual([]);
 });
 
-test("a machine with a container runtime → what it says, and the disk of its images", async () => {
+test("a machine with a container runtime → the runtime's facts, and the disk of its images", async () => {
   const runtime: RuntimeSnapshot = {
     runtime: { name: "containerd", version: "2.1.9" },
     images: [{ repoDigests: [], repoTags: ["a"], sizeBytes: 7 }],
@@ -131,7 +131,7 @@ test("a container runtime that has never answered → no version, an empty list 
   expect((await gatherVitals(machine)).errors).toEqual(errors);
 });
 
-test("control characters in what firmware and programs say → facts that the Worker accepts", async () => {
+test("control characters in texts of firmware and programs → facts that the Worker accepts", async () => {
   const root = rootWith("vm", { "/etc/os-release": 'PRETTY_NAME="Shop\u001b[31m OS"\n' });
   const runtime = { name: "containerd\n", version: "2\u202e1" };
   const images = [{ repoDigests: [], repoTags: ["a\u0000:1"], sizeBytes: 1 }];
@@ -182,7 +182,7 @@ test.each<[situation: string, files: string[], Partial<FactsOptions>, absent: st
     ["machine ID", "system UUID", "boot ID"],
   ],
   ["no os-release", ["/etc/os-release"], {}, "nothing", ["OS image"]],
-])("facts: $0 → absent: $3, said once: $4", async (_, files, changes, absent, said) => {
+])("facts: $0 → absent: $3, logged once: $4", async (_, files, changes, absent, said) => {
   const machine = options(rootWith("vm", Object.fromEntries(files.map((file) => [file, null]))), changes);
   const whole = ["settings", "platform", "machine", "versions", "runtime", "addresses", "storage", "volumes"];
   const facts = await gatherFacts(machine);
@@ -192,7 +192,7 @@ test.each<[situation: string, files: string[], Partial<FactsOptions>, absent: st
   expect(machine.said).toEqual(said);
 });
 
-test("no IDs → empty ones, as cAdvisor leaves them; no os-release → Unknown", async () => {
+test("no IDs → empty ones, like cAdvisor's; no os-release → Unknown", async () => {
   const root = rootWith("vm", { "/etc": null, "/var": null, "/proc/sys/kernel/random": null });
   expect(await gatherFacts(options(root))).toMatchObject({
     machine: { machineID: "", systemUUID: "", bootID: "", cores: 2 },
@@ -218,7 +218,7 @@ test.each<[situation: string, file: string | null, Partial<FactsOptions>, absent
     ["memory.available", "nodefs.available", "nodefs.inodesFree", "pid.available", "OOM kills"],
   ],
   ["a kernel that counts no OOM kills", "/proc/vmstat", {}, ["OOM kills"]],
-])("vitals: $0 → absent and said once: $3", async (_, file, changes, absent) => {
+])("vitals: $0 → absent and logged once: $3", async (_, file, changes, absent) => {
   const machine = options(file === null ? rootOf("vm") : rootWith("vm", { [file]: null }), changes);
   const vitals = await gatherVitals(machine);
   const signals = absent.filter((name) => name !== "OOM kills");

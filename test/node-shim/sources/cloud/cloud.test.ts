@@ -1,4 +1,4 @@
-// What each cloud's metadata server says → provider ID, instance type, zone, region, addresses; and what misbehaves.
+// Each cloud's metadata server → provider ID, instance type, zone, region, addresses; and servers that misbehave.
 import { type Failure, failure, success } from "../../../../shared/result.ts";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ const EC2 = {
 };
 
 describe("EC2", () => {
-  it("an instance with two interfaces → what the kubelet's provider made of it, device order kept", async () => {
+  it("an instance with two interfaces → the values of the kubelet's provider, in device order", async () => {
     const { url } = await ec2(EC2);
     expect(await read(awsSource(url))).toEqual(
       success({
@@ -63,13 +63,13 @@ describe("EC2", () => {
     ["eu-central-1b", "eu-central-1"],
     ["us-west-2-lax-1a", "us-west-2"],
     ["us-gov-east-1a", "us-gov-east-1"],
-  ])("a server that knows no region, zone %s → region %s", async (zone, region) => {
+  ])("a server without a region, zone %s → region %s", async (zone, region) => {
     const { "placement/region": _region, "public-ipv4": _public, ...older } = EC2;
     const { url } = await ec2({ ...older, "placement/availability-zone": zone });
     expect(await read(awsSource(url))).toMatchObject(success({ zone, region }));
   });
 
-  it("a token is asked for once, and again when it is refused", async () => {
+  it("a token is requested once, and again when it is refused", async () => {
     const { url, asked, forgetTokens } = await ec2(EC2);
     const source = awsSource(url);
     const tokens = () => asked.filter((path) => path === "PUT /latest/api/token").length;
@@ -86,7 +86,7 @@ describe("EC2", () => {
     expect(await read(awsSource(url))).toEqual(failure("GET /latest/api/token: status 403"));
   });
 
-  it("no instance ID → an error that names it", async () => {
+  it("no instance ID → an error that names the field", async () => {
     const { "instance-id": _id, ...without } = EC2;
     const { url } = await ec2(without);
     expect(await read(awsSource(url))).toEqual(failure("GET /latest/meta-data/instance-id: status 404"));
@@ -106,7 +106,7 @@ const GOOGLE = {
 };
 
 describe("Google Cloud", () => {
-  it("an instance with two interfaces → what the kubelet's provider made of it", async () => {
+  it("an instance with two interfaces → the values of the kubelet's provider", async () => {
     expect(await read(gceSource(await google(GOOGLE)))).toEqual(
       success({
         providerID: "gce://shops/europe-west1-b/shop-7",
@@ -124,7 +124,7 @@ describe("Google Cloud", () => {
     );
   });
 
-  it("somebody else answers (no Metadata-Flavor) → an error", async () => {
+  it("another server answers (no Metadata-Flavor) → an error", async () => {
     const url = await serve((_, response) => reply(response, 200, "welcome to this hotel's network"));
     expect(await read(gceSource(url))).toEqual(
       failure(
@@ -167,7 +167,7 @@ const AZURE = {
 };
 
 describe("Azure", () => {
-  it("a machine in a zone → what the kubelet's provider made of it: the group in lower case, one interface", async () => {
+  it("a machine in a zone → the values of the kubelet's provider: the group in lower case, one interface", async () => {
     expect(await read(azureSource(await azure(AZURE)))).toEqual(
       success({
         providerID:
@@ -185,7 +185,7 @@ describe("Azure", () => {
     );
   });
 
-  it("a machine of a scale set, outside of zones → its instance, and its fault domain", async () => {
+  it("a machine of a scale set, without zones → its instance, and its fault domain", async () => {
     const resourceId = `${RESOURCE}/virtualMachineScaleSets/Pool/virtualMachines/3`;
     const url = await azure({ ...AZURE, compute: { ...AZURE.compute, zone: "", resourceId } });
     expect(await read(azureSource(url))).toMatchObject(
@@ -203,7 +203,7 @@ describe("Azure", () => {
     expect(error).toMatch(/^GET \/metadata\/instance\S+: \/compute: /);
   });
 
-  it("no address at all → an error, as it was the kubelet's", async () => {
+  it("no address → an error, like the kubelet's", async () => {
     const network = { interface: [{ ipv4: {}, ipv6: {} }] };
     const { error } = (await read(azureSource(await azure({ ...AZURE, network })))) as Failure<string>;
     expect(error).toMatch(/holds no IP address/);
@@ -233,7 +233,7 @@ describe.each(Object.entries(SOURCES))("%s: a server that misbehaves", (_, sourc
       /aborted/,
     ],
     ["hangs up", () => (_, r) => void r.destroy(), /socket hang up/],
-  ])("%s → an error that says so, and nobody else is asked", async (_, answer, error) => {
+  ])("%s → an error with that reason, and no other server is asked", async (_, answer, error) => {
     let asked = 0;
     const other = await elsewhere();
     const url = await serve((request, response) => {
@@ -244,7 +244,7 @@ describe.each(Object.entries(SOURCES))("%s: a server that misbehaves", (_, sourc
     expect(asked).toBe(1);
   });
 
-  it("never answers → over when it is given up", async () => {
+  it("never answers → ends when the caller gives up", async () => {
     const giveUp = new AbortController();
     const url = await serve(() => giveUp.abort());
     expect(((await source(url)(giveUp.signal)) as Failure<string>).error).toMatch(/no answer in time/);
@@ -258,7 +258,7 @@ describe("a file", () => {
     return path;
   };
 
-  it("YAML → what it says, and nothing for what it leaves out", async () => {
+  it("YAML → its fields, and none that it leaves out", async () => {
     const path = file("zone: shop\naddresses:\n  - {type: ExternalIP, address: 203.0.113.1}\n");
     const value = {
       providerID: "",
@@ -270,7 +270,7 @@ describe("a file", () => {
     expect(cloudSchema.safeParse(value).success).toBe(true);
   });
 
-  it("is read anew each time", async () => {
+  it("is read again each time", async () => {
     const path = file("zone: a");
     const source = fileSource(path);
     expect(await read(source)).toMatchObject(success({ zone: "a" }));
@@ -285,7 +285,7 @@ describe("a file", () => {
     ["is too large", () => file("#".repeat(65_537)), /larger than/],
     ["is no map", () => file("- zone"), /holds no fields such as/],
     ["is not YAML", () => file("a: [\n"), /not YAML/],
-  ])("%s → an error that says so", async (_, path, error) => {
+  ])("%s → an error with that reason", async (_, path, error) => {
     expect(((await read(fileSource(path()))) as Failure<string>).error).toMatch(error);
   });
 });

@@ -1,4 +1,4 @@
-// The cloud's metadata as a report gets them: the last good ones, never waited for but once.
+// The cloud's metadata in reports: the last good ones; only the first report waits for them.
 import { failure, type Result, success } from "../../../../shared/result.ts";
 import { expect, it, test } from "vitest";
 import { cloudMetadata, type CloudSource } from "../../../../node-shim/sources/cloud/metadata.ts";
@@ -7,7 +7,7 @@ import { heldTimers } from "../../base/timers.ts";
 
 const GOOD = { providerID: "aws:///z/i-1", instanceType: "m6g.large", zone: "z", region: "r", addresses: [] };
 
-/** A cloud whose answers, and the time, are the test's. */
+/** A cloud whose answers and clock the test controls. */
 function cloud() {
   const readings: { signal: AbortSignal; answer: (reading: Awaited<ReturnType<CloudSource>>) => void }[] = [];
   const said: string[] = [];
@@ -22,7 +22,7 @@ function cloud() {
   });
   const answer = async (reading: Result<unknown>) => {
     readings.at(-1)?.answer(reading);
-    // What follows an answer takes a few turns of the event loop.
+    // Processing an answer takes a few turns of the event loop.
     await new Promise((resolve) => void setImmediate(resolve));
   };
   return { read, readings, said, clock, answer };
@@ -41,7 +41,7 @@ it("the first call waits for the first answer; later ones get the last good one 
   expect(readings).toHaveLength(2);
 });
 
-it("a cloud that fails later → the last good ones stay; each fault is said once, and again after it was gone", async () => {
+it("a cloud that fails later → the last good ones stay; each fault is logged once, and again after a recovery", async () => {
   const { read, said, clock, answer } = cloud();
   void read();
   await answer(success(GOOD));
@@ -71,7 +71,7 @@ it("a cloud that does not answer at first → none, asked again every second, on
   expect(await read()).toEqual(GOOD);
 });
 
-it("a source that hangs → given up at the deadline, told to end, and not started a second time", async () => {
+it("a source that hangs → given up at the deadline, aborted, and not started a second time", async () => {
   const pass = heldTimers();
   const { read, readings, said, clock } = cloud();
   const first = read();
@@ -88,7 +88,7 @@ test.each([
   ["no label's value", { ...GOOD, zone: "<html>" }, "zone: not a label's value"],
   ["an unknown field", { ...GOOD, region2: "r" }, "region2: unknown field"],
   [
-    "an address that is none",
+    "a malformed address",
     { ...GOOD, addresses: [{ type: "InternalIP", address: "eth0" }] },
     "addresses.0: not an IP address",
   ],
@@ -101,7 +101,7 @@ test.each([
   expect(said).toEqual([`cloud metadata: cloud: ${fault}`]);
 });
 
-it("an address that two interfaces have → once", async () => {
+it("an address that two interfaces have → reported once", async () => {
   const { read, answer } = cloud();
   const address = { type: "InternalDNS", address: "a.example" };
   const first = read();

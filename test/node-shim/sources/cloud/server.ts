@@ -1,4 +1,4 @@
-// Metadata servers on loopback, that answer as the real ones do.
+// Metadata servers on loopback, with the answers of real ones.
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { afterEach } from "vitest";
@@ -9,7 +9,7 @@ afterEach(() => {
   closing = [];
 });
 
-/** The base URL of a server that lives as long as a test. */
+/** Returns the base URL of a server that runs until the test ends. */
 export async function serve(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
   const sockets = new Set<Socket>();
@@ -33,13 +33,13 @@ export function reply(
 
 export interface Ec2 {
   url: string;
-  /** "PUT /latest/api/token", … */
+  /** Requests, like "PUT /latest/api/token". */
   asked: string[];
-  /** Every token that was given out becomes worthless, as when an instance was stopped. */
+  /** Invalidates every token, as stopping an instance does. */
   forgetTokens: () => void;
 }
 
-/** IMDSv2: no answer without a token, and no token without a time to live. `paths` are below /latest/meta-data/. */
+/** IMDSv2: no answer without a token, and no token without a lifetime. `paths` are below /latest/meta-data/. */
 export async function ec2(paths: Record<string, string>): Promise<Ec2> {
   const asked: string[] = [];
   let tokens = new Set<string>();
@@ -62,7 +62,7 @@ export async function ec2(paths: Record<string, string>): Promise<Ec2> {
   return { url, asked, forgetTokens: () => (tokens = new Set()) };
 }
 
-/** Google's: 403 without the header, which it sends back. `paths` are below /computeMetadata/v1/. */
+/** Google's: 403 without the header, which its answers contain. `paths` are below /computeMetadata/v1/. */
 export function google(paths: Record<string, unknown>): Promise<string> {
   return serve((request, response) => {
     const { url = "", headers } = request;

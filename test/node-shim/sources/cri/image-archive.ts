@@ -1,9 +1,9 @@
-// Images that containerd can import, made without a registry: one layer with one file each.
+// Makes images that containerd can import, without a registry: one layer with one file each.
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 
 export interface TestImage {
-  /** What it is called. One that ends with "@" is called by its digest: that is added. */
+  /** Names of the image. The digest is appended to one that ends with "@". */
   names: string[];
   content: string;
 }

@@ -1,4 +1,4 @@
-// Watching a runtime that answers, refuses, hangs and goes away; its clock and its timer are the test's.
+// Watches a runtime that answers, refuses, hangs and disappears; the test controls clock and timer.
 import { afterEach, beforeEach, expect, test } from "vitest";
 import {
   imageFacts,
@@ -113,7 +113,7 @@ function watch(deadlineMs = 60_000): RuntimeMonitor {
   return monitor;
 }
 
-test("a runtime that is well → everything that it says of itself", async () => {
+test("a healthy runtime → all of its facts", async () => {
   await startRuntime();
   const monitor = watch();
   await monitor.refresh();
@@ -128,7 +128,7 @@ test("a runtime that is well → everything that it says of itself", async () =>
   expect([flips, said]).toEqual([1, []]);
 });
 
-test("a minute → the status every 5 s, images every 30 s, and what only a restart changes once", async () => {
+test("during a minute → the status every 5 s, images every 30 s, and once what only a restart changes", async () => {
   await startRuntime();
   const monitor = watch();
   await monitor.refresh();
@@ -137,7 +137,7 @@ test("a minute → the status every 5 s, images every 30 s, and what only a rest
   expect(flips).toBe(1);
 });
 
-test("started again between two looks, with another version, disk and images → known when they are next asked for", async () => {
+test("restarted between two observations, with another version, disk and images → updated with their next request", async () => {
   const before = await startRuntime();
   const monitor = watch();
   await monitor.refresh();
@@ -152,7 +152,7 @@ test("started again between two looks, with another version, disk and images →
   });
 });
 
-test("the network fails and comes back → told each time, once", async () => {
+test("the network fails and recovers → reported each time, once", async () => {
   await startRuntime();
   const monitor = watch();
   await monitor.refresh();
@@ -165,7 +165,7 @@ test("the network fails and comes back → told each time, once", async () => {
   expect([monitor.snapshot().errors, flips]).toEqual([{}, 3]);
 });
 
-test("no runtime → as the kubelet before its first answer, and one line that says what to do", async () => {
+test("no runtime → like a kubelet before the first answer, and one line of advice", async () => {
   const monitor = watch();
   await monitor.refresh();
   await tick(60_000);
@@ -182,7 +182,7 @@ test("no runtime → as the kubelet before its first answer, and one line that s
   ]);
 });
 
-test("a runtime that goes → version unknown, down after 30 s; that comes back → well; each outage is said once", async () => {
+test("a runtime that disappears → version unknown, down after 30 s; that returns → well; each outage is logged once", async () => {
   const server = await startRuntime();
   const monitor = watch();
   await monitor.refresh();
@@ -205,7 +205,7 @@ test("a runtime that goes → version unknown, down after 30 s; that comes back 
   expect(said).toHaveLength(2);
 });
 
-test("a runtime that hangs → down after 30 s of silence, while the call is still waited for; then it answers → well", async () => {
+test("a runtime that hangs → down after 30 s of silence, during the same call; then it answers → well", async () => {
   await startRuntime();
   const monitor = watch();
   await monitor.refresh();
@@ -223,7 +223,7 @@ test("a runtime that hangs → down after 30 s of silence, while the call is sti
   expect([monitor.snapshot().errors, flips, runtime.asked.status]).toEqual([{}, 3, 2]);
 });
 
-test("a runtime that hangs longer than its deadline → asked again", async () => {
+test("a runtime that hangs longer than its deadline → the request is sent again", async () => {
   await startRuntime();
   const monitor = watch(20);
   runtime.status = () => new Promise(() => undefined);
@@ -235,7 +235,7 @@ test("a runtime that hangs longer than its deadline → asked again", async () =
   );
 });
 
-test("answers that count as none → said, and nothing is believed", async () => {
+test("invalid answers → logged, and not used", async () => {
   runtime.status = () => ({ ...ready(true), status: { conditions: [] } });
   runtime.version = { ...VERSION, runtimeName: "", runtimeApiVersion: "" };
   runtime.mountpoint = "";
@@ -252,7 +252,7 @@ test("answers that count as none → said, and nothing is believed", async () =>
   ]);
 });
 
-test("an image service that refuses → said, and the runtime is well", async () => {
+test("an image service that refuses → logged, and the runtime is well", async () => {
   runtime.mountpoint = "broken";
   await startRuntime();
   const monitor = watch();
@@ -261,7 +261,7 @@ test("an image service that refuses → said, and the runtime is well", async ()
   expect(said).toEqual([`imagefs: ${at.socketPath}: rpc error: code = Unknown desc = no snapshotter`]);
 });
 
-test("closed while it waits → ends at once, and nothing is said", async () => {
+test("closed while it waits → ends at once, without a log line", async () => {
   await startRuntime();
   const monitor = watch();
   runtime.status = () => new Promise(() => undefined);
@@ -271,7 +271,7 @@ test("closed while it waits → ends at once, and nothing is said", async () => 
   expect([flips, said]).toEqual([0, []]);
 });
 
-// The runtime's images as facts: the kubelet's order and selection, within what a report can hold.
+// The runtime's images as facts: in the kubelet's order and selection, within the limits of a report.
 
 const image = (
   id: string,
@@ -314,7 +314,7 @@ test("more names than are shown → digests, then tags, five in all", () => {
   ]);
 });
 
-test("no names, a size beyond what JSON can hold → what a report can hold", () => {
+test("no names, a size beyond JSON's exact numbers → values that a report can contain", () => {
   expect(imageFacts([image("a", 2 ** 63, [])], 50, fail)).toEqual([
     { repoDigests: [], repoTags: [], sizeBytes: Number.MAX_SAFE_INTEGER },
   ]);
@@ -337,7 +337,7 @@ test.each([
     ["840 of 1000 do not fit into a report: set nodeStatusMaxImages"],
   ],
   [
-    "a name longer than any may be → left out",
+    "a name over the limit → left out",
     1,
     "n".repeat(1025),
     0,

@@ -1,4 +1,5 @@
-// Finding a container runtime that nobody configured: which one, when it comes and goes, and what does not count as one.
+// The search for a container runtime without a configured one: which one it finds, when it comes and goes, and what it
+// ignores.
 import { existsSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
@@ -14,7 +15,7 @@ let at: Place;
 let nowMs: number;
 let said: string[];
 let flips: number;
-/** Asked for its status, by name. */
+/** Names of the runtimes that were asked for their status. */
 let asked: string[];
 let timers: { everyMs: number; dueMs: number; call: () => void }[];
 
@@ -36,7 +37,7 @@ async function listen(name: string, server: GrpcServer): Promise<GrpcServer> {
   return server;
 }
 
-/** One that speaks CRI, and answers for its status when `answers` resolves. */
+/** A runtime with CRI; it answers for its status when `answers` resolves. */
 const runtime = (name: string, answers: () => Promise<unknown> = () => Promise.resolve()) =>
   listen(
     name,
@@ -53,10 +54,10 @@ const runtime = (name: string, answers: () => Promise<unknown> = () => Promise.r
       serve(CRI.imageFsInfo, () => success({ imageFilesystems: [{ fsId: { mountpoint: "/images" } }] })),
     ]),
   );
-/** A gRPC server without CRI, as Docker's own containerd. */
+/** A gRPC server without CRI, like Docker's own containerd. */
 const withoutCri = (name: string) => listen(name, grpcServer([]));
 
-/** What a crash leaves behind: a socket on which nobody listens. */
+/** Leaves a socket without a listener, as a crash does. */
 async function stale(name: string): Promise<void> {
   const server = await runtime("dead");
   renameSync(socket("dead"), socket(name));
@@ -93,14 +94,14 @@ function find(...names: string[]): RuntimeFinder {
   return finder;
 }
 
-/** Time passes: timers ring, and what they began has ended. */
+/** Lets time pass: timers ring, and their work ends. */
 async function pass(finder: RuntimeFinder, ms: number): Promise<void> {
   for (const endMs = nowMs + ms; nowMs < endMs;) {
     nowMs += 1000;
     for (const timer of timers.filter(({ dueMs }) => dueMs <= nowMs)) {
       timer.dueMs += timer.everyMs;
       timer.call();
-      // Joins what the timer began.
+      // Joins the work that the timer has started.
       await finder.refresh();
     }
   }
@@ -108,7 +109,7 @@ async function pass(finder: RuntimeFinder, ms: number): Promise<void> {
 
 const found = (finder: RuntimeFinder) => finder.snapshot()?.runtime?.name ?? null;
 
-describe("at the first look", () => {
+describe("at the first search", () => {
   const others = (...names: string[]) => names.map(socket).join(", ");
 
   test.each<[situation: string, there: () => Promise<unknown>, used: string | null, lines: () => string[]]>([
@@ -149,7 +150,7 @@ describe("at the first look", () => {
       ],
     ],
     [
-      "a socket on which nobody listens",
+      "a socket without a listener",
       () => stale("a"),
       null,
       () => [
@@ -169,7 +170,7 @@ describe("at the first look", () => {
 });
 
 describe("later", () => {
-  it("a runtime comes → found within ten seconds, and said", async () => {
+  it("a runtime starts → found within ten seconds, and logged", async () => {
     const finder = find("a");
     await finder.refresh();
     await runtime("a");
@@ -180,7 +181,7 @@ describe("later", () => {
     expect(said).toEqual([`container runtime: ${socket("a")} is there now, and used`]);
   });
 
-  it("whoever waits for the first Ready asks all the time → looked once a second", async () => {
+  it("the caller waits for the first Ready and asks all the time → searched once a second", async () => {
     const finder = find("a");
     await finder.refresh();
     await runtime("a");
@@ -192,7 +193,7 @@ describe("later", () => {
     expect(found(finder)).toBe("a");
   });
 
-  it("it has not answered for its status → it does not count yet, so that the Node does not look unready", async () => {
+  it("it has not answered for its status → it does not count yet, so that the Node does not become unready", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     await runtime("a", () => promise);
     const finder = find("a");
@@ -204,7 +205,7 @@ describe("later", () => {
     expect([found(finder), finder.snapshot()?.errors, flips]).toEqual(["a", {}, 1]);
   });
 
-  it("it stops → gone at the moment when it would be down, and told", async () => {
+  it("it stops → removed at the moment when it would be down, and logged", async () => {
     const server = await runtime("a");
     const finder = find("a");
     await finder.refresh();
@@ -227,7 +228,7 @@ describe("later", () => {
     expect([found(finder), flips]).toEqual(["a", 1]);
   });
 
-  it("it is gone, and comes back → found again; another one comes instead → that one", async () => {
+  it("it stops, and returns → found again; another one starts in its place → that one", async () => {
     const first = await runtime("a");
     const finder = find("a", "b");
     await finder.refresh();
@@ -243,7 +244,7 @@ describe("later", () => {
     expect(found(finder)).toBe("b");
   });
 
-  it("it is there and does not answer → down, as one that is configured", async () => {
+  it("it is there and does not answer → down, like a configured one", async () => {
     let answers: Promise<unknown> = Promise.resolve();
     await runtime("a", () => answers);
     const finder = find("a");
@@ -254,7 +255,7 @@ describe("later", () => {
     expect(finder.snapshot()?.errors).toEqual({ runtime: ["container runtime is down"] });
   });
 
-  it("a server without CRI → asked once; another one in its place → asked again", async () => {
+  it("a server without CRI → asked once; another one in its place → asked as well", async () => {
     const server = await withoutCri("a");
     const finder = find("a");
     await finder.refresh();
@@ -269,7 +270,7 @@ describe("later", () => {
   });
 });
 
-it("closed while a runtime is asked → ends at once, and nothing is said", async () => {
+it("closed while a runtime is asked → ends at once, without a log line", async () => {
   await runtime("a", () => new Promise(() => undefined));
   const finder = find("a");
   const look = finder.refresh();

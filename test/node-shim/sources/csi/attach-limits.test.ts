@@ -1,4 +1,4 @@
-// CSI drivers on real sockets → how many volumes they can attach here.
+// CSI drivers on real sockets → the number of volumes that each can attach to this machine.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, test } from "vitest";
@@ -20,7 +20,7 @@ function machine() {
   const never = () => new Promise<void>(() => undefined);
   const { read } = attachLimits({ rootDir, nowMs: () => clock.nowMs, sleep: never, warn });
   const socket = (name: string) => join(rootDir, "plugins_registry", name);
-  /** What is read once it is so: drivers are asked in the background. */
+  /** Repeats the reading: drivers are asked in the background. */
   const told = () => eventually(read);
   return { rootDir, said, clock, read, socket, told };
 }
@@ -31,13 +31,13 @@ const MINUS_1 = [...Array.from({ length: 9 }, () => 0xff), 0x01];
 
 test.each<[situation: string, wish: DriverWish, limits: object | undefined]>([
   ["25", EBS, { "ebs.csi.aws.com": 25 }],
-  ["nothing of a limit", { name: "nfs.csi.k8s.io" }, { "nfs.csi.k8s.io": 0 }],
+  ["no limit", { name: "nfs.csi.k8s.io" }, { "nfs.csi.k8s.io": 0 }],
   ["a negative one", { name: "d", limit: MINUS_1 }, { d: 0 }],
   ["the largest int32", { name: "d", limit: INT32_MAX }, { d: FACTS_LIMITS.attachLimit }],
   ["one more", { name: "d", limit: INT32_MAX_AND_1 }, { d: FACTS_LIMITS.attachLimit }],
   ["a name of 63 characters", { name: "d".repeat(63), limit: [1] }, { ["d".repeat(63)]: 1 }],
-  ["that it is a device plugin", { ...EBS, type: "DevicePlugin" }, undefined],
-])("a driver says %s → as CSINode would have it", async (_situation, wish, limits) => {
+  ["the type of a device plugin", { ...EBS, type: "DevicePlugin" }, undefined],
+])("a driver reports %s → the value that CSINode would have", async (_situation, wish, limits) => {
   const { read, socket, said } = machine();
   await serveDriver(socket("driver-reg.sock"), wish);
   expect(await read()).toEqual(limits);
@@ -48,19 +48,19 @@ test.each<[situation: string, wish: DriverWish, limits: object | undefined]>([
 test.each<[situation: string, wish: DriverWish, line: RegExp]>([
   ["no name", { name: "" }, /"" is not a driver's name$/],
   ["a name of 64 characters", { name: "d".repeat(64) }, /is not a driver's name$/],
-  ["a name that is none", { name: "a b" }, /"a b" is not a driver's name$/],
+  ["a malformed name", { name: "a b" }, /"a b" is not a driver's name$/],
   [
-    "an endpoint nobody knows from here",
+    "an endpoint that is not reachable from here",
     { ...EBS, endpoint: "csi.sock" },
     /"csi.sock" is not an absolute path$/,
   ],
   [
-    "an endpoint nobody listens on",
+    "an endpoint without a listener",
     { ...EBS, endpoint: "/nowhere/csi.sock" },
     /NodeGetInfo of ebs.csi.aws.com: rpc/,
   ],
   ["an error", { ...EBS, fails: "error" }, /NodeGetInfo .* code = Unavailable desc = no metadata$/],
-])("a driver says %s → left out and said once, the other is there", async (_situation, wish, line) => {
+])("a driver reports %s → left out and logged once, the other is there", async (_situation, wish, line) => {
   const { read, socket, said } = machine();
   await serveDriver(socket("bad.sock"), wish);
   await serveDriver(socket("good.sock"), { name: "good", limit: [7] });
@@ -70,7 +70,7 @@ test.each<[situation: string, wish: DriverWish, line: RegExp]>([
   expect(said[0]).toMatch(line);
 });
 
-it("the driver has a socket of its own → that one is asked", async () => {
+it("the driver has a socket of its own → that socket is used", async () => {
   const { rootDir, read, socket } = machine();
   const [registrar, driver]: string[][] = [[], []];
   await serveDriver(join(rootDir, "csi.sock"), EBS, driver);
@@ -83,7 +83,7 @@ it("the driver has a socket of its own → that one is asked", async () => {
   expect([registrar, driver]).toEqual([["GetInfo"], ["NodeGetInfo"]]);
 });
 
-it("nothing registers, hidden sockets, files → no limits, nothing said", async () => {
+it("no registration, hidden sockets, files → no limits, no log line", async () => {
   const { read, socket, said } = machine();
   writeFileSync(socket("file.sock"), "");
   await serveDriver(socket(".hidden.sock"), EBS);
@@ -91,7 +91,7 @@ it("nothing registers, hidden sockets, files → no limits, nothing said", async
   expect(said).toEqual([]);
 });
 
-it("a driver is asked once; after a failure again a minute later; a new socket at once; gone → left out", async () => {
+it("a driver is asked once; after a failure again a minute later; a new socket at once; a removed one → left out", async () => {
   const { read, socket, clock, told } = machine();
   const calls: string[] = [];
   const stop = await serveDriver(socket("d.sock"), { ...EBS, fails: "error" }, calls);
@@ -113,7 +113,7 @@ it("a driver is asked once; after a failure again a minute later; a new socket a
   await told().toBeUndefined();
 });
 
-it("a driver that hangs → holds up no report, and nobody else's limit that is known", async () => {
+it("a driver that hangs → delays no report, and no known limit of another", async () => {
   const rootDir = kubeletFolder();
   await serveDriver(join(rootDir, "plugins_registry", "a.sock"), EBS);
   const calls: string[] = [];

@@ -1,4 +1,4 @@
-// CSI drivers as their vendors' libraries serve them: with grpc-js, and bytes by hand that share no code with the shim.
+// CSI drivers like those of vendors: with grpc-js and hand-written bytes, which share no code with the shim.
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,17 +6,17 @@ import * as grpc from "@grpc/grpc-js";
 import { onTestFinished } from "vitest";
 
 export interface DriverWish {
-  /** CSIPlugin unless told otherwise. */
+  /** Default: CSIPlugin. */
   type?: string;
   name: string;
   endpoint?: string;
-  /** The bytes of max_volumes_per_node, a varint; none: the field is left out. */
+  /** The bytes of max_volumes_per_node, a varint; absent: the field is left out. */
   limit?: number[];
-  /** What NodeGetInfo answers instead. "hangs": nothing. */
+  /** NodeGetInfo's behaviour in place of an answer. */
   fails?: "hangs" | "error";
 }
 
-/** A kubelet's folder with the folder that drivers register in. */
+/** A kubelet's folder with the folder where drivers register. */
 export function kubeletFolder(): string {
   const rootDir = mkdtempSync(join(tmpdir(), "csi-"));
   onTestFinished(() => rmSync(rootDir, { recursive: true, force: true }));
@@ -24,7 +24,7 @@ export function kubeletFolder(): string {
   return rootDir;
 }
 
-/** Serves registration and driver at one socket. `calls` grows by the name of each call. */
+/** Serves registration and driver on one socket. `calls` collects the name of each call. */
 export async function serveDriver(
   socketPath: string,
   wish: DriverWish,

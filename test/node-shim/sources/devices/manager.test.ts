@@ -1,4 +1,4 @@
-// Device plugins over real sockets → the facts' devices.
+// Device plugins on real sockets → the devices in the facts.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
@@ -15,7 +15,7 @@ import { gone, GPU, gpus, machine, NOTHING, registered, told, TWO_AND_ONE } from
 import { vendorPlugin } from "./vendor-plugin.ts";
 
 describe("a plugin", () => {
-  it("registers, changes its list, dies, is given up, comes back → as the kubelet counts it", async () => {
+  it("registers, changes its list, dies, is given up, comes back → counts like the kubelet's", async () => {
     const { folder, said, pass, startShim } = machine();
     const shim = await startShim();
     expect(await shim.read()).toEqual(NOTHING);
@@ -52,7 +52,7 @@ describe("a plugin", () => {
     expect(said.at(-1)).toMatch(/is gone: it ended its stream/);
   });
 
-  it("another one registers for the same resource → the new one counts, and the old one's end changes nothing", async () => {
+  it("another one registers for the same resource → the new one counts, and the end of the former one changes nothing", async () => {
     const { folder, said, startShim } = machine();
     const shim = await startShim();
     const old = await registered(folder, shim, "old.sock");
@@ -78,10 +78,10 @@ describe("a plugin", () => {
     ["a long name", `example.com/${"a".repeat(64)}`, {}, /is invalid$/],
     ["a path for an endpoint", GPU, { endpoint: "../x.sock" }, /^the endpoint "\.\.\/x\.sock" is not a name/],
     ["no endpoint", GPU, { endpoint: "" }, /^the endpoint "" is not a name/],
-    ["an endpoint nobody listens on", GPU, { endpoint: "no.sock" }, /failed to get device plugin options/],
+    ["an endpoint without a listener", GPU, { endpoint: "no.sock" }, /failed to get device plugin options/],
     ["the registration socket", GPU, { endpoint: "kubelet.sock" }, /code = Unimplemented/],
   ])(
-    "registers with %s → refused in words, and counts for nothing",
+    "registers with %s → refused with a reason, and not counted",
     async (_situation, resource, more, error) => {
       const { folder, said, startShim } = machine();
       const shim = await startShim();
@@ -96,7 +96,7 @@ describe("a plugin", () => {
     const { folder, stateFolder, startShim } = machine();
     const names = Array.from({ length: FACTS_LIMITS.extendedResources }, (_, at) => `example.com/r${at}`);
     const [first = "", last = ""] = [names[0], names.at(-1)];
-    // All but one are known from the process before.
+    // All but one come from the former process's record.
     writeRecord(stateFolder, { registered: names.slice(0, -1), removed: [] });
     const shim = await startShim();
     const plugin = await vendorPlugin(folder, "many.sock");
@@ -112,7 +112,7 @@ describe("a plugin", () => {
 });
 
 describe("another process of the shim", () => {
-  it("with the record → 0 until the plugin registers again; its socket is gone, so that it notices", async () => {
+  it("with the record → 0 until the plugin registers again; its socket is removed, so that the plugin notices", async () => {
     const { folder, stateFolder, startShim } = machine();
     const plugin = await registered(folder, await startShim());
     expect(readFileSync(join(stateFolder, "devices.json"), "utf8")).toContain(GPU);
@@ -123,7 +123,7 @@ describe("another process of the shim", () => {
     await registered(folder, next);
   });
 
-  it("whose plugin does not come back → removed after five minutes, and still so for the next one", async () => {
+  it("whose plugin does not come back → removed after five minutes, also for the next process", async () => {
     const { folder, pass, startShim } = machine();
     const plugin = await registered(folder, await startShim());
     plugin.kill();
@@ -136,7 +136,7 @@ describe("another process of the shim", () => {
   });
 
   test.each(["{", "[]", '{"registered":["cpu"],"removed":[]}'])(
-    "a record of %j → none, said",
+    "a record of %j → ignored, logged",
     async (text) => {
       const { stateFolder, said, startShim } = machine();
       writeFileSync(join(stateFolder, "devices.json"), text);
@@ -154,7 +154,7 @@ describe("another process of the shim", () => {
     expect(existsSync(folder)).toBe(false);
   });
 
-  it("a record that cannot be written → the devices count, said once; written when it can be", async () => {
+  it("a record that cannot be written → the devices count, logged once; written when that is possible", async () => {
     const { folder, stateFolder, said, startShim } = machine();
     const shim: DeviceManager = await startShim();
     mkdirSync(join(stateFolder, "devices.json", "x"), { recursive: true });
@@ -168,7 +168,7 @@ describe("another process of the shim", () => {
   });
 });
 
-// --device-plugins, given and not → what the facts say of devices.
+// The facts' devices with and without --device-plugins.
 
 const facts: Facts = {
   settings: {
@@ -189,7 +189,7 @@ const OPTIONS = { nowMs: () => 0, sleep: () => Promise.resolve(), log: () => und
 
 test.each<[situation: string, isOn: boolean, record: string | null, devices: Facts["devices"]]>([
   ["off, and never on", false, null, undefined],
-  ["off, and on before: what its plugins had is gone", false, RECORD, gone()],
+  ["off, and on before: its plugins' resources are removed", false, RECORD, gone()],
   ["off, with a record that is damaged", false, "{", undefined],
   ["on", true, null, NOTHING],
 ])("$0 → devices $3", async (_situation, isOn, record, devices) => {
@@ -203,7 +203,7 @@ test.each<[situation: string, isOn: boolean, record: string | null, devices: Fac
   await started.close();
 });
 
-test("ended while it starts → no socket is left", async () => {
+test("ended during its start → no socket is left", async () => {
   const { folder, stateFolder } = machine();
   const { close } = startDevices(gather, folder, { ...OPTIONS, stateFolder });
   await close();

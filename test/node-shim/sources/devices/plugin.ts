@@ -8,13 +8,13 @@ import { eventually } from "../../base/eventually.ts";
 import { type VendorPlugin, vendorPlugin } from "./vendor-plugin.ts";
 
 export interface Machine {
-  /** Of the plugins. */
+  /** The plugins' folder. */
   folder: string;
   stateFolder: string;
   said: string[];
-  /** The clock goes on by this. */
+  /** Lets the clock pass this time. */
   pass: (ms: number) => void;
-  /** A process of the shim; another one ends the one before. */
+  /** Starts a process of the shim; the former one ends. */
   startShim: (more?: { folder?: string }) => Promise<DeviceManager>;
 }
 
@@ -42,7 +42,7 @@ export function machine(): Machine {
         folder,
         stateFolder,
         nowMs: () => nowMs,
-        // As long as the clock says: nothing here waits.
+        // Each wait ends at once; only the clock counts.
         sleep: (ms) => {
           nowMs += ms;
           return Promise.resolve();
@@ -67,10 +67,10 @@ export const gpus = (capacity: number, allocatable: number) => ({
 });
 export const gone = () => ({ capacity: {}, allocatable: {}, removed: [GPU], recorded: true });
 
-/** What the shim reads, once it reads it: a plugin's word takes its time. */
+/** Reads the shim's devices until they match: a plugin's answer takes a while. */
 export const told = (shim: DeviceManager) => eventually(() => shim.read());
 
-/** A plugin whose three devices count. */
+/** Returns a plugin whose three devices are counted. */
 export async function registered(
   folder: string,
   shim: DeviceManager,

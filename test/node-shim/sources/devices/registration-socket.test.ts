@@ -1,4 +1,4 @@
-// kubelet.sock beside kubelets, other shims and what they have left, with real sockets → taken, or refused in words.
+// kubelet.sock next to kubelets, other shims and their remains, on real sockets → taken, or refused with a reason.
 import { once } from "node:events";
 import { existsSync, lstatSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -14,7 +14,7 @@ async function listenOn(path: string): Promise<void> {
   onTestFinished(() => void server.close());
 }
 
-test("somebody listens on it → refused, with what to do, and left alone", async () => {
+test("another program listens on it → refused with advice, and left alone", async () => {
   const { folder, startShim } = machine();
   mkdirSync(folder);
   await listenOn(join(folder, "kubelet.sock"));
@@ -34,7 +34,7 @@ test("another shim has it → refused", async () => {
   );
 });
 
-test("a kubelet is stopped → refused: its checkpoint is there", async () => {
+test("a stopped kubelet → refused: its checkpoint is there", async () => {
   const { folder, startShim } = machine();
   mkdirSync(folder);
   writeFileSync(join(folder, "kubelet_internal_checkpoint"), "{}");
@@ -43,7 +43,7 @@ test("a kubelet is stopped → refused: its checkpoint is there", async () => {
   );
 });
 
-test("what others left → their sockets go, everything else stays", async () => {
+test("remains of other programs → their sockets are removed, everything else stays", async () => {
   const { folder, startShim } = machine();
   mkdirSync(join(folder, "folder"), { recursive: true });
   const plugin = await vendorPlugin(folder, "stale.sock");
@@ -60,7 +60,7 @@ test("what others left → their sockets go, everything else stays", async () =>
   expect(existsSync(join(folder, "folder"))).toBe(true);
 });
 
-test("the shim ends → it is gone", async () => {
+test("the shim ends → the socket is removed", async () => {
   const { folder, startShim } = machine();
   const shim = await startShim();
   expect(lstatSync(join(folder, "kubelet.sock")).isSocket()).toBe(true);
@@ -69,7 +69,7 @@ test("the shim ends → it is gone", async () => {
   expect(existsSync(join(folder, "shim.sock"))).toBe(false);
 });
 
-test("a kubelet starts and takes it → its socket stays, the devices are unhealthy, said once", async () => {
+test("a kubelet starts and takes it → its socket stays, the devices are unhealthy, logged once", async () => {
   const { folder, said, startShim } = machine();
   const shim = await startShim();
   await registered(folder, shim);
@@ -84,7 +84,7 @@ test("a kubelet starts and takes it → its socket stays, the devices are unheal
   ).toHaveLength(1);
 });
 
-test("somebody removes it → a new one, and plugins register there", async () => {
+test("another program removes it → a new one, and plugins register there", async () => {
   const { folder, said, startShim } = machine();
   const shim = await startShim();
   rmSync(folder, { recursive: true });
@@ -106,7 +106,7 @@ test.each([
   expect(await starting).toBe(outcome);
 });
 
-test("a file in the folder's place → one line", async () => {
+test("a file in place of the folder → one line", async () => {
   const { folder, startShim } = machine();
   writeFileSync(folder, "");
   await expect(startShim()).rejects.toThrow(

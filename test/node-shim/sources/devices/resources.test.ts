@@ -1,4 +1,4 @@
-// What plugins announce → counts, as upstream's device manager counts. No plugin, no clock.
+// Plugins' devices → counts, like upstream's device manager. Needs no plugin and no clock.
 import { expect, test } from "vitest";
 import { deviceResources, STOP_GRACE_MS } from "../../../../node-shim/sources/devices/resources.ts";
 import { FACTS_LIMITS } from "../../../../shared/protocol/limits.ts";
@@ -10,8 +10,8 @@ const devices = (...list: [ID: string, health: string][]) => list.map(([ID, heal
 test.each<[situation: string, list: { ID: string; health: string }[], counts: number[], lost: number]>([
   ["healthy and not", devices(["a", "Healthy"], ["b", "Unhealthy"]), [2, 1], 2],
   ["the same device twice", devices(["a", "Healthy"], ["a", "Healthy"]), [1, 1], 1],
-  ["one device with two words for its health", devices(["a", "Healthy"], ["a", "Unhealthy"]), [2, 1], 1],
-  ["healthy in other letters", devices(["a", "healthy"], ["b", ""]), [2, 0], 2],
+  ["one device with two health values", devices(["a", "Healthy"], ["a", "Unhealthy"]), [2, 1], 1],
+  ["healthy in another case", devices(["a", "healthy"], ["b", ""]), [2, 0], 2],
   ["none", [], [0, 0], 0],
 ])("$0 → [capacity, allocatable] $2, and $3 unhealthy once it is lost", (_situation, list, counts, lost) => {
   const resources = deviceResources(EMPTY, () => 0);
@@ -25,12 +25,12 @@ test.each<[situation: string, list: { ID: string; health: string }[], counts: nu
   expect(seen()).toEqual(counts);
   resources.lost("x.io/y");
   expect(seen()).toEqual([lost, 0]);
-  // It connects again, and has not said what it has.
+  // It connects again, and has not sent its list yet.
   resources.connected("x.io/y");
   expect(seen()).toEqual([lost, 0]);
 });
 
-test("lost before it said what it has → 0, then removed; connects again → no longer removed", () => {
+test("lost before it sent its list → 0, then removed; connects again → no longer removed", () => {
   let nowMs = 0;
   const resources = deviceResources(EMPTY, () => nowMs);
   resources.connected("x.io/y");
@@ -50,7 +50,7 @@ test.each([
   [127, 128],
   [128, 128],
 ])(
-  "%i removed before and one more → %i in the facts, which are accepted; the newest stays",
+  "%i removed earlier and one more → %i in the facts, which are accepted; the newest stays",
   (before, most) => {
     let nowMs = 0;
     const removed = Array.from({ length: before }, (_, index) => `x.io/r${index}`);
@@ -64,7 +64,7 @@ test.each([
   },
 );
 
-test("as many resources as the facts hold → no room for another, but for one of them", () => {
+test("as many resources as the facts can contain → no room for another, except for one of them", () => {
   const resources = deviceResources(EMPTY, () => 0);
   for (let index = 1; index < FACTS_LIMITS.extendedResources; index++) resources.connected(`x.io/r${index}`);
   expect(resources.hasRoomFor("x.io/new")).toBe(true);

@@ -1,21 +1,21 @@
-// A device plugin as vendors write them, with grpc-js and bytes by hand: shares no code with the shim.
+// A device plugin like those of vendors, with grpc-js and hand-written bytes: shares no code with the shim.
 import { existsSync, linkSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import * as grpc from "@grpc/grpc-js";
 import { onTestFinished } from "vitest";
 
 export interface VendorPlugin {
-  /** What the shim answers: null, or the error's text. */
+  /** Registers; returns the error's text, or null. */
   register: (resourceName: string, more?: { endpoint?: string; version?: string }) => Promise<string | null>;
-  /** Health by ID. */
+  /** Sends devices: health by ID. */
   list: (devices: Record<string, string>) => void;
   /** Ends its streams with OK. */
   end: () => void;
-  /** As its process ends by SIGKILL: its connections break, and its socket stays behind. */
+  /** Ends as by SIGKILL: its connections break, and its socket file stays. */
   kill: () => void;
 }
 
-/** A length-delimited field of protobuf; none is longer than 16 KiB here. */
+/** Encodes a length-delimited field of protobuf; no field is longer than 16 KiB here. */
 function field(number: number, value: Buffer | string): Buffer {
   const bytes = typeof value === "string" ? Buffer.from(value) : value;
   const length = bytes.length < 128 ? [bytes.length] : [(bytes.length & 127) | 128, bytes.length >> 7];
@@ -33,7 +33,7 @@ const method = (name: string, responseStream: boolean) => ({
   responseDeserialize: asIs,
 });
 
-/** Listens on `<folder>/<endpoint>` when this resolves. */
+/** Resolves when it listens on `<folder>/<endpoint>`. */
 export async function vendorPlugin(folder: string, endpoint: string): Promise<VendorPlugin> {
   const streams = new Set<grpc.ServerWritableStream<Buffer, Buffer>>();
   let listed: Buffer = Buffer.alloc(0);
@@ -70,7 +70,7 @@ export async function vendorPlugin(folder: string, endpoint: string): Promise<Ve
       for (const stream of streams) stream.end();
     },
     kill() {
-      // Node removes the socket of a server that it closes; the shim may have removed it before.
+      // Node removes the socket of a server that it closes; the shim may have removed it already.
       const isThere = existsSync(socket);
       if (isThere) linkSync(socket, `${socket}.kept`);
       server.forceShutdown();

@@ -1,4 +1,4 @@
-// Docker as the container runtime: a daemon that answers as Docker 20.10 does, and is then absent or broken.
+// Docker as the container runtime: a daemon answers like Docker 20.10, and is then absent or broken.
 import { createServer, type Server, type Socket } from "node:net";
 import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
 import type { RuntimeMonitor } from "../../../../node-shim/sources/cri/monitor.ts";
@@ -19,9 +19,9 @@ const IMAGES: DockerImage[] = [
 const WELL = {
   info: { ServerVersion: "20.10.24+dfsg1", DockerRootDir: "/var/lib/docker", Images: 3 } as object,
   images: IMAGES,
-  /** What is listed, and removed before it is looked at. */
+  /** ID of an image that is listed, and removed before its details are read. */
   removed: "",
-  /** Of what it answers 500. */
+  /** Paths that it answers with 500. */
   broken: [] as string[],
 };
 
@@ -42,7 +42,10 @@ afterAll(makeFolder());
 let server: Server | null = null;
 const sockets = new Set<Socket>();
 
-/** Engine API 1.41: /info, /images/json and /images/ID/json. Over node:net: node:http refuses "GET http:/info". */
+/**
+ * Serves Engine API 1.41: /info, /images/json and /images/ID/json. Uses node:net, since node:http refuses "GET
+ * http:/info".
+ */
 async function start(): Promise<void> {
   const started = createServer((socket) => {
     sockets.add(socket.on("error", () => undefined));
@@ -78,7 +81,7 @@ const LISTED = [
   { repoDigests: [], repoTags: ["small:1"], sizeBytes: 7 },
 ];
 
-test("well → version, images and where they are kept; ready, and so is its network", async () => {
+test("well → version, images and their disk; ready, and so is its network", async () => {
   await start();
   await look();
   expect(monitor.snapshot()).toEqual({
@@ -108,7 +111,7 @@ const allBroken = () => (docker.broken = ["/info", "/images/json"]);
 test.each<[situation: string, change: () => unknown]>([
   ["stopped", stop],
   ["answers with errors", allBroken],
-])("%s → well for 30 s, then down, its images kept; said once; back → well", async (_situation, change) => {
+])("%s → well for 30 s, then down, its images kept; logged once; back → well", async (_situation, change) => {
   await start();
   await look();
   await change();
@@ -132,7 +135,7 @@ test.each<[situation: string, change: () => unknown]>([
 test.each<[situation: string, change: () => unknown, images: object[]]>([
   ["images that cannot be listed → the last ones", () => (docker.broken = ["/images/json"]), LISTED],
   [
-    "no images any more → none",
+    "all images removed → none",
     () => (docker = { ...docker, images: [], info: { ...docker.info, Images: 0 } }),
     [],
   ],
@@ -149,7 +152,7 @@ test.each<[situation: string, change: () => unknown, images: object[]]>([
   expect(monitor.snapshot()).toMatchObject({ images, errors: {} });
 });
 
-test("another version after a restart that nobody saw → told with the next look", async () => {
+test("another version after an unnoticed restart → reported with the next observation", async () => {
   await start();
   await look();
   docker.info = { ...docker.info, ServerVersion: "26.1.5", DockerRootDir: "/srv/docker" };

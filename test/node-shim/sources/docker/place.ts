@@ -1,4 +1,4 @@
-// Where the tests of a process have their Docker: systeminformation reads once where it is, and how long to wait.
+// The Docker of one test process: systeminformation reads socket and deadline once.
 import { mkdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,13 +6,13 @@ import { runtimeMonitor, type RuntimeMonitor } from "../../../../node-shim/sourc
 import { dockerClient } from "../../../../node-shim/sources/docker/client.ts";
 
 export const FOLDER = join(tmpdir(), `rollcall-docker-${process.pid}`);
-/** No test of this suite waits for the deadline. */
+/** No test of this suite waits for this deadline. */
 export const DOCKER = { socketPath: join(FOLDER, "docker.sock"), deadlineMs: 60_000 };
 
-/** For a Docker that never answers. A process has one deadline: systeminformation reads it once. */
+/** For a Docker that never answers. systeminformation reads the deadline once for each process. */
 export const SHORT_DEADLINE_MS = 1000;
 
-/** An empty folder; the answer removes it. */
+/** Makes an empty folder; the returned function removes it. */
 export function makeFolder(): () => void {
   const remove = () => rmSync(FOLDER, { recursive: true, force: true });
   remove();
@@ -20,7 +20,7 @@ export function makeFolder(): () => void {
   return remove;
 }
 
-/** Watches that Docker whenever it is asked to; what it warns of goes to `said`. */
+/** Makes a monitor that reads that Docker when a test calls it; its warnings go to `said`. */
 export function dockerMonitor(
   said: string[],
   nowMs: () => number,

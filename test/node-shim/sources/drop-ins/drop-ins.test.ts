@@ -1,4 +1,4 @@
-// A folder of drop-ins → what is reported of them: good ones, bad ones, hanging ones, and what becomes of them in time.
+// A folder of drop-ins → their report: good, bad and hanging ones, and their ageing.
 import { chmodSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
@@ -10,7 +10,7 @@ import { temporaryFolder } from "../../base/temporary-folder.ts";
 
 let temporary: { path: string; remove: () => void };
 let folder: string;
-/** What each program ends with, by its name. */
+/** The result of each program, by its name. */
 let programs: Record<string, Result<string>>;
 beforeEach(() => {
   programs = {};
@@ -44,7 +44,7 @@ const outputOf = (content: unknown) => success(`${JSON.stringify(content)}\n`);
 
 const DEADLINE_MS = 60_000;
 
-/** The times and the programs are the test's. */
+/** Reads the folder with the test's clock and programs. */
 function looking(
   run: RunProgram = ({ program }) => Promise.resolve(programs[basename(program)] ?? failure("is unknown")),
 ) {
@@ -60,7 +60,7 @@ function looking(
   return { read, clock };
 }
 
-it("a file and a program → what both say", async () => {
+it("a file and a program → the facts of both", async () => {
   writeJson("10-rack.json", { labels: { "example.com/rack": "b7" }, resources: { "example.com/fpga": 2 } });
   writeProgram("20-raid", outputOf({ conditions: [RAID] }));
   write(".hidden", "not a drop-in");
@@ -76,7 +76,7 @@ it("a file and a program → what both say", async () => {
   });
 });
 
-it("a program → run by its whole path, with a deadline and a limit of its output", async () => {
+it("a program → run by its absolute path, with a deadline and a limit for its output", async () => {
   writeProgram("raid", success("{}"));
   const asked: object[] = [];
   await looking((options) => {
@@ -88,7 +88,7 @@ it("a program → run by its whole path, with a deadline and a limit of its outp
   ]);
 });
 
-it("custom facts → beside the drop-ins, as facts of their own", async () => {
+it("custom facts → reported apart from other facts", async () => {
   writeJson("10-licence.json", { custom: { licenceUntil: "2031-03-01T00:00:00Z", seats: 7 } });
   writeJson("20-door.json", { custom: { isOpen: false } });
   const { dropIns, custom } = await looking().read(true);
@@ -96,7 +96,7 @@ it("custom facts → beside the drop-ins, as facts of their own", async () => {
   expect(dropIns).toEqual({ resources: {}, labels: {}, conditions: [], working: 2, failures: [] });
 });
 
-it("control characters in a message → replaced, the condition stands", async () => {
+it("control characters in a message → replaced, and the condition stays", async () => {
   writeJson("raid.json", { conditions: [{ ...RAID, message: "md0\nmd1\u001b[2J" }] });
   expect((await looking().read(true)).dropIns?.conditions).toEqual([
     { ...RAID, message: "md0 md1\u{FFFD}[2J" },
@@ -115,14 +115,14 @@ it("the first report does not wait for them", async () => {
   expect(await read(false)).toEqual({});
 });
 
-describe("one that does not work → named with its fault, and the others are not hurt", () => {
+describe("one that does not work → named with its fault, and the others still count", () => {
   test.each<[situation: string, write: () => void, error: string | RegExp]>([
     ["fails, hangs or floods", () => writeProgram("bad", failure("ended with 2: why")), "ended with 2: why"],
     ["prints no JSON", () => writeProgram("bad", success("hello\n")), /^is not JSON: /],
     ["cannot be run", () => write("bad", "#!/bin/sh\n"), "neither ends in .json nor is executable"],
     ["is too large", () => write("bad.json", " ".repeat(65_537)), "is larger than 65536 bytes"],
     ["is no JSON", () => write("bad.json", "{"), /^is not JSON: /],
-    ["has a field of its own", () => writeJson("bad.json", { taints: [] }), "/taints: unknown field"],
+    ["has an unknown field", () => writeJson("bad.json", { taints: [] }), "/taints: unknown field"],
     [
       "can be written by others",
       () => write("bad.json", "{}", 0o666),
@@ -142,7 +142,7 @@ describe("one that does not work → named with its fault, and the others are no
   });
 });
 
-it("a folder that others may write → none is believed", async () => {
+it("a folder that others may write → no drop-in is used", async () => {
   writeJson("rack.json", { labels: { "example.com/rack": "b7" } });
   chmodSync(folder, 0o777);
   expect((await looking().read(true)).dropIns).toMatchObject({
@@ -152,7 +152,7 @@ it("a folder that others may write → none is believed", async () => {
 });
 
 describe("time", () => {
-  it("a condition ages from when it was said; once a minute it is said again", async () => {
+  it("a condition ages from its report; its program runs again once a minute", async () => {
     writeProgram("raid", outputOf({ conditions: [RAID] }));
     const { read, clock } = looking();
     await read(true);
@@ -162,7 +162,7 @@ describe("time", () => {
     expect(await read(false)).toMatchObject({ remainingSeconds: { RaidDegraded: 300 } });
   });
 
-  it("a file's conditions age from when it was written, whatever the machine's clock was set to since", async () => {
+  it("a file's conditions age from its writing, also after the machine's clock was set", async () => {
     writeJson("raid.json", { conditions: [RAID] });
     const { read, clock } = looking();
     clock.wallMs = WRITTEN_AT_MS + 100_000;
@@ -173,7 +173,7 @@ describe("time", () => {
     expect(await read(true)).toMatchObject({ remainingSeconds: { RaidDegraded: 0 } });
   });
 
-  it("one that begins to fail → what it said stays, and its condition runs out", async () => {
+  it("one that starts to fail → its facts stay, and its condition expires", async () => {
     const said = { labels: { "example.com/a": "b" }, conditions: [RAID] };
     writeProgram("raid", outputOf(said));
     const { read, clock } = looking();
@@ -187,7 +187,7 @@ describe("time", () => {
     expect((await read(true)).remainingSeconds).toEqual({ RaidDegraded: 0 });
   });
 
-  it("one that is taken away → nothing of it is left", async () => {
+  it("one that is removed → all of its facts are removed", async () => {
     writeJson("rack.json", { labels: { "example.com/rack": "b7" } });
     const { read } = looking();
     await read(true);
@@ -199,7 +199,7 @@ describe("time", () => {
 describe("several", () => {
   const dropIn = (said: object) => dropInSchema.parse(said);
 
-  it("that say the same thing → the first by name counts, the other is at fault", () => {
+  it("that report the same → the first by name counts, the other has a fault", () => {
     const merged = mergeDropIns([
       { name: "a", dropIn: dropIn({ labels: { "example.com/rack": "1" } }) },
       {
@@ -213,7 +213,7 @@ describe("several", () => {
     expect(merged.failures).toEqual([{ name: "b", error: "example.com/rack is another drop-in's already" }]);
   });
 
-  it("with 32 labels in all → taken; with one more → the last is at fault", () => {
+  it("with 32 labels together → accepted; with one more → the last has a fault", () => {
     const labels = (from: number, count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, at) => [`example.com/l${from + at}`, "v"]));
     const first = { name: "a", dropIn: dropIn({ labels: labels(0, 31) }) };
@@ -225,7 +225,7 @@ describe("several", () => {
     ]);
   });
 
-  it("that have a custom fact of the same name → the first by name counts, the other is at fault", () => {
+  it("that have a custom fact of the same name → the first by name counts, the other has a fault", () => {
     const merged = mergeDropIns([
       { name: "a", dropIn: dropIn({ custom: { isOpen: true } }) },
       { name: "b", dropIn: dropIn({ custom: { isOpen: false, seats: 7 } }) },
@@ -234,7 +234,7 @@ describe("several", () => {
     expect(merged.failures).toEqual([{ name: "b", error: "isOpen is another drop-in's already" }]);
   });
 
-  it("with 64 custom facts in all → taken; with one more → the last is at fault", () => {
+  it("with 64 custom facts together → accepted; with one more → the last has a fault", () => {
     const custom = (from: number, count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, at) => [`fact${from + at}`, at]));
     const first = { name: "a", dropIn: dropIn({ custom: custom(0, 63) }) };
@@ -246,7 +246,7 @@ describe("several", () => {
     ]);
   });
 
-  it("more files than are looked at → said, and the schema is kept to", async () => {
+  it("more files than the limit → logged, and the schema's limits hold", async () => {
     for (let at = 10; at < 50; at++) writeJson(`${at}.json`, {});
     const { dropIns } = await looking().read(true);
     expect(dropIns).toMatchObject({
@@ -292,12 +292,12 @@ test.each([
   ["a custom fact with a name too long", { custom: { ["n".repeat(254)]: 1 } }, /Too big/],
   ["a custom text too long", { custom: { text: "t".repeat(1025) } }, /Too big/],
   ["a list of custom facts", { custom: { list: [1] } }, /Invalid input/],
-  ["less than nothing", { resources: { "example.com/x": -1 } }, /Too small/],
-])("a drop-in may not say what is %s", (_, said, fault) => {
+  ["a negative number", { resources: { "example.com/x": -1 } }, /Too small/],
+])("refused in a drop-in: %s", (_, said, fault) => {
   expect(JSON.stringify(dropInSchema.safeParse(said).error?.issues)).toMatch(fault);
 });
 
-it("a custom fact at its limits → taken", () => {
+it("a custom fact at its limits → accepted", () => {
   const custom = Object.fromEntries(
     Array.from({ length: 64 }, (_, at) => [`n${at}`.padEnd(253, "n"), "t".repeat(1024)]),
   );

@@ -1,4 +1,4 @@
-// The hardware inventory: what is found → what is reported; when it is looked at; and what its program prints.
+// The hardware inventory: found hardware → reported hardware; when it is read; and its program's output.
 import { failure, type Result, success } from "../../../../shared/result.ts";
 import { describe, expect, it, test } from "vitest";
 import type { RunProgram } from "../../../../node-shim/base/child.ts";
@@ -6,7 +6,7 @@ import { type Found, hardwareOf } from "../../../../node-shim/sources/inventory/
 import { hardware, keptInventory } from "../../../../node-shim/sources/inventory/inventory.ts";
 import { type Inventory, inventorySchema } from "../../../../shared/protocol/inventory.ts";
 
-/** As systeminformation finds a small PC with a graphics card. */
+/** A small PC with a graphics card, as systeminformation finds it. */
 const PC: Found = {
   cpu: { manufacturer: "Intel", brand: "Core™ i5-8259U", processors: 1, physicalCores: 4 },
   system: { manufacturer: "Intel(R) Client Systems", model: "NUC8i5BEH", serial: "G6BE81" },
@@ -16,7 +16,7 @@ const PC: Found = {
   networkCards: [{ iface: "eno1", type: "wired", mac: "94:c6:91:00:00:01" }],
 };
 
-describe("what is found → what is reported", () => {
+describe("found → reported", () => {
   it("a PC, without serial numbers", () => {
     expect(hardwareOf(PC, false)).toEqual({
       cpu: { vendor: "Intel", model: "Core™ i5-8259U", sockets: 1, physicalCores: 4 },
@@ -38,14 +38,14 @@ describe("what is found → what is reported", () => {
   });
 
   test.each(["", " ", "-", "unknown", "To Be Filled By O.E.M.", "Default string"])(
-    "a maker that says %o → nothing",
+    "a manufacturer named %o → left out",
     (manufacturer) => {
       const board = { manufacturer, model: manufacturer, serial: manufacturer };
       expect(hardwareOf({ board }, true)).toEqual({ board: {} });
     },
   );
 
-  it("more, longer and stranger than may be → still what the schema takes", () => {
+  it("more, longer and stranger values than allowed → still accepted by the schema", () => {
     const disk = { vendor: "x".repeat(500), name: "\ud800", type: "HD", size: -1, serialNum: "s" };
     const gpu = { vendor: "v", model: "m", vram: null };
     const found = {
@@ -61,7 +61,7 @@ describe("what is found → what is reported", () => {
 
 const FOUND: Inventory = { cpu: { model: "EPYC" } };
 
-describe("when it is looked at", () => {
+describe("the time of a reading", () => {
   function kept(readings: Result<Inventory>[]) {
     const clock = { nowMs: 0 };
     const said: string[] = [];
@@ -76,7 +76,7 @@ describe("when it is looked at", () => {
   }
   const settled = () => new Promise((resolve) => void setImmediate(resolve));
 
-  it("5 s after the start and an hour later, behind the reports' back", async () => {
+  it("5 s after the start and an hour later; no report waits for it", async () => {
     const { read, clock, looks } = kept([success(FOUND), success({})]);
     clock.nowMs = 4999;
     expect([await read(false), looks()]).toEqual([undefined, 0]);
@@ -91,7 +91,7 @@ describe("when it is looked at", () => {
     expect(await read(false)).toEqual({});
   });
 
-  it("a look that fails → the last good one stays, and it is said", async () => {
+  it("a failed reading → the last good one stays, and the fault is logged", async () => {
     const { read, clock, said } = kept([success(FOUND), failure("away")]);
     expect(await read(true)).toEqual(FOUND);
     clock.nowMs = 4_000_000;
@@ -102,8 +102,8 @@ describe("when it is looked at", () => {
   });
 });
 
-describe("the program that looks", () => {
-  it("is run by this Node, with a deadline and a limit of its output", async () => {
+describe("the program that reads", () => {
+  it("is run by this Node, with a deadline and a limit for its output", async () => {
     const asked: Parameters<RunProgram>[0][] = [];
     await hardware(true, (options) => {
       asked.push(options);
@@ -128,11 +128,11 @@ describe("the program that looks", () => {
     ],
     ["prints no JSON", success("hello\n"), failure("what was found is not JSON")],
     [
-      "prints what is none",
+      "prints no inventory",
       success('{"cpu":{"colour":"red"}}'),
       failure(expect.stringMatching(/cannot be reported: \/cpu\/colour: unknown/)),
     ],
-  ])("%s → that, or an error that says so", async (_situation, output, found) => {
+  ])("%s → the inventory, or an error with the reason", async (_situation, output, found) => {
     expect(await hardware(false, () => Promise.resolve(output))).toEqual(found);
   });
 });

@@ -22,7 +22,7 @@ test.each<[situation: string, Machine, Interfaces, outcome: object]>([
     { ipv4: "198.51.100.7", ipv6: "2001:db8::7" },
   ],
   [
-    "an interface without default route → not looked at",
+    "an interface without default route → ignored",
     "vm",
     { lo, docker0: on("172.17.0.1"), ...VM },
     { ipv4: "198.51.100.7", ipv6: "2001:db8::7" },
@@ -91,7 +91,7 @@ test.each<[situation: string, Record<string, string | null>, Interfaces, outcome
     success({}),
   ],
   [
-    "a gateway that is no address → error",
+    "a malformed gateway → error",
     { [ROUTE]: `${HEADER}eth0\t00000000\tnone\n` },
     VM,
     unreadable(expect.any(String) as string),
@@ -126,7 +126,7 @@ function sources(changes: Partial<AddressSources>): AddressSources {
 
 const unexpected = (source: string, message: string) => expect.unreachable(`${source}: ${message}`);
 
-test("a name that resolves → what it resolves to, and what of it is on an interface", async () => {
+test("a name that resolves → its addresses, and those of them on an interface", async () => {
   const asked: string[] = [];
   const lookup = addressLookup((name) => {
     asked.push(name);
@@ -145,7 +145,7 @@ test("a name that resolves → what it resolves to, and what of it is on an inte
   expect(asked).toEqual(["shop-7.example"]);
 });
 
-test("a name that does not resolve → the resolver's error, and no warning: most machines are in no DNS", async () => {
+test("a name that does not resolve → the resolver's error, without a warning: most machines are not in DNS", async () => {
   const lookup = addressLookup(() => Promise.reject(new Error("getaddrinfo ENOTFOUND shop-7")));
   expect(await addresses(sources({ lookup }), unexpected)).toMatchObject({
     lookup: { error: "getaddrinfo ENOTFOUND shop-7" },
@@ -153,7 +153,7 @@ test("a name that does not resolve → the resolver's error, and no warning: mos
   });
 });
 
-test("a resolver that does not answer → given up, said", async () => {
+test("a resolver that does not answer → given up, logged", async () => {
   const said: string[] = [];
   const lookup = addressLookup(() => new Promise(() => {}), 1);
   const error = "lookup of shop-7 has not returned within 1 ms";
@@ -183,7 +183,7 @@ test("node IPs in any notation → reported as given, and on an interface in can
   });
 });
 
-test("interfaces that cannot be listed → no addresses, said", async () => {
+test("interfaces that cannot be listed → no addresses, logged", async () => {
   const said: string[] = [];
   const networkInterfaces = () => {
     throw new Error("EAFNOSUPPORT");

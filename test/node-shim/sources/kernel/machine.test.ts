@@ -24,12 +24,12 @@ test.each<[situation: string, Machine, Record<string, string | null>, outcome: o
   ["two NUMA nodes, three of eight CPUs offline → five", "numa-server", {}, success(5)],
   ["a kernel that cannot take CPUs offline → all", "numa-server", { [ONLINE]: null }, success(8)],
   [
-    "no NUMA nodes → all CPUs there are, offline ones too, as cAdvisor counts them",
+    "no NUMA nodes → all CPUs, also offline ones, as cAdvisor counts them",
     "arm-board",
     {},
     { ok: true, value: 4, source: "/sys/devices/system/cpu" },
   ],
-  ["CPU numbers with gaps → as many as there are", "ipv6-only", {}, success(2)],
+  ["CPU numbers with gaps → the number of CPUs", "ipv6-only", {}, success(2)],
   [
     "a CPU without topology → not counted",
     "vm",
@@ -37,7 +37,7 @@ test.each<[situation: string, Machine, Record<string, string | null>, outcome: o
     success(1),
   ],
   [
-    "a NUMA node without CPUs → counts nothing",
+    "a NUMA node without CPUs → adds none",
     "vm",
     { "/sys/devices/system/node/node1/meminfo": "" },
     success(2),
@@ -91,7 +91,7 @@ test.each<[situation: string, Machine, Record<string, string | null>, outcome: u
   ],
   ["a kernel without huge pages → none, and no error", "arm-board", {}, success([])],
   [
-    "other names in the folder → passed over",
+    "other names in the folder → ignored",
     "vm",
     { [`${PAGES}/hugepages-1048576kB`]: null, [`${PAGES}/other`]: "" },
     success([{ pageSizeKiB: 2048, pages: 0 }]),
@@ -126,32 +126,32 @@ const PERIOD = { [`${CPU}/cpu.cfs_period_us`]: "100000\n" };
 
 test.each<[situation: string, files: Record<string, string | null>, outcome: ReturnType<typeof cgroups>]>([
   [
-    "cgroup v2 → it can",
+    "cgroup v2 → CPU limits work",
     { "/proc/mounts": "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n" },
     { cpuHardcapping: true, version: 2 },
   ],
   [
-    "cgroup v1 with quota and period → it can",
+    "cgroup v1 with quota and period → CPU limits work",
     { "/proc/mounts": V1, ...QUOTA, ...PERIOD },
     { cpuHardcapping: true, version: 1 },
   ],
   [
-    "cgroup v1 without a quota → it cannot",
+    "cgroup v1 without a quota → CPU limits do not work",
     { "/proc/mounts": V1, ...PERIOD },
     { cpuHardcapping: false, version: 1 },
   ],
   [
-    "cgroup v1 without a period → it cannot",
+    "cgroup v1 without a period → CPU limits do not work",
     { "/proc/mounts": V1, ...QUOTA },
     { cpuHardcapping: false, version: 1 },
   ],
   [
-    "v2 beside v1, for systemd alone → v1 decides",
+    "v2 next to v1, only for systemd → v1 decides",
     { "/proc/mounts": `cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n${V1}` },
     { cpuHardcapping: false, version: 1 },
   ],
-  ["no CPU controller → nobody knows", { "/proc/mounts": "cgroup /c cgroup rw,memory 0 0\n" }, undefined],
-  ["no /proc/mounts → nobody knows", { "/proc/mounts": null }, undefined],
+  ["no CPU controller → unknown", { "/proc/mounts": "cgroup /c cgroup rw,memory 0 0\n" }, undefined],
+  ["no /proc/mounts → unknown", { "/proc/mounts": null }, undefined],
 ])("%s", (_situation, files, outcome) => {
   expect(cgroups(rootWith("vm", files))).toEqual(outcome);
 });

@@ -33,13 +33,13 @@ test.each<Row>([
     success([VM_BYTES, VM_BYTES]),
   ],
   [
-    "v1: no word of inactive page cache → all usage",
+    "v1: no inactive page cache in the file → all usage",
     "vm",
     { [`${V1}/memory.stat`]: "cache 1\n" },
     success([VM_BYTES - 1_073_741_824, VM_BYTES]),
   ],
   [
-    "v1: more used than there is → nothing available",
+    "v1: more used than the capacity → nothing available",
     "vm",
     { [`${V1}/memory.usage_in_bytes`]: "99999999999\n" },
     success([0, VM_BYTES]),
@@ -90,7 +90,7 @@ test.each<Row>([
 test.each<[situation: string, vmstat: string | null, outcome: object]>([
   ["none so far", "pgpgin 77\noom_kill 0\nnuma_hit 12\n", { ok: true, value: 0 }],
   ["some, in the last line", "pgpgin 77\noom_kill 12", { ok: true, value: 12 }],
-  ["a counter whose name only begins so", "oom_kill_x 3\nmy_oom_kill 4\n", { ok: false }],
+  ["a counter whose name only contains the word", "oom_kill_x 3\nmy_oom_kill 4\n", { ok: false }],
   ["a kernel that does not count them", "pgpgin 77\n", { ok: false, error: { reason: "missing" } }],
   ["no /proc/vmstat", null, { ok: false, error: { reason: "missing" } }],
 ])("%s", (_situation, vmstat, outcome) => {

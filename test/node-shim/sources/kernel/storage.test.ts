@@ -19,7 +19,7 @@ test.each<[situation: string, StatFs, outcome: unknown]>([
     { bytes: success([450 * 4096, 4_096_000]), inodes: success([60, 64]) },
   ],
   [
-    "a Node that does not tell the fragment size → counted in blocks",
+    "a Node.js without the fragment size → counted in blocks",
     { bsize: 1024, blocks: 10, bavail: 5, files: 0, ffree: 0 },
     { bytes: success([5120, 10_240]), inodes: success([0, 0]) },
   ],
@@ -29,12 +29,12 @@ test.each<[situation: string, StatFs, outcome: unknown]>([
     { bytes: success([450, Number.MAX_SAFE_INTEGER]), inodes: success([60, 64]) },
   ],
   [
-    "one more → error, inodes as ever",
+    "one more → error, inodes unaffected",
     { ...DISK, frsize: 1, blocks: 2 ** 53 },
     { bytes: error, inodes: success([60, 64]) },
   ],
   [
-    "inodes without limit → error, bytes as ever",
+    "inodes without limit → error, bytes unaffected",
     { ...DISK, files: 2 ** 64 },
     { bytes: success([450 * 4096, 4_096_000]), inodes: error },
   ],
@@ -56,7 +56,7 @@ test("a folder that does not exist → the file system it would be on", async ()
 
 test.each([
   ["nothing exists, not even the root", "ENOENT"],
-  ["a folder that may not be looked at", "EACCES"],
+  ["a folder that may not be read", "EACCES"],
 ])("storage: %s → error", async (_, code) => {
   const read = fileSystemReader(() => Promise.reject(failure(code)));
   expect(await read("/var/lib/kubelet")).toHaveProperty("error.message", code);

@@ -1,4 +1,4 @@
-// The captured machines of fixtures/, as they are or with some files changed.
+// The recorded machines of fixtures/, unchanged or with changed files.
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -6,12 +6,12 @@ import { onTestFinished } from "vitest";
 
 export type Machine = "vm" | "numa-server" | "arm-board" | "ipv6-only";
 
-/** The root folder of a captured machine. */
+/** Returns the root folder of a recorded machine. */
 export function rootOf(machine: Machine): string {
   return join(import.meta.dirname, "fixtures", machine);
 }
 
-/** A copy of a captured machine with other contents of files (null: without file or folder), for one test. */
+/** Copies a recorded machine for one test, with other contents of files (null: without file or folder). */
 export function rootWith(machine: Machine, changes: Record<string, string | null>): string {
   const root = mkdtempSync(join(tmpdir(), "rollcall-"));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));

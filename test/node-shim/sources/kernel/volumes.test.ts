@@ -1,4 +1,4 @@
-// What a kubelet wrote beside its CSI volumes → volumes in use, on real folders. No volume is mounted.
+// A kubelet's files about its CSI volumes → volumes in use, on real folders. No volume is mounted.
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished, test } from "vitest";
@@ -13,13 +13,13 @@ import { FACTS_LIMITS } from "../../../../shared/protocol/limits.ts";
 import { temporaryFolder } from "../../base/temporary-folder.ts";
 
 const CSI = "/plugins/kubernetes.io/csi";
-/** No test waits for it, however slow the disk. */
+/** No test waits this long, also on a slow disk. */
 const GIVE_UP_MS = 60_000;
 const SHA = "0a".repeat(32);
 const data = (driverName: string, volumeHandle: string) =>
   `${JSON.stringify({ driverName, volumeHandle })}\n`;
 
-/** A kubelet's folder with these files, by their path below its CSI plugin's. */
+/** Makes a kubelet's folder with these files, by their path below its CSI plugin's. */
 function kubeletFolder(files: Record<string, string> = {}) {
   const { path: rootDir, remove } = temporaryFolder();
   onTestFinished(remove);
@@ -35,7 +35,7 @@ function kubeletFolder(files: Record<string, string> = {}) {
 }
 
 describe("volumes in use", () => {
-  it("no kubelet was ever here → none, synced, nothing said", async () => {
+  it("no kubelet ran here → no volumes, synced, no log line", async () => {
     const { scan, said } = kubeletFolder();
     expect(await scan()).toEqual({ synced: true, inUse: [] });
     expect(said).toEqual([]);
@@ -60,7 +60,7 @@ describe("volumes in use", () => {
     expect(said).toEqual([]);
   });
 
-  it("a volume comes, is replaced, and goes → the list follows", async () => {
+  it("a volume appears, is replaced, and disappears → the list follows", async () => {
     const { scan, put, path } = kubeletFolder({ "d/a/vol_data.json": data("d", "1") });
     expect((await scan()).inUse).toEqual(["kubernetes.io/csi/d^1"]);
     put("d/b/vol_data.json", data("d", "2"));
@@ -95,7 +95,7 @@ describe("bad input", () => {
     ],
     ["the largest file", padded(VOLUME_DATA_BYTES), null],
     ["a larger file", padded(VOLUME_DATA_BYTES + 1), `it has more than ${VOLUME_DATA_BYTES} bytes`],
-  ])("a file with $0 → the others are kept, said once: $2", async (_situation, text, error) => {
+  ])("a file with $0 → the others stay, logged once: $2", async (_situation, text, error) => {
     const files = { "d/bad/vol_data.json": text, "d/good/vol_data.json": data("d", "good") };
     const { scan, said, path } = kubeletFolder(files);
     const { synced, inUse } = await scan();
@@ -106,7 +106,7 @@ describe("bad input", () => {
     expect(said).toEqual(error === null ? [] : [`volume ${path("d/bad/vol_data.json")}: left out: ${error}`]);
   });
 
-  it("links and a folder in a file's place → not followed", async () => {
+  it("links and a folder in place of a file → not followed", async () => {
     const { scan, said, path, put } = kubeletFolder({ "d/real/vol_data.json": data("d", "real") });
     put("d/link/x", "");
     symlinkSync(path("d/real/vol_data.json"), path("d/link/vol_data.json"));
@@ -121,7 +121,7 @@ describe("bad input", () => {
     ]);
   });
 
-  it("more bad files than a log should hold → the first sixteen are said", async () => {
+  it("more bad files than the log's limit → the first sixteen are logged", async () => {
     const files = Array.from({ length: 17 }, (_, index) => [`d/${index}/vol_data.json`, "{"]);
     const { scan, said } = kubeletFolder(Object.fromEntries(files) as Record<string, string>);
     expect((await scan()).inUse).toEqual([]);
@@ -129,7 +129,7 @@ describe("bad input", () => {
   });
 });
 
-describe("what a report can carry", () => {
+describe("the limits of a report", () => {
   const many = (count: number, name: (index: number) => string) => {
     const said: string[] = [];
     const names = new Set(Array.from({ length: count }, (_, index) => name(count - 1 - index)));
@@ -161,9 +161,9 @@ describe("what a report can carry", () => {
 });
 
 describe("a scan that fails", () => {
-  it("the first one → not synced, said once; once it succeeds, synced; then the last good one stays", async () => {
+  it("the first one → not synced, logged once; after a success, synced; later the last good one stays", async () => {
     const { scan, said, path, put, rootDir } = kubeletFolder();
-    // A file where the folder should be: ENOTDIR, also for root.
+    // A file in place of the folder: ENOTDIR, also for root.
     mkdirSync(join(rootDir, dirname(CSI)), { recursive: true });
     writeFileSync(join(rootDir, CSI), "");
     expect(await scan()).toEqual({ synced: false, inUse: [] });

@@ -18,7 +18,7 @@ const HELLO = {
   signature: "",
   body: [],
 };
-/** By the specification; the order of the fields is free. */
+/** From the specification, which leaves the order of the fields open. */
 const HELLO_BYTES = Buffer.from(
   "6c01000100000000010000006d000000" +
     "01016f00150000002f6f72672f667265656465736b746f702f44427573000000" +
@@ -28,14 +28,14 @@ const HELLO_BYTES = Buffer.from(
   "hex",
 );
 
-/** What libdbus sends for `dbus-send /a a.b.C`. */
+/** The bytes that libdbus sends for `dbus-send /a a.b.C`. */
 const LIBDBUS = Buffer.from(
   "6c04010100000000010000002a000000" +
     "01016f00020000002f610000000000000201730003000000612e62000000000003017300010000004300000000000000",
   "hex",
 );
 
-/** A signal of a big-endian machine: a boolean, then an array, which is not read. */
+/** A signal of a big-endian machine: a boolean, then an array, which is not decoded. */
 const BIG_ENDIAN = Buffer.from(
   "42040001000000080000000900000039" +
     "01016f00000000022f610000000000000201730000000003612e62000000000003017300000000015300000000000000" +
@@ -45,11 +45,11 @@ const BIG_ENDIAN = Buffer.from(
 );
 
 describe("bytes", () => {
-  it("a call → as the specification has it", () => {
+  it("a call → the specification's bytes", () => {
     expect(encodeMessage(HELLO).toString("hex")).toBe(HELLO_BYTES.toString("hex"));
   });
 
-  it("what follows a message stays; half a message waits", () => {
+  it("bytes after a message stay; half a message waits", () => {
     const two = Buffer.concat([HELLO_BYTES, HELLO_BYTES.subarray(0, 40)]);
     const first = decodeMessage(two);
     expect(first?.message).toMatchObject({ type: MESSAGE.call, serial: 1, member: "Hello", body: [] });
@@ -68,7 +68,7 @@ describe("bytes", () => {
     expect(decodeMessage(encodeMessage(message))?.message).toMatchObject({ signature, body });
   });
 
-  it("what libdbus sends", () => {
+  it("libdbus's bytes", () => {
     const decoded = decodeMessage(LIBDBUS);
     expect(decoded?.message).toMatchObject({
       type: MESSAGE.signal,
@@ -79,7 +79,7 @@ describe("bytes", () => {
     expect(decoded?.rest).toHaveLength(0);
   });
 
-  it("another machine's order of bytes; what is of no basic type ends the body", () => {
+  it("another byte order; a value that is no basic type ends the body", () => {
     const decoded = decodeMessage(BIG_ENDIAN);
     expect(decoded?.message).toMatchObject({
       type: MESSAGE.signal,
@@ -93,7 +93,7 @@ describe("bytes", () => {
   });
 });
 
-describe("what is no message → thrown, whatever was to follow", () => {
+describe("malformed messages → thrown, whatever follows", () => {
   const changed = (change: (bytes: Buffer) => void) => {
     const bytes = Buffer.from(HELLO_BYTES);
     change(bytes);
@@ -110,7 +110,7 @@ describe("what is no message → thrown, whatever was to follow", () => {
     expect(() => decodeMessage(bytes)).toThrow(message);
   });
 
-  it("a message at the limit → taken; a byte more → not", () => {
+  it("a message at the limit → accepted; a byte more → not", () => {
     const sized = (length: number) => encodeMessage({ ...HELLO, signature: "s", body: ["x".repeat(length)] });
     const most = 64 * 1024 - sized(0).length;
     expect(decodeMessage(sized(most))?.message.body[0]).toHaveLength(most);
@@ -128,14 +128,14 @@ describe("a bus, byte by byte", () => {
     return { heard, read };
   }
 
-  it("lets in, then sends messages", () => {
+  it("accepts the client, then sends messages", () => {
     const { heard, read } = reading();
     const all = Buffer.concat([Buffer.from("OK 1234\r\n"), HELLO_BYTES, HELLO_BYTES]);
     for (const byte of all) read(Buffer.from([byte]));
     expect(heard).toEqual(["let in", "Hello", "Hello"]);
   });
 
-  it("lets nobody in, or is no bus → so it says", () => {
+  it("refuses the client, or is no bus → an error that says so", () => {
     expect(() => reading().read(Buffer.from("REJECTED EXTERNAL\r\n"))).toThrow(
       "not let in: REJECTED EXTERNAL",
     );

@@ -1,4 +1,4 @@
-// The gRPC client, against grpc-js and against servers that are no good.
+// The gRPC client, against grpc-js and against broken servers.
 import { failure } from "../../../../shared/result.ts";
 import { createServer as createHttp2Server, type ServerHttp2Stream } from "node:http2";
 import { createServer as createSocketServer, type Socket } from "node:net";
@@ -62,7 +62,7 @@ async function grpcJsServer(echo: Unary, count?: Streaming): Promise<grpc.Server
   return server;
 }
 
-/** A server that speaks HTTP/2 and does as it likes with a stream. */
+/** A server that speaks HTTP/2 and treats a stream as the test wants. */
 async function http2Server(onStream: (stream: ServerHttp2Stream) => void): Promise<void> {
   const server = createHttp2Server();
   server.on("session", (session) => {
@@ -98,7 +98,7 @@ const said = async (answer: ReturnType<typeof ask>) => {
   return result.ok ? result.value.text : faultText(result.error);
 };
 
-describe("beside grpc-js", () => {
+describe("with grpc-js", () => {
   test("a unary call → its answer, over one connection", async () => {
     const server = await grpcJsServer(echo);
     const made = client();
@@ -136,13 +136,13 @@ describe("beside grpc-js", () => {
     await cancelled.promise;
   });
 
-  test("the server is told the deadline", async () => {
+  test("the server gets the deadline", async () => {
     await grpcJsServer((call, callback) => callback(null, { text: String(Number(call.getDeadline())) }));
     const deadline = Number(await said(ask("hello", LONG_MS)));
     expect(Math.abs(deadline - Date.now() - LONG_MS)).toBeLessThan(LONG_MS / 2);
   });
 
-  test("an answer of 16 MiB → taken; one byte more → ResourceExhausted", async () => {
+  test("an answer of 16 MiB → accepted; one byte more → ResourceExhausted", async () => {
     const overhead = encode(TEXT, { text: "x".repeat(LIMIT_BYTES - 5) }).length - (LIMIT_BYTES - 5);
     await grpcJsServer((call, callback) => callback(null, { text: "x".repeat(Number(call.request.text)) }));
     const made = client();
@@ -184,7 +184,7 @@ describe("beside grpc-js", () => {
     await cancelled;
   });
 
-  test("a server that goes and comes back → Unavailable, then answers", async () => {
+  test("a server that stops and comes back → Unavailable, then answers", async () => {
     const first = await grpcJsServer(echo);
     const clock = { nowMs: 0 };
     const made = client({ nowMs: () => clock.nowMs });
@@ -196,13 +196,13 @@ describe("beside grpc-js", () => {
     expect(await said(ask("c", LONG_MS, made))).toBe("c");
   });
 
-  test("a call that waits when the server is killed → Unavailable, not its deadline", async () => {
+  test("a call that waits when the server is killed → Unavailable, before its deadline", async () => {
     const server = await grpcJsServer(() => server.forceShutdown());
     expect(await said(ask())).toMatch(/^rpc error: code = Unavailable desc = /);
   });
 });
 
-/** Messages and end of a stream. */
+/** Collects the messages and the end of a stream. */
 async function streamed(from: GrpcClient, cancelAfterFirst = false): Promise<[string[], Fault | null]> {
   const texts: string[] = [];
   const { promise, resolve } = Promise.withResolvers<Fault | null>();
@@ -240,7 +240,7 @@ function inPieces(stream: ServerHttp2Stream): void {
   write(0);
 }
 
-describe("servers that are no good", () => {
+describe("broken servers", () => {
   test.each<[string, (stream: ServerHttp2Stream) => void, RegExp]>([
     ["a good answer in pieces of a byte", inPieces, /^good$/],
     ["a compressed message", answering(Buffer.from("01000000021f8b", "hex"), OK), /Internal .*flag 1/],
@@ -251,7 +251,7 @@ describe("servers that are no good", () => {
     ["bytes that are no protobuf", answering(frame(Buffer.from("0aff", "hex")), OK), /Internal .*unmarshal/],
     ["no trailers", answering(GOOD, null), /Internal .*without sending trailers/],
     ["a status that is no number", answering(GOOD, { "grpc-status": "x" }), /Unknown .*status x/],
-    ["a status nobody knows", answering(GOOD, { "grpc-status": "77" }), /Unknown .*status 77/],
+    ["an unknown status", answering(GOOD, { "grpc-status": "77" }), /Unknown .*status 77/],
     [
       "bad percent-encoding",
       answering(GOOD, { "grpc-status": "5", "grpc-message": "a%zz%4" }),
@@ -269,12 +269,12 @@ describe("servers that are no good", () => {
     ["a cancelled stream", (stream) => stream.close(8), /Canceled .*error code: 8/],
     ["a stream that breaks", (stream) => stream.close(2), /Internal .*error code: 2/],
     ["GOAWAY with an error", (stream) => stream.session?.destroy(undefined, 11), /Unavailable/],
-  ])("%s → told as it is", async (_name, onStream, expected) => {
+  ])("%s → the right code", async (_name, onStream, expected) => {
     await http2Server(onStream);
     expect(await said(ask())).toMatch(expected);
   });
 
-  test("GOAWAY without an error → what is on its way is answered, the next call finds a new connection", async () => {
+  test("GOAWAY without an error → running calls are answered, the next call opens a new connection", async () => {
     let sessions = 0;
     await http2Server((stream) => {
       sessions++;
@@ -302,13 +302,13 @@ describe("servers that are no good", () => {
     expect(await said(ask())).toMatch(/Unavailable/);
   });
 
-  test("nobody listens → Unavailable, and the next call at once as well", async () => {
+  test("no listener → Unavailable, and the next call at once as well", async () => {
     const made = client();
     expect(await said(ask("a", LONG_MS, made))).toMatch(/Unavailable .*ENOENT/);
     expect(await said(ask("b", LONG_MS, made))).toMatch(/Unavailable .*ENOENT/);
   });
 
-  test("a server that hangs up → connected to after 100 ms, doubling, at most 3 s", async () => {
+  test("a server that hangs up → connected to again after 100 ms, doubling, at most 3 s", async () => {
     const seen = await socketServer((socket) => socket.destroy());
     const clock = { nowMs: 0 };
     const made = client({ nowMs: () => clock.nowMs });
@@ -321,7 +321,7 @@ describe("servers that are no good", () => {
     expect(attempts).toEqual([0, 100, 300, 700, 1500, 3100, 6100, 9100, 12_100]);
   });
 
-  test("a closed client → Canceled, also for what was on its way", async () => {
+  test("a closed client → Canceled, also for running calls", async () => {
     await http2Server(() => undefined);
     const made = client();
     const pending = said(ask("a", LONG_MS, made));

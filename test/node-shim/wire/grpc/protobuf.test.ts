@@ -1,4 +1,4 @@
-// The protobuf codec beside protobufjs, and on bytes that are none.
+// The protobuf codec compared with protobufjs, and on malformed bytes.
 import * as fc from "fast-check";
 import protobuf from "protobufjs";
 import { expect, test } from "vitest";
@@ -50,7 +50,7 @@ const outer = fc.record({
 type Outer = typeof outer extends fc.Arbitrary<infer T> ? T : never;
 const ours = (message: Outer) => ({ ...message, labels: new Map(Object.entries(message.labels)) });
 
-test.each([true, false])("what protobufjs encodes (packed: %s) → the same message", (packed) => {
+test.each([true, false])("messages from protobufjs (packed: %s) → the same message", (packed) => {
   const type = peer(packed);
   fc.assert(
     fc.property(outer, (message) => {
@@ -61,7 +61,7 @@ test.each([true, false])("what protobufjs encodes (packed: %s) → the same mess
   );
 });
 
-test("what is encoded here → the same message in protobufjs", () => {
+test("messages encoded here → the same message in protobufjs", () => {
   const type = peer(true);
   fc.assert(
     fc.property(outer, (message) => {
@@ -85,7 +85,7 @@ test("fields of a later version → skipped", () => {
   expect(decode({ text: [5, "string"] }, fixed)).toEqual({ text: "a" });
 });
 
-test("a field of another wire type than the table's → skipped, as an unknown one", () => {
+test("a field of another wire type than the table's → skipped, like an unknown one", () => {
   const bytes = encode({ text: [1, "uint32"] }, { text: 5 });
   expect(decode({ text: [1, "string"] }, bytes)).toEqual({ text: "" });
 });
@@ -116,7 +116,7 @@ test.each([
   expect(() => decode(OUTER, Buffer.from(hex, "hex"))).toThrow(/field|number/);
 });
 
-test("any bytes at all → a message or a refusal, and an end", () => {
+test("any bytes → a message or a refusal, and it always ends", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
       try {

@@ -1,4 +1,4 @@
-// The gRPC server, called by grpc-js and by clients that are no good.
+// The gRPC server, called by grpc-js and by broken clients.
 import { failure, success } from "../../../../shared/result.ts";
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
@@ -120,7 +120,7 @@ test("bytes that are no HTTP/2 → dropped, and the next call is answered", asyn
   expect(await callByGrpcJs("Echo", "next")).toBe("next");
 });
 
-test("called by the client of the same kind → answered", async () => {
+test("called by our own client → answered", async () => {
   const made = grpcClient({ socketPath: at.socketPath, nowMs: () => 0 });
   at.later(made.close);
   expect(await made.unary(method("Echo"), { text: "a" }, 60_000)).toEqual(success({ text: "a" }));

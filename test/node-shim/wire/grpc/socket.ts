@@ -1,4 +1,4 @@
-// A folder for unix sockets, which must have short paths, and what is to be closed after a test.
+// A folder for unix sockets, whose paths have to be short, and clean-up after a test.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// When a machine opens a socket, and when it stays on HTTP: what has happened → what is next.
+// When a machine opens a socket, and when it keeps using HTTP: event → next state.
 import { describe, expect, it, test } from "vitest";
 import {
   afterAcceptance,
@@ -23,49 +23,49 @@ const loss = (more: Partial<SocketLoss> = {}): SocketLoss => ({
   isPlanned: false,
   ...more,
 });
-/** A socket was there before. */
+/** The state after an earlier socket. */
 const TRIED: LinkState = { ...NO_SOCKET, comeBackWithinMs: 0 };
 const opening: LinkState = { ...TRIED, socket: "opening" };
 const open = afterOpening(opening, NOW);
 const accepted = afterAcceptance(open, 30_000);
-/** Its last answer came so long after it was opened. */
+/** The state whose last answer came this long after the opening. */
 const servedFor = (ms: number) => afterAnswer(accepted, NOW + ms);
 
 describe("an offer → when to open a socket", () => {
   test.each<[situation: string, state: LinkState, withinMs: number, random: number, inMs: number]>([
     ["the first one, at the earliest", NO_SOCKET, 2000, 0, 0],
-    ["the first one, within what the Worker says", NO_SOCKET, 2000, 0.5, 1000],
+    ["the first one, within the Worker's time", NO_SOCKET, 2000, 0.5, 1000],
     ["the first one, at the latest", NO_SOCKET, 2000, 1, 2000],
     ["a later one, within 5 s at least", TRIED, 2000, 1, 5000],
     ["a later one, at the earliest", TRIED, 2000, 0, 0],
-    ["within what the offer says, where that is longer", TRIED, 8000, 1, 8000],
-    ["within what the gateway said last", { ...TRIED, comeBackWithinMs: 30_000 }, 8000, 1, 30_000],
+    ["within the offer's time, if that is longer", TRIED, 8000, 1, 8000],
+    ["within the gateway's last time", { ...TRIED, comeBackWithinMs: 30_000 }, 8000, 1, 30_000],
     ["never beyond the ticket's life", { ...TRIED, comeBackWithinMs: 3_600_000 }, 8000, 1, 100_000],
   ])("%s", (_, state, withinMs, random, inMs) => {
     const { due } = afterOffer(state, { ...OFFER, withinMs }, NOW, random);
     expect(due).toEqual({ path: OFFER.path, offeredAtMs: NOW, atMs: NOW + inMs });
   });
 
-  it("another offer before it is time → the newer path, at the same time", () => {
+  it("another offer before that time → the newer path, at the same time", () => {
     const first = afterOffer(TRIED, OFFER, NOW, 1);
     const second = afterOffer(first, { ...OFFER, path: "/newer" }, NOW + 3000, 0);
     expect(second.due).toEqual({ path: "/newer", offeredAtMs: NOW + 3000, atMs: NOW + 5000 });
   });
 
-  it("an answer without one → it is not opened", () => {
+  it("an answer without an offer → it is not opened", () => {
     expect(afterOffer(afterOffer(TRIED, OFFER, NOW, 1), undefined, NOW, 1).due).toBeNull();
   });
 
   test.each<[string, LinkState]>([
-    ["while one is opened", opening],
+    ["while one opens", opening],
     ["while one is open", open],
     ["before the time", { ...TRIED, notBeforeMs: NOW + 1 }],
-  ])("%s → neither wanted nor taken", (_, state) => {
+  ])("%s → neither requested nor accepted", (_, state) => {
     expect(isSocketWanted(state, NOW)).toBe(false);
     expect(afterOffer(state, OFFER, NOW, 0)).toBe(state);
   });
 
-  it("wanted from the first report on, and again when it is time", () => {
+  it("requested from the first report on, and again when it is time", () => {
     expect(isSocketWanted(NO_SOCKET, NOW)).toBe(true);
     expect(isSocketWanted({ ...TRIED, notBeforeMs: NOW }, NOW)).toBe(true);
   });
@@ -77,18 +77,18 @@ describe("the time has come", () => {
     ["in time → opened", due, NOW + 2000, "opening"],
     ["while its ticket lasts → opened", due, NOW + 100_000, "opening"],
     ["later, as after a suspend → the next offer counts", due, NOW + 100_001, "none"],
-    ["nothing is due any more → nothing", NO_SOCKET, NOW, "none"],
+    ["none is due → none", NO_SOCKET, NOW, "none"],
   ])("%s", (_, state, atMs, socket) => {
     expect(whenDue(state, atMs)).toMatchObject({ socket, due: null });
   });
 
-  it("the first attempt is over then: the next one has the longer window", () => {
+  it("the first attempt has ended then: the next one has the longer window", () => {
     const lost = afterLoss(whenDue(due, NOW), loss(), NOW, 0);
     expect(afterOffer(lost, OFFER, NOW, 1).due?.atMs).toBe(NOW + 5000);
   });
 });
 
-describe("a loss → how many failed in a row, and when one may be opened again", () => {
+describe("a loss → the number of failures in a row, and the time of the next socket", () => {
   const failing = (failures: number, state = opening): LinkState => ({ ...state, failures });
   test.each<
     [
@@ -128,7 +128,7 @@ describe("a loss → how many failed in a row, and when one may be opened again"
       [3, 3_600_000, 3_600_000],
     ],
     [
-      "sent away after a day",
+      "closed by the gateway after a day",
       servedFor(1440 * MINUTE),
       loss({ comeBackInMs: 600_000 }),
       1440 * MINUTE,
@@ -151,19 +151,19 @@ describe("a loss → how many failed in a row, and when one may be opened again"
       });
   });
 
-  it("what the gateway said last is kept for the next one", () => {
+  it("the gateway's last time is kept for the next one", () => {
     const lost = afterLoss(accepted, loss(), NOW, 0);
     expect(afterOffer(lost, OFFER, NOW, 1).due?.atMs).toBe(NOW + 30_000);
   });
 
-  it("accepted → nothing is wrong any more, though only a lasting socket ends the count", () => {
+  it("accepted → no current fault, though only a lasting socket resets the count", () => {
     expect(afterAcceptance({ ...open, fault: "HTTP 403", failures: 2 }, 5000)).toMatchObject({
       fault: null,
       failures: 2,
     });
   });
 
-  it("dropped by this machine → nobody's failure, and wanted at once", () => {
+  it("dropped by this machine → no failure, and requested at once", () => {
     const dropped = afterDrop({ ...accepted, failures: 2 });
     expect(dropped).toMatchObject({ socket: "none", failures: 2, due: null });
     expect(isSocketWanted(dropped, NOW)).toBe(true);

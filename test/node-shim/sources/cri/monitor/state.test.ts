@@ -1,4 +1,4 @@
-// What the Node's Ready condition says of a container runtime, as pkg/kubelet/runtime.go words it.
+// The Node's Ready condition for a container runtime, in the words of pkg/kubelet/runtime.go.
 import { expect, test } from "vitest";
 import { readyCondition } from "../../../../../shared/setters/ready.ts";
 import {
@@ -58,7 +58,7 @@ test.each<[string, [atMs: number, answer: StatusAnswer][], nowMs: number, messag
     "[container runtime status check may not have completed yet, network state unknown]",
   ],
   [
-    "no answer for long, and never one → the same",
+    "never an answer, for long → the same",
     [],
     90_000,
     "[container runtime status check may not have completed yet, network state unknown]",
@@ -88,7 +88,7 @@ test.each<[string, [atMs: number, answer: StatusAnswer][], nowMs: number, messag
       "message:Network plugin returns error: cni plugin not initialized",
   ],
   [
-    "not ready any more: not down until 30 s after it was",
+    "no longer ready: not down until 30 s after it was",
     [
       [0, answer(READY, NETWORK_READY)],
       [5000, answer(condition("RuntimeReady", false, "Why", "so"), NETWORK_READY)],
@@ -122,7 +122,7 @@ test.each<[string, [atMs: number, answer: StatusAnswer][], nowMs: number, messag
       "container runtime network not ready: <nil>]",
   ],
   [
-    "another condition that is false → Ready all the same",
+    "another condition that is false → still Ready",
     [[0, answer(READY, NETWORK_READY, condition("ContainerdHasNoDeprecationWarnings", false))]],
     0,
     "kubelet is posting ready status",
