@@ -1,8 +1,8 @@
-// npm run lab -- NAME …: runs one of our own tools, which measure and attack the product; each has its own --help.
+// npm run lab -- NAME …: runs a tool that measures or attacks the product; each has its own --help.
 
 export interface Tool {
   name: string;
-  /** From this folder. */
+  /** Path from this folder. */
   file: string;
   what: string;
 }
@@ -64,7 +64,7 @@ async function run([name, ...args]: readonly string[]): Promise<number | undefin
     process.stderr.write(`npm run lab: ${problem}. Take one of these:\n\n${HELP}`);
     return 2;
   }
-  // A tool reads its command line while it is loaded.
+  // A tool reads its command line when it is loaded.
   process.argv.splice(2, Infinity, ...args);
   await import(new URL(tool.file, import.meta.url).href);
   return undefined;

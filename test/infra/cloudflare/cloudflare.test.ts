@@ -1,5 +1,5 @@
-// What an operator applies on the way to an apiserver: what the proxies pass on, and which paths Access lets machines
-// through. test/cluster/rollcall-way.test.ts applies the manifests.
+// The files that an operator applies on the way to an apiserver: paths that the proxies pass on, and that Access allows
+// machines. test/cluster/rollcall-way.test.ts applies the manifests.
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it, test } from "vitest";
@@ -57,7 +57,9 @@ describe("what is passed on to the apiserver", () => {
 
 describe("machines without Access, operators with it", () => {
   const letThrough = JSON.parse(text("terraform/machine-paths.json")) as string[];
-  /** As Cloudflare reads a path: what begins with it is below it; an asterisk is anything, slashes too. */
+  /**
+   * Matches like Cloudflare: a path covers everything that starts with it; an asterisk matches anything, also slashes.
+   */
   const isLetThrough = (path: string) =>
     letThrough.some((each) =>
       new RegExp(`^${each.replaceAll(/[.]/g, "\\$&").replaceAll("*", ".+")}(/|$)`).test(path),

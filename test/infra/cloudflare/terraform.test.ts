@@ -1,11 +1,11 @@
-// The account's side as HCL: its form, that it names nothing that it does not have, and whom Access lets in.
+// The Cloudflare account as HCL: its form, its references, and whom Access allows.
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 
 const require = createRequire(import.meta.url);
-/** Imported, it would have its types bring in a browser's, which are not Node.js's. */
+/** An import would load a browser's types, which conflict with Node.js's. */
 const hcl = require("@cdktn/hcl2json") as { parse: (file: string, text: string) => Promise<Parsed> };
 
 const FOLDER = resolve(import.meta.dirname, "../../../infra/cloudflare/terraform");

@@ -1,5 +1,5 @@
-// The trees of the packages, out of a shim and a runtime that are a few bytes: making the real ones takes minutes.
-// docs/shim.md says how those are tried.
+// The trees of the packages, from a shim and a runtime of a few bytes: making the real ones takes minutes. docs/shim.md
+// describes how to try those.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { arch } from "node:process";
 import { join } from "node:path";
@@ -8,17 +8,17 @@ import { fillFolder, fillTree } from "../../../infra/deb/tree.ts";
 import { ROOT } from "../../e2e/local-cluster.ts";
 
 export const ARCHITECTURE = arch === "arm64" ? "arm64" : "amd64";
-/** Of the package with a Node.js inside. */
+/** For the package with a Node.js inside. */
 export const HOME = "usr/lib/rollcall-node-shim";
 
-/** Fills `with` and `all` below the folder as .debs have them, `folder` as the .tar.gz has it. */
+/** Fills `with` and `all` below the folder with the files of the .debs, and `folder` with those of the .tar.gz. */
 export function fillTrees(folder: string): void {
   const npmPackage = join(folder, "package");
   mkdirSync(join(npmPackage, "bin"), { recursive: true });
   mkdirSync(join(npmPackage, "dist"));
   writeFileSync(join(npmPackage, "bin/node-shim.cjs"), "");
   writeFileSync(join(npmPackage, "dist/THIRD-PARTY-NOTICES.txt"), "zod 4, MIT\n\nterms of zod\n");
-  // A script stands for Node.js: it prints how it was called.
+  // A script replaces Node.js: it prints its arguments.
   const program = Buffer.from('#!/bin/sh\necho "$0" "$@"\n');
   const runtime = {
     architecture: ARCHITECTURE,

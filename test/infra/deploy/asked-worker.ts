@@ -1,17 +1,17 @@
-// Answers GET /readyz in the place of the Worker that a made-up Cloudflare has deployed, behind Cloudflare Access where it is
-// told to be.
+// Answers GET /readyz in place of the Worker that a made-up Cloudflare has deployed, optionally behind Cloudflare
+// Access.
 import { createHash } from "node:crypto";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 
 export interface AskedWorker {
   origin: string;
-  /** What Access lets in; null: it does not stand before the Worker. */
+  /** The credentials that Access accepts; null: no Access in front of the Worker. */
   letsIn: Record<"CF_ACCESS_CLIENT_ID" | "CF_ACCESS_CLIENT_SECRET", string> | null;
   stop: () => void;
 }
 
-/** `binding`: of the version that is deployed. It is not well where NODE_ROLE is "broken". */
+/** `binding`: of the deployed version. The Worker is not well if NODE_ROLE is "broken". */
 export async function startAskedWorker(binding: (name: string) => string | undefined): Promise<AskedWorker> {
   const server = createServer(({ headers }, response) => {
     if (!passesAccess(asked, headers)) {

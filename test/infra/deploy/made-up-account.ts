@@ -1,5 +1,5 @@
-// An account at Cloudflare that is made up: its Workers with their versions, and what Cloudflare refuses. Both the made-up API
-// and the played wrangler change it by these functions alone. Runs no Worker: `deployed` is the version that would run.
+// A made-up Cloudflare account: its Workers with their versions, and Cloudflare's refusals. The made-up API and the
+// played wrangler change it only by these functions. Runs no Worker: `deployed` is the version that would run.
 import { randomUUID } from "node:crypto";
 
 export interface UploadedBinding {
@@ -12,9 +12,9 @@ export interface UploadedBinding {
 export interface Upload {
   bindings: UploadedBinding[];
   annotations: Record<string, string>;
-  /** The last migration that comes with it; undefined: none comes. */
+  /** The last migration in the upload; undefined: none. */
   migrationTag: string | undefined;
-  /** Types of bindings that stay where the upload does not name them. */
+  /** Types of bindings that stay if the upload does not name them. */
   kept: readonly string[];
 }
 
@@ -32,7 +32,7 @@ export interface MadeUpWorker {
   hostnames: string[];
 }
 
-/** What Cloudflare refuses, in the words of its API. */
+/** A refusal of Cloudflare, in the words of its API. */
 export interface Refusal {
   status: number;
   code: number;
@@ -43,7 +43,7 @@ export interface MadeUpAccount {
   account: string;
   token: string;
   workers: Map<string, MadeUpWorker>;
-  /** The refusal of each upload; null: none is refused. */
+  /** The refusal of each upload; null: uploads are accepted. */
   refusal: Refusal | null;
 }
 
@@ -54,7 +54,10 @@ const NO_SUCH_PATH = {
   message: "Could not route to this path, perhaps your object identifier is invalid?",
 };
 const BAD_TOKEN = { status: 403, code: 10000, message: "Authentication error" };
-/** https://developers.cloudflare.com/workers/versions-and-deployments/rollbacks/ has the rule; code and words are made up. */
+/**
+ * The rule is from https://developers.cloudflare.com/workers/versions-and-deployments/rollbacks/; code and words are
+ * made up.
+ */
 const OVER_MIGRATION = {
   status: 400,
   code: 10999,
@@ -80,30 +83,30 @@ export function madeUpAccount(): MadeUpAccount {
   };
 }
 
-/** The same with versions of its own. */
+/** Returns a copy with versions of its own. */
 export function copyOf(place: MadeUpAccount): MadeUpAccount {
   return { ...place, workers: structuredClone(place.workers) };
 }
 
-/** The text of a secret or a variable of the version that is deployed. */
+/** Returns a secret or a variable of the deployed version. */
 export function bindingOf({ workers }: MadeUpAccount, worker: string, name: string): string | undefined {
   return workers.get(worker)?.deployed.bindings.find((each) => each.name === name)?.text;
 }
 
-/** Throws where the account is another one, or the token is not its. */
+/** Throws if the account is another one, or the token is wrong. */
 export function checkCaller(place: MadeUpAccount, account: string | undefined, token: string): void {
   if (token !== place.token) throw new Refused(BAD_TOKEN);
   if (account !== place.account) throw noSuchPath();
 }
 
-/** Throws where there is none. */
+/** Throws if there is none. */
 export function workerOf({ workers }: MadeUpAccount, name: string): MadeUpWorker {
   const worker = workers.get(name);
   if (!worker) throw new Refused(NO_SUCH_WORKER);
   return worker;
 }
 
-/** `deploys`: the version runs at once, as that of `wrangler deploy` does. */
+/** `deploys`: the version becomes active at once, like that of `wrangler deploy`. */
 export function upload(
   place: MadeUpAccount,
   name: string,
@@ -133,7 +136,7 @@ export function deployAgain(worker: MadeUpWorker, id: string | undefined): void 
   worker.deployed = next;
 }
 
-/** What is inherited is of the version that is deployed, and so are secrets that are not named. */
+/** Inherited bindings come from the deployed version, and so do secrets that the upload does not name. */
 function bindingsOf({ bindings, kept }: Upload, before: MadeUpVersion | undefined): UploadedBinding[] {
   const had = before?.bindings ?? [];
   const named = new Set(bindings.map(({ name }) => name));
@@ -157,7 +160,7 @@ export const deploymentOf = ({ id }: MadeUpVersion) => ({
   versions: [{ version_id: id, percentage: 100 }],
 });
 
-/** Secrets come without their text. */
+/** Secrets have no text here. */
 export const versionDetail = ({ id, number, bindings, annotations, migrationTag }: MadeUpVersion) => ({
   id,
   number,
@@ -177,7 +180,7 @@ export const versionDetail = ({ id, number, bindings, annotations, migrationTag 
   startup_time_ms: 10,
 });
 
-/** Workers that some earlier deployment has left. */
+/** Adds Workers of earlier deployments. */
 export function addWorkers({ workers }: MadeUpAccount, names: readonly string[]): void {
   for (const name of names) {
     const version = {

@@ -1,4 +1,4 @@
-// What a deployment will do: which secrets are made, what changes, and whether there is a way back.
+// The plan of a deployment: new secrets, changes, and whether a rollback is possible.
 import { expect, it, test } from "vitest";
 import type { RunningVersion } from "../../../infra/deploy/wrangler-run.ts";
 import { type BeforePlan, planDeployment, planText, secretsToPut } from "../../../infra/deploy/plan.ts";

@@ -1,6 +1,6 @@
-// Wrangler as infra/deploy calls it, played on an account that is made up: it reads the generated configuration, makes a bundle of
-// one line, and prints what the real one prints. Takes no flag that infra/deploy does not use. test/deploy/deploy.test.ts holds it
-// against the real one.
+// A played wrangler for infra/deploy, on a made-up account. It reads the generated configuration, makes a bundle of one
+// line, and prints the real one's output. Supports only the flags that infra/deploy uses. test/deploy/deploy.test.ts
+// compares it with the real one.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -19,12 +19,12 @@ import {
 } from "./made-up-account.ts";
 
 export interface WranglerSurroundings {
-  /** CLOUDFLARE_API_TOKEN. */
+  /** Value of CLOUDFLARE_API_TOKEN. */
   token: string;
   hasNetwork: boolean;
 }
 
-/** `surroundings`: absent where they are well. */
+/** `surroundings`: absent if they have no fault. */
 export function playedWrangler(place: MadeUpAccount, surroundings?: Partial<WranglerSurroundings>): Wrangler {
   const { token = place.token, hasNetwork = true } = surroundings ?? {};
   return (args) => Promise.resolve(ended(() => play(place, { token, hasNetwork }, args)));

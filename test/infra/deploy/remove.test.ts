@@ -1,4 +1,4 @@
-// npm run remove by a file of settings, in this process, with a wrangler that is played: listed, asked for, gone.
+// npm run remove with a settings file, in this process, with a played wrangler: it lists, asks, and removes.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ beforeEach(() => {
 interface Wish {
   dryRun?: boolean;
   yes?: boolean;
-  /** What an operator at a terminal types; absent: nobody is there. */
+  /** The answer of an operator at a terminal; absent: no terminal. */
   typed?: string;
   wrangler?: Wrangler;
 }
@@ -64,7 +64,7 @@ it("agreed → that Worker alone is removed; again → there is none", async () 
   });
 });
 
-/** Answers `delete` with this fault, after the Worker is gone or before. */
+/** Answers `delete` with this fault, after or before the removal of the Worker. */
 const failsToDelete =
   (stderr: string, when: "after" | "before"): Wrangler =>
   async (args) => {

@@ -1,4 +1,4 @@
-// Secrets that a Worker does not have: made, kept in files that nobody else reads, read from them, or created by kubectl.
+// Secrets that a Worker lacks: made, stored in private files, read from them, or created by kubectl.
 import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

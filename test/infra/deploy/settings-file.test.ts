@@ -1,4 +1,4 @@
-// One file of settings: what each environment of it comes to, and what is said of one that cannot be used.
+// A settings file: the resulting settings of each environment, and the errors for an unusable file.
 import { describe, expect, it, test } from "vitest";
 import { readSettings, SETTINGS_KEYS } from "../../../infra/deploy/settings-file.ts";
 import { pages } from "../../house/markdown.ts";

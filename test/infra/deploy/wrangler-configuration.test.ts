@@ -1,4 +1,4 @@
-// What wrangler is given for settings: the tracked configuration with them in it, and where it is written.
+// The configuration for wrangler: the tracked one with the settings in it, and its path.
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";

@@ -1,8 +1,8 @@
-// What is said of wrangler's errors: its own words, and what to do.
+// The report of wrangler's errors: its own words, and advice.
 import { expect, test } from "vitest";
 import { wranglerFault } from "../../../infra/deploy/wrangler-run.ts";
 
-/** As wrangler prints what Cloudflare's API refuses. */
+/** Wrangler's output for a refusal of Cloudflare's API. */
 const refused = (message: string, code: number) =>
   `\n✘ [ERROR] A request to the Cloudflare API (/accounts/a/workers/scripts/rollcall) failed.\n\n  ${message} [code: ${code}]\n  \n` +
   "  If you think this is a bug, please open an issue at: https://github.com/cloudflare/workers-sdk/issues/new/choose\n";

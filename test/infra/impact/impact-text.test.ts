@@ -1,4 +1,4 @@
-// The report as people read it: 80 columns, what breaks first, what was not read last.
+// The report as text: 80 columns, the worst first, unread resources last.
 import { expect, test } from "vitest";
 import type { Finding } from "../../../infra/impact/finding.ts";
 import { impactText } from "../../../infra/impact/impact-text.ts";

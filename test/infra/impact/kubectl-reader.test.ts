@@ -1,4 +1,4 @@
-// How kubectl is run, and what its errors mean.
+// How kubectl runs, and the meaning of its errors.
 import { expect, test } from "vitest";
 import { kubectlFault, kubectlReader } from "../../../infra/impact/kubectl-reader.ts";
 import type { KubectlEnd } from "../../../infra/operator/kubectl.ts";

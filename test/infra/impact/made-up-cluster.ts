@@ -43,7 +43,7 @@ export function workersUpTo(count: number, made: MadeUpNode = {}): V1Node[] {
   return Array.from({ length: count }, (_, index) => worker(`worker-${index + 1}`, made));
 }
 
-/** A Node of a Worker before the move of labels. */
+/** A Node of a Worker before the labels moved. */
 export function formerMachine(name: string, labels: Record<string, string> = {}): V1Node {
   return {
     metadata: {
@@ -95,12 +95,12 @@ export const plan = (changes: Partial<Plan> = {}): Plan => ({
   ...changes,
 });
 
-/** `severity object`, as a table names them. */
+/** Returns `severity object`, as a table names them. */
 export function found(check: Check, objects: Partial<ClusterObjects>, changes: Partial<Plan> = {}): string[] {
   return check.find(cluster(objects), plan(changes)).map(({ severity, object }) => `${severity} ${object}`);
 }
 
-/** The consequences and remedies together, for what a row wants to read in them. */
+/** Returns the consequences and remedies together. */
 export function textOf(check: Check, objects: Partial<ClusterObjects>, changes: Partial<Plan> = {}): string {
   const findings = check.find(cluster(objects), plan(changes));
   return findings.map(({ consequence, remedy }) => `${consequence} → ${remedy}`).join("\n");

@@ -1,4 +1,4 @@
-// An apiserver for rollcall impact: answers by path, and what it does not have is absent. Compares nothing.
+// A played apiserver for rollcall impact: it answers by path; all other objects are absent. Compares nothing.
 import type { ClusterReader, ReadFault } from "../../../infra/impact/cluster-reader.ts";
 import { failure, success } from "../../../shared/result.ts";
 
@@ -6,7 +6,7 @@ export interface Played {
   /** Lists and objects by their path, without a query. */
   answers?: Readonly<Record<string, unknown>>;
   faults?: Readonly<Record<string, ReadFault>>;
-  /** What a dry run is refused with. */
+  /** The refusal of a dry run. */
   refusal?: ReadFault;
 }
 

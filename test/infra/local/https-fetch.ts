@@ -1,4 +1,4 @@
-// fetch over HTTPS that trusts one certificate authority, which Node's own fetch cannot be told. For tests and tools.
+// fetch over HTTPS that trusts one certificate authority; Node's own fetch has no such option. For tests and tools.
 import { readFileSync } from "node:fs";
 import { Agent, request } from "node:https";
 import { Readable } from "node:stream";

@@ -1,5 +1,5 @@
-// What npm start decides for its cluster: a deployment whose machines go without the taint, beside those that an operator
-// has named, and for as long as the namespace is there.
+// npm start's decisions for its cluster: a deployment whose machines may lack the taint, in addition to those that an
+// operator has named, while the namespace exists.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-// What npm start says to try, and how to go on: commands that can be pasted.
+// npm start's suggestions, and how to continue: commands that can be pasted.
 import { hostname } from "node:os";
 import { expect, it, test } from "vitest";
 import { afterwards, nextSteps } from "../../../infra/local/start-program.ts";

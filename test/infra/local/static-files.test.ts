@@ -1,5 +1,5 @@
-// What the local Worker answers out of static files, and what it leaves to the Worker: test/page has the same with workerd
-// and beside wrangler.
+// The local Worker's answers from static files, and the requests that it passes to the Worker: test/page tests the same
+// with workerd and compares it with wrangler.
 import { expect, test } from "vitest";
 import { staticAnswer } from "../../../infra/local/static-files.ts";
 
@@ -12,7 +12,7 @@ const FILES: Readonly<Record<string, string>> = {
   "/secret.pem": "key",
 };
 
-/** The paths that the disk is asked for, and the answer. */
+/** Returns the paths that were read from the disk, and the answer. */
 async function asked(method: string, path: string, headers: Record<string, string> = {}) {
   const paths: string[] = [];
   const disk = {

@@ -200,7 +200,7 @@ describe("drawing", () => {
   it("a window that is made narrower → what it broke into more lines is drawn over, in its new width", () => {
     const { draw, resize, written } = output(true);
     draw(row("a"));
-    // The head and the Node, of 96 and 91 characters, take three lines of 40 each; what counts them takes one.
+    // The head and the Node, of 96 and 91 characters, take three lines of 40 each; the counts take one.
     const [head, node] = stripVTControlCharacters(written()).split("\n");
     expect([head?.length, node?.length].map((length) => Math.ceil((length ?? 0) / 40))).toEqual([3, 3]);
     resize(40);

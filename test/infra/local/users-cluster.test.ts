@@ -1,4 +1,4 @@
-// What npm start puts into a cluster of the user's own is listed, and taken away again without touching what is others'.
+// npm start's objects in a user's own cluster are listed, and removed without changing others' objects.
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";

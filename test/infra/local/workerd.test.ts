@@ -1,4 +1,4 @@
-// How the local Worker is configured: what an older version has stored must be found by this one.
+// The local Worker's configuration: this version must find what an older one has stored.
 import { expect, it } from "vitest";
 import { workerConfiguration } from "../../../infra/local/workerd.ts";
 import { ROOT } from "../../e2e/local-cluster.ts";

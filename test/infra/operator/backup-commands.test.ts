@@ -1,4 +1,4 @@
-// rollcall export and import: what is asked for, what is in the file, and what is said of a file that is none.
+// rollcall export and import: their requests, the file, and the errors for a malformed file.
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

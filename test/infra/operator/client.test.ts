@@ -1,4 +1,4 @@
-// What the operator's command line makes of an answer, and what it says of one that it cannot read.
+// How the operator's command line reads answers, and its errors for unreadable ones.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

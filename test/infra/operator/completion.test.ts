@@ -1,4 +1,4 @@
-// What is completed.
+// The words that are completed.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it, test } from "vitest";

@@ -1,4 +1,4 @@
-// What is asked before what cannot be taken back.
+// The questions before an act that cannot be undone.
 import { expect, it } from "vitest";
 import { confirmed } from "../../../infra/operator/confirm.ts";
 import { failure, success } from "../../../shared/result.ts";

@@ -1,4 +1,4 @@
-// How a client follows the feed over lines that break, and that Node's own WebSocket says who asks.
+// How a client follows the feed over connections that break, and that Node's own WebSocket sends the credential.
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -50,7 +50,7 @@ function following(change: Partial<Following> = {}) {
   const timers: (() => void)[] = [];
   const end = new AbortController();
   let opens = Promise.withResolvers<void>();
-  /** Resolves with the next line that is opened. */
+  /** Resolves with the next opened connection. */
   const nextLine = async () => {
     await opens.promise;
     opens = Promise.withResolvers<void>();
@@ -178,7 +178,7 @@ it("Node's own WebSocket sends the headers, the sub-protocol and the cursor", as
       socket.write(
         `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\nSec-WebSocket-Protocol: ${FEED_PROTOCOL}\r\n\r\n`,
       );
-      // A text frame, and the line is cut.
+      // A text frame, and the connection is cut.
       socket.end(Buffer.from([0x81, 4, ...Buffer.from("pong")]));
       resolve(request);
     });

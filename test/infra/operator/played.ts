@@ -1,4 +1,4 @@
-// The command line in this process, on a terminal of any width, against a server that answers what a test says.
+// The command line in this process, on a terminal of any width, against a server with the test's answers.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { polledChanges } from "../../../infra/operator/feed-client.ts";
@@ -50,17 +50,17 @@ export async function fakeWorker(answer: (asked: AskedFor) => Answered): Promise
 
 export interface Played {
   url?: string;
-  /** Of a terminal; without it a pipe. */
+  /** Width of a terminal; absent: a pipe. */
   columns?: number;
   isColored?: boolean;
   nowMs?: number;
-  /** What a person answers; without it nobody can be asked. */
+  /** The user's answer; absent: no terminal to ask at. */
   types?: string;
-  /** What happens while the command waits. */
+  /** Called while the command waits. */
   whileWaiting?: () => void;
 }
 
-/** 2026-01-01T12:00:00Z, unless the test says otherwise; a wait takes as long as was asked for, and no time. */
+/** The time is 2026-01-01T12:00:00Z unless the test sets it; a wait moves the clock, and takes no time. */
 export async function play(args: string[], played: Played = {}) {
   const { url, columns, isColored = false, types, whileWaiting = () => undefined } = played;
   let nowMs = played.nowMs ?? Date.UTC(2026, 0, 1, 12);

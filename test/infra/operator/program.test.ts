@@ -1,4 +1,4 @@
-// The whole of the command line: what docs/rollcall.md says is one command is one, and help can be read at any width.
+// The whole command line: each command of docs/rollcall.md exists, and help is readable at any width.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, test } from "vitest";

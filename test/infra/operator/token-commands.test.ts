@@ -1,4 +1,4 @@
-// What the flags of `token create` become, and what is said of those that cannot be read.
+// The request of `token create` from its flags, and the errors for malformed ones.
 import { expect, it, test } from "vitest";
 import { movedLines, seconds, tokenRequest, TYPED } from "../../../infra/operator/token-commands.ts";
 import { tokenRequestSchema } from "../../../shared/protocol/join-tokens.ts";

@@ -1,4 +1,4 @@
-// What operators give to Prometheus, Alertmanager and Grafana: it parses, and names no metric that there is not.
+// The files for operators' Prometheus, Alertmanager and Grafana: they parse, and name only existing metrics.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
@@ -28,7 +28,7 @@ interface Panel {
 }
 const dashboard = JSON.parse(textOf("dashboard.json")) as { uid: string; title: string; panels: Panel[] };
 
-/** Of a histogram, and of what OpenMetrics calls otherwise. */
+/** The family of a histogram's sample, and of names that OpenMetrics changes. */
 const baseOf = (name: string) => name.replace(/_(bucket|sum|count|created)$/, "");
 const metricsIn = (text: string) =>
   new Set([...text.matchAll(/\brollcall_\w+/g)].map(([name]) => baseOf(name)));

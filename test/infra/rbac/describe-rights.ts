@@ -1,4 +1,4 @@
-// infra/rbac gives the Worker's account what it needs, and nothing else; on any server. No test of its own.
+// infra/rbac gives the Worker's account the rights that it needs, and no others; on any server. Contains no test.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import type { StartedServer } from "../local/apiserver/aged-server.ts";
@@ -29,7 +29,7 @@ const taints = [{ key: "rollcall.dev/facts-only", effect: "NoSchedule" }];
 const node = { metadata: { name: "m", annotations }, spec: { taints } };
 const lease = { metadata: { name: "m", annotations }, spec: { holderIdentity: "m" } };
 
-/** In this order: each needs what came before. */
+/** In this order: each needs the ones before. */
 const allowed: { situation: string; sent: Sent; code: number }[] = [
   { situation: "create a Node", sent: { method: "POST", path: nodes, body: node }, code: 201 },
   { situation: "read a Node", sent: { path: `${nodes}/m` }, code: 200 },
@@ -55,7 +55,7 @@ const allowed: { situation: string; sent: Sent; code: number }[] = [
     code: 200,
   },
   { situation: "list Nodes", sent: { path: `${nodes}?limit=1` }, code: 200 },
-  // Of all of them, but none is shown: other tests have Nodes on the same server.
+  // A list of all, of which none is shown: other tests have Nodes on the same server.
   {
     situation: "watch Nodes",
     sent: { path: `${nodes}?watch=true&timeoutSeconds=1&labelSelector=rbac=none`, lastsMs: 1_000 },
@@ -98,7 +98,7 @@ const allowed: { situation: string; sent: Sent; code: number }[] = [
   },
 ];
 
-/** After all that. */
+/** After all of those. */
 const leaving: typeof allowed = [
   {
     situation: "delete the lease of one that leaves",
@@ -112,13 +112,13 @@ const leaving: typeof allowed = [
   },
 ];
 
-/** More of the same resources, and what is easily granted by mistake. */
+/** More verbs for the same resources, and rights that are easily granted by mistake. */
 const denied: { situation: string; sent: Sent }[] = [
   { situation: "replace a Node", sent: { method: "PUT", path: `${nodes}/m`, body: node } },
   { situation: "delete all Nodes", sent: { method: "DELETE", path: nodes } },
   { situation: "replace a Node's status", sent: { method: "PUT", path: `${nodes}/m/status`, body: node } },
   { situation: "read a Node's status apart", sent: { path: `${nodes}/m/status` } },
-  // The apiserver goes where the Node's addresses and the caller's port and scheme say.
+  // The apiserver connects to the Node's addresses with the caller's port and scheme.
   { situation: "reach through a Node", sent: { path: `${nodes}/m/proxy/pods` } },
   { situation: "reach another port through a Node", sent: { path: `${nodes}/https:m:22/proxy/` } },
   {
@@ -176,7 +176,7 @@ const denied: { situation: string; sent: Sent }[] = [
   { situation: "read the server's metrics", sent: { path: "/metrics" } },
 ];
 
-/** Everything that the role says, as attributes of a request. */
+/** All rights of the role, as attributes of a request. */
 const granted = new Set([
   "nodes create",
   "nodes get",
@@ -210,7 +210,7 @@ const verbs = [
 /** A server with infra/rbac, and a token of the account `rollcall`. */
 export type WithRights = () => { server: TestServer; token: string };
 
-/** On the server that `start` starts; `ready`: once it has infra/rbac. Returns what further tests use. */
+/** Runs on the server that `start` starts; `ready`: once it has infra/rbac. Returns what further tests use. */
 export function describeRights(
   start: () => Promise<StartedServer>,
   ready: (started: ReturnType<WithRights>) => Promise<void> = () => Promise.resolve(),
@@ -235,7 +235,7 @@ export function describeRights(
     }
     const requested = await send(server, { method: "POST", path: `${account}/token`, body: { spec: {} } });
     token = textOf(fieldsOf(requested.body["status"])["token"]);
-    // A real server notices new bindings a moment later, one after the other.
+    // A real server applies new bindings a moment later, one after the other.
     for (const awaited of [
       { verb: "get", resource: "nodes" },
       { verb: "get", group: "coordination.k8s.io", resource: "leases", namespace: "kube-node-lease" },
@@ -303,7 +303,7 @@ export function describeRights(
     expect(new Set(found)).toEqual(granted);
   });
 
-  /** What a kubelet asks about whoever comes to it, and what the apiserver asks before it goes there. */
+  /** A kubelet's questions about its clients, and the apiserver's before it connects to one. */
   const ofKubelets = [
     "proxy",
     "metrics",

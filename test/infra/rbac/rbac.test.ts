@@ -1,4 +1,5 @@
-// infra/rbac on the embedded apiserver, which keeps its policies and does not enforce them: test/cluster/rbac.test.ts.
+// infra/rbac on the embedded apiserver, which stores the policies and does not enforce them: test/cluster/rbac.test.ts
+// does.
 import { describe } from "vitest";
 import { agedServer } from "../local/apiserver/aged-server.ts";
 import { describeRights } from "./describe-rights.ts";

@@ -1,5 +1,5 @@
-// The Worker's token renews itself on a server, with tokens of ten minutes (the least that there are) and a clock that is
-// moved: with the rights of infra/rbac, until the Secret that they are bound to is deleted.
+// The Worker's token renews itself on a server with the rights of infra/rbac, until the Secret that its tokens are
+// bound to is deleted. Tokens last ten minutes (the minimum), and the test moves the clock.
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { fieldsOf, textOf } from "../../../infra/local/apiserver/object.ts";
 import { type KeptChain, TokenChain } from "../../../worker/cluster/token-chain.ts";
@@ -17,7 +17,7 @@ const UNAUTHORIZED = 401;
 function chainOn(server: TestServer, secret: string) {
   let kept: KeptChain = {};
   const on = { aheadMs: 0, logged: [] as Record<string, unknown>[] };
-  // The server's clock, but for what it is ahead of it: it began with the token.
+  // The server's clock, minus its lead: it started with the token.
   const nowMs = () => tokenLife(secret)!.issuedAtMs + on.aheadMs;
   const connectWith = (token: () => string, otherToken?: HeldToken["instead"]) =>
     kubeClient({
@@ -41,13 +41,13 @@ function chainOn(server: TestServer, secret: string) {
     nowMs,
     log: (line) => void on.logged.push(line),
   });
-  /** Moves the clock to where the next token is due, and has it asked for. */
+  /** Moves the clock to the next token's time, and requests it. */
   const renew = async () => {
     on.aheadMs += Math.max(0, (await chain.nextMs())! - nowMs()) + MINUTE_MS;
     await chain.upkeep();
     return chain.tokenFor(undefined);
   };
-  /** As a machine's object asks the apiserver. */
+  /** Requests like a machine's object. */
   const machine = () => {
     const ask = (refused: string | undefined) => chain.tokenFor(refused);
     const held = new HeldToken({ secret, ask, nowMs, random: () => 0 });
@@ -79,7 +79,7 @@ export function describeTokens(started: () => { server: TestServer }): void {
   };
 
   beforeEach(renewSecret);
-  // Others find it.
+  // Other processes find it.
   afterAll(renewSecret);
 
   test("from half of its life on a token is renewed with itself, again and again", async () => {
@@ -104,7 +104,7 @@ export function describeTokens(started: () => { server: TestServer }): void {
     const on = chainOn(server, secret);
     const { chain, machine } = on;
     await deleteSecret();
-    // A server remembers for ten seconds that a token was good: neither of these has been used.
+    // A server remembers for ten seconds that a token was valid: neither of these has been used.
     for (const token of [renewed, secret])
       expect(
         await sendUntil(server, { path: "/version", token }, ({ code }) => code === UNAUTHORIZED),

@@ -1,4 +1,4 @@
-// What becomes of the changelog with a release, and what a release quotes of it.
+// The changelog after a release, and the part that a release quotes.
 import { describe, expect, it } from "vitest";
 import { notesOf, released } from "../../../infra/release/changelog.ts";
 

@@ -1,4 +1,4 @@
-// Renewals of leases on the embedded apiserver, each a PUT with uid and resourceVersion from the last answer.
+// Lease renewals on the embedded apiserver: each is a PUT with uid and resourceVersion of the last answer.
 import {
   type Fleet,
   LEASES,
@@ -30,7 +30,7 @@ async function renewals({ nodes, send }: Fleet): Promise<Requests> {
   return { send: renew, object: lease(nodes[0] ?? "", 0) };
 }
 
-/** The leases as they are, from patches that change nothing. */
+/** Reads the current leases by patches that change nothing. */
 async function learn(nodes: string[], send: Fleet["send"]): Promise<Map<string, Stored>> {
   const known = new Map<string, Stored>();
   for (const name of nodes) {

@@ -1,5 +1,5 @@
-// The embedded apiserver with a fleet in it: how long a request takes, one after the other, from Request to Response in
-// this process, with its database in a file; beside a server that only reads and writes the same JSON.
+// Measures requests to the embedded apiserver with a fleet in it, from Request to Response in this process, one after
+// the other. Its database is in a file. The yardstick is a server that only reads and writes the same JSON.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,13 +20,13 @@ const TOKEN = "bench";
 export const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 
 export interface Fleet {
-  /** Their names. */
+  /** Names of the Nodes. */
   nodes: string[];
-  /** One request; the parsed body of its answer. Throws for anything but 2xx. */
+  /** Sends one request and returns the parsed body. Throws unless the answer is 2xx. */
   send: (method: string, path: string, body: object, contentType?: string) => Promise<Stored>;
 }
 
-/** What the requests need of an answer. */
+/** The parts of an answer that later requests need. */
 export interface Stored {
   metadata: { uid: string; resourceVersion: string };
 }
@@ -47,14 +47,14 @@ async function makeFleet(send: Fleet["send"]): Promise<string[]> {
   return names;
 }
 
-/** A request of the fleet's, and the object that its yardstick sends. */
+/** A request to the fleet, and the object that its yardstick sends. */
 export interface Requests {
-  /** Makes the next one; `run` counts up from 0. */
+  /** Makes the next request; `run` counts up from 0. */
   send: (run: number) => Promise<unknown>;
   object: object;
 }
 
-/** Microseconds of one request, beside a bare JSON server's. */
+/** Measures the microseconds of one request, next to a bare JSON server's. */
 export async function requestsBesideJson(prepare: (fleet: Fleet) => Promise<Requests>): Promise<Round[]> {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-bench-"));
   const store = openStore(join(folder, "apiserver.sqlite"));
@@ -89,7 +89,7 @@ export async function requestsBesideJson(prepare: (fleet: Fleet) => Promise<Requ
   }
 }
 
-/** One request after the other; the microseconds of one. */
+/** Sends one request after the other; returns the microseconds of one. */
 function batches(send: (run: number) => Promise<unknown>): () => Promise<number> {
   let run = 0;
   return async () => {

@@ -1,9 +1,9 @@
-// A bare gateway: the least that a Durable Object does for a heartbeat over a hibernatable WebSocket. It checks one HMAC, and
-// PUTs one lease. The yardstick for ours, not a product.
+// The yardstick of our gateway: the minimum that a Durable Object does for a heartbeat over a hibernatable WebSocket.
+// It checks one HMAC, and PUTs one lease. Not a product.
 //
-// It leaves out: sessions and their keys' agreement (the key comes with the upgrade, unsigned), n, nonces and freshness,
-// standing orders and whether a heartbeat is quiet, samples, members and silence, pace, deadlines, the suspension, counters,
-// tokens that are renewed, and what becomes of a failure.
+// It omits sessions with their key agreement (the key comes with the upgrade, unsigned), n, nonces, freshness, lease
+// loans and quiet heartbeats. It also omits samples, members and silence, pace, deadlines, suspensions, counters, token
+// renewal and the treatment of failures.
 import { DurableObject } from "cloudflare:workers";
 import { base64url, type CryptoKey } from "jose";
 import { type BareKube, type BareLease, createLease, renewLease } from "./bare-kube.ts";
@@ -14,7 +14,7 @@ interface Attachment {
   key: string;
 }
 
-/** In memory. */
+/** Kept in memory. */
 interface Held {
   key: CryptoKey;
   lease: BareLease;
@@ -45,7 +45,7 @@ export class BareGatewayObject extends DurableObject<BareKube> {
     socket.send(JSON.stringify({ type: "answer", n, nextInMs: 9600 }));
   }
 
-  /** With the first heartbeat. */
+  /** Called with the first heartbeat. */
   async #hold(socket: WebSocket): Promise<Held> {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what fetch wrote
     const { name, key } = socket.deserializeAttachment() as Attachment;

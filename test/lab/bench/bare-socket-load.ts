@@ -1,4 +1,5 @@
-// Heartbeats over sockets to a bare gateway (bare-gateway.ts): as many machines as ours has in socket-load.ts, as many at once.
+// Sends heartbeats over sockets to a bare gateway (bare-gateway.ts), with the same number of machines and requests at
+// once as socket-load.ts.
 import { createHmac, randomBytes } from "node:crypto";
 import { Agent } from "node:http";
 import { openWebSocket } from "../../../node-shim/worker-link/websocket.ts";

@@ -1,10 +1,10 @@
-// A bare Worker: the least that any Worker does for a heartbeat and for an enrolment. The yardstick for ours, not a product.
+// The yardstick of our Worker: the minimum that any Worker does for a heartbeat and for an enrolment. Not a product.
 //
-// A heartbeat: one JWT is verified, one lease is PUT. It leaves out: the Durable Object, the kid and its MAC, names, the
-// digest of the body, tickets, schemas, the setters and their comparison, phases, deadlines and retries of requests.
-// An enrolment: one JWT is verified, one row is stored in a Durable Object of the machine's own, Node and lease are POSTed.
-// It leaves out: the challenge, which costs a trip; the registry with its join tokens, pins and audit, the join token's
-// signature, the machine's first report, the setters (the Node is a template), the status patch, history and events.
+// Heartbeat: verifies one JWT and PUTs one lease. It omits the Durable Object, the kid and its MAC, names, the digest
+// of the body, tickets and schemas. It also omits the setters and their comparison, phases, deadlines and retries.
+// Enrolment: verifies one JWT, stores one row in the machine's Durable Object, and POSTs Node and lease. It omits the
+// challenge, which costs a round trip, and the registry with its join tokens, pins and audit. It also omits the join
+// token's signature, the first report, the setters (the Node is a template), the status patch, history and events.
 import { DurableObject } from "cloudflare:workers";
 import { type CryptoKey, decodeProtectedHeader, importJWK, type JWK, jwtVerify } from "jose";
 import type { BareGatewayObject } from "./bare-gateway.ts";
@@ -14,13 +14,13 @@ export { BareGatewayObject } from "./bare-gateway.ts";
 
 interface BareEnv extends BareKube {
   ORIGIN: string;
-  /** A Node as JSON; each machine's differs by its name. */
+  /** The Node as JSON; machines differ only in its name. */
   NODE: string;
   ROWS: DurableObjectNamespace<RowObject>;
   GATEWAYS: DurableObjectNamespace<BareGatewayObject>;
 }
 
-/** What reports need of their machine: of all machines, in the isolate's memory. */
+/** Keys and leases of all machines, in the isolate's memory. */
 const machines = new Map<string, { key: CryptoKey; lease: BareLease }>();
 
 export class RowObject extends DurableObject<BareEnv> {
@@ -31,7 +31,7 @@ export class RowObject extends DurableObject<BareEnv> {
   }
 }
 
-/** The same as docs/protocol.md's enrolment to the machine that asks. */
+/** Answers like the enrolment of docs/protocol.md. */
 async function enrol(request: Request, env: BareEnv, name: string): Promise<Response> {
   const { proof } = await request.json<{ proof: string }>();
   const jwk = decodeProtectedHeader(proof).jwk as JWK & { x: string };

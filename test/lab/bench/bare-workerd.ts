@@ -1,4 +1,5 @@
-// bare-worker.ts in a workerd of its own, configured as ours is: the yardstick of heartbeats, over HTTP and over sockets, and of enrolments.
+// Runs bare-worker.ts in a workerd of its own with our configuration: the yardstick of heartbeats by HTTP and by
+// sockets, and of enrolments.
 // oxlint-disable-next-line typescript/triple-slash-reference -- an ambient declaration is no module to import
 /// <reference path="../../../infra/local/workerd-package.d.ts" />
 import { randomBytes } from "node:crypto";
@@ -14,7 +15,7 @@ import { bundle, type KubeAddress, ROOT, type RunningWorker, startWorkerd } from
 
 const ENTRY = fileURLToPath(new URL("bare-worker.ts", import.meta.url));
 
-/** Its join token is any text of that form: it does not look at it. */
+/** Its join token is any text of the right form: the bare Worker does not check it. */
 export async function startBareWorker(kube: KubeAddress): Promise<RunningWorker> {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-bench-"));
   const port = await freePort();

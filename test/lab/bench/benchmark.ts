@@ -1,23 +1,23 @@
-// What a benchmark is, and what comes of one. Types only.
+// The types of a benchmark and of its results.
 import type { Budget } from "./budgets.ts";
 
 export interface Benchmark extends Budget {
-  /** What this machine lacks to measure it; absent: nothing. */
+  /** A missing requirement of this computer; absent: none. */
   lacks?: string;
-  /** A long one says how far it is. `minutes` is for what is watched while nothing happens. */
+  /** Measures rounds. A long benchmark reports its progress. `minutes` applies to measurements of an idle state. */
   measure: (progress: Progress, minutes: number) => Promise<Round[]>;
-  /** What else was found, as lines after the table. Several benchmarks may say the same. */
+  /** Lines for after the table. Several benchmarks may return the same. */
   details?: () => string;
 }
 
 export type Progress = (message: string) => void;
 
-/** One turn: what is measured and, right beside it, its yardstick, both in the benchmark's unit. */
+/** One round: the measured value and, right after it, its yardstick, both in the benchmark's unit. */
 export interface Round {
   ours: number;
-  /** Absent where there is none on this machine, or nothing to measure beside. */
+  /** Absent if this computer has no yardstick, or the benchmark needs none. */
   yardstick?: number;
-  /** Where a round is made of many turns: the median of their ratios. */
+  /** For a round of many turns: the median of their ratios. */
   ratio?: number;
 }
 
@@ -27,7 +27,7 @@ export interface Spread {
   max: number;
 }
 
-/** A row of the table: what was promised, and what was measured. */
+/** A row of the table: the budget and the measured values. */
 export interface Figures extends Budget {
   ours: Spread;
   yardstick?: Spread;

@@ -1,4 +1,4 @@
-// What is promised: every budget, once. docs/bench.md has the same table. Measures nothing.
+// Every budget, in one place. docs/bench.md has the same table. Measures nothing.
 
 export type Unit =
   | "µs"
@@ -19,7 +19,7 @@ export type Unit =
   | "/s"
   | "% of a core";
 
-/** What is measured beside, in turns, on the same machine in the same minutes. */
+/** What each value is compared with, in turns, on the same computer in the same minutes. */
 export const YARDSTICKS = {
   "node JSON": "`JSON.parse(JSON.stringify(node))` of the same Node",
   digits: "`Number()` of the digits of the same texts, found by a RegExp",
@@ -44,22 +44,22 @@ export const YARDSTICKS = {
 export type Yardstick = keyof typeof YARDSTICKS;
 
 export interface Budget {
-  /** How it is asked for on the command line; the beginning of several names, up to a `-`, asks for all of them. */
+  /** Its name on the command line; the start of several names, up to a `-`, selects all of them. */
   name: string;
   what: string;
-  /** Of the figures themselves. */
+  /** Unit of the figures. */
   unit: Unit;
-  /** What the budget is a ratio to; without it the budget is about the figure itself. */
+  /** The yardstick of a ratio; absent: the budget limits the figure itself. */
   against?: Yardstick;
-  /** null: nothing is promised. */
+  /** null: no budget. */
   budget: number | null;
-  /** More is better: the budget is a floor, not a ceiling. */
+  /** Larger is better: the budget is a minimum. */
   atLeast?: boolean;
 }
 
 const KILLED = "workerd killed under 1,000 machines";
 
-/** At most so many per steady heartbeat: while warm, while cold, and while warm with the Node on the watch's list. */
+/** Budgets for one steady heartbeat: while warm, while cold, and while warm with the Node on the watch's list. */
 function heartbeat(name: string, what: string, unit: Unit, budgets: (number | null)[]) {
   return ["warm", "cold", "watched"].map((kind, index) => ({
     name: `heartbeat-${kind}-${name}`,
@@ -69,7 +69,7 @@ function heartbeat(name: string, what: string, unit: Unit, budgets: (number | nu
   }));
 }
 
-/** At most so many per heartbeat that is one, and no report. */
+/** Budgets for one heartbeat that needs no report. */
 function socketHeartbeat(rows: [name: string, what: string, unit: Unit, budget: number][]): Budget[] {
   return rows.map(([name, what, unit, budget]) => ({
     name: `socket-heartbeat-${name}`,
@@ -80,8 +80,8 @@ function socketHeartbeat(rows: [name: string, what: string, unit: Unit, budget: 
 }
 
 /**
- * Heartbeats every 10 s, an apiserver that takes 50 ms, public prices without what a plan includes: docs/costs.md. `most`: at
- * most so many dollars, where there are 10,000 machines.
+ * Costs with a heartbeat every 10 s, an apiserver that takes 50 ms, and public prices without a plan's included
+ * amounts: docs/costs.md. `most`: the most dollars, for 10,000 machines.
  */
 function costs(key: string, way: string, most: number | null): Budget[] {
   const fleets = [1, 100, 10_000].map((machines): Budget => {
@@ -97,7 +97,7 @@ function costs(key: string, way: string, most: number | null): Budget[] {
   ];
 }
 
-/** Names that begin with `shim-` are measured on each Node.js of the machine: `shim-24-cpu`. */
+/** Names that start with `shim-` are measured on each Node.js of the computer: `shim-24-cpu`. */
 export const BUDGETS: readonly Budget[] = [
   {
     name: "decision-unchanged",
@@ -129,7 +129,7 @@ export const BUDGETS: readonly Budget[] = [
     unit: "KiB",
     budget: 60,
   },
-  // Those of the page are what somebody who looks at it notices: with room for a machine that has other work to do.
+  // The page's budgets are what its users notice, with room for a computer that has other work.
   {
     name: "page-interactive",
     what: "the page on a processor a quarter as fast, until its form accepts a secret",
@@ -215,7 +215,7 @@ export const BUDGETS: readonly Budget[] = [
     unit: "bytes",
     budget: null,
   },
-  // A scrape may take 200 ms: on a machine that has other work to do, the CPU is what can be judged.
+  // A scrape may take 200 ms. On a computer with other work only the CPU time can be judged.
   { name: "metrics-cpu", what: "a scrape of 10,000 machines: workerd's CPU", unit: "ms", budget: 200 },
   { name: "metrics-scrape", what: "a scrape of 10,000 machines", unit: "ms", budget: null },
   { name: "metrics-bytes", what: "a scrape of 10,000 machines, in size", unit: "bytes", budget: 2_000_000 },
@@ -278,7 +278,8 @@ export const BUDGETS: readonly Budget[] = [
     against: "bare Worker",
     budget: 3,
   },
-  // Of a kubelet's 0.86 s and 0.43 s: 0.5 s and 0.4 s. Its lease comes 10 s later, ours is there.
+  // A kubelet takes 0.86 s and 0.43 s; these are 0.5 s and 0.4 s. A kubelet's lease comes 10 s later; ours is already
+  // there.
   {
     name: "start-new",
     what: "shim start → Ready and lease, new machine",
@@ -306,7 +307,7 @@ export const BUDGETS: readonly Budget[] = [
     unit: "processes",
     budget: 0,
   },
-  // Of a kubelet's 0.43 s until it has written its status: 0.3 s.
+  // A kubelet takes 0.43 s until it has written its status; this is 0.3 s.
   {
     name: "shim-first-report",
     what: "shim: start → first report, known machine",
@@ -390,7 +391,7 @@ export const BUDGETS: readonly Budget[] = [
     unit: "s",
     budget: null,
   },
-  // What takes time here are the machines' own intervals, not the work.
+  // The machines' own intervals take most of this time, not the work.
   { name: "fleet-restart-renewed", what: `${KILLED}: every lease renewed after`, unit: "s", budget: 10 },
   {
     name: "fleet-restart-lost",
@@ -406,21 +407,21 @@ export const BUDGETS: readonly Budget[] = [
   },
 ];
 
-/** Throws for a name that the table does not have. */
+/** Throws for an unknown name. */
 export function budgetOf(name: string): Budget {
   const found = BUDGETS.find((budget) => budget.name === name);
   if (!found) throw new Error(`there is no budget ${name}`);
   return found;
 }
 
-/** The same for the shim on this major version of Node.js. */
+/** Returns the shim's budget on this major version of Node.js. */
 export function shimBudgetOf(name: string, major: string): Budget {
   const { name: general, what, ...budget } = budgetOf(name);
   const [shim, on] = [`shim-${major}`, `shim on Node.js ${major}`];
   return { ...budget, name: general.replace("shim", shim), what: what.replace("shim", on) };
 }
 
-/** `24` of `v24.21.0` */
+/** Returns `24` for `v24.21.0`. */
 export function majorOf(version: string): string {
   return /\d+/.exec(version)?.[0] ?? version;
 }

@@ -1,4 +1,4 @@
-// The Worker's bundle as it is uploaded: what wrangler would deploy, compressed.
+// The size of the Worker's bundle, compressed as wrangler would upload it.
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-// This tree beside another one, in turns: decisions in this process, heartbeats through a workerd for each. For changes
-// that must not make anything slower. The other tree has to have the same benchmarks at the same places.
+// Compares this tree with another one, in turns: decisions in this process, heartbeats through a workerd for each. For
+// changes that must not slow anything down. The other tree needs the same benchmarks at the same paths.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +20,7 @@ interface Decisions {
   machine: Pick<typeof ownMachine, "machineFacts">;
 }
 
-/** `tree`: its root. */
+/** `tree`: its root folder. */
 export function compareBenchmarks(tree: string): Benchmark[] {
   const beside = { against: "other tree", budget: SLOWER_AT_MOST } as const;
   const heartbeats = once((progress: Progress) =>
@@ -84,7 +84,10 @@ const changed = ({ decisions, machine }: Decisions) => ({
   operate: decisions.decideAndPatch,
 });
 
-/** A folder is taken as it is; a git revision is checked out beside, with this tree's node_modules, and removed after. */
+/**
+ * Takes a folder as it is; checks a git revision out in a temporary folder, with this tree's node_modules, and removes
+ * it afterwards.
+ */
 export async function withTree<T>(given: string, work: (tree: string) => Promise<T>): Promise<T> {
   if (existsSync(given) && statSync(given).isDirectory()) return work(resolve(given));
   const folder = mkdtempSync(join(tmpdir(), "rollcall-compare-"));

@@ -1,4 +1,4 @@
-// The embedded apiserver on a plain HTTP port, which counts what the Worker asks of it. Its clock is an argument.
+// The embedded apiserver on a plain HTTP port, which counts the Worker's requests. Its clock is an argument.
 import { randomUUID } from "node:crypto";
 import { createApiserver } from "../../../infra/local/apiserver/apiserver.ts";
 import { defaultSettings, startControllers } from "../../../infra/local/apiserver/controllers/start.ts";
@@ -11,7 +11,7 @@ export interface Asked {
   /** `PUT`, `PATCH`, … */
   verb: string;
   path: string;
-  /** Bodies of question and answer; of a watch, of the question alone. */
+  /** Bytes of request and answer; for a watch, of the request alone. */
   bytes: number;
 }
 
@@ -23,23 +23,23 @@ interface Held {
 export interface CountingKube {
   url: string;
   token: string;
-  /** What was asked since the last time. */
+  /** Returns the requests since the last call. */
   asked: () => Asked[];
-  /** What waits for its answer. */
+  /** Returns the requests that wait for an answer. */
   held: () => readonly Held[];
   stop: () => Promise<void>;
 }
 
-/** Answers a request before the apiserver sees it; undefined: the apiserver answers. */
+/** Answers a request in place of the apiserver; undefined: the apiserver answers. */
 export type Shortcut = (verb: string, body: string) => string | undefined;
 
 interface KubeChoice {
   shortcut?: Shortcut;
-  /** By the clock of `nowMs`. Absent: a watch gets no answer. */
+  /** Timers of the clock `nowMs`. Absent: a watch gets no answer. */
   after?: After;
-  /** So long each answer takes, by `after`. */
+  /** Duration of each answer, by `after`. */
   answersAfterMs?: number;
-  /** With them taints come and go, and Nodes are given up: after so long without a word. */
+  /** Runs the controllers: they set taints, and mark a Node as Unknown after this time without a heartbeat. */
   controllers?: { every: Every; graceMs: number };
 }
 

@@ -1,4 +1,5 @@
-// What the decision benchmarks measure is what they say: nothing changes in one, memory pressure flips in the other.
+// The decision benchmarks measure what their names say: nothing changes in one, memory pressure alternates in the
+// other.
 import { expect, test } from "vitest";
 import { createNodeStatusPatch } from "../../../shared/kubernetes/patch/node-status-patch.ts";
 import { assertDecisions, changedReports, decide, unchangedReports } from "./decision.ts";
@@ -6,7 +7,7 @@ import { machineFacts } from "./machine.ts";
 
 const reports = { unchanged: unchangedReports(machineFacts()), changed: changedReports(machineFacts()) };
 
-test("unchanged → no report asks for a write; 60 images are reported, 50 kept with five names each", () => {
+test("unchanged → no report causes a write; 60 images are reported, 50 kept with five names each", () => {
   assertDecisions(reports.unchanged, false);
   const { facts, original } = reports.unchanged(0);
   expect(facts.images).toHaveLength(60);
@@ -15,7 +16,7 @@ test("unchanged → no report asks for a write; 60 images are reported, 50 kept 
   expect(original.status?.capacity).toHaveProperty("hugepages-2Mi", "8Mi");
 });
 
-test("changed → memory becomes short and plentiful in turn, and the patch says so", () => {
+test("changed → memory alternates between short and sufficient, and the patch has that", () => {
   assertDecisions(reports.changed, true);
   for (const [run, status] of [
     [0, "True"],
@@ -34,7 +35,7 @@ test("changed → memory becomes short and plentiful in turn, and the patch says
   }
 });
 
-test("each report is made of new objects, over the same facts and the same Node", () => {
+test("each report consists of new objects, with the same facts and the same Node", () => {
   const [one, other] = [reports.unchanged(0), reports.unchanged(64)];
   expect(one.vitals).toEqual(other.vitals);
   expect(one.vitals).not.toBe(other.vitals);

@@ -1,4 +1,4 @@
-// The product's decision about a report, as a tick makes it: the setters over the last known Node, and the comparison.
+// The product's decision about a report, as in a tick: the setters on the last known Node, and the comparison.
 import { createNodeStatusPatch } from "../../../shared/kubernetes/patch/node-status-patch.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
@@ -9,7 +9,7 @@ import { type NodeUpdate, updateNode } from "../../../shared/node/update-node.ts
 import { asReceived, machineVitals, NAME, registeredNode, REPORTS, WRITTEN_AT_MS } from "./machine.ts";
 import { success } from "../../../shared/result.ts";
 
-/** What is there when a report has been parsed. Facts and Node are those in the object's memory, the rest is new. */
+/** A parsed report. Facts and Node come from the object's memory, the rest is new. */
 export interface Reported {
   facts: Facts;
   original: Node;
@@ -24,12 +24,12 @@ export function decide({ facts, original, vitals, memory, nowMs }: Reported): No
   return updateNode(original, () => success(false), os, architecture, setters);
 }
 
-/** The patch of a status that has changed, as a tick makes it. */
+/** Decides and makes the patch of a changed status, as a tick does. */
 export function decideAndPatch(reported: Reported): ReturnType<typeof createNodeStatusPatch> {
   return createNodeStatusPatch(reported.original, decide(reported).node);
 }
 
-/** Reports in which nothing has changed. */
+/** Reports without a change. */
 export function unchangedReports(facts: Facts): (run: number) => Reported {
   const { node: original, memory } = registeredNode(facts, machineVitals(0));
   const texts = Array.from({ length: REPORTS }, (_, index) => JSON.stringify(machineVitals(index)));
@@ -42,7 +42,7 @@ export function unchangedReports(facts: Facts): (run: number) => Reported {
   });
 }
 
-/** Reports in which memory has become short, and in turn with them such in which it no longer is. */
+/** Reports in which memory is short, alternating with ones in which it is not. */
 export function changedReports(facts: Facts): (run: number) => Reported {
   const calm = registeredNode(facts, machineVitals(0));
   const short = registeredNode(facts, machineVitals(0, true));
@@ -56,13 +56,13 @@ export function changedReports(facts: Facts): (run: number) => Reported {
       original,
       vitals: JSON.parse(texts[run % REPORTS] ?? ""),
       memory: structuredClone(memory),
-      // Pressure lasts five minutes at least.
+      // Pressure lasts at least five minutes.
       nowMs: WRITTEN_AT_MS + 300_000 + (run + 1) * 9600,
     };
   };
 }
 
-/** Throws unless these reports are what a benchmark takes them for. */
+/** Throws unless these reports are what the benchmark expects. */
 export function assertDecisions(reports: (run: number) => Reported, changed: boolean): void {
   for (let run = 0; run < REPORTS; run++) {
     const { changed: decided, errors } = decide(asReceived(reports(run)));

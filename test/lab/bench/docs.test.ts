@@ -1,4 +1,4 @@
-// docs/bench.md says of budgets and yardsticks what the benchmarks judge by.
+// docs/bench.md has the budgets and yardsticks of the benchmarks.
 import { readFileSync } from "node:fs";
 import { format } from "prettier";
 import { expect, test } from "vitest";
@@ -8,17 +8,17 @@ import { budgetsMarkdown, yardsticksMarkdown } from "./output.ts";
 
 const page = readFileSync(new URL("../../../docs/bench.md", import.meta.url), "utf8");
 
-/** As `npm run fix` writes it. */
+/** Formats like `npm run fix`. */
 const written = (markdown: string) => format(markdown, { parser: "markdown", printWidth: 110 });
 
 test.each([
   ["budgets", budgetsMarkdown(BUDGETS)],
   ["yardsticks", yardsticksMarkdown()],
-])("docs/bench.md has the %s of the benchmarks, word by word", async (_, markdown) => {
+])("docs/bench.md has the %s of the benchmarks, word for word", async (_, markdown) => {
   expect(page).toContain(await written(markdown));
 });
 
-test("every budget is measured, and by its own name", () => {
+test("every budget is measured, under its own name", () => {
   const measured = benchmarks.map(({ name }) => name.replace(/^shim-\d+-/, "shim-"));
   expect(new Set(measured)).toEqual(new Set(BUDGETS.map(({ name }) => name)));
 });

@@ -1,5 +1,5 @@
-// Machines from their enrolment until their Nodes are Ready, beside a bare Worker: how many a second, and workerd's CPU.
-// Real: workerd, HTTP, keys and signatures, the embedded apiserver, which is the same for both.
+// Machines from their enrolment until their Nodes are Ready, next to a bare Worker: machines a second, and workerd's
+// CPU time. Real: workerd, HTTP, keys and signatures, and the embedded apiserver, the same for both.
 import type { Benchmark, Progress, Round } from "./benchmark.ts";
 import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
@@ -15,12 +15,12 @@ const AT_ONCE = 16;
 const MACHINES_EACH = 64;
 const WARM_UP_ROUNDS = 3;
 const ROUNDS = 9;
-/** A registration that failed is tried again with the next report. */
+/** A failed registration is tried again with the next report. */
 const MAX_REPORTS = 20;
 
 type MakeReady = (worker: RunningWorker, name: string, send: Transport) => Promise<void>;
 
-/** As the shim does it: the first report carries the facts, and the Worker makes of it a Node that is Ready. */
+/** Enrols like the shim: the first report has the facts, and the Worker makes a Ready Node from it. */
 async function enrolAndReport(worker: RunningWorker, name: string, send: Transport): Promise<void> {
   const { key, kid, ticket } = await enrolledMachine(worker, name, send);
   const machine = { name, origin: worker.url, key, kid, ticket, startId: name, send };
@@ -40,7 +40,7 @@ async function enrolOnly(worker: RunningWorker, name: string, send: Transport): 
 
 interface EnrolmentRound {
   machinesPerSecond: number;
-  /** Of workerd, per machine. */
+  /** CPU time of workerd, per machine. */
   cpuMs: number;
 }
 

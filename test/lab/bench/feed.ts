@@ -1,4 +1,4 @@
-// What a feed of 100,000 machines costs: until a client that acknowledges has all of them, and what 200 transitions are.
+// The cost of a feed with 100,000 machines: until an acknowledging client has all of them, and for 200 transitions.
 import { gzipSync } from "node:zlib";
 import { feedLine, type FeedLine, followFeed } from "../../../infra/operator/feed-client.ts";
 import type { FeedView } from "../../../shared/fleet/feed-view.ts";
@@ -6,9 +6,9 @@ import { success } from "../../../shared/result.ts";
 import type { BenchWorker } from "./workerd.ts";
 
 export interface FeedCost {
-  /** workerd's CPU. */
+  /** CPU time of workerd. */
   snapshotSeconds: number;
-  /** From opening it until its client, on the same machine, has read and understood all. */
+  /** Time from its opening until the client, on the same computer, has parsed everything. */
   snapshotTakesSeconds: number;
   /** Each message compressed by itself. */
   snapshotKiB: number;

@@ -1,5 +1,5 @@
-// A thousand machines at once, and a Worker that is killed under them. Real: every process of the local cluster, keys,
-// enrolments, reports. Simulated: the machines' facts, and that one process holds all machines.
+// A thousand machines at once, whose Worker is killed. Real: every process of the local cluster, keys, enrolments,
+// reports. Simulated: the machines' facts, and that one process runs all machines.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Benchmark, Progress } from "./benchmark.ts";
@@ -17,11 +17,11 @@ import {
 import { once } from "./once.ts";
 
 const MACHINES = 1000;
-/** The first writes of a fleet that began at once are spread over 2.5 to 7.5 minutes. */
+/** The first writes of a fleet that started at once are spread over 2.5 to 7.5 minutes. */
 const WATCHED_MS = 8 * 60_000;
 const WINDOW_MS = 10_000;
 
-/** Seconds from the first enrolment until all are Ready. The keys are there before. */
+/** Returns the seconds from the first enrolment until all are Ready. The keys exist before. */
 async function enrolAll(fleet: LocalFleet, progress: Progress): Promise<number> {
   const ready = new Set<string>();
   const watch = await watchNodes(fleet.admin, (node) => {
@@ -47,11 +47,11 @@ export const fleetEnrol: Benchmark = {
 };
 
 interface Restarted {
-  /** From the kill until every lease has been renewed. */
+  /** Seconds from the kill until every lease was renewed. */
   seconds: number;
-  /** Nodes that were seen with another Ready than True. */
+  /** Number of Nodes whose Ready was not True at some time. */
   unknown: number;
-  /** Status writes: most within 10 s, over their mean. */
+  /** Status writes: the most within 10 s, divided by their mean. */
   spread: number;
 }
 
@@ -96,7 +96,7 @@ async function restart(fleet: LocalFleet, progress: Progress): Promise<Restarted
 const versionOf = ({ metadata }: { metadata?: { resourceVersion?: string } }) =>
   metadata?.resourceVersion ?? "";
 
-/** The mean is that of the time in which writes fell due. */
+/** The mean covers the time in which writes fell due. */
 function peakOverMean(timesMs: number[]): number {
   if (timesMs.length < MACHINES) throw new Error(`only ${timesMs.length} status writes were seen`);
   const [first = 0, last = 0] = [timesMs[0], timesMs.at(-1)];

@@ -1,12 +1,12 @@
-// A process of its own that floods an apiserver as eight machines would whose Workers bound nothing: writes of statuses with
-// alternating lists of images, over as many connections as asked for, until it is ended. URL CA-FILE TOKEN-FILE CONNECTIONS
+// A process that floods an apiserver like eight machines whose Workers have no limits. It writes statuses with
+// alternating lists of images over many connections, until it is ended. URL CA-FILE TOKEN-FILE CONNECTIONS
 import { readFileSync } from "node:fs";
 import { Agent, request } from "node:https";
 import { setTimeout as wait } from "node:timers/promises";
 
 const [url = "", caFile = "", tokenFile = "", connections = "1"] = process.argv.slice(2);
 const NODES = 8;
-/** 38 KiB: what the images of a Node may take. */
+/** 38 KiB: the size of a Node's images. */
 const IMAGES = 38;
 const IMAGE_NAME_LENGTH = 1000;
 const BUSY_WAIT_MS = 1000;
@@ -21,7 +21,7 @@ const headers = {
   "content-type": "application/merge-patch+json",
 };
 
-/** The answer's status; 0: none came. */
+/** Returns the answer's status; 0: there was none. */
 function write(node: number, body: string): Promise<number> {
   return new Promise((answered) => {
     const path = `${url}/api/v1/nodes/flood-${node}/status`;

@@ -1,5 +1,5 @@
-// What a flood by the Worker's account leaves to others: how long a request takes meanwhile, with infra/rbac/flow-control.yaml
-// and without it, in turns, on a real etcd and kube-apiserver.
+// The time of others' requests during a flood by the Worker's account. Measures with infra/rbac/flow-control.yaml and
+// without it, in turns, on a real etcd and kube-apiserver.
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ import { ROOT } from "./workerd.ts";
 
 const ROUNDS = 3;
 const CONNECTIONS = 400;
-/** Until all connections of the flood are open, and until what was under way at its end is answered. */
+/** Time until the flood's connections are open, and until its last requests are answered. */
 const SETTLE_MS = 4000;
 const MEASURED_MS = 8000;
 const POLL_MS = 100;
@@ -38,9 +38,9 @@ interface Times {
 
 interface Clients {
   cluster: Cluster;
-  /** Throws for anything but 2xx. */
+  /** Throws unless the answer is 2xx. */
   ask: (as: "worker" | "other" | "admin", method: string, path: string, body?: object) => Promise<Answer>;
-  /** Runs the flood beside the work, and some seconds before. */
+  /** Runs the flood during the work, and some seconds before. */
   duringFlood: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
@@ -136,7 +136,7 @@ async function withClients<T>(work: (clients: Clients) => Promise<T>): Promise<T
   }
 }
 
-/** Of an account with all rights, in no special level: what operators and controllers have. */
+/** Token of an account with all rights and no special level, like operators and controllers. */
 async function otherToken({ admin }: Cluster): Promise<string> {
   const accounts = "/api/v1/namespaces/default/serviceaccounts";
   await admin({ method: "POST", path: accounts, body: { metadata: { name: "other" } } });
@@ -149,7 +149,7 @@ async function otherToken({ admin }: Cluster): Promise<string> {
 }
 
 async function makeObjects({ ask }: Clients): Promise<void> {
-  // The roles are noticed a moment later.
+  // The roles become active a moment later.
   await untilTrue(() => ask("worker", "GET", "/api/v1/nodes/none").then(() => true, isNotFound));
   await untilTrue(() => ask("other", "GET", "/api/v1/nodes/none").then(() => true, isNotFound));
   for (let node = 0; node < 8; node++)
@@ -182,7 +182,7 @@ async function untilTrue(isTrue: () => Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await wait(POLL_MS);
 }
 
-/** Of requests that follow each other, of each kind on a connection of its own. */
+/** Times requests one after the other, of each kind on a connection of its own. */
 async function timesOf({ ask }: Clients): Promise<Times> {
   const endMs = performance.now() + MEASURED_MS;
   const perRequest = async (requests: (turn: number) => Promise<number>) => {

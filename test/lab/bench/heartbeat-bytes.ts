@@ -1,4 +1,4 @@
-// What a steady heartbeat puts on the wire: the body and the token that signs it, as the shim posts them.
+// The bytes of a steady heartbeat by HTTP: the body and the token that signs it, as the shim posts them.
 import { randomBytes } from "node:crypto";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
 import { type TransportRequest } from "../../../node-shim/worker-link/exchange.ts";
@@ -18,7 +18,7 @@ export const heartbeatBytes: Benchmark = {
   },
 };
 
-/** The second report of a shim that the Worker knows: no facts, a ticket, the second n of many. */
+/** The second report of a known shim: no facts, a ticket, and the second of many n. */
 async function steadyHeartbeat(): Promise<TransportRequest> {
   const sent: TransportRequest[] = [];
   const key = await makeMachineKey();
@@ -46,7 +46,7 @@ async function steadyHeartbeat(): Promise<TransportRequest> {
   return last;
 }
 
-/** 16 random bytes as text: what shim and Worker make their nonces of. */
+/** Returns 16 random bytes as text, like the nonces of shim and Worker. */
 function nonce(): string {
   return randomBytes(16).toString("base64url");
 }

@@ -1,6 +1,6 @@
-// What heartbeats cost over 100 minutes, warm and cold: rows by workerd's own counters, requests by the apiserver's.
-// Real: workerd, the Worker, the shim's reporter and its signatures, HTTP, the embedded apiserver. Simulated: the clock of
-// all of them, the alarm, which this rings when its time has come, and the eviction, which is asked for.
+// The cost of heartbeats over 100 minutes, warm and cold: rows by workerd's counters, requests by the apiserver's.
+// Real: workerd, the Worker, the shim's reporter and its signatures, HTTP, the embedded apiserver. Simulated: the clock
+// of all of them, the alarm, which this file rings on time, and the eviction, which it requests.
 import { fileURLToPath } from "node:url";
 import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
@@ -14,7 +14,7 @@ import { once } from "./once.ts";
 import { enrolledMachine, startBenchWorker } from "./workerd.ts";
 
 const MINUTES = 100;
-/** Registration is not what is measured. */
+/** Registration is not measured. */
 const FIRST_MS = 60_000;
 const ENTRY = fileURLToPath(new URL("../../worker/support/measured.ts", import.meta.url));
 
@@ -35,7 +35,7 @@ interface Beat {
   trips: number;
 }
 
-/** Warm, cold: as without the watch of Nodes. Watched: warm, and with it. */
+/** Warm, cold: without the watch of Nodes. Watched: warm, with the watch. */
 type Kind = "warm" | "cold" | "watched";
 
 async function heartbeatCost(kind: Kind, progress: Progress): Promise<Cost> {
@@ -94,7 +94,7 @@ async function heartbeatCost(kind: Kind, progress: Progress): Promise<Cost> {
 
 function costOf(beats: Beat[], cpu: number): Cost {
   const heartbeats = beats.filter(({ trips }) => trips > 0);
-  // Every heartbeat but those, one in 30 or so, whose time has come to write the whole status.
+  // Without the heartbeats, one in about 30, that write the whole status.
   const steady = heartbeats.filter(({ asked }) => !asked.some(({ verb }) => verb === "PATCH"));
   const sum = (of: Beat[], figure: (beat: Beat) => number) =>
     of.reduce((total, beat) => total + figure(beat), 0);
@@ -112,7 +112,7 @@ function costOf(beats: Beat[], cpu: number): Cost {
   };
 }
 
-/** By the end of their names. */
+/** Rows of the table by the end of their names. */
 const ROWS: [name: string, figure: keyof Cost][] = [
   ["rows", "rowsPerSteady"],
   ["rows-read", "rowsReadPerSteady"],

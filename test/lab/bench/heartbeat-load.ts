@@ -1,5 +1,5 @@
 // Machines that post heartbeats to a Worker on loopback: real signatures, real objects, one renewal each. Measures one
-// round at a time, so that two Workers can be loaded in turns.
+// round at a time, so that two Workers can take turns.
 import { Agent, request as httpRequest } from "node:http";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
 import type { Transport, TransportRequest } from "../../../node-shim/worker-link/exchange.ts";
@@ -11,27 +11,31 @@ import { enrolledMachine, type RunningWorker } from "./workerd.ts";
 
 const AT_ONCE = 32;
 const MACHINES = 2 * AT_ONCE;
-/** An object forgets its ticket after 10 s without a request: on a very busy machine while a round is being signed. */
+/**
+ * An object forgets its ticket after 10 s without a request: on a very busy computer, while a round is being signed.
+ */
 const ATTEMPTS = 5;
 
-/** The apiserver is not what is measured: it says yes to renewals; a lease's creation and all else are the apiserver's. */
+/**
+ * Answers renewals in place of the apiserver, which is not measured; the apiserver creates leases and answers the rest.
+ */
 export function renewed(verb: string, body: string): string | undefined {
   return verb === "PUT" && body.includes('"kind":"Lease"') ? body : undefined;
 }
 
 export interface Load {
-  /** Signs so many reports of each machine, then posts them. */
+  /** Signs this number of reports for each machine, then posts them. */
   round: (reportsEach: number) => Promise<LoadRound>;
   stop: () => void;
 }
 
 export interface LoadRound {
   heartbeatsPerSecond: number;
-  /** Of workerd, per heartbeat. */
+  /** CPU time of workerd, per heartbeat. */
   cpuMicroseconds: number;
 }
 
-/** Machines of these names, enrolled, their facts known. */
+/** Machines of these names, enrolled, with known facts. */
 export async function startLoad(worker: RunningWorker, prefix: string, progress: Progress): Promise<Load> {
   const { send, close } = httpTransport(worker.url, 9000);
   const machines: BenchMachine[] = [];
@@ -41,7 +45,7 @@ export async function startLoad(worker: RunningWorker, prefix: string, progress:
   }
   const round = async (reportsEach: number): Promise<LoadRound> => {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      // While the other Worker has its turn, objects may forget their tickets and workerd its connections.
+      // During the other Worker's turn, objects may forget their tickets and workerd its connections.
       const signers = await Promise.all(machines.map((machine) => machine.report()));
       const rounds: TransportRequest[][] = [];
       for (let n = 1; n <= reportsEach; n++) rounds.push(await Promise.all(signers.map((sign) => sign(n))));
@@ -58,8 +62,8 @@ export async function startLoad(worker: RunningWorker, prefix: string, progress:
 }
 
 /**
- * Each round holds a report of every machine; a machine's next one waits for the answer to the one before. Yields how many
- * were under a stale ticket.
+ * Each round has a report of every machine; its next one waits for the last answer. Returns the number of reports with
+ * a stale ticket.
  */
 async function postAll(url: string, rounds: TransportRequest[][]): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
@@ -92,11 +96,11 @@ function post(url: string, agent: Agent, { method, path, headers, body }: Transp
 }
 
 interface BenchMachine {
-  /** Reports, and yields what signs the same report as the `n`th under the ticket that came with the answer. */
+  /** Reports; returns a function that signs the same report as the `n`th with the ticket of the answer. */
   report: () => Promise<(n: number) => Promise<TransportRequest>>;
 }
 
-/** Enrolled, its facts known. */
+/** Enrols it and sends its facts. */
 async function startMachine(worker: RunningWorker, name: string, send: Transport): Promise<BenchMachine> {
   let last: TransportRequest | undefined;
   let ticket = "";
@@ -121,7 +125,7 @@ async function startMachine(worker: RunningWorker, name: string, send: Transport
       return { method: "POST", path, headers: { "content-type": "application/json", authorization }, body };
     };
   };
-  // The first one carries the facts, and makes the Node.
+  // The first report has the facts, and creates the Node.
   await report();
   return { report };
 }

@@ -1,4 +1,5 @@
-// Heartbeats through workerd on loopback, beside a bare Worker under the same load: how many a second, and workerd's CPU.
+// Heartbeats through workerd on loopback, next to a bare Worker under the same load: heartbeats a second, and workerd's
+// CPU time.
 import type { Benchmark, Progress, Round } from "./benchmark.ts";
 import { startBareWorker } from "./bare-workerd.ts";
 import { budgetOf } from "./budgets.ts";
@@ -7,9 +8,9 @@ import { type LoadRound, renewed, startLoad } from "./heartbeat-load.ts";
 import { once } from "./once.ts";
 import { type KubeAddress, type RunningWorker, startBenchWorker } from "./workerd.ts";
 
-/** Not measured: workerd has compiled by then what runs often. */
+/** Not measured: after these, workerd has compiled the frequent code. */
 const WARM_UP_ROUNDS = 12;
-/** Short, so that ours and the yardstick meet the same neighbours; some dozens of the ticks that CPU is counted in. */
+/** Short, so that ours and the yardstick meet the same load of the computer; some dozens of the kernel's CPU ticks. */
 const ROUNDS = 31;
 const REPORTS_EACH = 4;
 
@@ -18,7 +19,7 @@ export interface HeartbeatRounds {
   cpu: Round[];
 }
 
-/** Two Workers under the same load in turns. */
+/** Two Workers under the same load, in turns. */
 export async function heartbeatsBeside(
   startOurs: (kube: KubeAddress) => Promise<RunningWorker>,
   startYardstick: (kube: KubeAddress) => Promise<RunningWorker>,

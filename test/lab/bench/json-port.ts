@@ -1,4 +1,4 @@
-// A plain HTTP port on loopback before something that answers in JSON, or in a stream of it. Reads a request, writes the answer, decides nothing.
+// A plain HTTP port on loopback in front of a function that answers in JSON, or in a stream of it.
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
@@ -7,7 +7,7 @@ import type { ReadableStream as NodeStream } from "node:stream/web";
 
 export interface PortRequest {
   method: string;
-  /** With its query. */
+  /** Path with its query. */
   path: string;
   headers: IncomingHttpHeaders;
   body: string;
@@ -23,10 +23,10 @@ export interface PortAnswer {
   text: string | ReadableStream<Uint8Array>;
 }
 
-/** Node closes idle connections after 5 s, perhaps as a request comes on one; an apiserver keeps them for minutes. */
+/** Node closes idle connections after 5 s, perhaps when a request arrives; an apiserver keeps them for minutes. */
 const KEPT_IDLE_MS = 300_000;
 
-/** Where `answer` fails, the connection is cut. */
+/** If `answer` fails, the connection is cut. */
 export async function openJsonPort(answer: (request: PortRequest) => Promise<PortAnswer>): Promise<JsonPort> {
   const server = createServer((incoming, outgoing) => {
     const { method = "GET", url: path = "/", headers } = incoming;

@@ -1,10 +1,10 @@
-// A bare JSON server: what comes is parsed, and goes back written anew. The yardstick of the embedded apiserver.
+// A bare JSON server: it parses the body, and writes it again. The yardstick of the embedded apiserver.
 import { Agent, createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 
 export interface JsonServer {
-  /** One round trip of this object over loopback. */
+  /** Sends this object over loopback and reads it back. */
   send: (object: object) => Promise<unknown>;
   stop: () => void;
 }

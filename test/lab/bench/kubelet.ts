@@ -1,4 +1,5 @@
-// A kubelet as yardstick, where KUBEBUILDER_ASSETS holds one: its starts, until it has written that its Node is Ready.
+// A kubelet as a yardstick, if KUBEBUILDER_ASSETS contains one: the time of its start until it has written a Ready
+// Node.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,24 +13,24 @@ import { cpuSecondsOf } from "./process-weight.ts";
 
 const ASSETS = process.env["KUBEBUILDER_ASSETS"] ?? "";
 
-/** A heartbeat's times are whole seconds: a status that is written within the same one changes nothing. */
+/** A heartbeat's times are whole seconds: a second status within one second changes nothing. */
 export const PAUSE_MS = 1100;
 
 export interface Start {
   seconds: number;
-  /** CPU until then. */
+  /** CPU time until then. */
   cpuSeconds: number;
 }
 
 export interface BenchKubelet {
   pid: () => number;
-  /** As a new machine: without Node and lease. */
+  /** Starts it as a new machine: without Node and lease. */
   startNew: () => Promise<Start>;
-  /** Once more, as a machine that is known; what counts is the first status that the new process has written. */
+  /** Starts it again as a known machine, until the new process's first status. */
   startKnown: () => Promise<Start>;
 }
 
-/** `kubelet` is undefined where there is none; the runtime is the one that it uses, or one of its own. */
+/** `kubelet` is undefined if there is none; the runtime is its runtime, or another one. */
 export async function withKubelet<T>(
   progress: Progress,
   work: (runtime: Containerd, kubelet?: BenchKubelet) => Promise<T>,

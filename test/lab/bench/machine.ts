@@ -1,4 +1,4 @@
-// A machine to measure with: what it reports, and its Node as the apiserver has it. Made up, and always the same.
+// A made-up machine for measurements, always the same: its report, and its Node in the apiserver.
 import { draftOf } from "../../../shared/node/update-node.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
@@ -8,14 +8,14 @@ import { OWNER_ANNOTATION } from "../../../shared/node/ownership.ts";
 import { NOTHING_REMEMBERED, type ReportedMemory } from "../../../shared/from-report/reported-status.ts";
 
 export const NAME = "edge-0042.shop-17.example.com";
-/** When the Node was last written, in milliseconds since 1970. */
+/** Time of the Node's last write, in milliseconds since 1970. */
 export const WRITTEN_AT_MS = Date.UTC(2026, 0, 1);
-/** How many reports differ before they come again. Even: in some benchmarks they flip in turn. */
+/** Number of different reports before they repeat. Even: some benchmarks alternate. */
 export const REPORTS = 64;
 
 const GIB = 2 ** 30;
 
-/** An image with five names, as a registry with mirrors makes them. */
+/** An image with five names, as with registry mirrors. */
 function image(index: number): NonNullable<Facts["images"]>[number] {
   const repository = `registry.example.com/platform/component-${index}`;
   const digest = index.toString(16).padStart(64, "0123456789abcdef");
@@ -70,7 +70,7 @@ export function machineFacts(): Facts {
   return asReceived(facts);
 }
 
-/** Nothing is under pressure, except memory where `memoryIsShort`; the amounts are other ones in each report. */
+/** No pressure, except for memory if `memoryIsShort`; each report has other amounts. */
 export function machineVitals(index: number, memoryIsShort = false): Vitals {
   return {
     signals: {
@@ -84,7 +84,7 @@ export function machineVitals(index: number, memoryIsShort = false): Vitals {
   };
 }
 
-/** The Node after its registration with these vitals, and what the setters remember since. */
+/** The Node after its registration with these vitals, and the setters' memory. */
 export function registeredNode(facts: Facts, vitals: Vitals): { node: Node; memory: ReportedMemory } {
   const memory = structuredClone(NOTHING_REMEMBERED);
   const reported = { name: NAME, facts, vitals, nowMs: WRITTEN_AT_MS, memory, recordEvent: () => undefined };
@@ -112,7 +112,7 @@ export function registeredNode(facts: Facts, vitals: Vitals): { node: Node; memo
   return { node: asReceived(known), memory };
 }
 
-/** The same through JSON: new objects, shaped as those that come from the network or from storage. */
+/** Copies through JSON: new objects, like those from the network or from storage. */
 export function asReceived<T>(value: T): T {
   return JSON.parse(JSON.stringify(value));
 }

@@ -1,5 +1,5 @@
-// npm run bench -- [NAME...] [--minutes N] [--json FILE], compare TREE or flood: measures what is promised (the budgets), and
-// says where one is missed.
+// npm run bench -- [NAME...] [--minutes N] [--json FILE], compare TREE or flood: measures the budgeted values, and
+// reports missed budgets.
 import { benchmarks } from "./benchmarks.ts";
 import { compareBenchmarks, withTree } from "./compare.ts";
 import { floodBenchmarks } from "./flood.ts";

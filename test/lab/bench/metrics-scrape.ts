@@ -1,5 +1,5 @@
-// What a scrape of 10,000 machines takes and weighs. Real: workerd, the Worker, HTTP. Made up: what machines' objects told
-// the fleet index; nobody answers for the apiserver, at once.
+// Time and size of a scrape with 10,000 machines. Real: workerd, the Worker, HTTP. Made up: the data of the fleet
+// index; the apiserver's address refuses connections.
 import { fileURLToPath } from "node:url";
 import { updateOf } from "../../worker/support/made-up-fleet.ts";
 import type { Benchmark, Progress, Round } from "./benchmark.ts";
@@ -14,7 +14,7 @@ const SCRAPES = 21;
 
 interface Scraped {
   ms: number;
-  /** Mean of all: the system counts in hundredths of a second. */
+  /** Mean over all scrapes: the kernel counts in hundredths of a second. */
   cpuMs: number;
   bytes: number;
 }

@@ -1,4 +1,4 @@
-// The yardstick of decisions: a JSON round trip of the Node that is decided about. It grows with the Node as they do.
+// The yardstick of decisions: a JSON round trip of the same Node. Both grow with the Node.
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import type { Operation } from "./side-by-side.ts";
 

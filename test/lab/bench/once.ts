@@ -1,6 +1,6 @@
-// One long measurement that yields several rows of the table is made once.
+// Runs a long measurement only once when it yields several rows of the table.
 
-/** The first call's outcome for all calls, which may share nothing else. */
+/** Returns the first call's result for all calls, which may share no other state. */
 export function once<Outcome, Arguments extends unknown[]>(
   work: (...args: Arguments) => Promise<Outcome>,
 ): (...args: Arguments) => Promise<Outcome> {

@@ -37,7 +37,7 @@ const all = [
   figuresOf({ ...rows, budget: null }, [{ ours: 1234 }]),
 ];
 
-test("the table: ratio, spread, budget, figure and yardstick; what was not judged says why", () => {
+test("the table: ratio, spread, budget, figure and yardstick; rows that were not judged have the reason", () => {
   expect(tableText(all)).toBe(
     [
       "WHAT            JUDGED    MIN–MAX    BUDGET    MEASURED  BESIDE",
@@ -53,7 +53,7 @@ test("the table: ratio, spread, budget, figure and yardstick; what was not judge
   );
 });
 
-test("colours → the verdicts alone are coloured", () => {
+test("colours → only the verdicts are coloured", () => {
   const table = tableText(all, true);
   expect(table).toContain("\u001B[31mMISSED\u001B[39m\n");
   expect(table).toContain("\u001B[32mok\u001B[39m\n");

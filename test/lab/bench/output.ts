@@ -1,19 +1,19 @@
-// Figures for people (a table) and for programs (JSON). Measures nothing.
+// Prints figures as a table and as JSON. Measures nothing.
 import { styleText } from "node:util";
 import type { Figures, Spread } from "./benchmark.ts";
 import { YARDSTICKS, type Yardstick } from "./budgets.ts";
 import { judgedOf, type Verdict, verdictOf } from "./rounds.ts";
 
 const HEAD = ["WHAT", "JUDGED", "MIN–MAX", "BUDGET", "MEASURED", "BESIDE", ""];
-/** What reads from the left: what was measured, what it was measured beside, what came of it. */
+/** Columns that are aligned left: the measurement, its yardstick, its verdict. */
 const LEFT = new Set([0, 5, 6]);
 
-/** Yardsticks that not every machine has, and what they need. */
+/** Yardsticks that not every computer has, and their requirements. */
 const NEEDS: Partial<Record<Yardstick, string>> = {
   kubelet: "no kubelet here: that takes KUBEBUILDER_ASSETS, root and containerd",
 };
 
-/** A line per benchmark, and a word on those that could not be judged. `colours`: as a terminal shows them. */
+/** A line per benchmark, and a note on those that were not judged. `colours`: for a terminal. */
 export function tableText(all: readonly Figures[], colours = false): string {
   const rows = [HEAD, ...all.map(row)];
   const widths = HEAD.map((_, column) => Math.max(...rows.map((cells) => cells[column]?.length ?? 0)));
@@ -55,14 +55,14 @@ function row(figures: Figures): string[] {
   ];
 }
 
-/** Empty where there was one round, or all were the same. */
+/** Empty for one round, or for equal ones. */
 function range({ min, max }: Spread): string {
   return min === max ? "" : `${figure(min)}–${figure(max)}`;
 }
 
 const withUnit = (value: number, unit: string) => `${figure(value)} ${unit}`;
 
-/** Three digits where there is a fraction, whole numbers from 100 on. */
+/** Three digits for fractions, whole numbers from 100 on. */
 function figure(value: number): string {
   return value >= 100 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(3)));
 }
@@ -87,7 +87,7 @@ export function budgetsMarkdown(budgets: readonly Omit<Figures, "ours">[]): stri
   return `| name | measured | yardstick | budget |\n| --- | --- | --- | --- |\n${lines.join("")}`;
 }
 
-/** What each yardstick is, as a list. */
+/** Describes each yardstick, as a list. */
 export function yardsticksMarkdown(): string {
   return Object.entries(YARDSTICKS)
     .filter(([name]) => name !== "other tree")

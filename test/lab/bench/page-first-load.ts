@@ -1,4 +1,4 @@
-// What a browser loads before the page can show anything: the files that npm run build would make, compressed.
+// The bytes that a browser loads before the page shows anything: the files of npm run build, compressed.
 import { join } from "node:path";
 import { buildPage, firstLoadBytes } from "../../../infra/page/build/build.ts";
 import type { Benchmark } from "./benchmark.ts";

@@ -1,5 +1,5 @@
-// What the page costs who looks at it, in a real Chromium: until it can be used, until 10,000 machines are shown, what their
-// changes keep it busy, and its memory. Real: workerd, the Worker, its feed. Made up: the machines.
+// The page's cost for its user, in a real Chromium: time until it is usable, time until 10,000 machines are shown, work
+// for their changes, and memory. Real: workerd, the Worker, its feed. Made up: the machines.
 import { fileURLToPath } from "node:url";
 import type { Browser, CDPSession, Page } from "playwright-core";
 import { CHROMIUM_IS_MISSING, hasChromium, launchChromium, onPage } from "../../page/chromium.ts";
@@ -22,7 +22,7 @@ const SCROLLED_FRAMES = 120;
 const SCROLLED_PX = 180;
 const PATIENCE_MS = 60_000;
 
-/** The page's own measure: from a message of the feed until its changes are in the document. */
+/** The page's own measurement: from a message of the feed until the document has its changes. */
 const FEED_MEASURE = "rollcall:feed";
 
 interface PageCost {
@@ -52,10 +52,10 @@ const cost = once(async (progress: Progress): Promise<PageCost> => {
   }
 });
 
-/** The link that each machine of a list is. */
+/** Selects the link of each machine in a list. */
 const ROW = 'main a[href*="?machine="]';
 
-/** From the begin of a navigation until the page has such an element and takes input, each time without a cache. */
+/** Time from the start of a navigation until the page has such an element and accepts input, each without a cache. */
 async function loads(
   browser: Browser,
   worker: BenchWorker,
@@ -74,7 +74,7 @@ async function loads(
   return tookMs;
 }
 
-/** Looks with each frame; a task of its own then waits for whatever keeps the page busy. */
+/** Checks in each frame; then waits for a task of its own until the page is no longer busy. */
 const firstSeen = (selector: string) => `window.rollcallSeen = new Promise((seen) =>
   requestAnimationFrame(function look() {
     if (!document.querySelector(${JSON.stringify(selector)})) requestAnimationFrame(look);
@@ -108,7 +108,7 @@ async function whileWatched(
   return { messageMs, frameMs, memoryMiB };
 }
 
-/** Scrolls by so much in each of so many frames, through rows that were not drawn before. */
+/** Scrolls by this distance in each of this number of frames, through rows that were not drawn before. */
 const SCROLL = `new Promise((done) => {
   const rows = document.querySelector('[data-scrolls="machines"]');
   let frames = 0;
@@ -120,7 +120,7 @@ const SCROLL = `new Promise((done) => {
   });
 })`;
 
-/** For how long each frame keeps the page busy: script, style, layout and paint. */
+/** Time for which each frame keeps the page busy: script, style, layout and paint. */
 async function scrolledFrameMs(page: Page, cdp: CDPSession): Promise<number> {
   await cdp.send("Performance.enable");
   const busyS = async () => {
@@ -135,7 +135,7 @@ async function scrolledFrameMs(page: Page, cdp: CDPSession): Promise<number> {
 const feedMeasures = (page: Page) =>
   page.evaluate<number[]>(`performance.getEntriesByName("${FEED_MEASURE}").map(({ duration }) => duration)`);
 
-/** Of JavaScript, of the document, and of buffers; after what nobody holds is gone. */
+/** Memory of JavaScript, of the document and of buffers, after a garbage collection. */
 async function usedMiB(cdp: CDPSession): Promise<number> {
   for (let turn = 0; turn < 3; turn++) await cdp.send("HeapProfiler.collectGarbage");
   const { usedSize, embedderHeapUsedSize, backingStorageSize } = await cdp.send("Runtime.getHeapUsage");

@@ -1,4 +1,4 @@
-// The status patch alone, of a condition that has changed: a part of decision-changed.
+// Only the status patch of a changed condition: a part of decision-changed.
 import { createNodeStatusPatch } from "../../../shared/kubernetes/patch/node-status-patch.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { budgetOf } from "./budgets.ts";

@@ -1,10 +1,10 @@
-// What processes of this machine weigh while nothing happens: memory and CPU from /proc, every few seconds.
+// Memory and CPU time of idle processes, read from /proc every few seconds.
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Progress } from "./benchmark.ts";
 import { median } from "./rounds.ts";
 
-/** The kubelet's own garbage, and that of a start, is gone by then. */
+/** After this time the garbage of a start is collected, also the kubelet's. */
 const SETTLE_MS = 60_000;
 const EVERY_MS = 5000;
 /** sysconf(_SC_CLK_TCK): 100 on every Linux that Node.js runs on. */
@@ -14,7 +14,7 @@ export interface Weight {
   /** Medians, in MiB. */
   resident: number;
   anonymous: number;
-  /** Of the anonymous memory: median of the last third of the time less that of the first, in MiB. */
+  /** Growth of anonymous memory: median of the last third of the time minus that of the first, in MiB. */
   growth: number;
   /** % of a core. */
   cpu: number;
@@ -27,7 +27,7 @@ interface Sample {
   cpuSeconds: number;
 }
 
-/** All of them in the same minutes, for a machine is never equally busy twice. By the names that they are given. */
+/** Measures all of them in the same minutes, since a computer's load changes. Results by the given names. */
 export async function weigh(
   pids: ReadonlyMap<string, number>,
   minutes: number,
@@ -57,10 +57,10 @@ function sample(pid: number): Sample {
   };
 }
 
-/** Of all its threads, since it started. */
+/** CPU time of all of its threads since its start. */
 export function cpuSecondsOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // utime and stime; the name before them may hold blanks.
+  // utime and stime; the name before them may contain blanks.
   const [utime, stime] = stat
     .slice(stat.lastIndexOf(")") + 2)
     .split(" ")
@@ -69,7 +69,7 @@ export function cpuSecondsOf(pid: number): number {
   return ((utime ?? Number.NaN) + (stime ?? Number.NaN)) / TICKS_PER_SECOND;
 }
 
-/** Of the threads that it has now; to the nanosecond, where `cpuSecondsOf` counts in ticks of 10 ms. Linux. */
+/** CPU time of its present threads, exact to the nanosecond; `cpuSecondsOf` counts in ticks of 10 ms. Linux only. */
 export function cpuMicrosecondsOf(pid: number): number {
   const threads = readdirSync(`/proc/${pid}/task`);
   const nanoseconds = threads.map((thread) =>

@@ -1,17 +1,17 @@
-// Reading quantities, beside reading the digits of the same texts. JSON.parse of them is no yardstick: it is slowed down by
-// whoever else uses the processor's cache, and reading quantities is not.
+// Reading quantities, next to reading the digits of the same texts. JSON.parse is no yardstick: other users of the
+// processor's cache slow it down, but not the reading of quantities.
 import { parseQuantity } from "../../../shared/kubernetes/quantity/parse.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { budgetOf } from "./budgets.ts";
 import { sideBySide } from "./side-by-side.ts";
 
-/** As a Node's resources are written: most are whole numbers, thousandths of a core or KiB; huge pages are MiB. */
+/** Units of a Node's resources: most are whole numbers, thousandths of a core or KiB; huge pages are MiB. */
 const UNITS = ["", "m", "Ki", "", "", "Ki", "", "Mi"];
 const DIGITS = /^\d+/;
 const BATCHES = 64;
 const BATCH = 128;
 
-/** None is twice in a batch, and no batch is another. */
+/** All quantities of a batch differ, and so do all batches. */
 function batch(index: number): string[] {
   return Array.from(
     { length: BATCH },
@@ -28,7 +28,7 @@ function readAll(quantities: string[]): number {
   return sum;
 }
 
-/** The yardstick: the digits alone, as a number. */
+/** The yardstick: reads only the digits, as a number. */
 function readDigits(quantities: string[]): number {
   let sum = 0;
   for (const text of quantities) sum += Number(DIGITS.exec(text)?.[0]);

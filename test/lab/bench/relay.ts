@@ -1,13 +1,13 @@
-// Stands between machines and a Worker on loopback: counts the bytes of their connections, and cuts them off as a network does
-// that is gone: nothing arrives any more, and nobody is told.
+// A relay between machines and a Worker on loopback. It counts bytes, and cuts connections like a lost network: no data
+// arrives, and neither side gets an end.
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 export interface Relay {
-  /** `http://…`, before the Worker. */
+  /** `http://…`, in front of the Worker. */
   url: string;
-  /** Has it lead to this Worker; nothing arrives before. */
+  /** Connects to this Worker; no data arrives before. */
   leadTo: (workerUrl: string) => void;
-  /** Both ways, since the last time. */
+  /** Bytes in both directions since the last call. */
   takeBytes: () => number;
   cutOff: () => void;
   stop: () => void;

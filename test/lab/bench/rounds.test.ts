@@ -18,7 +18,7 @@ describe("the median of", () => {
     ["one value → itself", [3], 3],
     ["an odd number of them → the middle one", [9, 1, 5], 5],
     ["an even number of them → the mean of the middle two", [9, 1, 5, 7], 6],
-    ["one far out → as without it", [1, 1, 1, 1, 1000], 1],
+    ["one far out → the same as without it", [1, 1, 1, 1, 1000], 1],
     ["none → NaN", [], Number.NaN],
   ];
   test.each(cases)("%s", (_, values, expected) => {
@@ -26,7 +26,7 @@ describe("the median of", () => {
   });
 });
 
-test("in turns → ours, yardstick, ours, yardstick …, one waiting for the other", async () => {
+test("in turns → ours, yardstick, ours, yardstick …, one after the other", async () => {
   const log: string[] = [];
   const step = (name: string, value: number) => async (turn: number) => {
     log.push(`${name} ${turn} begins`);
@@ -58,7 +58,7 @@ describe("figures of rounds", () => {
     });
   });
 
-  test("a round that is slow for both → the same ratio, though its figures double", () => {
+  test("a round that is slow for both → the same ratio, though both figures double", () => {
     const quiet = { ours: 20, yardstick: 80 };
     const busy = { ours: 40, yardstick: 160 };
     const { ratio, ours } = figuresOf(ceiling, [quiet, busy, busy]);
@@ -66,7 +66,7 @@ describe("figures of rounds", () => {
     expect(ours).toEqual({ median: 40, min: 20, max: 40 });
   });
 
-  test("a round that brings its own ratio → that one", () => {
+  test("a round with a ratio of its own → that one", () => {
     expect(figuresOf(ceiling, [{ ours: 1, yardstick: 2, ratio: 0.4 }]).ratio?.median).toBe(0.4);
   });
 
@@ -76,7 +76,7 @@ describe("figures of rounds", () => {
 
   test.each([
     ["no round", []],
-    ["a figure that is none", [{ ours: Number.NaN }]],
+    ["a figure that is not a number", [{ ours: Number.NaN }]],
   ])("%s → an error", (_, rounds) => {
     expect(() => figuresOf(absolute, rounds)).toThrow("nothing was measured");
   });
@@ -90,9 +90,9 @@ describe("the verdict", () => {
     ["a ratio at its floor → ok", floor, beside(50), "ok"],
     ["just under its floor → MISSED", floor, beside(49.99), "MISSED"],
     ["a figure at its ceiling → ok", absolute, [{ ours: 0 }], "ok"],
-    ["just over its ceiling, nothing beside → MISSED", absolute, [{ ours: 0.001 }], "MISSED"],
+    ["just over its ceiling, no yardstick → MISSED", absolute, [{ ours: 0.001 }], "MISSED"],
     ["no yardstick on this machine → not judged", ceiling, [{ ours: 1e9 }], "not judged"],
-    ["nothing is promised → no budget", { ...ceiling, budget: null }, beside(1e9), "no budget"],
+    ["no budget → no budget", { ...ceiling, budget: null }, beside(1e9), "no budget"],
     [
       "most rounds at the ceiling, one far over → ok",
       ceiling,
@@ -105,7 +105,7 @@ describe("the verdict", () => {
   });
 });
 
-test("what is judged: the ratio, or the figure where nothing is measured beside it", () => {
+test("the judged value: the ratio, or the figure if there is no yardstick", () => {
   expect(judgedOf(figuresOf(ceiling, [{ ours: 50, yardstick: 100 }]))?.median).toBe(0.5);
   expect(judgedOf(figuresOf(absolute, [{ ours: 3 }]))?.median).toBe(3);
 });

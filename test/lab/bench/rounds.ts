@@ -1,5 +1,4 @@
-// Rounds of what is measured and its yardstick, in turns, so that whatever slows the machine down slows both; and what
-// comes of them, judged by the budget.
+// Measures in turns with a yardstick, so that a slow computer slows both, and judges the results by the budget.
 import type { Figures, Round, Spread } from "./benchmark.ts";
 import type { Budget } from "./budgets.ts";
 
@@ -16,7 +15,7 @@ export async function inTurns(
   return taken;
 }
 
-/** NaN of nothing. */
+/** NaN for an empty list. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length / 2;
@@ -32,7 +31,7 @@ export function ratioOf({ ours, yardstick, ratio }: Round): number | undefined {
   return ratio ?? (yardstick === undefined ? undefined : ours / yardstick);
 }
 
-/** Throws where nothing was measured. */
+/** Throws if there were no rounds. */
 export function figuresOf(budget: Budget, rounds: readonly Round[]): Figures {
   const ours = spreadOf(rounds.map((round) => round.ours));
   if (Number.isNaN(ours.median)) throw new Error("nothing was measured");
@@ -46,10 +45,10 @@ export function figuresOf(budget: Budget, rounds: readonly Round[]): Figures {
   };
 }
 
-/** `not judged`: there is a budget, but its yardstick is not on this machine. */
+/** `not judged`: there is a budget, but its yardstick is missing on this computer. */
 export type Verdict = "ok" | "MISSED" | "not judged" | "no budget";
 
-/** What the budget is about: the ratio where there is a yardstick to be had, else the figure itself. */
+/** The judged value: the ratio if a yardstick is available, else the figure itself. */
 export function judgedOf({ against, ours, ratio }: Figures): Spread | undefined {
   return against === undefined ? ours : ratio;
 }

@@ -40,7 +40,7 @@ async function run(
   return { code, ...said };
 }
 
-test("no names → all of them, and 1 as a budget is missed", async () => {
+test("no names → all of them, and 1 because a budget is missed", async () => {
   const { code, out, err } = await run([]);
   expect({ code, err }).toEqual({ code: 1, err: "" });
   expect(out).toMatch(/one within its budget.* ok\n/);
@@ -60,7 +60,7 @@ test("names → only these", async () => {
   expect(out).not.toContain("one within its budget");
 });
 
-test("the beginning of names, up to a dash → all of these", async () => {
+test("the start of names, up to a dash → all of these", async () => {
   const some = [within, { ...over, name: "over-all" }, { ...over, name: "over-night", what: "another" }];
   const { out } = await run(["over"], some);
   expect(out).toContain("one over it");
@@ -69,16 +69,16 @@ test("the beginning of names, up to a dash → all of these", async () => {
   expect((await run(["ove"], some)).code).toBe(2);
 });
 
-test("--help → 0, how it is used and the names, and nothing is measured", async () => {
+test("--help → 0, the usage and the names, and nothing is measured", async () => {
   const { code, out, err } = await run(["--help"], [broken]);
   expect({ code, err }).toEqual({ code: 0, err: "" });
   expect(out).toMatch(/^usage: npm run bench -- [^]*\n {2}broken {2}one that fails\n$/);
 });
 
-describe("arguments that mean nothing → 2, what is wrong, the names, and nothing is measured", () => {
+describe("wrong arguments → 2, the fault, the names, and nothing is measured", () => {
   test.each([
-    ["a name that is unknown", ["over", "nonsense"], "there is no benchmark nonsense"],
-    ["an option that is unknown", ["--jason", "x"], "--jason"],
+    ["an unknown name", ["over", "nonsense"], "there is no benchmark nonsense"],
+    ["an unknown option", ["--jason", "x"], "--jason"],
     ["no file after --json", ["--json"], "--json"],
   ])("%s", async (_, args, wrong) => {
     const { code, out, err } = await run(args, [broken, over]);
@@ -88,14 +88,14 @@ describe("arguments that mean nothing → 2, what is wrong, the names, and nothi
   });
 });
 
-test("one that cannot be measured → 1, and the others are", async () => {
+test("a failed measurement → 1, and the others run", async () => {
   const { code, out, err } = await run([], [broken, over]);
   expect({ code, err }).toEqual({ code: 1, err: "bench: broken: no such tool\n" });
   expect(out).toContain("one over it");
   expect(out).not.toContain("one that fails");
 });
 
-test("what this machine lacks the means for → a line, and no failure", async () => {
+test("a missing requirement of this computer → a line, and no failure", async () => {
   const some = ["one", "other"].map((name) => ({ ...broken, name, what: name, lacks: "no browser here" }));
   const { code, out, err } = await run([], [...some, within]);
   expect({ code, err }).toEqual({ code: 0, err: "" });
@@ -103,19 +103,19 @@ test("what this machine lacks the means for → a line, and no failure", async (
   expect(out).toMatch(/\nnot measured: one, other: no browser here\n$/);
 });
 
-test("what else was found → after the table, and once", async () => {
+test("details → after the table, and once", async () => {
   const details = () => "found: much\n";
   const some = ["one", "other"].map((name) => ({ ...within, name, what: name, details }));
   expect((await run([], some)).out).toMatch(/ ok\nfound: much\n$/);
   expect((await run([], [{ ...broken, details }])).out).not.toContain("found");
 });
 
-test("on a terminal → says which one is at work, and wipes that", async () => {
+test("on a terminal → names the running one, and removes that line", async () => {
   const { err } = await run([], [within, over], true);
   expect(err).toBe("\r\u001B[K1/2 within\r\u001B[K2/2 over\r\u001B[K");
 });
 
-test("a long one says how far it is, on a terminal only", async () => {
+test("a long one shows its progress, only on a terminal", async () => {
   const long: Benchmark = {
     ...within,
     measure: (progress) => {
@@ -137,7 +137,7 @@ test("--json FILE → the same numbers in a file", async () => {
   ]);
 });
 
-test("--json FILE that cannot be written → 1, and the table all the same", async () => {
+test("--json FILE that cannot be written → 1, and still the table", async () => {
   const { code, out, err } = await run(["over", "--json", join(tmpdir(), "no-such-folder-of-rollcall", "x")]);
   expect(code).toBe(1);
   expect(out).toContain("one over it");

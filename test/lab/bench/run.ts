@@ -1,19 +1,19 @@
-// Runs benchmarks by name (or the beginning of names) and says what came of them. Knows none of them.
+// Runs benchmarks by name (or the start of names) and prints their results.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import type { Benchmark, Figures } from "./benchmark.ts";
 import { figuresJson, tableText } from "./output.ts";
 import { figuresOf, verdictOf } from "./rounds.ts";
 
-/** Where the words go: typically process.stdout and process.stderr. */
+/** Streams for the output: typically process.stdout and process.stderr. */
 export interface Streams {
   out: { write: (text: string) => unknown; isTTY?: boolean };
   err: { write: (text: string) => unknown; isTTY?: boolean };
 }
 
 /**
- * `[NAME…] [--minutes N] [--json FILE]`, or `--help`. Returns the exit code: 1 where a budget is missed or something could
- * not be measured, 2 for arguments that mean nothing.
+ * `[NAME…] [--minutes N] [--json FILE]`, or `--help`. Returns the exit code: 1 for a missed budget or a failed
+ * measurement, 2 for wrong arguments.
  */
 export async function runBenchmarks(
   benchmarks: readonly Benchmark[],
@@ -44,7 +44,7 @@ export async function runBenchmarks(
   return failures.length > 0 || all.some((figures) => verdictOf(figures) === "MISSED") ? 1 : 0;
 }
 
-/** One after the other, for each would slow the others down. On a terminal it says which one is at work. */
+/** Runs one after the other, since they would slow each other down. On a terminal it names the running one. */
 async function measureAll(
   { benchmarks, minutes }: Pick<Choice, "benchmarks" | "minutes">,
   progress: Streams["err"],
@@ -74,7 +74,7 @@ async function measureAll(
   return { all, details, failures, notMeasured };
 }
 
-/** How long what is steady is watched, unless --minutes says otherwise. */
+/** Duration of measurements of a steady state, unless --minutes sets it. */
 const STEADY_MINUTES = 10;
 
 const OPTIONS = {

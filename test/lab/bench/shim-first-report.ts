@@ -1,5 +1,5 @@
-// From the start of an enrolled machine's shim, as it is installed and with a containerd, until its first report is at
-// the Worker: here a server that only notes when. On each Node.js of this machine, beside a kubelet's start.
+// From the start of an enrolled machine's installed shim, with a containerd, until its first report has arrived: here
+// at a server that only records the time. On each Node.js of this computer, next to a kubelet's start.
 import { spawn } from "node:child_process";
 import { once as onceEmitted } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -22,11 +22,11 @@ const NAME = "first-report";
 
 interface FirstReports {
   seconds: Round[];
-  /** CPU of all threads until then. */
+  /** CPU time of all threads until then. */
   cpuSeconds: Round[];
 }
 
-/** In turns with a kubelet's starts, where there is one. */
+/** In turns with a kubelet's starts, if there is one. */
 async function firstReports(
   node: string,
   runtime: Containerd,
@@ -60,7 +60,7 @@ async function firstReports(
   }
 }
 
-/** The state folder of a machine that enrolled before. */
+/** Returns the state folder of a machine that enrolled before. */
 async function enrolledState(folder: string): Promise<string> {
   const { jwk, thumbprint } = await makeMachineKey();
   const state = join(folder, "state");

@@ -1,5 +1,5 @@
-// What it costs to gather a report's facts and vitals of this machine, with a containerd: CPU of all threads of this
-// process, beside that of reading files, which is most of the work; and processes that were started for it.
+// The cost of gathering a report's facts and vitals of this computer, with a containerd. Measures the CPU time of all
+// threads of this process, next to that of reading files, and the number of started processes.
 import { createHook } from "node:async_hooks";
 import { readFile } from "node:fs/promises";
 import { type Machine, thisMachine } from "../../../node-shim/machine/machine.ts";
@@ -11,13 +11,13 @@ import { inTurns } from "./rounds.ts";
 
 const ROUNDS = 11;
 const GATHERINGS_EACH = 20;
-/** The kernel counts the CPU of what is running now by its ticks: enough for many of them. */
+/** The kernel counts CPU time in ticks: exact enough for many readings. */
 const READS = 500;
 
 interface Gatherings {
-  /** CPU of 100 of them, in milliseconds, beside that of 100 reads. */
+  /** CPU time of 100 gatherings, in milliseconds, next to that of 100 reads. */
   cpu: Round[];
-  /** Started for 100 of them. */
+  /** Processes started for 100 gatherings. */
   processes: number;
 }
 
@@ -30,7 +30,7 @@ async function gatherings(): Promise<Gatherings> {
     const set = { "container-runtime-endpoint": [`unix://${runtime.socketPath}`] };
     machine = await thisMachine({ set }, () => undefined);
     const { gather } = machine;
-    // The first one looks at the hardware as well, in a process of its own: as at every hour, and beside the report.
+    // The first gathering also reads the hardware in a process of its own, as it does once an hour.
     await gather("wait");
     let processes = 0;
     const hook = createHook({ init: (_id, type) => void (processes += type === "PROCESSWRAP" ? 1 : 0) });
@@ -48,7 +48,7 @@ async function gatherings(): Promise<Gatherings> {
   }
 }
 
-/** Of all threads of this process. */
+/** CPU time of all threads of this process. */
 async function cpuMs(runs: number, work: () => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage();
   for (let run = 0; run < runs; run++) await work();

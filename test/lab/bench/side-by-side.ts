@@ -1,24 +1,26 @@
-// How long an operation takes beside another, in turns of small batches: a busy machine interrupts either as often.
+// The duration of an operation next to another, in turns of small batches: a busy computer interrupts both equally.
 import type { Round } from "./benchmark.ts";
 import { median } from "./rounds.ts";
 
-/** Short beside the time for which a busy machine takes a core away, long beside the clock's resolution. */
+/**
+ * Short compared with the time for which a busy computer takes a core away, long compared with the clock's resolution.
+ */
 const BATCH_MS = 0.4;
 const PAIRS = 100;
 const ROUNDS = 15;
-/** Of CPU: on a busy machine time passes in which nothing is compiled. */
+/** CPU time: on a busy computer the wall clock also counts time without compilation. */
 const WARM_UP_MS = 2500;
 
 /**
- * Each run gets an input of its own, made by `prepare` outside of what is timed, so that nothing can be kept from run to
- * run; `run` counts up from 0.
+ * Each run gets an input of its own from `prepare`, outside of the measured time, so that no result can be reused;
+ * `run` counts up from 0.
  */
 export interface Operation<Input> {
   prepare: (run: number) => Input;
   operate: (input: Input) => unknown;
 }
 
-/** In microseconds of one operation. */
+/** Microseconds of one operation. */
 export function sideBySide<Input, Other>(ours: Operation<Input>, yardstick: Operation<Other>): Round[] {
   const [ownBatch, otherBatch] = [batches(ours), batches(yardstick)];
   return Array.from({ length: ROUNDS }, () => {
@@ -31,7 +33,10 @@ export function sideBySide<Input, Other>(ours: Operation<Input>, yardstick: Oper
   });
 }
 
-/** Warm, and of the size that takes BATCH_MS: each call runs one, and yields the microseconds of one operation. */
+/**
+ * Warms up, and finds the batch size that takes BATCH_MS. Each call runs a batch and returns the microseconds of one
+ * operation.
+ */
 function batches<Input>({ prepare, operate }: Operation<Input>): () => number {
   let run = 0;
   let last: unknown;

@@ -1,5 +1,5 @@
-// The network of machines on sockets is gone, and nobody is told: until the fleet index has each of them as silent. Real: the
-// clock, workerd, the Worker, the shim's link, TCP through a relay that drops all from then on.
+// The network of machines on sockets is cut without an end of connections, until the fleet index has each of them as
+// silent. Real: the clock, workerd, the Worker, the shim's link, TCP through a relay that then drops everything.
 import { setTimeout as wait } from "node:timers/promises";
 import type { FleetMachine } from "../../../shared/protocol/fleet-answers.ts";
 import type { Benchmark, Progress, Round } from "./benchmark.ts";
@@ -19,7 +19,7 @@ const STEADY_MS = 20_000;
 const LOOK_EVERY_MS = 100;
 const WITHIN_MS = 120_000;
 
-/** The longest time: it is promised for each machine. */
+/** Returns the longest time: the budget is for each machine. */
 async function measure(progress: Progress): Promise<Round[]> {
   const relay = await startRelay();
   const kube = await startCountingKube(Date.now);
@@ -58,7 +58,7 @@ async function measure(progress: Progress): Promise<Round[]> {
   }
 }
 
-/** What fails once the network is gone is the shim's to say. */
+/** Failures after the cut are the shim's own. */
 async function beatUntil({ report, stop }: BenchSocket, signal: AbortSignal): Promise<void> {
   for (let index = 1; !signal.aborted; index++) {
     const inMs = await report(machineVitals(index)).catch(() => null);
@@ -68,7 +68,7 @@ async function beatUntil({ report, stop }: BenchSocket, signal: AbortSignal): Pr
   stop();
 }
 
-/** Of the index: the machine's object is not asked. */
+/** Reads the state from the index, not from the machine's object. */
 async function stateOf({ operator }: BenchWorker, name: string): Promise<string> {
   const { url, headers } = operator;
   const answer = await fetch(`${url}/v1/nodes/${name}/summary`, { headers });

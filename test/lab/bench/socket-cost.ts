@@ -1,6 +1,6 @@
-// What heartbeats over sockets cost in an hour of 100 machines: rows by workerd's own counters, requests by the apiserver's,
-// bytes as a relay sees them. Real: workerd, the Worker, the shim's link and its signatures, TCP, the embedded apiserver.
-// Simulated: the clock of all of them, alarms, which this rings when their time has come, and the clock's trigger.
+// The cost of heartbeats over sockets in an hour of 100 machines: rows by workerd's counters, requests by the
+// apiserver's, bytes by a relay. Real: workerd, the Worker, the shim's link and its signatures, TCP, the embedded
+// apiserver. Simulated: the clock of all of them, alarms, which this file rings on time, and cron.
 import { fileURLToPath } from "node:url";
 import type { Measured } from "../../worker/support/measured-rows.ts";
 import type { Benchmark, Progress } from "./benchmark.ts";
@@ -20,17 +20,17 @@ const AT_ONCE = 16;
 const BEAT_MS = 9600;
 const MINUTE_MS = 60_000;
 const MINUTES = 60;
-/** Registrations are not what is measured. */
+/** Registrations are not measured. */
 const FIRST_MS = 6 * MINUTE_MS;
 
 interface SocketCost {
-  /** Of a heartbeat that is one. */
+  /** Rows of a heartbeat that needs no report. */
   rows: number;
   requests: number;
   messages: number;
   nodeRequests: number;
   bytes: number;
-  /** Of a machine, with all else that happens. */
+  /** Rows of a machine, with all other events. */
   rowsPerMinute: number;
 }
 
@@ -60,7 +60,7 @@ const cost = once(async (progress: Progress): Promise<SocketCost> => {
     const machines = await someAtOnce(AT_ONCE, names, (name) =>
       startSocketMachine({ ...worker, url: relay.url }, { name, facts: machineFacts(), nowMs, clock }),
     );
-    // Sockets open by the clock of the machines.
+    // Sockets open by the machines' clock.
     const opened = someAtOnce(MACHINES, machines, ({ open }) => open());
     const opening = setInterval(() => time.goTo(nowMs()), 10);
     await opened.finally(() => clearInterval(opening));
@@ -106,7 +106,7 @@ function meansOf(steady: Steady[]): Omit<SocketCost, "rowsPerMinute"> {
   };
 }
 
-/** By the end of their names. */
+/** Rows of the table by the end of their names. */
 const ROWS: [name: string, figure: keyof SocketCost][] = [
   ["rows", "rows"],
   ["requests", "requests"],

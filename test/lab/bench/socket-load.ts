@@ -1,5 +1,5 @@
-// Machines that send heartbeats over sockets to a Worker on loopback: real sessions on one gateway, one renewal each. In a round
-// each machine sends one, at its pace by the Worker's clock, which is set ahead between rounds.
+// Machines that send heartbeats over sockets to a Worker on loopback: real sessions on one gateway, one renewal each.
+// In a round each machine sends one, at its pace by the Worker's clock, which moves ahead between rounds.
 import type { Progress } from "./benchmark.ts";
 import type { LoadRound } from "./heartbeat-load.ts";
 import { machineFacts, machineVitals } from "./machine.ts";
@@ -8,11 +8,11 @@ import { startSocketMachine } from "./socket-machine.ts";
 import type { RunningWorker } from "./workerd.ts";
 
 export const SOCKETS = 256;
-/** From one heartbeat of a machine to the next. */
+/** Time between two heartbeats of a machine. */
 const BEAT_MS = 9600;
-/** As over HTTP. */
+/** The same number as over HTTP. */
 export const AT_ONCE = 32;
-/** Registrations are the apiserver's work, which is in this process. */
+/** Registrations are work of the apiserver in this process. */
 const STARTS_AT_ONCE = 8;
 const ATTEMPTS = 3;
 
@@ -21,7 +21,7 @@ export interface SocketLoad {
   stop: () => void;
 }
 
-/** The status is not due while it is measured: that takes a report. */
+/** The status does not fall due during the measurement: that would need a report. */
 function factsOfLoad() {
   const { settings, ...facts } = machineFacts();
   return { ...facts, settings: { ...settings, nodeStatusReportFrequencyMs: 24 * 3_600_000 } };
@@ -47,7 +47,7 @@ export async function startSocketLoad(
     await fetch(`${worker.url}/ahead/${BEAT_MS}`);
     aheadMs += BEAT_MS;
   };
-  /** null: orders have ended, as they do after five minutes; from then on all have new ones. */
+  /** null: lease loans have ended, as they do after five minutes; then all machines have new ones. */
   const attempt = async (): Promise<LoadRound | null> => {
     await ahead();
     const vitals = machineVitals(++beats);

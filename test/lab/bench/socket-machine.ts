@@ -13,11 +13,13 @@ import { enrolledMachine, type RunningWorker } from "./workerd.ts";
 const WITHIN_MS = 9000;
 
 export interface BenchSocket {
-  /** Opens it; once it resolves a report was accepted on it. */
+  /** Opens the socket; resolves once a report was accepted on it. */
   open: () => Promise<void>;
-  /** As the shim does: a heartbeat where that is enough, else a report. When the next one is due, in milliseconds. */
+  /**
+   * Sends a heartbeat if that is enough, else a report, as the shim does. Returns the milliseconds until the next one.
+   */
   report: (vitals: Vitals) => Promise<number>;
-  /** A heartbeat without a report's part of it; false: a report has to follow. */
+  /** Sends a heartbeat; false: a report has to follow. */
   beat: (vitals: Vitals) => Promise<boolean>;
   stop: () => void;
 }
@@ -43,7 +45,7 @@ export async function startSocketMachine(worker: RunningWorker, wish: SocketWish
     deadlineMs: WITHIN_MS,
     clock,
     choice: "socket",
-    // At once: there are few enough of them.
+    // The socket opens at once: there are few machines.
     random: () => 0,
     log: (level, message) => void (level === "warn" && opened.reject(new Error(`${name}: ${message}`))),
     dropHttp: close,

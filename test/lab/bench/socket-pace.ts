@@ -1,5 +1,6 @@
-// A thousand machines with a heartbeat each 9.6 s, over sockets and, in the same minutes, as many over HTTP: workerd's CPU for a
-// heartbeat, with all that comes beside it: full reports, status writes, alarms. Real: the clock, two workerds, the shim's link.
+// A thousand machines with a heartbeat every 9.6 s over sockets and, in the same minutes, as many by HTTP. Measures
+// workerd's CPU time for a heartbeat with everything else: full reports, status writes, alarms. Real: the clock, two
+// workerds, the shim's link.
 import { setTimeout as wait } from "node:timers/promises";
 import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
@@ -15,14 +16,14 @@ import { enrolledMachine, type RunningWorker, startBenchWorker } from "./workerd
 
 const MACHINES = 1000;
 const STARTS_AT_ONCE = 8;
-/** The first writes of their statuses are spread over 2.5 to 7.5 minutes: in these, as many are due as ever after. */
+/** The first status writes are spread over 2.5 to 7.5 minutes; from then on the same number is due in each minute. */
 const SETTLE_MS = 150_000;
 const MOST_MINUTES = 5;
 const WINDOW_MS = 30_000;
 const WITHIN_MS = 9000;
 
 interface PacedMachine {
-  /** When the next one is due, in milliseconds. */
+  /** Returns the milliseconds until the next report. */
   report: (vitals: Vitals) => Promise<number>;
   stop: () => void;
 }
@@ -49,13 +50,13 @@ const overHttp: StartPaced = async (worker, name) => {
   return { report, stop: close };
 };
 
-/** Machines that go on by themselves, each from its start on. */
+/** Machines that keep reporting by themselves from their start on. */
 class PacedFleet {
   readonly #start: StartPaced;
   readonly #worker: RunningWorker;
   readonly #ended = new AbortController();
   beats = 0;
-  /** Why a machine has stopped. */
+  /** The reason why a machine has stopped. */
   fault: unknown;
 
   constructor(worker: RunningWorker, start: StartPaced) {
@@ -81,7 +82,7 @@ class PacedFleet {
     }
   }
 
-  /** Since the last time, for each heartbeat. */
+  /** Counts per heartbeat since the last call. */
   counter(): () => number {
     let [beats, cpu] = [this.beats, this.#worker.cpuMicroseconds()];
     return () => {

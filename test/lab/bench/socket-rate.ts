@@ -1,5 +1,6 @@
-// Heartbeats over sockets through workerd on loopback, beside the same Worker's over HTTP and beside a bare gateway: how many a
-// second, and workerd's CPU. A closed loop: who has an answer sends the next one, or lets another machine send its.
+// Heartbeats over sockets through workerd on loopback, next to the same Worker's by HTTP and to a bare gateway.
+// Measures heartbeats a second and workerd's CPU time. A closed loop: after an answer a machine sends its next one, or
+// another machine does.
 import { fileURLToPath } from "node:url";
 import { startBareSocketLoad } from "./bare-socket-load.ts";
 import { startBareWorker } from "./bare-workerd.ts";
@@ -12,11 +13,11 @@ import { startSocketLoad } from "./socket-load.ts";
 import { startBenchWorker } from "./workerd.ts";
 
 const ENTRY = fileURLToPath(new URL("../../worker/support/ahead-entry.ts", import.meta.url));
-/** Not measured: workerd has compiled by then what runs often. */
+/** Not measured: after these, workerd has compiled the frequent code. */
 const WARM_UP_ROUNDS = 12;
-/** Short, so that all three meet the same neighbours. */
+/** Short, so that all three meet the same load of the computer. */
 const ROUNDS = 31;
-/** Of 64 machines: as many heartbeats as there are sockets. */
+/** For 64 machines: as many heartbeats as there are sockets. */
 const REPORTS_EACH = 4;
 
 interface Three<Of> {
@@ -40,7 +41,7 @@ const measured = once(async (progress: Progress): Promise<Three<LoadRound>[]> =>
     };
     const http = stopped(await startLoad(workers.http, "h", progress));
     const bare = stopped(await startBareSocketLoad(workers.bare));
-    // Last: whoever is not heard of for half a minute is silent.
+    // Last: a machine without a heartbeat for half a minute is silent.
     const ours = stopped(await startSocketLoad(workers.ours, "m", progress));
     const rounds: Three<LoadRound>[] = [];
     for (let round = 1 - WARM_UP_ROUNDS; round <= ROUNDS; round++) {

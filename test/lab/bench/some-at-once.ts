@@ -1,6 +1,6 @@
-// Works on many things, some of them at a time.
+// Processes many items, some of them at a time.
 
-/** So many at a time, each as soon as another one is done. Outcomes in the order of the items. */
+/** Runs this number at a time, and starts the next as soon as one is done. Results are in the order of the items. */
 export async function someAtOnce<Item, Outcome>(
   atOnce: number,
   items: readonly Item[],

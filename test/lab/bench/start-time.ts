@@ -1,5 +1,5 @@
-// From the start of a shim's process until its Node is Ready in the apiserver, and its lease there: a machine that is
-// new, and one that is known. All parts are real processes; the machine is this one, under other names.
+// From the start of a shim's process until its Node is Ready in the apiserver and has a lease, for a new machine and
+// for a known one. All parts are real processes; the machine is this computer, under other names.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { CoordinationV1Api, type V1Node } from "@kubernetes/client-node";
@@ -17,7 +17,7 @@ interface StartTimes {
   known: Round[];
 }
 
-/** In turns with a kubelet's starts, where there is one. */
+/** In turns with a kubelet's starts, if there is one. */
 async function startTimes(
   fleet: LocalFleet,
   kubelet: BenchKubelet | undefined,
@@ -43,7 +43,7 @@ async function startTimes(
   return times;
 }
 
-/** Seconds. A known Node is Ready all the time: what counts is the first status that this process has written. */
+/** Seconds. A known Node stays Ready: the end is the first status that this process has written. */
 async function startOne(
   { admin, folder, workerUrl, parts }: LocalFleet,
   name: string,

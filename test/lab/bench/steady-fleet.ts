@@ -1,6 +1,6 @@
-// What a steady hour of 100 machines asks of the fleet index, and the rows that it writes there. Real: workerd, the
-// Worker, the shim's reporter and its signatures, HTTP, the embedded apiserver. Simulated: the clock of all of them, and
-// the machines' alarms, which this rings when their time has come.
+// The requests to the fleet index in a steady hour of 100 machines, and the rows written there. Real: workerd, the
+// Worker, the shim's reporter and its signatures, HTTP, the embedded apiserver. Simulated: the clock of all of them,
+// and the machines' alarms, which this file rings on time.
 import { fileURLToPath } from "node:url";
 import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
@@ -14,11 +14,11 @@ import { once } from "./once.ts";
 import { type BenchWorker, enrolledMachine, startBenchWorker } from "./workerd.ts";
 
 const ENTRY = fileURLToPath(new URL("../../worker/support/measured.ts", import.meta.url));
-/** Each machine's object decides for itself what it tells: ten times as many tell ten times as much. */
+/** Each machine's object decides by itself about its updates: ten times as many machines send ten times as many. */
 const MACHINES = 100;
 const AT_ONCE = 16;
 const BEAT_MS = 10_000;
-/** Enrolments, registrations, and what the index is told of them are not what is measured. */
+/** Enrolments, registrations and their updates of the index are not measured. */
 const FIRST_BEATS = 12;
 const BEATS = 360;
 
@@ -76,13 +76,13 @@ async function machineOf(
   };
 }
 
-/** Rings the alarms that are due, and has what was counted since the last time. */
+/** Rings the due alarms, and returns the counts since the last call. */
 async function rings({ url }: BenchWorker, nowMs: number): Promise<Measured> {
   const answer = await fetch(`${url}/measured/due/all`, { headers: { "x-now-ms": String(nowMs) } });
   return (await answer.json()) as Measured;
 }
 
-/** Some at once. */
+/** Runs some at once. */
 async function eachOf<Item, Outcome>(
   items: readonly Item[],
   work: (item: Item) => Promise<Outcome>,

@@ -1,4 +1,4 @@
-// The Worker in workerd on loopback for a benchmark: process, operator's secret, machines enrolled with it.
+// The Worker in workerd on loopback for a benchmark: its process, an operator's secret, and machines enrolled with it.
 import { createHash, randomBytes } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ import { cpuMicrosecondsOf } from "./process-weight.ts";
 
 export const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 
-/** As wrangler.toml has them: the local cluster lets machines report more often. */
+/** The defaults of wrangler.toml: the local cluster lets machines report more often. */
 export const DEPLOYED = {
   MACHINE_REQUESTS: "20",
   NODE_WATCH: "on",
@@ -26,12 +26,12 @@ export const DEPLOYED = {
   MIN_LEASE_SECONDS: "20",
 };
 
-/** What machines can enrol with. */
+/** A Worker that machines can enrol with. */
 export interface RunningWorker {
   url: string;
-  /** A join token for the names that were asked for. */
+  /** A join token for the requested names. */
   joinToken: string;
-  /** CPU that workerd has used, in microseconds. */
+  /** CPU time of workerd so far, in microseconds. */
   cpuMicroseconds: () => number;
   stop: () => Promise<void>;
 }
@@ -41,7 +41,7 @@ export interface BenchWorker extends RunningWorker {
   operator: WorkerConnection;
   /** workerd's resident memory. */
   residentBytes: () => number;
-  /** Durable Objects that have a file. */
+  /** Number of Durable Objects that have a file. */
   objects: () => number;
 }
 
@@ -51,11 +51,11 @@ export interface KubeAddress {
 }
 
 interface WorkerChoice {
-  /** A file of this tree to bundle instead of the Worker's own. */
+  /** A file of this tree that replaces the Worker's own entry. */
   entry?: string;
-  /** The project's root, of this tree or of another one. */
+  /** Root of the project, of this tree or of another one. */
   root?: string;
-  /** Of the Worker; by default machines may report as often as they can, and no Node is watched. */
+  /** The Worker's variables; by default machines may report as often as they can, and no Node is watched. */
   variables?: Record<string, string>;
 }
 
@@ -97,7 +97,7 @@ export async function startBenchWorker(
   };
 }
 
-/** Bindings and classes are what the Worker's own tree says. */
+/** Bindings and classes come from the Worker's own tree. */
 async function prepareOf(root: string): Promise<typeof prepareWorker> {
   if (root === ROOT) return prepareWorker;
   const module = (await import(pathToFileURL(join(root, "infra/local/workerd.ts")).href)) as {
@@ -106,7 +106,7 @@ async function prepareOf(root: string): Promise<typeof prepareWorker> {
   return module.prepareWorker;
 }
 
-/** Its folder goes when it is stopped. */
+/** Stopping it removes its folder. */
 export async function startWorkerd(
   folder: string,
   command: string[],
@@ -136,7 +136,7 @@ export async function bundle(entry: string, outfile: string): Promise<void> {
   });
 }
 
-/** Of a process. */
+/** Resident memory of a process. */
 export function residentBytes(pid: number): number {
   const [, kiB] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return Number(kiB) * 1024;

@@ -12,14 +12,14 @@ const cases: [
   other: ShownMachine,
   lines: number,
 ][] = [
-  ["all say the same", one(READY), { state: "ready" }, { state: "ready" }, 0],
-  ["two places say another state", one(READY), { state: "ready" }, { state: "silent" }, 2],
-  ["all say silent, and the Node is Ready", one(READY), { state: "silent" }, { state: "silent" }, 2],
+  ["all places show the same", one(READY), { state: "ready" }, { state: "ready" }, 0],
+  ["two places show another state", one(READY), { state: "ready" }, { state: "silent" }, 2],
+  ["all show silent, and the Node is Ready", one(READY), { state: "silent" }, { state: "silent" }, 2],
   ["silent, and the Node is Unknown", one({ ready: "Unknown" }), { state: "silent" }, { state: "silent" }, 0],
   ["ready, and there is no Node", new Map(), { state: "ready" }, { state: "ready" }, 2],
   ["blocked, and there is no Node", new Map(), { state: "blocked" }, { state: "blocked" }, 0],
   [
-    "pressure that the Node has not",
+    "pressure that the Node lacks",
     one(READY),
     { state: "ready", hasMemoryPressure: true },
     { state: "ready" },
@@ -35,7 +35,7 @@ it.each(cases)("%s → %5$i lines", (_, cluster, api, other, lines) => {
   expect(disagreements(cluster, places)).toHaveLength(lines);
 });
 
-it("a machine that one place does not show → said", () => {
+it("a machine that one place does not show → a line", () => {
   const places = [
     ["API", one({ state: "ready" })],
     ["feed", new Map()],

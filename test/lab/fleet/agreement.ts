@@ -1,10 +1,10 @@
-// Compares what operators are shown of a fleet in different places, machine by machine. Asks nobody.
+// Compares what operators see of a fleet in different places, machine by machine. Sends no request.
 import type { FleetState } from "../../../shared/fleet/state.ts";
 
-/** Of one machine, as one place shows it. A field that a place does not show is absent. */
+/** One machine in one place. A field that the place does not show is absent. */
 export interface ShownMachine {
   state?: FleetState;
-  /** Of Ready; null: there is no Node. */
+  /** Status of Ready; null: there is no Node. */
   ready?: string | null;
   hasMemoryPressure?: boolean;
 }
@@ -12,21 +12,21 @@ export interface ShownMachine {
 /** By name. */
 export type FleetView = ReadonlyMap<string, ShownMachine>;
 
-/** What the Ready condition may be in a state; null: there may be no Node. */
+/** Possible statuses of the Ready condition in a state; null: the Node may be missing. */
 const READY_IN: Record<FleetState, readonly (string | null)[]> = {
   ready: ["True"],
   "not-ready": ["False", "Unknown"],
-  // The node controller gives a Node up a little later, or the Node may never have been there.
+  // The node controller marks a Node as Unknown a little later, or the Node may never have existed.
   silent: ["Unknown", null],
   "cluster-unreachable": ["True", "False", "Unknown", null],
-  // The Node stays as it was last, until the node controller gives it up.
+  // The Node keeps its last status until the node controller marks it.
   blocked: ["True", "False", "Unknown", null],
-  // It has no Node of its own, and may wait for one that another machine has.
+  // It has no Node of its own; another machine may have the one that it waits for.
   pending: ["True", "False", "Unknown", null],
   revoked: ["True", "False", "Unknown", null],
 };
 
-/** A line for each machine and place that shows another thing than the first place, or than the cluster. */
+/** Returns a line for each machine and place that differs from the first place, or from the cluster. */
 export function disagreements(
   cluster: FleetView,
   places: readonly (readonly [place: string, view: FleetView])[],
@@ -58,7 +58,7 @@ function machineDisagreements(
   });
 }
 
-/** How many machines are in each state. */
+/** Counts the machines in each state. */
 export function countStates(view: FleetView): Partial<Record<FleetState, number>> {
   const counts: Partial<Record<FleetState, number>> = {};
   for (const { state } of view.values()) if (state) counts[state] = (counts[state] ?? 0) + 1;

@@ -1,14 +1,14 @@
-// A fleet of simulated machines, of which some break in every way that a simulated machine can. Real: keys, enrolments,
-// reports, the Worker, the apiserver. What is wrong with whom is decided by the name alone.
+// A fleet of simulated machines, some of them broken in every way that a simulated machine can be. Real: keys,
+// enrolments, reports, the Worker, the apiserver. The name alone decides a machine's fault.
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SimulatedFault } from "../../../infra/local/simulated-machine.ts";
 import type { FleetState } from "../../../shared/fleet/state.ts";
 
-/** How many machines have which fault. */
+/** Number of machines by fault. */
 export type FaultCounts = Partial<Record<SimulatedFault, number>>;
 
-/** Of a thousand machines. */
+/** Faults among a thousand machines. */
 export const THOUSAND: FaultCounts = {
   down: 30,
   "cut off": 20,
@@ -17,7 +17,7 @@ export const THOUSAND: FaultCounts = {
   "waiting for Node": 3,
 };
 
-/** The state that a machine with this fault is in, once it is noticed. */
+/** The state of a machine with this fault, once the fault is noticed. */
 const STATE_OF: Record<SimulatedFault, FleetState> = {
   down: "silent",
   "cut off": "silent",
@@ -46,6 +46,6 @@ export function writeFaults(state: string, faults: ReadonlyMap<string, Simulated
   renameSync(`${file}.new`, file);
 }
 
-/** Machines that cannot create their Nodes are so from their first report on. */
+/** Machines that cannot create their Nodes have this fault from their first report on. */
 export const fromTheStart = (faults: ReadonlyMap<string, SimulatedFault>) =>
   new Map([...faults].filter(([, fault]) => fault === "waiting for Node"));

@@ -23,6 +23,6 @@ if (values.help || !Number.isInteger(count) || count < least || !(withinMs > 0))
   );
   process.exit(values.help ? 0 : 2);
 }
-// Loaded when it is run: help does not wait for it.
+// Loaded when it runs, so that help does not wait for it.
 const { runFleet } = await import("./run.ts");
 process.exit((await runFleet(count, withinMs)) ? 0 : 1);

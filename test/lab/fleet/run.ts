@@ -10,10 +10,10 @@ import { expectedState, faultsOf, fromTheStart, THOUSAND, writeFaults } from "./
 import { simulation } from "./simulation.ts";
 import { type AskedWorker, compareViews, openFeed } from "./views.ts";
 
-/** From when something was noticed until all places show it; the feed comes last, once a second. */
+/** From the notice of a change until all places show it; the feed is last, once a second. */
 const WITHIN_MS = 2000;
 
-/** `count` machines, of which some break. false: some places disagree, or the feed is late. */
+/** Runs `count` machines, some of which break. false: some places disagree, or the feed is late. */
 export async function runFleet(count: number, withinMs: number): Promise<boolean> {
   const faults = faultsOf(THOUSAND);
   const names = Array.from({ length: count }, (_, index) => `sim-${index + 1}`);
@@ -29,7 +29,7 @@ export async function runFleet(count: number, withinMs: number): Promise<boolean
       return (await inThisProcess(args, environment)).stdout;
     };
     const compared = () => compareViews({ admin: fleet.admin, worker, rollcall, feed });
-    /** All are in the state that is expected of them, and nobody disagrees. */
+    /** True if all machines are in their expected state, and no place disagrees. */
     const settled = async (what: string, expected: (name: string) => string) => {
       const startedMs = performance.now();
       let last: string[] = [];
@@ -71,7 +71,7 @@ export async function runFleet(count: number, withinMs: number): Promise<boolean
   });
 }
 
-/** The last change of each machine's state, with when it was noticed. */
+/** Returns the last change of each machine's state, with the time when it was noticed. */
 async function stateLines({
   url,
   adminSecret: secret,
@@ -83,7 +83,7 @@ async function stateLines({
   return [...new Map(newestFirst.reverse().map((line) => [line.name, line])).values()];
 }
 
-/** From when a state was noticed until it came through the feed. false: one took too long. */
+/** Prints the time from the notice of a state until the feed had it. false: one took too long. */
 function saysLags(lagsMs: number[]): boolean {
   const sorted = lagsMs.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.floor(share * (sorted.length - 1))] ?? 0;

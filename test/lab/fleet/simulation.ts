@@ -1,4 +1,4 @@
-// The process of infra/local/simulate.ts, for whoever has a Worker.
+// The process of infra/local/simulate.ts, for any Worker.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Part, Parts } from "../../../infra/local/parts.ts";
@@ -10,16 +10,16 @@ const ROOT = resolve(import.meta.dirname, "../../..");
 export interface SimulatedMachines {
   /** The Worker's URL. */
   worker: string;
-  /** Theirs alone. */
+  /** A folder that no other process uses. */
   folder: string;
   count: number;
-  /** With twice as many uses as there are machines. */
+  /** Has twice as many uses as there are machines. */
   joinToken: string;
   /** A KubeletConfiguration; absent: the kubelet's defaults. */
   config?: string;
 }
 
-/** Starts them; these faults are there from the start. */
+/** Starts them with these faults. */
 export function simulation(
   parts: Parts,
   { worker, folder, count, joinToken, config }: SimulatedMachines,

@@ -1,4 +1,4 @@
-// What five places show of one fleet: the cluster as kubectl lists it, the API, the command line, the feed, the metrics.
+// One fleet in five places: the cluster as kubectl lists it, the API, the command line, the feed, the metrics.
 import { CoreV1Api, type KubeConfig } from "@kubernetes/client-node";
 import { type FeedLine, feedLine, followFeed } from "../../../infra/operator/feed-client.ts";
 import { FLEET_STATES, type FleetState } from "../../../shared/fleet/state.ts";
@@ -13,7 +13,7 @@ export interface AskedWorker {
 
 const authorization = ({ adminSecret }: AskedWorker) => ({ authorization: `Bearer ${adminSecret}` });
 
-/** An applicant for a name has the state `pending`, and is not the machine that has it. */
+/** An applicant for a name has the state `pending`; the machine with that name is another one. */
 const isPending = ({ state }: { state: string }) => state === "pending";
 
 function knownState(state: string): FleetState {
@@ -40,7 +40,7 @@ function viewOf(machines: readonly Shown[]): FleetView {
   );
 }
 
-/** As `kubectl get nodes` has them. */
+/** Like `kubectl get nodes`. */
 async function clusterView(admin: KubeConfig): Promise<FleetView> {
   const { items } = await admin.makeApiClient(CoreV1Api).listNode();
   return new Map(
@@ -62,7 +62,7 @@ async function apiView(worker: AskedWorker): Promise<FleetView> {
   return viewOf(lines.map((line) => JSON.parse(line) as FleetMachine));
 }
 
-/** `rollcall`: runs the command line, and returns what it printed. */
+/** `rollcall`: runs the command line, and returns its output. */
 async function commandLineView(rollcall: (args: string[]) => Promise<string>): Promise<FleetView> {
   const text = await rollcall(["nodes", "--all", "-o", "json", "--fields", "name,state,conditions"]);
   return viewOf((JSON.parse(text) as { machines: FleetMachine[] }).machines);
@@ -78,7 +78,7 @@ async function metricsView(worker: AskedWorker): Promise<FleetView> {
 
 export interface OpenFeed {
   view: () => FleetView;
-  /** When a machine's state as it is now came, in milliseconds since 1970; undefined: it has none yet. */
+  /** Arrival time of a machine's current state, in milliseconds since 1970; undefined: it has none yet. */
   cameAtMs: (name: string) => { state: string; atMs: number } | undefined;
   close: () => Promise<void>;
 }
@@ -125,7 +125,7 @@ export function openFeed(worker: AskedWorker, open: typeof feedLine = feedLine):
   };
 }
 
-/** What the API says, and what all five places say otherwise than it or than the cluster. */
+/** Returns the API's view, and the differences of all five places from it or from the cluster. */
 export async function compareViews(asked: {
   admin: KubeConfig;
   worker: AskedWorker;

@@ -1,4 +1,4 @@
-// Does something for each item, so many at once, and keeps the order of what comes of it.
+// Processes items, several at once, and keeps the order of the results.
 export async function atOnce<Item, Result>(
   lanes: number,
   items: readonly Item[],

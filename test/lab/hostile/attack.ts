@@ -1,4 +1,4 @@
-// What a kind of hostile request is made of: what was recorded, a key of the thief's own, and randomness.
+// The inputs of a hostile request: recorded requests, a key of the thief's own, and randomness.
 import type { TransportRequest } from "../../../node-shim/worker-link/exchange.ts";
 import { type Jwt, type SeededKey, takenApart } from "./jwt.ts";
 import type { Random } from "./random.ts";
@@ -16,7 +16,7 @@ export interface Attack {
   /** Several of one name are several lines. */
   headers: Record<string, string | string[]>;
   body: Uint8Array | string;
-  /** Without a content-length. */
+  /** True: without a content-length. */
   isChunked?: boolean;
 }
 
@@ -33,7 +33,9 @@ export function nameOf({ path }: TransportRequest): string {
   return path.split("/")[3] ?? "";
 }
 
-/** Often something that the Worker would take: there one defence alone stands between a change and its effect. */
+/**
+ * Often returns a request that the Worker would accept: then only one defence stands between a change and its effect.
+ */
 function recorded(
   { random, recording }: Draw,
   wanted: (request: TransportRequest) => boolean,
@@ -64,7 +66,7 @@ export function anyRequest(draw: Draw): TransportRequest {
   return recorded(draw, () => true);
 }
 
-/** The same request with another JWT. */
+/** Returns the same request with another JWT. */
 export function bearing(request: TransportRequest, token: string): Attack {
   return { ...request, headers: { ...request.headers, authorization: `Bearer ${token}` } };
 }

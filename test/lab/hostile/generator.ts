@@ -1,4 +1,4 @@
-// From a seed and an index to a hostile request, always the same one. Holds no join token and no machine's key.
+// Maps a seed and an index to a hostile request, always the same. Holds no join token and no machine's key.
 import type { Attack, Draw } from "./attack.ts";
 import { seededKey } from "./jwt.ts";
 import { bodyKinds } from "./kinds/bodies.ts";
@@ -16,7 +16,7 @@ export interface Hostile extends Attack {
   kind: string;
 }
 
-/** Makes the request of an index; null: it came out as one that is still valid. */
+/** Makes the request of an index; null: it would have been still valid. */
 export async function hostileGenerator(
   recording: Recording,
   seed: number,

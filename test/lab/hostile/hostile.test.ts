@@ -1,4 +1,4 @@
-// A seed decides what npm run hostile sends, and its verdict can tell. test/process/lab runs it.
+// A seed determines the requests of npm run hostile, and the verdict finds offences. test/process/lab runs it.
 import { describe, expect, it } from "vitest";
 import type { Hostile } from "./generator.ts";
 import { runHostile } from "./run.ts";
@@ -7,7 +7,7 @@ import { isClean, memoryOf, offenceOf, type Verdict, verdictText } from "./verdi
 const MIB = 2 ** 20;
 const lastLine = (text: string) => text.trimEnd().split("\n").at(-1);
 
-it("two runs by one seed, on Workers of their own → the same requests", async () => {
+it("two runs with one seed, on Workers of their own → the same requests", async () => {
   const digest = async () => (await runHostile({ requests: 20, seed: 1, from: 0 }, () => undefined)).digest;
   expect(await digest()).toBe(await digest());
 });
@@ -37,11 +37,11 @@ describe("a verdict", () => {
     ["a redirection", { status: 302 }, "accepted"],
     ["500", { status: 500 }, "5xx"],
     ["nothing", { error: "reset" }, "no answer"],
-  ])("of a request that is answered %s", (_, answered, what) => {
+  ])("a request with the answer %s", (_, answered, what) => {
     expect(offenceOf(request, answered)?.what ?? null).toBe(what);
   });
 
-  it("that nothing happened → clean", () => {
+  it("without an effect → clean", () => {
     expect([isClean(clean), lastLine(verdictText(clean))]).toEqual([true, "accepted 0, 5xx 0, rows 0"]);
   });
 
@@ -57,9 +57,9 @@ describe("a verdict", () => {
       "rows 2, apiserver asked 0: npm run hostile -- --seed 3 --from 4 --requests 5",
     ],
     ["an object was made", { objectsMade: 1 }, "objects made 1"],
-    ["the apiserver was asked", { asked: 1 }, "apiserver asked 1"],
+    ["the apiserver got a request", { asked: 1 }, "apiserver asked 1"],
     [
-      "the log of refusals has more entries than it takes in two minutes",
+      "the log of refusals has more entries than its limit for two minutes",
       { refusals: 41 },
       "refusals logged 41",
     ],
@@ -68,12 +68,12 @@ describe("a verdict", () => {
       { residentBytes: Array.from({ length: 100 }, (_, at) => (100 + at * 10) * MIB) },
       "which is not flat",
     ],
-  ])("that %s → not clean, and what to look at", (_, more, text) => {
+  ])("%s → not clean, and what to check", (_, more, text) => {
     expect(isClean({ ...clean, ...more })).toBe(false);
     expect(verdictText({ ...clean, ...more })).toContain(text);
   });
 
-  it("of a heap that fills and stays → flat", () => {
+  it("with a heap that fills and stays → flat", () => {
     const residentBytes = [...Array.from({ length: 20 }, (_, at) => 100 + at * 10), ...Array(100).fill(300)];
     expect(memoryOf(residentBytes.map((mebibytes: number) => mebibytes * MIB)).isFlat).toBe(true);
   });

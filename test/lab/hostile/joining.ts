@@ -1,4 +1,4 @@
-// How a recording's machines join: a join token that is planted, keys from a seed. Those stay here.
+// How a recording's machines join: with a planted join token and seeded keys, which never leave this file.
 import { machineKey, type MachineKey } from "../../../node-shim/identity/identity.ts";
 import type { Transport } from "../../../node-shim/worker-link/exchange.ts";
 import { enrol, type EnrolledMachine } from "../../../node-shim/worker-link/requests.ts";
@@ -8,7 +8,7 @@ import { ORIGIN, PLANT_PATH, type Planted } from "./agreed.ts";
 import { seededKey } from "./jwt.ts";
 import type { Random } from "./random.ts";
 
-/** Of the Worker and the apiserver, when a run begins. */
+/** Time of the Worker and the apiserver at the start of a run. */
 export const NOW_MS = Date.UTC(2026, 0, 2);
 const DAY_SECONDS = 86_400;
 
@@ -17,7 +17,7 @@ export async function keyOf(random: Random): Promise<MachineKey> {
   return machineKey({ kty: "OKP", crv: "Ed25519", x, d });
 }
 
-/** The join token, for all names. `seed`: from now on what is random in the Worker comes from it. */
+/** Creates the join token, for all names. `seed`: seeds the Worker's randomness from now on. */
 export async function plantToken({ url }: BenchWorker, random: Random, seed: number): Promise<string> {
   const { thumbprint, x, d } = await seededKey(random);
   const expiresInSeconds = 365 * DAY_SECONDS;

@@ -1,4 +1,4 @@
-// JWTs taken apart, put together and signed, right or wrong; synchronous, since hundreds of thousands are made.
+// Parses, builds and signs JWTs, right or wrong; synchronous, since a run makes hundreds of thousands.
 import { createHash, createHmac, createPrivateKey, type KeyObject, sign } from "node:crypto";
 import { calculateJwkThumbprint } from "jose";
 import type { SessionKeys } from "../../../node-shim/worker-link/session.ts";
@@ -22,7 +22,7 @@ export interface SeededKey {
   thumbprint: string;
 }
 
-/** What PKCS #8 (RFC 8410) puts before the 32 bytes of a seed. */
+/** The bytes of PKCS #8 (RFC 8410) before the 32 bytes of a seed. */
 const PKCS8_PREFIXES = {
   Ed25519: "302e020100300506032b657004220420",
   X25519: "302e020100300506032b656e04220420",
@@ -52,14 +52,14 @@ export function encoded(value: unknown): string {
   return Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
 }
 
-/** Of a text that was recorded, and so is a JWT. */
+/** Parses a recorded text, which is a JWT. */
 export function takenApart(jwt: string): Jwt {
   const [header = "", claims = "", signature = ""] = jwt.split(".");
   const decoded = (part: string) => JSON.parse(Buffer.from(part, "base64url").toString()) as Json;
   return { header: decoded(header), claims: decoded(claims), signature };
 }
 
-/** With a signature that somebody made for something else. */
+/** With a signature that was made for another JWT. */
 export function withSignature({ header, claims, signature }: Jwt): string {
   return `${encoded(header)}.${encoded(claims)}.${signature}`;
 }
@@ -80,7 +80,7 @@ export function thumbprintOf(x: string): string {
   return digestOf(JSON.stringify({ crv: "Ed25519", kty: "OKP", x }));
 }
 
-/** What the Worker would answer to whoever asks for this name with this key, at the time of this challenge. */
+/** Returns the Worker's answer to a client that asks for this name with this key, at the time of this challenge. */
 export function challengeAt(recorded: unknown, name: unknown, thumbprint: string): string {
   const [id = "", atMs = ""] = String(recorded).split(".");
   const [, secret = ""] = MAC_KEYS.split(":");

@@ -1,4 +1,4 @@
-// npm run hostile: a seeded generator without any credential against the Worker on workerd, or machines that have one.
+// npm run hostile: a seeded generator without credentials against the Worker on workerd, or machines that have some.
 import { Command, InvalidArgumentError, Option } from "commander";
 import { faultOf } from "../../../node-shim/base/fault.ts";
 import { progressOn } from "./progress.ts";
@@ -47,7 +47,7 @@ function wholeNumber(least: number, most: number): (text: string) => number {
   };
 }
 
-/** A tenth of a minute is the least in which anything is seen. */
+/** Shorter runs than a tenth of a minute show nothing. */
 function minutes(text: string): number {
   const value = Number(text);
   if (value >= 0.1 && value <= 1440) return value;
@@ -65,7 +65,7 @@ interface Flags {
   acts?: number;
 }
 
-/** Flags that mean nothing to the other one. */
+/** Flags that apply only to the other mode. */
 const OF_ONE: Record<Flags["as"], readonly (keyof Flags)[]> = {
   stranger: ["requests", "frames", "from"],
   machine: ["machines", "minutes", "acts"],
@@ -73,7 +73,7 @@ const OF_ONE: Record<Flags["as"], readonly (keyof Flags)[]> = {
 
 const progress = progressOn(process.stderr);
 
-/** Loaded when it is run: help and a wrong command line do not wait for it. */
+/** Loaded when it runs: help and a wrong command line do not wait for it. */
 async function asStranger({ requests, seed, from }: Flags): Promise<void> {
   const [{ runHostile }, { isClean, verdictText }] = await Promise.all([
     import("./run.ts"),

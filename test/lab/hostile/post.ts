@@ -1,4 +1,4 @@
-// Sends hostile requests over kept-alive connections, many at once, and says what was answered.
+// Sends hostile requests over kept-alive connections, many at once, and returns the answers.
 import { Agent, request as httpRequest } from "node:http";
 import { atOnce } from "./at-once.ts";
 import type { Attack } from "./attack.ts";
@@ -6,7 +6,7 @@ import type { Attack } from "./attack.ts";
 const AT_ONCE = 16;
 const DEADLINE_MS = 30_000;
 
-/** The status, or why there was none. */
+/** The status, or the reason why there was none. */
 export type Answered = { status: number } | { error: string };
 
 export interface Client {
@@ -34,10 +34,10 @@ function send(
     const options = { hostname, port, path, method, agent, headers: { ...headers, ...length } };
     const request = httpRequest({ ...options, timeout: DEADLINE_MS }, (response) => {
       response.resume();
-      // A body that is too large is answered before it is read, and its connection ended.
+      // A body over the limit gets its answer before it is read, and its connection ends.
       response.once("close", () => resolve({ status: response.statusCode ?? 0 }));
     });
-    // A socket: nothing is said on it.
+    // A socket opened: no frame is sent on it.
     request.once("upgrade", (response, stream) => {
       stream.destroy();
       resolve({ status: response.statusCode ?? 0 });

@@ -1,11 +1,11 @@
-// How far a run is, on a terminal alone.
+// The progress of a run, only on a terminal.
 import { expect, test } from "vitest";
 import { progressOn } from "./progress.ts";
 
 test.each<[where: string, isTTY: boolean | undefined, written: string[]]>([
   ["a terminal", true, ["\r\u001B[K1 of 2", "\r\u001B[K"]],
   ["a file", false, []],
-  ["a pipe, which does not say what it is", undefined, []],
+  ["a pipe, without isTTY", undefined, []],
 ])("on %s", (_, isTTY, written) => {
   const texts: string[] = [];
   const stream = { write: (text: string) => texts.push(text), ...(isTTY !== undefined && { isTTY }) };

@@ -1,4 +1,4 @@
-// One line that says how far a run is, written over again; nothing where nobody looks.
+// One line with the progress of a run, overwritten each time; nothing without a terminal.
 export interface Progress {
   show: (text: string) => void;
   clear: () => void;

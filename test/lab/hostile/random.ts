@@ -1,4 +1,4 @@
-// Randomness from a seed and an index: the same two, the same draws. Of no use for secrets.
+// Randomness from a seed and an index: equal inputs give equal draws. Not for secrets.
 
 export interface Random {
   /** A whole number below `below`. */
@@ -9,7 +9,7 @@ export interface Random {
 }
 
 export function randomOf(seed: number, index: number): Random {
-  // Two equal numbers apart: neighbouring seeds and indexes have nothing in common.
+  // Mixes both numbers, so that neighbouring seeds and indexes have nothing in common.
   const next = splitMix(Math.imul(seed, 0x9e3779b1) ^ Math.imul(index + 1, 0x85ebca6b));
   const int = (below: number) => Math.floor((next() / 2 ** 32) * below);
   return {

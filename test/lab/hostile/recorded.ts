@@ -1,22 +1,22 @@
-// The requests that attacks are made of, as they were recorded.
+// The recorded requests from which attacks are made.
 import type { TransportRequest } from "../../../node-shim/worker-link/exchange.ts";
 
 export interface Recording {
   requests: TransportRequest[];
   /**
-   * What the Worker would take: enrolments of keys that stand and the last report of each machine, to no effect; and what
-   * was withheld from it, once.
+   * Requests that the Worker would accept without an effect: enrolments of pinned keys and the last report of each
+   * machine. Also withheld requests, which would have an effect once.
    */
   stillValid: TransportRequest[];
-  /** Sockets that machines have opened. */
+  /** Upgrades of sockets that machines have opened. */
   upgrades: Upgrade[];
-  /** Those that they were about to open: each would be taken, once. */
+  /** Upgrades that were never sent: each would be accepted, once. */
   withheldUpgrades: Upgrade[];
 }
 
 /** The request for a socket. */
 export interface Upgrade {
-  /** With its ticket. */
+  /** Path with its ticket. */
   path: string;
   token: string;
 }

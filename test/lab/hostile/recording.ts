@@ -1,5 +1,5 @@
-// Machines that enrol, report, rotate, leave and are revoked, and all that they sent, as a thief has it for whom TLS is
-// not there; some of it never arrived. The keys stay here; the generator gets the requests.
+// Machines enrol, report, rotate, leave and are revoked. A thief has all of their requests, as if TLS were missing;
+// some never arrived. The keys stay here; the generator gets the requests.
 import type { MachineKey } from "../../../node-shim/identity/identity.ts";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
 import {
@@ -22,22 +22,22 @@ import { type Recording, tokenOf } from "./recorded.ts";
 import { seededSessionKeys, takenApart } from "./jwt.ts";
 import type { Random } from "./random.ts";
 
-/** Several hundred beats are within a ticket's life. */
+/** A ticket's life has several hundred of these beats. */
 const BEAT_MS = 100;
 
 export interface Recorded {
   recording: Recording;
-  /** One heartbeat of each machine that is there; throws where one is not taken. */
+  /** One heartbeat of each present machine; throws if one is not accepted. */
   beat: () => Promise<void>;
   close: () => void;
 }
 
 type Beat = () => Promise<TransportRequest>;
 
-/** Always the same requests for the same randomness. `seed` is the Worker's. */
+/** Returns the same requests for the same randomness. `seed` is the Worker's. */
 export async function record(worker: BenchWorker, random: Random, seed: number): Promise<Recorded> {
   const { send: sendNow, close } = httpTransport(worker.url, 9000);
-  // The clock stands, but for beats: tickets stay good.
+  // The clock moves only with beats, so tickets stay valid.
   let nowMs = NOW_MS;
   const send: Transport = (request) =>
     sendNow({ ...request, headers: { ...request.headers, "x-now-ms": String(nowMs) } });
@@ -75,7 +75,7 @@ export async function record(worker: BenchWorker, random: Random, seed: number):
   const revoked = await ask(worker.operator, { method: "POST", path: "/v1/nodes/revoked/revoke" });
   if (!revoked.ok) throw new Error(revoked.error.message);
 
-  // Waits for an operator who never comes.
+  // Waits for an operator who never decides.
   await enrol(recorder, await keyOf(random), enrolling("live-1", joinToken));
 
   stillValid.push(
@@ -103,7 +103,7 @@ export async function record(worker: BenchWorker, random: Random, seed: number):
   };
 }
 
-/** A machine opens a socket, and is about to open more; and a report that it signed for one. */
+/** A machine opens a socket, prepares more upgrades, and signs a report for one. */
 async function recordUpgrades(enrolled: EnrolledMachine, random: Random, place: FramedPlace) {
   const machine = new FramedMachine(enrolled.name, enrolled, place);
   await machine.register();
@@ -115,7 +115,7 @@ async function recordUpgrades(enrolled: EnrolledMachine, random: Random, place: 
   return { upgrades, withheldUpgrades, report };
 }
 
-/** One of each kind that never arrives, by machines that are not heard of after. */
+/** One request of each kind that never arrives, by machines that send nothing afterwards. */
 async function withheld(
   machine: (name: string) => Promise<EnrolledMachine>,
   send: Transport,
@@ -124,7 +124,7 @@ async function withheld(
   const kept: TransportRequest[] = [];
   const withholding: Transport = async (request) => {
     requests.push(request);
-    // What only asks for a ticket, or for an enrolment's challenge, arrives.
+    // A request that only gets a ticket, or an enrolment's challenge, arrives.
     if (carries(request) === "") return send(request);
     kept.push(request);
     throw new Error("withheld");
@@ -136,7 +136,7 @@ async function withheld(
   return kept;
 }
 
-/** The ticket or the challenge of the Worker's that a request was signed with. */
+/** Returns the Worker's ticket or challenge in a request. */
 function carries(request: TransportRequest): unknown {
   if (request.method !== "PUT") return takenApart(tokenOf(request)).claims["ticket"];
   return takenApart((JSON.parse(request.body) as { proof: string }).proof).claims["challenge"];

@@ -1,5 +1,5 @@
-// Hostile requests against the Worker on workerd, beside machines that go on reporting; judged from outside (answers,
-// processes, files) and inside (SQLite's own counters). Real: workerd, HTTP, the embedded apiserver.
+// Hostile requests against the Worker on workerd, while machines keep reporting. Judged from outside (answers,
+// processes, files) and inside (SQLite's counters). Real: workerd, HTTP, the embedded apiserver.
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { startCountingKube } from "../bench/counting-kube.ts";
@@ -13,7 +13,7 @@ import { type Recorded, record } from "./recording.ts";
 import { type Offence, offenceOf, type Plan, type Verdict } from "./verdict.ts";
 
 const ENTRY = fileURLToPath(new URL("../../worker/support/hostile-entry.ts", import.meta.url));
-/** Between two looks at rows, objects and memory, and two heartbeats of the machines. */
+/** Requests between two checks of rows, objects and memory, and between two heartbeats of the machines. */
 const AT_ONCE = 500;
 
 export async function runHostile(plan: Plan, progress: (done: number) => void): Promise<Verdict> {
@@ -37,7 +37,7 @@ interface Attacking {
   worker: BenchWorker;
   client: Client;
   recorded: Recorded;
-  /** What the apiserver was asked since the last time. */
+  /** Requests to the apiserver since the last call. */
   asked: () => unknown[];
   progress: (done: number) => void;
 }
@@ -68,7 +68,7 @@ async function attack({ plan, worker, client, recorded, asked, progress }: Attac
     verdict.refusals += refusals;
     verdict.asked += asks;
     verdict.residentBytes.push(worker.residentBytes());
-    // The machines go on, or this throws.
+    // The machines keep reporting, or this throws.
     await recorded.beat();
     progress(verdict.sent);
   }

@@ -1,11 +1,11 @@
-// Which hostile requests are none: they say what a machine has said, in other letters at most, and the Worker may take it
-// again, to no effect. Knows the rules of docs/protocol.md, not the Worker.
+// Finds generated requests that are not hostile: they equal a machine's own request, at most in another notation, and
+// the Worker may accept them again without an effect. Uses the rules of docs/protocol.md, not the Worker's code.
 import type { TransportRequest } from "../../../node-shim/worker-link/exchange.ts";
 import type { Attack } from "./attack.ts";
 import { ORIGIN } from "./agreed.ts";
 import type { Recording } from "./recorded.ts";
 
-/** Is it a request that anybody may make, or that a machine has made and that still stands? */
+/** True for a request that any client may make, or that a machine has made and that is still valid. */
 export function stillValidIn(recording: Recording): (attack: Attack) => boolean {
   const { stillValid } = recording;
   const isUpgrade = upgradesIn(recording);
@@ -17,12 +17,12 @@ export function stillValidIn(recording: Recording): (attack: Attack) => boolean 
     const { method } = attack;
     if (path === "/livez" && ["GET", "HEAD"].includes(method)) return true;
     if (isUpgrade(attack)) return true;
-    // Most go elsewhere; what a large body means takes time.
+    // Most go to other paths; parsing a large body takes time.
     return places.has(placeOf({ method, path })) && meanings.has(meaningOf({ ...attack, path }));
   };
 }
 
-/** A ticket that was not used yet, and a JWT of its machine's, whichever: the ticket is good for one socket, the JWT for more. */
+/** An unused ticket with any JWT of its machine: the ticket is valid for one socket, the JWT for more. */
 function upgradesIn({ upgrades, withheldUpgrades }: Recording): (attack: Attack) => boolean {
   const parted = ({ path, token }: { path: string; token: string }) => {
     const { pathname, searchParams } = new URL(path, ORIGIN);
@@ -45,14 +45,14 @@ function bearerIn({ authorization }: Attack["headers"]): string {
   return token;
 }
 
-/** Equal for requests that say the same. */
+/** Equal for requests with the same meaning. */
 function meaningOf({ method, path, headers, body }: Attack | TransportRequest): string {
   const bytes = Buffer.from(body);
   if (method === "PUT") return [method, path, ...enrolmentIn(bytes)].join("\n");
   return [method, path, jwtMeaning(bearerIn(headers)), bytes.toString("base64")].join("\n");
 }
 
-/** JSON in which the last of equal keys counts; a byte order mark is none of it. */
+/** JSON in which the last of equal keys counts, without a byte order mark. */
 function enrolmentIn(bytes: Buffer): string[] {
   try {
     const { protocol, proof, binding, ...others } = JSON.parse(new TextDecoder().decode(bytes)) as Record<
@@ -65,7 +65,7 @@ function enrolmentIn(bytes: Buffer): string[] {
   }
 }
 
-/** What is signed is signed letter by letter; the last letter of a signature has bits to spare. */
+/** A signature covers the exact text; the last character of a signature has unused bits. */
 export function jwtMeaning(jwt: unknown): string {
   const [header, claims, signature = "", ...more] = String(jwt).split(".");
   return [header, claims, Buffer.from(signature, "base64url").toString("base64url"), ...more].join(".");

@@ -1,12 +1,12 @@
-// What came of hostile requests, in words: the last line is the verdict. Sends nothing.
+// The results of hostile requests as text: the last line is the verdict. Sends nothing.
 import type { Hostile } from "./generator.ts";
 import type { Answered } from "./post.ts";
 
 export interface Plan {
   requests: number;
-  /** Decides the requests, with their indexes. */
+  /** Determines the requests, with their indexes. */
   seed: number;
-  /** The index to begin at. */
+  /** The first index. */
   from: number;
 }
 
@@ -20,12 +20,12 @@ export interface Offence {
 export interface Verdict {
   plan: Plan;
   sent: number;
-  /** Came out as requests that are still valid, and were not sent. */
+  /** Generated requests that were still valid, and so were not sent. */
   discarded: number;
-  /** By kind, how often each answer was given. */
+  /** By kind: the number of each answer. */
   kinds: Map<string, Map<string, number>>;
   offences: Offence[];
-  /** Portions in which something was written or the apiserver was asked. */
+  /** Portions with a write or a request to the apiserver. */
   disturbances: { from: number; to: number; rows: number; asks: number }[];
   rows: number;
   /** Entries in the log of refused enrolments. */
@@ -34,19 +34,21 @@ export interface Verdict {
   /** Requests to the apiserver. */
   asked: number;
   objectsMade: number;
-  /** Of workerd, after each portion. */
+  /** Memory of workerd, after each portion. */
   residentBytes: number[];
   /** SHA-256 of all requests. */
   digest: string;
 }
 
-/** worker/registry/refusals.ts; the judge has numbers of its own. */
+/** From worker/registry/refusals.ts; the verdict has numbers of its own. */
 const REFUSAL_LIMITS = { aMinute: 20, everyMs: 60_000 };
 
 const SHOWN = 20;
 const TEXT_LENGTH = 2000;
 const MIB = 2 ** 20;
-/** A heap fills before it is cleaned, in a short run all the time; what is kept of each request grows without end. */
+/**
+ * A heap fills before it is collected, throughout a short run; memory that is kept for each request grows without end.
+ */
 const MAX_GROWTH = { ratio: 1.25, bytes: 128 * MIB };
 
 /** null: it was refused. */
@@ -63,7 +65,7 @@ function described({ index, kind, method, path, headers, body }: Hostile): { ind
   return { index, text: text.slice(0, TEXT_LENGTH) };
 }
 
-/** Medians of what workerd had early, after the first tenth, and late. */
+/** Medians of workerd's memory early, after the first tenth, and late. */
 export function memoryOf(residentBytes: readonly number[]): { early: number; late: number; isFlat: boolean } {
   const tenth = Math.max(1, Math.floor(residentBytes.length / 10));
   const median = (some: readonly number[]) =>
@@ -82,12 +84,12 @@ export function isClean(verdict: Verdict): boolean {
   return isQuiet && verdict.refusals <= mostRefusals(verdict) && memoryOf(residentBytes).isFlat;
 }
 
-/** As many as the log takes in a minute, in each minute that has begun and the one before. */
+/** The log's limit for a minute, for each started minute and the one before. */
 function mostRefusals({ ranMs }: Verdict): number {
   return REFUSAL_LIMITS.aMinute * (Math.ceil(ranMs / REFUSAL_LIMITS.everyMs) + 1);
 }
 
-/** Lines, of which the last one is `accepted 0, 5xx 0, rows 0` where nothing was. */
+/** Returns lines; the last one is `accepted 0, 5xx 0, rows 0` if there was no effect. */
 export function verdictText(verdict: Verdict): string {
   const { sent, discarded, rows, refusals, asked, objectsMade, residentBytes, digest } = verdict;
   const { early, late, isFlat } = memoryOf(residentBytes);
@@ -110,7 +112,7 @@ function kindLines({ kinds }: Verdict): string[] {
   });
 }
 
-/** Each with the command that sends it again. */
+/** Each line has the command that sends the request again. */
 function offenceLines({ plan, offences, disturbances }: Verdict): string[] {
   const again = (from: number, requests: number) =>
     `npm run hostile -- --seed ${plan.seed} --from ${from} --requests ${requests}`;

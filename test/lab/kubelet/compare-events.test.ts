@@ -1,4 +1,4 @@
-// A kubelet's events beside ours: what may differ, and what is told when something else does.
+// A kubelet's events next to ours: allowed differences, and the report of others.
 import { describe, expect, it, test } from "vitest";
 import { compareEvents, eventsText, type ToldEvent } from "./compare-events.ts";
 
@@ -13,7 +13,7 @@ const insufficient = told("NodeHasInsufficientMemory");
 const threshold = told("EvictionThresholdMet", { type: "Warning" });
 const noCapacity = told("InvalidDiskCapacity", { type: "Warning" });
 
-/** The reasons of the rows that must not differ, a kubelet's first. */
+/** Reasons of the rows that must not differ, a kubelet's first. */
 function wrong(kubelet: ToldEvent[], ours: ToldEvent[]): string[] {
   return compareEvents(kubelet, ours).flatMap((row) =>
     row.why === null ? [`${row.kubelet?.reason ?? "-"} ${row.ours?.reason ?? "-"}`] : [],
@@ -41,24 +41,24 @@ describe("compareEvents", () => {
     ],
     ["conditions counted while it registers", [told(sufficient.reason, { count: 3 })], [sufficient], []],
     [
-      "a pressure that is known from the first",
+      "a pressure that exists from the start",
       [kubeletStarts, sufficient, ready, threshold, insufficient],
       [shimStarts, insufficient, ready, threshold],
       [],
     ],
     ["a threshold that is repeated", [told(threshold.reason, { ...threshold, count: 4 })], [threshold], []],
     [
-      "a pressure of another process is no reason to leave its end out",
+      "a pressure of another process does not excuse a missing end",
       [kubeletStarts, insufficient, kubeletStarts, sufficient],
       [shimStarts, insufficient, shimStarts],
       ["NodeHasSufficientMemory -"],
     ],
-    ["a start too few", [kubeletStarts, kubeletStarts], [shimStarts], ["Starting -"]],
-  ])("%s → exactly what must not differ", (_situation, kubelet, ours, differences) => {
+    ["one start too few", [kubeletStarts, kubeletStarts], [shimStarts], ["Starting -"]],
+  ])("%s → exactly the forbidden differences", (_situation, kubelet, ours, differences) => {
     expect(wrong(kubelet, ours)).toEqual(differences);
   });
 
-  it("as text → both lists side by side, why a row may differ, the words of one that may not", () => {
+  it("as text → both lists side by side, the reason of an allowed difference, the words of a forbidden one", () => {
     const text = eventsText(
       compareEvents([kubeletStarts, noCapacity, ready], [shimStarts, told("NodeReady", { message: "up" })]),
     );

@@ -1,8 +1,8 @@
-// Lays the events of a kubelet beside those of a shim, process by process. Pure: two lists in, rows out.
+// Compares the events of a kubelet with those of a shim, process by process. Pure: two lists in, rows out.
 
-/** An event about a Node; in its message the Node is called NODE. */
+/** An event about a Node; its message has NODE in place of the Node's name. */
 export interface ToldEvent {
-  /** `v1 Node`: what it is about. */
+  /** The object of the event, like `v1 Node`. */
   about: string;
   type: string;
   reason: string;
@@ -11,10 +11,10 @@ export interface ToldEvent {
 }
 
 export interface EventRow {
-  /** null where there is none. */
+  /** null if there is none. */
   kubelet: ToldEvent | null;
   ours: ToldEvent | null;
-  /** Is it the same, or why it may differ; null where it may not. */
+  /** "same", or the reason of an allowed difference; null: a forbidden one. */
   why: "same" | (string & {}) | null;
 }
 
@@ -24,7 +24,7 @@ const OPPOSITES: Readonly<Record<string, string>> = {
   NodeHasSufficientPID: "NodeHasInsufficientPID",
 };
 
-/** Events of a kubelet's that a shim may leave out; `process`: those of the same process. */
+/** Events of a kubelet that a shim may omit; `process`: those of the same process. */
 const LEFT_OUT: readonly [isIt: (event: ToldEvent, process: readonly ToldEvent[]) => boolean, why: string][] =
   [
     [
@@ -37,18 +37,18 @@ const LEFT_OUT: readonly [isIt: (event: ToldEvent, process: readonly ToldEvent[]
     ],
   ];
 
-/** What may be counted differently. */
+/** Events whose counts may differ. */
 const COUNTED: readonly [reasons: readonly string[], why: string][] = [
   [Object.keys(OPPOSITES), "a kubelet decides several times until its Node is registered"],
   [["EvictionThresholdMet"], "a kubelet repeats it while it would evict"],
 ];
 
-/** A shim has looked at the signals before its first report: these may come sooner. */
+/** A shim reads the signals before its first report, so these may come earlier. */
 const IN_ANY_ORDER = new Set(["EvictionThresholdMet", ...Object.values(OPPOSITES)]);
 
 const STARTING: readonly [kubelet: string, ours: string] = ["Starting kubelet.", "Starting node-shim."];
 
-/** In the order of the kubelet's; both lists in the order in which the events began. */
+/** Rows in the kubelet's order; both lists are in the order of the events' first times. */
 export function compareEvents(kubelet: readonly ToldEvent[], ours: readonly ToldEvent[]): EventRow[] {
   const [theirs, own] = [processesOf(kubelet), processesOf(ours)];
   return Array.from({ length: Math.max(theirs.length, own.length) }, (_, at) =>
@@ -56,7 +56,7 @@ export function compareEvents(kubelet: readonly ToldEvent[], ours: readonly Told
   ).flat();
 }
 
-/** Each begins with Starting; what is before the first one is a process as well. */
+/** Each process starts with a Starting event; earlier events count as a process as well. */
 function processesOf(events: readonly ToldEvent[]): ToldEvent[][] {
   const processes: ToldEvent[][] = [];
   for (const event of events) {
@@ -94,7 +94,7 @@ function whyDiffers(theirs: ToldEvent, own: ToldEvent): string | null {
   return theirs.message === own.message ? "same" : "no kubelet is there to speak of";
 }
 
-/** What has to be the same. */
+/** The parts that have to be equal. */
 function wordsOf({ about, type, reason, message }: ToldEvent): string {
   const words = message === STARTING[1] ? STARTING[0] : message;
   return `${about} ${type} ${reason}: ${words}`;
@@ -102,10 +102,10 @@ function wordsOf({ about, type, reason, message }: ToldEvent): string {
 
 type Pair = [theirs: ToldEvent | null, own: ToldEvent | null];
 
-/** Pairs those that say the same in the same order (the longest common subsequence); the rest stands alone. */
+/** Pairs equal events in the same order (the longest common subsequence); the others stay alone. */
 function aligned(theirs: readonly ToldEvent[], own: readonly ToldEvent[]): Pair[] {
   const isSame = (at: number, ownAt: number) => wordsOf(theirs[at]!) === wordsOf(own[ownAt]!);
-  // How many of those from here on can be paired.
+  // The number of pairs from here on.
   const common = Array.from({ length: theirs.length + 1 }, () => own.map(() => 0).concat(0));
   for (let at = theirs.length - 1; at >= 0; at--)
     for (let ownAt = own.length - 1; ownAt >= 0; ownAt--)
@@ -130,7 +130,7 @@ function aligned(theirs: readonly ToldEvent[], own: readonly ToldEvent[]): Pair[
   return pairs;
 }
 
-/** For people: both lists side by side, and the words of what must not differ. */
+/** Both lists side by side, and the words of forbidden differences. */
 export function eventsText(rows: readonly EventRow[]): string {
   const width = Math.max(...rows.map(({ kubelet }) => shown(kubelet).length), 0);
   return rows

@@ -1,4 +1,4 @@
-// A kubelet's Node beside ours: what may differ, and what is told when something else does.
+// A kubelet's Node next to ours: allowed differences, and the report of others.
 import { execFileSync, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { ROOT, temporaryFolder } from "../../e2e/local-cluster.ts";
 import { compareNodes, comparisonText, type NodeJson } from "./compare.ts";
 
 const READY = "kubelet is posting ready status";
-/** A kubelet's, cut down. */
+/** A shortened Node of a kubelet. */
 const KUBELET = {
   metadata: { name: "edge-1", uid: "1", resourceVersion: "2", labels: { "kubernetes.io/os": "linux" } },
   spec: { taints: [{ key: "node.kubernetes.io/not-ready", effect: "NoSchedule" }] },
@@ -71,14 +71,14 @@ describe("compareNodes", () => {
       ["status.conditions[Ready].reason"],
     ],
     [
-      "what names a kubelet",
+      "fields that name a kubelet",
       status({
         nodeInfo: { ...KUBELET.status.nodeInfo, kubeletVersion: "v1.36.0-rollcall-v1" },
         daemonEndpoints: undefined,
       }),
       [],
     ],
-    ["no runtime was asked for", info({ containerRuntimeVersion: "" }), []],
+    ["no runtime is configured", info({ containerRuntimeVersion: "" }), []],
     [
       "another runtime",
       info({ containerRuntimeVersion: "cri-o://1" }),
@@ -109,18 +109,18 @@ describe("compareNodes", () => {
       [],
     ],
     ["another value of one", labelled({ "rollcall.dev/os": "plan9" }), ["metadata.labels[kubernetes.io/os]"]],
-    ["a message that says machine", ready("machine is posting ready status"), []],
-    ["a message of another sense", ready("machine is well"), ["status.conditions[Ready].message"]],
+    ["a message with the word machine", ready("machine is posting ready status"), []],
+    ["a message with another meaning", ready("machine is well"), ["status.conditions[Ready].message"]],
     [
       "a taint of one's own",
       { ...KUBELET, spec: { taints: [{ key: "a", effect: "NoSchedule" }] } },
       ["spec.taints[a:NoSchedule].effect", "spec.taints[a:NoSchedule].key"],
     ],
-  ])("%s → exactly what must not differ", (_situation, ours, paths) => {
+  ])("%s → exactly the forbidden differences", (_situation, ours, paths) => {
     expect(wrong({ ...ours })).toEqual(paths);
   });
 
-  it("nothing for pods → what a kubelet would let them have is compared", () => {
+  it("nothing allocatable → the allocatable of a kubelet's machine is compared", () => {
     const kubelet = status({ allocatable: { cpu: "2", "a.example/b": "1" } });
     const ours = { cpu: "2", "a.example/b": "2" };
     const { differences } = compareNodes(
@@ -134,7 +134,7 @@ describe("compareNodes", () => {
     ]);
   });
 
-  it("no runtime was asked for → its images may be absent; one was → they may not", () => {
+  it("no runtime is configured → its images may be absent; one is → they may not", () => {
     const kubelet = status({ images: [{ names: ["a"], sizeBytes: 1 }] });
     expect(wrong(info({ containerRuntimeVersion: "" }), kubelet)).toEqual([]);
     expect(wrong(KUBELET, kubelet)).toEqual(["status.images[0].names[0]", "status.images[0].sizeBytes"]);
@@ -160,7 +160,7 @@ describe("npm run compare-kubelet -- FILE", () => {
     spawnSync(process.execPath, ["test/lab/kubelet/main.ts", ...args], { cwd: ROOT, encoding: "utf8" });
   const previewed = execFileSync(process.execPath, ["node-shim/main.ts", "preview", ...flags], { cwd: ROOT });
 
-  it("a Node that this machine would be → 0; with another capacity → 1, and which", async () => {
+  it("the Node of this machine → 0; with another capacity → 1, and the field", async () => {
     const { parse } = await import("yaml");
     const node = parse(previewed.toString()) as { kind: string };
     writeFileSync(file, JSON.stringify(node));

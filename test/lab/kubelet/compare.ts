@@ -1,4 +1,4 @@
-// Lays a kubelet's Node beside ours, field by field. Pure: two Nodes in, differences out.
+// Compares a kubelet's Node with ours, field by field. Pure: two Nodes in, differences out.
 import { movedTo } from "../../../shared/node/ownership.ts";
 import { inMachineWords } from "../../../shared/setters/machine-words.ts";
 
@@ -8,10 +8,10 @@ export type NodeJson = Record<string, unknown>;
 export interface Difference {
   /** `status.conditions[Ready].message` */
   path: string;
-  /** undefined where the Node has no such field. */
+  /** undefined if the Node has no such field. */
   kubelet: unknown;
   ours: unknown;
-  /** Why it may differ; null where it may not. */
+  /** Reason of an allowed difference; null: a forbidden one. */
   why: string | null;
 }
 
@@ -21,7 +21,7 @@ const NO_RUNTIME = "the shim was told of no container runtime";
 const OWN = "rollcall's own";
 const FACTS_ONLY = "a machine without a kubelet is given no pods";
 
-/** What DESIGN lets differ, by path; the first that matches counts. */
+/** Allowed differences, by path; the first that matches counts. */
 const ALLOWED: readonly [path: RegExp, why: string][] = [
   [/^metadata\.(uid|resourceVersion|creationTimestamp|generation|selfLink)$/, SERVER],
   [/^metadata\.annotations\[rollcall\.dev\/owner\]$/, "whose Node it is"],
@@ -45,13 +45,13 @@ const ALLOWED: readonly [path: RegExp, why: string][] = [
   [/^status\.declaredFeatures\b/, "what a kubelet can do with pods"],
 ];
 
-/** And where the shim runs without a container runtime. */
+/** In addition, if the shim runs without a container runtime. */
 const ALLOWED_WITHOUT_RUNTIME: typeof ALLOWED = [
   [/^status\.nodeInfo\.containerRuntimeVersion$/, NO_RUNTIME],
   [/^status\.(images|runtimeHandlers|features)\b/, NO_RUNTIME],
 ];
 
-/** What identifies an entry of a list; elsewhere its place does. */
+/** The key of an entry in a list; other lists use its position. */
 const LIST_KEYS: readonly [path: RegExp, key: (entry: Record<string, unknown>) => string][] = [
   [/^status\.conditions$/, ({ type }) => String(type)],
   [/^status\.addresses$/, ({ type, address }) => `${String(type)} ${String(address)}`],
@@ -60,8 +60,8 @@ const LIST_KEYS: readonly [path: RegExp, key: (entry: Record<string, unknown>) =
 ];
 
 /**
- * All that differs, in the order of the paths. `same` counts the fields that do not. `allocatable`: what the shim's machine
- * would let pods have, if its Node ran any.
+ * Returns all differences, in the order of the paths. `same` counts the equal fields. `allocatable`: the machine's
+ * allocatable if its Node ran pods.
  */
 export function compareNodes(
   kubelet: NodeJson,
@@ -84,7 +84,7 @@ export function compareNodes(
   return { same: paths.length - differences.length, differences };
 }
 
-/** Why the Node of a machine without pods does without: only if the kubelet's value is known here as well. */
+/** Reason why the Node of a machine without pods lacks a value: only if the shim has the kubelet's value. */
 function heldBack(
   path: string,
   kubelet: unknown,
@@ -100,24 +100,24 @@ function heldBack(
   return ours === "0" && kubelet !== undefined && allocatable[resource] === kubelet ? FACTS_ONLY : null;
 }
 
-/** Is it the message of a condition, and the same but for our words? */
+/** Returns whether it is a condition's message that differs only in our words. */
 function saysMachine(path: string, kubelet: unknown, ours: unknown): boolean {
   const type = /^status\.conditions\[([^\]]+)\]\.message$/.exec(path)?.[1];
   if (type === undefined || typeof kubelet !== "string") return false;
   return ours !== kubelet && ours === inMachineWords(type, kubelet);
 }
 
-/** Every leaf by its path. An empty map or list is as good as none: the apiserver drops it. */
+/** Returns every leaf by its path. An empty map or list counts as absent: the apiserver drops it. */
 function fieldsOf(node: NodeJson): Map<string, unknown> {
   const fields = new Map<string, unknown>();
   const walk = (path: string, value: unknown): void => {
-    // Who set which field is the apiserver's book-keeping: nothing to lay side by side.
+    // managedFields are the apiserver's own records.
     if (path === "metadata.managedFields") return;
     if (Array.isArray(value)) {
       const key = LIST_KEYS.find(([pattern]) => pattern.test(path))?.[1];
       value.forEach((entry: Record<string, unknown>, index) => {
         walk(`${path}[${key ? key(entry) : index}]`, entry);
-        // The order of addresses is the order in which clients try them.
+        // Clients try addresses in their order, so the order counts.
         if (path === "status.addresses") fields.set(`${path}[${index}]`, key?.(entry));
       });
     } else if (typeof value === "object" && value !== null) {
@@ -128,12 +128,12 @@ function fieldsOf(node: NodeJson): Map<string, unknown> {
   return fields;
 }
 
-/** Names that hold dots are the keys of a map. */
+/** Names with dots are keys of a map. */
 function childPath(path: string, name: string): string {
   return /[./]/.test(name) ? `${path}[${name}]` : `${path}.${name}`;
 }
 
-/** For people: what may not differ, what may, and how much is the same. */
+/** Text: forbidden differences, allowed ones, and the number of equal fields. */
 export function comparisonText({ same, differences }: ReturnType<typeof compareNodes>): string {
   const show = (value: unknown) => (value === undefined ? "(absent)" : JSON.stringify(value));
   const [wrong, named] = [true, false].map((isWrong) =>

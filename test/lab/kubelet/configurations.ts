@@ -1,16 +1,16 @@
-// Configurations and flags whose acceptance a real kubelet and the shim are compared by. Runs nothing.
+// Configurations and flags that a real kubelet and the shim both judge. Runs nothing.
 
 export interface Configuration {
-  /** What is special about it. */
+  /** What the case tests. */
   name: string;
-  /** Lines of a KubeletConfiguration, beside those that every case has unless it sets the same fields; or a whole file. */
+  /** Lines of a KubeletConfiguration, added to common ones unless the case sets those fields; or a whole file. */
   file: string;
-  /** `file` is the whole file, without anything of ours. */
+  /** `file` is the whole file, without common lines. */
   isWhole?: true;
   flags: readonly string[];
 }
 
-/** A kubelet under test manages no cgroups, and listens where nobody is disturbed. `socket`: a runtime's; `port`: a free one. */
+/** A tested kubelet manages no cgroups, and listens on a free port. `socket`: a runtime's; `port`: a free one. */
 export function fileOf({ file, isWhole }: Configuration, socket: string, port: number): string {
   if (isWhole) return file;
   const own = new Set(file.split("\n").map((line) => line.split(":")[0]));

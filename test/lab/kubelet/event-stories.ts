@@ -1,4 +1,4 @@
-// What is done to a machine that has a kubelet and a shim, so that both say something about it.
+// Changes to a machine with a kubelet and a shim that make both send events.
 import { setTimeout as wait } from "node:timers/promises";
 import type { EventPair } from "./event-pair.ts";
 import type { RealKubelet } from "./real-kubelet.ts";
@@ -10,13 +10,13 @@ export interface EventStory {
   play: (pair: EventPair, kubelet: RealKubelet) => Promise<void>;
 }
 
-/** Long enough that leases would end, and watches are made anew. */
+/** Long enough that leases would expire, and watches open again. */
 const OUTAGE_MS = 20_000;
 const RESTARTS = 7;
 
 /**
- * A threshold that every machine meets, instead of a full disk. It is a soft one: no machine has as much as a hard one would
- * reserve.
+ * A threshold that every machine meets, in place of a full disk. It is a soft one: no machine has the amount that a
+ * hard one would reserve.
  */
 function pressure(name: string, signal: string, condition: string, over: string): EventStory {
   return {

@@ -31,7 +31,7 @@ interface Flags extends MachineFlags {
   saveNode?: string;
   events: readonly EventStory[];
 }
-/** Of this program alone. */
+/** Flags of this program alone. */
 const OWN_FLAGS = ["saveNode", "events"];
 
 async function compareKubelet(file: string | undefined, flags: Flags, command: Command): Promise<void> {
@@ -42,7 +42,7 @@ async function compareKubelet(file: string | undefined, flags: Flags, command: C
   process.exitCode = isSame ? 0 : 1;
 }
 
-/** But for what has a reason to differ. */
+/** Ignores allowed differences. */
 function isSameNode({ saveNode }: Flags, node: NodeJson, { node: preview, allocatable }: OurNode): boolean {
   if (saveNode !== undefined) writeFileSync(saveNode, `${JSON.stringify(node, null, 2)}\n`);
   const comparison = compareNodes(node, preview, allocatable);
@@ -56,9 +56,9 @@ function nodeIn(file: string): NodeJson {
   throw new Error(`${file} holds no Node: kubectl get node NAME -o json`);
 }
 
-/** `given` are the same flags as texts: they are the kubelet's own. */
+/** `given` are the same flags as texts, for the kubelet. */
 async function besideKubelet(flags: Flags, given: string[]): Promise<boolean> {
-  // Its Kubernetes client takes most of a second to load, which a Node in a file does not need.
+  // Its Kubernetes client takes most of a second to load; comparing a Node in a file does not need it.
   const { missingForKubelet, startRealKubelet } = await import("./real-kubelet.ts");
   const assets = process.env["KUBEBUILDER_ASSETS"];
   const missing = missingForKubelet(assets);
@@ -69,7 +69,7 @@ async function besideKubelet(flags: Flags, given: string[]): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-kubelet-"));
   const kubelet = await startRealKubelet({ assets, folder, flags: given });
   try {
-    // While the kubelet runs: the disk that both measure is then the same.
+    // While the kubelet runs, so that both measure the same disk.
     const preview = await ourNode({ ...flags, config: kubelet.configFile });
     const isSame = isSameNode(flags, kubelet.node, preview);
     if (flags.events.length === 0) return isSame;
@@ -80,7 +80,7 @@ async function besideKubelet(flags: Flags, given: string[]): Promise<boolean> {
   }
 }
 
-/** Plays the stories, and prints what both have said in each. */
+/** Plays the stories, and prints the events of both in each. */
 async function areSameEvents(
   stories: readonly EventStory[],
   kubelet: RealKubelet,
@@ -115,7 +115,7 @@ function storiesNamed(text: string): readonly EventStory[] {
 
 interface OurNode {
   node: NodeJson;
-  /** What a kubelet would let pods have. */
+  /** Allocatable of a kubelet's machine. */
   allocatable: Record<string, string>;
 }
 

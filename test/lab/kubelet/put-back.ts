@@ -1,4 +1,4 @@
-// What a kubelet leaves behind on a machine, noted before it starts and put back after it has ended.
+// Records the settings that a kubelet changes on a machine, and restores them after it has ended.
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ const FOLDERS = [
 ];
 const CGROUPS = "/sys/fs/cgroup";
 
-/** Notes how the machine is; the answer puts it back so, and unmounts what was mounted below `folder`. */
+/** Records the machine's settings; the returned function restores them, and unmounts everything below `folder`. */
 export function notePutBack(folder: string): () => void {
   const sysctls = SYSCTLS.filter(existsSync).map((path) => [path, readFileSync(path, "utf8")] as const);
   const absent = FOLDERS.filter((folder) => !existsSync(folder));
@@ -32,7 +32,7 @@ export function notePutBack(folder: string): () => void {
     for (const [path, value] of sysctls) if (readFileSync(path, "utf8") !== value) writeFileSync(path, value);
     for (const folder of absent) rmSync(folder, { recursive: true, force: true });
     const added = cgroupFolders().filter((folder) => !cgroups.has(folder));
-    // A group that someone else has made meanwhile, and uses, cannot be removed, and is not ours to.
+    // A group that another program has made meanwhile, and uses, cannot be removed, and is not ours.
     for (const folder of added.toReversed()) {
       try {
         rmdirSync(folder);
@@ -52,7 +52,7 @@ function mountsBelow(folder: string): string[] {
   });
 }
 
-/** Only those that a kubelet and its runtime make: other programs of this machine start and end meanwhile. */
+/** Only groups that a kubelet and its runtime make: other programs of this machine start and end meanwhile. */
 const MADE = /\/(kubepods|kubelet|kube|runtime|podruntime|system\.slice\/(kubelet|containerd))[^/]*(\/|$)/;
 
 function cgroupFolders(): string[] {

@@ -1,4 +1,4 @@
-// A real kubelet on this machine, with an apiserver and a containerd of its own, for as long as it takes to register.
+// A real kubelet on this computer, with an apiserver and a containerd of its own, until it has registered.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,28 +15,28 @@ import type { NodeJson } from "./compare.ts";
 import { notePutBack } from "./put-back.ts";
 
 export interface RealKubelet {
-  /** Its Node, Ready, as the apiserver has it. */
+  /** Its Ready Node in the apiserver. */
   node: NodeJson;
   /** The KubeletConfiguration that it read: the shim can read it too. */
   configFile: string;
-  /** Of the kubelet that runs now. */
+  /** Pid of the running kubelet. */
   pid: () => number;
-  /** Its cluster. */
+  /** Access to its cluster. */
   admin: KubeConfig;
   stopKubelet: () => Promise<void>;
-  /** Starts it again, as it was started, and with more flags. */
+  /** Starts it again with the same flags, and with more. */
   startKubelet: (more?: readonly string[]) => void;
   apiserver: RealApiserver;
-  /** The runtime that it uses, with a network that is never used: that makes it say NetworkReady. */
+  /** The runtime that it uses, with an unused network, which makes it report NetworkReady. */
   runtime: Containerd;
-  /** Ends everything, and puts back what the kubelet has changed on this machine. */
+  /** Ends everything, and restores what the kubelet has changed on this computer. */
   stop: () => Promise<void>;
 }
 
 export interface RealKubeletOptions {
-  /** Holds kubelet, kube-apiserver and etcd; typically $KUBEBUILDER_ASSETS. */
+  /** Contains kubelet, kube-apiserver and etcd; typically $KUBEBUILDER_ASSETS. */
   assets: string;
-  /** An empty one, for all that they keep and say. */
+  /** An empty folder for all of their files and logs. */
   folder: string;
   /** More flags of the kubelet. */
   flags: string[];
@@ -44,14 +44,14 @@ export interface RealKubeletOptions {
 
 const READY_WITHIN_MS = 120_000;
 
-/** null where it can run; else what is missing. */
+/** null if it can run; else what is missing. */
 export function missingForKubelet(assets: string | undefined): string | null {
   if (!assets || !existsSync(join(assets, "kubelet")))
     return "no kubelet: set KUBEBUILDER_ASSETS to a folder that holds kubelet, kube-apiserver and etcd";
   return containerdMissing();
 }
 
-/** Throws, with everything ended and put back, when its Node does not become Ready; the logs stay in `folder`. */
+/** Throws, with everything ended and restored, if its Node does not become Ready; the logs stay in `folder`. */
 export async function startRealKubelet({ assets, folder, flags }: RealKubeletOptions): Promise<RealKubelet> {
   const putBack = notePutBack(folder);
   const apiserver = await startRealApiserver({ dir: join(folder, "kube-apiserver"), assets });
@@ -97,7 +97,7 @@ function start(program: string, args: string[], logFile: string): ChildProcess {
   return child;
 }
 
-/** containerd lists an image a moment after it is imported, and a kubelet keeps what was listed for half a minute. */
+/** containerd lists an image a moment after its import, and a kubelet caches the list for half a minute. */
 async function untilListed(tags: number, socketPath: string): Promise<void> {
   const client = runtimeClient({
     socketPath,
@@ -117,8 +117,8 @@ async function untilListed(tags: number, socketPath: string): Promise<void> {
 }
 
 /**
- * Returns how many tags there are. More than a Node lists by default, of different sizes and of the same one; one has more names than a Node shows, one is
- * called by its digest alone.
+ * Imports more images than a Node lists by default, of different and of equal sizes. One has more names than a Node
+ * shows; one has only a digest. Returns the number of tags.
  */
 function importImages(folder: string, socket: string): number {
   const numbers = (count: number) => Array.from({ length: count }, (_, at) => at).join(" ");
@@ -143,7 +143,7 @@ function importImages(folder: string, socket: string): number {
   return [...several, ...images.flatMap(({ names }) => names)].filter((name) => !name.endsWith("@")).length;
 }
 
-/** It may not manage cgroups here; of what it tells of the machine, nothing is changed. */
+/** It may not manage cgroups here; that does not affect what it reports of the machine. */
 async function kubeletConfig(folder: string, socket: string): Promise<string> {
   const file = join(folder, "kubelet.yaml");
   writeFileSync(
@@ -166,7 +166,7 @@ failCgroupV1: false
   return file;
 }
 
-/** The one Node that there is, once it is Ready and its images are listed. */
+/** Returns the only Node, once it is Ready and its images are listed. */
 async function readyNode({ url, caFile, adminToken }: RealApiserver): Promise<NodeJson> {
   const client = createHttpsClient(caFile);
   const headers = { authorization: `Bearer ${adminToken}` };

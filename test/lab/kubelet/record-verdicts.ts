@@ -1,5 +1,5 @@
-// npm run kubelet-verdicts: what the kubelet of KUBEBUILDER_ASSETS accepts of configurations.ts, into
-// verdicts.json. As root, with a containerd of its own; the machine is left as it was.
+// npm run kubelet-verdicts: records in verdicts.json which of configurations.ts the kubelet of KUBEBUILDER_ASSETS
+// accepts. Runs as root, with a containerd of its own; the computer is unchanged afterwards.
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ import { missingForKubelet } from "./real-kubelet.ts";
 
 const VERDICTS = join(import.meta.dirname, "verdicts.json");
 
-/** What a kubelet logs once all of its configuration is in use. */
+/** A kubelet logs this once its whole configuration is active. */
 const STARTED = "Starting Kubelet Plugin Manager";
 const WITHIN_MS = 20_000;
 
@@ -24,7 +24,7 @@ async function verdict(
   folder: string,
   socket: string,
 ): Promise<string | null> {
-  // A kubelet keeps what it was configured with in its root folder, and mounts that over itself.
+  // A kubelet stores its configuration in its root folder, and mounts that over itself.
   const root = mkdtempSync(join(folder, "root-"));
   const config = join(folder, "kubelet.yaml");
   writeFileSync(config, fileOf(configuration, socket, await freePort()));
@@ -60,7 +60,7 @@ function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
-/** What the log says last about a failure, without what differs from run to run. */
+/** Returns the last line about a failure, without the parts that vary from run to run. */
 function errorOf(log: string): string {
   const failure = log.slice(
     Math.max(log.lastIndexOf("command failed"), log.lastIndexOf("err="), log.lastIndexOf("panic:")),

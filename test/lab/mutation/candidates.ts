@@ -1,4 +1,4 @@
-// Which mutants there are: what @stryker-mutator/instrumenter would change in these sources, one change each.
+// Lists the mutants of sources: single changes that @stryker-mutator/instrumenter would make.
 import { readFileSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import type { Mutant } from "@stryker-mutator/api/core";
@@ -8,28 +8,29 @@ import { noise } from "./noise.ts";
 
 export const ROOT = resolve(import.meta.dirname, "../../..");
 
-/** What Stryker is told about how to change sources. */
+/** Stryker's options for changing sources. */
 export const MUTATOR = {
   plugins: null,
-  // Most texts are for people: errors, logs, events. Where a text decides, it is compared, and comparisons are changed.
+  // Most texts are for people: errors, logs, events. Texts that affect decisions are compared, and comparisons are
+  // mutated.
   excludedMutations: ["StringLiteral"],
 };
 
 export interface Candidate {
-  /** From the project's root. */
+  /** Path from the project's root. */
   file: string;
   /** Counted from 1. */
   line: number;
-  /** The whole line that it begins in, without its indentation. */
+  /** The whole line in which it starts, without indentation. */
   lineText: string;
-  /** What stands in the source. */
+  /** The replaced source text. */
   original: string;
   replacement: string;
-  /** What tells it from all others, in one state of the sources. */
+  /** Identifies it among all mutants of one state of the sources. */
   key: string;
 }
 
-/** Of sources by their path from the root; in the order of the places in each. */
+/** `sources`: by their path from the root. Mutants are in the order of their places in each file. */
 export async function candidatesOf(sources: ReadonlyMap<string, string>): Promise<Candidate[]> {
   const inputs = [...sources].map(([name, content]) => ({
     name: resolve(ROOT, name),
@@ -67,13 +68,13 @@ function textAt(lines: readonly string[], { start, end }: Mutant["location"]): s
   return between.join("\n").slice(start.column);
 }
 
-/** Of a mutant as Stryker's instrumenter and its checkers have it: lines and columns count from 0. */
+/** Key of a mutant from Stryker's instrumenter or checkers: lines and columns count from 0. */
 export function keyOf(mutant: Mutant): string {
   const { start, end } = mutant.location;
   return `${fileOf(mutant)} ${start.line}:${start.column}-${end.line}:${end.column} ${mutant.replacement}`;
 }
 
-/** The place of a candidate as Stryker's option `mutate` names it: lines count from 1, columns from 0. */
+/** The place of a candidate in the notation of Stryker's option `mutate`: lines count from 1, columns from 0. */
 export function rangeOf({ file, key }: Candidate): string {
   const [, line, column, endLine, endColumn] = /^\S+ (\d+):(\d+)-(\d+):(\d+) /.exec(key)!.map(Number);
   return `${file}:${line! + 1}:${column}-${endLine! + 1}:${endColumn}`;

@@ -1,14 +1,14 @@
-// Mutants that change nothing anybody could see: each with the reason. They are counted apart.
+// Mutants without an observable effect, each with the reason. They are counted apart.
 import type { Candidate } from "./candidates.ts";
 import { table } from "./table.ts";
 
-/** A mutant by what it changes: the line's text finds it again when lines move. */
+/** Identifies a mutant by the text of its line, so that it is found again when lines move. */
 export interface Equivalent {
   file: string;
   lineText: string;
   original: string;
   replacement: string;
-  /** Why no test could tell. */
+  /** Reason why no test could notice it. */
   reason: string;
 }
 
@@ -27,7 +27,7 @@ const isOf = (equivalent: Equivalent, candidate: Candidate) =>
 export const isEquivalent = (candidate: Candidate, known = equivalents): boolean =>
   known.some((each) => isOf(each, candidate));
 
-/** Entries that no mutant of these is: their source has changed. */
+/** Returns entries without a mutant: their source has changed. */
 export function staleOf(candidates: readonly Candidate[], known = equivalents): Equivalent[] {
   return known.filter((each) => !candidates.some((candidate) => isOf(each, candidate)));
 }

@@ -1,4 +1,4 @@
-// What npm run mutation makes of sources, of Stryker's answers and of its command line. No mutant runs here.
+// How npm run mutation treats sources, Stryker's results and its command line. No mutant runs here.
 import type { MutantStatus } from "@stryker-mutator/api/core";
 import { describe, expect, it } from "vitest";
 import { type Candidate, candidatesOf, readSources, rangeOf } from "./candidates.ts";
@@ -55,7 +55,7 @@ describe("a sample", () => {
       ({ original, replacement }) => original + replacement,
     );
 
-  it("by one seed → the same, in the order of the source, also where lines were added", async () => {
+  it("with one seed → the same, in the order of the source, also after lines were added", async () => {
     const all = await drawn(1, Infinity);
     const some = await drawn(1);
     expect(some).toHaveLength(4);
@@ -63,11 +63,11 @@ describe("a sample", () => {
     expect(await drawn(1, 4, source("// a comment\n\n"))).toEqual(some);
   });
 
-  it("by another seed → others", async () => {
+  it("with another seed → others", async () => {
     expect(await drawn(2)).not.toEqual(await drawn(1));
   });
 
-  it("of more than there are → all", async () => {
+  it("of more than exist → all", async () => {
     expect(await drawn(1, 1000)).toHaveLength((await mutantsOf(source())).length);
   });
 });
@@ -75,7 +75,7 @@ describe("a sample", () => {
 describe("equivalent mutants", () => {
   const equivalent = (candidate: Candidate) => ({ ...candidate, reason: "no one can tell" });
 
-  it("found again by their line's text → they and no others", async () => {
+  it("found by their line's text → they and no others", async () => {
     const [first, second] = await mutantsOf("export const f = a < 3;");
     const moved = await mutantsOf("// a comment\nexport const f = a < 3;");
     const known = [equivalent(first!)];
@@ -119,13 +119,13 @@ describe("Stryker's answers", () => {
     expect(verdictsOf([candidate!], [answer(candidate!, status)])).toEqual([{ candidate, outcome }]);
   });
 
-  it("none about a mutant that was to run → a fault", async () => {
+  it("no result for a mutant that had to run → a fault", async () => {
     const [candidate] = await mutantsOf("export const f = a < 3;");
     expect(() => verdictsOf([candidate!], [])).toThrow(/worker\/a\.ts/);
   });
 });
 
-it("a report → what survived and was never reached line by line, then the score of each folder and of all", () => {
+it("a report → survivors and unreached ones line by line, then the score of each folder and of all", () => {
   const verdict = (folder: string, outcome: Outcome) => ({
     candidate: {
       file: `${folder}/a.ts`,

@@ -1,7 +1,7 @@
-// What is not worth a mutant: what only ends in a log, which no test reads word for word.
+// Places that are not worth a mutant: code that only logs, which no test compares word for word.
 import type { Ignorer } from "@stryker-mutator/api/ignore";
 
-/** The part of Babel's syntax tree that is looked at. */
+/** The used part of Babel's syntax tree. */
 interface Syntax {
   type: string;
   expression?: Syntax;
@@ -17,7 +17,7 @@ function isLog(called: Syntax | undefined): boolean {
   return /^log(Note|Failure|ClusterLine)?$/.test(called?.name ?? "");
 }
 
-/** `log(…)`, `context.log(…)`, `console.error(…)`, `machineLog(…)(…)`, `logFailure(…)`: the statement, and all that stands in it. */
+/** `log(…)`, `context.log(…)`, `console.error(…)`, `machineLog(…)(…)`, `logFailure(…)`: the whole statement. */
 export const noise: Ignorer = {
   shouldIgnore(path) {
     const { node } = path as { node: Syntax };

@@ -6,12 +6,12 @@ const FOLDERS = ["worker/identity", "worker/registry", "worker/http", "worker/ma
 const THRESHOLD = 90;
 
 export interface Options {
-  /** Or files. */
+  /** Folders, or files. */
   folders: string[];
-  /** How many mutants are tried; Infinity: all. */
+  /** Number of mutants to run; Infinity: all. */
   sample: number;
   seed: number;
-  /** The least score that is good enough, of 100. */
+  /** The lowest passing score, of 100. */
   threshold: number;
   json?: string | undefined;
 }

@@ -1,4 +1,4 @@
-// What Stryker loads of ours, also in its processes: which mutants are noise, and which have been chosen to run.
+// Our plugin for Stryker, also in its processes: which mutants are noise, and which were chosen to run.
 import { type Checker, CheckStatus } from "@stryker-mutator/api/check";
 import type { Mutant, StrykerOptions } from "@stryker-mutator/api/core";
 import {

@@ -1,4 +1,4 @@
-// A run's outcome as text: what survived, line by line, then how much of each folder was killed.
+// The result of a run as text: survivors line by line, then the score of each folder.
 import type { Verdict } from "./run.ts";
 import { isSurvivor, percentOf, type Score, scoresOf, totalOf } from "./score.ts";
 

@@ -1,4 +1,4 @@
-// Runs mutants by Stryker: in a copy of the project that has all of them compiled in, each with the tests that reach it.
+// Runs mutants with Stryker, in a copy of the project that contains all of them, each with the tests that reach it.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -8,8 +8,8 @@ import { type Candidate, keyOf, MUTATOR, rangeOf } from "./candidates.ts";
 import { CHOSEN_KEYS } from "./plugin.ts";
 
 /**
- * `no test`: none reaches it. `static`: it runs while a module is loaded, before any test, and was not tried. `broken`:
- * with it, tests fail before they begin. `equivalent`: nobody could tell, and it was not tried.
+ * `no test`: no test reaches it. `static`: it runs while a module loads, before any test, and was not run. `broken`:
+ * with it, tests fail before they start. `equivalent`: it has no observable effect, and was not run.
  */
 export type Outcome = "killed" | "timed out" | "survived" | "no test" | "static" | "broken" | "equivalent";
 
@@ -18,10 +18,12 @@ export interface Verdict {
   outcome: Outcome;
 }
 
-/** Each runs vitest and a workerd of its own. */
+/** Each process runs vitest and a workerd of its own. */
 const PROCESSES = 2;
 
-/** A test is slower with a mutant that loops: what takes so much longer than without it has failed. */
+/**
+ * A test with a looping mutant is slower: a test that takes this much longer than without the mutant counts as failed.
+ */
 const PATIENCE_MS = 10_000;
 /** All tests, once without a mutant: about two minutes on two free cores. */
 const FIRST_RUN_MINUTES = 30;
@@ -32,7 +34,7 @@ export async function runMutants(chosen: readonly Candidate[], tests: readonly s
     const stryker = new Stryker({
       testRunner: "vitest",
       plugins: ["@stryker-mutator/vitest-runner", resolve(import.meta.dirname, "plugin.ts")],
-      // With the places of all mutants in these files, the coverage of each test would fill the runner's memory.
+      // With the places of all mutants in these files, each test's coverage would fill the runner's memory.
       mutate: [...new Set(chosen.map(rangeOf))],
       mutator: MUTATOR,
       ignorers: ["noise"],
@@ -48,7 +50,7 @@ export async function runMutants(chosen: readonly Candidate[], tests: readonly s
       tempDirName: folder,
       cleanTempDir: "always",
       ignorePatterns: [".rollcall", "dist"],
-      // Nothing checks types there, and a test compares a source with a page word for word.
+      // The copy checks no types; a test compares a source with a page word for word.
       disableTypeChecks: false,
       reporters: process.stderr.isTTY ? ["progress"] : [],
       logLevel: "error",
@@ -78,7 +80,7 @@ export function verdictsOf(chosen: readonly Candidate[], results: readonly Mutan
   });
 }
 
-/** In results, lines and columns count from 1. */
+/** Converts results, whose lines and columns count from 1. */
 function fromZero(result: MutantResult): MutantResult {
   const { start, end } = result.location;
   const before = ({ line, column }: typeof start) => ({ line: line - 1, column: column - 1 });

@@ -1,8 +1,8 @@
-// Chooses which mutants are run: by a number that stands for the choice, so that it can be made again.
+// Chooses the mutants to run from a seed, so that the choice can be repeated.
 import { createHash } from "node:crypto";
 import type { Candidate } from "./candidates.ts";
 
-/** So many of them, or all. A change elsewhere in the sources hardly changes the choice. */
+/** Chooses this number of them, or all. A change elsewhere in the sources hardly changes the choice. */
 export function sampleOf(
   candidates: readonly Candidate[],
   { size, seed }: { size: number; seed: number },

@@ -1,4 +1,4 @@
-// How much of what could break is noticed: of each folder, and of all.
+// The share of noticed mutants, of each folder and of all.
 import { dirname } from "node:path";
 import type { Outcome, Verdict } from "./run.ts";
 
@@ -7,7 +7,7 @@ export interface Score {
   /** A test fails with it, or no longer ends. */
   killed: number;
   survived: number;
-  /** Not counted: before any test, or as good as what stands there. */
+  /** Not counted: static, broken or equivalent ones. */
   apart: number;
 }
 
@@ -40,7 +40,7 @@ export function totalOf(scores: readonly Score[]): Score {
   return { folder: "all", killed: sum("killed"), survived: sum("survived"), apart: sum("apart") };
 }
 
-/** Of 100; without any mutant nothing is left unnoticed. */
+/** Of 100; without mutants the score is 100. */
 export function percentOf({ killed, survived }: Score): number {
   return killed + survived === 0 ? 100 : (100 * killed) / (killed + survived);
 }

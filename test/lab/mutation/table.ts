@@ -1,6 +1,8 @@
-// Which mutants are equivalent, and why.
+// The equivalent mutants, with the reason of each.
 
-/** The file, the whole line that the mutant begins in, what it replaces, by what, and why nobody could tell. */
+/**
+ * The file, the whole line in which the mutant starts, the replaced text, the replacement, and why it has no effect.
+ */
 type Row = readonly [string, string, string, string, string];
 
 const BUG = "reached by a bug alone, and whatever follows fails as well";

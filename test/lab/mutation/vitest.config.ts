@@ -1,4 +1,4 @@
-// What runs with mutants: the project that runs in workerd, alone.
+// Only the project in workerd runs with mutants.
 import { defineConfig } from "vitest/config";
 import { workerd } from "../../../vitest.config.ts";
 

@@ -1,4 +1,4 @@
-// What of a scrape is a gateway's count, and what has come since the one before.
+// The gateways' counters in a scrape, and their difference from the previous one.
 import { expect, test } from "vitest";
 import { countedIn, countedText } from "./counted.ts";
 

@@ -1,9 +1,9 @@
-// What gateways have counted of what they did, from the text of GET /metrics: why a heartbeat renewed nothing, say. Pure.
+// Reads the gateways' counters from the text of GET /metrics, such as why a heartbeat renewed nothing. Pure.
 
-/** Counts by what was counted: `renewals failed`. */
+/** Counts by name, such as `renewals failed`. */
 export type Counted = ReadonlyMap<string, number>;
 
-/** A family of samples, and the label that tells its counts apart. */
+/** A metric family, and the label that distinguishes its counts. */
 const FAMILIES = [
   ["rollcall_gateway_renewals_total", "outcome", "renewals"],
   ["rollcall_gateway_request_duration_seconds_count", "code", "PUTs answered"],
@@ -11,7 +11,7 @@ const FAMILIES = [
   ["rollcall_gateway_request_duration_seconds_sum", "verb", "seconds of all"],
 ] as const;
 
-/** Of all gateways together. */
+/** Sums over all gateways. */
 export function countedIn(exposition: string): Counted {
   const counted = new Map<string, number>();
   for (const line of exposition.split("\n")) {
@@ -25,7 +25,7 @@ export function countedIn(exposition: string): Counted {
   return counted;
 }
 
-/** What has come since `before`; a gateway that was evicted meanwhile began anew. */
+/** Returns the increase since `before`; an evicted gateway starts from zero. */
 export function countedText(before: Counted, now: Counted): string {
   const more = [...now].map(([key, count]) => [key, count - (before.get(key) ?? 0)] as const);
   return more.flatMap(([key, count]) => (count === 0 ? [] : [`${key} ${Math.round(count)}`])).join(", ");

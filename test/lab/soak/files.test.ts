@@ -1,13 +1,13 @@
-// How many machines workerd can hold by the files that it may open.
+// The number of machines that workerd can serve with its limit of open files.
 import { expect, test } from "vitest";
 import { filesLack } from "./soak.ts";
 
 const plan = { machines: 8000, minutes: 1, reconnect: false, real: false, tunnel: false };
 
 test.each<[situation: string, machines: number, reconnect: boolean, open: number, enough: number | null]>([
-  ["two for each socket, and those of objects that are awake", 8000, false, 28_000, null],
+  ["two for each socket, and those of awake objects", 8000, false, 28_000, null],
   ["one too few", 8000, false, 27_999, 7999],
-  ["four while all return after a kill", 4000, true, 28_000, null],
+  ["four while all reconnect after a kill", 4000, true, 28_000, null],
   ["one too few for that", 4000, true, 27_999, 3999],
   ["hardly any", 1, false, 1024, 0],
 ])("%s", (_, machines, reconnect, open, enough) => {

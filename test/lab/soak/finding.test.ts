@@ -1,4 +1,4 @@
-// What is printed of limits, and which of them make a run fail.
+// The printed limits, and which of them fail a run.
 import { expect, test } from "vitest";
 import { areKept, type Finding, findingsText } from "./finding.ts";
 

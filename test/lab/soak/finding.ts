@@ -1,10 +1,10 @@
-// A limit and what came of it, in words: kept, broken, or not judged. Pure.
+// A limit and its result as text: kept, broken, or not judged. Pure.
 
 export interface Finding {
   text: string;
-  /** null: it cannot be told. */
+  /** null: unknown. */
   isKept: boolean | null;
-  /** What to look at where it is not kept. */
+  /** What to check if it is broken. */
   faults?: readonly string[];
 }
 
@@ -13,7 +13,7 @@ const SHOWN = 20;
 export const areKept = (findings: readonly Finding[]): boolean =>
   findings.every(({ isKept }) => isKept !== false);
 
-/** A line for each; the last one is the verdict. */
+/** Returns a line for each; the last one is the verdict. */
 export function findingsText(findings: readonly Finding[]): string {
   const broken = findings.filter(({ isKept }) => isKept === false).length;
   const judged = findings.filter(({ isKept }) => isKept !== null).length;

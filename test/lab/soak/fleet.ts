@@ -1,8 +1,8 @@
-// The machines of a soak, in processes of their own, and what they say.
+// The machines of a soak, in processes of their own, and their reports.
 import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
 
-/** Theirs are the names `sim-FROM` … `sim-TO`. */
+/** The names are `sim-FROM` … `sim-TO`. */
 export interface MachinesWish {
   url: string;
   joinToken: string;
@@ -10,28 +10,28 @@ export interface MachinesWish {
   to: number;
 }
 
-/** What machines of one process did since they said so last. */
+/** Events of one process's machines since its last message. */
 export interface MachinesReport {
-  /** Now. */
+  /** Current number. */
   onSocket: number;
-  /** How long each answer took, to a report or a heartbeat. */
+  /** Duration of each answer to a report or a heartbeat. */
   answersMs: number[];
-  /** Of reports, by whichever way. */
+  /** Failed reports, on either transport. */
   failures: string[];
-  /** Sockets that were lost, and why. */
+  /** Lost sockets, with the reasons. */
   ends: string[];
-  /** When sockets were there, in milliseconds since 1970. */
+  /** When sockets opened, in milliseconds since 1970. */
   opened: { name: string; atMs: number }[];
-  /** How late the process was itself. */
+  /** Delay of the process's own timers. */
   lagMs: number;
-  /** Since it started. */
+  /** Since its start. */
   cpuSeconds: number;
 }
 
 export interface SoakFleet {
-  /** What all of them said since the last time. */
+  /** Returns the events of all machines since the last call. */
   take: () => MachinesReport;
-  /** Of all of them, since they started. */
+  /** Of all machines' processes, since their start. */
   cpuSeconds: () => number;
   stop: () => void;
 }

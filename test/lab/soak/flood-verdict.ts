@@ -1,27 +1,27 @@
-// What came of floods, held against what is promised: a line for each, the last one is the verdict. Pure.
+// Compares the results of floods with their limits: a line for each; the last one is the verdict. Pure.
 import type { Finding } from "./finding.ts";
 import type { LeaseSummary } from "./lease-watch.ts";
 import type { Minute } from "./minutes.ts";
 
-/** Of one way to flood, or of none. */
+/** Results of one kind of flood, or of none. */
 export interface Flooded {
   kind: string;
-  /** By the one that floods: frames, reconnects or upgrades. */
+  /** Sent by the flooder: frames, reconnects or upgrades. */
   sent: number;
-  /** How often it got each answer. */
+  /** Number of each answer to it. */
   answers: Record<string, number>;
   neighbours: Minute;
-  /** Their sockets. */
+  /** Lost sockets of the neighbours. */
   lost: string[];
 }
 
 export interface FloodObserved {
-  /** The first one is the calm before. */
+  /** The first one is the calm before the floods. */
   floods: readonly Flooded[];
   leases: LeaseSummary;
 }
 
-/** Of the neighbours' answers, 99 of 100. */
+/** Limit for 99 of 100 answers to the neighbours. */
 export const MOST_P99_MS = 1000;
 
 export function floodFindings({ floods, leases }: FloodObserved): Finding[] {

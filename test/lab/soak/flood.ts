@@ -1,4 +1,4 @@
-// One machine that floods a full gateway, in one way after the other, and how its neighbours fare meanwhile.
+// One machine floods a full gateway, in one way after the other, while its neighbours are measured.
 import { fork } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -11,7 +11,7 @@ import { minuteOf } from "./minutes.ts";
 import { type SoakOutput, untilAllOnSockets } from "./soak.ts";
 import type { SoakWorker } from "./place.ts";
 
-/** What one does, each as fast as it can. */
+/** The flooder's ways, each as fast as possible. */
 const FLOODS = ["heartbeats", "reports", "reconnects", "upgrades"] as const;
 type Flood = (typeof FLOODS)[number];
 
@@ -23,10 +23,10 @@ export interface FlooderWish {
   kind: Flood;
 }
 
-/** Since it said so last. */
+/** Since its last message. */
 export interface FlooderReport {
   sent: number;
-  /** How often it got each answer. */
+  /** Number of each answer. */
   answers: Record<string, number>;
 }
 
@@ -36,7 +36,7 @@ const SETTLE_MS = 15_000;
 const NEIGHBOURS = GATEWAY_LIMITS.machines - FLOODS.length;
 const NAMES = new Set(Array.from({ length: NEIGHBOURS }, (_, at) => `sim-${at + 1}`));
 
-/** For so many minutes: a part of them calm, and one for each way to flood. */
+/** Divides these minutes into a calm part and one for each way to flood. */
 export async function runFlood(
   minutes: number,
   output: SoakOutput,
@@ -100,7 +100,7 @@ async function flooded(place: FloodPlace, index: number, kind: Flood, seconds: n
   }
 }
 
-/** How machines and workerd do for so long. */
+/** Measures machines and workerd for this time. */
 async function watched(place: FloodPlace, kind: Flooded["kind"], seconds: number): Promise<Flooded> {
   const { worker, fleet, output, signal } = place;
   fleet.take();

@@ -1,5 +1,5 @@
-// One enrolled machine that floods its gateway, in a process of its own: `node flooder.ts WISH`. It waits for no answer, obeys
-// no frame, and closes nothing that the Worker closes. What it has done it says each second.
+// One enrolled machine that floods its gateway, in a process of its own: `node flooder.ts WISH`. It waits for no
+// answer, obeys no frame, and does not close connections that the Worker closes. It sends its counts each second.
 import { randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
 import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";
@@ -21,7 +21,7 @@ const WITHIN_MS = 9000;
 const SAY_EVERY_MS = 1000;
 /** Upgrades at a time. */
 const AT_ONCE = 32;
-/** Frames between two looks at what the other side has said. */
+/** Frames between two reads of the other side's frames. */
 const FRAMES_AT_ONCE = 100;
 
 const { url: origin, joinToken, name, index, kind } = JSON.parse(process.argv[2] ?? "") as FlooderWish;
@@ -58,7 +58,7 @@ interface OpenedSocket {
   session: string;
 }
 
-/** Reports by HTTP, so that a socket is offered; "": none is. */
+/** Reports by HTTP to get the offer of a socket; "": none. */
 async function offer(): Promise<string> {
   offered = "";
   const outcome = await postReport(facts, simulatedVitals(index));
@@ -80,7 +80,7 @@ async function upgradeHead(path: string, session: string): Promise<string> {
   ].join("\r\n");
 }
 
-/** The status line's code; the socket is open where that is 101. */
+/** Returns the status code; at 101 the socket is open. */
 function ask(head: string): Promise<{ status: string; socket: Socket }> {
   return new Promise((resolve) => {
     const socket = connect(Number(port), hostname);
@@ -103,7 +103,7 @@ async function open(): Promise<OpenedSocket | null> {
   return null;
 }
 
-/** A masked text of RFC 6455, below 64 KiB: a library would send nothing more once the other side has closed. */
+/** A masked text of RFC 6455, below 64 KiB: a library would send no more once the other side has closed. */
 function frameOf(text: string): Buffer {
   const [payload, mask] = [Buffer.from(text), randomBytes(4)];
   const { length } = payload;
@@ -130,7 +130,7 @@ const HEARTBEAT = frameOf(
   `${JSON.stringify({ type: "heartbeat", n: 1, at: 0, available: SIGNALS.map(() => 0) })}\n${"A".repeat(HEARTBEAT_MAC_LENGTH)}`,
 );
 
-/** As fast as the connection takes them, until it is cut. */
+/** Sends as fast as the connection allows, until it is cut. */
 async function frames(make: (session: string) => Promise<Buffer> | Buffer): Promise<void> {
   const opened = await open();
   if (opened === null) return wait(SAY_EVERY_MS);
@@ -165,7 +165,7 @@ async function reconnect(): Promise<void> {
   opened.socket.destroy();
 }
 
-/** Again and again by one ticket. */
+/** Repeats upgrades with one ticket. */
 async function upgrades(): Promise<void> {
   const path = await offer();
   const head = await upgradeHead(path, makeSessionKeys().publicKey);
@@ -193,6 +193,6 @@ setInterval(() => {
   [sent, answers] = [0, {}];
 }, SAY_EVERY_MS);
 process.once("disconnect", () => process.exit(0));
-// Its Node is there before the flood begins.
+// Its Node exists before the flood starts.
 await offer();
 for (;;) await KINDS[kind]();

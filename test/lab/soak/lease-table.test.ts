@@ -1,4 +1,4 @@
-// The leases of the made-up apiserver: versions count, as with a real one.
+// The leases of the made-up apiserver: versions count, as in a real one.
 import { expect, it } from "vitest";
 import { LeaseTable } from "./lease-table.ts";
 
@@ -7,7 +7,7 @@ const RENEWED = "2026-01-01T00:00:10.000000Z";
 const leaseOf = (renewTime: string, resourceVersion?: string) =>
   JSON.stringify({ metadata: { name: "edge-1", resourceVersion }, spec: { renewTime } });
 
-it("is made once, renewed by its version, and not by another one; renewals are told", () => {
+it("is created once, renewed with its version, and not with another one; renewals are reported", () => {
   const told: [string, number][] = [];
   const table = new LeaseTable((name, atMs) => told.push([name, atMs]));
   const ask = (method: string, path: string, body = "") => {
@@ -34,6 +34,6 @@ it("is made once, renewed by its version, and not by another one; renewals are t
   ]);
 });
 
-it("of something else it knows nothing", () => {
+it("other objects → null", () => {
   expect(new LeaseTable(() => undefined).answer("GET", "/api/v1/nodes/edge-1", "")).toBeNull();
 });

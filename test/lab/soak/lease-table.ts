@@ -1,4 +1,5 @@
-// The leases of an apiserver in memory: read, made and renewed, each with a version, as Kubernetes has it. Nothing is validated.
+// The leases of an apiserver in memory: read, created and renewed, each with a version, as in Kubernetes. Validates
+// nothing.
 import { randomUUID } from "node:crypto";
 
 interface StoredLease {
@@ -19,7 +20,7 @@ export class LeaseTable {
   readonly #renewed: (name: string, atMs: number) => void;
   #version = 0;
 
-  /** `renewed`: called with each renewal, and when that was by its own words. */
+  /** `renewed`: called with each renewal and the time in it. */
   constructor(renewed: (name: string, atMs: number) => void) {
     this.#renewed = renewed;
   }
@@ -28,7 +29,7 @@ export class LeaseTable {
     return this.#leases.size;
   }
 
-  /** null: it is about something else. */
+  /** null: the request is about another object. */
   answer(method: string, path: string, body: string): TableAnswer | null {
     const found = LEASES.exec(path);
     if (!found) return null;

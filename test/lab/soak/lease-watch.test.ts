@@ -18,7 +18,7 @@ test.each<[situation: string, renewedMs: number[], endMs: number, longestMs: num
   expect(summary.late).toHaveLength(late);
 });
 
-it("each machine has its own; what ended before it began does not count", () => {
+it("each machine has its own; times before the start do not count", () => {
   const watch = new LeaseWatch();
   watch.renewed("edge-1", 0);
   watch.renewed("edge-1", 60_000);

@@ -1,16 +1,15 @@
-// How late machines were heard of in the cluster: the longest time between two heartbeats of one, and which were late. A
-// heartbeat is what the node controller takes for one: a lease's renewal or a status, which every five minutes comes in its
-// place (worker/tick/tick.ts). Pure.
+// Measures the longest time between two heartbeats of a machine in the cluster, and which were late. A heartbeat is a
+// lease's renewal or a status write, which replaces one every five minutes (worker/tick/tick.ts). Pure.
 
-/** A machine sends a heartbeat so often, and may be late by one. */
+/** A machine sends a heartbeat at this interval, and may be late by one. */
 export const BEAT_MS = 10_000;
 export const LATE_MS = 2 * BEAT_MS;
 
 export interface LateLease {
   name: string;
-  /** From one renewal to the next. */
+  /** Time between two renewals. */
   gapMs: number;
-  /** When that began, in milliseconds since 1970. */
+  /** Start of that time, in milliseconds since 1970. */
   sinceMs: number;
 }
 
@@ -34,13 +33,13 @@ export class LeaseWatch {
     this.#renewals++;
   }
 
-  /** What was before does not count. */
+  /** Earlier heartbeats do not count. */
   begin(nowMs: number): void {
     this.#beganMs = nowMs;
     this.#renewals = 0;
   }
 
-  /** With those that were not renewed again. */
+  /** Includes machines that were not renewed again. */
   end(nowMs: number): LeaseSummary {
     for (const name of this.#renewedMs.keys()) this.#look(name, nowMs);
     this.#beganMs = Infinity;
@@ -52,7 +51,7 @@ export class LeaseWatch {
     };
   }
 
-  /** Since it began. */
+  /** Since `begin`. */
   get lateCount(): number {
     return this.#late.length;
   }

@@ -1,5 +1,5 @@
-// Many machines in one process, each with the shim's own loop, reporter and socket: `node machines.ts WISH`, for whoever
-// started it with an IPC channel. What they have done since the last second it says each second.
+// Many machines in one process, each with the shim's own loop, reporter and socket: `node machines.ts WISH`, started
+// with an IPC channel. Each second it sends their events.
 import { setTimeout as wait } from "node:timers/promises";
 import { defaultConfiguration } from "../../../node-shim/config/config.ts";
 import type { Clock } from "../../../node-shim/base/clock.ts";
@@ -16,11 +16,11 @@ const WITHIN_MS = 9000;
 const ENROLMENTS_AT_ONCE = 16;
 const ATTEMPTS = 20;
 const AGAIN_AFTER_MS = 1000;
-/** Until a machine is there. Where it takes longer, the place is busy with those that are: others come more slowly. */
+/** If a machine needs longer to enrol, the Worker is busy with the others: later ones start more slowly. */
 const CALM_MS = 500;
 const SAY_EVERY_MS = 1000;
 
-/** Its own reads a file. */
+/** The shim's own clock reads a file. */
 const clock: Clock = {
   nowMs: () => performance.now(),
   timer: (ms, callback) => {
@@ -76,7 +76,7 @@ async function runOne(index: number): Promise<void> {
   await registered.promise;
 }
 
-/** A computer that is busy with other things lets it wait. */
+/** Waits as long as a busy computer needs. */
 async function untilEnrolled(asked: () => ReturnType<typeof enrol>): Promise<EnrolmentAnswer> {
   for (let attempt = 1; ; attempt++) {
     const outcome = await asked();

@@ -1,5 +1,5 @@
-// A soak's place with an apiserver that is made up. The Worker has the limits of a deployment, and workerd as many open files
-// as it may have.
+// A soak's surroundings with a made-up apiserver. The Worker has a deployment's limits, and workerd the process's limit
+// of open files.
 import { execFileSync } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -17,10 +17,10 @@ import type { InPlace, SoakWorker } from "./place.ts";
 const OPEN_FILES = 200_000;
 const RAISED = `ulimit -n ${OPEN_FILES} 2>/dev/null || ulimit -n "$(ulimit -Hn)"`;
 
-/** What the apiserver takes for an answer. */
+/** Delay of the apiserver's answers. */
 const ANSWERS_AFTER_MS = 50;
 
-/** How many files workerd may have open. */
+/** Returns the limit of open files for workerd. */
 export function openFiles(): number {
   return Number(execFileSync("sh", ["-c", `${RAISED}; ulimit -n`], { encoding: "utf8" }));
 }
@@ -44,7 +44,7 @@ export const inMadeUpPlace: InPlace = async (machines, leases, work) => {
   }
 };
 
-/** A part that was not killed from here. */
+/** Notes the end of a part that the soak did not kill. */
 export function noteEnd(died: AbortController, part: Part, how: string): void {
   if (!part.process.killed) died.abort(new Error(endText(part, how)));
 }
@@ -52,10 +52,10 @@ export function noteEnd(died: AbortController, part: Part, how: string): void {
 interface Surroundings {
   folder: string;
   parts: Parts;
-  /** `ca`: PEM; absent: it needs none. */
+  /** `ca`: PEM; absent: not needed. */
   kube: { url: string; token: string; ca?: string | undefined };
   machines: number;
-  /** Beside those of a deployment. */
+  /** In addition to a deployment's variables. */
   variables?: Record<string, string> | undefined;
 }
 
@@ -84,14 +84,14 @@ export async function startWorker(surroundings: Surroundings): Promise<SoakWorke
   return workerOf(parts, part, { url, secret, machines });
 }
 
-/** Where a Worker is, what its operator knows, and how many machines are to enrol. */
+/** The Worker's address, its operator's secret, and the number of machines that will enrol. */
 interface Reached {
   url: string;
   secret: string;
   machines: number;
 }
 
-/** One that was started just now. */
+/** Returns the Worker that was just started. */
 export async function workerOf(parts: Parts, started: Part, reached: Reached): Promise<SoakWorker> {
   const { url, secret, machines } = reached;
   let part = started;

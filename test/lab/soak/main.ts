@@ -69,7 +69,7 @@ const interrupted = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const)
   process.once(signal, () => interrupted.abort(new Error("interrupted")));
 
-/** Loaded when it is run: help and a wrong command line do not wait for it. */
+/** Loaded when it runs: help and a wrong command line do not wait for it. */
 async function findingsOf({ flood, ...plan }: Flags): Promise<Finding[]> {
   if (flood) {
     const [{ runFlood }, { floodFindings }] = await Promise.all([

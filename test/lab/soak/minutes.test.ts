@@ -1,4 +1,4 @@
-// A minute of a soak, put together of its seconds.
+// A minute of a soak, summed from its seconds.
 import { expect, it, test } from "vitest";
 import type { MachinesReport } from "./fleet.ts";
 import { minuteOf, minuteText, quantile } from "./minutes.ts";
@@ -24,7 +24,7 @@ const second = (report: Partial<MachinesReport>): MachinesReport => ({
   ...report,
 });
 
-it("sums, shares of a core, the longest, and what there is at its end", () => {
+it("sums, shares of a core, the longest time, and the values at its end", () => {
   const reports = [
     second({ answersMs: [50, 900], failures: ["edge-1: late"], lagMs: 3 }),
     second({ answersMs: [60], ends: ["edge-2: closed"], lagMs: 1, onSocket: 1 }),

@@ -1,9 +1,9 @@
-// A soak minute by minute: what machines and processes did in each, and the line that says it. Pure.
+// A soak minute by minute: the events of machines and processes, as a line of text. Pure.
 import type { MachinesReport } from "./fleet.ts";
 
 const MIB = 2 ** 20;
 
-/** What processes have used until now. */
+/** CPU time of processes so far. */
 export interface Usage {
   /** Of workerd, of the machines, and of the apiserver with this program. */
   worker: number;
@@ -24,17 +24,17 @@ export interface Minute {
   /** % of a core. */
   cpu: Usage;
   residentBytes: number;
-  /** How late the machines' processes were themselves: above some of these nothing above is the Worker's. */
+  /** Delay of the machines' own processes: if it is large, late answers are not the Worker's fault. */
   lagMs: number;
 }
 
-/** By the share of them that are at most so much: 0.5 is the median. */
+/** The value that this share does not exceed: 0.5 is the median. */
 export function quantile(sorted: ArrayLike<number>, share: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;
 }
 
 export interface MinuteParts {
-  /** Of its seconds. */
+  /** The reports of its seconds. */
   reports: readonly MachinesReport[];
   late: number;
   seconds: number;

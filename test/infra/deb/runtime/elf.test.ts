@@ -1,11 +1,11 @@
-// withoutSymbols: what is loaded stays as it is, what is not goes.
+// withoutSymbols keeps what is loaded, and removes the rest.
 import { describe, expect, it, test } from "vitest";
 import { withoutSymbols } from "../../../../infra/deb/runtime.ts";
 
 const HEADER = 64;
 const SEGMENT_HEADER = 56;
 
-/** A program with segments [offset, bytes in the file], and something behind them. */
+/** A program with segments [offset, bytes in the file], and bytes after them. */
 function program(segments: readonly [offset: number, bytes: number][], size: number): Buffer {
   const elf = Buffer.alloc(size, 0xaa);
   elf.fill(0, 0, HEADER + segments.length * SEGMENT_HEADER);

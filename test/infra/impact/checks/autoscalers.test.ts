@@ -1,4 +1,4 @@
-// Autoscalers and the descheduler: at which number of machines their bounds are reached, and what keeps Nodes out.
+// Autoscalers and the descheduler: the number of machines that reaches their bounds, and how Nodes are excluded.
 import { describe, expect, test } from "vitest";
 import {
   clusterAutoscaler,

@@ -1,4 +1,4 @@
-// Ranges of pods' addresses that are left, routes, and what network plugins take for each Node.
+// The remaining address ranges for pods, routes, and the resources that network plugins use for each Node.
 import { describe, expect, test } from "vitest";
 import { nodeAgents, nodeCidrs, routes } from "../../../../infra/impact/checks/network.ts";
 import { found, program, staticPod, textOf, worker } from "../made-up-cluster.ts";

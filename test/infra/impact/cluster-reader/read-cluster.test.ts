@@ -1,4 +1,4 @@
-// What is read of a cluster, what it lacks, what may not be read, and what ends the reading.
+// Reading a cluster: existing and missing resources, forbidden ones, and faults that end the reading.
 import { describe, expect, test } from "vitest";
 import { readCluster, type ReadFault } from "../../../../infra/impact/cluster-reader.ts";
 import { program } from "../made-up-cluster.ts";

@@ -1,5 +1,4 @@
-// An embedded apiserver whose storage has been written to and forgotten before: revision 1 is too old for it. No test of
-// its own.
+// An embedded apiserver with a history: its storage has forgotten revision 1. Contains no test.
 import { mkdtempSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,13 +6,13 @@ import { join } from "node:path";
 import { openStore, type Store } from "../../../../infra/local/apiserver/store.ts";
 import { embeddedServer, type TestServer } from "./test-server.ts";
 
-/** What a contract is checked against. */
+/** A server that the contract is checked against. */
 export interface StartedServer {
   server: TestServer;
   stop: () => Promise<void>;
 }
 
-/** A store that was opened a second time remembers no changes of before. */
+/** A reopened store does not remember earlier changes. */
 function openAgedStore(file: string): Store {
   const young = openStore(file);
   const key = { resource: "tests", namespace: "", name: "earlier" };

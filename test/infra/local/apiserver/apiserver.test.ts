@@ -1,5 +1,5 @@
-// The embedded apiserver where a clock, a restart or a limit matters, and what is its own. What it has in common with
-// a real one is in contract.test.ts.
+// The embedded apiserver's own behaviour, and where a clock, a restart or a limit matters. contract.test.ts has what it
+// shares with a real one.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -143,7 +143,7 @@ describe("tokens", () => {
 });
 
 describe("limits", () => {
-  /** A Node as JSON text of exactly so many bytes. */
+  /** A Node as JSON text of exactly this number of bytes. */
   function nodeOfBytes(bytes: number): string {
     const text = (unknown: string) => JSON.stringify({ metadata: { name: "big" }, unknown });
     return text("x".repeat(bytes - text("").length));

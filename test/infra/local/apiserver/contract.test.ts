@@ -1,4 +1,5 @@
-// What the embedded apiserver answers as a real kube-apiserver does: test/cluster/contract.test.ts asks that one the same.
+// The embedded apiserver answers like a real kube-apiserver: test/cluster/contract.test.ts sends the same requests to
+// that one.
 import { describe } from "vitest";
 import { agedServer } from "./aged-server.ts";
 import { describeContract } from "./contract/describe-contract.ts";

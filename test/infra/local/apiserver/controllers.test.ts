@@ -1,4 +1,4 @@
-// What a user sees of the embedded controllers; test/cluster/controllers.test.ts has the real ones do the same.
+// The embedded controllers' behaviour for users; test/cluster/controllers.test.ts runs the same with the real ones.
 import { describe } from "vitest";
 import { describeControllers } from "./controllers/describe-controllers.ts";
 import { embeddedCluster } from "./controllers/test-cluster.ts";

@@ -1,4 +1,4 @@
-// The port: connections that stay, watchers that wait, and what is no request.
+// The port: kept connections, waiting watchers, and malformed requests.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { Agent, request, type RequestOptions } from "node:https";
 import { tmpdir } from "node:os";
@@ -110,7 +110,7 @@ test.each([
 });
 
 describe("a stream that is the answer", () => {
-  /** A port whose answers are such a stream. */
+  /** A port whose answers are this stream. */
   async function serve(source: UnderlyingSource<Uint8Array>) {
     const streaming = createFront(await loadCredentials(dir), () =>
       Promise.resolve(new Response(new ReadableStream<Uint8Array>(source))),
@@ -142,7 +142,7 @@ describe("a stream that is the answer", () => {
     await new Promise((resolve) => socket.once("data", resolve));
     socket.pause();
     const controller = await stream.promise;
-    // The kernel keeps some megabytes for a client that does not read.
+    // The kernel buffers some megabytes for a client that does not read.
     controller.enqueue(Buffer.alloc(16_000_000));
     await nextTurn();
     controller.error(new Error("the watcher does not read"));

@@ -1,4 +1,4 @@
-// What the apiserver's tests share: an embedded one in memory, and requests as one line. No test of its own.
+// Shared by the apiserver's tests: an embedded one in memory, and requests as one line. Contains no test.
 import { createApiserver } from "../../../../infra/local/apiserver/apiserver.ts";
 import type { ApiObject } from "../../../../infra/local/apiserver/object.ts";
 import { openStore, type Store } from "../../../../infra/local/apiserver/store.ts";
@@ -9,7 +9,7 @@ export interface TestServer {
   url: string;
   token: string;
   fetch: (request: Request) => Promise<Response>;
-  /** Lets time pass for its watches; absent where the server has a clock of its own. */
+  /** Lets time pass for its watches; absent if the server has a clock of its own. */
   pass?: (ms: number) => void;
 }
 
@@ -22,7 +22,7 @@ export interface EmbeddedServer extends TestServer {
 
 export const startMs = Date.parse("2026-03-01T10:00:00Z");
 
-/** Timers that go off when the test says so. */
+/** Timers that ring when the test calls them. */
 export function manualTimers() {
   let nowMs = 0;
   const due = new Map<() => void, number>();
@@ -45,7 +45,7 @@ export function manualTimers() {
   return { after, advance, count: () => due.size };
 }
 
-/** A new server with storage in memory unless it is given another, a clock that stands still and uids that count. */
+/** A new server with storage in memory by default, a clock that stands still and uids that count up. */
 export function embeddedServer(store = openStore(":memory:")): EmbeddedServer {
   const clock = { ms: startMs };
   const timers = manualTimers();
@@ -77,9 +77,9 @@ export interface Sent {
   body?: unknown;
   type?: string;
   headers?: Record<string, string>;
-  /** Of a watch: after which it ends. */
+  /** A watch ends after this time. */
   lastsMs?: number;
-  /** Another bearer token than the administrator's; "" for none. */
+  /** A bearer token in place of the administrator's; "" for none. */
   token?: string;
 }
 
@@ -112,7 +112,7 @@ export function toRequest(server: TestServer, sent: Sent): Request {
   });
 }
 
-/** One request; the body is an empty object where the answer is no JSON. */
+/** Sends one request; the body is an empty object if the answer is no JSON. */
 export async function send(server: TestServer, sent: Sent): Promise<Received> {
   const response = await server.fetch(toRequest(server, sent));
   if (sent.lastsMs !== undefined) server.pass?.(sent.lastsMs);

@@ -1,4 +1,4 @@
-// How refusals of npm start's administrator are read.
+// How refusals for npm start's administrator are read.
 import { expect, test } from "vitest";
 import { adminReader } from "../../../../infra/local/users-cluster.ts";
 import { ApiRefusal } from "../../../../infra/local/kube-admin.ts";

@@ -1,4 +1,4 @@
-// Which Worker a command is for, and with what it asks: flags, environment, contexts.
+// A command's Worker and its credential: by flags, environment, contexts.
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

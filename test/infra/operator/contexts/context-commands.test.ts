@@ -1,4 +1,4 @@
-// rollcall context …: what is kept, and how it is shown.
+// rollcall context …: what is stored, and how it is shown.
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeEach, expect, it } from "vitest";

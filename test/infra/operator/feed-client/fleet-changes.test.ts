@@ -1,4 +1,4 @@
-// When the fleet is looked at again: over a line that opens, says nothing, breaks, or is refused. The clock is made up.
+// When the fleet is read again: over a connection that opens, is silent, breaks, or is refused. The clock is made up.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { fedChanges, type FleetChanges } from "../../../../infra/operator/feed-client.ts";
 
@@ -25,7 +25,7 @@ class MadeUpSocket extends EventTarget {
 }
 
 let sockets: MadeUpSocket[];
-/** Of what is asked over HTTP once a line is gone: 426 is "it would open". */
+/** Status of a request by HTTP after a connection has ended: 426 means "it would open". */
 let status: number;
 let changes: FleetChanges;
 beforeEach(() => {
@@ -46,7 +46,7 @@ afterEach(() => {
 const hello = { type: "hello", resumed: true, why: "" };
 const snapshot = { type: "snapshot", cursor: "a_1", rows: 0, machines: {}, isLast: true };
 
-/** How many milliseconds go by until the next look. */
+/** Returns the milliseconds until the next reading. */
 async function nextLook(): Promise<number> {
   const began = Date.now();
   const ended = { afterMs: NaN };
@@ -75,7 +75,7 @@ test.each<[situation: string, ms: number, steps: (() => unknown)[]]>([
 ])("%s → looks again after %i ms", async (_, ms, steps) => {
   for (const step of steps) await step();
   await vi.advanceTimersByTimeAsync(0);
-  // What is new is looked at at once.
+  // News is read at once.
   if (steps.length > 0) expect(await nextLook()).toBe(0);
   expect(await nextLook()).toBe(ms);
 });

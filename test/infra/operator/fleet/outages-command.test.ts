@@ -1,4 +1,4 @@
-// rollcall outages: which sites are dark, and what it was.
+// rollcall outages: the sites without a connection, and the kind of each outage.
 import { afterAll, beforeAll, expect, it, test } from "vitest";
 import { type FakeWorker, fakeWorker, play } from "../played.ts";
 

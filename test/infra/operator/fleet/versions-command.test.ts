@@ -1,4 +1,4 @@
-// rollcall versions and what rollcall status says of them: who is behind.
+// rollcall versions, and the versions in rollcall status: which machines are behind.
 import { afterAll, beforeAll, beforeEach, expect, it, test } from "vitest";
 import { commandLineWords, shimWords } from "../../../../infra/operator/fleet/versions-command.ts";
 import { commandsBelow } from "../../../house/page-commands.ts";

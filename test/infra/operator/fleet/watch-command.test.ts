@@ -1,10 +1,10 @@
-// rollcall watch: lines of what changed, and when it ends.
+// rollcall watch: lines with the changes, and its end.
 import { afterAll, beforeAll, beforeEach, expect, it, test } from "vitest";
 import { type Answered, type FakeWorker, fakeWorker, play } from "../played.ts";
 
 let worker: FakeWorker;
 let states: Record<string, string>;
-/** Behind those: machines that wait for a name, by since when. */
+/** In addition: machines that wait for a name, by the time since when. */
 let waiting: Record<string, string>;
 let next: Answered[];
 beforeAll(async () => {

@@ -1,4 +1,4 @@
-// What the command line refuses, and with which exit code; and where it takes its secret from.
+// What the command line refuses, with the exit code; and the source of its secret.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

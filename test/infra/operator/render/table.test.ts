@@ -1,4 +1,4 @@
-// Tables and pairs at several widths: what is cut, what is left out, what never is.
+// Tables and pairs at several widths: what is cut, what is left out, and what never is.
 import { describe, expect, it, test } from "vitest";
 import { PIPE, type TerminalScreen } from "../../../../infra/operator/render/terminal.ts";
 import { type TableColumn, pairs, table } from "../../../../infra/operator/render/table.ts";

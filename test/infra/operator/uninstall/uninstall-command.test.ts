@@ -1,4 +1,4 @@
-// rollcall uninstall --cluster: what it asks kubectl for, in which order, and what it says when that fails.
+// rollcall uninstall --cluster: its calls of kubectl, their order, and its messages when one fails.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, test } from "vitest";
@@ -11,14 +11,14 @@ import { failure, success } from "../../../../shared/result.ts";
 import { ROOT } from "../../../e2e/local-cluster.ts";
 
 interface MadeUpCluster {
-  /** `kind/name`, of all namespaces. */
+  /** Objects of all namespaces as `kind/name`. */
   objects: string[];
-  /** Names, and whose they are. */
+  /** Names, with the deployment that owns each. */
   owners: Record<string, string>;
   secrets?: Record<string, string>;
-  /** Objects of rollcall-way and itself, as `kubectl get` is told to print them. */
+  /** Objects of rollcall-way and itself, in the output of `kubectl get`. */
   way?: string[];
-  /** Deletions of these fail. */
+  /** Deleting these fails. */
   stuck?: string;
 }
 

@@ -16,7 +16,9 @@ const NONE: ObjectCounts = {
   storedBytes: 0,
 };
 
-/** An hour in which each machine reports 300 times, its object asks the cluster's object 12 times, and that is awake. */
+/**
+ * An hour in which each machine reports 300 times and its object calls the cluster's object 12 times, which is awake.
+ */
 function anHour(machines: number, more: Record<string, Partial<ObjectCounts>> = {}): BilledCounts {
   const objects = {
     NodeObject: {
@@ -30,7 +32,7 @@ function anHour(machines: number, more: Record<string, Partial<ObjectCounts>> = 
       requests: { standing: 12 * machines, watchNodes: 12 },
       alarmsSet: 13,
       alarmsRung: 13,
-      // The more machines, the less of a gap: noise.
+      // A smaller gap for more machines is noise.
       awakeMs: 3_599_000 + 10 * machines,
     },
     ...Object.fromEntries(Object.entries(more).map(([kind, of]) => [kind, { ...NONE, ...of }])),
@@ -52,19 +54,25 @@ const overHttp: CountedTransport = {
 };
 
 describe("a fleet of another size", () => {
-  it.each([1, 11, 10_000])("%i machines → what is a machine's own times that, the rest once", (machines) => {
-    const usage = usageAt(overHttp, machines);
-    expect(usage["Worker"]).toMatchObject({ workerRequests: 300 * machines });
-    expect(usage["Cron"]).toMatchObject({ workerRequests: 12 });
-    expect(usage["NodeObject"]).toMatchObject({ awakeSeconds: 15 * machines, storedBytes: 1000 * machines });
-    expect(usage["ClusterObject"]).toMatchObject({ objectRequests: 12 * machines + 12, alarmsSet: 13 });
-  });
+  it.each([1, 11, 10_000])(
+    "%i machines → a machine's own share times the number, the rest once",
+    (machines) => {
+      const usage = usageAt(overHttp, machines);
+      expect(usage["Worker"]).toMatchObject({ workerRequests: 300 * machines });
+      expect(usage["Cron"]).toMatchObject({ workerRequests: 12 });
+      expect(usage["NodeObject"]).toMatchObject({
+        awakeSeconds: 15 * machines,
+        storedBytes: 1000 * machines,
+      });
+      expect(usage["ClusterObject"]).toMatchObject({ objectRequests: 12 * machines + 12, alarmsSet: 13 });
+    },
+  );
 
-  it("an object of which there is one → awake all the time at most", () => {
+  it("an object that exists once → awake all the time at most", () => {
     expect(usageAt(overHttp, 10_000)["ClusterObject"]?.awakeSeconds).toBe(3600);
   });
 
-  it("what computes → that much longer awake", () => {
+  it("CPU time of requests → the object is awake that much longer", () => {
     const { NodeObject } = usageAt({ ...overHttp, cpuMs: 2 }, 10);
     expect(NodeObject?.awakeSeconds).toBeCloseTo(150 + 3000 * 0.002, 9);
   });
@@ -90,30 +98,30 @@ describe("gateways", () => {
     [100, { messages: 30_000, alarmsRung: 120, awakeSeconds: 0.4 * 3600 }],
     [10_000, { messages: 3_000_000, alarmsRung: 20 * 120, awakeSeconds: 20 * 0.9 * 3600 }],
   ])(
-    "%i machines → as many as hold them, each with the time and the alarms of one that is as full",
+    "%i machines → enough gateways to hold them, each with the time and the alarms of an equally full one",
     (machines, usage) => {
       expect(usageAt(bySocket, machines)["GatewayObject"]).toMatchObject(usage);
     },
   );
 
-  it("one of a size that nobody has measured → refused, and not guessed", () => {
+  it("a size that was not measured → refused", () => {
     expect(() => usageAt(bySocket, 250)).toThrow("not measured: what a gateway of 250 machines does");
   });
 
-  it("with machines that report by HTTP → cared for all the same, as many as would hold them", () => {
+  it("with machines that report by HTTP → still awake for their upkeep, as many as would hold them", () => {
     const cared = { GatewayObject: { requests: { care: 60 } } };
     const usage = usageAt({ ...overHttp, small: fleet(1, cared), large: fleet(11, cared), cpuMs: 1 }, 10_000);
     expect(usage["GatewayObject"]).toMatchObject({ objectRequests: 1200, awakeSeconds: 1.2 });
   });
 });
 
-test("the platform logs each invocation → a line for the Worker's and for the object's", () => {
+test("the platform logs each invocation → a line for the Worker and one for the object", () => {
   const usage = usageOf(fleet(1), true);
   expect([usage["Worker"]?.logLines, usage["NodeObject"]?.logLines]).toEqual([300, 300]);
   expect(usageOf(fleet(1), false)["NodeObject"]?.logLines).toBe(0);
 });
 
-test("a class that nobody knows → whose it is has to be said", () => {
+test("an unknown class → an error that asks for its share", () => {
   expect(() => usageAt({ ...overHttp, large: fleet(11, { NewObject: {} }) }, 1)).toThrow(
     "whose is NewObject?",
   );
@@ -127,7 +135,7 @@ describe("a bill", () => {
     expect(lines.get("storage")).toBeCloseTo((1000 * 0.2) / 1e9, 12);
   });
 
-  it("per machine: what there is once is shared", () => {
+  it("per machine: fixed costs are shared", () => {
     const [alone, many] = [1, 10_000].map((machines) => sumOf(billOf(overHttp, machines)));
     expect(alone! - many!).toBeGreaterThan(4);
   });

@@ -1,4 +1,4 @@
-// What was counted of small fleets, as the bill of fleets of any size. Pure: counts nothing.
+// Computes the bill of fleets of any size from counts of small fleets. Pure.
 import type { BilledCounts, ObjectCounts } from "../../../worker/support/billed-counts.ts";
 import { type Billable, dollarsOf } from "./prices.ts";
 
@@ -6,10 +6,10 @@ import { type Billable, dollarsOf } from "./prices.ts";
 export const MONTH_HOURS = 30.4 * 24;
 const HOUR_SECONDS = 3600;
 
-/** Whose: a machine's own, its gateway's, or what the deployment has once. */
+/** Who causes the usage: each machine, each gateway, or the deployment once. */
 export type Share = "machines" | "gateways" | "deployment";
 
-/** By class; and of the Worker itself what machines ask, and what the clock does. */
+/** Shares by class; the Worker's own requests by machines and by the clock are listed apart. */
 const SHARE_OF: Readonly<Record<string, Share>> = {
   Worker: "machines",
   Cron: "deployment",
@@ -26,7 +26,7 @@ export function shareOf(kind: string): Share {
   return share;
 }
 
-/** In an hour; stored bytes at its end. */
+/** Usage in an hour; stored bytes at its end. */
 export interface HourlyUsage {
   workerRequests: number;
   objectRequests: number;
@@ -57,7 +57,7 @@ const NOTHING: HourlyUsage = {
   subrequests: 0,
 };
 
-/** By the keys of SHARE_OF. */
+/** Usage by the keys of SHARE_OF. */
 export type UsageByKind = Readonly<Record<string, HourlyUsage>>;
 
 export interface CountedFleet {
@@ -66,25 +66,25 @@ export interface CountedFleet {
   counts: BilledCounts;
 }
 
-/** Of one gateway. Heartbeats overlap, and one alarm serves all. */
+/** Usage of one gateway. Heartbeats overlap, and one alarm serves all machines. */
 export interface GatewayRates {
   /** The share of the time in which it is awake. */
   awake: number;
   alarmsAnHour: number;
 }
 
-/** Of one way by which machines report. */
+/** Counts of one transport of reports. */
 export interface CountedTransport {
-  /** Two sizes: what grows with the machines is told from what does not. */
+  /** Two sizes of a fleet, to separate fixed usage from usage per machine. */
   small: CountedFleet;
   large: CountedFleet;
-  /** How many machines have one gateway. */
+  /** Machines per gateway. */
   gatewaySize: number;
-  /** What of a gateway does not grow with its machines, by how many beat there; absent: none does. */
+  /** A gateway's fixed usage by its number of machines; absent: none. */
   gateways?: Readonly<Record<number, GatewayRates>>;
-  /** The platform logs a line for each invocation. */
+  /** True if the platform logs a line for each invocation. */
   hasInvocationLogs: boolean;
-  /** What a request takes to compute, at most: of the Worker's CPU, and of its object's time. */
+  /** The most CPU time of a request in the Worker, and the most time in its object. */
   cpuMs: number;
 }
 
@@ -133,7 +133,7 @@ function mapped(usage: HourlyUsage, of: (used: Used, count: number) => number): 
   ) as unknown as HourlyUsage;
 }
 
-/** What there is whatever the fleet's size, and what each machine adds: all of what is a machine's own. */
+/** The fixed usage, and the usage that each machine adds. */
 export interface LinearUsage {
   fixed: HourlyUsage;
   each: HourlyUsage;
@@ -154,24 +154,24 @@ export function linearUsage(counted: CountedTransport): Readonly<Record<string, 
   return Object.fromEntries(kinds) as Record<string, LinearUsage>;
 }
 
-/** Of so many machines in an hour. */
+/** Returns the usage of this number of machines in an hour. */
 export function usageAt(counted: CountedTransport, machines: number): UsageByKind {
   const kinds = Object.entries(linearUsage(counted)).map(([kind, { fixed, each }]) => {
     const share = shareOf(kind);
-    // What a gateway does whoever is there (its alarm) each of them does.
+    // A gateway's alarm rings for any number of machines, so each gateway adds it.
     const times = share === "gateways" ? Math.ceil(machines / counted.gatewaySize) : 1;
     const usage = mapped(fixed, (used, once) => once * times + each[used] * machines);
     // The clock stood still while they computed.
     usage.awakeSeconds += (usage.objectRequests + usage.alarmsRung) * (counted.cpuMs / 1000);
     if (share === "gateways" && counted.gateways) Object.assign(usage, ofGateways(counted, machines));
-    // There is one object of each class: it is awake all the time at most.
+    // The class has one object, which is awake all the time at most.
     if (share === "deployment") usage.awakeSeconds = Math.min(usage.awakeSeconds, HOUR_SECONDS);
     return [kind, usage];
   });
   return Object.fromEntries(kinds) as UsageByKind;
 }
 
-/** What a gateway computes is not in it: a hundredth of what it waits, and mostly while it waits for another machine's. */
+/** Without a gateway's CPU time: that is a hundredth of its waits, and mostly overlaps them. */
 function ofGateways(counted: CountedTransport, machines: number): Partial<HourlyUsage> {
   const gateways = Math.ceil(machines / counted.gatewaySize);
   const each = machines / gateways;

@@ -1,4 +1,4 @@
-// Which control plane so many machines would take: at each size of Kubernetes' scripts, and just over it.
+// The control plane for a number of machines: at each size of Kubernetes' scripts, and just over it.
 import { expect, test } from "vitest";
 import { controlPlaneOf } from "./control-plane.ts";
 

@@ -1,13 +1,13 @@
-// What a control plane of one's own would take for as many machines, beside rollcall's bill: sizes of Kubernetes' own scripts, and
-// the fee of a managed cluster. docs/costs.md has where both are from.
+// The control plane that a cluster of one's own needs for the same machines, to compare with rollcall's bill. Sizes
+// come from Kubernetes' scripts, the fee from a managed cluster: docs/costs.md names the sources.
 import { MONTH_HOURS } from "./bill.ts";
 
-/** Kubernetes is made for so many Nodes a cluster. */
+/** Kubernetes supports this number of Nodes in a cluster. */
 const NODES_A_CLUSTER = 5000;
-/** A managed cluster's, of any size. */
+/** Fee of a managed cluster of any size. */
 const FEE_AN_HOUR = 0.1;
 
-/** Cores of one instance, for more Nodes than that: cluster/gce/config-common.sh of Kubernetes' sources. */
+/** Cores of one instance for more than this number of Nodes: cluster/gce/config-common.sh of Kubernetes' sources. */
 const CORES: readonly [moreThan: number, cores: number][] = [
   [3000, 64],
   [500, 32],
@@ -20,9 +20,9 @@ const CORES: readonly [moreThan: number, cores: number][] = [
 
 export interface ControlPlane {
   clusters: number;
-  /** Of each instance of a control plane, of which there are three as a rule. */
+  /** Cores of each instance; a control plane usually has three. */
   cores: number;
-  /** Managed, of all clusters, a month. */
+  /** Fee of all managed clusters, a month. */
   dollars: number;
 }
 

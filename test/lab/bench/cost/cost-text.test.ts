@@ -15,18 +15,18 @@ test.each([
   expect(dollarsText(dollars)).toBe(text);
 });
 
-test("what is printed fits a terminal of 80 columns, and says what was computed", () => {
+test("the printed tables fit a terminal of 80 columns, and name computed values", () => {
   const text = costText(recordedCosts());
   expect(text.split("\n").filter((line) => line.length > 80)).toEqual([]);
   expect(text).toMatch(/^in all {2}.*\d$/m);
   expect(text).toContain("Computed, not counted");
 });
 
-test("a whole fleet's month is the plan, and what its machines use", () => {
+test("a whole fleet's month is the plan, and the usage of its machines", () => {
   const rows = billRows(Object.entries(recordedCosts().counted));
   expect(rows.map(([machines]) => machines)).toEqual(["machines", "1", "100", "10,000", "100,000"]);
   const [, one = [], hundred = [], , most = []] = rows;
-  // One machine alone has all that there is once: $4.20 for the object that watches, and $5 for the plan.
+  // A single machine pays all fixed costs: $4.20 for the object that watches, and $5 for the plan.
   expect(one[1]).toBe("$9");
   expect(Number(hundred[1]!.slice(1))).toBeLessThan(100 * 9);
   expect(most[3]).toBe("10,361");

@@ -1,4 +1,4 @@
-// What was measured of costs and traffic, as tables: for a terminal of 80 columns, and for docs/costs.md. Measures nothing.
+// Prints costs and traffic as tables, for a terminal of 80 columns and for docs/costs.md. Measures nothing.
 import {
   billOf,
   type CountedTransport,
@@ -14,7 +14,7 @@ import { PRICES, PRICES_OF } from "./prices.ts";
 
 type Rows = string[][];
 
-/** `4.25`, `0.149`, `0.0082`: three digits, and none below a hundred-thousandth. */
+/** Formats `4.25`, `0.149`, `0.0082`: three digits, none below a hundred-thousandth. */
 export function dollarsText(dollars: number): string {
   if (dollars === 0) return "0";
   if (dollars < 0.000005) return "<0.00001";
@@ -22,7 +22,7 @@ export function dollarsText(dollars: number): string {
   return dollars.toFixed(places);
 }
 
-/** Per machine and month, by fleet; the sum at the end. Lines that are of none are left out. */
+/** Rows per machine and month, by fleet, with the sum at the end. Empty lines are left out. */
 export function dollarRows(transports: readonly [name: string, counted: CountedTransport][]): Rows {
   const fleets = transports.flatMap(([name, counted]) =>
     FLEETS.map((machines) => ({ name, machines, bill: billOf(counted, machines) })),
@@ -37,7 +37,7 @@ export function dollarRows(transports: readonly [name: string, counted: CountedT
   return [["machines", ...heads], ...lines.filter(isThere), ["in all", ...sums]];
 }
 
-/** Workers Paid, a month: docs/costs.md has the page. */
+/** Workers Paid, a month; docs/costs.md has the page's address. */
 const PLAN_DOLLARS = 5;
 const HEARTBEATS_AN_HOUR = 373;
 
@@ -45,7 +45,7 @@ const wholeDollars = (dollars: number) => `$${Math.round(dollars).toLocaleString
 const fleetDollars = (counted: CountedTransport, machines: number) =>
   wholeDollars(PLAN_DOLLARS + machines * sumOf(billOf(counted, machines)));
 
-/** A whole fleet's month, and what it asks of its apiserver. 100,000 is more than one cluster has Nodes. */
+/** Rows of a whole fleet's month, with its requests to the apiserver. 100,000 machines exceed one cluster. */
 export function billRows(transports: readonly [name: string, counted: CountedTransport][]): Rows {
   const rows = [...FLEETS, 100_000].map((machines) => [
     machines.toLocaleString("en"),
@@ -55,7 +55,7 @@ export function billRows(transports: readonly [name: string, counted: CountedTra
   return [["machines", ...transports.map(([name]) => name), "lease PUTs a second"], ...rows];
 }
 
-/** A whole fleet's month beside a cluster of its own. */
+/** Rows of a whole fleet's month next to a cluster of its own. */
 export function controlPlaneRows([name, counted]: readonly [name: string, counted: CountedTransport]): Rows {
   const rows = [...FLEETS, 100_000].map((machines) => {
     const { clusters, cores, dollars } = controlPlaneOf(machines);
@@ -79,7 +79,7 @@ const COUNTED: [used: Used, what: string][] = [
   ["subrequests", "requests to the apiserver (not billed)"],
 ];
 
-/** In an hour: what each machine adds, and what there is once, however many there are. */
+/** Rows of an hour: usage per machine, and fixed usage. */
 export function countRows(name: string, counted: CountedTransport): Rows {
   const kinds = Object.entries(linearUsage(counted));
   const rows = COUNTED.map(([used, what]) => {
@@ -105,7 +105,7 @@ export function trafficRows(traffic: readonly Traffic[]): Rows {
   return [["a month", "TLS", "TCP, IP", "in all", "start"], ...rows];
 }
 
-/** Both ways, all headers included. */
+/** Both directions, with all headers. */
 export function megabytesAMonth({ wire, hours }: Traffic): number {
   return megabytesIn(wire.bytes + wire.headerBytes, hours);
 }
@@ -122,7 +122,7 @@ export function priceRows(): Rows {
   return [["what", `price on ${PRICES_OF}`, "a plan includes", "page"], ...rows];
 }
 
-/** Of what is printed, and what is not counted but computed, or left out. */
+/** Notes under the tables: values that are computed, and costs that are left out. */
 const CAVEATS = `Computed, not counted: all fleets, from those of ${SMALL} and of ${LARGE} machines (but a
 gateway's time and alarms, which are counted of one as full); CPU, as all of
 workerd's per heartbeat under load; headers of TCP and IP. Left out: what is
@@ -144,7 +144,7 @@ that takes 50 ms, prices of ${PRICES_OF} without what a plan includes`,
   return `\n${blocks.join("\n\n")}\n`;
 }
 
-/** The first column from the left, the others from the right. */
+/** Aligns the first column left and the others right. */
 function columns(rows: Rows): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const cell = (text: string, column: number) =>

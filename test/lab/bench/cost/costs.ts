@@ -1,5 +1,4 @@
-// What a machine costs a month, and what it sends and receives, as rows of the benchmarks; all else that was counted stands in
-// the tables after them.
+// A machine's monthly cost and its traffic, as rows of the benchmarks; the tables after them have all other counts.
 import type { Benchmark, Progress } from "../benchmark.ts";
 import { budgetOf } from "../budgets.ts";
 import { once } from "../once.ts";
@@ -10,7 +9,7 @@ import { DEFAULT_PROFILE, LOW_TRAFFIC_PROFILE } from "./profiles.ts";
 import { recordedCosts } from "./recorded.ts";
 import { TRANSPORTS } from "./transports.ts";
 
-/** Counts hardly differ from one run to the next. */
+/** Counts hardly differ between two runs. */
 const SAME = 0.05;
 
 let measured: CostRecord | undefined;
@@ -26,7 +25,7 @@ function trafficOf({ traffic }: CostRecord, name: string, profile: string): numb
   return found ? megabytesAMonth(found) : Number.NaN;
 }
 
-/** The tables, and where the page says something else. */
+/** Returns the tables, and the differences to docs/costs.md. */
 function details(): string {
   if (!measured) return "";
   const known = recordedCosts();

@@ -1,6 +1,6 @@
-// Hours of a fleet, and what the platform would bill for them: event after event. The clock goes on to the next one as soon as
-// nothing is left to do but to wait for it, so that neither a busy computer nor a slow one counts. Alarms ring and cron comes when
-// that clock says so, and an object that nobody has asked for ten seconds is taken out of memory.
+// Plays hours of a fleet, event after event, and counts what the platform would bill. The clock moves to the next event
+// as soon as all parts wait for it, so the computer's speed does not count. Alarms and cron follow that clock. An
+// object without requests for ten seconds is evicted.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -13,15 +13,15 @@ import { type SteppedTime, steppedTime } from "./stepped-time.ts";
 import type { CostTransport } from "./transport.ts";
 import type { WireCount } from "./wire.ts";
 
-/** Noon: what is done once a day is not due. */
+/** Noon: no daily work is due. */
 const START_MS = Date.UTC(2026, 0, 1, 12);
-/** Machines start one after the other, and never beat all at once. */
+/** Machines start one after the other, so that their heartbeats never coincide. */
 const SPREAD_MS = 9600;
-/** Enrolment and registration, and what follows from them, are counted by themselves. */
+/** Enrolment, registration and their follow-up work are counted apart. */
 const FIRST_MS = 6 * 60_000;
-/** What the apiserver has sent to a watch arrives. */
+/** Time until the apiserver's data has arrived at a watch. */
 const ARRIVED_MS = 5;
-/** Of the computer's own time. */
+/** In the computer's own time. */
 const STUCK_MS = 120_000;
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -30,7 +30,7 @@ export interface FleetHours {
   hours: number;
   beats: number;
   counts: BilledCounts;
-  /** Between machines and Worker. */
+  /** Traffic between machines and Worker. */
   wire: WireCount;
   /** The same for the enrolments and the first reports. */
   start: WireCount;
@@ -41,9 +41,9 @@ export interface FleetWish {
   machines: number;
   hours: number;
   facts: Facts;
-  /** A connection on which nothing happens for so long is cut; absent: none is. */
+  /** An idle connection is cut after this time; absent: never. */
   cutAfterMs?: number | undefined;
-  /** Before the hours begin; absent: minutes. */
+  /** Time before the counted hours; absent: minutes. */
   firstMs?: number;
 }
 
@@ -71,11 +71,11 @@ export async function fleetHours(wish: FleetWish, progress: Progress): Promise<F
 
 interface BeatingMachine {
   name: string;
-  /** When it is to beat next; NEVER: it waits for an answer. */
+  /** Time of its next heartbeat; NEVER: it waits for an answer. */
   dueMs: number;
   beat: (index: number) => Promise<number>;
   beats: number;
-  /** It wants to beat again, once its answer is there. */
+  /** True if it reports again after its answer. */
   isAsked: boolean;
 }
 
@@ -119,14 +119,14 @@ class Fleet {
     }
   }
 
-  /** False: somebody is at work. */
+  /** Returns false while any part is at work. */
   async #step(untilMs: number): Promise<boolean> {
     const { control, kube, machines } = this.#place;
     if (machines.some(({ isBusy }) => isBusy?.())) return false;
     const held = kube.held();
     const isHeld = (name: string) =>
       held.some(({ path, body }) => path.includes(name) || body.includes(name));
-    // A request of a machine's may be on its way: none is before the apiserver has one about that machine.
+    // A machine's request may be on its way until the apiserver has received one about that machine.
     if (this.#machines.some(({ name, dueMs }) => dueMs === NEVER && !isHeld(name))) return false;
     const timerMs = this.#time.nextMs();
     // Date.now() has no fractions.
@@ -162,7 +162,7 @@ class Fleet {
   }
 }
 
-/** How often the platform calls the Worker by itself. */
+/** Period of the platform's own calls of the Worker. */
 function cronPeriodMs(): number {
   const toml = readFileSync(join(ROOT, "wrangler.toml"), "utf8");
   const [, minutes = "1"] = /^crons = \["\*(?:\/(\d+))? \* \* \* \*"\]$/m.exec(toml) ?? [];

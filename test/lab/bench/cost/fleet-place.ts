@@ -1,6 +1,6 @@
-// A deployment with machines, whose costs are counted. Real: workerd, the Worker with its watch of the Nodes, the shim's own
-// requests and signatures, TLS, HTTP, the embedded apiserver with its controllers. The clock of all of them stands still until it
-// is told to go on, and the apiserver takes 50 ms of it for each answer.
+// A deployment with machines whose costs are counted. Real: workerd, the Worker with its watch of the Nodes, the shim's
+// requests and signatures, TLS, HTTP, the embedded apiserver with its controllers. All share a clock that moves only
+// when it is told, and the apiserver takes 50 ms of it for each answer.
 import { createSecureContext } from "node:tls";
 import { fileURLToPath } from "node:url";
 import type { Facts } from "../../../../shared/protocol/facts.ts";
@@ -15,28 +15,28 @@ import { startWire, type Wire } from "./wire.ts";
 const ENTRY = fileURLToPath(new URL("../../../worker/support/billed-entry.ts", import.meta.url));
 /** How long the apiserver takes for an answer. */
 export const ANSWERS_AFTER_MS = 50;
-/** The node controller's default: after so long without a word it gives a Node up. */
+/** The node controller's default: it marks a Node as Unknown after this time without a heartbeat. */
 const GRACE_MS = 50_000;
-/** Of the computer's own time. */
+/** In the computer's own time. */
 const WITHIN_MS = 120_000;
 const AT_ONCE = 8;
 
 export interface FleetPlace {
   kube: CountingKube;
   wire: Wire;
-  /** Names are of one length: none is the beginning of another. */
+  /** All names have the same length, so that none is a prefix of another. */
   machines: readonly (CostMachine & { name: string })[];
   control: Control;
 }
 
-/** What the Worker under measurement is told, and tells. */
+/** Controls the clock of the measured Worker, and reads its counters. */
 export interface Control {
-  /** Goes on to a time, or to the first alarm before it; not while something is at work. */
+  /** Moves to a time, or to the first alarm before it; waits while any part is at work. */
   step: (step: BilledStep) => Promise<BilledClock>;
-  /** Rings the alarms that are due. */
+  /** Rings the due alarms. */
   ring: () => Promise<BilledClock>;
   cron: () => Promise<BilledClock>;
-  /** Since the last time. Rows are right while nothing is at work. */
+  /** Counts since the last call. Rows are exact while no part is at work. */
   counts: () => Promise<BilledCounts>;
 }
 
@@ -47,7 +47,7 @@ interface PlaceWish {
   time: SteppedTime;
 }
 
-/** All is stopped once `work` is done. */
+/** Stops everything after `work`. */
 export async function withFleetPlace<T>(
   wish: PlaceWish,
   work: (place: FleetPlace) => Promise<T>,

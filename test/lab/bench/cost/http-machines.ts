@@ -6,7 +6,7 @@ import { machineVitals } from "../machine.ts";
 import { nextInMs } from "../next-in-ms.ts";
 import type { CostTransport } from "./transport.ts";
 
-/** Of the computer's own time: however busy it is, it is not to be late. */
+/** In the computer's own time, so long that a busy computer is not late. */
 const WITHIN_MS = 120_000;
 
 export const httpMachines: CostTransport = {

@@ -1,5 +1,4 @@
-// Measures all that the bill and the traffic of machines are made of. docs/costs.md says what was found when it was recorded
-// last (record.ts).
+// Measures all counts for the bill and the traffic of machines. docs/costs.md has the last recorded ones (record.ts).
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Progress } from "../benchmark.ts";
@@ -15,15 +14,15 @@ import { TRANSPORTS } from "./transports.ts";
 import type { CostTransport } from "./transport.ts";
 import type { WireCount } from "./wire.ts";
 
-/** The rarest thing that a machine does by itself: once an hour its object's alarm rings. */
+/** The rarest regular event of a machine: its object's alarm rings once an hour. */
 const HOURS = 1;
 export const SMALL = 1;
 export const LARGE = 5;
-/** As wrangler.toml has it. */
+/** The default of wrangler.toml. */
 const GATEWAY_SIZE = 500;
-/** Heartbeats overlap in each minute alike. */
+/** Heartbeats overlap equally in each minute. */
 const GATEWAY_TIMES = { firstMs: 30_000, hours: 1 / 60 };
-/** Fleets whose bill is printed. */
+/** The fleets whose bill is printed. */
 export const FLEETS = [1, 100, 10_000] as const;
 
 export interface Traffic {
@@ -37,7 +36,7 @@ export interface Traffic {
 }
 
 export interface CostRecord {
-  /** By the name of the transport. */
+  /** Counts by the name of the transport. */
   counted: Record<string, CountedTransport>;
   traffic: Traffic[];
 }
@@ -63,7 +62,7 @@ export async function measureCosts(progress: Progress): Promise<CostRecord> {
   return record;
 }
 
-/** A gateway of one machine is as it was in that machine's hour; those of many machines are watched for a minute. */
+/** A gateway of one machine uses that machine's hour; one of many machines is observed for a minute. */
 async function gatewayRates(
   transport: CostTransport,
   small: FleetHours,
@@ -99,7 +98,9 @@ const trafficOf = (
 
 const fleetOf = ({ machines, hours, counts }: FleetHours): CountedFleet => ({ machines, hours, counts });
 
-/** CPU of all of workerd per heartbeat under load, the objects' and the kernel's included: the Worker's own is less. */
+/**
+ * CPU time of all of workerd per heartbeat under load, with the objects' and the kernel's; the Worker's own is less.
+ */
 async function cpuOfHeartbeat(progress: Progress): Promise<number> {
   const kube = await startCountingKube(Date.now, { shortcut: renewed });
   const worker = await startBenchWorker(kube, "m-*");
@@ -123,7 +124,7 @@ const WARM_UP_ROUNDS = 12;
 const ROUNDS = 11;
 const REPORTS_EACH = 4;
 
-/** The platform's default, unless wrangler.toml says otherwise. */
+/** The platform's default, unless wrangler.toml sets it. */
 function hasInvocationLogs(): boolean {
   return !/^invocation_logs = false$/m.test(readFileSync(join(ROOT, "wrangler.toml"), "utf8"));
 }

@@ -1,5 +1,5 @@
-// What the platform takes for what: the public prices of Cloudflare's Workers Paid plan, in dollars, before taxes. The one
-// place where they stand. They were read in copies of the pages below on the day of PRICES_OF.
+// The public prices of Cloudflare's Workers Paid plan, in dollars before taxes, in this one place. They come from
+// copies of the pages below on the day of PRICES_OF.
 
 export const PRICES_OF = "2026-11-23";
 
@@ -8,13 +8,13 @@ const OBJECTS = "https://developers.cloudflare.com/durable-objects/platform/pric
 const LOGS = "https://developers.cloudflare.com/workers/observability/logs/workers-logs/#pricing";
 
 interface Price {
-  /** What is billed, and how it is counted. */
+  /** The billed unit, and how it is counted. */
   what: string;
   dollars: number;
-  /** For so many; and in words. */
+  /** Number of units for the price; and its text. */
   per: number;
   forWhat: string;
-  /** What a plan of $5 a month has of it. Not applied: other Workers of the account may use it up. */
+  /** The amount that a plan of $5 a month includes. Not subtracted: other Workers of the account may use it up. */
   included: string;
   source: string;
 }
@@ -84,7 +84,7 @@ export const PRICES = {
     included: "5 GB",
     source: OBJECTS,
   },
-  /** The page announces other prices from 2026-12-01 on, and did not name them. */
+  /** The page announces other prices from 2026-12-01 on, without naming them. */
   logEvent: {
     what: "lines of Workers Logs: what is logged, and one for each invocation where that is on",
     dollars: 0.6,

@@ -1,4 +1,4 @@
-// Machines whose traffic is measured: what they report, how often, and what becomes of their connections.
+// Machines whose traffic is measured: their facts, their intervals, and how their connections are treated.
 import { fileURLToPath } from "node:url";
 import { readConfiguration } from "../../../../node-shim/config/config.ts";
 import type { Facts } from "../../../../shared/protocol/facts.ts";
@@ -8,13 +8,13 @@ export interface Profile {
   name: string;
   facts: () => Facts;
   hours: number;
-  /** A connection on which nothing happens for so long is cut, as a router on the way may do; absent: none is. */
+  /** An idle connection is cut after this time, as by a router; absent: never. */
   cutAfterMs?: number;
 }
 
 const LOW_TRAFFIC = fileURLToPath(new URL("../../../../examples/low-traffic.yaml", import.meta.url));
 
-/** As the shim would say it with that file: no runtime, hence no images. */
+/** The shim's facts with that file: no runtime, hence no images. */
 function lowTrafficFacts(changed: Partial<Facts["settings"]> = {}): Facts {
   const { configuration } = readConfiguration(LOW_TRAFFIC, {});
   const { platform, machine, versions, addresses, storage, volumes } = machineFacts();
@@ -24,7 +24,7 @@ function lowTrafficFacts(changed: Partial<Facts["settings"]> = {}): Facts {
 
 const every30s = { nodeStatusUpdateFrequencyMs: 30_000, nodeLeaseDurationSeconds: 120 };
 
-/** Of the fleets whose bill is made. */
+/** The profile of the fleets whose bill is computed. */
 export const DEFAULT_PROFILE = "every 10 s, 60 images";
 export const LOW_TRAFFIC_PROFILE = "low-traffic.yaml (5 min)";
 

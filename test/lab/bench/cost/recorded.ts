@@ -1,4 +1,4 @@
-// What was measured when it was recorded last: what docs/costs.md says.
+// The last recorded measurements, which docs/costs.md shows.
 import { readFileSync } from "node:fs";
 import type { CostRecord } from "./measure-costs.ts";
 

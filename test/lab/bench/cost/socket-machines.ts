@@ -1,4 +1,5 @@
-// Machines that report over sockets: the shim's own link, which begins by HTTP and opens the socket that the Worker offers.
+// Machines that report over sockets, with the shim's own link: it starts by HTTP and opens the socket that the Worker
+// offers.
 import { createSecureContext } from "node:tls";
 import type { Clock } from "../../../../node-shim/base/clock.ts";
 import { httpTransport } from "../../../../node-shim/worker-link/http-transport.ts";
@@ -8,7 +9,7 @@ import { machineVitals } from "../machine.ts";
 import { nextInMs } from "../next-in-ms.ts";
 import type { CostTransport } from "./transport.ts";
 
-/** Of the computer's own time: however busy it is, it is not to be late. */
+/** In the computer's own time, so long that a busy computer is not late. */
 const WITHIN_MS = 120_000;
 
 export const socketMachines: CostTransport = {
@@ -20,7 +21,7 @@ export const socketMachines: CostTransport = {
     const { send, close } = httpTransport(origin, WITHIN_MS, outbound);
     const machineTime = () => new Date(nowMs()).toISOString();
     const machine = { name, origin, startId: `start of ${name}`, machineTime, nowMs, ...enrolled };
-    // When a wait of the link's is over, it opens a socket; then it asks for a report, or says what went wrong.
+    // After a wait, the link opens a socket; then it requests a report, or logs a fault.
     let isOpening = false;
     const timer: Clock["timer"] = (ms, callback) =>
       after(ms, () => {

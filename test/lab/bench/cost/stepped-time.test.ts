@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { steppedTime } from "./stepped-time.ts";
 
-test("a clock stands still until it goes on, and never goes back", () => {
+test("a clock stands still until it is moved, and never goes back", () => {
   const time = steppedTime(1000);
   expect(time.nowMs()).toBe(1000);
   time.goTo(1500);
@@ -10,7 +10,7 @@ test("a clock stands still until it goes on, and never goes back", () => {
   expect(time.nowMs()).toBe(1500);
 });
 
-test("timers run once, in their order, at the step that passes them; one that was ended does not", () => {
+test("timers run once, in order, at the step that passes them; a cancelled one does not", () => {
   const time = steppedTime(0);
   const rung: string[] = [];
   for (const [name, delayMs] of Object.entries({ late: 30, early: 10, later: 31 }))
@@ -25,7 +25,7 @@ test("timers run once, in their order, at the step that passes them; one that wa
   expect(time.nextMs()).toBe(Number.POSITIVE_INFINITY);
 });
 
-test("what is periodic runs once in a step that is long enough, however long that is", () => {
+test("a periodic call runs once in a long enough step, of any length", () => {
   const time = steppedTime(0);
   let runs = 0;
   const end = time.every(10, () => runs++);

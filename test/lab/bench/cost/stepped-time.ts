@@ -1,16 +1,16 @@
-// A clock that stands still until it is told to go on: what happens at one moment takes no time, however busy the computer is.
+// A clock that moves only when it is told: work at one moment takes no time, however busy the computer is.
 import type { Every } from "../../../../infra/local/apiserver/timer.ts";
 import type { After } from "../../../../infra/local/apiserver/timer.ts";
 
 export interface SteppedTime {
-  /** In milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   nowMs: () => number;
   after: After;
-  /** Once in each step, however long that is. */
+  /** Runs once in each step, of any length. */
   every: Every;
-  /** When the first timer of `after` runs. */
+  /** Time of the first timer of `after`. */
   nextMs: () => number;
-  /** Goes to this time. Timers that are due run, in their order. */
+  /** Moves to this time and runs the due timers in order. */
   goTo: (atMs: number) => void;
 }
 

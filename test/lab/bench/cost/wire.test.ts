@@ -1,4 +1,4 @@
-// TLS before a server on loopback, and what is counted of it.
+// TLS in front of a server on loopback, and its counted bytes.
 import { createServer } from "node:http";
 import { Agent, request } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -15,7 +15,7 @@ test.each([
   expect(segmentsOf(bytes)).toBe(segments);
 });
 
-test("requests on one connection → their bytes, no handshake but the first; one that is idle for long is cut → another connection", async () => {
+test("requests on one connection → their bytes, and only one handshake; a long idle one is cut → another connection", async () => {
   const server = createServer((incoming, outgoing) => void incoming.pipe(outgoing));
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
   let nowMs = 0;
@@ -45,7 +45,7 @@ test("requests on one connection → their bytes, no handshake but the first; on
   await echo("x".repeat(1000));
   const more = wire.take();
   expect([least.connections, more.connections]).toEqual([0, 0]);
-  // There and back, and a content-length; headers of four segments each time, of which two acknowledge.
+  // Both directions, with a content-length; headers of four segments each time, two of them acknowledgements.
   expect(more.bytes - least.bytes).toBeGreaterThanOrEqual(2000);
   expect(more.bytes - least.bytes).toBeLessThan(2100);
   expect([least.headerBytes, more.headerBytes]).toEqual([4 * SEGMENT.headerBytes, 4 * SEGMENT.headerBytes]);

@@ -1,44 +1,44 @@
-// What stands between machines and the Worker: TLS as on the internet, and a relay that counts the bytes of it. What carries
-// them, the headers of TCP and IP, nobody sees on loopback: they are computed.
+// Between machines and the Worker: TLS as on the internet, and a relay that counts its bytes. Headers of TCP and IP
+// cannot be seen on loopback: they are computed.
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { generate } from "selfsigned";
 
 export interface WireCount {
-  /** Both ways, TLS included. */
+  /** Both directions, with TLS. */
   bytes: number;
-  /** Of TCP and IP, computed. */
+  /** Headers of TCP and IP, computed. */
   headerBytes: number;
   connections: number;
 }
 
 export interface Wire {
-  /** `https://…`: the origin of the Worker, as machines know it. */
+  /** `https://…`: the Worker's origin for machines. */
   origin: string;
-  /** PEM of the authority that vouches for it. */
+  /** PEM of the authority that signed its certificate. */
   authority: string;
-  /** Has what comes go to this port from now on. */
+  /** Sends connections to this port from now on. */
   leadTo: (port: number) => void;
-  /** Since the last time. */
+  /** Returns the counts since the last call. */
   take: () => WireCount;
-  /** Ends the connections over which nothing went for longer. */
+  /** Ends connections that were idle for longer. */
   cutIdle: (afterMs: number) => void;
   stop: () => void;
 }
 
 const HOST = "127.0.0.1";
-/** What a segment carries on an Ethernet, and its headers: IPv4, TCP, timestamps. */
+/** Payload of a segment on an Ethernet, and its headers: IPv4, TCP, timestamps. */
 export const SEGMENT = { payloadBytes: 1448, headerBytes: 52 } as const;
-/** A connection opens with three segments and ends with four that carry nothing. */
+/** A connection opens with three segments and ends with four, all without data. */
 const HANDSHAKE_SEGMENTS = 7;
 
-/** The segments of so many bytes in one direction, and the acknowledgements of them: one for two. */
+/** Returns the segments for this number of bytes in one direction, and their acknowledgements: one for two. */
 export function segmentsOf(bytes: number): number {
   const carrying = Math.ceil(bytes / SEGMENT.payloadBytes);
   return carrying + Math.ceil(carrying / 2);
 }
 
-/** `nowMs`: the clock by which connections are idle. */
+/** `nowMs`: the clock for idle connections. */
 export async function startWire(nowMs: () => number): Promise<Wire> {
   let workerPort = 0;
   const { private: key, cert } = await generate([{ name: "commonName", value: "worker.test" }], {
@@ -67,7 +67,7 @@ export async function startWire(nowMs: () => number): Promise<Wire> {
   let count: WireCount = { bytes: 0, headerBytes: 0, connections: 0 };
   const carried = (segments: number) => void (count.headerBytes += segments * SEGMENT.headerBytes);
 
-  /** What goes one way without an answer in between is one flight: its segments are full but for the last. */
+  /** Data in one direction without an answer in between is one flight: all of its segments but the last are full. */
   const counter = () => {
     let flight = { direction: "", bytes: 0 };
     carried(HANDSHAKE_SEGMENTS);
@@ -81,7 +81,7 @@ export async function startWire(nowMs: () => number): Promise<Wire> {
   };
   const ended = createTlsServer({ key, cert }, (socket) => join(socket, workerPort, () => undefined));
   const tlsPort = await listen(ended);
-  /** When something went over each connection last. */
+  /** Time of the last data on each connection. */
   const usedMs = new Map<Socket, number>();
   const relay = createServer((socket) => {
     const counted = counter();

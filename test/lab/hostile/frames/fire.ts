@@ -1,4 +1,4 @@
-// Sends what a kind has made on its socket, and waits for what follows: an answer for each frame, or the end.
+// Sends the hostile frames on a socket, and waits for an answer to each, or for the end.
 import type { Attack } from "../attack.ts";
 import type { Answered } from "../post.ts";
 import type { Outcome } from "./frames-verdict.ts";
@@ -33,13 +33,13 @@ export async function fire(
   return { heard: wire.heard.slice(known), pongs: wire.pongs - pongs, ended: wire.ended, isLate: !isInTime };
 }
 
-/** What was told to close does. */
+/** Waits until a socket that was told to close has closed. */
 async function untilClosed(wire: WireSocket, known: number): Promise<boolean> {
   const isTold = () => wire.heard.slice(known).some(({ type }) => type === "closing");
   return !isTold() || wire.until(() => false);
 }
 
-/** Messages of the WebSocket, or a request. */
+/** Number of messages of the WebSocket, or of requests. */
 export function messagesOf(shot: Shot): number {
   return "times" in shot ? (shot.times ?? 1) : 1;
 }

@@ -1,4 +1,4 @@
-// A seed and an index decide what is made of a socket; what is still valid there is not sent.
+// A seed and an index determine a socket's hostile frame; a frame that is still valid is not sent.
 import { expect, it } from "vitest";
 import { frameGenerator } from "./frame-generator.ts";
 import { reportRequest, reportText, type Shot } from "./shot.ts";
@@ -38,7 +38,7 @@ const around = {
   enrolment,
 };
 
-it("a seed and an index decide the kind and the frame", async () => {
+it("a seed and an index determine the kind and the frame", async () => {
   const [make, again, other] = await Promise.all([frameGenerator(7), frameGenerator(7), frameGenerator(8)]);
   const indexes = Array.from({ length: 500 }, (_, index) => index);
   const made = indexes.map((index) => make(index, around));
@@ -53,15 +53,15 @@ const { withheld } = target;
 const twice = `{"body":"x",${reportText(withheld.report).slice(1)}`;
 it.each<[what: string, Shot, isStillValid: boolean]>([
   ["the report that was withheld", { text: reportText(withheld.report) }, true],
-  ["the same, otherwise written", { text: ` ${reportText(withheld.report)}` }, true],
-  ["the same, of whose equal keys the last counts", { text: twice }, true],
+  ["the same, formatted differently", { text: ` ${reportText(withheld.report)}` }, true],
+  ["the same, with duplicate keys of which the last counts", { text: twice }, true],
   ["the same in binary", { binary: Buffer.from(reportText(withheld.report)) }, false],
   ["the last report, once more", { text: reportText(report(2)) }, true],
-  ["one from before", { text: reportText(report(1)) }, false],
+  ["an earlier one", { text: reportText(report(1)) }, false],
   ["one for HTTP", { text: reportText(withheld.overHttp) }, false],
   ["one for HTTP, over HTTP", { request: reportRequest("edge", withheld.overHttp) }, true],
   ["the socket's over HTTP", { request: reportRequest("edge", withheld.report) }, false],
-  ["one with a field more", { text: reportText({ ...withheld.report, more: 1 } as never) }, false],
+  ["one with an additional field", { text: reportText({ ...withheld.report, more: 1 } as never) }, false],
   ["the next heartbeat", { text: withheld.beat }, true],
   ["the next heartbeat with a blank", { text: ` ${withheld.beat}` }, false],
   ["the last heartbeat", { text: beat(1) }, false],

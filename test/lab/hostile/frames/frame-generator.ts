@@ -1,5 +1,5 @@
-// From a seed and an index to a kind of hostile frame and what is drawn: always the same; made of what a thief has of the
-// sockets of the moment.
+// Maps a seed and an index to a kind of hostile frame and its random choices, always the same. Uses only what a thief
+// has of the present sockets.
 import { type SeededKey, seededKey } from "../jwt.ts";
 import { randomOf } from "../random.ts";
 import type { TransportRequest } from "../../../../node-shim/worker-link/exchange.ts";
@@ -10,7 +10,7 @@ import { type FrameDraw, type FrameKind, reportRequest, type Shot } from "./shot
 import { isStillValidShot } from "./still-valid-shot.ts";
 import type { Tapped } from "./tapped.ts";
 
-/** What closes a socket at once comes half as often: a new one takes longer than a frame. */
+/** Kinds that close a socket at once are half as frequent: a new socket takes longer than a frame. */
 const KINDS: [kind: string, make: FrameKind][] = interleaved([
   Object.entries(textKinds),
   Object.entries(heartbeatKinds),
@@ -19,20 +19,20 @@ const KINDS: [kind: string, make: FrameKind][] = interleaved([
   Object.entries(reportKinds),
 ]);
 
-/** Around each socket that a frame goes to. */
+/** The inputs around the socket that a frame goes to. */
 export interface Around {
   target: Tapped;
-  /** Of the same machine or of others. */
+  /** Sockets of the same machine or of others. */
   others: readonly Tapped[];
   before: Tapped;
-  /** With which this machine was enrolled. */
+  /** The request that enrolled this machine. */
   enrolment: TransportRequest;
 }
 
 export interface HostileShot {
   index: number;
   kind: string;
-  /** null: it came out as one that is still valid. */
+  /** null: the frame would have been still valid. */
   shot: Shot | null;
 }
 
@@ -44,7 +44,7 @@ export type MakeShot = (index: number, around: Around) => HostileShot;
 export async function frameGenerator(seed: number): Promise<MakeShot> {
   const thief = await seededKey(randomOf(seed, -2));
   return (index, around) => {
-    // Two neighbours are of one kind: one for a socket with an accepted report, one for another.
+    // Two neighbouring indexes have one kind: one for a socket with an accepted report, one for another.
     const [kind, make] = KINDS[Math.floor(index / 2) % KINDS.length]!;
     const shot = make(drawOf(thief, seed, index, around));
     return { index, kind, shot: isStillValidShot(shot, around.target) ? null : shot };
@@ -53,7 +53,7 @@ export async function frameGenerator(seed: number): Promise<MakeShot> {
 
 function drawOf(thief: SeededKey, seed: number, index: number, around: Around): FrameDraw {
   const { target, others, before, enrolment } = around;
-  // How many others there are is the moment's: what the kind draws does not depend on it.
+  // The number of other sockets varies with time, so the random choices of a kind must not depend on it.
   const among = randomOf(seed, FIRST_OF_OTHERS - index);
   const siblings = others.filter((each) => each.name === target.name && each !== target);
   const other = among.pick(siblings.length > 0 && among.chance(0.7) ? siblings : others);
@@ -75,7 +75,7 @@ function drawOf(thief: SeededKey, seed: number, index: number, around: Around): 
   };
 }
 
-/** Neighbouring indexes are of different sorts, and each sort comes as often as it has kinds. */
+/** Neighbouring indexes have different sorts; a sort's frequency is its number of kinds. */
 function interleaved<Item>(sorts: readonly (readonly Item[])[]): Item[] {
   return sorts
     .flatMap((sort) => sort.map((item, at) => ({ item, place: (at + 0.5) / sort.length })))

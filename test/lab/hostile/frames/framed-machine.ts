@@ -1,4 +1,4 @@
-// A machine that reports over sockets, and sends nothing but what a shim sends. Its keys stay here.
+// A machine that reports over sockets, and sends only what a shim sends. Its keys never leave this file.
 import { canonicalJson } from "../../../../shared/protocol/digest.ts";
 import type { GatewayFrame, ReportFrame } from "../../../../shared/protocol/frames.ts";
 import type { Problem, ReportAnswer } from "../../../../shared/protocol/answers.ts";
@@ -17,17 +17,17 @@ import { machineFacts, machineVitals } from "../../bench/machine.ts";
 import { MAC_KEYS, ORIGIN } from "../agreed.ts";
 import { WireSocket } from "./wire-socket.ts";
 
-/** Where machines are. */
+/** The machines' surroundings. */
 export interface FramedPlace {
-  /** Of the Worker. */
+  /** The Worker's URL. */
   url: string;
   /** By HTTP. */
   send: Transport;
-  /** The Worker's clock, which is the machines' as well. */
+  /** The clock of the Worker and of the machines. */
   nowMs: () => number;
 }
 
-/** What a machine knows of the session on a socket, if there is one. */
+/** The data of a socket's session, if there is one. */
 export interface SessionOfSocket {
   keys: SessionKeys;
   /** The Worker's key, and the nonces of its answers; null: there is no session. */
@@ -45,7 +45,7 @@ type ReportAnswerFrame = Extract<GatewayFrame, { type: "report-answer" }>;
 const FACTS = machineFacts();
 const FACTS_DIGEST = sha256Base64url(canonicalJson(FACTS));
 const TICKET_KEYS = parseMacKeys(MAC_KEYS);
-/** The first report is challenged, and is told that the facts are unknown; a new Node takes another one. */
+/** The first report gets a challenge and a request for the facts; a new Node takes another one. */
 const MAX_REPORTS = 6;
 
 export class FramedMachine {
@@ -67,7 +67,7 @@ export class FramedMachine {
     this.#place = place;
   }
 
-  /** `session`: of the socket that it goes by; undefined: by HTTP. */
+  /** `session`: of the socket that carries it; undefined: by HTTP. */
   async signed(session?: string): Promise<ReportFrame> {
     const body = JSON.stringify({
       protocol: PROTOCOL,
@@ -87,7 +87,7 @@ export class FramedMachine {
     return { type: "report", token: await signReport(this.#key, this.kid, claims), body };
   }
 
-  /** True: the report was taken. */
+  /** Returns true if the report was accepted. */
   #took(status: number, body: ReportAnswer | Problem): boolean {
     if (body.ticket !== undefined && body.ticket !== this.#ticket) {
       this.#ticket = body.ticket;
@@ -118,7 +118,7 @@ export class FramedMachine {
     throw new Error(`${this.name} gets no gateway`);
   }
 
-  /** As the Worker would answer it to the next report: a ticket takes a time of its own. */
+  /** Returns the upgrade that the Worker would offer with the next report: each ticket has a time of its own. */
   async upgrade(keys: SessionKeys): Promise<{ path: string; token: string }> {
     const { name, kid } = this;
     const path = `/v1/gateways/${this.#gateway}/nodes/${name}`;
@@ -135,7 +135,7 @@ export class FramedMachine {
     return { wire, keys, session: null, reports: [], beats: [] };
   }
 
-  /** Until a report is taken and a session begins. */
+  /** Repeats until a report is accepted and a session has begun. */
   async report(socket: FramedSocket): Promise<void> {
     for (let reports = 0; reports < MAX_REPORTS; reports++) {
       const frame = await this.signed(socket.keys.publicKey);
@@ -150,7 +150,7 @@ export class FramedMachine {
     throw new Error(`nothing is lent to ${this.name}`);
   }
 
-  /** The heartbeats that the session would have over this nonce: the first `count` of them. */
+  /** The first `count` heartbeats that the session would send over this nonce. */
   beats({ keys, session }: SessionOfSocket, nonce: string, count: number): string[] {
     const begun = session && startSession(this.name, keys, { key: session.key, nonce });
     if (!begun) throw new Error(`${this.name} has no session`);
@@ -159,13 +159,13 @@ export class FramedMachine {
     return Array.from({ length: count }, () => begun.heartbeat({ at: this.#place.nowMs(), available }));
   }
 
-  /** The next heartbeat, which is quiet. */
+  /** Returns the next heartbeat, which is quiet. */
   nextBeat(socket: SessionOfSocket): string {
     const n = socket.beats.length + 1;
     return this.beats(socket, socket.session?.nonces.at(-1) ?? "", n)[n - 1]!;
   }
 
-  /** Sends it; false: a report is wanted. */
+  /** Sends the next heartbeat; false: a report has to follow. */
   async beat(socket: FramedSocket): Promise<boolean> {
     const text = this.nextBeat(socket);
     const answer = await answered(socket, text);

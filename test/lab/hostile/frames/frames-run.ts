@@ -1,5 +1,5 @@
-// Hostile frames on machines' sockets, against the Worker on workerd, beside a machine that goes on; judged by what is
-// answered, by SQLite's own counters, by what the apiserver is asked, and by workerd's memory.
+// Hostile frames on machines' sockets, against the Worker on workerd, while another machine keeps reporting. Judged by
+// the answers, by SQLite's counters, by the requests to the apiserver, and by workerd's memory.
 import { atOnce } from "../at-once.ts";
 import { type Client, hostileClient } from "../post.ts";
 import { fire, messagesOf } from "./fire.ts";
@@ -9,7 +9,7 @@ import { joinMachines, Rounds, type Target } from "./rounds.ts";
 import { FrameWorld } from "./world.ts";
 
 const MACHINES = { least: 4, most: 160, framesOfEach: 20 };
-/** Sockets that frames go to at the same time, of each sort. */
+/** Sockets of each sort that get frames at the same time. */
 const LANES = 8;
 
 export async function runFrames(plan: FramePlan, progress: (done: number) => void): Promise<FrameVerdict> {
@@ -68,7 +68,7 @@ class FrameAttack {
     return this.#next[sort] < from + frames;
   }
 
-  /** What is written and asked meanwhile, hostile frames alone have caused. */
+  /** During a round, only hostile frames cause writes and requests. */
   async #round(targets: readonly Target[]): Promise<void> {
     const { world } = this.#with;
     const verdict = this.#verdict;
@@ -129,7 +129,7 @@ class FrameAttack {
 
 const SORTS = ["accepted", "unaccepted"] as const;
 
-/** Indexes go to the two sorts of sockets in turn. */
+/** Indexes alternate between the two sorts of sockets. */
 function firstFor(sort: Target["sort"], from: number): number {
   return from % SORTS.length === SORTS.indexOf(sort) ? from : from + 1;
 }

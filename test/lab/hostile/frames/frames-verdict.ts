@@ -1,25 +1,25 @@
-// What came of hostile frames, in words: the last line is the verdict. Sends nothing.
+// The results of hostile frames as text: the last line is the verdict. Sends nothing.
 import type { GatewayFrame } from "../../../../shared/protocol/frames.ts";
 import { memoryOf } from "../verdict.ts";
 import type { WireEnd } from "./wire-socket.ts";
 
 export interface FramePlan {
   frames: number;
-  /** Decides the frames, with their indexes. */
+  /** Determines the frames, with their indexes. */
   seed: number;
-  /** The index to begin at. */
+  /** The first index. */
   from: number;
 }
 
-/** What followed from one hostile frame, or several at once. */
+/** The result of one hostile frame, or of several at once. */
 export interface Outcome {
   heard: readonly GatewayFrame[];
   pongs: number;
-  /** How its socket ended; null: it is open. */
+  /** The end of its socket; null: it is open. */
   ended: WireEnd | null;
-  /** Of a request over HTTP. */
+  /** Status of a request by HTTP. */
   status?: number;
-  /** Nothing of all that, in time. */
+  /** True if none of these came in time. */
   isLate: boolean;
 }
 
@@ -31,41 +31,43 @@ export interface FrameOffence {
 
 export interface FrameVerdict {
   plan: FramePlan;
-  /** Messages of WebSockets, pings among them, and requests. */
+  /** Messages of WebSockets, also pings, and requests. */
   sent: number;
-  /** Came out as frames that are still valid, and were not sent. */
+  /** Generated frames that were still valid, and so were not sent. */
   discarded: number;
   sockets: { accepted: number; unaccepted: number };
-  /** Frames that reached the gateway, and those of them that came when it had closed their socket. */
+  /** Frames that reached the gateway, and how many of them came after it had closed their socket. */
   arrived: number;
   late: number;
   kinds: Map<string, Map<string, number>>;
   offences: FrameOffence[];
-  /** Rounds in which more was written than ends of sockets take, or the apiserver was asked. */
+  /** Rounds with more writes than the ends of sockets need, or with requests to the apiserver. */
   disturbances: { from: number; to: number; rows: number; asks: number }[];
-  /** Beyond those that the ends of accepted sockets take. */
+  /** Rows beyond those for the ends of accepted sockets. */
   rows: number;
-  /** Accepted sockets that hostile frames have ended, and the rows of an end, by the machine itself as well. */
+  /**
+   * Accepted sockets that hostile frames have ended, and the rows of an end, measured at an end by the machine itself.
+   */
   ended: number;
   rowsOfAnEnd: number;
-  /** Of the apiserver: of leases, and all. */
+  /** Requests to the apiserver: for leases, and all. */
   renewals: number;
   asked: number;
   objectsMade: number;
-  /** Heartbeats of machines that nobody attacks, in between: all are taken. */
+  /** Accepted heartbeats of machines that are not attacked, in between. */
   beats: number;
-  /** Of workerd, after each round. */
+  /** Memory of workerd, after each round. */
   residentBytes: number[];
 }
 
 const SHOWN = 20;
 const TEXT_LENGTH = 2000;
 const MIB = 2 ** 20;
-/** What a gateway may answer to a heartbeat that it has not taken for one of its machine's. */
+/** Reasons that a gateway may give for a heartbeat that it does not accept from its machine. */
 const REFUSALS = ["no session", "not fresh"];
 const CLOSED = ["bad frame", "too often", "no report"];
 
-/** What was answered, for the table; and what of it should not have been. */
+/** Returns the answer's text for the table, and the offence if there is one. */
 export function judge(outcome: Outcome): { words: string; what: FrameOffence["what"] | null } {
   const { heard, pongs, ended, status, isLate } = outcome;
   if (status !== undefined) return { words: `HTTP ${status}`, what: ofStatus(status) };
@@ -110,7 +112,7 @@ export function areFramesClean(verdict: FrameVerdict): boolean {
   return isQuiet && sockets.accepted + sockets.unaccepted > 0 && beats > 0 && memoryOf(residentBytes).isFlat;
 }
 
-/** Lines, of which the last one is `accepted 0, 5xx 0, rows 0, renewals 0` where nothing was. */
+/** Returns lines; the last one is `accepted 0, 5xx 0, rows 0, renewals 0` if there was no effect. */
 export function frameVerdictText(verdict: FrameVerdict): string {
   const { sent, discarded, sockets, arrived, late, rows, ended, rowsOfAnEnd, asked, objectsMade, beats } =
     verdict;
@@ -141,7 +143,7 @@ function kindLines({ kinds }: FrameVerdict): string[] {
   });
 }
 
-/** Each with the command that sends it again. */
+/** Each line has the command that sends the frame again. */
 function offenceLines({ plan, offences, disturbances }: FrameVerdict): string[] {
   const again = (from: number, frames: number) =>
     `npm run hostile -- --seed ${plan.seed} --from ${from} --frames ${frames}`;

@@ -1,6 +1,6 @@
-// The sockets that hostile frames go to, round after round: some machines have an accepted one with a session, and one
-// without a report beside it; others have four of the latter. Between rounds ten minutes pass, so that who was sent away may
-// come back.
+// The sockets that hostile frames go to, round after round. Some machines have an accepted one with a session, and one
+// without a report; others have four of the latter. Ten minutes pass between rounds, so that a refused machine may come
+// back.
 import { GATEWAY_LIMITS } from "../../../../shared/protocol/limits.ts";
 import type { TransportRequest } from "../../../../node-shim/worker-link/exchange.ts";
 import { atOnce } from "../at-once.ts";
@@ -9,31 +9,33 @@ import type { Tapped } from "./tapped.ts";
 import type { WireSocket } from "./wire-socket.ts";
 import type { FrameWorld, Joined } from "./world.ts";
 
-/** Where one hostile frame after the other goes, until it has ended. */
+/** A socket that gets one hostile frame after the other until it has ended. */
 export interface Target {
-  /** Was a report accepted on it? */
+  /** "accepted" if a report was accepted on it. */
   sort: "accepted" | "unaccepted";
   tapped: Tapped;
   wire: WireSocket;
-  /** A socket of its machine's that has ended. */
+  /** An ended socket of the same machine. */
   before: Tapped;
   enrolment: TransportRequest;
 }
 
-/** Above half of what there is between two heartbeats, and two of them below what a socket without a report has. */
+/**
+ * More than half of the time between two heartbeats; two of them are less than the limit for a socket without a report.
+ */
 const BEAT_MS = 9600;
 const AWAY_MS = 1000 * GATEWAY_LIMITS.awaySeconds;
 const AT_ONCE = 16;
-/** Of heartbeats under a session that are too early. */
+/** Heartbeats of a session that come too early. */
 const LATER = 5;
 const BARE_SHARE = 8;
 
 export interface RoundMachines {
-  /** With an accepted socket. */
+  /** Machines with an accepted socket. */
   accepted: readonly Joined[];
-  /** Without one. */
+  /** Machines without one. */
   bare: readonly Joined[];
-  /** Nobody attacks it: it has its socket all the time. */
+  /** A machine that is not attacked: it has its socket all the time. */
   beside: FramedMachine;
 }
 
@@ -51,10 +53,10 @@ type Opened = Joined & { socket: FramedSocket };
 export class Rounds {
   readonly #world: FrameWorld;
   readonly #machines: RoundMachines;
-  /** Of each machine, one that has ended. */
+  /** An ended socket of each machine. */
   readonly #before = new Map<string, Tapped>();
   #beside: FramedSocket | undefined;
-  /** Of the machine that nobody attacks. */
+  /** Heartbeats of the machine that is not attacked. */
   beats = 0;
 
   constructor(world: FrameWorld, machines: RoundMachines) {
@@ -62,7 +64,7 @@ export class Rounds {
     this.#machines = machines;
   }
 
-  /** What the end of an accepted socket writes, where its machine ends it. Throws where that differs. */
+  /** Rows that the end of an accepted socket writes when its machine ends it. Throws if ends differ. */
   async rowsOfAnEnd(): Promise<number> {
     const opened = await this.#accepted();
     await this.#world.pass(BEAT_MS);
@@ -78,7 +80,7 @@ export class Rounds {
     return rows;
   }
 
-  /** New sockets, at a time when the next heartbeat of each session would renew its lease. */
+  /** Opens new sockets, at a time when the next heartbeat of each session would renew its lease. */
   async begin(): Promise<Target[]> {
     const accepted = await this.#accepted();
     await this.#world.pass(BEAT_MS);
@@ -88,7 +90,7 @@ export class Rounds {
     await this.#beat();
     const { bare } = this.#machines;
     const unaccepted = [
-      // As many as there are of the others.
+      // As many as of the other sort.
       ...this.#machines.accepted.filter((_, at) => at % 2 === 0),
       ...bare.flatMap((each) => Array<Joined>(GATEWAY_LIMITS.unacceptedOfName).fill(each)),
     ];
@@ -112,7 +114,7 @@ export class Rounds {
     };
   }
 
-  /** Of the targets what is left; and the machine that nobody attacks goes on. */
+  /** Ends the remaining targets; the machine that is not attacked continues. */
   async end(targets: readonly Target[]): Promise<void> {
     for (const { tapped: each, wire } of targets) {
       wire.close();
@@ -124,7 +126,7 @@ export class Rounds {
     await this.#beat();
   }
 
-  /** After a pause in which all that was sent away may come back. */
+  /** After a pause, so that every refused machine may come back. */
   async #accepted(): Promise<Opened[]> {
     await this.#world.pass(AWAY_MS + BEAT_MS);
     await this.#reportBeside();
@@ -136,7 +138,7 @@ export class Rounds {
     });
   }
 
-  /** Before its gateway takes it for silent. */
+  /** Before its gateway counts it as silent. */
   async #reportBeside(): Promise<void> {
     const { beside } = this.#machines;
     this.#beside ??= await beside.open();
@@ -151,7 +153,7 @@ export class Rounds {
   }
 }
 
-/** Signs what is withheld, at last of what its machine signs. */
+/** Signs the withheld requests, as the last ones that its machine signs. */
 async function tapped(
   machine: FramedMachine,
   { keys, session, reports, beats }: FramedSocket,
@@ -173,7 +175,7 @@ async function tapped(
   };
 }
 
-/** By `n`, by the nonce, or by both. */
+/** Wrong in `n`, in the nonce, or in both. */
 function wrongBeats(machine: FramedMachine, socket: SessionOfSocket): string[] {
   const [next, nonces] = [socket.beats.length, socket.session?.nonces ?? []];
   const byNumber = machine.beats(socket, nonces.at(-1) ?? "", LATER).filter((_, at) => at !== next);

@@ -1,4 +1,4 @@
-// What a kind of hostile frame is made of, and what may be sent: frames, what is none, and requests beside the socket.
+// The inputs of a hostile frame, and what may be sent: frames, malformed data, and requests by HTTP.
 import type { ReportFrame } from "../../../../shared/protocol/frames.ts";
 import type { Attack } from "../attack.ts";
 import type { SeededKey } from "../jwt.ts";
@@ -7,11 +7,11 @@ import type { Recording } from "../recorded.ts";
 import type { Tapped } from "./tapped.ts";
 
 export type Shot =
-  /** `times`: at once. `pieces`: of a WebSocket's message. */
+  /** `times`: sent at once. `pieces`: fragments of a WebSocket's message. */
   | { text: string | Uint8Array; times?: number; pieces?: number }
   | { binary: Uint8Array }
   | { ping: Uint8Array }
-  /** Beneath the WebSocket. */
+  /** Bytes below the WebSocket. */
   | { raw: Uint8Array }
   /** By HTTP, while the socket is open. */
   | { request: Attack };
@@ -19,13 +19,13 @@ export type Shot =
 export interface FrameDraw {
   random: Random;
   thief: SeededKey;
-  /** Where it goes. */
+  /** The socket that it goes to. */
   target: Tapped;
-  /** Another socket: often of the same machine. */
+  /** Another socket, often of the same machine. */
   other: Tapped;
-  /** One of this machine's that has ended. */
+  /** An ended socket of this machine. */
   before: Tapped;
-  /** Requests by HTTP, of this machine for the most part. */
+  /** Requests by HTTP, mostly of this machine. */
   recording: Recording;
 }
 
@@ -35,13 +35,13 @@ export function reportText(report: ReportFrame): string {
   return JSON.stringify(report);
 }
 
-/** As it would go over HTTP. */
+/** The same report as a request by HTTP. */
 export function reportRequest(name: string, { token, body }: ReportFrame) {
   const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
   return { method: "POST", path: `/v1/nodes/${name}/report`, headers, body } as const;
 }
 
-/** What has a form: a report of this socket, or a heartbeat. */
+/** A well-formed text: a report of this socket, or a heartbeat. */
 export function goodText({ random, target }: FrameDraw): string {
   const { report, beat } = target.withheld;
   return beat !== "" && random.chance(0.5) ? beat : reportText(report);

@@ -1,11 +1,11 @@
-// Which hostile frames are none: they say what the machine has signed for this very socket and moment, in other letters at
-// most. Knows the rules of docs/protocol.md, not the Worker.
+// Finds generated frames that are not hostile: they equal what the machine has signed for this very socket and moment,
+// at most in another notation. Uses the rules of docs/protocol.md, not the Worker's code.
 import type { ReportFrame } from "../../../../shared/protocol/frames.ts";
 import { jwtMeaning } from "../still-valid.ts";
 import { reportRequest, type Shot } from "./shot.ts";
 import type { Tapped } from "./tapped.ts";
 
-/** A report that was withheld, or was the last one, and the next heartbeat. */
+/** A withheld report, the last one, or the next heartbeat. */
 export function isStillValidShot(shot: Shot, { withheld, reports, name }: Tapped): boolean {
   if ("request" in shot) {
     const { path, headers, body } = shot.request;

@@ -1,5 +1,5 @@
-// A machine's WebSocket as hostile input needs it: sends whatever it is told to, also what is no WebSocket's, and keeps what
-// comes back. Knows nothing of sessions.
+// A machine's WebSocket for hostile input. It sends any bytes, also invalid ones, and keeps the answers. Sessions are
+// unknown to it.
 import type { Duplex } from "node:stream";
 import { WebSocket } from "ws";
 import type { GatewayFrame } from "../../../../shared/protocol/frames.ts";
@@ -9,12 +9,12 @@ export interface WireEnd {
   reason: string;
 }
 
-/** More than any answer takes, also of a gateway that has much to do. */
+/** Longer than any answer takes, also of a busy gateway. */
 const DEADLINE_MS = 30_000;
 
 export class WireSocket {
   readonly #socket: WebSocket;
-  /** What the WebSocket is made on. */
+  /** The stream below the WebSocket. */
   #stream: Duplex | undefined;
   readonly heard: GatewayFrame[] = [];
   pongs = 0;
@@ -32,7 +32,7 @@ export class WireSocket {
       this.pongs++;
       this.#wake();
     });
-    // What the Worker ends in the middle of something is an end as well.
+    // If the Worker ends it in the middle of a message, that is an end as well.
     socket.on("error", () => undefined);
     socket.on("close", (code, reason) => {
       this.ended = { code, reason: reason.toString() };
@@ -40,7 +40,7 @@ export class WireSocket {
     });
   }
 
-  /** Rejects where there is no socket. */
+  /** Rejects if no socket opens. */
   static async open(url: string, path: string, token: string): Promise<WireSocket> {
     const headers = { authorization: `Bearer ${token}` };
     const socket = new WebSocket(new URL(path, url.replace("http", "ws")), {
@@ -60,7 +60,7 @@ export class WireSocket {
     return this.#socket.readyState === WebSocket.OPEN;
   }
 
-  /** Bytes go as a text as well: not all of them are one. In `pieces` frames of the WebSocket. */
+  /** Sends bytes as a text as well: not all of them are UTF-8. `pieces`: number of frames. */
   text(text: string | Uint8Array, pieces = 1): void {
     const data = Buffer.from(text);
     const size = Math.ceil(data.length / pieces);
@@ -78,7 +78,7 @@ export class WireSocket {
     this.#socket.ping(data);
   }
 
-  /** Beneath the WebSocket, and nothing after that. */
+  /** Sends bytes below the WebSocket; nothing may follow. */
   raw(data: Uint8Array): void {
     this.#stream?.end(data);
   }
@@ -87,7 +87,7 @@ export class WireSocket {
     this.#socket.close(1000);
   }
 
-  /** Resolves once that is so, or it has ended; false: neither was in time. */
+  /** Resolves once `isSo` holds, or the socket has ended; false: neither in time. */
   async until(isSo: () => boolean): Promise<boolean> {
     const late = setTimeout(() => this.#wake(), DEADLINE_MS);
     const beganMs = performance.now();
@@ -98,7 +98,7 @@ export class WireSocket {
     return isOver();
   }
 
-  /** The next frame after the first `known`; throws where there is none. */
+  /** Returns the next frame after the first `known`; throws if there is none. */
   async next(known: number): Promise<GatewayFrame> {
     await this.until(() => this.heard.length > known);
     const frame = this.heard[known];
@@ -106,7 +106,7 @@ export class WireSocket {
     return frame;
   }
 
-  /** Ends it on this side alone, where the other one does not. */
+  /** Ends it on this side, even if the other side does not. */
   drop(): void {
     this.#socket.terminate();
   }

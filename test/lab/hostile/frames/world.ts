@@ -1,5 +1,5 @@
-// What hostile frames run against: the Worker on workerd, the embedded apiserver, and a clock of theirs that goes on when it
-// is told to. Sends nothing hostile.
+// The surroundings of hostile frames: the Worker on workerd, the embedded apiserver, and their clock, which moves only
+// when it is told. Sends nothing hostile.
 import { fileURLToPath } from "node:url";
 import type { Transport, TransportRequest } from "../../../../node-shim/worker-link/exchange.ts";
 import { httpTransport } from "../../../../node-shim/worker-link/http-transport.ts";
@@ -14,7 +14,7 @@ import { FramedMachine } from "./framed-machine.ts";
 const ENTRY = fileURLToPath(new URL("../../../worker/support/hostile-entry.ts", import.meta.url));
 const DEADLINE_MS = 30_000;
 
-/** With the last request of its enrolment. */
+/** An enrolled machine with the last request of its enrolment. */
 export interface Joined {
   machine: FramedMachine;
   enrolment: TransportRequest;
@@ -23,7 +23,7 @@ export interface Joined {
 export class FrameWorld {
   readonly worker: BenchWorker;
   readonly send: Transport;
-  /** What the apiserver was asked since the last time. */
+  /** Requests to the apiserver since the last call. */
   readonly asked: () => Asked[];
   readonly stop: () => Promise<void>;
   #nowMs = NOW_MS;
@@ -61,7 +61,7 @@ export class FrameWorld {
     return this.#nowMs;
   }
 
-  /** One after the other: what is random in the Worker comes in the same order. */
+  /** Joins one after the other, so that the Worker's random values come in the same order. */
   async join(names: readonly string[], seed: number): Promise<Joined[]> {
     const random = randomOf(seed, -3);
     const joinToken = await plantToken(this.worker, random, seed);
@@ -83,12 +83,12 @@ export class FrameWorld {
     await this.measured();
   }
 
-  /** The gateway's alarm. */
+  /** Rings the gateway's alarm. */
   async ring(): Promise<void> {
     await this.look("?ring");
   }
 
-  /** Since the last time. */
+  /** Counts since the last call. */
   async measured(): Promise<Measured> {
     const headers = { "x-now-ms": String(this.#nowMs) };
     const answer = await fetch(`${this.worker.url}/measured/rows/any`, { headers });
@@ -100,7 +100,7 @@ export class FrameWorld {
     return (await answer.json()) as GatewayLook;
   }
 
-  /** Until the gateway has so many machines: what follows from a socket's end comes a moment later. */
+  /** Waits until the gateway has this number of machines: the end of a socket is processed a moment later. */
   async untilMembers(count: number): Promise<void> {
     for (const beganMs = performance.now(); performance.now() - beganMs < DEADLINE_MS;) {
       const { members } = await this.look();

@@ -1,4 +1,4 @@
-// Bodies that were changed, cut, blown up, or are no JSON; under the JWT that was recorded with them, or none.
+// Bodies that are changed, cut, enlarged, or no JSON; with their recorded JWT, or without one.
 import { gzipSync } from "node:zlib";
 import { LIMITS } from "../../../../shared/protocol/limits.ts";
 import {
@@ -13,7 +13,7 @@ import {
 } from "../attack.ts";
 import { digestOf, signedBy } from "../jwt.ts";
 
-/** Where a body goes: a recorded request's place, with the thief's own signature over it, or the operators' API. */
+/** Sends a body to a recorded request's path, signed by the thief, or to the operators' API. */
 function sent(draw: Draw, body: Uint8Array | string, more: Partial<Attack> = {}): Attack {
   const { random, thief } = draw;
   const request = anyRequest(draw);
@@ -33,7 +33,7 @@ function sent(draw: Draw, body: Uint8Array | string, more: Partial<Attack> = {})
 
 const LEAVES = [null, true, -1, 0.5, "", "\u0000", [], {}, "a".repeat(200), [[[]]], { length: 1 }];
 
-/** Another value in one place. */
+/** Replaces the value in one place. */
 export function withAnother(value: unknown, another: unknown, { random }: Pick<Draw, "random">): unknown {
   if (typeof value !== "object" || value === null || random.chance(0.2)) return another;
   const keys = Object.keys(value);
@@ -45,7 +45,7 @@ export function withAnother(value: unknown, another: unknown, { random }: Pick<D
   return copy;
 }
 
-/** The recorded body with another value somewhere; kept under its own JWT or sent elsewhere. */
+/** The recorded body with another value somewhere, with its own JWT or sent to another path. */
 function altered(draw: Draw, another: unknown): Attack {
   const request = anyRequest(draw);
   const body = JSON.stringify(withAnother(JSON.parse(request.body), another, draw));
@@ -153,7 +153,7 @@ export const bodyKinds: Record<string, Kind> = {
   },
   "over the limit": (draw) => {
     const { random } = draw;
-    // One in eight: bytes are what a run's time goes into.
+    // One in eight: large bodies take most of a run's time.
     const bytes = random.chance(0.125) ? LIMITS.bodyBytes + 1 + random.int(4096) : random.int(4096);
     const body = `${random.chance(0.5) ? "{" : ""}${" ".repeat(bytes)}`;
     return sent(draw, body, { isChunked: random.chance(0.5) });

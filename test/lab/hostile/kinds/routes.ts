@@ -1,9 +1,9 @@
-// Paths, methods, headers and names that lead where nobody of that kind may go; and the operators' API without credentials.
+// Paths, methods, headers and names that this client must not use; and the operators' API without credentials.
 import { ROUTES } from "../../../../shared/protocol/routes.ts";
 import { anyRequest, type Attack, type Draw, type Kind, signedRequest } from "../attack.ts";
 import { digestOf, encoded, signedBy } from "../jwt.ts";
 
-/** What workerd itself takes for a method. */
+/** Methods that workerd itself accepts. */
 const METHODS = [
   "GET",
   "HEAD",
@@ -18,7 +18,7 @@ const METHODS = [
   "MERGE",
 ];
 
-/** Of operators, with a query where one is needed, and those of the recorded machine. */
+/** Routes of operators, with a query if one is required, and those of the recorded machine. */
 const OPERATOR_ROUTES = [
   ...Object.entries(ROUTES)
     .filter(([, { who }]) => who === "view" || who === "admin")
@@ -54,7 +54,7 @@ const ODD_NAMES = [
   "fleet",
 ];
 
-/** An assertion as Cloudflare Access makes them, by somebody else. */
+/** An assertion like Cloudflare Access's, by another issuer. */
 function assertion({ random, thief }: Draw): string {
   const claims = {
     email: "admin@example.com",

@@ -1,4 +1,4 @@
-// JWTs: forged, altered, taken from elsewhere, or sent once more.
+// JWTs: forged, altered, taken from other requests, or repeated.
 import { JWT_TYPES } from "../../../../shared/protocol/claims.ts";
 import {
   anyRequest,
@@ -28,7 +28,7 @@ import {
 const TYPES = Object.values(JWT_TYPES);
 const ACTIONS = ["report", "leave", "rotate", "upgrade"];
 
-/** Signed by the thief, or still under the signature of what it was. */
+/** Signed by the thief, or with the signature of the original. */
 function forged({ random, thief }: Draw, { jwt }: Signed, header: Json, claims: Json): string {
   const whole = { header: { ...jwt.header, ...header }, claims: { ...jwt.claims, ...claims } };
   return random.chance(0.5)
@@ -36,7 +36,7 @@ function forged({ random, thief }: Draw, { jwt }: Signed, header: Json, claims: 
     : withSignature({ ...whole, signature: jwt.signature });
 }
 
-/** The public key that a recorded enrolment shows: secrets of those who confuse keys. */
+/** The public key in a recorded enrolment: a secret for implementations that confuse keys. */
 export function publicKeys({ x }: { x: string }): (string | Uint8Array)[] {
   const der = Buffer.concat([Buffer.from("302a300506032b6570032100", "hex"), Buffer.from(x, "base64url")]);
   const pem = `-----BEGIN PUBLIC KEY-----\n${der.toString("base64")}\n-----END PUBLIC KEY-----\n`;
@@ -73,7 +73,7 @@ function malleated(signature: string): string {
   return bytes.toString("base64url");
 }
 
-/** The points of small order that make a signature hold for whatever is signed, and one that is none. */
+/** Points of small order, whose signatures hold for any message, and one that is no point. */
 const WEAK_KEYS = [
   `01${"00".repeat(31)}`,
   "00".repeat(32),

@@ -1,4 +1,4 @@
-// A seed, a machine's number and an act's index decide the act; all kinds come up; what is over a limit is over it.
+// A seed, a machine's number and an act's index determine the act; all kinds occur; an act over a limit is over it.
 import { describe, expect, it, test } from "vitest";
 import { factsSchema } from "../../../../shared/protocol/facts.ts";
 import { LIMITS } from "../../../../shared/protocol/limits.ts";
@@ -14,7 +14,7 @@ const acts = (seed: number, machine: number, count: number) =>
   Array.from({ length: count }, (_, index) => actOf(seed, machine, index, at));
 
 describe("acts", () => {
-  it("of the same seed and machine → the same; of another seed, or machine → others", () => {
+  it("with the same seed and machine → the same; with another seed, or machine → others", () => {
     const those = JSON.stringify(acts(1, 2, 100));
     expect(JSON.stringify(acts(1, 2, 100))).toBe(those);
     expect(JSON.stringify(acts(2, 2, 100))).not.toBe(those);
@@ -22,7 +22,7 @@ describe("acts", () => {
     expect(JSON.stringify(acts(1, 10, 100))).not.toBe(those);
   });
 
-  it("an act does not depend on those before it", () => {
+  it("an act does not depend on earlier ones", () => {
     expect(actOf(1, 2, 50, at)).toEqual(acts(1, 2, 51)[50]);
   });
 
@@ -50,7 +50,7 @@ describe("acts", () => {
     ]);
   });
 
-  it("no process of a machine comes back after another one, but for clones", () => {
+  it("no process of a machine comes back after another one, except for clones", () => {
     const starts = acts(7, 1, 200).flatMap((act) => (act.does === "report" ? act.draft.startId : []));
     const changes = starts.filter((startId, index) => startId !== starts[index - 1]);
     expect(changes).toHaveLength(new Set(starts).size);
@@ -60,7 +60,7 @@ describe("acts", () => {
 
 const IDS = { startId: "s", bootID: "b", machineID: "m" };
 
-/** Is the report refused, its facts, or its body? */
+/** Returns whether the report, its facts, or its body is refused. */
 function isRefused({ facts, vitals, startId, padTo }: Extract<Act, { does: "report" }>["draft"]): boolean {
   const machineTime = "2026-01-02T03:04:05Z";
   const said = { protocol: 1, startId, machineTime, vitals, factsDigest: "x".repeat(43), facts };
@@ -72,7 +72,7 @@ function isRefused({ facts, vitals, startId, padTo }: Extract<Act, { does: "repo
   );
 }
 
-test.each(REACHES)("%s: at the limit → taken, over it → refused", (_, reach) => {
+test.each(REACHES)("%s: at the limit → accepted, over it → refused", (_, reach) => {
   const [within, over] = ([0, 1] as const).map((more) => {
     const draft = wellDraft("hostile-00", IDS, 0);
     reach(draft, more, "salt");

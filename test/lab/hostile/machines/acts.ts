@@ -1,23 +1,23 @@
-// What a hostile machine does next: its seed, its number and the act's index decide it, and nothing that was answered.
+// The next act of a hostile machine: its seed, its number and the act's index determine it, independent of answers.
 import type { Ids } from "./draft.ts";
 import * as kinds from "./kinds.ts";
 import { streamOf } from "./streams.ts";
 
 interface Role {
   does: readonly kinds.Kind[];
-  /** Its shim is started again after so many acts, and the machine after four times as many. */
+  /** Its shim restarts after this number of acts, and the machine after four times as many. */
   restartsAfter: number;
   leaves?: boolean;
 }
 
 /**
- * A name may be enrolled 24 times a day: that often in an hour is the most that an hour may have. The first time is soon, so
- * that it comes in a short run.
+ * A name may be enrolled 24 times a day, and all of them may be in one hour. The first enrolment comes early, so that a
+ * short run has one.
  */
 const LEAVES_EVERY = 1500;
 const FIRST_LEAVE = 40;
 
-/** What each machine does most of the time: with eight of them all is done. */
+/** The usual acts of each machine: eight machines cover all kinds. */
 const ROLES: readonly Role[] = [
   { does: [kinds.reachLimits], restartsAfter: 600 },
   { does: [kinds.reachLimits, kinds.devices, kinds.inventory, kinds.beyond], restartsAfter: 10 },
@@ -28,7 +28,7 @@ const ROLES: readonly Role[] = [
   { does: [kinds.clones, kinds.tricks], restartsAfter: 600 },
   { does: [kinds.conditions, kinds.events, kinds.floods], restartsAfter: 600 },
 ];
-/** Now and then a machine does what others do; not what ends it, or has it ignored for an hour. */
+/** Sometimes a machine acts like others, without acts that end it or have it ignored for an hour. */
 const ANYBODYS: readonly kinds.Kind[] = [
   kinds.reachLimits,
   kinds.flap,
@@ -56,7 +56,7 @@ export function actOf(
   return kind({ random, index, salt, ids, ...at });
 }
 
-/** A process of the shim runs for some acts, a boot for some processes, a disk for some boots; none comes back. */
+/** A process of the shim lasts some acts, a boot some processes, a disk some boots; none comes back. */
 function idsAt(
   { seed, machine, index }: { seed: number; machine: number; index: number },
   restartsAfter: number,

@@ -1,4 +1,4 @@
-// Each thing on a Node that its machine's token does not allow is found, and nothing else.
+// Each part of a Node that its machine's token does not allow is found, and nothing else.
 import { describe, expect, it, test } from "vitest";
 import type { Node } from "../../../../shared/kubernetes/types.ts";
 import { beyondGrant, type Granted, type SetByOthers } from "./beyond-grant.ts";
@@ -22,7 +22,7 @@ const OWN = {
 
 type Parts = { metadata?: object; spec?: object; status?: object };
 
-/** A Node as a machine without any wishes has it, and what is different. */
+/** A Node of a machine with default settings, with these changes. */
 function nodeWith({ metadata, spec, status }: Parts): Node {
   return {
     metadata: {
@@ -113,7 +113,7 @@ describe.each<[what: string, Parts, within: Granted, beyond: Granted]>([
   });
 });
 
-describe("what no token allows", () => {
+describe("parts that no token allows", () => {
   test.each<[what: string, Parts, found: string]>([
     [
       "a label of the control plane",
@@ -156,14 +156,14 @@ describe("what no token allows", () => {
     ["loopback", address("InternalIP", "127.0.0.1"), "address InternalIP 127.0.0.1"],
     ["a metadata server", address("ExternalIP", "169.254.169.254"), "address ExternalIP 169.254.169.254"],
     ["loopback of IPv6", address("InternalIP", "::1"), "address InternalIP ::1"],
-    ["all that listen", address("InternalIP", "224.0.0.1"), "address InternalIP 224.0.0.1"],
+    ["a multicast address", address("InternalIP", "224.0.0.1"), "address InternalIP 224.0.0.1"],
   ])("%s", (_, parts, text) => {
     expect(found(nodeWith(parts), {})).toEqual([text]);
   });
 });
 
 test.each<[what: string, Parts]>([
-  ["how much it has", capacity("hugepages-2Mi")],
+  ["its capacity", capacity("hugepages-2Mi")],
   ["volumes that it attaches", capacity("attachable-volumes-csi-a")],
   ["a bystander's labels", labels({ "rollcall.dev/os": "linux", "rollcall.dev/arch": "arm64" })],
   ["no room for pods", { status: { capacity: { pods: "110" }, allocatable: { pods: "0" } } }],
@@ -182,7 +182,7 @@ test.each<[what: string, Parts]>([
   ],
   ["what the apiserver gives a new Node", taints(taint("node.kubernetes.io/not-ready"))],
   ["what setters list", annotation("rollcall.dev/fact-labels", "a")],
-])("%s, under a token that allows nothing → nothing", (_, parts) => {
+])("%s, with a token that allows nothing → nothing", (_, parts) => {
   const nothing = {
     mayLabel: [],
     mayTaint: [],
@@ -202,7 +202,7 @@ test.each<[what: string, Parts, Partial<SetByOthers>]>([
   ["a condition", condition("KernelDeadlock"), { conditions: new Set(["KernelDeadlock"]) }],
   ["a resource", capacity("example.com/dongle"), { resources: new Set(["example.com/dongle"]) }],
   ["a cordon", { spec: { taints: [FACTS_ONLY], unschedulable: true } }, { isCordoned: true }],
-])("%s that somebody else has set → nothing", (_, parts, others) => {
+])("%s that another writer has set → nothing", (_, parts, others) => {
   const granted: Granted = { mayLabel: [], mayTaint: [], mayCondition: [], mayResource: [] };
   const tier = { labels: { tier: "front" } };
   const isInstead = parts === undefined || others.labels?.has("tier") === true;
@@ -220,7 +220,7 @@ test("the token's role and its list → nothing; under a token without it → bo
   expect(found(node, {})).toHaveLength(2);
 });
 
-test("what the token gives and is gone → found", () => {
+test("a part of the token that is missing → found", () => {
   const granted: Granted = { labels: { tier: "front" }, taints: [GRANTED_TAINT] };
   expect(found(nodeWith({}), granted)).toEqual([
     "the label tier=front is not there",

@@ -1,5 +1,5 @@
-// The apiserver that the machines' Nodes are in: a real one with etcd where KUBEBUILDER_ASSETS says where it is, else the
-// embedded one. Either has infra/rbac and the Worker's own account.
+// The apiserver with the machines' Nodes: a real one with etcd if KUBEBUILDER_ASSETS names its folder, else the
+// embedded one. Each has infra/rbac and the Worker's own account.
 import { randomBytes, randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ import { allowWithoutFactsOnlyTaint, applyFile, workerToken } from "../../../../
 import { startRealApiserver } from "../../../infra/local/started-apiserver.ts";
 import { ROOT } from "../../bench/workerd.ts";
 
-/** A request of an administrator's, and its answer whatever it is. A PATCH is a strategic merge patch. */
+/** Sends an administrator's request and returns any answer. A PATCH is a strategic merge patch. */
 export type Admin = (
   method: string,
   path: string,
@@ -24,11 +24,11 @@ export interface Cluster {
   /** For the verdict. */
   title: string;
   fetch: (request: Request) => Promise<Response>;
-  /** Requests of the Worker go here. */
+  /** Receives the Worker's requests. */
   url: string;
   admin: Admin;
   workersToken: string;
-  /** What etcd was given to keep since it started, in bytes; null: there is no etcd. */
+  /** Bytes written to etcd since it started; null: there is no etcd. */
   putBytes: () => Promise<number | null>;
   stop: () => Promise<void>;
 }
@@ -91,7 +91,7 @@ async function startReal(assets: string): Promise<Started> {
   };
 }
 
-/** As infra/local asks: a PATCH applies. */
+/** Like infra/local: a PATCH is a server-side apply. */
 function adminOf(cluster: Started): KubeAdmin {
   const ask = asking(cluster, "application/apply-patch+yaml");
   return async ({ method, path, body }) => {
@@ -109,7 +109,7 @@ function patching(cluster: Started): Admin {
   };
 }
 
-/** As an admin. `patchType`: of the body of a PATCH. */
+/** As an administrator. `patchType`: type of a PATCH's body. */
 function asking({ fetch, url, adminToken }: Started, patchType: string) {
   return (method: string, path: string, body: unknown): Promise<Response> => {
     const headers = {
@@ -125,7 +125,7 @@ function asking({ fetch, url, adminToken }: Started, patchType: string) {
 
 const APPLYING_MS = 30_000;
 
-/** A cluster that has just started makes its namespaces a moment later. */
+/** A new cluster makes its namespaces a moment after its start. */
 async function untilApplied(apply: () => Promise<void>): Promise<void> {
   const untilMs = performance.now() + APPLYING_MS;
   for (;;) {

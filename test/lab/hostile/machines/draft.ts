@@ -1,25 +1,25 @@
-// What a machine is about to report, and what is changed in it: a machine that is well, as the start of all that is not.
+// A machine's next report and the changes to it; it starts as the report of a healthy machine.
 import type { Facts } from "../../../../shared/protocol/facts.ts";
 import type { Vitals } from "../../../../shared/protocol/report.ts";
 import { machineFacts, machineVitals } from "../../bench/machine.ts";
 
-/** Of a report; what goes beyond a schema is put in all the same. */
+/** Parts of a report; values beyond the schema are allowed. */
 export interface Draft {
   facts: Facts;
   vitals: Vitals;
   startId: string;
-  /** Length of the body that white space fills up; 0: as it comes. */
+  /** Length to which white space fills the body; 0: none. */
   padTo: number;
 }
 
-/** Which machine, and which run of it, reports. */
+/** Identifies the machine, and its boot and process. */
 export interface Ids {
   startId: string;
   bootID: string;
   machineID: string;
 }
 
-/** A healthy machine of this name; `turn` changes the amounts of its vitals alone. */
+/** A healthy machine of this name; `turn` changes only the amounts of its vitals. */
 export function wellDraft(name: string, { startId, bootID, machineID }: Ids, turn: number): Draft {
   const facts = machineFacts();
   facts.settings.hostname = name.slice(0, 63);
@@ -37,7 +37,7 @@ export function many<Item>(count: number, make: (at: number) => Item): Item[] {
   return Array.from({ length: count }, (_, at) => make(at));
 }
 
-/** A record of so many entries. */
+/** Returns a record with this number of entries. */
 export function entries<Value>(
   count: number,
   key: (at: number) => string,

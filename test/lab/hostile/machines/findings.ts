@@ -1,4 +1,5 @@
-// Collects what is found while hostile machines act: their answers, and each of their Nodes that the Worker has written.
+// Collects findings while hostile machines act: from their answers, and from each of their Nodes that the Worker has
+// written.
 import type { Node } from "../../../../shared/kubernetes/types.ts";
 import { beyondGrant } from "./beyond-grant.ts";
 import { grantOf } from "./grants.ts";
@@ -8,9 +9,9 @@ import { isHostile, numberOfHostile } from "./names.ts";
 
 export interface Findings {
   marks: Marks;
-  /** Of hostile machines, by name: the last one seen. */
+  /** The last seen Nodes of hostile machines, by name. */
   nodes: Map<string, Node>;
-  /** Each once. */
+  /** Each finding once. */
   beyond: Set<string>;
   lost: Set<string>;
   kinds: Map<string, Map<string, number>>;
@@ -18,7 +19,7 @@ export interface Findings {
   overLimits: string[];
   acts: () => number;
   note: (said: Said) => void;
-  /** A Node as the apiserver has it now, or had it just now. */
+  /** Receives a Node as the apiserver has it, or had it a moment ago. */
   onNode: (node: Node) => void;
 }
 
@@ -45,7 +46,7 @@ export function findings(): Findings {
     note({ machine, index, outcome }) {
       const { kind, answer, fault, text } = outcome;
       acts++;
-      // By what is done: of the limits there are a hundred.
+      // Grouped by the kind of act, since there are a hundred limits.
       const [family = kind] = kind.split(":");
       const answers = kinds.get(family) ?? new Map<string, number>();
       kinds.set(family, answers.set(answer, (answers.get(answer) ?? 0) + 1));

@@ -1,4 +1,4 @@
-// Honest machines that report all the time, and how long each report takes. What they find wrong is noted, and they go on.
+// Honest machines that report all the time, and the duration of each report. They record faults and continue.
 import { setTimeout as wait } from "node:timers/promises";
 import type { MachineKey } from "../../../../node-shim/identity/identity.ts";
 import { httpTransport } from "../../../../node-shim/worker-link/http-transport.ts";
@@ -8,9 +8,9 @@ import { wellDraft } from "./draft.ts";
 
 export interface Honest {
   names: readonly string[];
-  /** How long the reports since the last time took, in milliseconds. */
+  /** Durations of the reports since the last call, in milliseconds. */
   durations: () => number[];
-  /** Reports that were refused, or answered otherwise than to a machine that is well. */
+  /** Reports that were refused, or got another answer than a healthy machine's. */
   faults: string[];
   stop: () => Promise<void>;
 }
@@ -26,7 +26,7 @@ export async function startHonest(
   const machines = await Promise.all(names.map((name) => startMachine(worker, name)));
 
   const running = machines.map(async (machine, at) => {
-    // They are spread over the interval, as machines are.
+    // They are spread over the interval, like real machines.
     let nextMs = performance.now() + (at * everyMs) / names.length;
     for (;;) {
       const goesOn = await wait(Math.max(0, nextMs - performance.now()), true, { signal: stop.signal }).catch(
@@ -53,12 +53,12 @@ export async function startHonest(
 }
 
 interface Machine {
-  /** null: it is well. */
+  /** null: it is healthy. */
   report: () => Promise<string | null>;
   close: () => void;
 }
 
-/** Enrolled, its Node Ready. */
+/** Enrolled, with a Ready Node. */
 async function startMachine(worker: RunningWorker, name: string): Promise<Machine> {
   const { send, close } = httpTransport(worker.url, 30_000);
   const enrolled: { key: MachineKey; kid: string; ticket: string } = await enrolledMachine(
@@ -76,7 +76,7 @@ async function startMachine(worker: RunningWorker, name: string): Promise<Machin
     if (outcome.ok && outcome.value.phase === "registered" && outcome.value.ready) return null;
     return `${name}, report ${turn}: ${JSON.stringify(outcome.ok ? outcome.value : outcome.error)}`;
   };
-  // The first one creates the Node, which is Ready with it or the next.
+  // The first report creates the Node, which is Ready with it or the next.
   await report();
   const fault = await report();
   if (fault !== null) throw new Error(`an honest machine could not register: ${fault}`);

@@ -1,4 +1,4 @@
-// Which answers a Worker may not give, and which operators' acts the audit log lacks.
+// Which answers a Worker may not give, and which acts of operators the audit log lacks.
 import { expect, test } from "vitest";
 import { outcomeOf } from "./hostile-machine.ts";
 import { missing } from "./operator.ts";
@@ -17,7 +17,7 @@ test.each<[situation: string, Answer, isOver: boolean, fault: string | undefined
   ["over a limit, its facts refused", answer(200, { phase: "registered", ...refused }), true, undefined],
   ["over a limit, refused as a whole", answer(400), true, undefined],
   ["over a limit, among clones", answer(200, { phase: "cloned" }), true, undefined],
-  ["over a limit and taken", answer(200, { phase: "registered" }), true, "over a limit and taken"],
+  ["over a limit and accepted", answer(200, { phase: "registered" }), true, "over a limit and taken"],
 ])("%s", (_, answered, isOver, fault) => {
   expect(outcomeOf("kind", answered, isOver).fault).toBe(fault);
 });

@@ -1,4 +1,4 @@
-// A hostile machine: enrolled, with a key of its own, it acts ten times a second, which is what the Worker takes of a machine.
+// A hostile machine: enrolled, with a key of its own, it acts ten times a second, the Worker's limit for a machine.
 import { machineKey, type MachineKey } from "../../../../node-shim/identity/identity.ts";
 import type { Transport } from "../../../../node-shim/worker-link/exchange.ts";
 import { enrol, leave, rotate } from "../../../../node-shim/worker-link/requests.ts";
@@ -11,20 +11,20 @@ import { type Answer, type Credentials, sender, type Sender } from "./sender.ts"
 import { streamOf } from "./streams.ts";
 
 export interface HostileMachine {
-  /** Decides, with the seed, what it does. */
+  /** Determines its acts, with the seed. */
   number: number;
   name: string;
-  /** For its name, and those that begin so. */
+  /** For its name, and names that start with it. */
   joinToken: string;
   /** For any name. */
   joinTokenOfAll: string;
   coveted: Coveted;
 }
 
-/** What came of one act. */
+/** The result of one act. */
 export interface Outcome {
   kind: string;
-  /** HTTP status, or what was answered to another request than a report. */
+  /** HTTP status, or the answer to a request that is no report. */
   answer: string;
   fault?: "5xx" | "no answer" | "over a limit and taken";
   text?: string;
@@ -34,7 +34,7 @@ export interface Run {
   seed: number;
   origin: string;
   send: Transport;
-  /** At most. */
+  /** The most acts. */
   acts: number;
   /** Ends it. */
   isOver: () => boolean;
@@ -57,26 +57,26 @@ export async function runHostileMachine(machine: HostileMachine, run: Run): Prom
   }
 }
 
-/** Whether an answer is one that a Worker may not give. */
+/** Returns whether a Worker may give this answer. */
 export function outcomeOf(kind: string, answer: Answer, isOver = false): Outcome {
   const { status, phase, factsRefused } = answer;
   const text = JSON.stringify(answer);
   if (status === 0) return { kind, answer: "no answer", fault: "no answer", text };
   if (status >= 500) return { kind, answer: String(status), fault: "5xx", text };
-  // Among clones nothing of a report is looked at.
+  // The Worker does not read reports of clones.
   const isTaken = status === 200 && phase === "registered" && !factsRefused;
   if (isOver && isTaken) return { kind, answer: "200", fault: "over a limit and taken", text };
   return { kind, answer: String(status) };
 }
 
-/** Under which name and key it reports now. */
+/** The name and key that it uses now. */
 class Identity {
   readonly #machine: HostileMachine;
   readonly #run: Run;
   readonly #keys: Random;
   #credentials: Credentials | undefined;
   #sender: Sender | undefined;
-  /** A name may be enrolled so often a day: then it is the next name's turn. */
+  /** A name has a limit of enrolments a day: then the next name is used. */
   #names = 0;
 
   constructor(machine: HostileMachine, run: Run) {
@@ -108,14 +108,14 @@ class Identity {
       const next = outcomeOf(act.kind, last, act.isOver);
       outcome = outcome?.fault ? outcome : next;
     } while (--left > 0);
-    // Its key was revoked, by an operator or because the name is somebody else's by now.
+    // Its key was revoked by an operator, or its name belongs to another machine now.
     if (last.reason === "key-revoked" || (last.reason === "unauthenticated" && !act.trick))
       this.#sender = undefined;
     if (last.reason === "rate-limited") await this.#run.wait(last.retryAfterMs);
     return outcome;
   }
 
-  /** With a key that nobody has had, under the same name, or the next one where that may not be enrolled again today. */
+  /** Enrols with a new key, under the same name, or the next one if that may not be enrolled again today. */
   async enrolAnew(): Promise<Outcome> {
     const kind = "enrols";
     const { send } = this.#run;
@@ -147,7 +147,7 @@ class Identity {
     return this.enrolAnew();
   }
 
-  /** Where it gets the name, it reports under it as well, once. */
+  /** If it gets the name, it also reports under it, once. */
   async #askFor(kind: string, name: string): Promise<Outcome> {
     const { send, origin } = this.#run;
     const key = await this.#newKey();

@@ -1,4 +1,4 @@
-// The hostile machines, in a thread of their own: what they compute must not make the honest ones slow.
+// Runs the hostile machines in a thread of their own, so that their computing does not slow the honest ones.
 import { setTimeout as wait } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import { httpTransport } from "../../../../node-shim/worker-link/http-transport.ts";
@@ -9,12 +9,12 @@ export interface HostileOrders {
   url: string;
   /** Infinity: until they have done their acts. */
   forMs: number;
-  /** Of each machine, at most. */
+  /** The most acts of each machine. */
   acts: number;
   machines: HostileMachine[];
 }
 
-/** What the thread says. */
+/** The thread's messages. */
 export interface Said {
   machine: string;
   index: number;
@@ -28,7 +28,7 @@ function say(said: Said): void {
 
 const { seed, url, forMs, acts, machines } = workerData as HostileOrders;
 const untilMs = performance.now() + forMs;
-/** Longer than the Worker's own deadlines: what is not answered then never will be. */
+/** Longer than the Worker's own deadlines: later answers never come. */
 const DEADLINE_MS = 30_000;
 
 await Promise.all(
@@ -41,7 +41,7 @@ await Promise.all(
       acts,
       isOver: () => performance.now() >= untilMs,
       wait: async (ms) => {
-        // A wait that outlasts the run is not waited for.
+        // Does not wait beyond the end of the run.
         await wait(Math.min(ms, Math.max(0, untilMs - performance.now())));
       },
       note: (index, outcome) => say({ machine: machine.name, index, outcome }),

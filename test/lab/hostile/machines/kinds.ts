@@ -1,4 +1,4 @@
-// The kinds of what a hostile machine does: within the protocol's form, against its sense. Sends nothing.
+// The kinds of a hostile machine's acts: well-formed, but abusive. Sends nothing.
 import type { Facts } from "../../../../shared/protocol/facts.ts";
 import { SETTINGS_LIMITS } from "../../../../shared/protocol/limits.ts";
 import type { Random } from "../random.ts";
@@ -8,27 +8,27 @@ import { type Trick, TRICKS } from "./tricks.ts";
 
 export type Act = { kind: string } & (
   | { does: "report"; draft: Draft; isOver: boolean; trick?: Trick; times?: number }
-  /** The machine's own requests besides reports. `name` is one that somebody else has. */
+  /** Other requests of the machine than reports. `name` belongs to another machine. */
   | { does: "rotate" }
   | { does: "leave" }
   | { does: "ask for a name"; name: string }
 );
 
-/** What others have, which a hostile machine says it had. */
+/** Values of others that a hostile machine claims. */
 export interface Coveted {
-  /** Of Nodes: of honest machines, and of kubelets. */
+  /** Names of Nodes: of honest machines, and of kubelets. */
   names: readonly string[];
   labels: readonly string[];
   conditions: readonly string[];
   resources: readonly string[];
 }
 
-/** What decides an act. */
+/** The inputs of an act. */
 export interface Draw {
   random: Random;
   index: number;
   name: string;
-  /** Is another one with each index. */
+  /** Different for each index. */
   salt: string;
   ids: Ids;
   coveted: Coveted;
@@ -88,7 +88,7 @@ export const events = changed("events", ({ vitals }, { random, salt }) => {
   if (random.chance(0.3)) vitals.setupError = long(salt, 1024);
 });
 
-/** A device plugin's resource is its machine's, as with a kubelet: it says nothing of what others announce. */
+/** A device plugin's resource belongs to its machine, like a kubelet's: other writers' resources are not affected. */
 export const devices = changed("devices that come and go", ({ facts }, { random, salt }) => {
   const names = [`example.com/d-${salt}`, "example.com/gpu", "other.example/gpu"];
   const capacity = Object.fromEntries(names.map((name) => [name, random.int(1000)]));
@@ -118,7 +118,7 @@ const FOREIGN_IPS = [
   "10.20.30.1",
 ];
 
-/** What its token may not allow, in every way that there is. */
+/** Values beyond its token, in every possible way. */
 export const beyond = changed("more than its token says", ({ facts }, { random, salt, name, coveted }) => {
   const labels = {
     [random.pick(coveted.labels)]: salt,
@@ -170,7 +170,7 @@ export const clouds = changed("clouds", ({ facts }, { random, salt, coveted }) =
   if (random.chance(0.8)) Object.assign(facts, cloudOf(random, salt, coveted));
 });
 
-/** As two that have one key: A, B, A, B. */
+/** Like two machines with one key: A, B, A, B. */
 export const clones: Kind = (draw) => {
   const { ids, index, name } = draw;
   const who = index % 2 === 0 ? ids : { ...ids, startId: `${ids.startId}-b`, bootID: `${ids.bootID}-b` };
@@ -182,7 +182,7 @@ export const tricks: Kind = (draw) => {
   return { kind: `request: ${trick}`, does: "report", draft: well(draw), isOver: false, trick };
 };
 
-/** One after the other: the Worker takes those that overtake each other for those of a copy. */
+/** One after the other: the Worker counts reports that overtake each other as a copy's. */
 export const floods: Kind = (draw) => ({
   kind: "ten without a pause",
   does: "report",

@@ -1,4 +1,4 @@
-// Whom a request of the Worker's is about, by its path or its body.
+// Which machine a request of the Worker is about, by its path or its body.
 import { expect, test } from "vitest";
 import { placeOf } from "./kube-door.ts";
 

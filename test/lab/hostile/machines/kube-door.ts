@@ -1,5 +1,5 @@
-// What the Worker asks of the apiserver goes through here, and is written down: how much, about whom, and which Nodes came
-// of it. Changes nothing.
+// A proxy for the Worker's requests to the apiserver. It records their number, their machine, and the resulting Nodes.
+// Changes nothing.
 import type { Node } from "../../../../shared/kubernetes/types.ts";
 import { type JsonPort, openJsonPort } from "../../bench/json-port.ts";
 import type { Cluster } from "./cluster.ts";
@@ -9,7 +9,7 @@ export interface KubeDoor extends JsonPort {
   requests: KubeRequest[];
 }
 
-/** `onNode` gets each Node that a write of the Worker's resulted in. */
+/** `onNode` gets each Node after a write of the Worker. */
 export async function openKubeDoor(
   { fetch, url }: Pick<Cluster, "fetch" | "url">,
   onNode: (node: Node) => void,
@@ -44,14 +44,14 @@ const PLACES: [kind: KubeRequest["kind"], path: RegExp][] = [
   ["events", /^\/api\/v1\/namespaces\/default\/events(?:\/([^/]+))?$/],
 ];
 
-/** Which machine a request is about: its Node, its lease, or what an event is about and named after. */
+/** Returns the machine of a request: by its Node, its lease, or an event about it. */
 export function placeOf(pathAndQuery: string, body: string): Pick<KubeRequest, "kind" | "name" | "path"> {
   const [path = ""] = pathAndQuery.split("?");
   for (const [kind, pattern] of PLACES) {
     const match = pattern.exec(path);
     if (!match) continue;
     const [, name] = match;
-    // An event's name is its Node's, a point and a number.
+    // An event's name is its Node's, a dot and a number.
     if (name !== undefined)
       return { kind, path, name: kind === "events" ? name.slice(0, name.lastIndexOf(".")) : name };
     const { metadata, involvedObject } = parsed(body);

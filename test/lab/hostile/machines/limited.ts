@@ -1,5 +1,5 @@
-// Each limit of a report, at it and one over it. shared/protocol/limits.ts has the numbers; what is over one has to be
-// refused, what is at it costs as much as it may.
+// Each limit of a report, at it and one over it. shared/protocol/limits.ts has the numbers. A report over a limit has
+// to be refused; one at a limit may cost that much.
 import {
   CUSTOM_LIMITS as CUSTOM,
   DROP_IN_LIMITS as DROP_IN,
@@ -12,7 +12,7 @@ import {
 import type { Settings } from "../../../../shared/protocol/settings.ts";
 import { type Draft, entries, long, many } from "./draft.ts";
 
-/** `over`: 0 at the limit, 1 just over it. `salt` is another one each time, so that what is reported is. */
+/** `over`: 0 at the limit, 1 just over it. `salt` differs each time, so that the report does. */
 type Reach = (draft: Draft, over: 0 | 1, salt: string) => void;
 
 const resource = (salt: string) => (at: number) => `example.com/r${at}-${salt}`;
@@ -51,7 +51,7 @@ const ofFacts: Record<string, Reach> = {
     }),
   "a resource's name": ({ facts }, over, salt) =>
     void (facts.devices = {
-      // "requests." stands before it in a quota: 253 characters of a domain are that together.
+      // A quota prefixes "requests.": together they are the 253 characters of a domain.
       capacity: { [`${long(salt.toLowerCase(), 240 + over * 10)}.io/${long("r", 63)}`]: 1 },
       allocatable: {},
       removed: [],
@@ -122,7 +122,7 @@ const ofSettings: Record<string, Reach> = {
     void (facts.settings.providerID = long(`aws:///eu-west-1a/${salt}`, SETTINGS.providerIDLength + over)),
 };
 
-/** The settings that are amounts; each at its least and its most, and beyond. */
+/** Settings with amounts; each at its minimum and maximum, and beyond. */
 export const AMOUNTS = [
   "nodeStatusUpdateFrequencyMs",
   "nodeStatusReportFrequencyMs",
@@ -143,7 +143,7 @@ const ofAmounts = Object.fromEntries(
   }),
 );
 
-/** What is over one of these is refused with the whole report. */
+/** A report over one of these is refused as a whole. */
 const ofReports: Record<string, Reach> = {
   "a body": (draft, over) => void (draft.padTo = LIMITS.bodyBytes + over),
   errors: ({ vitals }, over, salt) =>

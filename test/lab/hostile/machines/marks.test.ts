@@ -1,4 +1,4 @@
-// What others have set on a Node: it is lost where the same Node, later, does not have it.
+// Marks of other writers on a Node: a mark is lost if the same Node, later, does not have it.
 import { describe, expect, it, test } from "vitest";
 import type { Node } from "../../../../shared/kubernetes/types.ts";
 import { type Mark, markingPatch, type MarkKind, marksOnNodes } from "./marks.ts";
@@ -31,13 +31,13 @@ describe.each(KINDS)("a %s", (kind) => {
     expect(placed().lostFrom(without("5"))).toMatchObject([{ kind, key: "k" }]);
   });
   it.each<[situation: string, Node]>([
-    ["the Node as it was before", without("4")],
+    ["an earlier version of the Node", without("4")],
     ["another Node of the name", without("9", "other")],
     ["another machine's Node", { ...without("9"), metadata: { ...without("9").metadata, name: "b" } }],
   ])("%s → not lost", (_, node) => {
     expect(placed().lostFrom(node)).toEqual([]);
   });
-  it("that is being set again, or was lifted → not lost", () => {
+  it("that is being set again, or was removed → not lost", () => {
     const [again, lifted] = [placed(), placed()];
     again.expect(mark(kind));
     lifted.lifted(mark(kind));
@@ -52,7 +52,7 @@ test("another value → lost", () => {
   expect(marks.lostFrom(marked("6"))).toHaveLength(1);
 });
 
-test("from when it may be there it is somebody else's, of that Node alone", () => {
+test("from the start of its write it belongs to another writer, on that Node alone", () => {
   const marks = marksOnNodes();
   for (const kind of KINDS) marks.expect(mark(kind));
   const own = new Set(["k"]);

@@ -1,4 +1,5 @@
-// What operators and agents have set on the machines' Nodes, and whether it is still there. Sets nothing itself.
+// Marks that operators and agents have set on the machines' Nodes, and whether they are still there. Sets nothing
+// itself.
 import type { Node } from "../../../../shared/kubernetes/types.ts";
 import type { SetByOthers } from "./beyond-grant.ts";
 
@@ -7,12 +8,12 @@ export type MarkKind = "label" | "annotation" | "taint" | "cordon" | "condition"
 export interface Mark {
   name: string;
   kind: MarkKind;
-  /** Of the label, the taint …; "" for a cordon. */
+  /** Key of the label, the taint …; "" for a cordon. */
   key: string;
   value: string;
 }
 
-/** A mark on a Node as it was then: another Node of the name never had it. */
+/** A mark on the Node of that time: another Node of the name never had it. */
 export interface PlacedMark extends Mark {
   uid: string;
   resourceVersion: string;
@@ -21,12 +22,12 @@ export interface PlacedMark extends Mark {
 export interface Marks {
   /** Call it before the mark is set: from then on it may be there. */
   expect: (mark: Mark) => void;
-  /** Once it is set. `node`: as it is with the mark. */
+  /** Call it once the mark is set. `node`: the Node with the mark. */
   placed: (mark: Mark, node: Node) => void;
-  /** A cordon that is lifted again is not lost. */
+  /** A cordon that was removed again is not lost. */
   lifted: (mark: Pick<Mark, "name" | "kind" | "key">) => void;
   of: (name: string) => SetByOthers;
-  /** Those that a Node, as it was at some time, should have and has not. */
+  /** Returns the marks that a Node should have and lacks. */
   lostFrom: (node: Node) => PlacedMark[];
   count: () => number;
 }
@@ -42,7 +43,7 @@ export function marksOnNodes(): Marks {
   return {
     expect(mark) {
       expected.set(idOf(mark), mark);
-      // Until it is known which of the two came later, neither can be missed.
+      // While the order of two writes is unknown, neither mark can be missed.
       found.delete(idOf(mark));
     },
     placed(mark, { metadata }) {
@@ -86,7 +87,7 @@ function isThere({ metadata, spec, status }: Node, { kind, key, value }: Mark): 
   }
 }
 
-/** The strategic merge patch that sets it, and the subresource. A list of taints is set as a whole. */
+/** Returns the strategic merge patch that sets it, and the subresource. A list of taints is set as a whole. */
 export function markingPatch(
   { kind, key, value }: Mark,
   { metadata, spec }: Node,

@@ -1,9 +1,9 @@
-// What is different after a run from before it: not what heartbeats change, all else.
+// Differences after a run, without those that heartbeats cause.
 import { expect, it, test } from "vitest";
 import type { Admin } from "./cluster.ts";
 import { differences, notReady, snapshotOf } from "./neighbours.ts";
 
-/** A cluster with one Node, lease and namespace each, `different` of the Node. */
+/** A cluster with one Node, lease and namespace each; `different` changes the Node. */
 const cluster = (different: object = {}, name = "honest-0"): Admin => {
   const node = {
     metadata: { name, resourceVersion: "1", managedFields: [{ manager: "kubelet", time: "1" }] },
@@ -23,7 +23,7 @@ const metadata = (more: object) => ({
 test.each<[situation: string, Admin, found: unknown[]]>([
   ["nothing", cluster(), []],
   ["a heartbeat", cluster(metadata({ resourceVersion: "2" })), []],
-  ["when somebody wrote", cluster(metadata({ managedFields: [{ manager: "kubelet", time: "2" }] })), []],
+  ["the time of a write", cluster(metadata({ managedFields: [{ manager: "kubelet", time: "2" }] })), []],
   [
     "who wrote",
     cluster(metadata({ managedFields: [{ manager: "rollcall" }] })),

@@ -1,12 +1,12 @@
-// What is in the cluster besides the hostile machines' Nodes, as it was before them and after them: honest machines' Nodes,
-// Nodes of kubelets, their leases, and the objects that nobody should touch.
+// Compares the rest of the cluster before and after a run: honest machines' Nodes, Nodes of kubelets, their leases, and
+// objects that no write should change.
 import { setTimeout as wait } from "node:timers/promises";
 import type { Lease, Node } from "../../../../shared/kubernetes/types.ts";
 import type { Admin } from "./cluster.ts";
 
 const NODES = "/api/v1/nodes";
 const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
-/** Of everything that the Worker's account might reach by mistake. */
+/** All objects that the Worker's account could change by mistake. */
 const REST = [
   "/api/v1/namespaces",
   "/api/v1/namespaces/rollcall-system/serviceaccounts",
@@ -45,7 +45,7 @@ export async function addKubelets(admin: Admin, names: readonly string[]): Promi
   }
 }
 
-/** As a kubelet does, until it is stopped. */
+/** Renews like a kubelet, until it is stopped. */
 export async function renewAsKubelet(admin: Admin, name: string, stop: AbortSignal): Promise<void> {
   for (;;) {
     const goesOn = await wait(RENEW_EVERY_MS, true, { signal: stop }).catch(() => false);
@@ -65,14 +65,14 @@ async function done(admin: Admin, method: string, path: string, body?: object): 
   return answer;
 }
 
-/** By what it is, its text. */
+/** The text of each object, by its path. */
 export type Snapshot = ReadonlyMap<string, string>;
 
 interface Item {
   metadata: { name: string };
 }
 
-/** Nodes that `isHostile` names, and their leases, are left out. */
+/** Leaves out Nodes that `isHostile` selects, and their leases. */
 export async function snapshotOf(admin: Admin, isHostile: (name: string) => boolean): Promise<Snapshot> {
   const found = new Map<string, string>();
   for (const path of [NODES, LEASES, ...REST]) {
@@ -86,7 +86,7 @@ export async function snapshotOf(admin: Admin, isHostile: (name: string) => bool
   return found;
 }
 
-/** What is another one, is new, or is gone. */
+/** Returns what changed, is new, or is missing. */
 export function differences(before: Snapshot, after: Snapshot): string[] {
   return [...new Set([...before.keys(), ...after.keys()])].flatMap((what) => {
     const [was, is] = [before.get(what), after.get(what)];
@@ -105,7 +105,7 @@ function firstDifference(was: string, is: string): string {
   return `was …${was.slice(from, from + SHOWN)}…, is …${is.slice(from, from + SHOWN)}…`;
 }
 
-/** Change with heartbeats. */
+/** Fields that heartbeats change. */
 const PASSING = new Set([
   "lastHeartbeatTime",
   "renewTime",
@@ -114,7 +114,7 @@ const PASSING = new Set([
   "rollcall.dev/status-budget",
 ]);
 
-/** Of the bookkeeping only who has written stays. */
+/** Of managedFields only the managers stay. */
 function textOf(item: Item): string {
   return JSON.stringify(item, (key, value: unknown) => {
     if (key === "managedFields") {
@@ -124,7 +124,7 @@ function textOf(item: Item): string {
   });
 }
 
-/** Which of these Nodes are not Ready, or would be given up by the node controller: nobody has renewed their lease. */
+/** Returns which of these Nodes are not Ready, or have a lease that was not renewed in time. */
 export async function notReady(admin: Admin, names: readonly string[], nowMs: number): Promise<string[]> {
   const faults = await Promise.all(
     names.map(async (name) => {

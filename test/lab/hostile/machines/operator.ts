@@ -1,5 +1,5 @@
-// An operator at work while the machines attack: tokens, approvals, marks on Nodes, looks at what happened. A seed decides
-// what is done next; each change is remembered, to be found in the audit log.
+// An operator at work while the machines attack: tokens, approvals, marks on Nodes, and reads. A seed determines the
+// acts; each change is recorded, and has to be in the audit log.
 import type { Node } from "../../../../shared/kubernetes/types.ts";
 import type { PendingAnswer } from "../../../../shared/protocol/operator-answers.ts";
 import type { WorkerConnection } from "../../../../infra/operator/client.ts";
@@ -8,17 +8,17 @@ import type { Admin } from "./cluster.ts";
 import { type Mark, markingPatch, type MarkKind, type Marks } from "./marks.ts";
 import type { KubeRequest } from "./traffic.ts";
 
-/** A change by an operator, as the audit log has it. */
+/** An operator's change, as the audit log has it. */
 export interface Done {
   what: string;
   target: string;
 }
 
 export interface Operator {
-  /** One thing more. */
+  /** Does one more act. */
   act: () => Promise<void>;
   done: readonly Done[];
-  /** The Nodes that marking left behind: when, and their bytes in JSON. */
+  /** The Nodes after marking: time, and bytes in JSON. */
   marked: readonly Pick<KubeRequest, "atMs" | "keptBytes">[];
   /** Answers that a Worker may not give, and requests without one. */
   faults: readonly string[];
@@ -29,13 +29,13 @@ export interface Operated {
   admin: Admin;
   marks: Marks;
   random: Random;
-  /** The hostile machines' Nodes that there are by now. */
+  /** The present Nodes of hostile machines. */
   hostile: () => readonly string[];
   /** Names that no hostile machine may get. */
   kept: readonly string[];
 }
 
-/** A machine that may set a key says that it is its own as well: the marks are of both sorts. */
+/** A machine that may set a key reports it as its own as well, so marks of both sorts exist. */
 export const COVETED_MARKS = {
   labels: ["ops.example/team", "example.com/l-0", "example.com/l-1"],
   conditions: ["KernelDeadlock", "Example0"],
@@ -79,7 +79,7 @@ export function operator(operated: Operated): Operator {
     if (id) await change({ what: "token.revoke", target: id }, `/v1/tokens/${id}`, undefined, "DELETE");
   }
 
-  /** Those who want a machine's or a kubelet's name are rejected, the others get theirs. */
+  /** Rejects applicants for a machine's or a kubelet's name, and approves the others. */
   async function decide(): Promise<void> {
     const { pending = [] } = (await ask<PendingAnswer>("GET", "/v1/pending")) ?? {};
     const [first] = pending;
@@ -133,7 +133,7 @@ export function operator(operated: Operated): Operator {
   ];
   return {
     act: async () => {
-      // A key is stolen now and then; seldom, since its machine begins anew then.
+      // Keys are stolen seldom, since each theft makes its machine start again.
       if (random.chance(0.03)) await about("machine.revoke", "revoke")();
       else await random.pick(acts)();
     },
@@ -147,7 +147,7 @@ interface AuditEntry extends Done {
   id: number;
 }
 
-/** What of it the audit log has not. */
+/** Returns the changes that the audit log lacks. */
 export async function missingFromAudit(worker: WorkerConnection, done: readonly Done[]): Promise<string[]> {
   const found = new Map<string, number>();
   for (let before = ""; ;) {
@@ -164,7 +164,7 @@ export async function missingFromAudit(worker: WorkerConnection, done: readonly 
   return missing(done, found);
 }
 
-/** `found`: how often the log has each. */
+/** `found`: the number of each in the log. */
 export function missing(done: readonly Done[], found: ReadonlyMap<string, number>): string[] {
   const left = new Map(found);
   return done.flatMap(({ what, target }) => {

@@ -1,5 +1,5 @@
-// Machines that are enrolled and mean harm, beside honest ones and an operator at work; judged by what the apiserver, the
-// operator and the honest machines find. Real: workerd, HTTP, time, and the apiserver where there is one.
+// Enrolled machines that attack, next to honest ones and an operator at work. Judged by the findings at the apiserver,
+// at the operator and at the honest machines. Real: workerd, HTTP, time, and the apiserver if there is one.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -22,15 +22,15 @@ import { watch } from "./watch.ts";
 
 const ENTRY = fileURLToPath(new URL("../../../worker/support/sized-entry.ts", import.meta.url));
 const HOUR_MS = 3_600_000;
-/** This share of the time, and no more than a minute, nothing is hostile: that is what the rest is compared with. */
+/** For this share of the time, at most a minute, no machine is hostile: the baseline. */
 const BEFORE = 1 / 5;
 const MAX_BEFORE_MS = 60_000;
-/** An honest machine asks for fewer requests to the apiserver than it may have. */
+/** An honest machine causes fewer requests to the apiserver than its limit. */
 const HONEST_EVERY_MS = 4000;
-/** In a short run they report so often all the same: as machines do of which much changes. */
+/** In a short run they still report this often, like machines with many changes. */
 const HONEST_REPORTS = 10;
 
-/** How many seconds of the run are over, and acts so far. */
+/** Seconds of the run so far, and acts so far. */
 type Progress = (seconds: number, acts: number) => void;
 
 /** `interrupted` ends it early, with an error; nothing is left behind. */
@@ -72,7 +72,7 @@ interface Attacked {
   worker: BenchWorker;
   honest: Honest;
   found: Findings;
-  /** Ends all of it. */
+  /** Ends everything. */
   stop: AbortSignal;
 }
 
@@ -117,7 +117,8 @@ async function attack(attacked: Attacked): Promise<Outcomes> {
   const during = anHour(putAfterMinute.bytes, await cluster.putBytes(), endedMs - putAfterMinute.atMs);
   const since = ({ atMs }: { atMs: number }) => atMs >= putAfterMinute.atMs;
   const ofMachines = keptIn(door.requests.filter((request) => since(request) && isHostile(request.name)));
-  // Of what etcd was given, as much is the machines' as of the objects' JSON: an operator writes whole Nodes as well.
+  // The machines' share of etcd's bytes equals their share of the objects' JSON, since an operator writes whole Nodes
+  // as well.
   const share = ofMachines / (ofMachines + keptIn(operating.marked.filter(since)) || 1);
   const elsewhere = door.requests.filter(({ kind }) => kind === "elsewhere");
   return {
@@ -150,7 +151,7 @@ function keptIn(writes: readonly { keptBytes: number }[]): number {
   return writes.reduce((sum, { keptBytes }) => sum + keptBytes, 0);
 }
 
-/** What a deployment limits machines to: a local cluster and a benchmark let them do more. */
+/** A deployment's limits for machines: a local cluster and a benchmark allow more. */
 function deployedVariables(): Record<string, string> {
   const text = readFileSync(join(ROOT, "wrangler.toml"), "utf8");
   return Object.fromEntries(

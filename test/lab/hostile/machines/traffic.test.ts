@@ -1,4 +1,4 @@
-// What a machine costs, out of the Worker's requests.
+// The cost of a machine, from the Worker's requests.
 import { expect, test } from "vitest";
 import { costs, type KubeRequest } from "./traffic.ts";
 
@@ -16,19 +16,19 @@ const MINUTE = 60_000;
 
 test.each<[situation: string, KubeRequest[], untilMs: number, object]>([
   [
-    "a run of one minute → a first minute alone",
+    "a run of one minute → only a first minute",
     every(1000, 0, MINUTE, 10),
     MINUTE,
     { first: { requests: 60, bytes: 600 }, requestsAMinute: 0, bytesAnHour: null },
   ],
   [
-    "just too short to measure what follows",
+    "just too short to measure later minutes",
     [request(0, 5), request(MINUTE, 7)],
     1.5 * MINUTE - 1,
     { first: { requests: 1, bytes: 5 }, requestsAMinute: 1, bytesAnHour: null, ofKinds: {} },
   ],
   [
-    "half a minute more → taken for an hour",
+    "half a minute more → extrapolated to an hour",
     [request(0, 5), request(MINUTE, 7)],
     1.5 * MINUTE,
     { bytesAnHour: 7 * 120, hours: 1 / 120, ofKinds: { leases: 7 * 120 } },
@@ -44,7 +44,7 @@ test.each<[situation: string, KubeRequest[], untilMs: number, object]>([
     { first: { requests: 60 }, requestsAMinute: 30, bytesAnHour: 50 * 30 },
   ],
   [
-    "a machine that comes late → its minutes begin with it",
+    "a machine that starts late → its minutes start with it",
     [request(MINUTE, 5), request(2 * MINUTE - 1, 5), request(2 * MINUTE, 3)],
     3 * MINUTE,
     { first: { requests: 2, bytes: 10 }, requestsAMinute: 1, bytesAnHour: 3 * 60 },
@@ -53,7 +53,7 @@ test.each<[situation: string, KubeRequest[], untilMs: number, object]>([
   expect(costs(requests, untilMs)).toMatchObject([{ name: "a", ...expected }]);
 });
 
-test("each machine by itself; what is about none counts for none", () => {
+test("each machine by itself; a request about no machine does not count", () => {
   const found = costs([request(0, 1, "a"), request(0, 2, "b"), request(0, 4, "")], MINUTE);
   expect(found.map(({ name, first }) => [name, first.bytes])).toEqual([
     ["a", 1],

@@ -1,29 +1,29 @@
-// What a machine costs the apiserver, out of the Worker's requests: how many in a minute, how many bytes in an hour. Pure.
+// The cost of a machine for the apiserver, from the Worker's requests: requests in a minute, bytes in an hour. Pure.
 
 export interface KubeRequest {
-  /** By a clock that only goes forward. */
+  /** By a monotonic clock. */
   atMs: number;
   method: string;
   path: string;
-  /** Elsewhere: what no machine's Node needs. */
+  /** Elsewhere: a path that no machine's Node needs. */
   kind: "nodes" | "leases" | "events" | "elsewhere";
-  /** The machine's. */
+  /** The machine's name. */
   name: string;
-  /** The size, in JSON, of the object that a write left behind: etcd keeps each version for minutes. 0: nothing was written. */
+  /** The size, in JSON, of the written object: etcd keeps each version for minutes. 0: no write. */
   keptBytes: number;
 }
 
 export interface Cost {
   name: string;
-  /** In the first minute after its first request: what is saved up for it is spent then. */
+  /** The first minute after its first request, in which saved budget is spent. */
   first: { requests: number; bytes: number };
-  /** The most requests in one of the minutes after that. The last one may be shorter. */
+  /** The most requests in a later minute. The last one may be shorter. */
   requestsAMinute: number;
-  /** What was kept after the first minute, for an hour. null: less than half a minute was left to measure in. */
+  /** Bytes written after the first minute, for an hour. null: less than half a minute was left to measure. */
   bytesAnHour: number | null;
-  /** For how long that was measured. */
+  /** Duration of that measurement. */
   hours: number;
-  /** Of those, the parts. */
+  /** The same by kind. */
   ofKinds: Partial<Record<KubeRequest["kind"], number>>;
 }
 
@@ -31,7 +31,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const LEAST_MEASURED_MS = MINUTE_MS / 2;
 
-/** Of each machine. A minute is counted from the machine's own first request. */
+/** Returns the cost of each machine. Its minutes start with its first request. */
 export function costs(requests: readonly KubeRequest[], untilMs: number): Cost[] {
   const byName = Map.groupBy(
     requests.filter(({ name }) => name !== ""),

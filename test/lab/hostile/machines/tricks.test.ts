@@ -1,4 +1,4 @@
-// What each trick does to the claims of a report.
+// The effect of each trick on the claims of a report.
 import { expect, test } from "vitest";
 import { randomOf } from "../random.ts";
 import { played, type Trick, TRICKS } from "./tricks.ts";
@@ -19,7 +19,7 @@ test.each<[Trick, object]>([
   expect(played(trick, signed, surroundings)).toEqual({ ...signed, claims: { ...claims, ...change } });
 });
 
-test("each other trick changes what is signed; none changes nothing", () => {
+test("each other trick changes the signed claims; none changes nothing", () => {
   const surroundings = () => ({ random: randomOf(1, 1), older: [], otherName: "b" });
   const same = TRICKS.filter(
     (trick) => JSON.stringify(played(trick, signed, surroundings())) === JSON.stringify(signed),

@@ -1,4 +1,4 @@
-// What a machine does to its own request, with a good signature: the claims that no shim of ours would sign.
+// Tricks of a machine with its own request and a valid signature: claims that our shim would not sign.
 import { JWT_TYPES } from "../../../../shared/protocol/claims.ts";
 import type { Random } from "../random.ts";
 
@@ -18,7 +18,7 @@ export const TRICKS = [
 ] as const;
 export type Trick = (typeof TRICKS)[number];
 
-/** What is signed. */
+/** The signed claims. */
 export interface Signed {
   typ: string;
   claims: { sub: string; aud: string; body: string; ticket: string; n: number };
@@ -26,13 +26,13 @@ export interface Signed {
 
 export interface Surroundings {
   random: Random;
-  /** Tickets that this machine had before. */
+  /** Earlier tickets of this machine. */
   older: readonly string[];
-  /** Of another name. */
+  /** Another machine's name. */
   otherName: string;
 }
 
-/** The claims with the trick played on them. */
+/** Returns the claims after the trick. */
 export function played(
   trick: Trick | undefined,
   signed: Signed,

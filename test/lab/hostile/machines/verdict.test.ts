@@ -1,4 +1,4 @@
-// What a run is judged by: each limit can be broken by itself, and says what to look at.
+// The verdict of a run: each limit can be broken by itself, and the text says what to check.
 import { describe, expect, it, test } from "vitest";
 import type { Cost } from "./traffic.ts";
 import { BOUNDS, isClean, type Outcomes, p99, verdictText } from "./verdict.ts";
@@ -40,7 +40,7 @@ const brokenLines = (text: string) => text.split("\n").filter((line) => line.sta
 const long = (count: number, ms: number) => Array.from({ length: count }, () => ms);
 
 describe("a verdict", () => {
-  it("that everything was kept → clean, with how much there was", () => {
+  it("all limits kept → clean, with the measured amounts", () => {
     expect(isClean(clean)).toBe(true);
     const text = verdictText(clean);
     expect(lastLine(text)).toBe("clean: 16 limits kept");
@@ -56,12 +56,17 @@ describe("a verdict", () => {
   it.each<[situation: string, Partial<Outcomes>, line: string, lookAt: string]>([
     ["another Node changed", { othersChanged: ["/nodes/a is gone"] }, "changed: 1", "/nodes/a is gone"],
     [
-      "the Worker asked elsewhere",
+      "the Worker sent requests elsewhere",
       { elsewhere: ["GET /api/v1/secrets"] },
       "elsewhere: 1",
       "GET /api/v1/secrets",
     ],
-    ["a Node has more than it may", { beyondGrants: ["a has label b"] }, "tokens: 1", "a has label b"],
+    [
+      "a Node has more than its token allows",
+      { beyondGrants: ["a has label b"] },
+      "tokens: 1",
+      "a has label b",
+    ],
     ["a mark is lost", { marksLost: ["a has lost b"] }, "of 7 marks of others lost: 1", "a has lost b"],
     [
       "an act is not in the log",
@@ -69,7 +74,7 @@ describe("a verdict", () => {
       "of 9 operators' acts not in the audit log: 1",
       "token.create t",
     ],
-    ["a limit was none", { overLimits: ["act 5"] }, "over a limit and taken: 1", "act 5"],
+    ["a limit did not hold", { overLimits: ["act 5"] }, "over a limit and taken: 1", "act 5"],
     ["a request failed", { failures: ["5xx: act 5"] }, "5xx or no answer: 1", "5xx: act 5"],
     [
       "an honest machine failed",
@@ -83,7 +88,7 @@ describe("a verdict", () => {
       "60.0 ms before, 121.0 ms during",
       AGAIN,
     ],
-    ["nothing honest was heard", { honestDuring: [] }, "(1 and 0 reports)", AGAIN],
+    ["no honest machine reported", { honestDuring: [] }, "(1 and 0 reports)", AGAIN],
     [
       "a burst of requests",
       { costs: [cost({ first: { requests: 1000, bytes: 0 } })] },
@@ -120,14 +125,14 @@ describe("a verdict", () => {
       "storage of a machine: 5.00 MiB (a)",
       AGAIN,
     ],
-    ["no machine was there", { objectBytes: new Map() }, "storage of a machine: 0.00 MiB (none)", AGAIN],
+    ["there was no machine", { objectBytes: new Map() }, "storage of a machine: 0.00 MiB (none)", AGAIN],
     [
       "memory grows",
       { residentBytes: Array.from({ length: 100 }, (_, at) => (100 + at * 10) * MIB) },
       "which is not flat",
       AGAIN,
     ],
-  ])("that %s → not clean, and what to look at", (_, more, line, lookAt) => {
+  ])("%s → not clean, and what to check", (_, more, line, lookAt) => {
     const outcomes = { ...clean, ...more };
     expect(isClean(outcomes)).toBe(false);
     const text = verdictText(outcomes);
@@ -150,30 +155,30 @@ describe("a verdict", () => {
       },
     ],
     [
-      "in some minutes, what it had saved up",
+      "in some minutes, its saved budget",
       { costs: [cost({ bytesAnHour: 4.4 * MIB, hours: 1 / 15 })], etcdBytesAnHour: 4.4 * MIB },
     ],
-    ["an object as large as it may be", { objectBytes: new Map([["a", BOUNDS.objectBytes]]) }],
+    ["an object at its size limit", { objectBytes: new Map([["a", BOUNDS.objectBytes]]) }],
     ["twice as slow", { honestBefore: [80], honestDuring: [160] }],
-    ["slower than nothing at all, and still fast", { honestBefore: [2], honestDuring: [100] }],
+    ["much slower than almost nothing, and still fast", { honestBefore: [2], honestDuring: [100] }],
     ["one report of a hundred slow", { honestDuring: [...long(99, 5), 5000] }],
     ["no etcd", { etcdBytesAnHour: null }],
   ])("%s → clean", (_, more) => {
     expect(isClean({ ...clean, ...more })).toBe(true);
   });
 
-  it("of a run that was too short for an hour's bytes → says so, and judges the first minute alone", () => {
+  it("a run that is too short for an hour's bytes → a line about that, and a verdict on the first minute alone", () => {
     const outcomes = { ...clean, costs: [cost({ bytesAnHour: null, requestsAMinute: 1000 })] };
     expect(isClean(outcomes)).toBe(true);
     expect(verdictText(outcomes).match(/too short to measure/g)).toHaveLength(2);
   });
 
-  it("of a run by acts → the command that runs as many again", () => {
+  it("a run by acts → the command that runs the same number again", () => {
     const outcomes = { ...clean, plan: { ...clean.plan, acts: 4 }, failures: ["5xx: act 5"] };
     expect(lastLine(verdictText(outcomes))).toContain("--as machine --machines 4 --acts 4 --seed 3");
   });
 
-  it("of many faults → the first twenty, each cut", () => {
+  it("many faults → the first twenty, each cut", () => {
     const failures = Array.from({ length: 30 }, (_, at) => `fault-${at} ${"x".repeat(5000)}`);
     const lines = verdictText({ ...clean, failures }).split("\n");
     const shown = lines.filter((line) => line.startsWith("fault-"));

@@ -1,4 +1,4 @@
-// What came of a run, held against what may come of it, in words: a line for each limit, the last one is the verdict.
+// Compares the results of a run with its limits, as text: a line for each limit; the last one is the verdict.
 import { memoryOf } from "../verdict.ts";
 import type { Cost } from "./traffic.ts";
 
@@ -6,57 +6,57 @@ export interface Plan {
   seed: number;
   machines: number;
   minutes: number;
-  /** Each machine ends after this number of acts, however long they take; absent: when the time is over. */
+  /** Each machine ends after this number of acts, in any time; absent: when the time has passed. */
   acts?: number | undefined;
 }
 
 export interface Outcomes {
   plan: Plan;
-  /** Which apiserver it was. */
+  /** The kind of apiserver. */
   apiserver: string;
-  /** Of the hostile machines: by kind of act, how often each answer was given. */
+  /** By kind of act of hostile machines: the number of each answer. */
   kinds: ReadonlyMap<string, ReadonlyMap<string, number>>;
-  /** Nodes, leases and other objects that are not the hostile machines' own. */
+  /** Nodes, leases and other objects that do not belong to hostile machines. */
   othersChanged: readonly string[];
-  /** Requests of the Worker's to where no machine's Node, lease or events are. */
+  /** The Worker's requests that are about no machine's Node, lease or events. */
   elsewhere: readonly string[];
   beyondGrants: readonly string[];
-  /** Marks of operators and agents on hostile machines' Nodes: how many there were, and what is lost of them. */
+  /** Number of marks of operators and agents on hostile machines' Nodes, and the lost ones. */
   marks: number;
   marksLost: readonly string[];
-  /** What operators changed, and what of it the audit log has not. */
+  /** Operators' changes, and those that the audit log lacks. */
   operatorActs: number;
   auditLost: readonly string[];
-  /** Of the hostile machines. */
+  /** Costs of the hostile machines. */
   costs: readonly Cost[];
-  /** What etcd was given to keep, for a hostile machine and hour, on average; null: there was no etcd. */
+  /** Average bytes written to etcd for a hostile machine and hour; null: there was no etcd. */
   etcdBytesAnHour: number | null;
-  /** How long honest machines' reports took, in milliseconds. */
+  /** Durations of honest machines' reports, in milliseconds. */
   honestBefore: readonly number[];
   honestDuring: readonly number[];
-  /** Honest machines that were not Ready, or not answered as such. */
+  /** Honest machines that were not Ready, or did not get a healthy machine's answer. */
   honestFaults: readonly string[];
-  /** 5xx and requests without an answer, of anybody. */
+  /** 5xx and requests without an answer, for any client. */
   failures: readonly string[];
-  /** What is over a limit and was taken all the same. */
+  /** Values over a limit that were accepted. */
   overLimits: readonly string[];
-  /** By machine, what its object keeps in SQLite. */
+  /** By machine: bytes of its object in SQLite. */
   objectBytes: ReadonlyMap<string, number>;
-  /** Of workerd, all the time. */
+  /** Memory of workerd over time. */
   residentBytes: readonly number[];
 }
 
 const MIB = 2 ** 20;
 export const BOUNDS = {
-  /** Of a machine, in its first minute: what it may ask, and what an operator's removal of it takes. */
+  /** Limit for a machine's first minute: its own requests, and those of a removal by an operator. */
   firstMinuteRequests: 31,
   firstMinuteBytes: MIB,
   requestsAMinute: 25,
   bytesAnHour: 3 * MIB,
-  /** Beside those: the 128 KiB that were saved up, and a Node that became NotReady, which is paid for later. */
+  /** In addition: 128 KiB of saved budget, and a Node that became NotReady, which is paid for later. */
   savedBytes: 192 * 1024,
   slowdown: 2,
-  /** Reports that are faster than this are not told apart: this machine has other things to do as well. */
+  /** Reports that are faster than this count as equal, since the computer has other work. */
   unnoticedMs: 50,
   objectBytes: 4 * MIB,
 } as const;
@@ -64,11 +64,11 @@ export const BOUNDS = {
 interface Line {
   text: string;
   isKept: boolean;
-  /** What to look at where it is not. */
+  /** What to check if the limit is broken. */
   faults?: readonly string[];
 }
 
-/** The 99th of 100, of few the longest. */
+/** The 99th of 100; of few the longest. */
 export function p99(durations: readonly number[]): number {
   const sorted = durations.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * 0.99) - 1)] ?? 0;
@@ -143,7 +143,7 @@ function most<Item>(items: readonly Item[], value: (item: Item) => number): Item
   );
 }
 
-/** The first minute is held against what is saved up; what follows against a rate, where there was time to measure one. */
+/** Compares the first minute with the saved budget, and later ones with a rate, if there was time to measure one. */
 function costLines({ costs, etcdBytesAnHour }: Outcomes): Line[] {
   const burst = most(costs, ({ first }) => first.requests);
   const heavy = most(costs, ({ first }) => first.bytes);
@@ -185,7 +185,7 @@ function costLines({ costs, etcdBytesAnHour }: Outcomes): Line[] {
   ];
 }
 
-/** A short run shows more of what was saved up than of what an hour brings. */
+/** A short run shows the saved budget more than an hourly rate. */
 function lasting(what: string, bytes: number, { name, hours }: Pick<Cost, "name" | "hours">): Line {
   const { bytesAnHour, savedBytes } = BOUNDS;
   const text = `${what}: ${mib(bytes)} (${name}), at most ${mib(bytesAnHour)} and ${mib(savedBytes)} once`;
@@ -208,7 +208,7 @@ function memoryLine({ residentBytes }: Outcomes): Line {
   return { text: isFlat ? text : `${text}, which is not flat`, isKept: isFlat };
 }
 
-/** The most costly machines. */
+/** The machines with the highest costs. */
 function machineLines({ costs }: Outcomes): string[] {
   const costly = costs.toSorted(
     (a, b) => b.first.bytes + (b.bytesAnHour ?? 0) - a.first.bytes - (a.bytesAnHour ?? 0),

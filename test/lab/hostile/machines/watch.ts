@@ -1,5 +1,4 @@
-// Looks at what can be seen while hostile machines act: honest machines, workerd's memory, etcd. Has the operator act
-// meanwhile.
+// Observes honest machines, workerd's memory and etcd while hostile machines act. Has the operator act meanwhile.
 import { setTimeout as wait } from "node:timers/promises";
 import type { BenchWorker } from "../../bench/workerd.ts";
 import type { Cluster } from "./cluster.ts";
@@ -12,7 +11,7 @@ import type { Attack } from "./start-hostile.ts";
 export interface Watched {
   notReady: string[];
   residentBytes: number[];
-  /** What etcd had been given when the first minute was over, or the attack where it was shorter. */
+  /** Bytes written to etcd at the end of the first minute, or of a shorter attack. */
   putAfterMinute: { bytes: number | null; atMs: number };
 }
 
@@ -21,20 +20,20 @@ export interface Watching {
   worker: BenchWorker;
   found: Findings;
   operating: Operator;
-  /** It looks until this has ended. */
+  /** Observes until this has ended. */
   attack: Attack;
-  /** How long that takes at best. */
+  /** The shortest possible duration. */
   forMs: number;
   stop: AbortSignal;
-  /** After each look: so many milliseconds are over. */
+  /** Called after each observation with the elapsed milliseconds. */
   looked: (ms: number) => void;
 }
 
-/** Or more often, so that there are some looks in a short run. */
+/** More often in a short run, so that it has several observations. */
 const LOOK_EVERY_MS = 1000;
 const LOOKS = 50;
 
-/** Throws where it is stopped. */
+/** Throws if it is stopped. */
 export async function watch(watching: Watching): Promise<Watched> {
   const { cluster, worker, found, operating, attack, forMs, stop, looked } = watching;
   const startedMs = performance.now();

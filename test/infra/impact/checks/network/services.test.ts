@@ -1,4 +1,4 @@
-// Services with topology hints, in clusters where hints are given and where they are not.
+// Services with topology hints, in clusters that assign hints and in others.
 import type { V1Node } from "@kubernetes/client-node";
 import { expect, test } from "vitest";
 import { topologyHints } from "../../../../../infra/impact/checks/network.ts";

@@ -1,4 +1,4 @@
-// Who may do what: users without a token, RBAC, access reviews.
+// Access rights: users without a token, RBAC, access reviews.
 import { expect } from "vitest";
 import { send, type TestServer } from "../test-server.ts";
 import {
@@ -19,7 +19,7 @@ import { type Case, failure } from "./case.ts";
 
 const anonymous = 'User "system:anonymous" cannot';
 
-/** What nobody may do without a token, in the words of the refusal. */
+/** Requests that need a token, with the words of the refusal. */
 const anonymousTable: { method?: string; path: string; message: string; details?: object }[] = [
   {
     path: "/api/v1/nodes",

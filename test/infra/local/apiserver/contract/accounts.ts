@@ -1,5 +1,5 @@
-// Accounts, roles and bindings for the cases about access. A real server notices them a moment later: what waits here
-// waits for that. No case of its own.
+// Accounts, roles and bindings for the cases about access. A real server applies them a moment later, so these
+// functions wait for that. Contains no case.
 import { expect } from "vitest";
 import { fieldsOf, textOf } from "../../../../../infra/local/apiserver/object.ts";
 import { type Received, type Sent, send, type TestServer } from "../test-server.ts";
@@ -10,7 +10,7 @@ export const authorization = "/apis/authorization.k8s.io/v1";
 const deadlineMs = 15_000;
 const pollMs = 50;
 
-/** Asks until `isGood`; the last answer, good or not, when the time is over. */
+/** Repeats until `isGood`; returns the last answer, also after the time has passed. */
 export async function sendUntil(
   server: TestServer,
   sent: Sent | (() => Sent),
@@ -24,7 +24,7 @@ export async function sendUntil(
   }
 }
 
-/** Creates something that must be accepted. */
+/** Creates an object that must be accepted. */
 export async function create(server: TestServer, path: string, body: object): Promise<Received> {
   const answer = await send(server, { method: "POST", path, body });
   expect(answer.code, answer.text).toBe(201);
@@ -47,10 +47,10 @@ export function accountName(name: string): string {
   return `system:serviceaccount:default:${name}`;
 }
 
-/** A rule that only tells whether a role has been noticed. */
+/** A rule that only shows whether a role is active. */
 const marker = { apiGroups: ["test"], resources: ["marks"], verbs: ["see"] };
 
-/** What an access review asks for; a path instead of a resource. */
+/** The content of an access review; a path in place of a resource. */
 export interface Attempt {
   verb: string;
   group?: string;
@@ -82,9 +82,9 @@ export async function isAllowed(server: TestServer, user: string, attempt: Attem
 export interface Grant {
   rules: object[];
   subjects: object[];
-  /** Of a RoleBinding; a ClusterRoleBinding without. */
+  /** Namespace of a RoleBinding; absent: a ClusterRoleBinding. */
   namespace?: string;
-  /** The RoleBinding refers to a Role of its namespace, not to a ClusterRole. */
+  /** True: the RoleBinding refers to a Role of its namespace, not to a ClusterRole. */
   ownRole?: boolean;
 }
 
@@ -107,7 +107,7 @@ export async function grant(server: TestServer, name: string, user: string, give
   expect(answer.body["status"]).toMatchObject({ allowed: true });
 }
 
-/** An account with these rights everywhere; its token. */
+/** Creates an account with these rights everywhere; returns its token. */
 export async function createGrantee(server: TestServer, name: string, rules: object[]): Promise<string> {
   const token = await createAccount(server, name);
   const subjects = [{ kind: "ServiceAccount", name, namespace: "default" }];
@@ -115,7 +115,7 @@ export async function createGrantee(server: TestServer, name: string, rules: obj
   return token;
 }
 
-/** A rule about one resource, but for its verbs. */
+/** A rule about one resource, without verbs. */
 export function ruleOf({ group, resource }: { group: string; resource: string }) {
   return { apiGroups: [group], resources: [resource] };
 }

@@ -1,5 +1,5 @@
-// Contract cases: server-side apply, as `npm start` applies infra/rbac: new objects, changes, what is no longer said,
-// fields of others taken by force.
+// Contract cases: server-side apply, as `npm start` applies infra/rbac: new objects, changes, removed fields, and
+// others' fields taken by force.
 import { expect } from "vitest";
 import { type Sent, send } from "../test-server.ts";
 import { type Case, accounts } from "./case.ts";

@@ -1,4 +1,4 @@
-// What the contract suite's areas share: the shape of a case, how it runs, and objects to send. No case of its own.
+// Shared by the contract's areas: the type of a case, how it runs, and objects to send. Contains no case.
 import { expect } from "vitest";
 import { type Received, type Sent, send, type TestServer } from "../test-server.ts";
 
@@ -34,16 +34,16 @@ export const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ
 export const modified =
   "the object has been modified; please apply your changes to the latest version and try again";
 
-/** `before` makes what is there, each from the last answer; `request` is what the outcome is about. */
+/** `before` creates the situation, each request from the last answer; the outcome belongs to `request`. */
 export interface RequestCase {
   situation: string;
   before?: (name: string) => Sent[];
   request: (name: string, last: Received) => Sent;
-  /** Parts of the answer; `name` is the case's own object. */
+  /** Expected parts of the answer; `name` is the case's own object. */
   outcome: (name: string, last: Received) => { code: number; body?: object; text?: string; headers?: object };
 }
 
-/** What does not fit into one answer, such as a watch: a run of its own, with its own expectations. */
+/** A case with several answers, such as a watch: it runs and checks by itself. */
 export interface ScenarioCase {
   situation: string;
   run: (server: TestServer, name: string) => Promise<void>;
@@ -59,7 +59,7 @@ export function failure(code: number, reason: string, message: string, details?:
   };
 }
 
-/** A field, and what is wrong with it as upstream says it. */
+/** A field, and upstream's text about its fault. */
 export type Cause = [field: string, message: string];
 
 const reasons = new Map([
@@ -71,7 +71,7 @@ const reasons = new Map([
   ["Too", "FieldValueTooLong"],
 ]);
 
-/** The 422 of an object of a kind ("Lease.coordination.k8s.io") with all its causes. */
+/** The 422 for an object of a kind ("Lease.coordination.k8s.io") with all causes. */
 export function invalid(qualifiedKind: string, name: string, ...causes: Cause[]) {
   const [kind = "", ...group] = qualifiedKind.split(".");
   const texts = [...new Set(causes.map(([field, message]) => `${field}: ${message}`))];
@@ -88,7 +88,7 @@ export function invalid(qualifiedKind: string, name: string, ...causes: Cause[])
   });
 }
 
-/** A case in which an object of a kind is not made: what is sent besides its name, and why not. */
+/** A case in which an object is refused: its fields in addition to the name, and the reason. */
 export function refused(
   situation: string,
   path: string,
@@ -124,7 +124,7 @@ export function patched(name: string, type: string, body: unknown, subresource =
   return { method: "PATCH", path: `${nodes}/${name}${subresource}`, type, body };
 }
 
-/** Runs a case; `name` is a name that no other case uses. */
+/** Runs a case; no other case uses `name`. */
 export async function runCase(server: TestServer, each: Case, name: string): Promise<void> {
   if ("run" in each) {
     await each.run(server, name);

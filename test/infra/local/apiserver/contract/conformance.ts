@@ -1,5 +1,5 @@
-// What Kubernetes' own e2e tests ask of Nodes, Leases and Events of an apiserver, step by step: "Node Lifecycle", "Lease",
-// "Events" and "Events API". How those themselves are run is in infra/local/apiserver/README.md.
+// The steps of Kubernetes' own e2e tests for Nodes, Leases and Events: "Node Lifecycle", "Lease", "Events" and "Events
+// API". infra/local/apiserver/README.md says how to run the originals.
 import { expect } from "vitest";
 import { type Received, type Sent, send, type TestServer } from "../test-server.ts";
 import { type Case, events, made, namespaces, nodes } from "./case.ts";
@@ -94,7 +94,7 @@ async function leaseApi({ step }: Steps, name: string): Promise<void> {
   await step(200, { path: "/apis/coordination.k8s.io/v1/leases" });
 }
 
-/** The object without what the server writes into it. */
+/** The object without the fields that the server sets. */
 function withoutBookkeeping({ body }: Received): object {
   const { resourceVersion: _, managedFields: __, ...metadata } = body.metadata;
   return { ...body, metadata };
@@ -170,7 +170,7 @@ async function newEventLifecycle({ step }: Steps, name: string): Promise<void> {
   for (const place of places) expect(itemsOf(await step(200, { path: place }))).toEqual([]);
 }
 
-/** A collection of events, made and deleted in one of the two groups. */
+/** A collection of events, created and deleted in one of the two groups. */
 async function eventCollection(
   { step }: Steps,
   name: string,

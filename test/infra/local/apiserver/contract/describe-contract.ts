@@ -1,4 +1,4 @@
-// All cases of the contract: what the embedded apiserver and a real kube-apiserver answer alike. No test of its own.
+// All cases of the contract, which the embedded apiserver and a real kube-apiserver answer alike. Contains no test.
 import { afterAll, beforeAll, describe, test } from "vitest";
 import type { StartedServer } from "../aged-server.ts";
 import { access } from "./access.ts";
@@ -56,7 +56,7 @@ const areas = {
   discovery: discovering,
 };
 
-/** On the server that `start` starts. Each case has objects of its own. */
+/** Runs on the server that `start` starts. Each case has objects of its own. */
 export function describeContract(start: () => Promise<StartedServer>): void {
   let running: StartedServer;
   beforeAll(async () => {
@@ -64,7 +64,7 @@ export function describeContract(start: () => Promise<StartedServer>): void {
   });
   afterAll(() => running?.stop());
 
-  // Some cases wait for what only time brings: areas run side by side.
+  // Some cases have to wait, so areas run concurrently.
   describe.concurrent.each(Object.entries(areas))("%s", (area, cases) => {
     test.each(cases.map((each, index) => ({ ...each, name: `${area}-${index}` })))(
       "$situation",

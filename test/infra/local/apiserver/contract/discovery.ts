@@ -1,5 +1,5 @@
-// What clients learn of the server before they ask for objects: groups, resources, version, health, and as much of
-// OpenAPI as kubectl reads. The real server has more of everything.
+// What clients read before they request objects: groups, resources, version, health, and the part of OpenAPI that
+// kubectl reads. The real server has more of each.
 import { expect } from "vitest";
 import { fieldsOf, listOf } from "../../../../../infra/local/apiserver/object.ts";
 import { send } from "../test-server.ts";
@@ -16,7 +16,7 @@ interface Row {
 const rbac = "rbac.authorization.k8s.io";
 const admission = "admissionregistration.k8s.io";
 
-/** What kubectl and client-node look up. */
+/** Paths that kubectl and client-node read. */
 const rows: Row[] = [
   { group: "", resource: "namespaces", kind: "Namespace", namespaced: false, shortNames: ["ns"] },
   { group: "", resource: "nodes", kind: "Node", namespaced: false, shortNames: ["no"] },

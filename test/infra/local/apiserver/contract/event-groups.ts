@@ -1,4 +1,4 @@
-// Events of the group events.k8s.io: the same objects as those of the core group, with other names for their fields.
+// Events of the group events.k8s.io: the same objects as in the core group, with other names for their fields.
 import { expect } from "vitest";
 import { type Sent, send, type TestServer } from "../test-server.ts";
 import { type Case, events, failure, invalid, made, type Cause, type RequestCase } from "./case.ts";

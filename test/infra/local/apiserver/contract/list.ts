@@ -1,9 +1,9 @@
-// Lists: selectors, and revisions that are not there yet.
+// Lists: selectors, and revisions in the future.
 import { expect } from "vitest";
 import { send } from "../test-server.ts";
 import { type Case, accounts, events, leases, nodes, type RequestCase } from "./case.ts";
 
-/** Objects of one namespace, made for one case, told apart by a label. */
+/** Objects of one namespace, created for one case, distinguished by a label. */
 function labelled(name: string, labels: Record<string, string>) {
   return { metadata: { name, labels } };
 }
@@ -12,7 +12,7 @@ function query(parameters: Record<string, string>): string {
   return new URLSearchParams(parameters).toString();
 }
 
-/** A selector that cannot be understood. */
+/** A selector that cannot be parsed. */
 function badSelector(parameter: "labelSelector" | "fieldSelector", selector: string): RequestCase {
   return {
     situation: `${parameter} ${JSON.stringify(selector)}`,
@@ -103,7 +103,7 @@ const revisions: Case[] = [
         `${leases}?${future}&limit=5`,
         `/api/v1/namespaces/default?${future}`,
       ];
-      // All at once: a real server waits for some seconds whether it will not catch up.
+      // All at once: a real server waits some seconds for its cache.
       await Promise.all(
         paths.map(async (path) => expect(await send(server, { path })).toMatchObject(tooLarge)),
       );
@@ -117,7 +117,7 @@ const revisions: Case[] = [
         await send(server, { method: "POST", path: accounts, body });
       }
       const mine = `${accounts}?labelSelector=case=${name}`;
-      // A cache may lag behind: it is waited for, since any revision may be one of before.
+      // A cache may lag behind, so the test waits: any revision may be an earlier one.
       const { body: now } = await send(server, { path: mine });
       await send(server, { path: `${mine}&resourceVersion=${now.metadata.resourceVersion}` });
       const { body } = await send(server, { path: `${mine}&limit=1&resourceVersion=0` });

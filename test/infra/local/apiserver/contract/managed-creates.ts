@@ -1,4 +1,4 @@
-// Contract cases: who owns which fields of a new object, by kind.
+// Contract cases: the owners of a new object's fields, by kind.
 import { leases, node, nodes } from "./case.ts";
 import { core, create, patch, rbac, updated, type Writes } from "./ownership.ts";
 

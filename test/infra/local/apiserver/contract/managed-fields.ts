@@ -1,4 +1,4 @@
-// Contract cases: who owns which fields after creates, updates and patches. Mirrors what kube-apiserver writes.
+// Contract cases: the owners of fields after creates, updates and patches, as kube-apiserver records them.
 import type { ScenarioCase } from "./case.ts";
 import { creates } from "./managed-creates.ts";
 import { updates } from "./managed-updates.ts";

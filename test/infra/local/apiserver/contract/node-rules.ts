@@ -1,4 +1,4 @@
-// What a Node may look like, how it may change, and what its two paths leave of each other.
+// Rules for Nodes and their changes, and which fields each of the two paths ignores.
 import { type Case, type Cause, failure, invalid, made, node, nodes, patched, refused } from "./case.ts";
 import { badName, badValue, invalidValue } from "./texts.ts";
 

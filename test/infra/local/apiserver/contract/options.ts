@@ -1,4 +1,4 @@
-// What the query says of a write: dry runs, unknown and repeated fields, the field manager.
+// Query parameters of a write: dry runs, unknown and repeated fields, the field manager.
 import { expect } from "vitest";
 import { type Case, accounts, failure, invalid, made, node, nodes } from "./case.ts";
 

@@ -1,5 +1,5 @@
-// What the contract cases about managedFields share: owners of fields, and runs of writes that end with some. No case
-// of its own.
+// Shared by the contract cases about managedFields: owners of fields, and sequences of writes with the expected owners.
+// Contains no case.
 import { expect } from "vitest";
 import { type Received, type Sent, send } from "../test-server.ts";
 import type { ScenarioCase } from "./case.ts";
@@ -13,7 +13,7 @@ export interface Owner {
   fieldsV1: object;
 }
 
-/** Entries in an order of their own: times differ by how fast the server is. */
+/** Sorts the entries: their times depend on the server's speed. */
 export function ownersOf({ body }: Received): Owner[] {
   const entries = body.metadata.managedFields ?? [];
   const owners = entries.map((entry): Owner => {
@@ -27,16 +27,16 @@ function inOrder(owners: Owner[]): Owner[] {
   return owners.toSorted((left, right) => (JSON.stringify(left) < JSON.stringify(right) ? -1 : 1));
 }
 
-/** One write, or one that is made of what the last one answered. */
+/** One write, or one that is made from the last answer. */
 export type Write = Sent | ((last: Received) => Sent);
 
 export interface Writes {
   situation: string;
-  /** Each succeeds. */
+  /** Writes that all succeed. */
   writes: (name: string) => Write[];
-  /** All owners after the last of them. */
+  /** All owners after the last write. */
   owners: (name: string) => Owner[];
-  /** Parts of the last answer. */
+  /** Expected parts of the last answer. */
   object?: (name: string) => object;
 }
 
@@ -83,7 +83,7 @@ export function put(path: string, manager: string, change: (body: Received["body
   });
 }
 
-/** A condition that an update made: times that it does not have are null, and owned. */
+/** A condition after an update: its missing times are null, and owned. */
 export const updatedCondition = {
   ".": {},
   "f:lastHeartbeatTime": {},
@@ -92,7 +92,7 @@ export const updatedCondition = {
   "f:type": {},
 };
 
-/** What nobody owns anything of when it is created, nobody tracks later. */
+/** An object whose creator owns no field is never tracked. */
 export const labelled = { labels: { a: "b" } };
 export const ofLabel = updated("test", { "f:metadata": { "f:labels": { ".": {}, "f:a": {} } } });
 

@@ -41,7 +41,7 @@ function relabel(name: string, labels: Record<string, string>) {
   return { method: "PATCH", path: `${nodes}/${name}`, type: "merge", body: { metadata: { labels } } };
 }
 
-/** Accounts of a namespace of the case's own. */
+/** Makes accounts in a namespace of the case's own. */
 async function makeAccounts(server: TestServer, namespace: string, letters: string): Promise<string> {
   const path = `${namespaces}/${namespace}/serviceaccounts`;
   await send(server, { method: "POST", path: namespaces, body: { metadata: { name: namespace } } });
@@ -52,7 +52,7 @@ async function makeAccounts(server: TestServer, namespace: string, letters: stri
   return path;
 }
 
-/** All pages, one after the other. */
+/** Reads all pages, one after the other. */
 async function pages(
   server: TestServer,
   path: string,
@@ -146,7 +146,7 @@ const paging: Case[] = [
       expect(rest.revision).toBe(first.revision);
       const latest = await list(server, nodes, selector);
       expect(latest.names).toEqual([`${name}-a`, `${name}-b`, `${name}-e`]);
-      // What was shown at a revision has the versions of then.
+      // A list at a revision has the versions of that time.
       const [b] = rest.body["items"] as { metadata: { resourceVersion: string } }[];
       expect(Number(b?.metadata.resourceVersion)).toBeLessThanOrEqual(Number(first.revision));
     },
@@ -190,7 +190,7 @@ const continueExpired = expect.stringMatching(
   /^The provided continue parameter is too old to display a consistent list result\./,
 );
 
-/** Each server has had a life before the one of the test, of which it knows nothing: revision 1 is from there. */
+/** Each server has an earlier history, which it has forgotten: revision 1 belongs to it. */
 const forgotten: Case[] = [
   {
     situation: "a list of a revision that is forgotten → 410",

@@ -1,4 +1,4 @@
-// How objects are shown: Tables of what `kubectl get` shows of each kind, and the order of fields.
+// Tables with the columns of `kubectl get` for each kind, and the order of fields.
 import { expect, vi } from "vitest";
 import { type Sent, send } from "../test-server.ts";
 import { type Case, lease, leases, node, nodes } from "./case.ts";
@@ -6,7 +6,10 @@ import { type Case, lease, leases, node, nodes } from "./case.ts";
 const metaTypes = (as: string, version = "v1") => `application/json;as=${as};v=${version};g=meta.k8s.io`;
 const table = { accept: metaTypes("Table") };
 
-/** "Name:name" is a name, "Created At:date" and "Validations:integer" are no text, "-Wide" shows with -o wide only. */
+/**
+ * "Name:name" is a name, "Created At:date" and "Validations:integer" are other types, "-Wide" is shown with -o wide
+ * only.
+ */
 function columnsOf(notation: string): object[] {
   return notation.split(",").map((part) => {
     const [name = "", type = "string"] = part.split(":");
@@ -20,14 +23,14 @@ function columnsOf(notation: string): object[] {
   });
 }
 
-/** The apiserver may have been there for minutes, for other tests. */
+/** The apiserver may have run for minutes already, for other tests. */
 const age = expect.stringMatching(/^(\d+m)?(\d+s)?$/);
 
 interface Shown {
   kind: string;
   path: string;
   columns: string;
-  /** Makes the object; none where nobody can. */
+  /** Makes the object; absent if no client can create one. */
   object?: (name: string) => object;
   cells?: (name: string) => unknown[];
 }
@@ -294,7 +297,7 @@ const order: Case[] = [
 
 const serviceTable: Case = {
   situation: "a Table of the Service of the apiserver itself",
-  // A real server makes it a moment after it is ready.
+  // A real server creates it a moment after it is ready.
   run: async (server) => {
     const path = `${inDefault("services")}/kubernetes`;
     const show = async () =>

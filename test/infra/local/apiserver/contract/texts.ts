@@ -1,4 +1,4 @@
-// What upstream says of names that it does not take.
+// Upstream's texts about malformed names.
 
 const subdomain = String.raw`[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*`;
 const ends = "and must start and end with an alphanumeric character";

@@ -1,4 +1,4 @@
-// Tokens of service accounts: how they are asked for, what they say, and that nobody else can make them.
+// Tokens of service accounts: how to request them, their claims, and that no other party can make them.
 import { expect } from "vitest";
 import { fieldsOf, textOf } from "../../../../../infra/local/apiserver/object.ts";
 import { send } from "../test-server.ts";
@@ -75,7 +75,7 @@ export const tokens: Case[] = [
       expect(claimsOf(token)).toMatchObject({
         "kubernetes.io": { namespace: "default", secret: { name, uid } },
       });
-      // A real server remembers for some seconds that a token was good: the first one is for looking, the second for later.
+      // A real server remembers for some seconds that a token was valid, so the test uses two.
       expect(await send(server, { path: "/version", token })).toMatchObject({ code: 200 });
       const unused = textOf(fieldsOf((await bind({}, 201))["status"])["token"]);
       await send(server, { method: "DELETE", ...secret });

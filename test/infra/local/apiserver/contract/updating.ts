@@ -1,4 +1,4 @@
-// Updates by PUT: preconditions, what a path may write.
+// Updates by PUT: preconditions, and the fields that a path may write.
 import { expect } from "vitest";
 import { type Received, send, type TestServer } from "../test-server.ts";
 import {

@@ -1,4 +1,4 @@
-// Watches: where they start, what they are sent, in which form, and how they end.
+// Watches: their start, their events, their format, and their end.
 import { expect } from "vitest";
 import { type Sent, send, type TestServer, toRequest } from "../test-server.ts";
 import { type Case, accounts, nodes, type ScenarioCase } from "./case.ts";
@@ -15,9 +15,9 @@ interface Event {
 /** An open watch. */
 interface Watching {
   response: Response;
-  /** The next event; undefined when the watch is over. */
+  /** The next event; undefined after the watch has ended. */
   next: () => Promise<Event | undefined>;
-  /** Its type and its object's name. */
+  /** The event's type and its object's name. */
   nextName: () => Promise<string>;
   stop: () => Promise<void>;
 }
@@ -76,7 +76,7 @@ function deleted(name: string): Sent {
   return { method: "DELETE", path: `${accounts}/${name}` };
 }
 
-/** The changes of a case's own objects, which carry its name as a label. */
+/** Changes of a case's own objects, whose label is the case's name. */
 function selected(name: string, rest = ""): string {
   return `${accounts}?watch=true&labelSelector=case=${name}${rest}`;
 }
@@ -139,7 +139,7 @@ const starting: ScenarioCase[] = [
   },
 ];
 
-/** Each server has had a life before the one of the test, of which it knows nothing: revision 1 is from there. */
+/** Each server has an earlier history, which it has forgotten: revision 1 belongs to it. */
 const forgotten: ScenarioCase = {
   situation: "from a revision that is forgotten: an error of 410 as the only event",
   run: async (server) => {

@@ -1,6 +1,6 @@
-// What a user sees of the controllers: Nodes that fall silent and come back, and what goes with its owner. The same
-// story for the embedded ones and for a real kube-controller-manager. Each test continues where the one before it ended:
-// how many Nodes are dark at a time decides.
+// The controllers' behaviour for users: Nodes become silent and come back, and objects are deleted with their owner.
+// The same story runs with the embedded ones and with a real kube-controller-manager. Each test continues where the
+// former one ended: the number of silent Nodes affects the result.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PERIODS, type TestCluster } from "./test-cluster.ts";
 import { viewOf } from "../../../../../infra/local/apiserver/controllers/node-view.ts";
@@ -35,10 +35,10 @@ const neverHeard = types.map((type) =>
   }),
 );
 
-/** On the cluster that `start` starts; `timeoutMs`: of its start. */
+/** Runs on the cluster that `start` starts; `timeoutMs`: of its start. */
 export function describeControllers(start: () => Promise<TestCluster>, timeoutMs?: number): void {
   let cluster: TestCluster;
-  /** Machines that go on renewing their leases. */
+  /** Machines that keep renewing their leases. */
   const alive = new Set<string>();
 
   beforeAll(async () => {
@@ -61,7 +61,7 @@ export function describeControllers(start: () => Promise<TestCluster>, timeoutMs
     await must({ method: "PATCH", path: `${leases}/${name}`, type: "merge", body });
   }
 
-  /** The Node's taints and conditions, without times. */
+  /** Returns the Node's taints and conditions, without times. */
   async function look(name: string) {
     const { body, code } = await ask({ path: `${nodes}/${name}` });
     if (code !== 200) return { conditions: [], taints: [] };
@@ -76,7 +76,7 @@ export function describeControllers(start: () => Promise<TestCluster>, timeoutMs
     };
   }
 
-  /** Time passes until it holds; the last look, for a good failure, when it never does. */
+  /** Lets time pass until it holds; if it never does, the failure shows the last observation. */
   async function until<T>(observe: () => Promise<T>, expected: unknown): Promise<void> {
     const deadline = cluster.now() + deadlineMs;
     for (;;) {
@@ -92,7 +92,7 @@ export function describeControllers(start: () => Promise<TestCluster>, timeoutMs
     }
   }
 
-  /** It stays like this for some time: by default as long as the controllers take to notice. */
+  /** Expects no change for some time: by default as long as the controllers need to notice. */
   async function stays<T>(observe: () => Promise<T>, expected: unknown, forMs = 1_000): Promise<void> {
     for (let passedMs = 0; passedMs < forMs; passedMs += stepMs) {
       for (const name of alive) await renew(name);

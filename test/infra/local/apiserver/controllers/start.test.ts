@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => server.close());
 
-/** What the next sweep leaves. */
+/** Returns what the next sweep leaves. */
 function watchOver(failures: unknown[] = []) {
   const { store, fetch, token, clock } = server;
   let sweep = () => {};

@@ -1,4 +1,4 @@
-// An embedded apiserver with its controllers, whose clock the test moves. No test of its own.
+// An embedded apiserver with its controllers, whose clock the test moves. Contains no test.
 import { embeddedServer, type TestServer } from "../test-server.ts";
 import { startControllers } from "../../../../../infra/local/apiserver/controllers/start.ts";
 import type { Every } from "../../../../../infra/local/apiserver/timer.ts";
@@ -7,12 +7,12 @@ export interface TestCluster {
   server: TestServer;
   /** The servers' time, in ms. */
   now: () => number;
-  /** Lets this much time pass, and the controllers do what there is to do. */
+  /** Lets this much time pass, and runs the controllers. */
   pass: (ms: number) => Promise<void>;
   stop: () => Promise<void>;
 }
 
-/** The real kube-controller-manager has the same; its own would take minutes. */
+/** The real kube-controller-manager gets the same; its defaults would take minutes. */
 export const PERIODS = { monitorPeriodMs: 250, monitorGracePeriodMs: 4_000, startupGracePeriodMs: 5_000 };
 
 /** Timers that run when the clock is moved. */
@@ -25,7 +25,7 @@ function manualTimers(clock: { ms: number }) {
       timers.delete(timer);
     };
   };
-  /** Runs the next timer that is due by then; false when there is none. */
+  /** Runs the next timer that is due by then; false if there is none. */
   function runNext(untilMs: number): boolean {
     const [next] = [...timers].sort((left, right) => left.dueMs - right.dueMs);
     if (!next || next.dueMs > untilMs) return false;

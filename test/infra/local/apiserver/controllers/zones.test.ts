@@ -1,4 +1,4 @@
-// How many dark Nodes it takes to stop evictions, and how fast they go otherwise.
+// The number of silent Nodes that stops evictions, and the rate of evictions otherwise.
 import { describe, expect, test } from "vitest";
 import {
   createTaintQueue,

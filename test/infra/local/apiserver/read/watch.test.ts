@@ -1,5 +1,4 @@
-// Watches where a clock, a limit or the event loop matters. What they have in common with a real one is in
-// contract/watch.ts.
+// Watches where a clock, a limit or the event loop matters. contract/watch.ts has what they share with a real server.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createApiserver } from "../../../../../infra/local/apiserver/apiserver.ts";
@@ -26,7 +25,7 @@ function start(maxHistoryLength?: number): void {
   server = { url: "https://127.0.0.1:1", token: "t", fetch };
 }
 
-/** The account `a` once more, past the API, which would read a megabyte five times. */
+/** Writes the account `a` again without the API, which would read a megabyte five times. */
 function putCopy(name: string, filler = ""): void {
   const key = { resource: "serviceaccounts", namespace: "default" };
   const copied = store.get({ ...key, name: "a" })!;
@@ -42,7 +41,7 @@ async function watch(query: string) {
   const reader = response.body!.getReader();
   const decoder = new TextDecoder();
   return {
-    /** The events of the next chunk, each "TYPE name", or "TYPE revision" where there is no name; "over" at the end. */
+    /** Returns the next chunk's events, each "TYPE name", or "TYPE revision" without a name; "over" at the end. */
     next: async (): Promise<string> => {
       const { value, done } = await reader.read();
       if (done) return "over";
