@@ -1,6 +1,6 @@
 // Which machine gets a name once token and key are verified: one decision over the registry's tables.
 import { describe, expect, it } from "vitest";
-import { admit, approvePending } from "../../../worker/registry/admission.ts";
+import { admit, approvePending, pinnedTo } from "../../../worker/registry/admission.ts";
 import { CHANGES_A_DAY, readAudit } from "../../../worker/registry/audit.ts";
 import { findPending, listPending, MAX_PENDING, rejectPending } from "../../../worker/registry/pending.ts";
 import { bury, confirmPin, findPin, isBuried, setNextKey, unpin } from "../../../worker/registry/pins.ts";
@@ -304,5 +304,37 @@ describe("a pending machine", () => {
       }).slice(-2);
     });
     expect(found).toEqual(["pending", "full"]);
+  });
+});
+
+describe("the pin for a machine's object that was lost", () => {
+  it.each<[string, Step, thumbprint: string, pinned: string | null]>([
+    ["the machine's key → its pin", aHasIt, "a", "a"],
+    [
+      "its next key → the same pin",
+      (sql) => {
+        aHasIt(sql);
+        const { generation } = findPin(sql, "edge-1")!;
+        setNextKey(sql, { name: "edge-1", generation, thumbprint: "b" }, 7);
+      },
+      "b",
+      "a",
+    ],
+    ["another machine's key → none", aHasIt, "b", null],
+    [
+      "a key that is refused for ever → none",
+      (sql) => [aHasIt(sql), bury(sql, "x", "a", 7, "rejected")],
+      "a",
+      null,
+    ],
+    ["a revoked key → none", (sql) => [aHasIt(sql), unpin(sql, "edge-1", "machine.revoke", 7)], "a", null],
+    ["a name without a machine → none", () => undefined, "a", null],
+  ])("%s", async (situation, before, thumbprint, pinned) => {
+    const found = await within(`lost-${situation}`, (sql) => {
+      before(sql);
+      const found = pinnedTo(sql, "edge-1", thumbprint, 10);
+      return found && found.thumbprint;
+    });
+    expect(found).toBe(pinned);
   });
 });

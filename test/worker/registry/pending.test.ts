@@ -15,12 +15,18 @@ class Waiting {
   readonly updates: PendingUpdates;
   nowMs = START_MS;
   isDown = false;
+  /** The number of queries for the updates. */
+  reads = 0;
 
   constructor(sql: SqlStorage, machines: number) {
     this.sql = sql;
     for (let each = 1; each <= machines; each++) this.asks(each);
+    const exec: SqlStorage["exec"] = (...query) => {
+      this.reads++;
+      return sql.exec(...query);
+    };
     this.updates = new PendingUpdates({
-      sql,
+      sql: { exec } as SqlStorage,
       nowMs: () => this.nowMs,
       send: async (pending) => {
         this.sent.push(pending.map(({ name }) => name));
@@ -95,6 +101,21 @@ describe("with two pending machines that the index has", () => {
     });
     expect(sent).toEqual(expected);
   });
+});
+
+it.each<[situation: string, waitedMs: number, isRead: boolean]>([
+  ["a moment before the first one has waited for too long → the list is not read", PENDING_MS, false],
+  ["as the first one has waited for too long → the list is read", PENDING_MS + 1, true],
+])("a pending machine asks again %s", async (situation, waitedMs, isRead) => {
+  const found = await withinRegistry(`teller-reads ${situation}`, async (sql) => {
+    const waiting = new Waiting(sql, 2);
+    await waiting.updates.send();
+    waiting.reads = 0;
+    waiting.nowMs = START_MS + waitedMs;
+    await waiting.enrols(2, "waits");
+    return waiting.reads > 0;
+  });
+  expect(found).toBe(isRead);
 });
 
 it("after an eviction → the first enrolment sends an update", async () => {

@@ -135,6 +135,12 @@ describe("a fault", () => {
       { status: 200, state: "warning", faulty: { token: "warning" } },
     ],
     [
+      "a renewed token of another deployment's account → a warning",
+      () =>
+        renewed({ account: "system:serviceaccount:site:other", expiresAt: isoIn(1), renewFrom: isoIn(0.5) }),
+      { status: 200, state: "warning", faulty: { token: "warning" } },
+    ],
+    [
       "a token that could not be renewed until it ended",
       () => renewed({ expiresAt: isoIn(-1), renewFrom: isoIn(-2), lastFailure }),
       { status: 503, state: "failed", faulty: { token: "failed" } },
