@@ -60,6 +60,11 @@ describe("a request", () => {
       "fresh late fork fresh fresh",
     ],
     [
+      "under a ticket from before the one that a late one was answered with",
+      "+a, a 1 x, +b, z 1 x, !c, c 1 x, b 1 x",
+      "fresh late fork late",
+    ],
+    [
       "whose double has counted from 1000",
       "+a, a 1 x, +b, b 1000 x, b 1 x, !c, c 1 x",
       "fresh fresh late fork",

@@ -273,6 +273,35 @@ describe("a machine's object", () => {
     await machine.updates.finish();
     expect(index.asked).toBe(1);
   });
+
+  it.each<[situation: string, act: (machine: ReturnType<typeof machineOf>) => void, summary: RegExp]>([
+    ["its update was received → its summary", () => undefined, /"state":"not-ready"/],
+    ["it leaves → null", ({ store }) => store.put("isLeaving", true), /^null$/],
+    [
+      "an update must be retried → null",
+      ({ store }) => store.put("told", { ...(store.get("told") as object), again: { atMs: 0 } }),
+      /^null$/,
+    ],
+  ])("checked by the index: %s", async (_, act, summary) => {
+    const machine = machineOf(oneRow());
+    await machine.updates.finish();
+    act(machine);
+    expect(machine.summary()).toMatch(summary);
+  });
+
+  it("another machine gets the name during an update → the next update is about that machine", async () => {
+    const index = oneRow();
+    const machine = machineOf(index);
+    const generations: number[] = [];
+    index.next = (telling) => {
+      generations.push(telling.generation);
+      machine.store.put("enrolment", { ...(machine.store.get("enrolment") as object), generation: 4 });
+      return Promise.resolve(index.take(telling));
+    };
+    await machine.updates.finish();
+    expect(generations).toEqual([3, 4]);
+    expect(machine.store.get("told")).toMatchObject({ generation: 4 });
+  });
 });
 
 describe("the deletion of a machine's row", () => {

@@ -4,6 +4,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { Lease } from "../../../shared/kubernetes/types.ts";
 import type { ReportAnswer } from "../../../shared/protocol/answers.ts";
+import type { HistoryAnswer } from "../../../shared/protocol/operator-answers.ts";
 import { VERSION } from "../../../shared/version.ts";
 import { reporter, type ReportOutcome } from "../../../node-shim/worker-link/reporter.ts";
 import { type Transport } from "../../../node-shim/worker-link/exchange.ts";
@@ -416,4 +417,31 @@ it("an alarm of a revoked machine after an eviction → no request, and no furth
   await runDurableObjectAlarm(objectOf(name));
   expect(await requestsAbout(name)).toEqual([]);
   expect(await runInDurableObject(objectOf(name), (_, { storage }) => storage.getAlarm())).toBeNull();
+});
+
+it("another machine gets a silent machine's name → the silence ends with the enrolment", async () => {
+  const name = "silent-name";
+  await enrolled(name);
+  const silentSinceMs = Date.now() - 3600_000;
+  await runInDurableObject(objectOf(name), (_, { storage }) =>
+    storage.sql.exec("INSERT INTO records (key, value) VALUES ('silentSinceMs', ?)", String(silentSinceMs)),
+  );
+  await evictDurableObject(objectOf(name));
+  await objectOf(name).enrol({
+    name,
+    thumbprint: "another",
+    nextThumbprint: null,
+    generation: Number.MAX_SAFE_INTEGER,
+    token: "t",
+    machine: { key: "x", machineID: "m-2", systemUUID: "s-2", address: "" },
+    pinnedAtMs: 0,
+    reportedAtMs: null,
+    revokedAtMs: null,
+    grant: { withoutFactsOnlyTaint: false },
+  });
+  const { body } = await operator<HistoryAnswer>("GET", `/v1/nodes/${name}/history?kind=silence`);
+  expect(body.entries.map(({ text }) => text)).toEqual([
+    expect.stringMatching(/^heard of again after \d+ s$/),
+  ]);
+  expect((await rowsOf(name)).silentSinceMs).toBe("null");
 });

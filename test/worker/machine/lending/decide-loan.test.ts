@@ -12,7 +12,10 @@ const NAME = "edge-1";
 const EVERY_MS = 300_000;
 
 /** A machine whose status was written 10 s ago, and that waits for nothing. */
-function quietForMs(formTurn: { atMs: number } | undefined): number | undefined {
+function quietForMs(
+  formTurn: { atMs: number } | undefined,
+  incumbent: { startId: string } | undefined,
+): number | undefined {
   const records = countingRecords();
   const state = { lastStatusReportTimeMs: NOW_MS - 10_000, delayAfterNodeStatusChangeMs: 0 };
   records.put("node", { node: { metadata: { name: NAME } }, ...state, readAgain: false });
@@ -29,7 +32,7 @@ function quietForMs(formTurn: { atMs: number } | undefined): number | undefined 
       timing: () => timing,
       leaseMs: () => 40_000,
       has: () => true,
-      incumbent: { startId: "start-1" },
+      incumbent,
     },
     senders: { seen: NO_SENDERS },
     outbox: { isEmpty: () => true },
@@ -62,5 +65,12 @@ test.each<[situation: string, formTurn: { atMs: number } | undefined, quiet: num
     EVERY_MS - 10_000,
   ],
 ])("%s", (_, formTurn, quiet) => {
-  expect(quietForMs(formTurn)).toBe(quiet);
+  expect(quietForMs(formTurn, { startId: "start-1" })).toBe(quiet);
+});
+
+test.each<[situation: string, incumbent: { startId: string } | undefined]>([
+  ["another process's report was applied last", { startId: "start-2" }],
+  ["an eviction has forgotten whose report was applied last", undefined],
+])("%s → no loan", (_, incumbent) => {
+  expect(quietForMs(undefined, incumbent)).toBeUndefined();
 });
