@@ -147,6 +147,8 @@ const PLACEHOLDERS: readonly (readonly [RegExp, string])[] = [
   [/\b\d{13}\b(?:\.\d+\b)?/g, "MS"],
   [/(?<= )[14]\d{9}\b(?:\.\d+)?/g, "SECONDS"],
   [/(?<="reportInMs":)\d+/g, "MS"],
+  // Events are written after the answer, before or after the next write of the Node.
+  [/(?<="resourceVersion":")\d+/g, "VERSION"],
   // The machine whose stored version is checked is random.
   [/(?<=, index \d+, )[\w-]+ \d+/g, "MACHINE"],
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "UUID"],
