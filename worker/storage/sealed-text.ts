@@ -14,21 +14,20 @@ export async function sealer(secret: string, chain: string) {
   const algorithm = { name: "AES-GCM", length: 256 };
   const key = await crypto.subtle.deriveKey(derivation, material, algorithm, false, ["encrypt", "decrypt"]);
   const withIv = (iv: Uint8Array<ArrayBuffer>) => ({ name: "AES-GCM", iv, additionalData: bytesOf(chain) });
-  return {
-    async seal(text: string): Promise<string> {
-      const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
-      const sealed = new Uint8Array(await crypto.subtle.encrypt(withIv(iv), key, bytesOf(text)));
-      return base64url.encode(new Uint8Array([...iv, ...sealed]));
-    },
-    /** Returns null if the text was not sealed with the same secret and chain. */
-    async open(sealed: string): Promise<string | null> {
-      try {
-        const bytes = new Uint8Array(base64url.decode(sealed));
-        const [iv, text] = [bytes.slice(0, IV_BYTES), bytes.slice(IV_BYTES)];
-        return new TextDecoder().decode(await crypto.subtle.decrypt(withIv(iv), key, text));
-      } catch {
-        return null;
-      }
-    },
-  };
+  async function seal(text: string): Promise<string> {
+    const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
+    const sealed = new Uint8Array(await crypto.subtle.encrypt(withIv(iv), key, bytesOf(text)));
+    return base64url.encode(new Uint8Array([...iv, ...sealed]));
+  }
+  /** Returns null if the text was not sealed with the same secret and chain. */
+  async function open(sealed: string): Promise<string | null> {
+    try {
+      const bytes = new Uint8Array(base64url.decode(sealed));
+      const [iv, text] = [bytes.slice(0, IV_BYTES), bytes.slice(IV_BYTES)];
+      return new TextDecoder().decode(await crypto.subtle.decrypt(withIv(iv), key, text));
+    } catch {
+      return null;
+    }
+  }
+  return { seal, open };
 }
