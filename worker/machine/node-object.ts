@@ -31,7 +31,7 @@ import { type Freshness, FreshRequests, requestRate } from "./fresh-requests.ts"
 import { IndexUpdates, UPDATE_LIMITS } from "./index-updates.ts";
 import { setNeededRuntime } from "./known-facts.ts";
 import type { ReturnedLoan, SocketAnswer, SocketReport } from "./lease-loan.ts";
-import { Lending } from "./lending.ts";
+import { Lending } from "./lease-holder.ts";
 import { type MachineState, openMachineState } from "./machine-state.ts";
 import { parseBody, type ParsedReport, parseReport, parseRotation } from "./parse-body.ts";
 import type { Enrolled, SignedRequest, VerifiedRequest } from "./pinned-keys.ts";

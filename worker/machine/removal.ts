@@ -15,7 +15,7 @@ import { foreignRenewer, isNodeMissing, registeredUid } from "../tick/own-node.t
 import { ASKED_TOO_OFTEN, FORGOTTEN, type Refusal } from "./answers.ts";
 import { recordPhase } from "../tick/phase.ts";
 import type { IndexUpdates } from "./index-updates.ts";
-import type { Lending } from "./lending.ts";
+import type { Lending } from "./lease-holder.ts";
 import type { MachineState } from "./machine-state.ts";
 import type { Registry } from "./registry-status.ts";
 import { SILENCE_CHECK_MS } from "./silence.ts";

@@ -9,7 +9,7 @@ import { decisionUnchanged } from "./decision-unchanged.ts";
 import { enrolmentBenchmarks } from "./enrolment.ts";
 import { fleetEnrol, fleetRestarts } from "./fleet.ts";
 import { fleetIndexCosts } from "./fleet-index.ts";
-import { heartbeatCosts } from "./heartbeat-cost.ts";
+import { heartbeatCosts } from "./heartbeat-rows.ts";
 import { heartbeatBytes } from "./heartbeat-bytes.ts";
 import { heartbeatRates } from "./heartbeat-rate.ts";
 import { metricsScrapes } from "./metrics-scrape.ts";

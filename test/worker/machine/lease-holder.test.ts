@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { GATEWAY_LIMITS } from "../../../shared/protocol/limits.ts";
 import type { Report } from "../../../shared/protocol/report.ts";
-import { Lending, type LendingDependencies } from "../../../worker/machine/lending.ts";
+import { Lending, type LendingDependencies } from "../../../worker/machine/lease-holder.ts";
 import type { ReturnedLoan } from "../../../worker/machine/lease-loan.ts";
 import { keptRecords } from "../support/kept-records.ts";
 

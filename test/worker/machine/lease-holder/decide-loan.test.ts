@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { NOTHING_REMEMBERED } from "../../../../shared/from-report/reported-status.ts";
 import { NO_SENDERS } from "../../../../shared/node/duplicate-senders.ts";
-import { decideLoan } from "../../../../worker/machine/lending.ts";
+import { decideLoan } from "../../../../worker/machine/lease-holder.ts";
 import { facts, HEALTHY } from "../../support/facts.ts";
 import { countingRecords } from "../../support/kube-in-between.ts";
 
