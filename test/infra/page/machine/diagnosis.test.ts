@@ -92,7 +92,7 @@ describe("by the machine's state", () => {
       "its Node was deleted",
       { state: "blocked", phase: "node deleted" },
       {},
-      { sentence: /Somebody has deleted/, acts: ["register", "forget"] },
+      { sentence: /^The Node was deleted/, acts: ["register", "forget"] },
     ],
     [
       "facts refused, and it is known which",
