@@ -56,7 +56,7 @@ export function originCommands(program: OperatorProgram): void {
     );
   origin
     .command("machines <origin>")
-    .description("The machines that report to this origin, by name.")
+    .description("The machines that report to this origin, sorted by name.")
     .option("--limit <n>", "the most machines to print", wholeNumber, 100)
     .option("--after <name>", "only names after this one: the next page", "")
     .action((name: string, { limit, after }: { limit: number; after: string }) => {

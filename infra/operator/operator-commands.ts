@@ -41,7 +41,7 @@ export function operatorCommands(program: OperatorProgram): void {
     .addHelpText("after", HELP);
   operators
     .command("list")
-    .description("All operators by name, and when each was last used, to within an hour.")
+    .description("All operators, sorted by name, and when each was last used, to within an hour.")
     .action(() =>
       answer(
         program,

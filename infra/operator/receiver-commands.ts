@@ -84,7 +84,7 @@ export function receiverCommands(program: OperatorProgram): void {
     .addHelpText("after", HELP);
   receivers
     .command("list")
-    .description("All receivers by name, with their waiting and failed deliveries.")
+    .description("All receivers, sorted by name, with their waiting and failed deliveries.")
     .action(() =>
       answer(
         program,

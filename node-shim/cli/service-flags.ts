@@ -56,8 +56,8 @@ export function likeServiceThatStays(command: Command): Command {
 
 /**
  * Gives `command` the service's flags and variables, except those that the command line gave and those in `without`.
- * A --state other than the service's means another shim, which gets none of them. Throws if this user may not read
- * them.
+ * A --state other than the service's means another shim, which gets none of the service's flags. Throws if this user may
+ * not read them.
  */
 export function asServiceDoes(
   command: Command,

@@ -187,7 +187,7 @@ function describe(outcome: ReportOutcome): LogMessage {
   return `phase: ${phase}, node ${ready ? "Ready" : "not Ready"}${message ? `; ${message}` : ""}${refused}`;
 }
 
-/** The limit of flips that end a wait: five at once, then five a minute. Further ones wait for the next report. */
+/** The limit of flips that end a wait: five at once, then five a minute. Further flips wait for the next report. */
 const FLIPS_AT_ONCE = 5;
 const FLIPS_PER_SECOND = 5 / 60;
 

@@ -39,7 +39,7 @@ interface TextFile {
   text: string;
 }
 
-/** Reads the drop-ins of `systemctl edit` and of administrators, by name. */
+/** Reads the drop-ins of `systemctl edit` and of administrators, sorted by name. */
 function dropIns(root: string): TextFile[] {
   const byName = new Map<string, string>();
   for (const folder of FOLDERS) {

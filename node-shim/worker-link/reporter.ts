@@ -181,7 +181,7 @@ function sender(
 
 /** Measures the time without an answer. */
 function silenceBy(nowMs: () => number) {
-  /** The time of the first request without an answer, in a row of them. */
+  /** The time of the first request in the present row of requests without an answer. */
   let sinceMs: number | undefined;
   return {
     /** Call it when a request is sent, and its result with the outcome. A refusal neither begins nor ends a silence. */

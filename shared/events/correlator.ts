@@ -49,7 +49,7 @@ export interface RecordedEvent {
   message: string;
   count: number;
   firstTimestamp: string;
-  /** The first one, if an earlier version stored the event. */
+  /** Equal to `firstTimestamp` if an earlier version of rollcall stored the event. */
   lastTimestamp: string;
 }
 

@@ -1,5 +1,5 @@
-// Bounds the settings of a machine that cost the apiserver: how often it reports and is written, and how many images its
-// Node lists. A setting beyond a bound is set to the bound.
+// Limits the machine's settings that determine the apiserver's work: the interval of reports, the period of status writes,
+// the duration of the lease, and the number of images in the Node. A setting beyond a bound gets the value of the bound.
 import { DEFAULT_SETTINGS, type Settings } from "../protocol/settings.ts";
 
 /** Settings of the deployment. No machine's settings go below the minima or above the number of images. */

@@ -1,5 +1,5 @@
-// Sets a condition of a Node, for setters that upstream does not have. Upstream's setters keep upstream's order
-// instead.
+// Sets a condition of a Node and places it before Ready. Only rollcall's own setters use this file; the kubelet's setters
+// keep the kubelet's order of conditions.
 import type { NodeCondition, NodeStatus } from "./types.ts";
 
 /** A condition without its times. */

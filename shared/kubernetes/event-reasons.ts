@@ -60,7 +60,7 @@ export const EVENT_REASONS = {
 
 export type EventReason = keyof typeof EVENT_REASONS;
 
-/** The reasons of Warnings. The Worker itself records some of them, apart from the setters' events. */
+/** The reasons of Warnings. The Worker itself records some of these events, in addition to the setters' events. */
 export type WarningReason = {
   [Reason in EventReason]: (typeof EVENT_REASONS)[Reason]["type"] extends "Warning" ? Reason : never;
 }[EventReason];

@@ -36,7 +36,7 @@ type KeyedPart = keyof typeof KEYED_PARTS;
 /** The annotations that list the keys of rollcall's labels. */
 export const LABEL_LISTS = [FACT_LABELS_ANNOTATION, NODE_LABELS_ANNOTATION, TOKEN_LABELS_ANNOTATION];
 
-/** As docs/cluster.md lists them. */
+/** The labels, annotations and taints that always belong to rollcall. docs/cluster.md lists them. */
 const ALWAYS_OURS: Readonly<Record<KeyedPart, ReadonlySet<string>>> = {
   label: new Set([
     MACHINE_LABEL,

@@ -36,7 +36,7 @@ export function updateNode(
   let podCIDRChanged = false;
   if (podCIDRs.length > 0) {
     const outcome = updatePodCIDR(podCIDRs.join(","));
-    // As upstream, a range that could not be set counts as changed.
+    // A range that could not be set counts as changed, as in upstream.
     podCIDRChanged = !outcome.ok || outcome.value;
     if (!outcome.ok) errors.push(outcome.error);
   }

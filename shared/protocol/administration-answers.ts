@@ -22,7 +22,7 @@ export type ListedOperator = z.infer<typeof listedOperator>;
 export const createdOperatorSchema = z.extend(listedOperator, { secret: z.string() });
 export type CreatedOperator = z.infer<typeof createdOperatorSchema>;
 
-/** 200 to GET /v1/operators; by name. */
+/** 200 to GET /v1/operators, sorted by name. */
 export const operatorsSchema = z.object({ operators: z.array(listedOperator) });
 export type OperatorsAnswer = z.infer<typeof operatorsSchema>;
 
@@ -119,7 +119,7 @@ export type BulksAnswer = z.infer<typeof bulksSchema>;
 /** 200 to GET /v1/bulk/{id}. */
 export const bulkSchema = z.object({
   ...bulkShape,
-  /** A page, by name. */
+  /** A page, sorted by name. */
   failures: z.array(z.object({ name: z.string(), reason: z.string() })),
 });
 export type BulkAnswer = z.infer<typeof bulkSchema>;

@@ -82,7 +82,7 @@ export const DEPLOYMENT_LIMITS = {
   minReportIntervalSeconds: [1, 900],
   minStatusPeriodSeconds: [1, 86_400],
   minLeaseSeconds: [1, 3600],
-  /** More cannot be reported. */
+  /** A machine cannot report more images. */
   maxImages: [0, FACTS_LIMITS.images],
 } as const;
 

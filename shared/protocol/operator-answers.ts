@@ -100,7 +100,7 @@ const originMachine = z.object({
 });
 export type OriginMachine = z.infer<typeof originMachine>;
 
-/** 200 to GET /v1/origins/machines; by name. */
+/** 200 to GET /v1/origins/machines, sorted by name. */
 export const originMachinesSchema = z.object({ machines: z.array(originMachine) });
 export type OriginMachinesAnswer = z.infer<typeof originMachinesSchema>;
 

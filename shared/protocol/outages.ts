@@ -67,7 +67,7 @@ const outageMachine = z.object({
   end: z.nullable(z.string()),
 });
 
-/** 200 to GET /v1/outages/{id}: its machines by name. */
+/** 200 to GET /v1/outages/{id}: an outage and its machines, sorted by name. */
 export const outageSchema = z.object({
   ...outageShape,
   list: z.array(outageMachine),

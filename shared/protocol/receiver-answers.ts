@@ -32,7 +32,7 @@ const listedReceiver = z.object({
 /** A receiver without its secrets. */
 export type ListedReceiver = z.infer<typeof listedReceiver>;
 
-/** 200 to GET /v1/receivers; by name. */
+/** 200 to GET /v1/receivers, sorted by name. */
 export const receiversSchema = z.object({ receivers: z.array(listedReceiver) });
 export type ReceiversAnswer = z.infer<typeof receiversSchema>;
 

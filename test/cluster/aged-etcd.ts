@@ -20,8 +20,8 @@ export function clientUrlOf({ args }: Command): string {
 }
 
 /**
- * Writes a few revisions into etcd and compacts them. `started` gets that etcd process; it has ended when this
- * resolves.
+ * Starts etcd, writes a few revisions, compacts them, and stops etcd. `started` gets the etcd process, which has ended
+ * when the promise resolves.
  */
 export async function ageEtcd(
   options: RealApiserverOptions,

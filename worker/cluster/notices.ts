@@ -84,7 +84,7 @@ export class Notices {
     await this.close();
   }
 
-  /** Starts no further notice. Resolves once the running ones have ended. */
+  /** Starts no further notice. Resolves once the running notices have ended. */
   async close(): Promise<void> {
     this.#isOpen = false;
     await this.#running;

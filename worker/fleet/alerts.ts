@@ -102,7 +102,7 @@ export class Alerts {
     return cell(this.#sql, "SELECT COUNT(*) FROM alerts WHERE receiver = ?", receiver);
   }
 
-  /** Checks again what mutes have postponed, since one of them ended early. */
+  /** Makes the checks due that mutes have postponed. Call it when a mute ends early. */
   recheckMuted(nowMs: number): void {
     this.#sql.exec("UPDATE watched SET due_ms = ? WHERE due_ms > ? AND muted = 1", nowMs, nowMs);
   }

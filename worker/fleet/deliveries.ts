@@ -246,7 +246,7 @@ const ranges = (texts: string) => texts.split(" ").flatMap((text) => parseCidr(t
 const NOT_PUBLIC_V4 = ranges(
   "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 168.63.129.16/32 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3",
 );
-/** Other addresses are private or embed an IPv4 address; within this range 6to4 and Teredo do as well. */
+/** IPv6 addresses outside this range are private or embed an IPv4 address. So do 6to4 and Teredo inside it. */
 const PUBLIC_V6 = ranges("2000::/3");
 const NOT_PUBLIC_V6 = ranges("2001::/23 2001:db8::/32 2002::/16 3fff::/20");
 /** Names outside public DNS, and names of clouds' metadata services. */

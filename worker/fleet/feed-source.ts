@@ -32,7 +32,7 @@ const GONE = 500;
 const OUTAGES = 100;
 const ROW_BYTES = FEED_LIMITS.messageBytes - 400 * 1024;
 
-/** Names of removed machines that are stored, so that feeds can resume. Older ones are deleted now and then. */
+/** Names of removed machines that are stored, so that feeds can resume. Older names are deleted now and then. */
 const GONE_KEPT = 20_000;
 const GONE_PRUNED_EVERY = 100;
 

@@ -18,7 +18,7 @@ export interface FoundMachine {
   summary: MachineSummary;
 }
 
-/** The last row of the page before. */
+/** The last row of the previous page. */
 export interface SearchPosition {
   key: string | number;
   id: string;
@@ -103,7 +103,7 @@ export class MachineSearch {
     return success({ seq, found: { machines, next, counts } });
   }
 
-  /** Returns the status of each machine that matches, by name. Fails as `page` does. */
+  /** Returns the status of each machine that matches, sorted by name. Fails as `page` does. */
   statuses(asked: MachineFilter, limit: number): Result<MachineStatus[]> {
     const filter = this.#atAddress(asked);
     if (!filter.ok) return filter;
@@ -276,7 +276,7 @@ export interface MachineStatus {
   phase: Phase | null;
 }
 
-/** Returns the status of each name, by name. */
+/** Returns the status of each name, sorted by name. */
 export function statusesOf(sql: SqlStorage, names: readonly string[]): MachineStatus[] {
   const query = `SELECT DISTINCT value AS name, state, NULLIF(phase, '') AS phase
     FROM json_each(?) LEFT JOIN machines ON machines.name = value ORDER BY value`;

@@ -58,7 +58,7 @@ export class Receivers {
     this.#known = undefined;
   }
 
-  /** Returns all receivers by name. */
+  /** Returns all receivers, sorted by name. */
   all(): readonly KeptReceiver[] {
     return (this.#known ??= this.#sql
       .exec<{ name: string; settings: string }>("SELECT name, settings FROM receivers ORDER BY name")

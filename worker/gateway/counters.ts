@@ -76,6 +76,6 @@ export class GatewayCounters {
 }
 
 function zeros<Key extends string>(keys: readonly Key[]): Record<Key, number> {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it has each of them
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the object has each key
   return Object.fromEntries(keys.map((key) => [key, 0])) as Record<Key, number>;
 }

@@ -48,7 +48,7 @@ export class Members {
     return this.#inMemory.get(name);
   }
 
-  /** Runs works for one machine one after the other: each is a call to its object with what follows. */
+  /** Runs `work` (a call to the machine's object, and the next steps) after all earlier work for this machine. */
   async inTurn<T>(name: string, work: (member: Member) => Promise<T>): Promise<T> {
     const member = this.of(name);
     const turn = member.lastTurn.then(() => work(member));

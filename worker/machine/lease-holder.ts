@@ -207,7 +207,10 @@ export class Lending {
     upkeep.noteContact(held ? (heardAtMs(held, nowMs()) ?? held.baton.upkeep.lastReportMs) : undefined);
   }
 
-  /** Call it for each report over HTTP. After TRANSPORT_KEPT_MS of them the machine counts as one without a socket. */
+  /**
+   * Call it for each report over HTTP. A machine that only reports over HTTP for TRANSPORT_KEPT_MS counts as a machine
+   * without a socket.
+   */
   noteHttp(): void {
     const { state, nowMs } = this.#with;
     if (state.records.get("transport") === undefined) return;
@@ -329,7 +332,7 @@ function heardAtMs({ heardAgoMs }: ReturnedLoan, nowMs: number): number | undefi
 
 interface LendingSituation extends Pick<MachineState, "records" | "keys" | "facts" | "senders" | "outbox"> {
   upkeep: Pick<Upkeep, "isIdle" | "leaseToLend">;
-  /** The last one. */
+  /** The machine's last report. */
   report: Report;
   nowMs: number;
 }

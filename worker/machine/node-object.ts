@@ -262,7 +262,7 @@ export class NodeObject extends StoredObject {
       // The alarm sends the update again if it fails now, since no report will.
       await alarm.atLatest(nowMs + UPDATE_LIMITS.firstWaitMs);
     }
-    // Also if they were refused before, because that call may have been interrupted.
+    // Ends the loan even if the keys were refused before, because the earlier call may have been interrupted.
     if (records.get("enrolment")?.isRevoked) await this.#lending.end("refused");
     this.#index.update();
   }

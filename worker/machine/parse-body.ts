@@ -52,7 +52,7 @@ async function parseFacts({ facts, factsDigest }: Report): Promise<ReportedFacts
     const { path, message } = firstFault(parsed.error);
     return failure({ path: `/facts${path}`, message });
   }
-  // Of the validated facts: unvalidated ones may be nested more deeply than canonicalJson can recurse.
+  // Takes the digest of the validated facts: unvalidated facts may be nested more deeply than canonicalJson can recurse.
   if ((await digestOf(canonicalJson(parsed.data))) !== factsDigest)
     return failure({ path: "/factsDigest", message: "not the digest of these facts" });
   return success(parsed.data);

@@ -84,7 +84,7 @@ export class PinnedKeys {
     return this.#isNewest(generation) && this.#records.get("enrolment")?.thumbprint !== thumbprint;
   }
 
-  /** Is a pin of this generation newer than all known ones? */
+  /** Is a pin of this generation newer than all known pins? */
   #isNewest(generation: number): boolean {
     const known = this.#records.get("enrolment");
     if (generation <= (this.#records.get("outdated") ?? -1)) return false;
@@ -98,7 +98,7 @@ export class PinnedKeys {
     return enrolment !== undefined && generationOf(enrolment) < generation;
   }
 
-  /** The same for an operator's revocation, which also refuses the keys; true if they were not refused before. */
+  /** Makes earlier pins out of date, and refuses the enrolled keys for ever; true if this call refused the keys. */
   revoke(generation: number): boolean {
     const isEnrolled = this.outdate(generation);
     const enrolment = this.#records.get("enrolment");

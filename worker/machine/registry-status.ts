@@ -17,7 +17,10 @@ import { SILENCE_CHECK_MS } from "./silence.ts";
 
 /** How exactly operators see when an origin was last used. */
 const NOTED_EVERY_MS = 24 * 3600 * 1000;
-/** The same for an origin that a machine returns to. Two origins that alternate must not cost a row with each report. */
+/**
+ * How exactly operators see this time for an origin that a machine returns to. Two origins that alternate must not cost a
+ * row with each report.
+ */
 const BACK_AGAIN_MS = 3600 * 1000;
 /** After the registry has failed, this object asks it again only after this time. */
 const ASK_AGAIN_MS = 3600 * 1000;

@@ -11,7 +11,7 @@ export function nextReportInMs(timing: Timing, random: () => number): number {
   return nextBeatInMs(reportIntervalMs(timing), random);
 }
 
-/** The same for a heartbeat, which renews the lease as often as a report. */
+/** Returns 94 to 98 % of a heartbeat's interval: a heartbeat renews the lease as often as a report. */
 export function nextBeatInMs(intervalMs: number, random: () => number): number {
   return Math.round(intervalMs * (0.94 + 0.04 * random()));
 }

@@ -13,9 +13,9 @@ import { lastPhase } from "../tick/phase.ts";
 
 /** The time between two checks. Each check costs a row. */
 export const SILENCE_CHECK_MS = 5 * 60_000;
-/** The same if the gateway, or the cluster's object with its watch of the Nodes, reports a silence. */
+/** The time between two checks if the gateway, or the cluster's object with its watch of the Nodes, reports a silence. */
 export const WATCHED_SILENCE_CHECK_MS = 3600_000;
-/** The same if no lease is renewed and reports are rare: such a check costs four rows. */
+/** The time between two checks if no lease is renewed and reports are rare: such a check costs four rows. */
 export const UNSEEN_SILENCE_CHECK_MS = 20 * 60_000;
 
 type LastContact =

@@ -252,7 +252,7 @@ export class Upkeep {
     await this.#singleTick();
   }
 
-  /** Returns when to check again. Clones are silent once none of them reports. */
+  /** Returns when to check again. Clones are silent once no clone reports. */
   async #checkSilence(name: string, isAtOnce = false): Promise<number | null> {
     const { senders, facts, records } = this.#state;
     const enrolment = records.get("enrolment");

@@ -53,7 +53,7 @@ export function createOperator(
   return success(listed(row, nowMs));
 }
 
-/** Returns operators by name. */
+/** Returns operators, sorted by name. */
 export function listOperators(sql: SqlStorage, nowMs: number): ListedOperator[] {
   const rows = sql.exec<OperatorRow>(`SELECT ${COLUMNS} FROM operators ORDER BY name`).toArray();
   return rows.map((row) => listed(row, nowMs));

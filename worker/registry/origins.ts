@@ -30,7 +30,7 @@ export function listOrigins(sql: SqlStorage, configured: readonly string[]): Ori
   });
 }
 
-/** Returns the machines that used this origin last, by name. */
+/** Returns the machines that used this origin last, sorted by name. */
 export function listOriginMachines(
   sql: SqlStorage,
   { origin, after, limit }: OriginMachinesRequest,

@@ -114,7 +114,7 @@ export function changedAtMs(sql: SqlStorage, name: string): number {
   return cell<number | null>(sql, `SELECT MAX(at_ms) FROM (${pinned} UNION ALL ${buried})`, name) ?? 0;
 }
 
-/** Returns a number above all earlier ones. A pin with a lower generation than another one is out of date. */
+/** Returns a generation above all earlier generations. A pin is out of date if another pin has a higher generation. */
 function nextGeneration(sql: SqlStorage): number {
   return cell(sql, "UPDATE generation SET value = value + 1 RETURNING value");
 }

@@ -259,7 +259,7 @@ export class RegistryObject extends StoredObject {
     return listOrigins(this.#sql, origins(this.env));
   }
 
-  /** Returns a page of the machines whose last origin is this one, by name. */
+  /** Returns a page of the machines whose last origin is this one, sorted by name. */
   listOriginMachines(query: OriginMachinesRequest) {
     return listOriginMachines(this.#sql, query);
   }

@@ -74,7 +74,7 @@ const AT_BEGIN = `SELECT MAX(id) AS id, at_ms, kind, text FROM history
     OR kind = 'condition' AND text NOT LIKE '%)${BY_OTHERS}')
   GROUP BY CASE WHEN kind = 'condition' THEN substr(text, 1, instr(text, ':')) WHEN text IN (?2, ?3) THEN text ELSE kind END
   ORDER BY id DESC LIMIT ?4`;
-/** More than there are conditions of one Node. */
+/** The limit of the lines that AT_BEGIN selects, above the number of conditions of one Node. */
 const LINES_AT_BEGIN = 100;
 
 type HistoryRow = { id: number; at_ms: number; kind: HistoryKind; text: string };

@@ -143,7 +143,7 @@ export function distrustKnownNode(records: NodeRecordStore): void {
   records.put("node", { ...known, readAgain: true });
 }
 
-/** The same, and its lease is known to have expired or its machine to have been silent. */
+/** Marks the known Node to be read again, and as one whose lease has expired or whose machine was silent. */
 export function noteLapse(records: NodeRecordStore): void {
   const known = records.get("node");
   if (!known || (known.readAgain && known.hasLapsed)) return;

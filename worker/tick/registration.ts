@@ -333,7 +333,7 @@ async function tryToRegister(
   return { attempt: await tryRegister(client, node, claim, shouldReset, bound), lease };
 }
 
-/** Restores in `reconciled` what the machine may not change of a Node that exists. */
+/** Copies from `existing` to `reconciled` the parts of the Node that the machine must not change. */
 function restoreOthers(
   machine: RegisteringMachine,
   node: DraftNode,

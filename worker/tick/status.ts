@@ -225,7 +225,7 @@ class OneWrite {
     if (setterErrors !== (this.#memory.setterErrors ?? ""))
       log(setterErrors === "" ? "setters: well" : `setters: ${setterErrors}`);
     this.#memory.setterErrors = setterErrors;
-    // Also if a later try found that a patch without an answer had been applied.
+    // The Node also differs if a later try found that a patch without an answer had been applied.
     if (records.get("node")?.readAgain || !isSameButForTimes(node, this.#known.node))
       records.put("node", { node, ...state, readAgain: false });
   }

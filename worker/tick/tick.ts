@@ -56,7 +56,7 @@ export interface TickOutcome {
 
 type TickingMachine = RegisteringMachine & RenewingMachine & WritingMachine;
 
-/** Registration and status share 8 s, less what the lease takes of them: the shim's own deadline is 9 s. */
+/** Registration and status together have 8 s, less the time of the lease's renewal: the shim's own deadline is 9 s. */
 const REGISTRATION_DEADLINE_MS = 4000;
 const LEASE_DEADLINE_MS = 3000;
 const STATUS_DEADLINE_MS = 4000;
@@ -155,11 +155,11 @@ function isStatusInstead(
   { facts, records, nowMs }: Pick<TickingMachine, "facts" | "records" | "nowMs">,
   memory: TickMemory,
 ): boolean {
-  // The first report of a process writes both.
+  // The first report of a process writes both the lease and the status.
   const isFirst = (memory.status?.lastStatusReportTimeMs ?? null) === null;
   if (isFirst || memory.leaseBackOff || memory.statusBackOff) return false;
   const everyMs = reportIntervalMs(facts.settings);
-  // Also if the status is due with each report, every other one renews the lease.
+  // Even if the status is due with each report, every second report renews the lease.
   const sinceMs = nowMs() - (renewedAtOf(memory.lease ?? null) ?? 0);
   const isRecent = sinceMs >= 0 && sinceMs <= everyMs;
   const isLong = LEAST_REPORTS * everyMs <= facts.settings.nodeLeaseDurationSeconds * 1000;

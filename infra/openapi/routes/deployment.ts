@@ -74,7 +74,9 @@ export const DEPLOYMENT_DESCRIPTIONS = {
     "GET /v1/operators": {
       id: "listOperators",
       what: "List operators with names",
-      answers: { 200: json("All of them, without their secrets, by name.", "Operators", operatorsSchema) },
+      answers: {
+        200: json("All operators, sorted by name, without their secrets.", "Operators", operatorsSchema),
+      },
     },
     "DELETE /v1/operators/{id}": {
       id: "revokeOperator",
@@ -187,7 +189,7 @@ export const DEPLOYMENT_DESCRIPTIONS = {
     },
     "GET /v1/origins/machines": {
       id: "listOriginMachines",
-      what: "List the machines that used an origin last, by name",
+      what: "List the machines that used an origin last, sorted by name",
       more: LINES,
       about: {
         origin: "The origin.",
@@ -230,7 +232,9 @@ export const DEPLOYMENT_DESCRIPTIONS = {
         after: "Only failures of names after this one: the next page.",
         limit: "How many failures: 1 to 1,000; 100 by default.",
       },
-      answers: { 200: json("With a page of the failures, by name.", "Bulk", bulkSchema) },
+      answers: {
+        200: json("The progress, with a page of the failures, sorted by name.", "Bulk", bulkSchema),
+      },
     },
     "DELETE /v1/bulk/{id}": {
       id: "stopBulk",

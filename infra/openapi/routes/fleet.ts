@@ -113,7 +113,7 @@ export const FLEET_DESCRIPTIONS = {
     },
     "GET /v1/outages/{id}": {
       id: "getOutage",
-      what: "Show an outage with its machines, by name",
+      what: "Show an outage and its machines, sorted by name",
       about: {
         after: "Only names after this one: the next page.",
         limit: LIMIT,

@@ -18,16 +18,16 @@ export type MachineGroup = (typeof MACHINE_GROUPS)[number];
 export interface OpenOutage {
   outage: Outage;
   startedMs: number;
-  /** The machines that are still silent, by name; the Worker's count of them is `outage.silent`. */
+  /** The machines that are still silent, sorted by name; the Worker's count of them is `outage.silent`. */
   machines: readonly FeedMachine[];
 }
 
 /** Healthy machines whose Nodes the Worker cannot write. */
 export interface Unwritten {
   count: number;
-  /** When the first of them was noticed. */
+  /** When the Worker noticed the first of these machines. */
   sinceMs: number;
-  /** The number of machines in each phase, the most first, and the reason of one of them. */
+  /** The number of machines in each phase, the largest number first, and the reason of one machine. */
   phases: readonly { phase: string; count: number; why: string }[];
 }
 

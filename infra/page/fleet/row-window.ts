@@ -59,7 +59,7 @@ export function pageWindow(count: number, page: number): RowWindow {
 }
 
 /**
- * Lists the page numbers to link: the first, the last and those around the current one. null stands for omitted ones.
+ * Lists the page numbers to link: the first, the last and those around the current one. null stands for omitted numbers.
  */
 export function pageNumbers(count: number, page: number): (number | null)[] {
   const last = pageCount(count);

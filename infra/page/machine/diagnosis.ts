@@ -415,7 +415,7 @@ function withoutRuntime({ whole }: DiagnosisFacts): DiagnosisWarning[] {
 export interface MachineNeighbours {
   /** `203.0.113.7`, `2001:db8::/64`; "" if its address is not known. */
   network: string;
-  /** The number of other machines in this network, and how many of them are silent. */
+  /** The number of other machines in this network, and how many of these machines are silent. */
   others: number;
   silent: number;
   /** The open outage of this network. */

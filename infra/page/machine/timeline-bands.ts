@@ -21,7 +21,7 @@ export interface PlacedBand {
 
 /** Narrower bands are drawn together at this width, so that a second stays visible. */
 const LEAST_WIDTH = 3;
-/** Several bands look like the worst of them. */
+/** Several bands get the look of the worst band. */
 const WORST_FIRST: readonly BandLook[] = ["bad", "silent", "held", "unknown", "off", "waiting", "good"];
 /** An average of the label's type. */
 const CHARACTER_WIDTH = 6.4;
@@ -52,7 +52,7 @@ function narrow(band: DrawnBand, at: number, width: number): Placing {
   return { x, end: x + LEAST_WIDTH, isNarrow: true, of: [band] };
 }
 
-/** Joins narrow bands that would overlap; wide ones make room for them. */
+/** Joins narrow bands that would overlap; wide bands make room for narrow bands. */
 function place(placed: Placing[], next: Placing): void {
   const last = placed.at(-1);
   if (last && next.isNarrow && last.isNarrow && next.x < last.end) {

@@ -63,7 +63,7 @@ interface Known extends Omit<RuntimeSnapshot, "handlers" | "features" | "errors"
   answeredMs: number;
 }
 
-/** Watches until closed. The caller calls `refresh` first; further ones follow every 5 s. */
+/** Watches until closed. The caller calls `refresh` first; the monitor then refreshes every 5 s. */
 export function runtimeMonitor(options: RuntimeMonitorOptions): RuntimeMonitor {
   const { nowMs, onFlip, every } = options;
   const known: Known = { state: UNKNOWN_STATE, answeredMs: nowMs() };

@@ -162,13 +162,13 @@ export function runtimeClient(options: RuntimeClientOptions): RuntimeClient {
   };
 }
 
-/** As remoteRuntimeService.Status. */
+/** Returns what upstream's remoteRuntimeService.Status rejects an answer for; null if the answer is valid. */
 function statusFault({ status }: StatusAnswer): string | null {
   const isComplete = status !== undefined && status.conditions.length >= 2;
   return isComplete ? null : "RuntimeReady or NetworkReady condition are not set";
 }
 
-/** As remoteRuntimeService.Version. */
+/** Returns what upstream's remoteRuntimeService.Version rejects an answer for; null if the answer is valid. */
 function versionFault(answer: VersionAnswer): string | null {
   const missing = (
     [

@@ -4,7 +4,7 @@ import type { Facts } from "../../../shared/protocol/facts.ts";
 import { FACTS_LIMITS } from "../../../shared/protocol/limits.ts";
 import { HEALTHY } from "./api.ts";
 
-/** Upstream endpointStopGracePeriod: the time for which a gone plugin's devices stay, as unhealthy ones. */
+/** Upstream endpointStopGracePeriod: after a plugin stops, its devices count as unhealthy for this time. */
 export const STOP_GRACE_MS = 5 * 60_000;
 
 /** The resources' names, which outlive the process, as in upstream's checkpoint. */
@@ -94,7 +94,7 @@ function expire(resources: Map<string, Resource>, removed: Set<string>, nowMs: n
     resources.delete(name);
     removed.add(name);
   }
-  // Forgets the oldest ones, which stay 0 in the Node.
+  // Above the limit the oldest removed resources are forgotten; their amounts in the Node stay 0.
   for (const name of removed) {
     if (removed.size > FACTS_LIMITS.extendedResources) removed.delete(name);
   }

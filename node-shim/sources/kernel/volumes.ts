@@ -65,7 +65,7 @@ function inUse(known: ReadonlyMap<string, Known>, warn: Warn): string[] {
   return reportedNames(names, warn);
 }
 
-/** Returns the names, sorted. Warns if a report cannot have all, and returns the first of them. */
+/** Returns the sorted names. If a report cannot contain all names, warns and returns the first names that fit. */
 export function reportedNames(names: ReadonlySet<string>, warn: Warn): string[] {
   const reported = firstThatFit([...names].sort());
   if (reported.length < names.size)

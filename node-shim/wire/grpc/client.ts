@@ -45,7 +45,7 @@ export interface GrpcClient {
     request: ProtoInput<Q>,
     options: StreamOptions<ProtoMessage<A>>,
   ) => () => void;
-  /** Ends the calls that are under way, and refuses later ones. */
+  /** Ends the calls in progress, and refuses later calls. */
   close: () => void;
 }
 

@@ -185,7 +185,8 @@ describe("the shown transport of a machine", () => {
       await machine.http();
       seen.push((await shown(name)).transport);
     }
-    // The first of them shows that the socket has closed.
+    // The two minutes begin with the first report over HTTP, which shows that the socket has closed. Only the last report
+    // is later than their end.
     expect(seen.join(" ")).toMatch(/^(socket ){13}http$/);
   });
 });

@@ -29,7 +29,7 @@ const taints = [{ key: "rollcall.dev/facts-only", effect: "NoSchedule" }];
 const node = { metadata: { name: "m", annotations }, spec: { taints } };
 const lease = { metadata: { name: "m", annotations }, spec: { holderIdentity: "m" } };
 
-/** In this order: each needs the ones before. */
+/** The requests run in this order, because each needs the results of the earlier requests. */
 const allowed: { situation: string; sent: Sent; code: number }[] = [
   { situation: "create a Node", sent: { method: "POST", path: nodes, body: node }, code: 201 },
   { situation: "read a Node", sent: { path: `${nodes}/m` }, code: 200 },
@@ -112,7 +112,10 @@ const leaving: typeof allowed = [
   },
 ];
 
-/** More verbs for the same resources, and rights that are easily granted by mistake. */
+/**
+ * Requests that the apiserver must deny: other verbs for the allowed resources, and rights that are easily granted by
+ * mistake.
+ */
 const denied: { situation: string; sent: Sent }[] = [
   { situation: "replace a Node", sent: { method: "PUT", path: `${nodes}/m`, body: node } },
   { situation: "delete all Nodes", sent: { method: "DELETE", path: nodes } },

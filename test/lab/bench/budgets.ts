@@ -46,6 +46,7 @@ export type Yardstick = keyof typeof YARDSTICKS;
 export interface Budget {
   /** Its name on the command line; the start of several names, up to a `-`, selects all of them. */
   name: string;
+  /** The measured quantity first, then "per" its unit, then a comma and the circumstances. */
   what: string;
   /** Unit of the figures. */
   unit: Unit;
@@ -57,13 +58,13 @@ export interface Budget {
   atLeast?: boolean;
 }
 
-const KILLED = "workerd killed under 1,000 machines";
+const KILLED = "after workerd was killed under 1,000 machines";
 
 /** Budgets for one steady heartbeat: while warm, while cold, and while warm with the Node on the watch's list. */
 function heartbeat(name: string, what: string, unit: Unit, budgets: (number | null)[]) {
   return ["warm", "cold", "watched"].map((kind, index) => ({
     name: `heartbeat-${kind}-${name}`,
-    what: `${kind} heartbeat: ${what}`,
+    what: `${what}, ${kind}`,
     unit,
     budget: budgets[index] ?? null,
   }));
@@ -73,7 +74,7 @@ function heartbeat(name: string, what: string, unit: Unit, budgets: (number | nu
 function socketHeartbeat(rows: [name: string, what: string, unit: Unit, budget: number][]): Budget[] {
   return rows.map(([name, what, unit, budget]) => ({
     name: `socket-heartbeat-${name}`,
-    what: `heartbeat over a socket: ${what}`,
+    what: `${what} per heartbeat over a socket`,
     unit,
     budget,
   }));
@@ -85,10 +86,11 @@ function socketHeartbeat(rows: [name: string, what: string, unit: Unit, budget: 
  */
 function costs(key: string, way: string, most: number | null): Budget[] {
   const fleets = [1, 100, 10_000].map((machines): Budget => {
-    const what = `${way}, a fleet of ${machines.toLocaleString("en")}: each machine a month`;
+    const fleet = machines === 1 ? "1 machine" : `${machines.toLocaleString("en")} machines`;
+    const what = `cost per machine and month, ${way}, a fleet of ${fleet}`;
     return { name: `cost-${key}-${machines}`, what, unit: "dollars", budget: machines > 100 ? most : null };
   });
-  const traffic = `${way}: to and from a machine in a month`;
+  const traffic = `data to and from a machine per month, ${way}`;
   const low = `${traffic}, with \`examples/low-traffic.yaml\``;
   return [
     ...fleets,
@@ -101,127 +103,163 @@ function costs(key: string, way: string, most: number | null): Budget[] {
 export const BUDGETS: readonly Budget[] = [
   {
     name: "decision-unchanged",
-    what: "decision, unchanged node with 50 images",
+    what: "time per decision, unchanged Node with 50 images",
     unit: "µs",
     against: "node JSON",
     budget: 0.29,
   },
   {
     name: "decision-changed",
-    what: "decision and patch, changed condition",
+    what: "time per decision and its patch, changed condition",
     unit: "µs",
     against: "node JSON",
     budget: 0.8,
   },
   {
     name: "patch-creation",
-    what: "only the patch, changed condition",
+    what: "time per patch without its decision, changed condition",
     unit: "µs",
     against: "node JSON",
     budget: 0.3,
   },
-  { name: "quantity-parse", what: "reading 128 quantities", unit: "µs", against: "digits", budget: 0.7 },
-  { name: "heartbeat-bytes", what: "heartbeat on the wire, body and token", unit: "bytes", budget: 1024 },
-  { name: "bundle-size", what: "Worker bundle, gzip", unit: "bytes", budget: 188 * 1024 },
+  {
+    name: "quantity-parse",
+    what: "time to parse 128 quantities",
+    unit: "µs",
+    against: "digits",
+    budget: 0.7,
+  },
+  {
+    name: "heartbeat-bytes",
+    what: "size of a heartbeat on the wire, body and token",
+    unit: "bytes",
+    budget: 1024,
+  },
+  { name: "bundle-size", what: "size of the Worker's bundle, gzip", unit: "bytes", budget: 188 * 1024 },
   {
     name: "page-first-load",
-    what: "the page: bytes before its first display, gzip",
+    what: "size of the page's files before its first display, gzip",
     unit: "KiB",
     budget: 60,
   },
   // The page's budgets are what its users notice, with room for a computer that has other work.
   {
     name: "page-interactive",
-    what: "the page on a processor a quarter as fast, until its form accepts a secret",
+    what: "time until the page's form accepts a secret, processor slowed to a quarter",
     unit: "ms",
     budget: 1000,
   },
   {
     name: "page-10000-rows",
-    what: "the page with 10,000 machines, until its first rows",
+    what: "time until the page shows its first rows, 10,000 machines",
     unit: "ms",
     budget: 2500,
   },
   {
     name: "page-feed-message",
-    what: "the page with 10,000 machines: its work for 200 changes",
+    what: "time of the page's work per message of 200 changes, 10,000 machines",
     unit: "ms",
     budget: 16,
   },
   {
     name: "page-scroll",
-    what: "the page with 10,000 machines: its work for a frame of scrolling",
+    what: "time of the page's work per frame of scrolling, 10,000 machines",
     unit: "ms",
     budget: 16,
   },
   {
     name: "page-memory",
-    what: "the page with 10,000 machines: its objects and its document in memory",
+    what: "memory of the page's objects and document, 10,000 machines",
     unit: "MiB",
     budget: 120,
   },
   {
     name: "apiserver-leases",
-    what: "embedded apiserver with 2,000 nodes: lease update",
+    what: "time per lease update, embedded apiserver with 2,000 Nodes",
     unit: "µs",
     against: "JSON server",
     budget: 2.1,
   },
   {
     name: "apiserver-status",
-    what: "embedded apiserver with 2,000 nodes: status patch",
+    what: "time per status patch, embedded apiserver with 2,000 Nodes",
     unit: "µs",
     against: "JSON server",
     budget: 2.2,
   },
-  ...heartbeat("rows", "rows written", "rows", [0, 0, 0]),
-  ...heartbeat("rows-read", "rows read", "rows", []),
-  ...heartbeat("requests", "apiserver requests", "requests", [1, 2, 1]),
-  ...heartbeat("trips", "round trips", "trips", [1, 2, 1]),
-  ...heartbeat("minute-rows", "rows written in all, a minute", "rows", [0.2, 0.2, 0.02]),
-  ...heartbeat("minute-requests", "apiserver requests in all, a minute", "requests", [6.7, null, 6.3]),
-  ...heartbeat("minute-bytes", "bytes to and from the apiserver, a minute", "bytes", []),
-  ...heartbeat("cpu", "workerd's CPU", "µs", []),
+  ...heartbeat("rows", "rows written per heartbeat", "rows", [0, 0, 0]),
+  ...heartbeat("rows-read", "rows read per heartbeat", "rows", []),
+  ...heartbeat("requests", "requests to the apiserver per heartbeat", "requests", [1, 2, 1]),
+  ...heartbeat("trips", "round trips between machine and Worker per heartbeat", "trips", [1, 2, 1]),
+  ...heartbeat(
+    "minute-rows",
+    "rows written per machine and minute, heartbeats and everything else",
+    "rows",
+    [0.2, 0.2, 0.02],
+  ),
+  ...heartbeat(
+    "minute-requests",
+    "requests to the apiserver per machine and minute, heartbeats and everything else",
+    "requests",
+    [6.7, null, 6.3],
+  ),
+  ...heartbeat("minute-bytes", "bytes to and from the apiserver per machine and minute", "bytes", []),
+  ...heartbeat("cpu", "workerd's CPU time per heartbeat", "µs", []),
   ...socketHeartbeat([
     ["rows", "rows written", "rows", 0],
-    ["requests", "apiserver requests", "requests", 1],
-    ["messages", "messages, both ways", "messages", 2],
+    ["requests", "requests to the apiserver", "requests", 1],
+    ["messages", "messages in both directions", "messages", 2],
     ["wakes", "requests to the machine's object", "requests", 0],
-    ["bytes", "bytes on a plain connection, both ways, frames included", "bytes", 320],
+    ["bytes", "bytes in both directions, without TLS, with frame headers,", "bytes", 320],
   ]),
   {
     name: "socket-heartbeat-minute-rows",
-    what: "machine on a socket, of 100 on a gateway: rows written in all, a minute",
+    what: "rows written per machine and minute, 100 machines on sockets of one gateway",
     unit: "rows",
     budget: 0.05,
   },
   {
     name: "socket-silence",
-    what: "machines on sockets whose network is cut, without a FIN: until the fleet index shows the last one as silent",
+    what: "time until the fleet index shows all machines as silent, network of their sockets cut without a FIN",
     unit: "s",
     budget: 45,
   },
-  ...costs("http", "HTTP", null),
-  ...costs("socket", "sockets", 0.016),
+  ...costs("http", "over HTTP", null),
+  ...costs("socket", "over sockets", 0.016),
   {
     name: "watch-cpu",
-    what: "watching 1,000 steady Nodes: workerd's CPU",
+    what: "workerd's CPU load by the watch of 1,000 unchanged Nodes",
     unit: "% of a core",
     budget: 2,
   },
   {
     name: "watch-bytes",
-    what: "watching steady Nodes: bytes of each in a minute",
+    what: "bytes of the watch per unchanged Node and minute",
     unit: "bytes",
     budget: null,
   },
   // A scrape may take 200 ms. On a computer with other work only the CPU time can be judged.
-  { name: "metrics-cpu", what: "a scrape of 10,000 machines: workerd's CPU", unit: "ms", budget: 200 },
-  { name: "metrics-scrape", what: "a scrape of 10,000 machines", unit: "ms", budget: null },
-  { name: "metrics-bytes", what: "a scrape of 10,000 machines, in size", unit: "bytes", budget: 2_000_000 },
+  {
+    name: "metrics-cpu",
+    what: "workerd's CPU time per scrape of the metrics, 10,000 machines",
+    unit: "ms",
+    budget: 200,
+  },
+  {
+    name: "metrics-scrape",
+    what: "time per scrape of the metrics, 10,000 machines",
+    unit: "ms",
+    budget: null,
+  },
+  {
+    name: "metrics-bytes",
+    what: "size of a scrape of the metrics, 10,000 machines",
+    unit: "bytes",
+    budget: 2_000_000,
+  },
   {
     name: "heartbeat-rate",
-    what: "heartbeats through workerd",
+    what: "heartbeats per second through workerd, over HTTP",
     unit: "/s",
     against: "bare Worker",
     budget: 0.6,
@@ -229,14 +267,14 @@ export const BUDGETS: readonly Budget[] = [
   },
   {
     name: "heartbeat-cpu",
-    what: "workerd's CPU per heartbeat",
+    what: "workerd's CPU time per heartbeat, over HTTP",
     unit: "µs",
     against: "bare Worker",
     budget: 1.5,
   },
   {
     name: "socket-heartbeat-rate",
-    what: "heartbeats over sockets through workerd",
+    what: "heartbeats per second through workerd, over sockets",
     unit: "/s",
     against: "HTTP",
     budget: 2.2,
@@ -244,28 +282,28 @@ export const BUDGETS: readonly Budget[] = [
   },
   {
     name: "socket-heartbeat-cpu",
-    what: "workerd's CPU per heartbeat over a socket",
+    what: "workerd's CPU time per heartbeat, over a socket",
     unit: "µs",
     against: "HTTP",
     budget: 0.45,
   },
   {
     name: "socket-heartbeat-bare-cpu",
-    what: "workerd's CPU per heartbeat over a socket, compared with the minimum",
+    what: "workerd's CPU time per heartbeat, over a socket, compared with the minimum",
     unit: "µs",
     against: "bare gateway",
     budget: 1.5,
   },
   {
     name: "socket-heartbeat-pace-cpu",
-    what: "1,000 machines, a heartbeat each 9.6 s: workerd's CPU for one, with everything else",
+    what: "workerd's CPU time per heartbeat and all other work, 1,000 machines with a heartbeat every 9.6 s",
     unit: "µs",
     against: "HTTP",
     budget: 0.35,
   },
   {
     name: "enrolment-rate",
-    what: "machines enrolled and Ready",
+    what: "machines per second that enrol and become Ready",
     unit: "/s",
     against: "bare Worker",
     budget: 0.45,
@@ -273,7 +311,7 @@ export const BUDGETS: readonly Budget[] = [
   },
   {
     name: "enrolment-cpu",
-    what: "workerd's CPU per machine until Ready",
+    what: "workerd's CPU time per machine, from its enrolment until Ready",
     unit: "ms",
     against: "bare Worker",
     budget: 3,
@@ -282,126 +320,158 @@ export const BUDGETS: readonly Budget[] = [
   // there.
   {
     name: "start-new",
-    what: "shim start → Ready and lease, new machine",
+    what: "time from the shim's start until Ready and a lease, new machine",
     unit: "s",
     against: "kubelet",
     budget: 0.58,
   },
   {
     name: "start-known",
-    what: "shim start → Ready and lease, known machine",
+    what: "time from the shim's start until Ready and a lease, known machine",
     unit: "s",
     against: "kubelet",
     budget: 0.93,
   },
   {
     name: "shim-gathering",
-    what: "100 gatherings of facts and vitals, CPU",
+    what: "CPU time of the shim per 100 gatherings of facts and vitals",
     unit: "ms",
     against: "file reads",
     budget: 20,
   },
   {
     name: "shim-gathering-processes",
-    what: "processes started for 100 gatherings",
+    what: "processes that the shim starts per 100 gatherings",
     unit: "processes",
     budget: 0,
   },
   // A kubelet takes 0.43 s until it has written its status; this is 0.3 s.
   {
     name: "shim-first-report",
-    what: "shim: start → first report, known machine",
+    what: "time from the start of the shim until its first report, known machine",
     unit: "s",
     against: "kubelet",
     budget: 0.7,
   },
   {
     name: "shim-first-report-cpu",
-    what: "shim: CPU until its first report",
+    what: "CPU time of the shim until its first report",
     unit: "s",
     against: "kubelet",
     budget: null,
   },
-  { name: "shim-resident", what: "shim: resident memory", unit: "MiB", against: "kubelet", budget: 0.75 },
-  { name: "shim-anonymous", what: "shim: anonymous memory", unit: "MiB", against: "kubelet", budget: 1 },
-  { name: "shim-growth", what: "shim: growth of anonymous memory", unit: "MiB", budget: 1 },
+  {
+    name: "shim-resident",
+    what: "resident memory of the shim",
+    unit: "MiB",
+    against: "kubelet",
+    budget: 0.75,
+  },
+  {
+    name: "shim-anonymous",
+    what: "anonymous memory of the shim",
+    unit: "MiB",
+    against: "kubelet",
+    budget: 1,
+  },
+  { name: "shim-growth", what: "growth of the anonymous memory of the shim", unit: "MiB", budget: 1 },
   {
     name: "shim-socket-anonymous",
-    what: "shim: anonymous memory with a socket, more than with `--transport http`",
+    what: "additional anonymous memory of the shim with a socket, compared with `--transport http`",
     unit: "MiB",
     budget: 2,
   },
   {
     name: "shim-socket-cpu",
-    what: "shim: CPU with a socket",
+    what: "CPU load of the shim with a socket",
     unit: "% of a core",
     against: "HTTP",
     budget: 1,
   },
-  { name: "shim-cpu", what: "shim: CPU", unit: "% of a core", against: "kubelet", budget: 0.2 },
+  { name: "shim-cpu", what: "CPU load of the shim", unit: "% of a core", against: "kubelet", budget: 0.2 },
   {
     name: "fleet-list",
-    what: "100,000 machines: a page of the list, by the slowest filter or order: workerd's CPU",
+    what: "workerd's CPU time per page of the list, slowest filter or order, 100,000 machines",
     unit: "ms",
     budget: 100,
   },
   {
     name: "fleet-export",
-    what: "100,000 machines: all of them as CSV: workerd's CPU",
+    what: "workerd's CPU time per CSV of the whole fleet, 100,000 machines",
     unit: "ms",
     budget: null,
   },
-  { name: "fleet-transition", what: "100,000 machines: a transition: workerd's CPU", unit: "ms", budget: 2 },
+  {
+    name: "fleet-transition",
+    what: "workerd's CPU time per transition, 100,000 machines",
+    unit: "ms",
+    budget: 2,
+  },
   {
     name: "fleet-transition-rows",
-    what: "100,000 machines: rows written for a transition, with a new line of history and the oldest deleted",
+    what: "rows written per transition, with a new line of history and the oldest deleted, 100,000 machines",
     unit: "rows",
     budget: 8,
   },
   {
     name: "feed-snapshot",
-    what: "100,000 machines: a feed, until its client has all of them: workerd's CPU",
+    what: "workerd's CPU time per feed until its client has all machines, 100,000 machines",
     unit: "s",
     budget: 3,
   },
   // 250 KiB for 10,000.
   {
     name: "feed-snapshot-time",
-    what: "100,000 machines: a feed, until its client has all of them",
+    what: "time per feed until its client has all machines, 100,000 machines",
     unit: "s",
     budget: null,
   },
-  { name: "feed-snapshot-size", what: "100,000 machines: a feed's snapshot, gzip", unit: "MiB", budget: 2.5 },
-  { name: "feed-changes", what: "200 transitions over a feed, gzip", unit: "bytes", budget: 4096 },
+  {
+    name: "feed-snapshot-size",
+    what: "size of a feed's snapshot, gzip, 100,000 machines",
+    unit: "MiB",
+    budget: 2.5,
+  },
+  {
+    name: "feed-changes",
+    what: "size of a feed's message with 200 transitions, gzip",
+    unit: "bytes",
+    budget: 4096,
+  },
   {
     name: "fleet-hour-rows",
-    what: "a steady hour of 100 machines: rows written into the fleet index",
+    what: "rows written into the fleet index per hour without transitions, 100 machines",
     unit: "rows",
     budget: 0,
   },
   {
     name: "fleet-hour-requests",
-    what: "a steady hour of 100 machines: requests to the fleet index",
+    what: "requests to the fleet index per hour without transitions, 100 machines",
     unit: "requests",
     budget: 0,
   },
   {
     name: "fleet-enrol",
-    what: "1,000 machines at once, until all are Ready",
+    what: "time until all machines are Ready, 1,000 enrolments at once",
     unit: "s",
     budget: null,
   },
   // The machines' own intervals take most of this time, not the work.
-  { name: "fleet-restart-renewed", what: `${KILLED}: every lease renewed after`, unit: "s", budget: 10 },
+  {
+    name: "fleet-restart-renewed",
+    what: `time until every lease is renewed, ${KILLED}`,
+    unit: "s",
+    budget: 10,
+  },
   {
     name: "fleet-restart-lost",
-    what: `${KILLED}: not Ready in the 8 minutes after`,
+    what: `Nodes that are not Ready at some time in 8 minutes, ${KILLED}`,
     unit: "Nodes",
     budget: 0,
   },
   {
     name: "fleet-restart-spread",
-    what: `${KILLED}: status writes, peak over mean of 10 s`,
+    what: `status writes per 10 s, highest divided by mean, ${KILLED}`,
     unit: "ratio",
     budget: 3,
   },

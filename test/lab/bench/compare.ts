@@ -34,21 +34,21 @@ export function compareBenchmarks(tree: string): Benchmark[] {
     {
       ...beside,
       name: "decision-unchanged",
-      what: "decision, unchanged node with 50 images",
+      what: "time per decision, unchanged Node with 50 images",
       unit: "µs",
       measure: async () => sideBySide(unchanged(OWN), unchanged(await decisionsOf(tree))),
     },
     {
       ...beside,
       name: "decision-changed",
-      what: "decision and patch, changed condition",
+      what: "time per decision and its patch, changed condition",
       unit: "µs",
       measure: async () => sideBySide(changed(OWN), changed(await decisionsOf(tree))),
     },
     {
       ...beside,
       name: "heartbeat-rate",
-      what: "heartbeats through workerd",
+      what: "heartbeats per second through workerd, over HTTP",
       unit: "/s",
       budget: 1 / SLOWER_AT_MOST,
       atLeast: true,
@@ -57,7 +57,7 @@ export function compareBenchmarks(tree: string): Benchmark[] {
     {
       ...beside,
       name: "heartbeat-cpu",
-      what: "workerd's CPU per heartbeat",
+      what: "workerd's CPU time per heartbeat, over HTTP",
       unit: "µs",
       measure: async (progress) => (await heartbeats(progress)).cpu,
     },

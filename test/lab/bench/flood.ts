@@ -71,13 +71,13 @@ export const floodBenchmarks: readonly Benchmark[] = [
   {
     ...budget,
     name: "flood-others",
-    what: `${CONNECTIONS} writes of statuses at a time: a request of another account`,
+    what: `time per request of another account, during ${CONNECTIONS} simultaneous status writes`,
     measure: async (progress) => (await flooded(progress)).others,
   },
   {
     ...budget,
     name: "flood-leases",
-    what: `${CONNECTIONS} writes of statuses at a time: reading and renewing a lease`,
+    what: `time to read and renew a lease, during ${CONNECTIONS} simultaneous status writes`,
     measure: async (progress) => (await flooded(progress)).leases,
   },
 ];

@@ -50,7 +50,7 @@ export async function runSoak(plan: SoakPlan, output: SoakOutput, stop: AbortSig
     return soak
       .run()
       .catch((error: unknown) => {
-        // Whatever waits says that it was aborted, and not why.
+        // An aborted wait rejects with a general AbortError; the signal has the cause.
         throw signal.aborted ? signal.reason : error;
       })
       .finally(fleet.stop);
@@ -58,8 +58,8 @@ export async function runSoak(plan: SoakPlan, output: SoakOutput, stop: AbortSig
 }
 
 /**
- * What workerd opens for each machine: its socket takes two files; after a kill a connection of HTTP does, beside it. Others:
- * databases of objects that are in memory, most of them while machines enrol.
+ * The files that workerd has open. `socket`: for each machine's socket. `returning`: for each machine's HTTP connection
+ * after a kill, in addition. `others`: for the databases of objects in memory, most of them while machines enrol.
  */
 const FILES = { socket: 2, returning: 2, others: 12_000 } as const;
 

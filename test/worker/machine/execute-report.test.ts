@@ -108,7 +108,7 @@ const APPLIED = ["senders +0", `confirm ${ORIGIN}`, ...TAKEN, "index 203.0.113.7
 /** Calls of a step that applies nothing. */
 const WITHOUT_TICK = ["keep senders +0", "alarm +0", "events of edge-1"];
 
-/** The lowest result of nextReportInMs for ten seconds. */
+/** The answer's members for the next report. nextReportInMs returns at least 9400 for an interval of 10 s. */
 const NEXT = { reportInMs: 9400, ticket: "ticket" };
 
 describe("a step that changes nothing", () => {

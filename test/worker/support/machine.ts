@@ -152,10 +152,10 @@ export async function writesAbout(name: string, kind?: "Lease"): Promise<Write[]
   return (await bound.KUBE.fetch(`${KUBE_URL}${WRITES_PATH}?${query}`)).json<Write[]>();
 }
 
-/** Number of requests about each Node that hung, and whose deadline has passed. */
+/** By the Node's name: the number of hanging requests about it whose deadline has passed. */
 const passed = new Map<string, number>();
 
-/** Nodes whose requests hang without a deadline. */
+/** Names of Nodes whose hanging requests reach no deadline. */
 const held = new Set<string>();
 
 async function hangs(name: string): Promise<number> {

@@ -30,9 +30,9 @@ interface MemoryOfDay {
   aim: (beat: number) => number;
   least: number;
   most: number;
-  /** The largest step, in pages. */
+  /** The largest random change of available memory per heartbeat, in pages of 64 KiB. */
   step: number;
-  /** Part of the distance to the mean by which it returns with each heartbeat. */
+  /** The fraction of its distance to the mean that available memory loses with each heartbeat. */
   back: number;
 }
 

@@ -1,4 +1,5 @@
-// Who may open a socket at which gateway, what the gateway gets, and how its refusals are answered.
+// The upgrade route: the requests that open a socket at a gateway, the headers that the Worker sends to the gateway, and
+// the answer to the machine if the gateway refuses the socket.
 import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
