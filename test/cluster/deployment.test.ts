@@ -77,7 +77,7 @@ describe.skipIf(assets === "")("a deployment on a real apiserver", () => {
     });
     for (const { report } of machines) await eventually(async () => (await report()) === "registered");
     expect(await worker.rollcall(["import", "--status"])).toMatchObject({
-      stdout: expect.stringMatching(/4 machines, of which 4 have reported since\n$/) as string,
+      stdout: expect.stringMatching(/4 machines, 4 of them have reported since\n$/) as string,
     });
     expect(await Promise.all(machines.map(({ name }) => uidOf(name)))).toEqual(before);
     const after = await core.readNode({ name: cordoned.name });
