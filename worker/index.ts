@@ -26,7 +26,7 @@ import { scheduled } from "./scheduled.ts";
 import { isNewerState, refusingNewer } from "./storage/migrations.ts";
 import { logFailure } from "./log.ts";
 
-// Each class as it is, but that it refuses everything if its stored state is of a later version.
+// Each exported class refuses all calls if a later version of rollcall wrote its stored state.
 const ClusterObject = refusingNewer(cluster.ClusterObject);
 type ClusterObject = cluster.ClusterObject;
 const IndexObject = refusingNewer(fleet.IndexObject);

@@ -9,7 +9,7 @@ export type AlertState = Exclude<FleetState, "ready" | "pending">;
 
 /** A machine in a state, or all machines that are in it for one cause. */
 export interface Alert {
-  /** The same in the resolution and in each repetition. */
+  /** An alert's resolution and repetitions have the same ID as the alert. */
   id: string;
   status: "firing" | "resolved";
   /** The firing alert was sent before. */
@@ -36,7 +36,7 @@ export interface Alert {
 
 /** One request to a receiver. */
 export interface AlertMessage {
-  /** The same in each attempt. */
+  /** Each attempt to deliver the message has the same ID. */
   id: string;
   deployment: string;
   /** The Worker's URL for operators, as https://rollcall.example.com; "" if not configured. */

@@ -11,15 +11,15 @@ export const OUTAGE_MACHINES = 2;
 
 /** How a machine's silence ended, by its report once it is back. */
 export const OUTAGE_ENDS = [
-  /** The same boot and process: it kept running. */
+  /** The boot and the process of the shim are the same: the machine kept running. */
   "cut off",
-  /** Another boot. */
+  /** The machine booted again. */
   "down",
-  /** The same boot, and another process of the shim. */
+  /** The boot is the same, and the shim is another process. */
   "restarted",
-  /** It has left, or was forgotten or revoked. */
+  /** The machine has left, or was forgotten or revoked. */
   "left",
-  /** It is back, and its boot is not known. */
+  /** The machine is back, and its boot is not known. */
   "unknown",
 ] as const;
 export type OutageEnd = (typeof OUTAGE_ENDS)[number];

@@ -160,7 +160,7 @@ export interface HeldBack {
 }
 
 interface SeenNode {
-  /** As the apiserver has it. */
+  /** The Node as the apiserver has it. */
   original: Node;
   /** The Node as it was known before `original` was read. */
   lastKnown: Node;

@@ -29,7 +29,7 @@ export type Registration = Result<RegisteredNode, RegistrationFailure>;
 
 export interface RegisteredNode {
   outcome: "created" | "found";
-  /** As the apiserver returned it. */
+  /** The Node as the apiserver returned it. */
   node: Node;
 }
 
@@ -56,7 +56,7 @@ export async function tryRegister(
   return registerExisting(client, initial, claim, shouldResetExtendedResources, bound);
 }
 
-/** The same without creating the Node. A missing Node fails at the step `get`. */
+/** Registers with a Node that exists, and creates none. A missing Node fails at the step `get`. */
 export async function registerExisting(
   client: NodeClient,
   initial: Node,

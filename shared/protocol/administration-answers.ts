@@ -80,7 +80,7 @@ export type BulkMatch = z.infer<typeof bulkMatch>;
 /** 200 to POST /v1/bulk with `dryRun`: nothing has changed. */
 export const bulkPlanSchema = z.object({
   action: z.string(),
-  /** By name. */
+  /** The affected and skipped machines, sorted by name. */
   matches: z.array(bulkMatch),
   /** Requested names that no machine has. */
   unknown: z.array(z.string()),

@@ -94,7 +94,7 @@ const rollout = z.object({
   stopped: z.nullable(z.object({ atMs: z.number(), why: z.string() })),
   /** Machines that got the version, by result. */
   machines: z.object({
-    /** Not yet reported with the version. */
+    /** Machines that have not yet reported with the version. */
     underway: z.number(),
     upgraded: z.number(),
     /** Silent since they got the version. */

@@ -54,7 +54,7 @@ export const machinesQuerySchema = z.strictObject({
   }),
   fields: words(MACHINE_FIELDS),
   ...listShape,
-  /** Of the page before. */
+  /** The cursor in the answer with the previous page. */
   cursor: textOf(LIMITS.textLength),
 });
 export type MachinesQuery = z.infer<typeof machinesQuerySchema>;

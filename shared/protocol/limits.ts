@@ -29,7 +29,7 @@ export const NAME_LIMITS = {
   labelValueLength: 63,
 } as const;
 
-/** Of the facts. Settings, inventory and drop-ins have their own limits. */
+/** Limits of the facts. Settings, inventory and drop-ins have their own limits. */
 export const FACTS_LIMITS = {
   idLength: LIMITS.idLength,
   textLength: LIMITS.textLength,
@@ -56,7 +56,7 @@ export const FACTS_LIMITS = {
   handlerNameLength: 253,
 } as const;
 
-/** Of the settings; [least, most]. The kubelet lacks some of these limits, which bound the Worker's costs. */
+/** Limits of the settings; [least, most]. The kubelet lacks some of these limits, which bound the Worker's costs. */
 export const SETTINGS_LIMITS = {
   nodeStatusUpdateFrequencyMs: [1000, 3_600_000],
   nodeStatusReportFrequencyMs: [1000, 86_400_000],
@@ -76,7 +76,7 @@ export const SETTINGS_LIMITS = {
   providerIDLength: 1024,
 } as const;
 
-/** Of the Worker's variables that bound machines' settings; [least, most]. */
+/** Limits of the Worker's variables that bound machines' settings; [least, most]. */
 export const DEPLOYMENT_LIMITS = {
   /** A lease is four report intervals or longer, and at most an hour. */
   minReportIntervalSeconds: [1, 900],
@@ -86,7 +86,7 @@ export const DEPLOYMENT_LIMITS = {
   maxImages: [0, FACTS_LIMITS.images],
 } as const;
 
-/** Of the inventory. */
+/** Limits of the inventory. */
 export const INVENTORY_LIMITS = {
   /** Characters of a name, a model, a serial number. */
   textLength: 128,
@@ -95,7 +95,7 @@ export const INVENTORY_LIMITS = {
   networkCards: 64,
 } as const;
 
-/** Of the drop-ins. */
+/** Limits of the drop-ins. */
 export const DROP_IN_LIMITS = {
   /** Of all drop-ins together. */
   dropIns: 32,
@@ -111,7 +111,7 @@ export const DROP_IN_LIMITS = {
   expiresInSeconds: 604_800,
 } as const;
 
-/** Of custom facts. */
+/** Limits of custom facts. */
 export const CUSTOM_LIMITS = {
   /** Of all drop-ins together. */
   entries: 64,
@@ -121,7 +121,7 @@ export const CUSTOM_LIMITS = {
   valueLength: 1024,
 } as const;
 
-/** Of a join token. */
+/** Limits of a join token. */
 export const TOKEN_LIMITS = {
   /** A year. */
   expiresInSeconds: 31_536_000,
@@ -136,7 +136,7 @@ export const TOKEN_LIMITS = {
   cidrLength: 45 + 4,
 } as const;
 
-/** Of operators with a name. */
+/** Limits of operators with a name. */
 export const OPERATOR_LIMITS = {
   /** Characters of a name. */
   nameLength: 63,
@@ -145,7 +145,7 @@ export const OPERATOR_LIMITS = {
   operators: 1000,
 } as const;
 
-/** Of operators' sessions in browsers. */
+/** Limits of operators' sessions in browsers. */
 export const SESSION_LIMITS = {
   /** Even if its credential is valid for longer. */
   lifeSeconds: 43_200,
@@ -156,13 +156,13 @@ export const SESSION_LIMITS = {
   signInsADay: 1000,
   codes: 100,
   codeSeconds: 600,
-  /** Of a sign-in request. */
+  /** The size of a sign-in request. */
   bodyBytes: 1024,
   /** Characters of a browser's User-Agent. The rest is dropped. */
   browserLength: 160,
 } as const;
 
-/** Of an action on many machines. */
+/** Limits of an action on many machines. */
 export const BULK_LIMITS = {
   machines: 10_000,
   /** Characters of all names, which are stored in one row. */
@@ -181,22 +181,22 @@ export const PAGE_LIMITS = { entries: 1000, entriesByDefault: 100 } as const;
 /** The latest events of a machine in an answer. */
 export const SHOWN_LIMITS = { events: 50 } as const;
 
-/** Of a filter of machines. A statement of SQL has at most 100 bindings. */
+/** Limits of a filter of machines. A statement of SQL has at most 100 bindings. */
 export const FILTER_LIMITS = {
   /** Requirements of a selector; conditions; versions. */
   terms: 12,
-  /** Of a selector, in all. */
+  /** The values of all requirements of a selector together. */
   labelValues: 32,
   /** Characters. */
   selectorLength: 4096,
   textLength: 256,
 } as const;
 
-/** Of the feed. */
+/** Limits of the feed. */
 export const FEED_LIMITS = {
   feeds: 100,
   feedsOfOperator: 20,
-  /** Of a message, in UTF-8. */
+  /** The size of a message in UTF-8. */
   messageBytes: 1024 * 1024,
   machines: 10_000,
   /** Time between two messages about changes. */
@@ -218,7 +218,7 @@ export const FEED_LIMITS = {
   ticketsOfOperator: 100,
 } as const;
 
-/** Of receivers, mutes and letters; [least, most]. */
+/** Limits of receivers, mutes and letters; [least, most]. */
 export const NOTIFICATION_LIMITS = {
   receivers: 20,
   mutes: 100,
@@ -238,7 +238,7 @@ export const NOTIFICATION_LIMITS = {
   answerBytes: 1024,
 } as const;
 
-/** Of a rollout; [least, most]. */
+/** Limits of a rollout; [least, most]. */
 export const ROLLOUT_LIMITS = {
   /** Characters. */
   versionLength: 64,
@@ -253,7 +253,7 @@ export const ROLLOUT_LIMITS = {
   questionsAtOnce: 5,
 } as const;
 
-/** Of a machine's timeline. */
+/** Limits of a machine's timeline. */
 export const TIMELINE_LIMITS = {
   /** The longest range. */
   days: 90,
@@ -262,7 +262,7 @@ export const TIMELINE_LIMITS = {
   bands: 5000,
 } as const;
 
-/** Of backups. */
+/** Limits of backups. */
 export const BACKUP_LIMITS = {
   /** Approximate size of a page. A longer row has a page of its own. */
   pageBytes: 128 * 1024,
@@ -274,7 +274,7 @@ export const BACKUP_LIMITS = {
   cursorLength: 2048,
 } as const;
 
-/** Of sockets and gateways. */
+/** Limits of sockets and gateways. */
 export const GATEWAY_LIMITS = {
   /** Machines of one gateway by default, and [least, most] of GATEWAY_SIZE. 0: no machine has a socket. */
   machines: 500,

@@ -197,7 +197,7 @@ export type WholeNode = z.infer<typeof wholeNodeSchema>;
 
 const historyEntry = z.object({
   id: z.number(),
-  /** With milliseconds. */
+  /** An RFC 3339 time with milliseconds. */
   at: z.string(),
   /** One of HISTORY_KINDS. */
   kind: z.string(),

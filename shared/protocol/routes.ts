@@ -45,9 +45,9 @@ export interface RouteRules {
   reasons?: readonly Reason[];
 }
 
-/** Of a request with a signature. */
+/** The reasons to refuse a request with a signature. */
 const SIGNED = ["invalid-json", "key-revoked", "ticket-stale"] as const;
-/** Of a route that checks credentials although anybody may ask. */
+/** The reasons to refuse a request to a route that checks credentials but does not require them. */
 const ANYBODY = ["forbidden", "invalid-query", "rate-limited", "not-configured", "internal"] as const;
 
 export const ROUTES = {

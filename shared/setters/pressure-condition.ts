@@ -11,7 +11,7 @@ interface Wording {
   event: EventReason;
 }
 
-/** With pressure, and without. */
+/** The wording of the condition with pressure, and without pressure. */
 export interface Wordings {
   pressure: Wording;
   none: Wording;

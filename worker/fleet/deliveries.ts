@@ -14,7 +14,7 @@ import { GIVEN_UP_MS, type ReceiverTarget } from "./receivers.ts";
 type DeliveryRow = {
   id: number;
   receiver: string;
-  /** The same in each attempt: the header `webhook-id`. */
+  /** The header `webhook-id`. Each attempt to deliver the message has the same ID. */
   message: string;
   body: string;
   made_ms: number;

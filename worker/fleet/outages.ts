@@ -25,7 +25,7 @@ import type { KnownOutage } from "./alert-rules.ts";
 export type OutagesRequest = Omit<OutagesQuery, "format" | "limit"> & { limit: number };
 
 export const OUTAGE_LIMITS = {
-  /** Outages that are kept, single silences included. The oldest ended ones are deleted. */
+  /** Outages that are kept, single silences included. Above the limit the oldest ended outages are deleted. */
   kept: 10_000,
   /** Ended outages of one network that are kept, so that it does not displace all others. */
   keptOfNetwork: 1000,

@@ -110,7 +110,7 @@ export const SUSPENSION_MS = { first: 1000, longest: 10_000, longestAsked: 60_00
 
 /** A request that has begun. */
 interface AskedOnce {
-  /** Its number, counted from 1. */
+  /** The request's number, counted from 1. */
   n: number;
   /** The request probes whether the apiserver answers again. */
   isProbe: boolean;

@@ -241,7 +241,7 @@ async function verifiedOpening(c: RouteContext<typeof SOCKET>): Promise<GatewayO
   return { ...connecting, session, ticket: query.t, address: clientAddress(c) };
 }
 
-/** Of a kid that this Worker issued. */
+/** Returns the thumbprint in a kid that this Worker issued. */
 const thumbprintIn = (kid: string) => kid.split(".")[1] ?? "";
 
 /** The gateway's answer is a text where it takes no socket. */

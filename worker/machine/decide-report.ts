@@ -40,7 +40,7 @@ export interface ReportSituation {
 export type ReportStep =
   | { kind: "refuse"; reason: "unauthenticated" }
   | { kind: "refuse"; reason: "rate-limited"; senders: SeenSenders }
-  /** The same request came before, and gets the same answer. */
+  /** The machine repeated an earlier request, and gets the earlier answer. */
   | { kind: "answer again"; answer: Promise<MachineAnswer> }
   /** The machine repeats its report at once, under a new ticket. */
   | {

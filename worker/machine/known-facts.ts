@@ -26,7 +26,7 @@ const DEFAULT_TIMING: BoundedSettings = {
 };
 
 interface ActiveFacts {
-  /** As the machine sent them. */
+  /** The facts as the machine sent them. */
   stored: Facts | undefined;
   facts: Facts | undefined;
   timing: BoundedSettings;

@@ -60,7 +60,7 @@ export interface LendingDependencies {
 /** The socket that a report came over. */
 interface Connection {
   gateway: number;
-  /** Its X25519 public key. */
+  /** The socket's X25519 public key. */
   session: string;
   /** The loan's epoch must be above this one. */
   floor: number;
@@ -146,7 +146,7 @@ export class Lending {
   async #touch(name: string): Promise<void> {
     const { state, upkeep, nowMs } = this.#with;
     const { records, alarm } = state;
-    // It is necessary, even if the machine has used up its requests.
+    // The write of the lease is necessary, even if the machine has used up its requests.
     const connect = upkeep.connector((what) => {
       upkeep.spend(what);
       return true;

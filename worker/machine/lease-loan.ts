@@ -49,7 +49,7 @@ export interface ReturnedLoan {
   /** Of that heartbeat, with the skew of the machine's clock. */
   vitals: Vitals;
   skewMs: number | null;
-  /** Of the heartbeats, thinned. */
+  /** The thinned samples of the heartbeats. */
   samples: KeptSamples;
   /** The number of PUTs. */
   requests: number;
@@ -71,7 +71,7 @@ export interface HandoffState {
 
 /** The memory of an Upkeep. Times are milliseconds since 1970. */
 export interface UpkeepMemory {
-  /** Without the lease, which the loan has. */
+  /** The memory of the ticks, without the lease, which is in the loan. */
   tick: TickMemory;
   /** The last report, without its facts, which are stored. */
   latest?: Report;

@@ -232,7 +232,7 @@ export interface OrderDependencies {
 }
 
 const DAY_MS = 24 * 3600 * 1000;
-/** By then the registry has called `forget`. */
+/** Within this time the registry calls `forget`. */
 const FORGOTTEN_WITHIN_MS = 60_000;
 
 /**

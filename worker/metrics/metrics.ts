@@ -3,7 +3,7 @@
 
 type MetricType = "gauge" | "counter" | "histogram" | "info";
 
-/** In the order of the answer. A histogram has the label `le` as well. */
+/** All metrics, in the order of the answer. A histogram also has the label `le`. */
 export const METRICS = {
   rollcall_build_info: ["info", "The Worker's version, and its deployment.", ["version", "deployment"]],
   rollcall_source_up: [
@@ -182,7 +182,7 @@ interface Taken {
 /** Durations of requests to the apiserver, by verb and code, since this object is in memory. Storing them is not worth it. */
 export class Durations {
   readonly #nowMs: () => number;
-  /** By verb and code. */
+  /** The durations by verb and code. */
   readonly #taken = new Map<string, Taken>();
 
   constructor(nowMs: () => number) {

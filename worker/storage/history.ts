@@ -63,7 +63,7 @@ const PRUNED_AT_ONCE = 20;
 const INSERT = `INSERT INTO history (at_ms, kind, text) SELECT ?, ?, value FROM json_each(?)
   RETURNING id % ${PRUNED_EVERY} = 0 AS prunes`;
 
-/** More rows than two shares of one day have. */
+/** A number above the rows that the two shares of one day can have. */
 const DAY_ROWS = (3 * HISTORY_LIMITS.dayLength) / HISTORY_LIMITS.entryShare;
 const DAY_LENGTH = `SELECT IFNULL(SUM(LENGTH(text) + ${HISTORY_LIMITS.entryShare}), 0) AS length FROM history
   WHERE id > (SELECT MAX(id) FROM history) - ${DAY_ROWS} AND at_ms >= ? AND (kind = 'identity') = ?`;

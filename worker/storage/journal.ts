@@ -14,7 +14,7 @@ import type { OccurredEvent, Outbox } from "./outbox.ts";
 export interface Decision {
   /** The Node as it should be now. */
   node: Node;
-  /** In its stored form. */
+  /** The setters' memory in its stored form. */
   memory: ReportedMemory;
   events: readonly OccurredEvent[];
   nowMs: number;

@@ -63,7 +63,7 @@ export function allowance(left: RequestsLeft, asked: RequestKind, aMinute: numbe
   return Math.min(left[share], within * aMinute - asks(left, share)) - kept;
 }
 
-/** After a request, whether or not it was allowed. */
+/** Returns the requests left after one request, whether or not that request was allowed. */
 export function afterRequest(left: RequestsLeft, asked: RequestKind): RequestsLeft {
   const share = shareOf(asked);
   const recent = [...left.recent];
@@ -300,7 +300,7 @@ export function spendRegistration(
 export const TRIES_AT_ONCE = 4;
 
 export interface BackOff {
-  /** Of the last try. */
+  /** The error of the last try. */
   error: ApiError;
   /** Tries that were left at `atMs` (milliseconds since 1970); another one is added every `everyMs`. */
   tries: number;
