@@ -50,7 +50,7 @@ it("each tool is an npm script of its name, and each script of test/lab is a too
 describe.concurrent("a run of", () => {
   it.each<[args: string, code: number, printed: RegExp]>([
     ["--help", 0, /^npm run lab -- NAME/],
-    ["bench heartbeat-bytes", 0, /^heartbeat on the wire.* bytes +ok$/m],
+    ["bench heartbeat-bytes", 0, /^size of a heartbeat on the wire.* bytes +ok$/m],
     ["costs --help", 0, /^npm run costs: /],
     ["fleet --nodes 67", 2, /^--nodes is a number from 68 on/],
     ["soak --machines 0", 2, /must be a whole number from 1/],
