@@ -21,7 +21,7 @@ export interface Group {
   pages: readonly string[];
 }
 
-/** By what somebody wants to do. */
+/** Groups of pages, by the reader's task. */
 export const GROUPS: readonly Group[] = [
   { text: "Begin", pages: ["concepts", "tutorial", "comparison", "costs"] },
   { text: "Run a machine", pages: ["shim", "configuration", "drop-ins", "facts", "reporting", "examples"] },

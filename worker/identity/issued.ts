@@ -133,7 +133,7 @@ export interface SessionToken {
 
 const SESSION_ID_LENGTH = 22;
 
-/** Returns the session's ID, which the registry stores. Nobody can make the cookie from it, not even with the MAC keys. */
+/** Returns the session's ID, which the registry stores. The cookie cannot be made from it, not even with the MAC keys. */
 export async function sessionId(nonce: string): Promise<string> {
   return (await digestOf(nonce)).slice(0, SESSION_ID_LENGTH);
 }

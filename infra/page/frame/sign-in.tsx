@@ -74,8 +74,8 @@ function faultText({ reason, message }: RequestFault): string {
 }
 
 /**
- * Takes `#code=CODE` out of the URL, so that nobody copies or bookmarks it; null if there is none. Browsers never send a
- * fragment.
+ * Removes `#code=CODE` from the URL, so that no bookmark or copy has it. Returns null if there is none. Browsers never
+ * send a fragment.
  */
 function takeCode(): string | null {
   const code = new URLSearchParams(location.hash.slice(1)).get("code");

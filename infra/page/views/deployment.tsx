@@ -230,7 +230,7 @@ function Sessions() {
       onDone={answer.again}
       isDangerous
     >
-      <p>Whoever uses it is signed out within ten seconds, and can sign in again with the secret.</p>
+      <p>The browser that has it is signed out within ten seconds, and can sign in again with the secret.</p>
     </ConfirmButton>
   );
   return (
