@@ -1,4 +1,4 @@
-// node-shim: runs the command line of this process.
+// Starts node-shim: runs the command line of this process.
 import { runCommandLine } from "./cli/command-line.ts";
 
 // Up to version 20.19, Node.js warns that Ed25519 is experimental. Operators cannot act on that warning.

@@ -7,22 +7,25 @@ import { faultOf } from "./fault.ts";
 interface ChildOptions {
   program: string;
   args: readonly string[];
-  /** After this time the program and its process group are killed. */
+  /** Milliseconds after which the program and its process group are killed. */
   deadlineMs: number;
-  /** The limit of its standard output. */
+  /** The largest number of bytes that the program may write to its standard output. */
   maxBytes: number;
 }
 
 export type RunProgram = (options: ChildOptions) => Promise<Result<string>>;
 
-/** The result of a program that fails quotes the last line of its standard error. */
+/** The most characters of standard error that the result of a failed program quotes. */
 const MAX_ERROR_CHARACTERS = 512;
 
-/** Resolves with the standard output of a program that ends with 0. Never rejects. */
+/**
+ * Runs `program`. Resolves with its standard output, or with a failure if it does not end with exit code 0. Never
+ * rejects.
+ */
 export function runChild({ program, args, deadlineMs, maxBytes }: ChildOptions): Promise<Result<string>> {
   return new Promise((resolve) => {
     const child = spawn(program, args, {
-      // Makes a process group, so that killGroup reaches every process in it.
+      // The program gets its own process group, so that killGroup reaches every process that the program starts.
       detached: true,
       cwd: "/",
       env: environment(),
@@ -35,7 +38,7 @@ export function runChild({ program, args, deadlineMs, maxBytes }: ChildOptions):
     const end = (reading: Result<string>) => {
       cancel();
       process.off("exit", kill);
-      // A process that has left the group may hold the pipes open.
+      // Otherwise a process that has left the group could hold the pipes open.
       child.stdout.destroy();
       child.stderr.destroy();
       resolve(reading);
@@ -63,7 +66,7 @@ export function runChild({ program, args, deadlineMs, maxBytes }: ChildOptions):
   });
 }
 
-/** A child gets no secret of the shim's environment. */
+/** Returns the few environment variables that a child gets. None is a secret of the shim. */
 function environment(): NodeJS.ProcessEnv {
   const { PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" } = process.env;
   return { PATH, LANG: "C.UTF-8" };
@@ -74,6 +77,6 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // The whole group has ended already.
+    // Every process of the group has ended already.
   }
 }

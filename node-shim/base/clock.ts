@@ -1,42 +1,45 @@
-// The only module that reads a clock or starts a timer, so that a test replaces both in one place. Setting the wall clock
-// changes no wait.
+// Reads the clocks and starts the timers of the shim. No other module does, so that a test replaces time in one
+// place.
 import { uptime } from "node:os";
 
 export interface Clock {
-  /** Milliseconds since some moment. Never goes back, and continues while the machine is suspended. */
+  /** Returns milliseconds since a fixed moment. Never goes back, and continues while the machine is suspended. */
   nowMs: () => number; // typically os.uptime
-  /** Calls back once, after `ms` in which the machine was not suspended. The result cancels it. */
+  /**
+   * Calls `callback` once, after `ms` in which the machine was not suspended. Returns a function that cancels the
+   * call.
+   */
   timer: (ms: number, callback: () => void) => () => void;
 }
 
 interface TimerOptions {
-  /** false: the process may end before the timer rings. */
+  /** false if the process may end before the timer calls back. */
   ref?: boolean;
 }
 
-/** Milliseconds since 1970, by the machine's wall clock. */
+/** Returns milliseconds since 1970, by the machine's wall clock. */
 export function wallMs(): number {
   return Date.now();
 }
 
-/** The wall clock's time in RFC 3339. */
+/** Returns the wall clock's time in RFC 3339. */
 export function timestamp(): string {
   return new Date(wallMs()).toISOString();
 }
 
-/** Milliseconds since some moment. Never goes back, and stops while the machine is suspended. */
+/** Returns milliseconds since a fixed moment. Never goes back, and stops while the machine is suspended. */
 export function monotonicMs(): number {
   return performance.now();
 }
 
-/** Calls `ring` once, after `ms`. The result cancels it. */
+/** Calls `ring` once, after `ms`. Returns a function that cancels the call. */
 export function after(ms: number, ring: () => void, { ref = true }: TimerOptions = {}): () => void {
   const timer = setTimeout(ring, ms);
   if (!ref) timer.unref();
   return () => clearTimeout(timer);
 }
 
-/** Calls `ring` every `ms`. The result cancels it. */
+/** Calls `ring` every `ms`. Returns a function that cancels the calls. */
 export function every(ms: number, ring: () => void): () => void {
   const timer = setInterval(ring, ms);
   return () => clearInterval(timer);
@@ -64,17 +67,20 @@ export function pause(
   });
 }
 
-/** Returns a signal that is aborted after `ms`. The process may end before. */
+/** Returns a signal that is aborted after `ms`. The timer does not keep the process alive. */
 export function abortAfter(ms: number): AbortSignal {
   const controller = new AbortController();
   after(ms, () => controller.abort(new DOMException("The deadline passed", "TimeoutError")), { ref: false });
   return controller.signal;
 }
 
-/** os.uptime is CLOCK_BOOTTIME on Linux, which continues during a suspend. */
+/** The machine's clock. os.uptime is CLOCK_BOOTTIME on Linux, which continues during a suspend. */
 export const systemClock: Clock = { nowMs: () => uptime() * 1000, timer: after };
 
-/** A wait ends early when `stop` is aborted or `wake` is called. One wait at a time. */
+/**
+ * Returns `wait`, which resolves after `ms`, and `wake`, which ends the wait early. `stop` ends it too. Supports
+ * one wait at a time.
+ */
 export function wakeableWait(
   clock: Clock,
   stop: AbortSignal,

@@ -1,13 +1,16 @@
 // Describes a thrown value in one line, without a stack.
 
-/** Returns an error's first line. For several connection attempts it is the first one's. */
+/**
+ * Returns an error's first line. For several failed connection attempts, returns the first line of the first
+ * attempt's error.
+ */
 export function faultOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.message === "" && error instanceof AggregateError) return faultOf(error.errors[0]);
   return error.message.split("\n")[0] || ((error as NodeJS.ErrnoException).code ?? error.name);
 }
 
-/** Returns the system's code (EACCES, ENOENT …) if there is one, else the first line. */
+/** Returns the error's system code (EACCES, ENOENT …) if it has one, else its first line. */
 export function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException | undefined)?.code ?? faultOf(error);
 }

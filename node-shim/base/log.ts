@@ -1,5 +1,5 @@
-// The shim's log: every line and every source of a warning, with its meaning and what to do. `npm run generate` writes
-// docs/operations.md from the tables, and a Log takes no other line. Words in capitals stand for values.
+// Lists the shim's log lines and the sources of its warnings, with meaning and remedy. A Log accepts no other line.
+// `npm run generate` writes docs/operations.md from the tables. In a line, words in capitals stand for values.
 import type { MessageOf } from "../../shared/message-of.ts";
 import type { PressureCondition } from "../../shared/resources/eviction.ts";
 
@@ -157,7 +157,7 @@ export const WARNING_SOURCES = {
 /** The sources of facts and signals that a warning can name. */
 export type WarningSource = MessageOf<keyof typeof WARNING_SOURCES>;
 
-/** Lines that LogMessage lists by their first word, and the last line of a process. */
+/** The lines that LogMessage lists by their first word, and the last line of a process. */
 type OtherLine = "CONDITION: LEFT" | "CONDITION is over" | "SOURCE: MESSAGE" | `node-shim: ${string}`;
 
 export type LogMessage =
@@ -171,13 +171,16 @@ export type Log = (level: "info" | "warn", message: LogMessage) => void;
 export const LOG_FORMATS = ["text", "json"] as const;
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
-/** Writes text on a terminal and JSON elsewhere, unless `format` is given. `now` returns RFC 3339. */
+/**
+ * Returns a log that writes text on a terminal and JSON elsewhere, unless `format` is given. `now` returns RFC
+ * 3339.
+ */
 export function stderrLog(now: () => string, format?: LogFormat): Log {
   const chosen = format ?? (process.stderr.isTTY ? "text" : "json");
   return (level, message) => console.error(logLine(chosen, now(), level, message));
 }
 
-/** Returns one line, without a line break. */
+/** Returns one log line in `format`, without the line break at its end. */
 export function logLine(format: LogFormat, time: string, level: string, message: string): string {
   if (format === "text") return `${time.slice(11, 19)} ${level} ${message}`;
   return JSON.stringify({ time, level, message });

@@ -1,11 +1,11 @@
-// Runs calls that may hang, without blocking the caller or using up the thread pool.
+// Runs system calls that may hang, without blocking the caller or using up libuv's thread pool.
 import { after } from "./clock.ts";
 import { success } from "../../shared/result.ts";
 import { type Reading, unread, unreadable } from "./reading.ts";
 
 /**
- * Runs `call` one at a time, each for up to `giveUpMs`. A call that hangs longer keeps one of libuv's four threads, and
- * until it returns, further calls fail at once. Never rejects.
+ * Returns a function that runs `call`, one at a time and each for up to `giveUpMs`. A call that hangs longer keeps
+ * one of libuv's four threads. Until such a call returns, further calls fail at once. Never rejects.
  */
 export function oneAtATime<R>(
   name: string, // typically "statfs"
@@ -42,7 +42,7 @@ async function resultOf<R>(call: (argument: string) => Promise<R>, argument: str
   }
 }
 
-/** Resolves after `ms`. An `answer` that comes first cancels the timer. */
+/** Resolves with "late" after `ms`. If `answer` settles first, cancels the timer and never resolves. */
 function lateUnless(answer: Promise<unknown>, ms: number): Promise<"late"> {
   return new Promise((resolve) => {
     const cancel = after(ms, () => resolve("late"));

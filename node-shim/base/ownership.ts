@@ -1,21 +1,22 @@
-// Checks which users can change or replace a file. The shim trusts root and this process's user alone.
+// Checks which users can change or replace a file. The shim trusts only root and the user that runs the shim.
 import { lstatSync, readlinkSync, type Stats } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 
 const STICKY = 0o1000;
 const GROUP_WRITES = 0o020;
-/** The kernel's own limit: path_resolution(7). */
+/** The most symbolic links that a path may have: the kernel's own limit, path_resolution(7). */
 const MAX_LINKS = 40;
 
-/** Returns why a file is not trusted; null if it is. */
+/** Returns the reason why a file of this owner and mode is not trusted; null if it is trusted. */
 export function ownershipFault({ uid, mode }: { uid: number; mode: number }, ownUid: number): string | null {
   if (uid !== 0 && uid !== ownUid) return `belongs to user ${uid}: chown it to root`;
   return (mode & 0o022) === 0 ? null : "can be written by others: chmod go-w";
 }
 
 /**
- * Returns the first path that is not trusted, and why: the folder, a folder above it or a link on the way, since a user
- * who may write above the folder can replace it. null for a path that is missing or unreadable: its use fails anyway.
+ * Returns the first untrusted path and the reason: the folder, a folder above it, or a link on the way. A user who
+ * may write above the folder can replace it. Returns null if the path is missing or unreadable: using the folder
+ * fails anyway.
  */
 export function folderFault(
   folder: string,
@@ -40,7 +41,7 @@ export function folderFault(
       if (fault !== null) return `${path} ${fault}`;
       const name = rest.shift();
       if (name === undefined) return null;
-      // The path has no links here, so join() resolves ".." correctly.
+      // `path` has no symbolic links here, so join() resolves ".." correctly.
       next = join(path, name);
     }
     path = next;
@@ -48,8 +49,9 @@ export function folderFault(
 }
 
 /**
- * In a sticky folder such as /tmp, users cannot move the files of others. A group with the owner's number has the owner
- * as its only member (pam_umask(8), usergroups).
+ * Returns the reason why a folder above the checked folder is not trusted; null if it is trusted. In a sticky
+ * folder such as /tmp, users cannot move the files of others. A group with the owner's number has only the owner as
+ * a member (pam_umask(8), usergroups).
  */
 function faultAbove({ uid, gid, mode }: Stats, ownUid: number, programUid: number): string | null {
   if (![0, ownUid, programUid].includes(uid))

@@ -1,4 +1,4 @@
-// Identifies a process by its number and start time, since a later process may have the same number.
+// Identifies a process by its ID and start time, since a later process may get the same ID.
 import { readFileSync } from "node:fs";
 import { codeOf } from "./fault.ts";
 
@@ -7,7 +7,10 @@ export function thisProcess(): string {
   return `${process.pid} ${startTimeOf(process.pid)}`;
 }
 
-/** Does the process still run whose thisProcess() was `named`? The machine has not restarted since. */
+/**
+ * Returns whether the process that called thisProcess(), which returned `named`, still runs. `named` must be of the
+ * machine's current boot.
+ */
 export function isAlive(named: string): boolean {
   const [pid, startTime] = named.split(" ");
   if (!(Number(pid) > 0)) return false;
@@ -19,13 +22,16 @@ export function isAlive(named: string): boolean {
   return startTimeOf(Number(pid)) === (startTime ?? "");
 }
 
-/** Reads field 22 of /proc/PID/stat (proc(5)); "" without /proc. The name in field 2 may have spaces. */
+/**
+ * Reads field 22 of /proc/PID/stat, the start time (proc(5)); "" without /proc. The name in field 2 may contain
+ * spaces.
+ */
 function startTimeOf(pid: number): string {
   const stat = processFile(pid, "stat");
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
 }
 
-/** Reads /proc/PID/cgroup (cgroups(7)): one line for each hierarchy; "" if the process is gone. */
+/** Reads /proc/PID/cgroup (cgroups(7)), which has one line for each hierarchy; "" if the process has ended. */
 export function cgroupsOf(pid: string): string {
   return processFile(pid, "cgroup");
 }
@@ -34,7 +40,7 @@ function processFile(pid: number | string, name: "stat" | "cgroup"): string {
   try {
     return readFileSync(`/proc/${pid}/${name}`, "utf8");
   } catch (error) {
-    // ESRCH: the process ended while it was read.
+    // ESRCH means that the process ended during the read.
     if (["ENOENT", "ESRCH"].includes(codeOf(error))) return "";
     throw error;
   }

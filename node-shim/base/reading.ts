@@ -1,15 +1,17 @@
-// Reads the small files that facts come from, under a root folder, and warns about those that cannot be read.
+// Reads the small files that facts come from, below a root folder. Warns about unreadable files.
 import { readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Failure, failure, type Result, type Success, success } from "../../shared/result.ts";
 import type { WarningSource } from "./log.ts";
 
-/** A fact, or why there is none. `source` names the file if it may be one of several. */
+/**
+ * A fact, or the reason why it could not be read. `source` names the file if the fact may come from one of several.
+ */
 export type Reading<T> = (Success<T> & { source?: string }) | Failure<Unread>;
 
 interface Unread {
-  /** missing: nothing was there to read. late: no answer came in time. */
+  /** missing: the file does not exist. late: the read did not end in time. */
   reason: "missing" | "late" | "failed";
   message: string;
 }
@@ -18,13 +20,13 @@ export function unreadable(message: string, reason: Unread["reason"] = "failed")
   return failure({ reason, message });
 }
 
-/** Returns the reading for a thrown error. */
+/** Returns the failed reading for an error that a read threw. */
 export function unread(error: unknown): Failure<Unread> {
   if (!(error instanceof Error)) return unreadable(String(error));
   return unreadable(error.message, "code" in error && error.code === "ENOENT" ? "missing" : "failed");
 }
 
-/** Reads a file of /proc or /sys. The kernel answers from memory, so a synchronous read is cheapest. */
+/** Reads a file of /proc or /sys. The kernel answers from memory, so a synchronous read is the cheapest. */
 export function readKernelFile(root: string, path: string): Reading<string> {
   try {
     return success(readFileSync(join(root, path), "utf8"));
@@ -33,7 +35,7 @@ export function readKernelFile(root: string, path: string): Reading<string> {
   }
 }
 
-/** Lists a folder of /proc or /sys, in the order of Go's os.ReadDir. */
+/** Lists a folder of /proc or /sys, in the order of Go's os.ReadDir (by name). */
 export function listKernelFolder(root: string, path: string): Reading<string[]> {
   try {
     return success(readdirSync(join(root, path)).sort());
@@ -42,7 +44,7 @@ export function listKernelFolder(root: string, path: string): Reading<string[]> 
   }
 }
 
-/** Reads a file on a disk, which may be slow. */
+/** Reads a file on a disk. Asynchronous, since a disk may be slow. */
 export async function readDiskFile(root: string, path: string): Promise<Reading<string>> {
   try {
     return success(await readFile(join(root, path), "utf8"));
@@ -51,10 +53,10 @@ export async function readDiskFile(root: string, path: string): Promise<Reading<
   }
 }
 
-/** Called with the source of a missing fact or signal, and the reason. */
+/** Reports a missing fact or signal: its source, and the reason. */
 export type Warn = (source: WarningSource, message: string) => void;
 
-/** Passes on the first warning of each source. */
+/** Returns a Warn that passes only the first warning of each source to `warn`. */
 export function warnOncePerSource(warn: Warn): Warn {
   const warned = new Set<string>();
   return (source, message) => {
@@ -64,7 +66,10 @@ export function warnOncePerSource(warn: Warn): Warn {
   };
 }
 
-/** Passes on a message only for the first source that has it: a missing file results in one line. */
+/**
+ * Returns a Warn that passes each message for one source only: a file that several sources need results in one
+ * line.
+ */
 export function withoutEcho(warn: Warn): Warn {
   const firstOf = new Map<string, string>();
   return (source, message) => {
@@ -73,7 +78,7 @@ export function withoutEcho(warn: Warn): Warn {
   };
 }
 
-/** Returns the fact, or undefined after a warning. */
+/** Returns the reading's fact. If the reading failed, warns and returns undefined. */
 export function orWarn<T>(
   reading: Result<T, string | Unread>,
   source: WarningSource,

@@ -1,5 +1,5 @@
-// Reads and writes the files of the state folder: with mode 0600, safe against power cuts, and only if no other user can
-// have put them there.
+// Reads and writes the files of the state folder. Files have mode 0600 and survive power cuts. Refuses files that
+// another user can have put there.
 import { failure, type Result, success } from "../../shared/result.ts";
 import {
   closeSync,
@@ -17,18 +17,21 @@ import { dirname } from "node:path";
 import { codeOf } from "./fault.ts";
 import { folderFault, ownershipFault } from "./ownership.ts";
 
-/** Follows no link, and does not wait for a pipe's writer. */
+/** Open flags for a read: follows no symbolic link, and does not wait for a writer if the file is a pipe. */
 const FOR_READING = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-/** Opens a new file alone. */
+/** Open flags for a write: fails if the file exists already, also as a symbolic link. */
 const FOR_WRITING = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
-/** Throws with what to do if users other than root and this one can change the folder. */
+/** Throws, with the remedy, if users other than root and the current user can change the folder. */
 export function requireTrusted(stateFolder: string): void {
   const fault = folderFault(stateFolder, ownUid(), programUid());
   if (fault !== null) throw new Error(refusal(stateFolder, fault));
 }
 
-/** Writes a new file, fsyncs and renames it, and fsyncs the folder: a power cut leaves the old or the new file. */
+/**
+ * Writes a new file, renames it to `path`, and fsyncs the file and the folder: a power cut leaves the old or the
+ * new file.
+ */
 export function writeDurably(path: string, text: string): void {
   requireTrusted(dirname(path));
   const beside = `${path}.new`;
@@ -46,7 +49,7 @@ export function writeDurably(path: string, text: string): void {
   }
 }
 
-/** Writes a new file with mode 0600 and fsyncs it. Replaces a file that a crash has left. */
+/** Writes a new file with mode 0600 and fsyncs it. Replaces a file that a crash has left at `path`. */
 export function writeNew(path: string, text: string): void {
   remove(path);
   const file = openSync(path, FOR_WRITING, 0o600);
@@ -66,7 +69,7 @@ function remove(path: string): void {
   }
 }
 
-/** Reads a file; null if there is none. Throws with what to do if it cannot be read or is not trusted. */
+/** Reads a file; null if it does not exist. Throws, with the remedy, if it is unreadable or not trusted. */
 export function readIfThere(path: string): string | null {
   requireTrusted(dirname(path));
   let read: Result<string>;
@@ -88,7 +91,10 @@ export function readIfThere(path: string): string | null {
 
 const NO_FILE = "is not a file (links are not followed): remove it";
 
-/** Checks the opened file itself, since another one may have its name by now. */
+/**
+ * Reads a file if its owner and mode are trusted. Checks the opened file, since another file may have the path by
+ * now.
+ */
 function readTrusted(path: string): Result<string> {
   const file = openSync(path, FOR_READING);
   try {
@@ -104,7 +110,7 @@ function ownUid(): number {
   return process.geteuid?.() ?? 0;
 }
 
-/** Returns the owner of the running program: the user of a checkout, or root for a package. */
+/** Returns the owner's user ID of the running program: the user of a checkout, or root for a package. */
 function programUid(): number {
   const [, program] = process.argv;
   try {
@@ -118,7 +124,7 @@ function refusal(stateFolder: string, fault: string): string {
   return `--state ${stateFolder} is not trusted: ${fault}, or pass another --state`;
 }
 
-/** undefined if the text is no JSON. */
+/** Parses JSON; undefined if `text` is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,14 +1,14 @@
 #!/usr/bin/env node
-// Starts the bundle, as light as Node.js can be: docs/shim.md says what that comes to. Reads no argument. CommonJS, for
-// what a program imports of Node.js is loaded whole, with what nobody asks of it.
+// Starts the shim's bundle with V8 settings that save memory; docs/shim.md has the measured result. CommonJS, since
+// an ES module that imports from Node.js loads whole built-in modules.
 const { setFlagsFromString } = require("node:v8");
 
 for (const flag of [
-  // Code that runs for milliseconds in ten seconds is not worth what compiling it takes.
+  // The shim's code runs for milliseconds in ten seconds: optimizing compilers cost more than they save.
   "--no-opt",
   "--no-maglev",
   "--no-sparkplug",
-  // What is of no use after a report fits a small nursery, and is collected early.
+  // After a report, most objects are garbage: a small young generation collects them early.
   "--semi-space-growth-factor=1",
   "--optimize-for-size",
 ])

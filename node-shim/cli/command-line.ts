@@ -1,4 +1,4 @@
-// Runs a command line, and turns failures into one line and an exit code.
+// Runs a command line. Reports a failure in one line and sets the exit code.
 import { Command } from "commander";
 import { VERSION } from "../../shared/version.ts";
 import { timestamp } from "../base/clock.ts";
@@ -9,12 +9,15 @@ import { addOfflineCommands } from "./offline-commands.ts";
 import { addServiceCommands } from "./service-commands.ts";
 import { addWorkerCommands } from "./worker-commands.ts";
 
-/** `args` are typically this process's, after the program. An unknown command or flag ends the process at once. */
+/**
+ * Runs the command that `args` names, typically the process's own arguments. An unknown command or flag ends the
+ * process at once.
+ */
 export async function runCommandLine(args: readonly string[]): Promise<void> {
   try {
     await shimProgram().parseAsync([...args], { from: "user" });
   } catch (error) {
-    // With --log-format json, every line is JSON.
+    // With --log-format json, the line about the failure is JSON too.
     const isJson = / --log-format[= ]json( |$)/.test(` ${args.join(" ")}`);
     const fault = faultOf(error);
     console.error(isJson ? logLine("json", timestamp(), "error", fault) : `node-shim: ${fault}`);
@@ -22,7 +25,8 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
   }
 }
 
-// The command line as a whole: every command with its flags and help. The manual page is made from it.
+// Defines the command line: every command with its flags and help. The manual page is generated from this
+// definition.
 
 const AFTER = `
 Examples:

@@ -1,4 +1,5 @@
-// The flags that configure the machine's Node, most of them the kubelet's, for every command that has them.
+// Defines the flags that configure the machine's Node, most of them the kubelet's. Several commands share these
+// flags.
 import { type Command, Option } from "commander";
 import { resolve } from "node:path";
 import { CONFIGURATION_FLAGS, type ConfigurationFlag, type FlagTexts } from "../config/flags.ts";
@@ -10,7 +11,7 @@ const configurationFlags = Object.entries(CONFIGURATION_FLAGS).map(([name, [fiel
   const option = new Option(`--${name} ${shape}`, field)
     .argParser(collect)
     .helpGroup("Fields of the configuration (a flag beats the file):");
-  // A flag without a value is true.
+  // Commander calls a flag without a value `true`; the configuration expects the text "true".
   return { name: name as ConfigurationFlag, option: shape === "[boolean]" ? option.preset("true") : option };
 });
 
@@ -20,7 +21,7 @@ export function machineFlags(command: Command): Command {
   return command;
 }
 
-/** Returns the option of one flag in MACHINE_FLAGS. */
+/** Returns Commander's option for one flag of MACHINE_FLAGS. */
 export function flagOption({ name, value, help, default: preset, alone, repeats }: MachineFlag): Option {
   const option = new Option(`--${name}${value && ` ${value}`}`, help);
   if (preset !== undefined) option.default(preset);
@@ -28,7 +29,7 @@ export function flagOption({ name, value, help, default: preset, alone, repeats 
   return repeats ? option.argParser(collect) : option;
 }
 
-/** Moves the configuration's flags into `set`, where the commands expect them. */
+/** Moves the flags that set fields of the configuration into `set`, where the commands expect them. */
 export function withSet<Flags extends MachineFlags>(flags: Flags): Flags {
   const texts = flags as Record<string, unknown>;
   const set = configurationFlags.flatMap(({ name, option }) => {
@@ -38,7 +39,7 @@ export function withSet<Flags extends MachineFlags>(flags: Flags): Flags {
   return { ...flags, set: Object.fromEntries(set) as FlagTexts };
 }
 
-/** Returns the flags that the command line gave, with absolute paths, except those named in `without`. */
+/** Returns the flags that the command line gave, with absolute paths. Omits the flags named in `without`. */
 export function givenFlags(command: Command, without: readonly string[]): string[] {
   return command.options.flatMap((option) => {
     const name = option.attributeName();
@@ -51,7 +52,7 @@ export function givenFlags(command: Command, without: readonly string[]): string
   });
 }
 
-// The flags of the commands that speak with a Worker or look at what such a command has left.
+// Defines the flags of the commands that contact a Worker or read the state folder.
 
 export const TOKEN_FILE = "--join-token-file <file>";
 export const TOKEN_HELP = "a join token, - for standard input (or set ROLLCALL_JOIN_TOKEN)";

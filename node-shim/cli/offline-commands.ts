@@ -1,4 +1,4 @@
-// The commands that only read this machine: preview, config, facts, version.
+// Defines the commands that read only this machine, without a Worker: preview, config, facts, version.
 import type { Command } from "commander";
 import { stringify } from "yaml";
 import { KUBELET_VERSION } from "../../shared/from-report/reported-status.ts";
@@ -59,7 +59,10 @@ export function addOfflineCommands(program: Command): void {
     });
 }
 
-/** Returns YAML like that of `kubectl get node -o yaml` after a registration, without what the apiserver adds. */
+/**
+ * Returns the Node in YAML, like `kubectl get node -o yaml` after a registration, without the apiserver's own
+ * fields.
+ */
 export async function preview(flags: MachineFlags): Promise<string> {
   const print = (message: string) => console.error(`node-shim: ${message}`);
   const { node, errors } = await previewNode(flags, (source, message) => print(`${source}: ${message}`));
@@ -67,7 +70,7 @@ export async function preview(flags: MachineFlags): Promise<string> {
   return stringify({ apiVersion: "v1", kind: "Node", ...node });
 }
 
-/** Returns the active KubeletConfiguration as YAML. Comments below it have all other settings. */
+/** Returns the active KubeletConfiguration as YAML. Comments below it list all other settings of the shim. */
 export function printConfig(flags: MachineFlags, environment: NodeJS.ProcessEnv = process.env): string {
   const machine = machineSettings(flags);
   const { active, sources, settings } = machine;
@@ -92,7 +95,7 @@ function flagLine(flag: MachineFlag, machine: MachineSettings, flags: MachineFla
   return [`--${flag.name}${value && ` ${value}`} # ${source}`];
 }
 
-/** The proxy of the environment, without name and password. */
+/** Returns comment lines that name the proxy of the environment, without its user name and password. */
 function proxyLines(environment: NodeJS.ProcessEnv): string[] {
   const proxy = environmentProxy(environment);
   if (proxy === null) return [];
@@ -104,7 +107,7 @@ function proxyLines(environment: NodeJS.ProcessEnv): string[] {
   return set.map((line) => `${line} # environment`);
 }
 
-/** Upstream initialNode logs the same when it registers. */
+/** Returns a line for each default label that --node-labels overrides. Upstream initialNode logs the same lines. */
 function overriddenDefaults({ hostname, nodeLabels = {} }: Settings): string[] {
   const platform = { goos: process.platform, goarch: architecture(process.arch) };
   return Object.entries(defaultLabels({ hostname, ...platform })).flatMap(([key, value]) => {
@@ -115,13 +118,13 @@ function overriddenDefaults({ hostname, nodeLabels = {} }: Settings): string[] {
   });
 }
 
-/** Adds the source to the field's first line, as a comment. */
+/** Returns a field as YAML, with its source in a comment on the first line. */
 function line(field: Field, value: unknown, source: string): string {
   const [first, ...rest] = stringify({ [field]: value }, { lineWidth: 0 }).split("\n");
   return [`${first} # ${source}`, ...rest].join("\n");
 }
 
-/** Returns the facts of this machine's reports as JSON, each with its `value` and `source`. */
+/** Returns the facts in this machine's reports as JSON, each with its `value` and `source`. */
 export async function printFacts(flags: MachineFlags): Promise<string> {
   const noted = new Map<string, string>();
   const warn = (source: string, message: string) => console.error(`node-shim: ${source}: ${message}`);
@@ -141,7 +144,10 @@ export async function printFacts(flags: MachineFlags): Promise<string> {
   return `${JSON.stringify(withSources(facts, sources), null, 2)}\n`;
 }
 
-/** The sources in the table of fact groups. Gathering notes more exact ones, which replace them. */
+/**
+ * Returns the sources in the table of fact groups. Gathering the facts notes more exact sources, which replace
+ * these.
+ */
 function tableSources(isDocker: boolean): [pointer: string, source: string][] {
   return Object.entries(FACT_GROUPS).flatMap(([group, { sources, dockerSources = {} }]) =>
     Object.entries({ ...sources, ...(isDocker ? dockerSources : {}) }).map(

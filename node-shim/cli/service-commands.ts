@@ -1,4 +1,4 @@
-// The commands for the systemd service: install-service and uninstall-service.
+// Defines the commands for the systemd service: install-service and uninstall-service.
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
@@ -21,7 +21,7 @@ export function addServiceCommands(program: Command): void {
     .option("--print", "print the unit instead")
     .addHelpText("after", EXAMPLES)
     .action(async (flags: MachineFlags & { state: string; print?: true }, command: Command) => {
-      // Refuses flags that `run` would refuse at every start.
+      // Reading the settings throws for flags that `run` would refuse at every start.
       machineSettings(withSet(flags));
       if (flags.caFile !== undefined) caFileCertificates(flags.caFile);
       if (!flags.print) requireTrusted(flags.state);
@@ -44,7 +44,7 @@ Examples:
 
 If a package has installed the unit, this enables and starts that unit. Its flags are in /etc/rollcall/node-shim.env.`;
 
-/** Installs the service with the flags of the command. */
+/** Installs the service. Its unit starts the shim with the flags of `command`. */
 export async function installFrom(command: Command, state: string): Promise<void> {
   const host = thisHost();
   process.stderr.write(`node-shim: ${await installService(host, unitFrom(command, state))}\n`);
@@ -53,7 +53,7 @@ export async function installFrom(command: Command, state: string): Promise<void
 }
 
 const NOT_FOR_RUN = ["print", "installService"];
-/** Only `join` needs these flags. */
+/** The flags that only `join` needs: the enrolment stores their result. */
 const NOT_AFTER_JOIN = ["url", "joinTokenFile"];
 
 function unitFrom(command: Command, state: string): string {
@@ -66,7 +66,10 @@ function unitFrom(command: Command, state: string): string {
   });
 }
 
-/** Returns the unit next to the bundle or, if the shim runs from its sources, the packages' unit. */
+/**
+ * Returns the text of the packaged unit: the file next to the bundle or, if the shim runs from its sources, the
+ * repository's.
+ */
 function unitTemplate(): string {
   const places = [`./${UNIT_NAME}`, `../../infra/systemd/${UNIT_NAME}`];
   const found = places.map((place) => new URL(place, import.meta.url)).find((url) => existsSync(url));

@@ -1,5 +1,5 @@
-// Gives a command the service's flags and variables. A flag's value comes from the command line, else from the
-// environment, else from the service, else it is the default.
+// Gives a command the flags and variables of the installed service. For each flag, the command line wins over the
+// environment, the environment over the service, and the service over the default.
 import { accessSync, constants } from "node:fs";
 import { resolve } from "node:path";
 import { Command } from "commander";
@@ -10,9 +10,9 @@ import { hasPackageUnit } from "../service/service.ts";
 import { machineFlags, TOKEN_FILE, TOKEN_HELP, workerFlags } from "./flags.ts";
 
 export interface Here {
-  /** "/"; in tests another folder. */
+  /** The root of the file system: "/", or another folder in tests. */
   root: string;
-  /** Gets the service's variables. Typically process.env. */
+  /** The environment to which the service's variables are added. Typically process.env. */
   environment: NodeJS.ProcessEnv;
   /** Prints one line. */
   print: (line: string) => void;
@@ -24,29 +24,32 @@ const onThisMachine: Here = {
   print: (line) => void process.stderr.write(`node-shim: ${line}\n`),
 };
 
-/** The environment variables that win over the service's flags. */
+/** For each variable that wins over the service, the flag that it sets. */
 const VARIABLE_OF: Readonly<Record<string, string>> = {
   url: "ROLLCALL_URL",
   joinTokenFile: "ROLLCALL_JOIN_TOKEN",
 };
 
-/** Calls `asServiceDoes` before the action of `command`. */
+/** Calls `asServiceDoes` before the action of `command`. Flags in `without` are not taken from the service. */
 export function likeService(command: Command, without: readonly string[] = []): Command {
   return command.hook("preAction", () => asServiceDoes(command, without));
 }
 
-/** Gives `status` the service's state folder, if this user may read the service's files. */
+/** Sets the state folder of `status` to the service's, if this user may read the service's files. */
 export function stateOfService(command: Command): Command {
   return command.hook("preAction", () => {
     try {
       asServiceDoes(command, [], { ...onThisMachine, environment: {}, print: () => undefined });
     } catch {
-      // `status` then reads the folder of --state, or the default folder.
+      // The user may not read the service's files: `status` reads the folder of --state, or the default folder.
     }
   });
 }
 
-/** For `join`: with --install-service the unit gets this command's flags, unless a package has installed the unit. */
+/**
+ * Prepares `join`: with --install-service the unit gets this command's flags, unless a package has installed the
+ * unit.
+ */
 export function likeServiceThatStays(command: Command): Command {
   return command.hook("preAction", () => {
     const isReplaced = command.getOptionValue("installService") === true && !hasPackageUnit("/");
@@ -55,9 +58,9 @@ export function likeServiceThatStays(command: Command): Command {
 }
 
 /**
- * Gives `command` the service's flags and variables, except those that the command line gave and those in `without`.
- * A --state other than the service's means another shim, which gets none of the service's flags. Throws if this user may
- * not read them.
+ * Gives `command` the service's flags and variables, except those that the command line gave and those in
+ * `without`. A --state other than the service's means another shim, which gets no flags of the service. Throws if
+ * this user may not read the service's files.
  */
 export function asServiceDoes(
   command: Command,
@@ -85,7 +88,7 @@ function takeFrom(service: InstalledService, command: Command, without: readonly
   });
   const variables = [...service.environment].flatMap(([name, value]) => {
     if (IN_UNIT.has(name) || here.environment[name] !== undefined) return [];
-    // A flag of the command line wins over each environment.
+    // The command line gave the flag that sets the same value as this variable: the flag wins.
     if (isGiven(Object.keys(VARIABLE_OF).find((flag) => VARIABLE_OF[flag] === name) ?? "")) return [];
     here.environment[name] = value;
     return [name];
@@ -94,10 +97,13 @@ function takeFrom(service: InstalledService, command: Command, without: readonly
   here.print(`as the service does: ${what} (${service.files.join(", ")})`);
 }
 
-/** Variables that are part of the flags already, or that only a long-running process needs. */
+/**
+ * The service's variables that no command takes: NODE_SHIM_FLAGS is parsed as flags, and the other serves a
+ * long-running process.
+ */
 const IN_UNIT: ReadonlySet<string> = new Set(["NODE_SHIM_FLAGS", "MALLOC_TRIM_THRESHOLD_"]);
 
-/** Parses the service's flags as `run` does, and ignores those of another version. */
+/** Parses the service's flags as `run` does. Ignores flags that only another version of the shim knows. */
 function parsedRun(flags: readonly string[]): Command {
   const run = machineFlags(workerFlags(new Command("run")))
     .option(TOKEN_FILE, TOKEN_HELP)
@@ -116,7 +122,7 @@ function parsedRun(flags: readonly string[]): Command {
   return run;
 }
 
-/** Throws one line if this user may not read the state folder. */
+/** Throws a one-line error if this user may not read the state folder. */
 function requireReadable(command: Command): void {
   const state: unknown = command.getOptionValue("state");
   if (typeof state !== "string" || command.name() === "status") return;

@@ -1,4 +1,4 @@
-// The commands that send requests to the Worker as this machine: join, run, rotate, upgrade, leave.
+// Defines the commands that send requests to the Worker as this machine: join, run, rotate, upgrade, leave.
 import { type Command, Option } from "commander";
 import { MACHINE_FLAGS } from "../machine/flag-table.ts";
 import { LOG_FORMATS } from "../base/log.ts";
@@ -20,7 +20,9 @@ import { likeService, likeServiceThatStays } from "./service-flags.ts";
 
 const NAME_HELP = "the Node's name (default: the enrolment's)";
 
-/** The service's flag that these commands ignore: they use the enrolment's name unless the command line has one. */
+/**
+ * The service's flag that these commands do not take: without --hostname-override they use the enrolment's name.
+ */
 const NAME = ["hostnameOverride"];
 
 export function addWorkerCommands(program: Command): void {
@@ -83,7 +85,7 @@ export function addWorkerCommands(program: Command): void {
     });
 }
 
-/** Prints the cluster's answer and the next step. Returns the exit code. */
+/** Waits for the cluster's answer, and prints it with the next step. Returns the exit code. */
 async function endWithAnswer(flags: JoinFlags, isServiceStarted: boolean): Promise<number> {
   const { show, clear } = progressLine(process.stderr, "waiting: ");
   const { diagnosis, isLast } = await firstAnswer(flags, isServiceStarted, show).finally(clear);
@@ -156,7 +158,10 @@ interface ProgressStream {
 
 const CLEAR = "\r\u{1B}[K";
 
-/** Shows one line on a terminal, and clears it. Writes nothing elsewhere. `stream` is typically process.stderr. */
+/**
+ * Returns functions that show and clear one line on a terminal. If `stream` is no terminal, they write nothing.
+ * `stream` is typically process.stderr.
+ */
 export function progressLine(
   stream: ProgressStream,
   before: string,
@@ -168,7 +173,7 @@ export function progressLine(
     stream.write(CLEAR + line);
   };
   return {
-    // CLEAR cannot clear a line that wraps.
+    // A line that wraps could not be cleared, so it is cut at the terminal's width.
     show: (text) => put((before + text).slice(0, (stream.columns ?? 80) - 1)),
     clear: () => put(""),
   };
@@ -177,8 +182,8 @@ export function progressLine(
 const DEADLINE_MS = 10_000;
 
 /**
- * Asks the Worker to pin a next key. The shim signs with it from its next start on, and its first report ends the old
- * key. Returns one line. Throws with what to do; a retry uses the same next key.
+ * Asks the Worker to pin a new key, which the shim uses from its next start. The first report with it ends the old
+ * key. Returns one line for the operator. Throws with the remedy; a retry uses the same new key.
  */
 function rotateKey(flags: EnrolledFlags): Promise<string> {
   return asEnrolled(flags, DEADLINE_MS, "join first", async (machine, { send }) => {

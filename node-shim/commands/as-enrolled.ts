@@ -1,4 +1,4 @@
-// Gives the commands of an enrolled machine other than `run` its key, its enrolment and a connection to the Worker.
+// Gives commands other than `run` the machine's key, its enrolment and a connection to the Worker.
 import { loadEnrolment, loadKey, storedEnrolment } from "../identity/identity.ts";
 import { lockFolder } from "../identity/lock.ts";
 import { nodeName } from "../machine/settings.ts";
@@ -9,34 +9,37 @@ import type { Transport } from "../worker-link/exchange.ts";
 import { httpTransport } from "../worker-link/http-transport.ts";
 
 export interface EnrolledFlags {
-  /** --url, else ROLLCALL_URL, else the Worker that enrolled this machine. */
+  /** The Worker's URL. Absent: ROLLCALL_URL, else the URL of the Worker that enrolled this machine. */
   url?: string;
   state: string;
-  /** Absent: the enrolment's name. */
+  /** The machine's name. Absent: the enrolment's name. */
   hostnameOverride?: string;
   caFile?: string;
 }
 
-/** `reconnect` drops the connection; the next request makes another one. */
+/** A command's own work. `reconnect` drops the connection; the next request opens another connection. */
 type Work<T> = (
   machine: EnrolledMachine,
   connection: { send: Transport; reconnect: () => void },
 ) => Promise<T>;
 
 /**
- * Does `work` with the state folder's lock, and so not while a shim runs. Throws what `work` throws or, if the machine
- * is not enrolled, an error that ends with `otherwise`.
+ * Does `work` while holding the lock of the state folder, so that no shim runs. Throws what `work` throws or, if
+ * the machine is not enrolled, an error that ends with `otherwise`.
  */
 export function asEnrolled<T>(
   flags: EnrolledFlags,
   deadlineMs: number,
-  otherwise: string, // typically what to do first
+  otherwise: string, // typically what the operator must do first
   work: Work<T>,
 ): Promise<T> {
   return connected(flags, deadlineMs, otherwise, work, () => lockFolder(flags.state));
 }
 
-/** Does the same while a shim may run: each file of the folder is whole at any time, and `work` writes none of them. */
+/**
+ * Does `work` as asEnrolled does, but without the lock: a shim may run. `work` must write no file of the state
+ * folder.
+ */
 export function besideShim<T>(
   flags: EnrolledFlags,
   deadlineMs: number,

@@ -1,18 +1,21 @@
-// The end of `join`: waits until the cluster has answered. If a shim runs, reads its status; else this process reports as
-// `run` does.
+// Waits, at the end of `join`, until the cluster has answered. Reads the status of a running shim; without one,
+// this process sends reports as `run` does.
 import { type Clock, after, monotonicMs, pause, wallMs } from "../base/clock.ts";
 import type { MachineFlags } from "../machine/settings.ts";
 import type { Log } from "../base/log.ts";
 import { diagnose, type Diagnosis, statusOf } from "../status/diagnosis.ts";
 import { reportUntilStopped } from "./run.ts";
 
-/** Long enough for a registration at a slow apiserver, short enough for an operator who waits. */
+/**
+ * The longest wait for the cluster's answer: enough for a registration at a slow apiserver, and bearable for an
+ * operator.
+ */
 export const ANSWER_MS = 10_000;
 const READ_EVERY_MS = 200;
 
 export interface FirstAnswer {
   diagnosis: Diagnosis;
-  /** No shim reports after this: the Node is Ready only until its lease expires. */
+  /** true if no shim reports after this process: the Node is Ready only until its lease expires. */
   isLast: boolean;
 }
 
@@ -21,7 +24,10 @@ interface AnswerFlags extends MachineFlags {
   state: string;
 }
 
-/** Call it once the machine has enrolled. Throws with what to do if this machine cannot report. */
+/**
+ * Returns the cluster's answer. Must be called after the enrolment. Throws, with the remedy, if this machine cannot
+ * report.
+ */
 export async function firstAnswer(
   flags: AnswerFlags,
   isServiceStarted: boolean,
@@ -35,7 +41,7 @@ export async function firstAnswer(
   return { diagnosis: await reportOnce(flags, progress), isLast: true };
 }
 
-/** Returns the first diagnosis that does not pass by itself, or the last one after ANSWER_MS. */
+/** Returns the first diagnosis that does not pass by itself, or the diagnosis after ANSWER_MS. */
 export async function settled(
   read: () => Diagnosis,
   { nowMs, sleep }: Pick<Clock, "nowMs"> & { sleep: (ms: number) => Promise<void> },
@@ -50,14 +56,17 @@ export async function settled(
   }
 }
 
-/** To the Worker this is one more start of the shim. It may delay the next start's facts by one report interval. */
+/**
+ * Reports until the cluster answers, and returns the diagnosis. The Worker counts this as a start of the shim,
+ * which may delay the facts of the next start by one report interval.
+ */
 async function reportOnce(flags: AnswerFlags, progress: (text: string) => void): Promise<Diagnosis> {
   const stopping = new AbortController();
   const stop = () => stopping.abort();
   const cancel = after(ANSWER_MS, stop);
   process.once("SIGINT", stop);
   let last = statusOf(flags.state, wallMs()).diagnosis;
-  // The diagnosis repeats the loop's own lines.
+  // The log writes nothing, because the diagnosis repeats the loop's lines.
   const log: Log = () => undefined;
   const warn = (source: string, message: string) => console.error(`node-shim: ${source}: ${message}`);
   try {

@@ -1,4 +1,4 @@
-// node-shim join: enrols this machine once, and stores key, enrolment and URL.
+// Enrols this machine once, and stores its key, its enrolment and the Worker's URL: `node-shim join`.
 import { pause } from "../base/clock.ts";
 import { gatherMachine } from "../machine/fact-groups.ts";
 import {
@@ -28,15 +28,15 @@ const MAX_ATTEMPTS = 3;
 const WAIT_MS = 1000;
 
 /**
- * Enrols, or does nothing if this machine is enrolled at that Worker already. Returns one line for the operator. Throws
- * with what to do; the files stay for a retry.
+ * Enrols this machine, unless that Worker has enrolled it already. Returns one line for the operator. Throws with
+ * the remedy; the files stay for a retry.
  */
 export async function join(flags: JoinFlags): Promise<string> {
-  // Refuses flags that `run` would refuse, before it contacts the Worker.
+  // Reading the settings refuses the flags that `run` would refuse, before the first request to the Worker.
   const { name } = machineSettings(flags);
   const { origin } = findOrigin(flags, process.env);
   const outbound = outboundTo(origin, flags, process.env);
-  // A shim that runs holds the folder's lock.
+  // Checks the enrolment before taking the folder's lock, which a running shim holds.
   const known = await loadKey(flags.state);
   if (known && loadEnrolment(flags.state, { name, thumbprint: known.thumbprint })?.origin === origin)
     return `${name} is enrolled at ${origin} already, key ${known.thumbprint}`;
@@ -53,7 +53,7 @@ export async function join(flags: JoinFlags): Promise<string> {
   }
 }
 
-/** Makes up to MAX_ATTEMPTS attempts. Returns the key ID. */
+/** Tries up to MAX_ATTEMPTS times to enrol. Returns the key ID. */
 async function enrolOnce(
   key: MachineKey,
   { name, origin, joinToken }: { name: string; origin: string; joinToken: string },
@@ -75,7 +75,10 @@ async function enrolOnce(
   }
 }
 
-/** A refusal of the request itself is final. A stale challenge is not: the network was slow. */
+/**
+ * Returns whether a retry is useless: the Worker refused the request itself. A stale challenge means only that the
+ * network was slow.
+ */
 const isFinal = (fault: RequestFault) =>
   fault.reason === "refused" && fault.problem.status < 500 && fault.problem.reason !== "challenge-stale";
 

@@ -1,4 +1,4 @@
-// node-shim leave: asks the Worker to remove the Node and this machine, then deletes its key and enrolment.
+// Asks the Worker to remove the Node and this machine, then deletes the key and the enrolment: `node-shim leave`.
 import { pause } from "../base/clock.ts";
 import { asEnrolled, type EnrolledFlags } from "./as-enrolled.ts";
 import { forgetIdentity, leftName } from "../identity/identity.ts";
@@ -6,14 +6,19 @@ import { lockFolder } from "../identity/lock.ts";
 import { requestFaultText } from "../worker-link/exchange.ts";
 import { leave } from "../worker-link/requests.ts";
 
-/** Longer than the Worker needs to end a tick and to ask the apiserver. */
+/**
+ * The time limit of one request. Longer than the Worker needs to end a tick and to send requests to the apiserver.
+ */
 const DEADLINE_MS = 20_000;
 const MAX_ATTEMPTS = 3;
 const WAIT_MS = 1000;
 
 const NOT_ENROLLED = "nothing to leave; if another folder keeps the enrolment, pass --state";
 
-/** Returns one line for the operator. Throws with what to do if it has not left; the files stay for a retry. */
+/**
+ * Removes this machine from the Worker. Returns one line for the operator. Throws, with the remedy, if the machine
+ * has not left; the files stay for a retry.
+ */
 export async function leaveWorker(flags: EnrolledFlags): Promise<string> {
   const left = leftName(flags.state);
   if (left !== null) return forgetLeft(flags.state, left);
@@ -24,7 +29,8 @@ export async function leaveWorker(flags: EnrolledFlags): Promise<string> {
       const outcome = await leave(send, machine);
       if (outcome.ok) break;
       const fault = outcome.error;
-      // The Worker does not know a machine that has left: the answer to an earlier attempt was lost.
+      // The Worker answers 401 for a machine that has left. After an unanswered attempt, that attempt has
+      // succeeded.
       if (fault.reason === "refused" && fault.problem.status === 401 && wasUnanswered) break;
       const why = requestFaultText(fault);
       const isFinal = fault.reason === "refused" && fault.problem.status < 500;
@@ -40,7 +46,7 @@ export async function leaveWorker(flags: EnrolledFlags): Promise<string> {
   });
 }
 
-/** A crash may have left files that `leave` deletes. */
+/** Deletes the files that a crash in an earlier `leave` may have left. Returns one line for the operator. */
 function forgetLeft(state: string, name: string): string {
   const lock = lockFolder(state);
   try {

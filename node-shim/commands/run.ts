@@ -1,4 +1,4 @@
-// node-shim run: loads the key, enrols if needed, and reports until stopped.
+// Loads the key, enrols if needed, and reports until a signal stops the process: `node-shim run`.
 import { randomBytes } from "node:crypto";
 import { startDevices } from "../sources/devices/manager.ts";
 import { enrolMachine } from "../worker-link/enrol.ts";
@@ -26,24 +26,30 @@ import { requestFaultText, type Transport } from "../worker-link/exchange.ts";
 import { httpTransport } from "../worker-link/http-transport.ts";
 
 export interface RunFlags extends MachineFlags {
-  /** --url, else ROLLCALL_URL, else the Worker that enrolled this machine. */
+  /** The Worker's URL. Absent: ROLLCALL_URL, else the URL of the Worker that enrolled this machine. */
   url?: string;
   state: string;
   joinTokenFile?: string;
-  /** Absent: text on a terminal, json elsewhere. */
+  /** The format of log lines. Absent: text on a terminal, json elsewhere. */
   logFormat?: LogFormat;
 }
 
-/** Longer than the Worker's own deadline for a tick (8 s), shorter than an interval. */
+/**
+ * The time limit of one request: longer than the Worker's own deadline for a tick (8 s), shorter than a report
+ * interval.
+ */
 const DEADLINE_MS = 9000;
 
-/** A stopped shim ends within a second, even if a system call hangs. */
+/** The longest wait for closing files and connections, so that a stopped shim ends within a second. */
 const CLOSE_MS = 400;
 const HELD_MS = 500;
-/** After a pause of the whole process, Node gets at least these turns of its event loop: it needs two or three to end. */
+/**
+ * The least number of event-loop turns before the signal ends the process. Node needs two or three turns to end by
+ * itself.
+ */
 const HELD_TURNS = 9;
 
-/** Reports until SIGTERM or SIGINT. Throws with what to do if it cannot begin. */
+/** Reports until SIGTERM or SIGINT. Throws, with the remedy, if the shim cannot begin to report. */
 export async function run(flags: RunFlags): Promise<void> {
   const log = stderrLog(timestamp, flags.logFormat);
   const warn: Warn = (source, message) => log("warn", `${source}: ${message}`);
@@ -53,14 +59,14 @@ export async function run(flags: RunFlags): Promise<void> {
 
 export interface Running {
   log: Log;
-  /** Called with each source of facts that cannot be read. */
+  /** Called with each source of facts that is unreadable. */
   warn: Warn;
   stop: AbortSignal;
   /** Called with the status after each report. */
   watch?: (status: StatusFile) => void;
 }
 
-/** Does what `run` does, until `stop` is aborted. Throws with what to do if it cannot begin. */
+/** Does the work of `run` until `stop` is aborted. Throws, with the remedy, if the shim cannot begin to report. */
 export async function reportUntilStopped(
   flags: RunFlags,
   { log, warn, stop, watch }: Running,
@@ -90,7 +96,7 @@ export async function reportUntilStopped(
   };
   try {
     const beginning = { flags, machine, origin, outbound, send, close, stop, log, board, closings };
-    // A shim that is asked to end does not wait for its begin.
+    // A shim that was asked to stop does not wait until `begin` is through.
     const begun = await Promise.race([begin(beginning), asked]);
     if (begun) {
       const { gather, ...worker } = begun;
@@ -103,7 +109,7 @@ export async function reportUntilStopped(
     close();
     machine.close();
     const closed = Promise.all(closings.map((end) => end())).then(() => board.written());
-    // A file system that hangs does not delay the end.
+    // A file system that hangs must not delay the end of the process.
     await Promise.race([closed, pause(CLOSE_MS, { ref: false })]);
     lock.release();
   }
@@ -116,18 +122,21 @@ interface Beginning {
   outbound: Outbound;
   /** Sends a request by HTTP. */
   send: Transport;
-  /** Drops the connection of HTTP. */
+  /** Drops the HTTP connection. */
   close: () => void;
   stop: AbortSignal;
   log: Log;
   board: StatusBoard;
-  /** `begin` adds the functions to call at the end. */
+  /** The functions to call at the end. `begin` adds them. */
   closings: (() => Promise<void>)[];
 }
 
 type Begun = Pick<LoopDependencies, "report" | "gather" | "reconnect" | "listen">;
 
-/** Does all steps before the first report. Reports and throws a failed setup. null if it was stopped before. */
+/**
+ * Does all steps before the first report. Returns null if `stop` was aborted before. Reports a failed setup to the
+ * Worker, then throws.
+ */
 async function begin(beginning: Beginning): Promise<Begun | null> {
   const { flags, machine, origin, send, close, stop, log, board, closings } = beginning;
   const { name } = machine;
@@ -176,7 +185,7 @@ async function begin(beginning: Beginning): Promise<Begun | null> {
   };
 }
 
-/** Makes the link that carries reports over a socket. It is closed at the end. */
+/** Makes the link that carries reports over a socket, and adds its end to `closings`. */
 function linkOf({ machine, outbound, close, log, board, closings }: Beginning, own: EnrolledMachine): Link {
   const link = new Link({
     machine: own,
@@ -193,7 +202,7 @@ function linkOf({ machine, outbound, close, log, board, closings }: Beginning, o
   return link;
 }
 
-/** Calls `accepted` after the first report that the Worker accepts. */
+/** Returns `report`, which also calls `accepted` after the first report that the Worker accepts. */
 function onceAccepted(report: LoopDependencies["report"], accepted: () => void): LoopDependencies["report"] {
   let isAccepted = false;
   return async (facts, vitals) => {
@@ -204,7 +213,9 @@ function onceAccepted(report: LoopDependencies["report"], accepted: () => void):
   };
 }
 
-/** Reports it once in each process: a shim that is started again reports it again, as a kubelet does. */
+/**
+ * Reports a failed setup to the Worker, once in each process: a restarted shim reports it again, as a kubelet does.
+ */
 async function reportSetupFailure(
   { gather }: Machine,
   report: LoopDependencies["report"],
@@ -220,11 +231,14 @@ async function reportSetupFailure(
 
 interface Stopping {
   stop: AbortSignal;
-  /** Call it once the shim has ended all its work, so that only Node has to end. */
+  /** Must be called once the shim has ended all its work, so that only Node.js itself has to end. */
   stopped: () => void;
 }
 
-/** Gives Node time and turns of its event loop to end, so that the exit code does not depend on the machine's speed. */
+/**
+ * Returns a signal that SIGTERM and SIGINT abort, and the function `stopped`. `stopped` gives Node.js a number of
+ * event-loop turns, so that the exit code does not depend on the machine's speed.
+ */
 function stopSignal(): Stopping {
   const controller = new AbortController();
   let asked: NodeJS.Signals | null = null;
@@ -234,7 +248,8 @@ function stopSignal(): Stopping {
       controller.abort();
     });
   }
-  // Node waits for its threads, even for one that hangs in a file system or resolver. The signal ends the process then.
+  // Node.js waits for its threads, even for a thread that hangs in a file system or resolver. In that case the
+  // signal ends the process.
   const stopped = async () => {
     for (let turn = 0; turn < HELD_TURNS; turn++) await pause(HELD_MS / HELD_TURNS, { ref: false });
     if (asked) process.kill(process.pid, asked);

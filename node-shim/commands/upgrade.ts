@@ -1,6 +1,6 @@
-// node-shim upgrade: asks the Worker which version this machine may have, and installs it with apt. If the new version
-// does not report, installs the former one again, since no operator visits these machines. Once apt has begun, it reads
-// none of the package's own files, which apt replaces.
+// Asks the Worker for the version this machine may have, and installs it with apt: `node-shim upgrade`. If the new
+// version does not report, installs the former version again, since no operator visits these machines. Once apt has
+// begun, the command reads none of the package's own files, which apt replaces.
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod/mini";
@@ -30,22 +30,22 @@ import { askForUpgrade } from "../worker-link/requests.ts";
 import { besideShim, type EnrolledFlags } from "./as-enrolled.ts";
 
 export interface UpgradeFlags extends EnrolledFlags {
-  /** --check: ask, and install nothing. */
+  /** true for --check: asks the Worker, and installs nothing. */
   check?: boolean;
 }
 
-/** Everything that an upgrade uses in addition to the Worker. */
+/** The parts of the machine that an upgrade uses. */
 export interface UpgradeHost {
   isRoot: boolean;
-  /** The path of the running program, absolute and without links. */
+  /** The path of the running program, absolute and without symbolic links. */
   program: string;
   packages: PackageManager;
   service: () => ServiceShim | null;
-  /** Measures the wait for the first report. */
+  /** The clock that measures the wait for the first report. */
   clock: Pick<Clock, "nowMs"> & { sleep: (ms: number) => Promise<unknown> };
-  /** Milliseconds since 1970. */
+  /** Returns milliseconds since 1970. */
   dateMs: () => number;
-  /** Called with the name of the step that is under way. */
+  /** Called with the name of the step that begins. */
   progress: (text: string) => void;
 }
 
@@ -60,13 +60,20 @@ export const thisUpgradeHost = ({ state }: UpgradeFlags, progress: UpgradeHost["
 });
 
 const DEADLINE_MS = 10_000;
-/** A shim that starts reports within seconds; a slow machine and a challenge of the Worker take longer. */
+/**
+ * The longest wait for the new version's first report. Most shims report within seconds, but a machine may be slow,
+ * or the Worker may send a challenge.
+ */
 export const REPORT_MS = 180_000;
 const CHECK_EVERY_MS = 2000;
 
-/** Returns one line for the operator. Throws with what to do; unless the error says otherwise, the version has not changed. */
+/**
+ * Installs the version that the Worker allows. Returns one line for the operator. Throws with the remedy; the
+ * version has not changed unless the error states it.
+ */
 export async function upgradeShim(flags: UpgradeFlags, host: UpgradeHost): Promise<string> {
-  // Comes before the request: the Worker counts a machine that was given a version as one that is being upgraded.
+  // This check precedes the request, because the Worker counts each machine that gets a version in its answer as
+  // being upgraded.
   const former = flags.check ? "" : await upgradable(host);
   const { name, version, why } = await askedFor(flags);
   if (version === null) return `${name} stays with ${VERSION}: ${why}`;
@@ -90,7 +97,7 @@ async function upgradable({ isRoot, program, packages }: UpgradeHost): Promise<s
 
 interface Answered {
   name: string;
-  /** Newer than this shim's; null if there is none. */
+  /** A version newer than this shim's; null if the Worker allows none. */
   version: string | null;
   why: string;
 }
@@ -118,7 +125,10 @@ const STAYS: Readonly<Record<ReasonToStay, string>> = {
   "not known": "the Worker does not know enough of this machine yet",
 };
 
-/** Throws for an older version: an attacker who controls the Worker must not install a version with known faults. */
+/**
+ * Returns the version in the Worker's answer. Throws if it is older: an attacker who controls the Worker must not
+ * install a version with known faults.
+ */
 function newerOf(answer: UpgradeAnswer): Omit<Answered, "name"> {
   if (answer.version === null) {
     const known = Object.hasOwn(STAYS, answer.why) ? STAYS[answer.why] : undefined;
@@ -140,7 +150,7 @@ function refuseFailed({ state }: UpgradeFlags, version: string, { dateMs }: Upgr
   );
 }
 
-/** Goes on after a failed update of the lists: an unrelated apt source may be down for years. */
+/** Installs `version`, even if apt-get update failed: an unrelated apt source may be down for years. */
 async function install(version: string, { packages, progress }: UpgradeHost): Promise<void> {
   progress("apt-get update");
   const lists = await updateLists(packages);
@@ -153,7 +163,9 @@ async function install(version: string, { packages, progress }: UpgradeHost): Pr
   );
 }
 
-/** Waits until the Worker has answered the service's shim in this version. False if it has not within REPORT_MS. */
+/**
+ * Waits until the Worker has answered the service's shim in this version. Returns false if REPORT_MS pass first.
+ */
 async function reports(version: string, { service, clock, progress }: UpgradeHost): Promise<boolean> {
   const untilMs = clock.nowMs() + REPORT_MS;
   for (;;) {
@@ -176,7 +188,8 @@ async function goBack(
   try {
     noteFailedUpgrade(state, version, dateMs());
   } catch {
-    // Without the note, the shim tries the version again in an hour. The outcome below matters more.
+    // Without the note, the shim tries the version again in an hour. The error below is more important than the
+    // failed note.
   }
   if (installed.ok)
     throw new Error(
@@ -187,48 +200,59 @@ async function goBack(
   );
 }
 
-/** Notes a version that did not report, so that the shim does not try it every hour, with minutes of silence. */
+/**
+ * The note about a version that did not report. It keeps the shim from a new attempt, with minutes of silence,
+ * every hour.
+ */
 const failedUpgradeFile = z.object({ version: z.string(), at: z.string() });
 
-/** A network or a Worker that was down has returned by then. */
+/**
+ * The pause before the same version is tried again: a network or Worker that was down has usually returned by then.
+ */
 const AGAIN_MS = 86_400_000;
 
 export const failedUpgradePath = (stateFolder: string): string => join(stateFolder, "failed-upgrade.json");
 
-/** Returns when to try `version` again, in milliseconds since 1970; null if now. */
+/**
+ * Returns the time of the next attempt to install `version`, in milliseconds since 1970; null if an attempt may
+ * begin at once.
+ */
 export function triedAgainAt(stateFolder: string, version: string, nowMs: number): number | null {
   const text = readIfThere(failedUpgradePath(stateFolder));
   const failed = text === null ? undefined : failedUpgradeFile.safeParse(parseJson(text)).data;
   const againMs = Date.parse(failed?.at ?? "") + AGAIN_MS;
-  // Ignores a note from the future: the clock was set back.
+  // A note from the future is ignored: the wall clock was set back.
   const isLater = againMs > nowMs && againMs <= nowMs + AGAIN_MS;
   return failed?.version === version && isLater ? againMs : null;
 }
 
-/** Throws if it cannot write the note. */
+/** Notes that `version` did not report. Throws if the note cannot be written. */
 export function noteFailedUpgrade(stateFolder: string, version: string, nowMs: number): void {
   const at = new Date(nowMs).toISOString();
   writeDurably(failedUpgradePath(stateFolder), JSON.stringify({ version, at }));
 }
 
-/** The shim that the service runs. */
+/** The running shim of the systemd service. */
 export interface ServiceShim {
   version: string;
-  /** Has the Worker accepted a report of this process? */
+  /** true if the Worker has accepted a report of this process. */
   hasAnswer: boolean;
 }
 
-/** null if the service does not run, or has written no status yet. */
+/** Returns the service's running shim; null if the service does not run, or has written no status yet. */
 function serviceShim(state: string): ServiceShim | null {
   try {
     return shimOfService(readLastingStatus(state, thisReader(valueOr(bootID("/"), ""))), cgroupsOf);
   } catch {
-    // Between two processes of the service, the files of the first one may be gone.
+    // While the service restarts, the files of its earlier process may be missing.
     return null;
   }
 }
 
-/** null if the service does not run the shim. `cgroups` is typically cgroupsOf. */
+/**
+ * Returns the shim that wrote the status `seen`; null if the service does not run that shim. `cgroups` is typically
+ * cgroupsOf.
+ */
 export function shimOfService(
   seen: SeenStatus<LastingStatus> | null,
   cgroups: (pid: string) => string,

@@ -1,5 +1,5 @@
-// The shim's configuration: a file of KubeletConfiguration and the kubelet's flags, with the kubelet's defaults and the
-// source of each value. An unknown field is an error.
+// Reads the shim's configuration: a KubeletConfiguration file and the kubelet's flags, with the kubelet's defaults
+// and the source of each value. An unknown field is an error.
 import { readFileSync } from "node:fs";
 import { parseDocument, type ScalarTag, type Tags } from "yaml";
 import * as z from "zod/mini";
@@ -26,7 +26,7 @@ import {
 } from "./schema.ts";
 import { configurationFault } from "./validation.ts";
 
-/** The part of the configuration that is in the facts. An optional setting is present only if it was set. */
+/** The part of the configuration that is in the facts. An optional setting is absent unless the operator set it. */
 export type Configuration = Omit<Settings, "hostname">;
 
 export interface LoadedConfiguration {
@@ -34,9 +34,9 @@ export interface LoadedConfiguration {
   active: KubeletConfiguration;
   /** The source of each field: "default", the file, or the flag. */
   sources: Record<Field, string>;
-  /** Fields of the file that have no effect here. */
+  /** The fields of the file that have no effect on a machine without a kubelet. */
   ignored: string[];
-  /** Keys that the file has more than once. The last one counts. */
+  /** The keys that the file has more than once. Their last value counts. */
   repeated: string[];
 }
 
@@ -44,7 +44,7 @@ interface FileContent {
   given: GivenFields;
   ignored: IgnoredValues;
   repeated: string[];
-  /** The file's name in errors. */
+  /** The name of the file in error messages. */
   source: string;
 }
 
@@ -52,7 +52,7 @@ const DEFAULT = "default";
 const NO_FILE: FileContent = { given: {}, ignored: {}, repeated: [], source: "" };
 const TAINT_FIELDS = ["key", "value", "effect"];
 
-/** Reads an optional file and flags. Throws one line: file or flag, field and fault. */
+/** Reads an optional file and flags. Throws one line with the file or flag, the field and the fault. */
 export function readConfiguration(file: string | undefined, flags: FlagTexts): LoadedConfiguration {
   if (file === undefined) return merge(NO_FILE, flags);
   let text: string;
@@ -66,7 +66,7 @@ export function readConfiguration(file: string | undefined, flags: FlagTexts): L
   return parseConfiguration(text, `--config ${file}`, flags);
 }
 
-/** Reads the configuration of a file, or the defaults. Throws as readConfiguration does. */
+/** Reads the configuration of a file; without a file, returns the defaults. Throws as readConfiguration does. */
 export function loadConfiguration(file: string | undefined): Configuration {
   return readConfiguration(file, {}).configuration;
 }
@@ -75,7 +75,7 @@ export function defaultConfiguration(): Configuration {
   return merge(NO_FILE, {}).configuration;
 }
 
-/** `source` names the text in errors. */
+/** Parses a configuration's text and flags. `source` names the text in errors. Throws as readConfiguration does. */
 export function parseConfiguration(text: string, source: string, flags: FlagTexts = {}): LoadedConfiguration {
   const parsed = parseYaml(text);
   if (!parsed.ok) throw new Error(`${source}: not YAML: ${parsed.error}`);
@@ -90,7 +90,7 @@ const documentSchema = z.extend(z.partial(kubeletConfigurationFields), header);
 
 function readDocument(document: unknown, source: string): Omit<FileContent, "repeated"> {
   const isMap = typeof document === "object" && document !== null && !Array.isArray(document);
-  // In each field, null means "not set".
+  // In every field, null means "not set".
   const fields = isMap ? Object.entries(document).filter(([, value]) => value !== null) : [];
   const isIgnored = ([name]: [string, unknown]) => Object.hasOwn(IGNORED_FIELDS, name);
   const known = Object.fromEntries(
@@ -125,7 +125,7 @@ function schemaFault(error: z.core.$ZodError): string {
   return `${field}${message}; the nearest known name is ${nearestName(issue.keys[0] ?? "", names)}`;
 }
 
-/** Applies flags after defaults, as the kubelet does: a flag of 0 is 0. */
+/** Merges defaults, file and flags. Flags come after the defaults, as in the kubelet: a flag of 0 stays 0. */
 function merge({ given, ignored, repeated, source }: FileContent, flags: FlagTexts): LoadedConfiguration {
   const { values, set } = withDefaults(given);
   const { given: fromFlags, flagOf } = readFlags(flags);
@@ -147,7 +147,7 @@ function merge({ given, ignored, repeated, source }: FileContent, flags: FlagTex
   return { configuration, active, sources, ignored: Object.keys(ignored), repeated };
 }
 
-/** Throws if a kubelet refuses a field that has no effect here. */
+/** Throws if a kubelet would refuse a field that has no effect on this machine. */
 function requireAccepted(ignored: IgnoredValues, active: KubeletConfiguration, source: string): void {
   const gates = featureGates(ignored.featureGates ?? {});
   if (!gates.ok) throw new Error(`${source}: featureGates: ${gates.error}`);
@@ -202,7 +202,7 @@ const {
   localStorageCapacityIsolation,
 } = DEFAULT_SETTINGS;
 
-/** SetDefaults_KubeletConfiguration, DefaultEvictionHard. */
+/** The kubelet's defaults: SetDefaults_KubeletConfiguration, DefaultEvictionHard. */
 const DEFAULTS: KubeletConfiguration = {
   nodeStatusUpdateFrequency: "10s",
   nodeStatusReportFrequency: "5m",
@@ -235,7 +235,7 @@ const DEFAULTS: KubeletConfiguration = {
   runtimeRequestTimeout: "2m",
 };
 
-/** In these fields, 0 means "not set". */
+/** The fields whose value 0 means "not set". */
 const ZERO_IS_UNSET: ReadonlySet<Field> = new Set<Field>([
   "nodeStatusUpdateFrequency",
   "nodeStatusReportFrequency",
@@ -251,7 +251,7 @@ export function withDefaults(given: GivenFields): { values: KubeletConfiguration
   const own = entries.filter(([field, value]) => value !== undefined && !isUnset(field, value));
   const set = new Set(own.map(([field]) => field));
   const values: KubeletConfiguration = { ...DEFAULTS, ...(Object.fromEntries(own) as GivenFields as object) };
-  // The file's update frequency is the default of its report frequency.
+  // If the file sets the update frequency alone, the report frequency gets the same value.
   if (set.has("nodeStatusUpdateFrequency") && !set.has("nodeStatusReportFrequency"))
     values.nodeStatusReportFrequency = values.nodeStatusUpdateFrequency;
   if (set.has("evictionHard"))
@@ -265,7 +265,7 @@ function isUnset(field: Field, value: unknown): boolean {
 }
 
 interface TypeFault {
-  /** Dotted: authentication.anonymous.enabled. */
+  /** The field's name with dots: authentication.anonymous.enabled. */
   path: string;
   message: string;
 }
@@ -295,7 +295,7 @@ const SCALARS: Readonly<Record<Scalar, { holds: (value: unknown) => boolean; is:
   },
 };
 
-/** Returns the first value that is not of its field's Go type, in depth; null if there is none. */
+/** Returns the first value, at any depth, that does not have its field's Go type; null if all have. */
 function typeFault(value: unknown, type: IgnoredType, path: string): TypeFault | null {
   if (value === null) return null;
   if (isText(type))
@@ -321,11 +321,11 @@ function isList(type: IgnoredType): type is readonly [IgnoredType] {
   return Array.isArray(type);
 }
 
-/** In Go, dates and numbers to the base of 60 are texts. */
+/** The YAML types that Go reads as text: dates, and numbers to the base of 60. */
 const NO_TYPE_IN_GO = new Set(["tag:yaml.org,2002:timestamp", "TIME"]);
 
 /**
- * Reads YAML as a kubelet does: YAML 1.1, in which yes and on are true. The last of equal keys counts; `repeated` has
+ * Reads YAML as a kubelet does: YAML 1.1, where yes and on are true. The last of equal keys counts. `repeated` has
  * lines such as "Map keys must be unique at line 4, column 1".
  */
 function parseYaml(text: string): Result<{ document: unknown; repeated: string[] }> {
@@ -341,7 +341,7 @@ function parseYaml(text: string): Result<{ document: unknown; repeated: string[]
   }
 }
 
-/** `0o17` is YAML 1.2, but Go's reader of YAML 1.1 accepts it. */
+/** Reads octal numbers such as `0o17`. They are YAML 1.2, but Go's reader of YAML 1.1 accepts them. */
 const OCTAL: ScalarTag = {
   tag: "tag:yaml.org,2002:int",
   default: true,

@@ -1,12 +1,13 @@
-// The feature gates of a kubelet of Kubernetes v1.36.3, and the gates that a configuration turns on. The shim itself has
-// none. Source: DefaultMutableFeatureGate's GetAll() and Dependencies() in a program that imports cmd/kubelet/app.
+// Lists the feature gates of a kubelet of Kubernetes v1.36.3, and decides which gates a configuration turns on. The
+// shim itself has none. Source: DefaultMutableFeatureGate's GetAll() and Dependencies() in a program that imports
+// cmd/kubelet/app.
 import { failure, type Result, success } from "../../shared/result.ts";
 import { nearestName } from "./nearest-name.ts";
 
 interface Gates {
   stage: "alpha" | "beta" | "stable" | "deprecated";
   isOn: boolean;
-  /** A locked gate cannot be changed. */
+  /** true if a configuration cannot change the gate. */
   isLocked: boolean;
   names: readonly string[];
 }
@@ -211,18 +212,24 @@ export const NEEDED_GATES: Readonly<Record<string, readonly string[]>> = {
   WorkloadWithJob: ["GenericWorkload"],
 };
 
-/** Is the gate of this name on? */
+/** Returns whether the gate with this name is on. */
 export type FeatureGates = (name: string) => boolean;
 
 const known = new Map(KNOWN_GATES.flatMap((gates) => gates.names.map((name) => [name, gates] as const)));
 
-/** Gates that set all gates of a stage, except those that the configuration sets. */
+/**
+ * The gates that set all gates of a stage, and the stage. Gates that the configuration sets itself keep their
+ * value.
+ */
 const STAGES: ReadonlyMap<string, string> = new Map([
   ["AllAlpha", "alpha"],
   ["AllBeta", "beta"],
 ]);
 
-/** Upstream featureGate.SetFromMap, at the version that is compiled in. */
+/**
+ * Returns the gates that the configuration `set` turns on, or a fault. Mirrors upstream featureGate.SetFromMap, at
+ * the version that is compiled in.
+ */
 export function featureGates(set: Readonly<Record<string, boolean>>): Result<FeatureGates> {
   for (const [name, isOn] of Object.entries(set)) {
     if (STAGES.has(name)) continue;

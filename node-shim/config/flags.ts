@@ -1,4 +1,4 @@
-// The kubelet's flags that are fields of its configuration. A flag takes precedence over the file
+// Reads the kubelet's flags that are fields of its configuration. A flag takes precedence over the file
 // (kubeletConfigFlagPrecedence).
 import { parseTaintsFlag } from "../../shared/kubernetes/taints.ts";
 import { parseBoolean } from "../../shared/go/boolean.ts";
@@ -6,10 +6,12 @@ import { parseInteger } from "../../shared/go/integer.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
 import { type Field, type GivenFields, kubeletConfigurationFields } from "./schema.ts";
 
-/** Parses a flag's texts: at least one, in the order of the command line. Throws the fault. */
+/**
+ * Parses the texts of one flag in the order of the command line; a list has at least one text. Throws the fault.
+ */
 type Read = (texts: string[]) => unknown;
 
-/** For each flag: its field, the shape of its value in --help, and its parser. */
+/** The flags. Each has its field, the shape of its value in --help, and its parser. */
 export const CONFIGURATION_FLAGS = {
   "node-status-update-frequency": ["nodeStatusUpdateFrequency", "<duration>", last],
   "register-node": ["registerNode", "[boolean]", readBoolean],
@@ -41,7 +43,7 @@ export type ConfigurationFlag = keyof typeof CONFIGURATION_FLAGS;
 /** The texts of each flag on the command line, where a flag may come more than once. */
 export type FlagTexts = Partial<Record<ConfigurationFlag, string[]>>;
 
-/** Returns the fields that flags set, and the flag of each. Throws with flag and fault. */
+/** Returns the fields that flags set, and the flag of each field. Throws with flag and fault. */
 export function readFlags(texts: FlagTexts): { given: GivenFields; flagOf: ReadonlyMap<Field, string> } {
   const given: Record<string, unknown> = {};
   const flagOf = new Map<Field, string>();
@@ -79,7 +81,7 @@ function readNumber(texts: string[]): number {
   return number;
 }
 
-/** pflag's StringSlice. */
+/** Parses comma-separated lists, as pflag's StringSlice does. */
 function readList(texts: string[]): string[] {
   return texts.flatMap((text) => (text === "" ? [] : text.split(",")));
 }
@@ -94,7 +96,10 @@ function readAssignments(texts: string[]): Record<string, string> {
   return readPairs(texts, "=");
 }
 
-/** Upstream MapStringString and LangleSeparatedMapStringString: the flag replaces the file's whole map. */
+/**
+ * Parses a map, as upstream MapStringString and LangleSeparatedMapStringString do: the flag replaces the file's
+ * whole map.
+ */
 function readPairs(texts: string[], separator: "=" | "<"): Record<string, string> {
   const pairs: [string, string][] = [];
   for (const pair of readList(texts)) {

@@ -1,5 +1,5 @@
-// The bounds and choices of single fields that have no effect here (ValidateKubeletConfiguration, and the kubelet's checks
-// at its start). ignored-rules.ts has the rules between fields.
+// Checks the bounds and choices of single fields that have no effect on this machine (ValidateKubeletConfiguration,
+// and the kubelet's checks at its start). ignored-rules.ts has the rules between fields.
 import { parseDuration } from "../../shared/go/duration.ts";
 import { valueOr } from "../../shared/result.ts";
 import type { IgnoredField, IgnoredValues } from "./ignored-fields.ts";
@@ -16,7 +16,7 @@ type FieldsOf<Value> = {
 const PORT = [0, 65_535] as const;
 const NOT_NEGATIVE = [0, Infinity] as const;
 
-/** Inclusive. Port 0 is the default, or none. */
+/** The least and greatest number that each field may have. Port 0 means the default port, or no port. */
 const NUMBERS: { readonly [Field in FieldsOf<number>]?: readonly [least: number, most: number] } = {
   imageGCHighThresholdPercent: [0, 100],
   imageGCLowThresholdPercent: [0, 100],
@@ -39,7 +39,7 @@ const NUMBERS: { readonly [Field in FieldsOf<number>]?: readonly [least: number,
   memoryThrottlingFactor: [Number.MIN_VALUE, 1],
 };
 
-/** Milliseconds, inclusive. */
+/** The least and greatest duration that each field may have, in milliseconds. */
 const DURATIONS: { readonly [Field in FieldsOf<string>]?: readonly [leastMs: number, mostMs: number] } = {
   imageMinimumGCAge: NOT_NEGATIVE,
   imageMaximumGCAge: NOT_NEGATIVE,
@@ -47,7 +47,7 @@ const DURATIONS: { readonly [Field in FieldsOf<string>]?: readonly [leastMs: num
   containerLogMonitorInterval: [3000, Infinity],
 };
 
-/** An empty text is the default. */
+/** The texts that each field may have. An empty text is also allowed and means the default. */
 const CHOICES: { readonly [Field in FieldsOf<string>]?: readonly string[] } = {
   topologyManagerPolicy: ["none", "best-effort", "restricted", "single-numa-node"],
   topologyManagerScope: ["container", "pod"],
@@ -56,7 +56,7 @@ const CHOICES: { readonly [Field in FieldsOf<string>]?: readonly string[] } = {
   memoryManagerPolicy: ["None", "Static"],
   memoryReservationPolicy: ["None", "TieredReservation"],
   tlsMinVersion: ["VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13"],
-  // The release before the one whose rules these are.
+  // The release before v1.36, whose rules this file has.
   showHiddenMetricsForVersion: ["1.35"],
 };
 
@@ -96,7 +96,7 @@ function range(least: number, most: number): string {
   return most === Infinity ? `at least ${least}` : `between ${least} and ${most}`;
 }
 
-/** Parses a duration that the field's type has accepted. */
+/** Returns the milliseconds of a duration that the field's type has accepted. */
 export function durationMs(text: string): number {
   return valueOr(parseDuration(text), 0);
 }

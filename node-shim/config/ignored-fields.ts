@@ -1,7 +1,8 @@
-// The fields of a KubeletConfiguration (v1beta1, v1.36.3) that have no effect here, with their types: they configure pods,
-// containers and other work of a kubelet. Source: k8s.io/kubelet/config/v1beta1 KubeletConfiguration.
+// Lists the fields of a KubeletConfiguration (v1beta1, v1.36.3) that have no effect on this machine, with their
+// types. They configure pods, containers and other work of a kubelet. Source: k8s.io/kubelet/config/v1beta1
+// KubeletConfiguration.
 
-/** A Go scalar, a list of one type, a map with free keys ("*"), or a struct. */
+/** The type of a field: a Go scalar, a list of one type, a map with free keys ("*"), or a struct. */
 export type IgnoredType =
   | "string"
   | "bool"
@@ -130,7 +131,7 @@ export const IGNORED_FIELDS = {
   userNamespaces: { idsPerPod: "int64" },
 } as const satisfies Record<string, IgnoredType>;
 
-/** A value of an IgnoredType. */
+/** The TypeScript type of values that have an IgnoredType. */
 type ValueOf<Type> = Type extends "bool"
   ? boolean
   : Type extends "int32" | "int64" | "uint32" | "float"

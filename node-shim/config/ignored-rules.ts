@@ -1,4 +1,4 @@
-// The rules between fields that have no effect here, and for their contents. The shim refuses each file that a kubelet
+// Checks the contents of ignored fields and the rules between them. The shim refuses each file that a kubelet
 // refuses (ValidateKubeletConfiguration, and the kubelet's checks at its start).
 import { parseBoolean } from "../../shared/go/boolean.ts";
 import { parseQuantity } from "../../shared/kubernetes/quantity/parse.ts";
@@ -7,7 +7,7 @@ import { boundsFault, durationMs, type IgnoredFault } from "./ignored-bounds.ts"
 import type { IgnoredField, IgnoredValues } from "./ignored-fields.ts";
 import type { KubeletConfiguration } from "./schema.ts";
 
-/** A rule returns its fault; null if the values obey it. */
+/** A rule: the field that it checks, and a function that returns the fault, or null if the values obey the rule. */
 type Rule = readonly [
   field: IgnoredField,
   fault: (values: IgnoredValues, isOn: FeatureGates, active: KubeletConfiguration) => string | null,
@@ -19,7 +19,7 @@ const rule = (
   message: string,
 ): Rule => [field, (...given) => (isBroken(...given) ? message : null)];
 
-/** A rule for the content of one field, if the file sets it. */
+/** Returns a rule that checks the content of one field, if the file sets that field. */
 const content = <Field extends IgnoredField>(
   field: Field,
   fault: (value: NonNullable<IgnoredValues[Field]>) => string | null,
@@ -27,7 +27,7 @@ const content = <Field extends IgnoredField>(
 
 const IMAGE_MINIMUM_AGE = "2m";
 const CFS_QUOTA_PERIOD = "100ms";
-/** 2^16 user IDs: the least of a pod. */
+/** 2^16 user IDs: the smallest number that a pod gets. */
 const USER_NAMESPACE_UNIT = 65_536;
 const MAX_UINT32 = 2 ** 32 - 1;
 
@@ -143,7 +143,7 @@ const RULES: readonly Rule[] = [
   ),
 ];
 
-/** Returns the first broken rule; null if there is none. */
+/** Returns the fault of the first broken rule; null if the values obey all rules. */
 export function ignoredFault(
   values: IgnoredValues,
   isOn: FeatureGates,
@@ -158,7 +158,7 @@ export function ignoredFault(
   return null;
 }
 
-/** The options of the static policy, and the gate that each needs. */
+/** The options of the static CPU manager policy, and the feature gate that each option needs. */
 const CPU_OPTIONS: ReadonlyMap<string, string | null> = new Map([
   ["full-pcpus-only", null],
   ["strict-cpu-reservation", null],
@@ -182,7 +182,10 @@ function cpuOptionsFault(
   return null;
 }
 
-/** A pattern is an image's name without tag and digest, or a registry or folder that ends with /*. */
+/**
+ * Returns the fault of the first bad pattern; null if all are good. A pattern is an image's name without tag and
+ * digest, or a registry or folder that ends with /*.
+ */
 function imagePatternFault(patterns: string[]): string | null {
   const wrong = patterns.find((pattern) => !/^[^*\s@:/]+(?::\d+)?(?:\/[^*\s@:/]+)*(?:\/\*)?$/.test(pattern));
   return wrong === undefined
@@ -190,7 +193,7 @@ function imagePatternFault(patterns: string[]): string | null {
     : `has "${wrong}", which is neither an image's name without tag and digest, nor ends with /*`;
 }
 
-/** A duration of 0 is the default. */
+/** Returns `text`, or `byDefault` if the text's duration is 0, which means the default. */
 function orDefault(text: string, byDefault: string): string {
   return durationMs(text) === 0 ? byDefault : text;
 }
@@ -241,7 +244,10 @@ function loggingFault({
   return oneOf("format", format, ["text", "json"]);
 }
 
-/** The kubelet resolves and normalizes a relative path. */
+/**
+ * Returns the fault of the folder; null if the kubelet accepts it. The kubelet resolves and normalizes a relative
+ * path.
+ */
 function podLogsDirFault(folder: string): string | null {
   if (/[^\0-\x7f]/.test(folder)) return "must contain ASCII characters only";
   const isNormal =
@@ -294,7 +300,10 @@ const NAMESPACED = new Set([
 ]);
 const NAMESPACED_FOLDERS = ["net.", "fs.mqueue."];
 
-/** A kubelet allows sysctls that are namespaced (upstream NewAllowlist), also by a prefix and an asterisk. null if allowed. */
+/**
+ * Returns the fault of a sysctl pattern; null if the kubelet allows it. A kubelet allows namespaced sysctls
+ * (upstream NewAllowlist), also by a prefix and an asterisk.
+ */
 function sysctlFault(pattern: string): string | null {
   if (pattern.length > MAX_LENGTH || !PATTERN.test(pattern) || !/^[^*]*\*?$/.test(pattern))
     return `"${pattern}" is no sysctl, and no pattern of some`;
@@ -308,7 +317,7 @@ const CBC_AND_GCM = ["AES_128_CBC_SHA", "AES_128_CBC_SHA256", "AES_128_GCM_SHA25
 const RSA_CIPHERS = [...CBC_AND_GCM, "AES_256_GCM_SHA384", "RC4_128_SHA", "3DES_EDE_CBC_SHA"];
 const CHACHA = ["CHACHA20_POLY1305", "CHACHA20_POLY1305_SHA256"];
 
-/** Source: component-base/cli/flag TLSCipherPossibleValues. */
+/** The names of cipher suites that the kubelet accepts. Source: component-base/cli/flag TLSCipherPossibleValues. */
 const TLS_CIPHER_SUITES: ReadonlySet<string> = new Set([
   "TLS_AES_128_GCM_SHA256",
   "TLS_AES_256_GCM_SHA384",
@@ -320,5 +329,8 @@ const TLS_CIPHER_SUITES: ReadonlySet<string> = new Set([
   ...RSA_CIPHERS.map((cipher) => `TLS_RSA_WITH_${cipher}`),
 ]);
 
-/** CurveID in Go 1.26's crypto/tls: P-256, P-384, P-521, X25519, and the three hybrids with ML-KEM. */
+/**
+ * The TLS curves that the kubelet accepts, by CurveID in Go 1.26's crypto/tls: P-256, P-384, P-521, X25519, and the
+ * three hybrids with ML-KEM.
+ */
 const TLS_CURVES: ReadonlySet<number> = new Set([23, 24, 25, 29, 4587, 4588, 4589]);

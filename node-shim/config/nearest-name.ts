@@ -1,6 +1,6 @@
-// Finds the known name that is nearest to a mistyped one.
+// Finds the known name that is nearest to a misspelt name, for error messages.
 
-/** Returns the name that differs least. `names` has at least one. */
+/** Returns the name in `names` that differs least from `name`. `names` must not be empty. */
 export function nearestName(name: string, names: readonly string[]): string {
   const wanted = name.slice(0, 64).toLowerCase();
   let nearest = "";
@@ -14,7 +14,7 @@ export function nearestName(name: string, names: readonly string[]): string {
   return nearest;
 }
 
-/** Levenshtein's distance. */
+/** Returns Levenshtein's distance between two texts. */
 function editDistance(from: string, to: string): number {
   let previous = Array.from({ length: to.length + 1 }, (_, at) => at);
   for (let row = 1; row <= from.length; row++) {

@@ -1,5 +1,5 @@
-// KubeletConfiguration (kubelet.config.k8s.io/v1beta1): the fields that have an effect on the Node, with their Go types.
-// validation.ts has their ranges and the rules between them, config.ts their defaults.
+// Describes KubeletConfiguration (kubelet.config.k8s.io/v1beta1): the fields that have an effect on the Node, with
+// their Go types. validation.ts has their ranges and the rules between them, config.ts their defaults.
 import * as z from "zod/mini";
 import { parseDuration } from "../../shared/go/duration.ts";
 import { labelKeyErrors, labelValueErrors } from "../../shared/kubernetes/validation.ts";
@@ -16,14 +16,17 @@ const textWithout = (fault: (text: string) => string | undefined) =>
     }),
   );
 
-/** Go's duration text: `10s`, `5m`, `1m30s`, `500ms`. */
+/** Accepts Go's text of a duration: `10s`, `5m`, `1m30s`, `500ms`. */
 const duration = textWithout((text) =>
   parseDuration(text).ok ? undefined : `"${text}" is not a duration such as 10s or 5m`,
 );
 const int32 = z.int().check(z.minimum(-(2 ** 31)), z.maximum(2 ** 31 - 1));
 const texts = z.record(z.string(), z.string());
 
-/** CheckTaintValidation. The apiserver refuses a Node whose taint has no effect, so the effect is required. */
+/**
+ * Accepts a taint as CheckTaintValidation does. The effect is required, since the apiserver refuses a Node whose
+ * taint has no effect.
+ */
 const taint = z.strictObject({
   key: textWithout((text) => labelKeyErrors(text)[0]),
   value: z.optional(textWithout((text) => labelValueErrors(text)[0])),
@@ -63,7 +66,7 @@ export const kubeletConfigurationFields = z.strictObject({
   localStorageCapacityIsolation: z.boolean(),
   shutdownGracePeriod: duration,
   shutdownGracePeriodCriticalPods: duration,
-  /** null: the shim looks for a runtime. */
+  /** null if not configured: the shim then searches for a runtime. */
   containerRuntimeEndpoint: z.nullable(z.string()),
   imageServiceEndpoint: z.string(),
   runtimeRequestTimeout: duration,
@@ -73,6 +76,6 @@ type Fields = z.infer<typeof kubeletConfigurationFields>;
 export type Field = keyof Fields;
 export type GivenFields = { [F in Field]?: Fields[F] | undefined };
 export type KubeletConfiguration = Omit<Fields, "registerWithTaints"> & {
-  /** null: not configured. */
+  /** null if not configured. */
   registerWithTaints: Fields["registerWithTaints"] | null;
 };

@@ -1,5 +1,5 @@
-// The rules for the fields of a KubeletConfiguration that have an effect here (ValidateKubeletConfiguration, and the
-// kubelet's checks at its start).
+// Checks the fields of a KubeletConfiguration that have an effect on the Node (ValidateKubeletConfiguration, and
+// the kubelet's checks at its start).
 import { parseDuration } from "../../shared/go/duration.ts";
 import { SETTINGS_LIMITS } from "../../shared/protocol/limits.ts";
 import { textFault } from "../../shared/protocol/settings.ts";
@@ -58,7 +58,7 @@ const RULES: readonly Rule[] = [
   ),
 ];
 
-/** Returns the first broken rule; null if there is none. */
+/** Returns the fault of the first broken rule; null if the configuration obeys all rules. */
 export function configurationFault(configuration: KubeletConfiguration): ConfigurationFault | null {
   for (const rule of RULES) {
     const fault = rule(configuration);
@@ -84,7 +84,9 @@ function milliseconds(duration: string): number {
   return valueOr(parseDuration(duration), 0);
 }
 
-/** Applies the protocol's bounds, which protect the apiserver. The kubelet has none. */
+/**
+ * Returns a rule that applies the protocol's bounds, which protect the apiserver. The kubelet has no such bounds.
+ */
 function durationWithin(
   field: "nodeStatusUpdateFrequency" | "nodeStatusReportFrequency" | "evictionPressureTransitionPeriod",
   [least, most]: readonly [number, number],
@@ -96,7 +98,10 @@ function durationWithin(
   };
 }
 
-/** "" means that the machine has no runtime, or that images have the same endpoint. null: the shim looks for a runtime. */
+/**
+ * Returns a rule for a socket's address. "" means that the machine has no runtime, or that images have the same
+ * endpoint; null means that the shim searches for a runtime.
+ */
 function socket(field: "containerRuntimeEndpoint" | "imageServiceEndpoint"): Rule {
   return ({ [field]: endpoint }) => {
     const socket = endpoint === "" || endpoint === null ? null : socketPathOf(endpoint);
@@ -104,7 +109,7 @@ function socket(field: "containerRuntimeEndpoint" | "imageServiceEndpoint"): Rul
   };
 }
 
-/** For each level of enforcement, the field that it needs. */
+/** For each level of enforcement, the field that the level needs. */
 const ENFORCEMENTS: ReadonlyMap<string, "systemReservedCgroup" | "kubeReservedCgroup" | null> = new Map([
   ["pods", null],
   ["system-reserved", "systemReservedCgroup"],
@@ -114,7 +119,10 @@ const ENFORCEMENTS: ReadonlyMap<string, "systemReservedCgroup" | "kubeReservedCg
   ["none", null],
 ]);
 
-/** The shim enforces nothing, but refuses what a kubelet refuses. */
+/**
+ * Returns the fault in enforceNodeAllocatable; null if there is none. The shim enforces nothing, but refuses each
+ * list that a kubelet refuses.
+ */
 function enforcement(configuration: KubeletConfiguration): ConfigurationFault | null {
   const { enforceNodeAllocatable: levels } = configuration;
   const message =
@@ -135,7 +143,7 @@ function levelFault(level: string, at: number, configuration: KubeletConfigurati
   return cgroupsPerQOS ? null : `has ${level}, which needs cgroupsPerQOS`;
 }
 
-/** sun_path has 108 bytes, the last of which is NUL. */
+/** The most bytes of a socket's path: sun_path has 108 bytes, the last of which is NUL. */
 const MAX_PATH_BYTES = 107;
 
 /** Returns the path in "unix:///run/containerd/containerd.sock", or a fault (cri-client GetAddressAndDialer). */

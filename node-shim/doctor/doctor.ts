@@ -1,4 +1,4 @@
-// node-shim doctor: checks everything that a shim needs, and prints what to do. Changes nothing.
+// Checks everything that a shim needs, and prints the remedy for each fault: `node-shim doctor`. Changes nothing.
 import type { InitialNode } from "../../shared/node/initial-node.ts";
 import { wallMs } from "../base/clock.ts";
 import { faultOf } from "../base/fault.ts";
@@ -20,7 +20,7 @@ export interface DoctorFlags extends MachineFlags {
   json?: boolean;
 }
 
-/** Checks each thing once, in the order of their dependencies. */
+/** Runs all checks once: a check comes after the checks that it depends on. */
 export async function examine(
   flags: DoctorFlags,
   probes: WorkerProbes = workerProbes(),
@@ -32,7 +32,7 @@ export async function examine(
   try {
     name = nodeName(flags);
   } catch {
-    // checkNode has returned this fault.
+    // The findings of checkNode include this fault already.
     return [...worker, ...node];
   }
   const identity = await checkIdentity(flags, name, environment);
@@ -65,10 +65,13 @@ export async function doctor(flags: DoctorFlags): Promise<{ text: string; exitCo
   return { text, exitCode };
 }
 
-/** The diagnoses that do not pass without an operator. */
+/** The diagnoses that stay until an operator acts. */
 const NEEDS_OPERATOR: ReadonlySet<Kind> = new Set(["refused", "wrong origin", "node deleted"]);
 
-/** Checks the shim's status file. Other checks report a machine that is not enrolled, or an unreadable state folder. */
+/**
+ * Checks the shim's status file. Returns nothing for a machine that is not enrolled or an unreadable state folder:
+ * other checks report these faults.
+ */
 function checkShim(state: string, nowMs: number): Finding[] {
   let found: ReturnType<typeof statusOf>;
   try {
@@ -92,14 +95,16 @@ const UPGRADE =
   "upgrade it as it was installed: from an apt repository by `node-shim upgrade`, once a rollout gives it the version, or by " +
   "apt-get install --only-upgrade rollcall-node-shim; else by install.sh again";
 
-/** The last answer has the Worker's version only if the shim is older. */
+/**
+ * Returns a warning if the shim is older than the Worker: only then the last answer contains the Worker's version.
+ */
 function versionFindings({ shim, answer }: StatusFile): Finding[] {
   const { workerVersion } = answer ?? {};
   if (workerVersion === undefined) return [];
   return [warn("version", `this shim is ${shim}, and the Worker ${workerVersion}`, UPGRADE)];
 }
 
-/** What to do about a condition. */
+/** The remedy for each condition. */
 const TODO: Record<string, string> = {
   MemoryPressure: "free memory, or lower evictionHard and evictionSoft of memory.available",
   DiskPressure: "free disk space or inodes, or lower evictionHard and evictionSoft of nodefs and imagefs",
@@ -109,7 +114,7 @@ const TODO: Record<string, string> = {
   Ready: "see what the message names",
 };
 
-/** Checks configuration, sources and conditions of the Node that this machine would have. */
+/** Checks the configuration, the sources and the conditions of the Node that this machine would have. */
 async function checkNode(flags: MachineFlags): Promise<Finding[]> {
   const unread: Finding[] = [];
   const note = (source: string, message: string) => {

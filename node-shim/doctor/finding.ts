@@ -1,6 +1,9 @@
-// The checks of `node-shim doctor`, the result of one, and its text.
+// Lists the checks of `node-shim doctor`, and formats their findings as text.
 
-/** In their order. `npm run generate` writes docs/shim.md. A name in angle brackets stands for several checks. */
+/**
+ * The checks, in the order of their execution. `npm run generate` writes docs/shim.md from this table. A name in
+ * angle brackets stands for several checks.
+ */
 export const CHECKS = {
   URL: ["the URL of the Worker, and where it is from", "there is none, or it is no URL"],
   proxy: [
@@ -50,11 +53,11 @@ export const CHECKS = {
 type Check = keyof typeof CHECKS;
 
 export interface Finding {
-  /** "TLS", "clock" … */
+  /** The name of the check: "TLS", "clock" … */
   check: string;
   level: "ok" | "warn" | "fail";
   message: string;
-  /** What to do about it; absent if the level is "ok". */
+  /** The remedy; absent if the level is "ok". */
   todo?: string;
 }
 
@@ -72,7 +75,7 @@ export const fail = (check: Check, message: string, todo: string): Finding => ({
   todo,
 });
 
-/** Returns one line for each finding, and one for what to do. */
+/** Returns one line for each finding, and a second line for its remedy. */
 export function findingsText(findings: readonly Finding[]): string {
   const width = Math.max(...findings.map(({ check }) => check.length));
   return findings

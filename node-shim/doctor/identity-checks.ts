@@ -41,7 +41,7 @@ async function checkToken(
     if (fault !== null)
       return fail("join token", fault, "copy it again, or ask your operator for another one");
   } catch (error) {
-    // The service's flags may name a file that the operator removed after the enrolment.
+    // The service's flags may name a join token's file that the operator removed after the enrolment.
     if (isEnrolled) return ok("join token", "cannot be read, and is not needed: this machine is enrolled");
     return fail("join token", faultOf(error), "let the user who runs the shim read the file");
   }
@@ -50,7 +50,10 @@ async function checkToken(
 
 const TRUST = "first check its files: a user who may write there may have put another machine's key there";
 
-/** A user who can read key and enrolment can report as this machine. */
+/**
+ * Checks that no other user can read the state folder: a user who reads key and enrolment can report as this
+ * machine.
+ */
 function checkFolder(folder: string): Finding {
   try {
     requireTrusted(folder);
@@ -95,7 +98,7 @@ function modeOf(path: string): number | null {
   return (statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o777 || null;
 }
 
-/** Names the process that uses the folder, if there is one. */
+/** Returns text that names the process whose lock is on the folder; "" if there is no lock. */
 function holderOf(folder: string): string {
   try {
     const holder = readIfThere(join(folder, "lock"));

@@ -1,4 +1,4 @@
-// Checks that this machine can reach its Worker: proxy, name, certificate, answer, clock, socket.
+// Checks that this machine can reach its Worker: proxy, host name, certificate, answer, clock, socket.
 import { isIP } from "node:net";
 import { codeOf, faultOf } from "../base/fault.ts";
 import type { StatusFile } from "../status/status-file.ts";
@@ -9,13 +9,16 @@ import { ProxyFault } from "../worker-link/tunnel.ts";
 import { fail, type Finding, ok, warn } from "./finding.ts";
 import type { Livez, SeenCertificate, WorkerProbes } from "./worker-probes.ts";
 
-/** A certificate that expires sooner should have been renewed. */
+/** Days before its expiry at which a certificate should have been renewed. */
 const RENEWED_BEFORE_DAYS = 14;
-/** The Date header has whole seconds. */
+/** The largest difference between the clocks that is no fault. The Date header has whole seconds. */
 const SKEW_MS = 5000;
 const DAY_MS = 86_400_000;
 
-/** Checks in the order of the dependencies, and ends after a fault that later checks would only repeat. */
+/**
+ * Checks the way to the Worker. A check comes after the checks that it depends on. Ends after a fault that later
+ * checks would only repeat.
+ */
 export async function checkWorker(
   origin: string,
   probes: WorkerProbes,
@@ -113,7 +116,10 @@ async function checkAnswer(url: URL, probes: WorkerProbes, outbound: Outbound): 
   ];
 }
 
-/** A machine signs for the origin of its URL, and the Worker accepts requests for its own origins alone. */
+/**
+ * Checks that the Worker accepts the origin of this machine's URL. The machine signs for that origin, and the
+ * Worker accepts only its own origins.
+ */
 async function checkOrigin(url: URL, { refusal }: WorkerProbes, outbound: Outbound): Promise<Finding> {
   const { origin } = url;
   let reason: string;
@@ -150,7 +156,7 @@ const AGAIN = "try again in a minute";
 
 function clockFinding(dateMs: number | null, nowMs: number): Finding {
   if (dateMs === null) return ok("clock", "the answer has no Date header: not compared");
-  // A Date header is cut off and not rounded: half a second on average.
+  // A Date header is cut off to whole seconds, so it is half a second late on average.
   const skewMs = nowMs - dateMs - 500;
   const seconds = Math.round(Math.abs(skewMs) / 1000);
   if (Math.abs(skewMs) <= SKEW_MS) return ok("clock", `within ${SKEW_MS / 1000} s of the Worker's`);
@@ -161,7 +167,10 @@ function clockFinding(dateMs: number | null, nowMs: number): Finding {
   );
 }
 
-/** Returns the proxy and authorities that `run` would use for this origin; outbound is null if `run` would end. */
+/**
+ * Returns the proxy and certificate authorities that `run` would use for this origin. `outbound` is null if `run`
+ * would end with a fault.
+ */
 export function findOutbound(
   origin: string,
   { caFile }: { caFile?: string },
@@ -186,14 +195,17 @@ export function findOutbound(
   return { outbound: isUsable ? outbound : null, findings };
 }
 
-/** sudo and systemd pass on no variables of a shell, so doctor reports that there is no proxy. */
+/**
+ * Returns the reason why no proxy is used. An operator needs to see it: sudo and systemd do not pass on a shell's
+ * variables.
+ */
 function whyNone(environment: NodeJS.ProcessEnv): string {
   if (environmentProxy(environment)) return "none: NO_PROXY excepts the Worker, or it is this machine";
   const isPlain = Boolean(environment["HTTP_PROXY"] || environment["http_proxy"]);
   return `none: HTTPS_PROXY is not set${isPlain ? ", and HTTP_PROXY is not for https://" : ""}`;
 }
 
-/** Behind a proxy, the proxy resolves the Worker's name. */
+/** Checks the way through the proxy, which resolves the Worker's name itself. */
 async function checkProxy(url: URL, { tunnel }: WorkerProbes, outbound: Outbound): Promise<Finding> {
   const { origin = "", source = "", authorization = null } = outbound.proxy ?? {};
   try {
@@ -218,7 +230,7 @@ const PROXY_TODO: Readonly<Record<ProxyFault["reason"], (source: string, host: s
 const TODO =
   "nothing has to be done: HTTP does the same, at a higher price for the Worker's operator; to have sockets, let WebSockets to it through";
 
-/** If the Worker itself refuses the upgrade, sockets can reach it. */
+/** Checks that a socket can be opened. If the Worker itself refuses the upgrade, sockets can reach the Worker. */
 export async function checkSocket(url: URL, { upgrade }: WorkerProbes, outbound: Outbound): Promise<Finding> {
   const { why, reason } = await upgrade(url, outbound);
   if (reason === "not-found") return ok("WebSocket", "this Worker has no sockets: reports go by HTTP");
@@ -227,7 +239,7 @@ export async function checkSocket(url: URL, { upgrade }: WorkerProbes, outbound:
   return warn("WebSocket", `reports go by HTTP, since no socket can be opened: ${why}`, TODO);
 }
 
-/** Reports how the running shim sends its reports, and why not over a socket. */
+/** Returns findings on the transport of the running shim's reports, and on the reason if it is not a socket. */
 export function transportFindings({ transport }: StatusFile): Finding[] {
   if (transport === undefined) return [];
   const { via, choice, fault } = transport;

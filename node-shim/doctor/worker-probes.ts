@@ -1,4 +1,5 @@
-// The requests of `node-shim doctor` to the Worker: name, certificate, answer. None has data about the machine.
+// Sends the requests of `node-shim doctor` to the Worker: name, certificate, answer. No request has data about the
+// machine.
 import { lookup as dnsLookup } from "node:dns/promises";
 import { get as httpGet, type IncomingMessage } from "node:http";
 import { get as httpsGet } from "node:https";
@@ -21,34 +22,37 @@ import { openSocket, type UpgradeRefusal } from "../worker-link/upgrade.ts";
 const DEADLINE_MS = 5000;
 
 export interface WorkerProbes {
-  /** Resolves a host name; rejects if it has no address. */
+  /** Resolves a host name to its addresses; rejects if it has none. */
   lookup: (host: string) => Promise<string[]>;
   /** Opens a tunnel through the proxy; rejects with a ProxyFault. */
   tunnel: (url: URL, outbound: Outbound) => Promise<void>;
-  /** Reads a host's certificate, and why it is not trusted; rejects if there is no TLS. */
+  /** Reads a host's certificate, and the reason if it is not trusted; rejects if the host does not speak TLS. */
   certificate: (url: URL, outbound: Outbound) => Promise<SeenCertificate>;
   livez: (url: URL, outbound: Outbound) => Promise<Livez>;
-  /** Sends an enrolment that is signed for this origin by an unknown key. Returns the refusal's reason; rejects without one. */
+  /**
+   * Sends an enrolment that an unknown key signs for this origin. Returns the reason of the refusal; rejects if the
+   * answer has none.
+   */
   refusal: (url: URL, outbound: Outbound) => Promise<string>;
-  /** Asks for a socket with an unknown key. Returns the refusal, and whether it is the Worker's own. */
+  /** Requests a socket with an unknown key. Returns the refusal, and whether the Worker itself sent it. */
   upgrade: (url: URL, outbound: Outbound) => Promise<UpgradeRefusal>;
-  /** Milliseconds since 1970, by the machine's clock. */
+  /** Returns milliseconds since 1970, by the machine's wall clock. */
   now: () => number;
 }
 
 export interface SeenCertificate {
-  /** Not after, in milliseconds since 1970. */
+  /** The certificate's end of validity (notAfter), in milliseconds since 1970. */
   endsMs: number;
-  /** "DNS:a.example, DNS:b.example" */
+  /** The certificate's names: "DNS:a.example, DNS:b.example". */
   names: string;
-  /** null if it is trusted. */
+  /** The reason why the certificate is not trusted; null if it is trusted. */
   distrust: string | null;
 }
 
 export interface Livez {
   status: number;
   body: string;
-  /** The Date header, in milliseconds since 1970. */
+  /** The time in the Date header, in milliseconds since 1970; null without that header. */
   dateMs: number | null;
 }
 
@@ -86,7 +90,7 @@ async function readCertificate(url: URL, outbound: Outbound): Promise<SeenCertif
     const socket = connect({
       host: hostOf(url),
       port: Number(url.port || 443),
-      // Returns an untrusted certificate instead of an error: no request is sent on this connection.
+      // The connection shows an untrusted certificate instead of an error. No request is sent on it.
       rejectUnauthorized: false,
       servername: servernameOf(url),
       ...(tunnel && { socket: tunnel }),
@@ -107,7 +111,10 @@ async function readCertificate(url: URL, outbound: Outbound): Promise<SeenCertif
   });
 }
 
-/** Node has an error or its code here, but its types have only the error. */
+/**
+ * Returns the error's code or first line. Node.js passes an error or its code here, though its types name only the
+ * error.
+ */
 function codeText(error: unknown): string {
   return typeof error === "string" ? error : codeOf(error);
 }
@@ -136,10 +143,15 @@ function readLivez(origin: URL, { proxy, trust }: Outbound): Promise<Livez> {
   }).finally(() => agent?.destroy());
 }
 
-/** The only answer to an unknown key's enrolment is a refusal. */
+/**
+ * Returns whether an enrolment's answer is missing. The Worker refuses an unknown key, so no other answer can come.
+ */
 const isNone = (answer: unknown): answer is never => answer === undefined;
 
-/** Signs with a new key and a new token, without a challenge: it can enrol no machine. */
+/**
+ * Sends an enrolment that a new key and a new token sign, without a challenge, so that it can enrol no machine.
+ * Returns the refusal's reason.
+ */
 async function refusalOf({ origin }: URL, outbound: Outbound): Promise<string> {
   const { send, close } = httpTransport(origin, DEADLINE_MS, outbound);
   try {
@@ -170,7 +182,7 @@ const NO_LISTENER = {
   ended: () => undefined,
 };
 
-/** Signs with a new key, whose kid no Worker has given. */
+/** Requests a socket with a new key, whose kid no Worker has issued. Returns the refusal. */
 async function refusedUpgrade({ origin }: URL, outbound: Outbound): Promise<UpgradeRefusal> {
   const machine = { name: "doctor", origin, key: await makeMachineKey(), kid: "doctor" };
   const upgrading = { machine, outbound, deadlineMs: DEADLINE_MS, clock: systemClock };

@@ -1,4 +1,5 @@
-// The machine's key, its enrolment and its next key, in the state folder. Each is on disk before the shim uses it.
+// Stores the machine's key, its enrolment and its next key in the state folder. The shim uses each of them only
+// once it is on disk.
 import {
   calculateJwkThumbprint,
   type CryptoKey,
@@ -14,15 +15,15 @@ import { parseJson, readIfThere, writeDurably } from "../base/state-file.ts";
 
 const enrolmentFile = z.strictObject({
   name: z.string(),
-  /** The key that was enrolled. */
+  /** The thumbprint of the enrolled key. */
   thumbprint: z.string(),
   kid: z.string().check(z.minLength(1)),
-  /** The Worker that enrolled it. */
+  /** The origin of the Worker that enrolled the key. */
   origin: z.optional(z.string()),
 });
 type StoredEnrolment = z.infer<typeof enrolmentFile>;
 
-/** Reads the machine's key from the locked folder, or makes and stores one. Throws with what to do. */
+/** Reads the machine's key from the locked folder, or makes and stores a key. Throws with the remedy. */
 export async function loadOrMakeKey(stateFolder: string): Promise<MachineKey> {
   const stored = await loadKey(stateFolder);
   if (stored !== null) return stored;
@@ -31,7 +32,7 @@ export async function loadOrMakeKey(stateFolder: string): Promise<MachineKey> {
   return key;
 }
 
-/** Reads the machine's key; null if there is none. Throws with what to do. */
+/** Reads the machine's key; null if there is none. Throws with the remedy. */
 export async function loadKey(stateFolder: string): Promise<MachineKey | null> {
   const path = join(stateFolder, "key.json");
   const text = readIfThere(path);
@@ -46,7 +47,10 @@ export async function loadKey(stateFolder: string): Promise<MachineKey | null> {
   }
 }
 
-/** Reads the enrolment of this name and key; null if there is none. Throws if the folder has another name's. */
+/**
+ * Reads the enrolment of this name and key; null if there is none. Throws if the folder has the enrolment of
+ * another name.
+ */
 export function loadEnrolment(
   stateFolder: string,
   { name, thumbprint }: Pick<StoredEnrolment, "name" | "thumbprint">,
@@ -58,7 +62,7 @@ export function loadEnrolment(
   return stored.thumbprint === thumbprint ? stored : null;
 }
 
-/** Reads the enrolment of any name and key; null if there is none. Throws with what to do. */
+/** Reads the enrolment, for whatever name and key; null if there is none. Throws with the remedy. */
 export function storedEnrolment(stateFolder: string): StoredEnrolment | null {
   const path = join(stateFolder, "enrolment.json");
   const text = readIfThere(path);
@@ -74,19 +78,23 @@ export function storeEnrolment(stateFolder: string, enrolment: StoredEnrolment):
   writeDurably(join(stateFolder, "enrolment.json"), JSON.stringify(enrolment));
 }
 
-/** The file with the name under which this machine has left, so that leaving again is no error. */
+/** The file with the name under which this machine has left, so that a second `leave` is no error. */
 const LEFT = "left.json";
 const leftFile = z.strictObject({ name: z.string() });
 
-/** Reads the name under which this machine has left; null if it is enrolled, or never was. Throws with what to do. */
+/**
+ * Reads the name under which this machine has left; null if the machine is enrolled, or never was. Throws with the
+ * remedy.
+ */
 export function leftName(stateFolder: string): string | null {
   const text = readIfThere(join(stateFolder, LEFT));
   return text === null ? null : (leftFile.safeParse(parseJson(text)).data?.name ?? "this machine");
 }
 
 /**
- * Deletes key, enrolment and status after a leave: the Worker refuses the key for ever. Stores first that the machine
- * has left, so that after a crash it does not ask the Worker again. Deletes the enrolment before the key.
+ * Deletes key, enrolment and status after a leave: the Worker refuses the key for ever. First stores that the
+ * machine has left, so that the shim does not ask the Worker again after a crash. Deletes the enrolment before the
+ * key.
  */
 export function forgetIdentity(stateFolder: string, name: string): void {
   if (leftName(stateFolder) === null) writeDurably(join(stateFolder, LEFT), JSON.stringify({ name }));
@@ -95,16 +103,16 @@ export function forgetIdentity(stateFolder: string, name: string): void {
 }
 
 export interface MachineKey {
-  /** The private JWK (OKP, Ed25519), as it is on disk. */
+  /** The private JWK (OKP, Ed25519), as stored on disk. */
   jwk: JWK;
   signing: CryptoKey;
-  /** `x` alone, for headers. */
+  /** The public JWK, with `x` alone, for headers. */
   publicJwk: { kty: "OKP"; crv: "Ed25519"; x: string };
-  /** RFC 7638. */
+  /** The key's thumbprint (RFC 7638). */
   thumbprint: string;
 }
 
-/** Makes a key from its private JWK; throws if that is not an Ed25519 private key. */
+/** Makes a key from its private JWK; throws if the JWK is not an Ed25519 private key. */
 export async function machineKey(jwk: JWK): Promise<MachineKey> {
   const { kty, crv, x, d } = jwk;
   if (kty !== "OKP" || crv !== "Ed25519" || !x || !d) throw new Error("not an Ed25519 private key");
@@ -123,8 +131,8 @@ export async function makeMachineKey(): Promise<MachineKey> {
   return machineKey(await exportJWK(privateKey));
 }
 
-// The next key in the state folder: stored before the Worker gets it, and until it has reported. The old key stays as
-// long.
+// The next key of a rotation, in the state folder. It is stored before the Worker gets it. The old key stays until
+// the Worker has accepted a report with the next key.
 
 const nextFile = z.strictObject({
   jwk: z.looseObject({}),
@@ -137,7 +145,7 @@ interface NextKey {
   enrolment: StoredEnrolment | undefined;
 }
 
-/** Reads the next key, which a rotation stores before the Worker gets it. null without a rotation. Throws with what to do. */
+/** Reads the next key of a rotation; null without a rotation. Throws with the remedy. */
 export async function loadNextKey(stateFolder: string): Promise<NextKey | null> {
   const path = join(stateFolder, "next.json");
   const text = readIfThere(path);
@@ -152,7 +160,10 @@ export async function loadNextKey(stateFolder: string): Promise<NextKey | null> 
   }
 }
 
-/** Reads the next key if the Worker has pinned it: the machine signs with it from now on. null: it keeps its key. */
+/**
+ * Reads the next key if the Worker has pinned it, so that the machine signs with it from now on. Otherwise returns
+ * null.
+ */
 export async function pinnedNextKey(stateFolder: string, name: string): Promise<Required<NextKey> | null> {
   const next = await loadNextKey(stateFolder);
   return next?.enrolment?.name === name ? next : null;
@@ -164,12 +175,18 @@ export async function makeNextKey(stateFolder: string): Promise<NextKey> {
   return { key, enrolment: undefined };
 }
 
-/** Call it once the Worker has pinned the key. The shim signs with it from its next start on. */
+/**
+ * Stores the enrolment of the next key, once the Worker has pinned it. The shim signs with that key from its next
+ * start.
+ */
 export function storeNextEnrolment(stateFolder: string, key: MachineKey, enrolment: StoredEnrolment): void {
   writeDurably(join(stateFolder, "next.json"), JSON.stringify({ jwk: key.jwk, enrolment }));
 }
 
-/** Call it once the next key has reported: the Worker refuses the old key from now on. A start after a crash repeats it. */
+/**
+ * Makes the next key the machine's key. Must be called once the Worker has accepted a report with the next key,
+ * because it then refuses the old key. After a crash, the next start calls this function again.
+ */
 export function adoptNextKey(stateFolder: string, { key, enrolment }: NextKey): void {
   if (!enrolment) throw new Error("a next key that was not pinned");
   storeEnrolment(stateFolder, enrolment);

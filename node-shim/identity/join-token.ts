@@ -1,13 +1,18 @@
-// Reads a join token from a file, standard input or the environment, and makes its key. No flag takes a token, since
-// every user of the machine can read the command line.
+// Reads a join token from a file, standard input or the environment, and makes its key. No flag takes a token,
+// since every user of the machine can read a process's command line.
 import { createReadStream } from "node:fs";
 import { base64url, calculateJwkThumbprint, type CryptoKey, exportJWK, importPKCS8, type JWK } from "jose";
 import { codeOf } from "../base/fault.ts";
 
-/** A token has 48 characters; a file that is much larger is a wrong file. */
+/**
+ * The most bytes that the shim reads of a token's file. A token has 48 characters; a larger file is a wrong file.
+ */
 const MAX_BYTES = 4096;
 
-/** Reads `file` ("-" is standard input), else ROLLCALL_JOIN_TOKEN. Throws with what to do if there is no token. */
+/**
+ * Reads a join token from `file` ("-" is standard input), else from ROLLCALL_JOIN_TOKEN. Throws with the remedy if
+ * there is no token.
+ */
 export async function readJoinToken(
   file: string | undefined,
   environment: NodeJS.ProcessEnv = process.env,
@@ -43,13 +48,13 @@ const JOIN_TOKEN = /^rcj1_([\w-]{43})$/;
 /** The bytes of PKCS #8 (RFC 8410) before an Ed25519 seed of 32 bytes. */
 const PKCS8_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex");
 
-/** null if the text has the form of a join token. */
+/** Returns the fault of a join token; null if the text has a join token's form. */
 export function joinTokenFault(token: string): string | null {
   if (JOIN_TOKEN.test(token.trim())) return null;
   return "this is not a join token: it must read rcj1_ and 43 more characters";
 }
 
-/** Makes the key whose seed is the join token. Throws with what to do for any other text. */
+/** Makes the key whose seed is the join token. Throws with the remedy if the text is no join token. */
 export async function joinTokenKey(token: string): Promise<{ signing: CryptoKey; id: string }> {
   const seed = JOIN_TOKEN.exec(token.trim())?.[1];
   if (!seed) throw new Error(joinTokenFault(token) ?? "");

@@ -1,19 +1,22 @@
-// Locks a state folder for one process: two shims with one key would make each other's tickets stale.
+// Locks a state folder for one process: two shims with one key would make each other's tickets invalid.
 import { linkSync, mkdirSync, renameSync, unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { codeOf } from "../base/fault.ts";
 import { cgroupsOf, isAlive, thisProcess } from "../base/process-id.ts";
 import { readIfThere, requireTrusted, writeNew } from "../base/state-file.ts";
 
-/** Makes the folder if needed and takes its lock, also from a process that is gone. Throws with the holder and what to do. */
+/**
+ * Makes the folder if needed, and takes its lock, also from a process that has ended. Throws with the holder's
+ * process ID and the remedy.
+ */
 export function lockFolder(folder: string): { release: () => void } {
   const path = join(folder, "lock");
   const mine = thisProcess();
-  // The folders above are checked before the shim makes anything in them.
+  // Checks the folders above first, because the shim is about to make a folder in them.
   requireTrusted(folder);
   try {
     makeFolder(folder);
-    // Another user may have made the folder meanwhile, in /tmp for example.
+    // Checks again, because another user may have made the folder after the first check, in /tmp for example.
     requireTrusted(folder);
     for (let attempt = 0; attempt < 3; attempt++) {
       if (take(path, mine)) return { release: () => release(path, mine) };
@@ -32,8 +35,8 @@ export function lockFolder(folder: string): { release: () => void } {
 }
 
 /**
- * Makes a folder and those above it. Node's recursive mkdir never returns in /proc, and reports a read-only file system
- * as ENOENT.
+ * Makes a folder and the folders above. Node's recursive mkdir never returns in /proc, and reports a read-only file
+ * system as ENOENT.
  */
 function makeFolder(path: string): void {
   const make = () => {
@@ -57,12 +60,18 @@ function inUse(folder: string, holder: string): never {
   throw new Error(`${folder} is in use by process ${pid}: stop it${how}, or pass another --state`);
 }
 
-/** Is it a process of the shim's own service, and not of cron's or a container's? `cgroups` is as in cgroups(7). */
+/**
+ * Returns whether a process is of the shim's own service, not of a cron job or container. `cgroups` is the
+ * process's list as in cgroups(7).
+ */
 export function isOfService(cgroups: string): boolean {
   return /\/rollcall-node-shim\.service$/m.test(cgroups);
 }
 
-/** Links a complete file, so that no process reads a lock without its holder. */
+/**
+ * Takes the lock, and returns false if another process has it. Links a complete file, so that no process reads a
+ * lock without its holder.
+ */
 function take(path: string, mine: string): boolean {
   const beside = `${path}.${process.pid}`;
   writeNew(beside, mine);
@@ -77,7 +86,10 @@ function take(path: string, mine: string): boolean {
   }
 }
 
-/** Moves the lock away, and puts it back if another process has taken it meanwhile. */
+/**
+ * Removes the lock of an ended process. Renames the lock file first, and puts it back if another process has just
+ * taken the lock.
+ */
 function discard(path: string, holder: string): void {
   const aside = `${path}.${process.pid}.stale`;
   try {

@@ -1,4 +1,5 @@
-// Detects flips: compares the inputs of the Node's conditions with the last delivered report. The loop sends reports.
+// Detects flips, which are changes of a Node condition's inputs since the last delivered report. The loop sends the
+// reports.
 import {
   CONDITION_OF_SIGNAL,
   NO_PRESSURE,
@@ -19,28 +20,29 @@ interface ConditionInputs {
   shuttingDown: boolean;
 }
 
-/** The content of a report. Give it to `delivered` once the Worker has accepted the report. */
+/** The content of a report. Must be passed to `delivered` once the Worker has accepted the report. */
 export interface ReportDraft {
   vitals: Vitals;
   inputs: ConditionInputs;
 }
 
 export interface Flips {
-  /** Call it with the signals and errors that a probe read between two reports. */
+  /** Takes the signals and errors that a probe has read between two reports. */
   see: (seen: Seen) => void;
-  /** Returns the content of a report that is sent now, without its facts. */
+  /** Returns the content of a report that the loop sends now, without its facts. */
   draft: (gathered: Vitals, hasRuntime: boolean) => ReportDraft;
   delivered: (draft: ReportDraft) => void;
   /**
-   * Has the input of a condition changed since the last delivered report? Before the first Ready, changed errors do not
-   * count, but their end does.
+   * Returns whether the input of a condition has changed since the last delivered report. Before the first Ready,
+   * new errors do not count, but the end of errors does.
    */
   isNews: (wasReady: boolean) => boolean;
 }
 
 /**
- * Pressures begin and end by the Worker's rules: at once, and evictionPressureTransitionPeriod later. A report carries
- * the value with which a signal crossed its threshold, since it may have crossed back before the report.
+ * Returns the detector of flips for these settings. A pressure begins at once and ends after
+ * evictionPressureTransitionPeriod, as in the Worker. A report carries the value with which a signal crossed its
+ * threshold, since the signal may have crossed back before the report.
  */
 export function conditionFlips(settings: Settings, nowMs: () => number): Flips {
   const { thresholds } = parsedSettings(settings);
@@ -81,7 +83,7 @@ export function conditionFlips(settings: Settings, nowMs: () => number): Flips {
     },
     delivered({ vitals, inputs: sent }) {
       lastDelivered = sent;
-      // Keeps signals that crossed while the report was on its way.
+      // Keeps the signals that crossed a threshold while the report was being sent.
       crossings = Object.fromEntries(
         Object.entries(crossings).filter(
           ([name, seen]) => vitals.signals[name as keyof typeof crossings] !== seen,

@@ -1,4 +1,5 @@
-// The shim's loop: gather, send, wait until the next report is due or a condition flips. It sends one request at a time.
+// Runs the shim's loop: gathers, sends a report, and waits until the next report is due or a condition flips. Sends
+// one request at a time.
 import { backOff } from "../../shared/back-off.ts";
 import { type TokenBucket, tryAccept } from "../../shared/events/token-bucket.ts";
 import type { ReportAnswer } from "../../shared/protocol/answers.ts";
@@ -18,47 +19,55 @@ export interface Reported {
   facts: Facts;
   vitals: Vitals;
   outcome: ReportOutcome;
-  /** The wait until the next report, unless something urgent ends it. */
+  /** Milliseconds until the next report. A flip or another urgent event may end this wait. */
   nextInMs: number;
 }
 
 export interface LoopDependencies {
-  /** Facts and vitals as they are now. Never rejects. */
+  /** Returns the current facts and vitals. Never rejects. */
   gather: () => Promise<{ facts: Facts; vitals: Vitals }>;
   report: (facts: Facts, vitals: Vitals) => Promise<ReportOutcome>;
   /** The configured interval and thresholds. */
   settings: Settings;
   clock: Clock;
   stop: AbortSignal;
-  /** Typically Math.random. */
+  /** Returns a random number from 0 to 1. Typically Math.random. */
   random: () => number;
-  /** Drops the connection to the Worker, with the requests on it. */
+  /** Drops the connection to the Worker, including the requests that use it. */
   reconnect: () => void;
-  /** Registers a function that is called when the Worker wants a report now. Absent without a socket. */
+  /** Registers `asked`, which is called when the Worker wants a report at once. Absent without a socket. */
   listen?: (asked: () => void) => void;
   log: Log;
-  /** Called after each report, before the wait. Never throws. Typically the status board's. */
+  /** Called after each report, before the wait. Never throws. Typically a function of the status board. */
   reported?: (report: Reported) => void;
 }
 
 export interface Loop {
-  /** Resolves once stopped. */
+  /** Resolves once the loop has stopped. */
   done: Promise<void>;
-  /** Call it with what a probe read. The loop reports a flip at once, or right after the request that is under way. */
+  /**
+   * Takes the vitals that a probe has read. The loop reports a flip at once, or right after the present request.
+   */
   see: (seen: Seen) => void;
-  /** Call it after a suspend: the loop drops the connection and reports at once. */
+  /** Must be called after a suspend: the loop drops the connection and reports at once. */
   resumed: () => void;
-  /** True until the Node's first Ready, for at most 120 s. A kubelet checks its status every 100 ms in this time. */
+  /**
+   * Returns true until the Node's first Ready, for at most 120 s. Meanwhile a kubelet checks its status every 100
+   * ms.
+   */
   isStarting: () => boolean;
 }
 
-/** After a refused signature the loop waits at least a minute: an operator may approve the key meanwhile. */
+/** The least wait after a refused signature: an operator may approve the key in that time. */
 const UNAUTHENTICATED_WAIT_MS = 60_000;
-/** The first wait after an error may be up to this long, then twice that, up to one interval. */
+/**
+ * The upper limit of the first wait after an error. The limit doubles with each further error, up to one report
+ * interval.
+ */
 const FIRST_BACKOFF_MS = 1000;
-/** No answer makes the shim report more often than a kubelet checks its status while it starts. */
+/** The least wait after any answer: a kubelet that starts checks its status no more often. */
 const LEAST_WAIT_MS = 100;
-/** Upstream nodeReadyGracePeriod. */
+/** The longest time in which the Node counts as starting: upstream nodeReadyGracePeriod. */
 const STARTING_MS = 120_000;
 export function startLoop(dependencies: LoopDependencies): Loop {
   const { settings, clock, stop, reconnect } = dependencies;
@@ -76,7 +85,7 @@ export function startLoop(dependencies: LoopDependencies): Loop {
     done: reportUntilStopped(dependencies, flips, waits, noteReady),
     see(seen) {
       flips.see(seen);
-      // The limit for flips does not apply to the begin and the end of a shutdown.
+      // The begin and the end of a shutdown are reported at once, without the limit for flips.
       const { shuttingDown = isGoingDown } = seen;
       const isUrgent = shuttingDown !== isGoingDown;
       isGoingDown = shuttingDown;
@@ -132,7 +141,10 @@ async function reportUntilStopped(
   }
 }
 
-/** Full jitter (uniform from 0), doubling, at most one interval; Retry-After is a lower bound. */
+/**
+ * Returns the milliseconds to wait after an error: random from 0 to a limit that doubles, up to one interval, but
+ * at least Retry-After.
+ */
 function waitAfterError(
   fault: RequestFault,
   failures: number,
@@ -145,7 +157,7 @@ function waitAfterError(
   return Math.max(fault.retryAfterMs ?? 0, random() * backOff(failures, FIRST_BACKOFF_MS, intervalMs));
 }
 
-/** Logs an outcome if its text differs from the last one. */
+/** Returns a function that logs an outcome if its text differs from the last logged text. */
 function logChanges(log: Log): (outcome: ReportOutcome) => void {
   let last = "";
   return (outcome) => {
@@ -156,7 +168,7 @@ function logChanges(log: Log): (outcome: ReportOutcome) => void {
   };
 }
 
-/** Logs one line when a pressure begins, with the amount that is left, and one when it ends. */
+/** Returns a function that logs when a pressure begins, with the amount that is left, and when it ends. */
 function logPressures(log: Log): (draft: ReportDraft) => void {
   let before: ReportDraft["inputs"]["pressures"] = [];
   return ({ vitals, inputs: { pressures } }) => {
@@ -187,18 +199,21 @@ function describe(outcome: ReportOutcome): LogMessage {
   return `phase: ${phase}, node ${ready ? "Ready" : "not Ready"}${message ? `; ${message}` : ""}${refused}`;
 }
 
-/** The limit of flips that end a wait: five at once, then five a minute. Further flips wait for the next report. */
+/**
+ * The number of flips that may end a wait at once; five more are allowed each minute. Further flips wait for the
+ * next report.
+ */
 const FLIPS_AT_ONCE = 5;
 const FLIPS_PER_SECOND = 5 / 60;
 
 interface ReportWaits {
-  /** Waits `ms`. Something urgent ends the wait after `leastMs`, and a flip at once if `mayFlipEnd`. */
+  /** Waits `ms`. An urgent event ends the wait after `leastMs`, and a flip ends it at once if `mayFlipEnd`. */
   wait: (ms: number, leastMs: number, mayFlipEnd: boolean) => Promise<void>;
-  /** Call it when a report begins: the report includes everything that was urgent until now. */
+  /** Must be called when a report begins: the report includes every urgent event until now. */
   begin: () => void;
-  /** Ends this wait or, during a request, the wait that follows. */
+  /** Ends the present wait or, during a request, the wait after the request. */
   hurry: () => void;
-  /** Call it when there may be a flip. */
+  /** Must be called when there may be a flip. Ends the wait if there is one. */
   wake: () => void;
 }
 
@@ -207,7 +222,7 @@ function reportWaits(clock: Clock, stop: AbortSignal, isFlipped: () => boolean):
   let isUrgent = false;
   let bucket: TokenBucket | undefined;
 
-  /** Takes a token for each flip that ends a wait. */
+  /** Takes one token of the bucket for a flip. Returns false without a flip or a token. */
   function mayReportFlip(): boolean {
     if (!isFlipped()) return false;
     const taken = tryAccept(bucket, clock.nowMs() * 1000, FLIPS_AT_ONCE, FLIPS_PER_SECOND);

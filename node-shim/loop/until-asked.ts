@@ -1,11 +1,11 @@
-// Runs the loop, the probes and the shutdown watch until the shim is asked to end.
+// Runs the loop, the probes and the shutdown watch until the shim is asked to stop.
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { type Clock, systemClock, wakeableWait } from "../base/clock.ts";
 import type { Machine, Probe, Seen } from "../machine/machine.ts";
 import { inhibitShutdown, type ShutdownWatch, watchShutdown } from "../shutdown/shutdown.ts";
 import { type LoopDependencies, startLoop } from "./loop.ts";
 
-/** The wait for the last report of a machine that shuts down. A stopped shim ends within a second. */
+/** The longest wait for the last report before a shutdown, so that a stopped shim ends within a second. */
 const LAST_REPORT_MS = 600;
 
 export async function reportUntilAsked(
@@ -44,7 +44,7 @@ export async function reportUntilAsked(
     watchSuspend(clock, stop, resumed),
   ];
   try {
-    // A watch ends earlier only by a bug, whose error this throws.
+    // A watch can end before `stop` only because of a bug. Then this line throws the bug's error.
     await Promise.race([asked, loop.done, Promise.all(watches)]);
     await shutdown.awaitLastReport(LAST_REPORT_MS);
   } finally {
@@ -52,7 +52,9 @@ export async function reportUntilAsked(
   }
 }
 
-/** Adds `shuttingDown` to the vitals, and lets the shutdown continue once a report with it was delivered. */
+/**
+ * Adds `shuttingDown` to the vitals. Lets the shutdown continue once a report with `shuttingDown` was delivered.
+ */
 function withShutdown(
   { gather, report }: Pick<LoopDependencies, "gather" | "report">,
   { isShuttingDown, reportDelivered }: ShutdownWatch,
@@ -78,13 +80,16 @@ interface Watching {
   isStarting: () => boolean;
 }
 
-/** Upstream fastStatusUpdateOnce. */
+/** The interval of probes until the Node's first Ready, from upstream fastStatusUpdateOnce. */
 const STARTING_EVERY_MS = 100;
 const SUSPEND_CHECK_MS = 1000;
-/** A check that is later than this was delayed by a suspend or SIGSTOP, and not by a busy machine. */
+/** The least delay of a timer that a suspend or SIGSTOP causes. A busy machine delays a timer by less. */
 const SUSPENDED_MS = 5000;
 
-/** Probes until stopped. Waits first, since the first report has just read the same. */
+/**
+ * Reads a probe repeatedly until stopped. Waits before the first read, since the first report has just read the
+ * same vitals.
+ */
 export async function watchProbe(probe: Probe, { clock, stop, see, isStarting }: Watching): Promise<void> {
   const { wait } = wakeableWait(clock, stop);
   const isOver = () => probe.everyMs === null && !isStarting();
@@ -97,7 +102,7 @@ export async function watchProbe(probe: Probe, { clock, stop, see, isStarting }:
   }
 }
 
-/** Detects a suspend by a late timer: a suspended machine's timers stop, but its clock does not. */
+/** Detects a suspend by a late timer: timers stop while the machine is suspended, but its clock continues. */
 export async function watchSuspend(
   clock: Clock,
   stop: AbortSignal,

@@ -1,4 +1,4 @@
-// Watches the configured container runtime, or looks for one, for as long as the shim runs.
+// Watches the configured container runtime, or searches for a runtime, while the shim runs.
 import { every, monotonicMs, pause } from "../base/clock.ts";
 import { parseDuration } from "../../shared/go/duration.ts";
 import type { KubeletConfiguration } from "../config/schema.ts";
@@ -10,14 +10,16 @@ import { dockerClient } from "../sources/docker/client.ts";
 import type { Warn } from "../base/reading.ts";
 import { valueOr } from "../../shared/result.ts";
 
-/** The first report's wait for a runtime that hangs. A working one answers in a few milliseconds. */
+/**
+ * The longest wait of the first report for a runtime that hangs. A working runtime answers in a few milliseconds.
+ */
 const FIRST_ANSWER_MS = 1000;
 
 export interface ContainerRuntime {
   snapshot: RuntimeReader;
-  /** Resolves once the runtime has answered for the first time, or has taken too long. */
+  /** Resolves once the runtime has answered for the first time, or FIRST_ANSWER_MS have passed. */
   asked: Promise<unknown>;
-  /** Asks for the status now: see RuntimeMonitor and RuntimeFinder. */
+  /** Reads the runtime's status now: see RuntimeMonitor and RuntimeFinder. */
   refresh: () => Promise<void>;
   close: () => void;
 }
@@ -27,10 +29,13 @@ export interface RuntimeFlags {
   dockerEndpoint?: string;
 }
 
-/** Upstream's default, in SetDefaults_KubeletConfiguration. The shim requires no runtime by default. */
+/**
+ * Upstream's default endpoint, in SetDefaults_KubeletConfiguration. The shim requires no runtime unless an operator
+ * configures one.
+ */
 export const CRI_ENDPOINT = "unix:///run/containerd/containerd.sock";
 
-/** The default of the kubelets that used Docker directly. */
+/** The default endpoint of the kubelets that used Docker directly. */
 export const DOCKER_ENDPOINT = "unix:///var/run/docker.sock";
 
 type Endpoints = Pick<
@@ -45,7 +50,10 @@ const NONE: ContainerRuntime = {
   close: () => undefined,
 };
 
-/** Returns the socket of `--container-runtime docker`; null if the runtime speaks CRI. Throws with what to change. */
+/**
+ * Returns the socket's path with `--container-runtime docker`; null if the runtime speaks CRI. Throws with the flag
+ * to change.
+ */
 export function dockerSocket({ containerRuntime = "remote", dockerEndpoint }: RuntimeFlags): string | null {
   if (containerRuntime === "remote" && dockerEndpoint !== undefined)
     throw new Error("--docker-endpoint: needs --container-runtime docker");
@@ -57,10 +65,10 @@ export function dockerSocket({ containerRuntime = "remote", dockerEndpoint }: Ru
   throw new Error(`--docker-endpoint ${dockerEndpoint}: must be a socket's path, as in ${DOCKER_ENDPOINT}`);
 }
 
-/** Watches from now on. Calls `onFlip` when an input of the Ready condition has changed. */
+/** Watches the container runtime. Calls `onFlip` when an input of the Ready condition has changed. */
 export function watchContainerRuntime(
   endpoints: Endpoints,
-  docker: string | null, // dockerSocket
+  docker: string | null, // typically dockerSocket's result
   warn: Warn,
   onFlip: () => void,
 ): ContainerRuntime {
@@ -90,7 +98,7 @@ function watched({ snapshot, refresh, close }: Omit<ContainerRuntime, "asked">):
   return { snapshot, asked, refresh, close };
 }
 
-/** Throws only for a bug: the configuration was validated before. */
+/** Returns the path in an endpoint. Throws only for a bug: the configuration was validated before. */
 function validPath(endpoint: string): string {
   const socket = socketPathOf(endpoint);
   if (!socket.ok) throw new Error(`"${endpoint}" ${socket.error}`);

@@ -1,4 +1,4 @@
-// The facts that a kubelet does not have: cloud, hardware, drop-ins. The shim reads them in the background.
+// Gathers the facts that a kubelet does not have: cloud, hardware, drop-ins. The shim reads them in the background.
 import { runChild } from "../base/child.ts";
 import { monotonicMs, wallMs } from "../base/clock.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
@@ -23,10 +23,13 @@ export interface Extras {
 export const FACTS_FOLDER = "/etc/rollcall/facts.d";
 const DROP_IN_DEADLINE_MS = 10_000;
 
-/** The function returns the latest facts; with "wait" it reads them first. Throws with what to change for invalid flags. */
+/**
+ * Returns a function that returns the latest of these facts; with "wait" it reads them first. Throws, with the flag
+ * to change, for invalid flags.
+ */
 export function machineExtras(
   flags: ExtraFlags,
-  intervalMs: number, // nodeStatusUpdateFrequency
+  intervalMs: number, // typically nodeStatusUpdateFrequency
   warn: Warn,
   note?: Note,
 ): (wait?: "wait") => Promise<Extras> {
@@ -56,7 +59,7 @@ export function machineExtras(
   };
 }
 
-/** null if the flags turn the inventory off. */
+/** Returns the reader of the hardware inventory; null if the flags turn it off. */
 function machineInventory({ inventory = "on", inventoryLabels }: ExtraFlags, warn: Warn) {
   if (!["on", "off", "serials"].includes(inventory))
     throw new Error(`--inventory ${inventory}: must be on, off or serials`);

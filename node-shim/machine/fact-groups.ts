@@ -1,5 +1,5 @@
-// The fact groups: the meaning of each, its sources, and how it is read. Gathering, `node-shim facts` and docs/facts.md
-// use this table.
+// Lists the fact groups: the meaning of each, its sources, and how it is read. Gathering, `node-shim facts` and
+// docs/facts.md use this table.
 import type { Facts } from "../../shared/protocol/facts.ts";
 import { VERSION } from "../../shared/version.ts";
 import { orWarn, type Reading, type Warn } from "../base/reading.ts";
@@ -11,16 +11,16 @@ import type { FileSystemReader } from "../sources/kernel/storage.ts";
 
 export interface FactsOptions extends Omit<AddressSources, "hostname"> {
   settings: Facts["settings"];
-  /** The folder whose file system is nodefs; it need not exist. */
+  /** The folder whose file system is nodefs. The folder need not exist. */
   nodefsPath: string;
   kernel: string; // typically os.release()
   os: string; // typically process.platform
   arch: string; // typically process.arch
-  /** Read once, as the kubelet does; absent if unknown. */
+  /** The cgroups facts, read once, as the kubelet does; absent if unknown. */
   cgroups?: Facts["cgroups"];
   readFileSystem: FileSystemReader;
   containerRuntime: RuntimeReader;
-  /** Typically a volumeScanner's. */
+  /** Returns the facts on volumes. Typically a volumeScanner's function. */
   volumes: () => Promise<Facts["volumes"]>;
   attachLimits: () => Promise<Facts["attachLimits"]>;
   /** The facts that a kubelet does not have: see extras.ts. */
@@ -31,11 +31,11 @@ export interface FactsOptions extends Omit<AddressSources, "hostname"> {
 
 interface FactGroup<Fact> {
   what: string;
-  /** For people: the source of each part of the group by its name, or of the whole by "". */
+  /** Texts for operators: the source of each part of the group by the part's name, or of the whole group by "". */
   sources: Readonly<Record<string, string>>;
-  /** The sources with --container-runtime docker. */
+  /** The sources that replace `sources` with --container-runtime docker. */
   dockerSources?: Readonly<Record<string, string>>;
-  /** Returns undefined if the fact is unknown. Never rejects. Absent if `run` adds the group. */
+  /** Reads the fact; undefined if it is unknown. Never rejects. Absent if `run` adds the group. */
   read?: (options: FactsOptions) => Fact | undefined | Promise<Fact | undefined>;
 }
 
@@ -44,7 +44,7 @@ const CRI_VERSION = "CRI Version";
 const NO_RUNTIME = "configured as none, or none found";
 const DOCKER_INFO = "Docker's info, by systeminformation";
 
-/** In the order in which `node-shim facts` prints them. */
+/** The fact groups, in the order in which `node-shim facts` prints them. */
 export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNullable<Facts[Name]> | null> } = {
   settings: {
     what: "the Node's configuration, as far as the Worker uses it",
@@ -111,7 +111,7 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
     dockerSources: { "": "Docker's images, by systeminformation" },
     read: ({ containerRuntime }) => {
       const snapshot = containerRuntime();
-      // Before the first list, the kubelet reports no images.
+      // Before the runtime's first list of images, the kubelet reports no images.
       return snapshot === null ? undefined : (snapshot.images ?? []);
     },
   },
@@ -189,7 +189,7 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
 
 async function readVersions({ root, kernel, warn, note }: FactsOptions) {
   const image = noted(await osImage(root), "/versions/osImage", note);
-  // cAdvisor's ContainerOsVersion has the same default.
+  // cAdvisor's ContainerOsVersion also defaults to "Unknown".
   return { kernel, osImage: orWarn(image, "OS image", warn) ?? "Unknown", shim: VERSION };
 }
 
@@ -199,10 +199,13 @@ async function readStorage({ nodefsPath, readFileSystem, warn }: FactsOptions) {
   return nodefs && { nodefsCapacityBytes: nodefs[1] };
 }
 
-/** Called with the JSON Pointer of a fact that has several possible sources, and the source where it was read. */
+/** Takes the JSON Pointer of a fact with several possible sources, and the source that the fact was read from. */
 export type Note = (pointer: string, source: string) => void;
 
-/** Reads the whole group or nothing: a file that cannot be read must not result in a capacity of zero. */
+/**
+ * Reads the whole group, or returns undefined after a warning: an unreadable file must not result in a capacity of
+ * zero.
+ */
 export async function gatherMachine(root: string, warn: Warn, note?: Note): Promise<Facts["machine"]> {
   const id = noted(await machineID(root), "/machine/machineID", note);
   const uuid = noted(await systemUUID(root), "/machine/systemUUID", note);

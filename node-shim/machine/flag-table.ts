@@ -1,29 +1,32 @@
-// The flags that configure this machine's Node. config/flags.ts has those that are fields of the configuration. The
-// command line, its help, `node-shim config` and docs/configuration.md come from this table.
+// Lists the flags that configure this machine's Node. The command line, its help, `node-shim config` and
+// docs/configuration.md come from this table. config/flags.ts has the flags that are fields of the configuration.
 import { DOCKER_ENDPOINT } from "./container-runtime.ts";
 import { FACTS_FOLDER } from "./extras.ts";
 import { DEVICE_PLUGINS_FOLDER, type MachineFlags, type MachineSettings, ROOT_DIR } from "./settings.ts";
 
 export interface MachineFlag {
-  /** Without its dashes. */
+  /** The flag's name without dashes. */
   name: string;
-  /** The shape of the value in --help; "" if it has none. */
+  /** The shape of the value in --help; "" if the flag has no value. */
   value: string;
   help: string;
   default?: string;
-  /** The value of the flag without one, if it may have one. */
+  /** The value that the flag has when it is given without a value. Absent if the flag needs a value. */
   alone?: string;
-  /** The flag may be given more than once, and each counts. */
+  /** true if the flag may be given more than once, and each counts. */
   repeats?: true;
-  /** Who has the flag: today's kubelet, older kubelets, or rollcall alone. */
+  /** The programs that have the flag: today's kubelet, older kubelets, or rollcall alone. */
   of: "kubelet" | "older kubelets" | "rollcall";
-  /** For `node-shim config`: the active value ("": none) and its source. null if the flag has no effect now. */
+  /**
+   * Returns the active value ("" for none) and its source, for `node-shim config`; null if the flag has no effect
+   * now.
+   */
   active: (settings: MachineSettings, flags: MachineFlags) => InForce | null;
 }
 
 interface InForce {
   value: string;
-  /** Absent: the flag. */
+  /** The source of the value. Absent if the flag is the source. */
   source?: string;
 }
 
@@ -35,13 +38,13 @@ const none = (what: string): InForce => ({ value: "", source: `default: ${what}`
 const orNone = (value: string | undefined) => (value ? set(value) : none("none"));
 const onOrOff = (isOn: boolean | undefined) => (isOn ? set("true") : byDefault("false"));
 
-/** The flags by their names in MachineFlags, in the order of the help. */
+/** The flags by their names in MachineFlags, in the order of --help. */
 const FLAGS: { readonly [Name in FlagName]: Omit<MachineFlag, "name"> } = {
   config: {
     value: "<file>",
     help: "KubeletConfiguration (kubelet.config.k8s.io/v1beta1) in YAML",
     of: "kubelet",
-    // `node-shim config` shows the source of each field.
+    // `node-shim config` shows the configuration's fields with the source of each instead.
     active: () => null,
   },
   hostnameOverride: {
@@ -171,7 +174,7 @@ const FLAGS: { readonly [Name in FlagName]: Omit<MachineFlag, "name"> } = {
   },
 };
 
-/** cloudProvider is --cloud-provider. */
+/** Returns a flag's name without dashes: cloud-provider for cloudProvider. */
 const nameOf = (field: string) => field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 export const MACHINE_FLAGS = Object.fromEntries(

@@ -22,31 +22,37 @@ import { configurationNotes, type MachineFlags, machineSettings } from "./settin
 import { systemSources } from "./system-sources.ts";
 import type { TransportChoice } from "./transport.ts";
 
-/** Upstream evictionMonitoringPeriod. */
+/** Milliseconds between two reads of the eviction signals: upstream evictionMonitoringPeriod. */
 const SIGNALS_EVERY_MS = 10_000;
 
 export interface Machine {
   /** The Node's name. */
   name: string;
   configuration: Configuration;
-  /** Where each field of the configuration came from. */
+  /** The source of each field of the configuration. */
   sources: LoadedConfiguration["sources"];
   settings: Settings;
   transport: TransportChoice;
-  /** 0: the shim does not watch for a shutdown. */
+  /** The shutdown's grace period in milliseconds. With 0, the shim does not watch for a shutdown. */
   shutdownGracePeriodMs: number;
   /** Throws if this machine has less than its configuration reserves. */
   setUp: () => Promise<void>;
-  /** The first call begins the watch of the container runtime. With "wait" it also waits for slow sources. */
+  /**
+   * Gathers facts and vitals. The first call begins the watch of the container runtime. With "wait", also waits for
+   * slow sources.
+   */
   gather: (wait?: "wait") => Promise<{ facts: Facts; vitals: Vitals }>;
-  /** Read between two reports. */
+  /** The probes that read vitals between two reports. */
   probes: readonly Probe[];
-  /** Calls `see` when the container runtime's status has changed. Only the last listener counts. */
+  /**
+   * Registers `see`, which is called when the container runtime's status has changed. Only the last listener
+   * counts.
+   */
   listen: (see: (seen: Seen) => void) => void;
   close: () => void;
 }
 
-/** Throws as machineSettings does. */
+/** Returns this machine. Throws for invalid flags, as machineSettings does. */
 export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note): Promise<Machine> {
   const own = machineSettings(flags);
   const { name, configuration, active, sources, nodeIPs, rootDir, docker, transport, settings } = own;
@@ -100,7 +106,7 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
   };
 }
 
-/** Begins the watch of the container runtime when facts are first gathered. */
+/** Returns functions that read the container runtime. The first read begins the watch of the runtime. */
 function runtimeOnDemand(
   active: LoadedConfiguration["active"],
   docker: string | null,
@@ -130,8 +136,8 @@ function runtimeOnDemand(
 }
 
 /**
- * Gathers every fact group, and warns about a group that cannot be read. Never rejects. Replaces control characters in
- * texts of firmware, programs and runtimes, since the Worker refuses facts with one.
+ * Gathers every fact group, and warns about each unreadable group. Never rejects. Replaces control characters in
+ * texts of firmware, programs and runtimes, since the Worker refuses facts with such characters.
  */
 export async function gatherFacts(options: FactsOptions): Promise<Facts> {
   const groups = Object.entries(FACT_GROUPS).map(
@@ -146,14 +152,17 @@ type Observation = Reading<[available: number, capacity: number]>;
 
 interface VitalsOptions {
   root: string;
-  /** The folder whose file system is nodefs; it need not exist. */
+  /** The folder whose file system is nodefs. The folder need not exist. */
   nodefsPath: string;
   readFileSystem: FileSystemReader;
   containerRuntime: RuntimeReader;
   warn: Warn;
 }
 
-/** Gathers the eviction signals, the OOM kills and the runtime's errors. Without a runtime, imagefs is unknown. Never rejects. */
+/**
+ * Gathers the eviction signals, the OOM kills and the runtime's errors. Without a runtime, imagefs is unknown.
+ * Never rejects.
+ */
 export async function gatherVitals({
   root,
   nodefsPath,
@@ -194,23 +203,25 @@ export interface Seen extends Partial<Vitals> {
   hasRuntime?: boolean;
 }
 
-/** Reads vitals between two reports. */
+/** A source of vitals that the shim reads between two reports. */
 export interface Probe {
-  /** The pause between two reads. null: 100 ms until the Node's first Ready, and no read afterwards. */
+  /**
+   * Milliseconds between two reads. null: a read every 100 ms until the Node's first Ready, and no read afterwards.
+   */
   everyMs: number | null;
-  /** A slow read delays neither a report nor another probe. Never rejects. */
+  /** Reads the vitals. A slow read delays neither a report nor another probe. Never rejects. */
   read: () => Promise<Seen>;
 }
 
-/** Checks the reservations of this machine's flags and file. */
+/** Throws, with the setting to change, if this machine has less than its flags and file reserve. */
 export async function requireOwnReservations(flags: MachineFlags): Promise<void> {
   const { rootDir, settings } = machineSettings(flags);
   await requireReservations({ ...systemSources(rootDir), settings });
 }
 
 /**
- * Throws with what to change if this machine has less than its configuration reserves, as the kubelet's container manager
- * does at its start. Passes over facts that cannot be read: gathering warns about them.
+ * Throws, with the setting to change, if this machine has less than its configuration reserves. The kubelet's
+ * container manager checks the same at its start. Skips unreadable facts: gathering warns about them.
  */
 async function requireReservations({
   root,

@@ -1,4 +1,4 @@
-// Makes the Node that this machine would have, by the setters that the Worker runs.
+// Computes the Node that this machine would have, with the setters that the Worker runs.
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { wallMs } from "../base/clock.ts";
@@ -18,9 +18,10 @@ interface PreviewedNode extends InitialNode {
   allocatable: ResourceList;
 }
 
-/** Returns the Node and its setters' errors. `warn` gets the sources that cannot be read. Throws as thisMachine does. */
+/** Returns the Node and its setters' errors. `warn` gets the unreadable sources. Throws as thisMachine does. */
 export async function previewNode(flags: MachineFlags, warn: Warn): Promise<PreviewedNode> {
-  // Reading the hardware takes seconds, and only its labels are in the Node.
+  // Skips the hardware inventory without --inventory-labels: reading it takes seconds, and only its labels are in
+  // the Node.
   const seen = flags.inventoryLabels ? flags : { ...flags, inventory: "off" };
   const machine = await thisMachine(seen, warn);
   await machine.setUp();
@@ -28,12 +29,12 @@ export async function previewNode(flags: MachineFlags, warn: Warn): Promise<Prev
   const initial = nodeOf(machine.name, facts, vitals, wallMs());
   if (!initial.ok) throw new Error(initial.error);
   const { allocatable = {} } = initial.value.node.status;
-  // Only the Worker knows its deployment and the roles.
+  // Removes the deployment's labels: only the Worker knows the deployment and the Node's roles.
   setNodeStatus(initial.value.node, [ownLabels(null, []), bystander(false, "moved")]);
   return { ...initial.value, allocatable };
 }
 
-/** Runs the Worker's setters on a machine's own facts and vitals. */
+/** Returns the Node that the Worker's setters make of a machine's facts and vitals. */
 export function nodeOf(name: string, facts: Facts, vitals: Vitals, nowMs: number) {
   const memory = structuredClone(NOTHING_REMEMBERED);
   const reported = { name, facts, vitals, nowMs, memory, recordEvent: () => undefined };

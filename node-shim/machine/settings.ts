@@ -1,4 +1,4 @@
-// Makes this machine's settings from flags, configuration and host name.
+// Makes this machine's settings from its flags, configuration and host name.
 import { hostname as osHostname } from "node:os";
 import { resolve } from "node:path";
 import { isUnspecified, parseIpSloppy } from "../../shared/kubernetes/ip.ts";
@@ -18,13 +18,13 @@ import { type TransportChoice, transportOf } from "./transport.ts";
 /** The kubelet's default --root-dir: the folder of its volumes, whose file system is nodefs. */
 export const ROOT_DIR = "/var/lib/kubelet";
 
-/** Upstream DevicePluginPath: where plugins look for kubelet.sock, regardless of --root-dir. */
+/** The folder where device plugins expect kubelet.sock, regardless of --root-dir: upstream DevicePluginPath. */
 export const DEVICE_PLUGINS_FOLDER = "/var/lib/kubelet/device-plugins";
 
-/** The endpoints of a runtime that speaks CRI, which Docker does not use. */
+/** The settings with the endpoints of a runtime that speaks CRI. Docker does not use them. */
 const ENDPOINTS = ["containerRuntimeEndpoint", "imageServiceEndpoint"] as const;
 
-/** The flags of flag-table.ts. */
+/** The values of the flags in flag-table.ts. */
 export interface MachineFlags extends ExtraFlags, RuntimeFlags {
   config?: string;
   hostnameOverride?: string;
@@ -38,7 +38,7 @@ export interface MachineFlags extends ExtraFlags, RuntimeFlags {
   caFile?: string;
   transport?: string;
   devicePlugins?: string;
-  /** The flags that are fields of the configuration. */
+  /** The values of the flags that are fields of the configuration. */
   set?: FlagTexts;
 }
 
@@ -55,7 +55,10 @@ export interface MachineSettings extends LoadedConfiguration {
   settings: Settings;
 }
 
-/** Throws with what to change if the flags or the configuration are invalid. */
+/**
+ * Returns this machine's settings. Throws, with the setting to change, if the flags or the configuration are
+ * invalid.
+ */
 export function machineSettings(flags: MachineFlags): MachineSettings {
   const loaded = withNamedRuntime(readConfiguration(flags.config, flags.set ?? {}), flags);
   const name = nodeName(flags);
@@ -102,7 +105,10 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
   };
 }
 
-/** `--container-runtime remote` requires a CRI runtime, at upstream's default endpoint if none is set. */
+/**
+ * Adds upstream's default endpoint if `--container-runtime remote` is given, which requires a CRI runtime, without
+ * an endpoint.
+ */
 function withNamedRuntime(
   loaded: LoadedConfiguration,
   { containerRuntime }: RuntimeFlags,
@@ -115,7 +121,7 @@ function withNamedRuntime(
   };
 }
 
-/** Lists the content of a file that has no effect, for the log and `node-shim config`. */
+/** Lists the parts of a configuration file that have no effect, for the log and `node-shim config`. */
 export function configurationNotes({ ignored, repeated }: LoadedConfiguration): string[] {
   return [
     ...(ignored.length > 0 ? [`ignored, since nothing here depends on it: ${ignored.join(", ")}`] : []),
@@ -123,7 +129,7 @@ export function configurationNotes({ ignored, repeated }: LoadedConfiguration): 
   ];
 }
 
-/** Returns the host name, as a kubelet without a cloud provider does. */
+/** Returns --hostname-override, else the host name, as a kubelet without a cloud provider does. */
 export function nodeName({ hostnameOverride = "" }: MachineFlags): string {
   const name = hostname(hostnameOverride, osHostname);
   if (!name.ok) throw new Error(`${name.error}: pass --hostname-override`);

@@ -1,4 +1,4 @@
-// The sources of facts that Node.js itself provides: os, DNS, statfs.
+// Reads facts from the sources that Node.js itself provides: os, DNS, statfs.
 import { lookup } from "node:dns/promises";
 import { statfs } from "node:fs/promises";
 import { networkInterfaces, release } from "node:os";
@@ -21,7 +21,10 @@ type SystemSources = Pick<
   | "readFileSystem"
 >;
 
-/** Call it once in a process, for gatherFacts and gatherVitals: the result remembers a hung call. */
+/**
+ * Returns the sources for gatherFacts and gatherVitals. Must be called once in a process, since the sources
+ * remember a call that hangs.
+ */
 export function systemSources(
   rootDir: string, // typically /var/lib/kubelet
 ): SystemSources {
@@ -39,8 +42,9 @@ export function systemSources(
 }
 
 /**
- * Calls `call` each time, but waits only for the first result of an argument, so that a slow source delays only the first
- * report. Later it returns the latest result. `call` must not reject, and must end (see oneAtATime).
+ * Returns a function that calls `call` each time, but waits only for an argument's first result. Later calls return
+ * the latest result, so that a slow source delays only the first report. `call` must not reject, and must end (see
+ * oneAtATime).
  */
 export function inBackground<R>(
   call: (argument: string) => Promise<Reading<R>>,

@@ -1,18 +1,18 @@
-// Finds the installed service, of a package or of install-service, with its flags and environment.
+// Finds the installed service of a package or of install-service, with the service's flags and environment.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { codeOf } from "../base/fault.ts";
 import { environmentIn, runArguments, serviceOf, UNIT_NAME } from "./unit.ts";
 
 export interface InstalledService {
-  /** The files that configure the service, first the unit. */
+  /** The paths of the files that configure the service. The first is the unit. */
   files: string[];
-  /** The flags of its `run`. */
+  /** The flags of the service's `node-shim run`. */
   flags: string[];
   environment: ReadonlyMap<string, string>;
 }
 
-/** As in systemd, the first folder that has a file wins. */
+/** The folders with units. As in systemd, the first folder that has a file wins. */
 const FOLDERS = [
   "etc/systemd/system",
   "run/systemd/system",
@@ -21,7 +21,10 @@ const FOLDERS = [
   "lib/systemd/system",
 ];
 
-/** null if no service runs `node-shim run`. Throws with what to do if this user may not read its files. */
+/**
+ * Reads the installed service; null if no service runs `node-shim run`. Throws, with the remedy, if this user may
+ * not read the service's files.
+ */
 export function installedService(root: string): InstalledService | null {
   const unit = FOLDERS.map((folder) => join(root, folder, UNIT_NAME)).flatMap((path) => fileAt(path) ?? []);
   if (unit[0] === undefined) return null;
@@ -39,7 +42,7 @@ interface TextFile {
   text: string;
 }
 
-/** Reads the drop-ins of `systemctl edit` and of administrators, sorted by name. */
+/** Reads the unit's drop-ins, from `systemctl edit` and from administrators, sorted by name. */
 function dropIns(root: string): TextFile[] {
   const byName = new Map<string, string>();
   for (const folder of FOLDERS) {
@@ -60,7 +63,7 @@ function fileAt(path: string): TextFile | null {
   return text === null ? null : { path, text };
 }
 
-/** null if the file or folder is missing. */
+/** Returns the result of `read`; null if its file or folder is missing. */
 function orNull<T>(read: () => T, path: string): T | null {
   try {
     return read();
@@ -76,10 +79,13 @@ function orNull<T>(read: () => T, path: string): T | null {
 }
 
 const ENVIRONMENT_FILE = "etc/rollcall/node-shim.env";
-/** The variables that the connection to the Worker depends on. */
+/** The environment variables that the connection to the Worker depends on. */
 const VARIABLES = ["HTTPS_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS"];
 
-/** Names the variables of this shell that the service lacks, in one line without values; null if there are none. */
+/**
+ * Returns one line with the names of variables that this shell has and the service lacks, without values; null if
+ * there are none.
+ */
 export function missingVariables(root: string, environment: NodeJS.ProcessEnv): string | null {
   const set = variableNames(join(root, ENVIRONMENT_FILE));
   const missing = VARIABLES.flatMap((name) => {
@@ -90,7 +96,7 @@ export function missingVariables(root: string, environment: NodeJS.ProcessEnv): 
   return `the service does not have ${missing.join(", ")} of this shell: write it into /${ENVIRONMENT_FILE} (mode 0600), then systemctl restart ${UNIT_NAME}`;
 }
 
-/** Returns names in upper case. */
+/** Returns the names of the variables that an environment file sets, in upper case. */
 function variableNames(path: string): Set<string> {
   let text = "";
   try {

@@ -1,4 +1,4 @@
-// The Debian package of this shim: reads its version with dpkg, and installs another version with apt.
+// Reads the installed version of the shim's Debian package with dpkg, and installs another version with apt.
 import { spawn } from "node:child_process";
 import { printable } from "../../shared/protocol/printable.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
@@ -8,26 +8,26 @@ import { faultOf } from "../base/fault.ts";
 
 export const PACKAGE = "rollcall-node-shim";
 
-/** dpkg and apt. Neither rejects. */
+/** Runs dpkg and apt. Neither function rejects. */
 export interface PackageManager {
-  /** Resolves with the standard output of dpkg-query. */
+  /** Runs dpkg-query, and resolves with its standard output. */
   query: (args: readonly string[]) => Promise<Result<string>>;
-  /** Runs apt-get; an error has the last lines of its output. */
+  /** Runs apt-get. An error has the last lines of apt-get's output. */
   aptGet: (args: readonly string[]) => Promise<Result<null>>;
 }
 
 const QUERY_MS = 10_000;
 const MAX_QUERY_BYTES = 65_536;
-/** For each apt-get. The unit's TimeoutStartSec= is longer than all of them together. */
+/** The time limit of one apt-get. The unit's TimeoutStartSec= is longer than all apt-get runs together. */
 const APT_MS = 600_000;
 const GRACE_MS = 60_000;
 
-/** apt-get gets no other variables: its proxies are in /etc/apt. */
+/** The only environment variables that apt-get gets. Its proxies are in /etc/apt. */
 const APT_ENVIRONMENT = {
   PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
   LC_ALL: "C.UTF-8",
   DEBIAN_FRONTEND: "noninteractive",
-  // needrestart would see that this process runs a replaced Node.js, and restart this process's own unit.
+  // Otherwise needrestart would find that this process runs a replaced Node.js, and restart the upgrade's own unit.
   NEEDRESTART_SUSPEND: "1",
 };
 
@@ -49,10 +49,13 @@ export const packageManager: PackageManager = {
     }),
 };
 
-/** Returns the Debian version of the package that installed `program` (an absolute path), or what to do. */
+/**
+ * Returns the Debian version of the package that installed `program` (an absolute path), or a fault with the
+ * remedy.
+ */
 export async function installedVersion({ query }: PackageManager, program: string): Promise<Result<string>> {
   const owner = await query(["--search", program]);
-  // `rollcall-node-shim: /usr/…`, or with the architecture behind the name.
+  // dpkg prints `rollcall-node-shim: /usr/…`, or the package's name with the architecture before the colon.
   const isOurs = owner.ok && new RegExp(`^${PACKAGE}(:[a-z0-9]+)?: `, "m").test(owner.value);
   const shown = isOurs
     ? await query(["--show", "--showformat=${db:Status-Status} ${Version}", PACKAGE])
@@ -68,12 +71,13 @@ export async function installedVersion({ query }: PackageManager, program: strin
 }
 
 /**
- * An upgrade is safe because apt checks the signature of a repository that this machine's operator trusts. No option here
- * may weaken that (--allow-unauthenticated, --force-yes, Trusted, AllowInsecureRepositories).
+ * The options of apt-get install. An upgrade is safe because apt checks the signature of a repository that this
+ * machine's operator trusts. No option here may weaken that check (--allow-unauthenticated, --force-yes, Trusted,
+ * AllowInsecureRepositories).
  */
 const INSTALL = [
   "install",
-  // A package that an operator has removed meanwhile stays removed.
+  // A package that an operator removed during the upgrade stays removed.
   "--only-upgrade",
   "--no-remove",
   "--assume-yes",
@@ -85,7 +89,7 @@ const INSTALL = [
   "Dpkg::Options::=--force-confold",
 ] as const;
 
-/** Updates the lists of this machine's sources. */
+/** Updates apt's package lists of this machine's sources. */
 export function updateLists({ aptGet }: PackageManager): Promise<Result<null>> {
   return aptGet(["update", "-qq", "-o", "DPkg::Lock::Timeout=120"]);
 }
@@ -103,20 +107,20 @@ export function installFormer({ aptGet }: PackageManager, version: string): Prom
 interface LongRun {
   program: string;
   args: readonly string[];
-  /** All variables of the program. */
+  /** All environment variables that the program gets. */
   environment: NodeJS.ProcessEnv;
-  /** After this time the program gets SIGTERM. Its own children continue. */
+  /** Milliseconds after which the program gets SIGTERM. The program's own children continue. */
   deadlineMs: number;
-  /** The time in which its children may still write after its end. */
+  /** Milliseconds in which the program's children may still write after the program's end. */
   graceMs: number;
 }
 
 const ENDING = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
-/** The limits of the output that an error quotes: the last lines of both streams. */
+/** The most characters of output that an error quotes, from the last lines of both streams. */
 const MAX_OUTPUT_CHARACTERS = 4096;
 const MAX_LINES = 5;
 
-/** Runs a package manager to its end, and delays signals that would end this process meanwhile. Never rejects. */
+/** Runs a package manager to its end. Until then, delays signals that would end this process. Never rejects. */
 export async function runToItsEnd(run: LongRun): Promise<Result<null>> {
   let asked: NodeJS.Signals | undefined;
   const hold = (signal: NodeJS.Signals) => {
@@ -169,7 +173,7 @@ function ending({ program, args, environment, deadlineMs, graceMs }: LongRun): P
   });
 }
 
-/** Returns one line. */
+/** Returns one line: `how`, and the last lines of the output. */
 function withLines(how: string, output: string): string {
   const lines = output.split("\n").flatMap((line) => line.trim() || []);
   return printable([how, lines.slice(-MAX_LINES).join("; ")].filter((part) => part !== "").join(": "));

@@ -1,4 +1,5 @@
-// node-shim install-service and uninstall-service: write or remove the unit, and call systemctl. The state folder stays.
+// Implements `node-shim install-service` and `uninstall-service`: writes or removes the unit, and runs systemctl.
+// The state folder stays.
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,11 +8,11 @@ import { codeOf, faultOf } from "../base/fault.ts";
 import { MADE_BY, UNIT_NAME } from "./unit.ts";
 
 export interface ServiceHost {
-  /** "/"; in tests another folder. */
+  /** The root of the file system: "/", or another folder in tests. */
   root: string;
-  /** Whether this process may change the system. */
+  /** true if this process may change the system. */
   isRoot: boolean;
-  /** Rejects with systemctl's message. */
+  /** Runs systemctl. Rejects with systemctl's message. */
   systemctl: (args: string[]) => Promise<void>;
 }
 
@@ -34,17 +35,17 @@ export function thisHost(): ServiceHost {
 }
 
 const ownUnit = (root: string) => join(root, "etc/systemd/system", UNIT_NAME);
-/** The folder of install.sh. Packages install their unit elsewhere. */
+/** The folder where install.sh puts its unit. Packages put theirs elsewhere. */
 const INSTALLER_FOLDER = "usr/local/lib/systemd/system";
 const packageUnit = (root: string) =>
   [INSTALLER_FOLDER, "usr/lib/systemd/system", "lib/systemd/system"]
     .map((folder) => join(root, folder, UNIT_NAME))
     .find((path) => existsSync(path));
 
-/** Has a package installed the unit? That unit reads its flags from a file of the package. */
+/** Returns whether a package has installed the unit. Such a unit reads its flags from a file of the package. */
 export const hasPackageUnit = (root: string): boolean => packageUnit(root) !== undefined;
 
-/** Enables and starts the service. Returns one line for the operator. Throws with what to do. */
+/** Enables and starts the service. Returns one line for the operator. Throws with the remedy. */
 export async function installService(host: ServiceHost, unit: string): Promise<string> {
   requireSystemd(host, "install-service");
   const { root, systemctl } = host;
@@ -57,14 +58,17 @@ export async function installService(host: ServiceHost, unit: string): Promise<s
   }
   await systemctl(["daemon-reload"]);
   await systemctl(["enable", UNIT_NAME]);
-  // A running service would keep the old unit.
+  // A running service would keep its old unit until a restart.
   await systemctl(["restart", UNIT_NAME]);
   return fromPackage === undefined
     ? `${path} is installed, enabled and started`
     : `${fromPackage}, which a package installed, is enabled and started; its flags are in /etc/rollcall/node-shim.env`;
 }
 
-/** Stops and disables the service, and removes the unit of install-service. Succeeds if there is none. */
+/**
+ * Stops and disables the service, and removes the unit that install-service wrote. Succeeds without a service too.
+ * Returns one line for the operator.
+ */
 export async function uninstallService(host: ServiceHost): Promise<string> {
   requireSystemd(host, "uninstall-service");
   const { root, systemctl } = host;
@@ -78,7 +82,7 @@ export async function uninstallService(host: ServiceHost): Promise<string> {
     return `stopped and disabled; ${fromPackage} belongs to its package: ${removalOf(fromPackage)}`;
   rmSync(path);
   await systemctl(["daemon-reload"]);
-  // systemd remembers a failed unit. The call fails for any other unit.
+  // systemd lists a failed unit until it is reset. For a unit that has not failed, the command fails.
   await systemctl(["reset-failed", UNIT_NAME]).catch(() => undefined);
   return `${path} is stopped and removed; key and enrolment stay until \`node-shim leave\``;
 }
@@ -89,7 +93,10 @@ function removalOf(packageUnit: string | undefined): string {
     : "apt-get remove rollcall-node-shim";
 }
 
-/** As in sd_booted(3), the folder exists only if systemd is the init system. */
+/**
+ * Throws unless systemd is the init system and this process is root. As in sd_booted(3), systemd alone makes the
+ * folder.
+ */
 function requireSystemd({ root, isRoot }: ServiceHost, command: string): void {
   if (!existsSync(join(root, "run/systemd/system")))
     throw new Error(

@@ -1,32 +1,35 @@
-// Makes the text of the systemd unit, and parses the text of an installed unit. Reads and writes no file.
+// Makes the text of the systemd unit, and parses the texts of an installed unit. Does not access files.
 
 export const UNIT_NAME = "rollcall-node-shim.service";
-/** The first line of the units that install-service makes. The shim changes no other unit. */
+/** The first line of each unit that install-service makes. The shim changes no other unit. */
 export const MADE_BY = "# Made by node-shim install-service; uninstall-service removes it.";
 /** The folder of the unit's StateDirectory=. */
 const DEFAULT_STATE = "/var/lib/rollcall";
 
 export interface Installation {
-  /** Absolute path of node. */
+  /** The absolute path of node. */
   node: string;
-  /** Absolute path of the shim's program. */
+  /** The absolute path of the shim's program. */
   shim: string;
-  /** Flags of `run`. */
+  /** The flags of `node-shim run`. */
   flags: string[];
-  /** The state folder, absolute. */
+  /** The absolute path of the state folder. */
   state: string;
 }
 
-/** `template` is infra/systemd/rollcall-node-shim.service. */
+/**
+ * Returns the unit's text for an installation. `template` is the text of infra/systemd/rollcall-node-shim.service.
+ */
 export function unitText(template: string, { node, shim, flags, state }: Installation): string {
   const command = [node, shim, "run", ...flags].map(systemdWord).join(" ");
   const isOwnFolder = state !== DEFAULT_STATE;
-  // node may be installed below a home folder, as by nvm, and flags may name files there.
+  // nvm installs node below a home folder, and flags may name files there. ProtectHome would hide them.
   const usesHome = [node, shim, ...flags].some((word) => /(^|=)(\/home|\/root|\/run\/user)\//.test(word));
   const lines = template.split("\n").flatMap((line): string[] => {
     const [key] = line.split("=");
     if (key === "ExecStart") return [`ExecStart=${command} $NODE_SHIM_FLAGS`];
-    // An operator who installs the service has joined, or passes a token.
+    // The unit need not wait for `node-shim join`: an operator who runs install-service has joined, or passes a
+    // token.
     if (key === "ConditionPathExists" || line.startsWith("# Waits for `node-shim join`")) return [];
     if (key === "StateDirectory" && isOwnFolder) return [`ReadWritePaths=${systemdWord(state)}`];
     if (key === "StateDirectoryMode" && isOwnFolder) return [];
@@ -36,7 +39,10 @@ export function unitText(template: string, { node, shim, flags, state }: Install
   return [MADE_BY, ...lines].join("\n");
 }
 
-/** Quotes one word of a command line as systemd.service(5) does: a doubled % or $ is one character. */
+/**
+ * Quotes one word of a command line as systemd.service(5) does. Doubles % and $, which systemd reads as one
+ * character.
+ */
 function systemdWord(word: string): string {
   const doubled = word.replaceAll("%", "%%").replaceAll("$", "$$$$");
   if (/^[\w@+=:,./%-]+$/.test(doubled)) return doubled;
@@ -45,19 +51,19 @@ function systemdWord(word: string): string {
 
 /** The part of a unit and its drop-ins that the shim uses: see systemd.service(5) and systemd.exec(5). */
 interface UnitService {
-  /** The unit's command line; "" if there is none. */
+  /** The unit's command line; "" if the unit has none. */
   execStart: string;
-  /** Environment=, in order. */
+  /** The variables of Environment=, in their order. */
   environment: [name: string, value: string][];
-  /** EnvironmentFile=, in order. */
+  /** The paths of EnvironmentFile=, in their order. */
   environmentFiles: string[];
 }
 
-/** Parses the texts of a unit and of its drop-ins, in systemd's order. */
+/** Parses the texts of a unit and of its drop-ins. The texts must be in systemd's order. */
 export function serviceOf(texts: readonly string[]): UnitService {
   const service: UnitService = { execStart: "", environment: [], environmentFiles: [] };
   for (const [key, value] of texts.flatMap(assignments)) {
-    // An empty value removes the earlier values, also those of an earlier file.
+    // An empty value removes the earlier values of its key, also those of an earlier file.
     if (key === "ExecStart") service.execStart = value;
     else if (key === "Environment")
       service.environment = value === "" ? [] : [...service.environment, ...pairs(words(value))];
@@ -68,7 +74,7 @@ export function serviceOf(texts: readonly string[]): UnitService {
   return service;
 }
 
-/** Parses the assignments of [Service]. A backslash at its end continues a line. */
+/** Parses the assignments of [Service]. A line that ends with a backslash continues on the next line. */
 function assignments(text: string): [key: string, value: string][] {
   let section = "";
   return text
@@ -83,7 +89,10 @@ function assignments(text: string): [key: string, value: string][] {
     });
 }
 
-/** Splits a command line into words. A quoted text is one word, and a backslash escapes. */
+/**
+ * Splits a command line into words, as systemd does. A quoted text is one word, and a backslash escapes a
+ * character.
+ */
 function words(text: string): string[] {
   const found: string[] = [];
   let word: string | null = null;
@@ -112,7 +121,7 @@ function pairs(assigned: readonly string[]): [string, string][] {
   });
 }
 
-/** Parses the assignments of an EnvironmentFile=. */
+/** Parses the assignments in the text of an EnvironmentFile=. */
 export function environmentIn(text: string): [name: string, value: string][] {
   return text
     .replaceAll(/\\\n/g, "")
@@ -123,7 +132,7 @@ export function environmentIn(text: string): [name: string, value: string][] {
     });
 }
 
-/** In an EnvironmentFile=, a value with blanks needs no quotes. */
+/** Removes the quotes around a value. In an EnvironmentFile=, a value with blanks needs no quotes. */
 function unquoted(value: string): string {
   const [quote] = value;
   if ((quote !== '"' && quote !== "'") || value.length < 2 || !value.endsWith(quote)) return value;
@@ -131,7 +140,7 @@ function unquoted(value: string): string {
   return quote === '"' ? inner.replaceAll(/\\([\\"$`])/g, "$1") : inner;
 }
 
-/** Returns the arguments after `run`; undefined if the command is another one. */
+/** Returns the arguments after `run` in a unit's command line; undefined if the command is not `run`. */
 export function runArguments(
   execStart: string,
   environment: ReadonlyMap<string, string>,
@@ -141,7 +150,10 @@ export function runArguments(
   return run === -1 ? undefined : all.slice(run + 1);
 }
 
-/** The word $NAME becomes several words, ${NAME} never. $$ and %% are one character. */
+/**
+ * Expands the variables in one word. $NAME alone becomes several words, ${NAME} never. $$ and %% become one
+ * character.
+ */
 function expanded(word: string, environment: ReadonlyMap<string, string>): string[] {
   const whole = /^\$([A-Za-z_]\w*)$/.exec(word);
   if (whole) return words(environment.get(whole[1] ?? "") ?? "");

@@ -1,5 +1,6 @@
 // Watches for a shutdown of this machine, as upstream's node shutdown manager does. logind announces a shutdown
-// (PrepareForShutdown) and waits for the inhibitor, which the shim holds until it has reported the shutdown.
+// (PrepareForShutdown), and waits for the inhibitor lock that the shim holds. The shim releases the lock once it
+// has reported the shutdown.
 import { spawn } from "node:child_process";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { type Clock, wakeableWait } from "../base/clock.ts";
@@ -8,23 +9,26 @@ import { type Bus, connectBus, ownerOf, subscribe } from "../wire/dbus/bus.ts";
 import type { BusMessage } from "../wire/dbus/wire.ts";
 
 interface Watching {
-  /** shutdownGracePeriod: the longest delay of a shutdown. 0: the shim does not watch. */
+  /** The longest delay of a shutdown in milliseconds: shutdownGracePeriod. With 0, the shim does not watch. */
   gracePeriodMs: number;
-  /** The system bus's; undefined: the usual one. */
+  /** The address of the system bus. undefined means the usual address. */
   address: string | undefined; // typically DBUS_SYSTEM_BUS_ADDRESS
   inhibit: typeof inhibitShutdown;
   clock: Clock;
   stop: AbortSignal;
-  /** Called when a shutdown begins, or is cancelled. */
+  /** Called with true when a shutdown begins, and with false when it is cancelled. */
   turned: (shuttingDown: boolean) => void;
   log: Log;
 }
 
 export interface ShutdownWatch {
   isShuttingDown: () => boolean;
-  /** Call it once the Worker has accepted a report with the shutdown. The shutdown then continues. */
+  /** Lets the shutdown continue. Must be called once the Worker has accepted a report with the shutdown. */
   reportDelivered: () => void;
-  /** Waits until the report of a shutdown is delivered, for at most `withinMs`. Resolves at once if none is due. */
+  /**
+   * Waits until the report of a shutdown is delivered, for at most `withinMs`. Resolves at once if no such report
+   * is due.
+   */
   awaitLastReport: (withinMs: number) => Promise<void>;
 }
 
@@ -38,7 +42,7 @@ const LOGIN1 = "org.freedesktop.login1";
 const LOGIN1_PATH = "/org/freedesktop/login1";
 const MANAGER = `${LOGIN1}.Manager`;
 const RULE = `type='signal',sender='${LOGIN1}',path='${LOGIN1_PATH}',interface='${MANAGER}',member='PrepareForShutdown'`;
-/** The pause before it connects again to a bus that is absent or was restarted. */
+/** The pause before the watch connects again to a bus that is absent or was restarted. */
 const RECONNECT_MS = 5000;
 
 export function watchShutdown(watching: Watching): ShutdownWatch {
@@ -73,7 +77,7 @@ export function watchShutdown(watching: Watching): ShutdownWatch {
     async awaitLastReport(withinMs) {
       if (!isReportDue) return;
       await new Promise<void>((resolve) => {
-        // A running timer would keep the process alive.
+        // Must be cancelled, since a running timer keeps the process alive.
         const cancel = clock.timer(withinMs, resolve);
         waiting.add(() => {
           cancel();
@@ -124,7 +128,10 @@ async function followLogind({ address, clock, stop, prepare, hold, logFault }: F
   }
 }
 
-/** Listens until the connection ends, and returns why. Subscribes before it reads the property, to miss no signal. */
+/**
+ * Listens to logind until the connection ends, and returns the reason of the end. Subscribes before it reads the
+ * property PreparingForShutdown, so that it misses no signal.
+ */
 async function listen(
   bus: Bus,
   stop: AbortSignal,
@@ -147,7 +154,7 @@ async function listen(
   }
 }
 
-/** Reads logind's property. */
+/** Reads logind's property PreparingForShutdown. */
 async function isPreparing({ call }: Bus): Promise<Result<boolean>> {
   const answer = await call({
     destination: LOGIN1,
@@ -163,7 +170,10 @@ async function isPreparing({ call }: Bus): Promise<Result<boolean>> {
     : failure("logind's PreparingForShutdown is not a boolean");
 }
 
-/** Any process on the bus may send such a signal, so it asks the bus whether the sender is logind. */
+/**
+ * Handles logind's signal. Any process on the bus can send such a signal, so this function asks the bus whether the
+ * sender is logind.
+ */
 async function onPrepareForShutdown(
   { path, interface: of, member, sender, body }: BusMessage,
   bus: Bus,
@@ -176,7 +186,7 @@ async function onPrepareForShutdown(
   if (owner.ok && owner.value[0] === sender) prepare(isShuttingDown);
 }
 
-/** Logs a text if it differs from the last one. */
+/** Returns a function that logs a text as a warning if it differs from the last text. */
 function logChanges(log: Log): (text: LogMessage) => void {
   let last = "";
   return (text) => {
@@ -186,21 +196,22 @@ function logChanges(log: Log): (text: LogMessage) => void {
 }
 
 interface Inhibitor {
-  /** Lets the shutdown continue. */
+  /** Releases the lock: the shutdown continues. */
   release: () => void;
 }
 
 /**
- * Delays a shutdown until the lock is released or this process ends. Calls `failed` if the lock cannot be taken, or is
- * lost. systemd-inhibit holds logind's file descriptor, since Node cannot receive one without native code.
+ * Delays a shutdown until the lock is released or this process ends. Calls `failed` if the lock cannot be taken, or
+ * is lost. systemd-inhibit holds logind's file descriptor, since Node.js cannot receive file descriptors without
+ * native code.
  */
 export function inhibitShutdown(failed: (why: string) => void): Inhibitor {
   const { PATH, DBUS_SYSTEM_BUS_ADDRESS } = process.env;
   const command = ["--what=shutdown", "--mode=delay", "--who=node-shim", `--why=${WHY}`, "cat"];
   const child = spawn("systemd-inhibit", command, {
-    // cat holds the lock until this pipe is closed.
+    // systemd-inhibit runs cat, which ends and so releases the lock when this pipe is closed.
     stdio: ["pipe", "ignore", "ignore"],
-    // Passes on no variable that could be a secret.
+    // Passes only these two variables, since others may be secrets.
     env: { ...(PATH && { PATH }), ...(DBUS_SYSTEM_BUS_ADDRESS && { DBUS_SYSTEM_BUS_ADDRESS }) },
   });
   let isReleased = false;
@@ -222,5 +233,5 @@ export function inhibitShutdown(failed: (why: string) => void): Inhibitor {
   };
 }
 
-/** `systemd-inhibit --list` shows it. */
+/** The reason that `systemd-inhibit --list` shows. */
 const WHY = "rollcall reports the shutdown of this machine to the cluster";

@@ -1,17 +1,20 @@
-// Reads EC2's instance metadata, version 2, which needs a token. Uses neither AWS's API nor credentials.
+// Reads EC2's instance metadata, version 2, which requires a token. Uses neither AWS's API nor credentials.
 import type { CloudMetadata } from "../../../shared/protocol/facts.ts";
 import { addressesOf, type CloudAddress, type CloudSource } from "./metadata.ts";
 import { bodyOf, metadataServer, optionalBodyOf, required, asResult } from "./metadata-server.ts";
 
 const TOKEN_PATH = "/latest/api/token";
 const METADATA = "/latest/meta-data/";
-/** EC2's maximum. An instance that was stopped meanwhile gets a 401 and asks for another token. */
+/**
+ * The lifetime of a token: EC2's maximum. An instance that was stopped for a while gets a 401, and requests another
+ * token.
+ */
 const TOKEN_TTL_SECONDS = 21_600;
 
-/** Reads a path; with "optional", a missing path is "". Throws an error that `asResult` catches. */
+/** Reads a path of the metadata; with "optional", a missing path is "". Throws an error that `asResult` catches. */
 type Get = (path: string, wish?: "optional") => Promise<string>;
 
-/** Call it once in a process, since the result keeps the token. */
+/** Returns the source of EC2's metadata. Must be called once in a process, since the source keeps its token. */
 export function awsSource(baseUrl: string): CloudSource {
   let token = "";
   return (signal) => {
@@ -41,18 +44,21 @@ async function read(get: Get): Promise<CloudMetadata> {
     providerID: `aws:///${zone}/${id}`,
     instanceType: await get("instance-type"),
     zone,
-    // Older metadata servers have no region.
+    // Older metadata servers do not have placement/region.
     region: (await get("placement/region", "optional")) || regionOf(zone),
     addresses: await addresses(get),
   };
 }
 
-/** Returns the region of `eu-central-1a`, or of a local zone such as `us-west-2-lax-1a`. */
+/** Returns the region of a zone such as `eu-central-1a`, or of a local zone such as `us-west-2-lax-1a`. */
 function regionOf(zone: string): string {
   return /^[a-z]+(-[a-z]+)+-\d+/.exec(zone)?.[0] ?? "";
 }
 
-/** aws.go's NodeAddresses. The IPv6 addresses of each interface follow its IPv4 addresses. */
+/**
+ * Returns the Node's addresses as aws.go's NodeAddresses does. The IPv6 addresses of each interface follow its IPv4
+ * addresses.
+ */
 async function addresses(get: Get): Promise<CloudAddress[]> {
   const found: CloudAddress[] = [];
   const add = (type: CloudAddress["type"], texts: string[]) => found.push(...addressesOf(type, texts));
@@ -65,7 +71,7 @@ async function addresses(get: Get): Promise<CloudAddress[]> {
   if (hostname !== undefined) {
     const label = hostname.split(".", 1).join("");
     add("Hostname", [hostname]);
-    // Each domain in the DHCP options is one more name of the instance.
+    // Each domain in the DHCP options gives the instance another name.
     add("InternalDNS", [hostname, ...domains.map((domain) => `${label}.${domain}`)]);
   }
   add("ExternalDNS", words(await get("public-hostname", "optional")));

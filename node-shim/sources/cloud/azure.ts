@@ -40,14 +40,17 @@ function read({ compute, network }: Document): CloudMetadata {
   return {
     providerID: `azure://${withLowerCaseGroup(compute.resourceId)}`,
     instanceType: compute.vmSize,
-    // azure_zones.go: outside of zones, the fault domain.
+    // As in azure_zones.go, an instance outside of zones has its fault domain for a zone.
     zone: compute.zone === "" ? compute.platformFaultDomain : `${region}-${compute.zone}`.toLowerCase(),
     region,
     addresses: addresses(compute, network.interface),
   };
 }
 
-/** convertResourceGroupNameToLower: Azure ignores the case, and answers in any case. */
+/**
+ * Returns the resource ID with its group in lower case, as convertResourceGroupNameToLower does: Azure ignores the
+ * case, and varies it in its answers.
+ */
 function withLowerCaseGroup(resourceId: string): string {
   return resourceId.replace(
     /(\/resourceGroups\/)([^/]+)/i,
@@ -55,7 +58,7 @@ function withLowerCaseGroup(resourceId: string): string {
   );
 }
 
-/** azure_instances.go's NodeAddresses: the Node's name, and the first interface. */
+/** Returns the Node's name and the addresses of the first interface, as azure_instances.go's NodeAddresses does. */
 function addresses(
   { name, osProfile }: Document["compute"],
   [first]: Document["network"]["interface"],

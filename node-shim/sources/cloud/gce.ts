@@ -1,4 +1,5 @@
-// Reads Google Cloud's instance metadata. Asks for single values, since the whole tree has start-up scripts and keys.
+// Reads Google Cloud's instance metadata. Requests single values, since the whole tree also has start-up scripts
+// and keys.
 import { failure } from "../../../shared/result.ts";
 import * as z from "zod/mini";
 import type { CloudMetadata } from "../../../shared/protocol/facts.ts";
@@ -6,7 +7,10 @@ import { addressesOf, type CloudAddress, type CloudSource, parsedJson } from "./
 import { bodyOf, metadataServer, optionalBodyOf, required, asResult } from "./metadata-server.ts";
 
 const METADATA = "/computeMetadata/v1/";
-/** The metadata server requires this header, and proves with it that the answer is its own. */
+/**
+ * The value of the header Metadata-Flavor. The metadata server requires the header, and its answers carry it as
+ * proof of their origin.
+ */
 const FLAVOR = "Google";
 
 const textOrNone = z._default(z.string(), "");
@@ -40,18 +44,18 @@ async function read(get: Get): Promise<CloudMetadata> {
     providerID: `gce://${project}/${zone}/${await get("instance/name")}`,
     instanceType: lastSegment(await get("instance/machine-type")),
     zone,
-    // GetGCERegion: europe-west1-b is in europe-west1.
+    // The region is the zone without its last part, as in GetGCERegion: europe-west1-b is in europe-west1.
     region: zone.slice(0, Math.max(0, zone.lastIndexOf("-"))),
     addresses: await addresses(get),
   };
 }
 
-/** `projects/123/zones/europe-west1-b` */
+/** Returns `europe-west1-b` for `projects/123/zones/europe-west1-b`. */
 function lastSegment(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-/** gce_instances.go's NodeAddresses. */
+/** Returns the Node's addresses as gce_instances.go's NodeAddresses does. */
 async function addresses(get: Get): Promise<CloudAddress[]> {
   const path = "instance/network-interfaces/?recursive=true";
   const interfaces = required(parsedJson(await get(path), interfacesSchema, path));

@@ -1,12 +1,16 @@
-// Sends HTTP requests to a cloud's metadata server, without redirects and proxy, so that no request leaves the link.
+// Sends HTTP requests to a cloud's metadata server. Follows no redirect and uses no proxy, so that no request
+// leaves the link.
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { request as httpRequest } from "node:http";
 import { faultOf } from "../../base/fault.ts";
 
-/** The metadata server of AWS, Google Cloud and Azure. A name instead would let a resolver choose the server. */
+/**
+ * The URL of the metadata server of AWS, Google Cloud and Azure. An IP address, since with a name a resolver would
+ * choose the server.
+ */
 export const LINK_LOCAL_URL = "http://169.254.169.254";
 
-/** More than any expected answer. */
+/** The most bytes of an answer, well above those of any expected answer. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
 export interface MetadataAnswer {
@@ -20,12 +24,12 @@ export interface MetadataRequest {
   headers?: Record<string, string>;
 }
 
-/** Asks for a path. Any HTTP status is an answer; only the connection has errors. Never rejects. */
+/** Requests a path. Returns each HTTP status as an answer, and a failed connection as an error. Never rejects. */
 export type AskServer = (path: string, request?: MetadataRequest) => Promise<Result<MetadataAnswer>>;
 
 export function metadataServer(
   baseUrl: string, // typically LINK_LOCAL_URL
-  signal: AbortSignal, // ends the requests that are under way
+  signal: AbortSignal, // aborts the requests that are still running
 ): AskServer {
   return (path, { method = "GET", headers = {} } = {}) =>
     new Promise((resolve) => {
@@ -33,7 +37,7 @@ export function metadataServer(
         const why = signal.aborted ? "no answer in time" : faultOf(error);
         resolve(failure(`${method} ${path}: ${why}`));
       };
-      // The global agent may have a proxy from the environment.
+      // The request gets no agent, since the global agent may use a proxy from the environment.
       const options = { method, headers, signal, agent: false as const };
       const request = httpRequest(new URL(path, baseUrl), options, (response) => {
         const chunks: Buffer[] = [];
@@ -55,19 +59,19 @@ export function metadataServer(
     });
 }
 
-/** The body of a 200; any other status is an error. */
+/** Returns the body of a 200; an error for any other status. */
 export function bodyOf(path: string, answer: Result<MetadataAnswer>): Result<string> {
   if (!answer.ok) return answer;
   const { status, body } = answer.value;
   return status === 200 ? success(body.trim()) : failure(`GET ${path}: status ${status}`);
 }
 
-/** Returns "" for a 404, which means that the instance has no such value; else as bodyOf does. */
+/** Returns "" for a 404, which means that the instance has no such value. Otherwise returns the same as bodyOf. */
 export function optionalBodyOf(path: string, answer: Result<MetadataAnswer>): Result<string> {
   return answer.ok && answer.value.status === 404 ? success("") : bodyOf(path, answer);
 }
 
-/** Returns the value of a reading, or throws an error that `asResult` catches. */
+/** Returns the value of a reading. Throws an UnreadError for a failed reading, which `asResult` catches. */
 export function required<T>(reading: Result<T>): T {
   if (!reading.ok) throw new UnreadError(reading.error);
   return reading.value;
@@ -75,7 +79,10 @@ export function required<T>(reading: Result<T>): T {
 
 class UnreadError extends Error {}
 
-/** Returns the result of `read`, with the error of `required`. Rethrows any other error, which is a bug. */
+/**
+ * Returns the result of `read`, or a failure if `read` threw an UnreadError. Rethrows any other error, which is a
+ * bug.
+ */
 export async function asResult<T>(read: () => Promise<T>): Promise<Result<T>> {
   try {
     return success(await read());

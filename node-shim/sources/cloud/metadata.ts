@@ -1,5 +1,5 @@
-// Keeps the last valid metadata of the machine's cloud, and refreshes it in the background. A source that hangs or fails
-// results in a line of the log.
+// Keeps the last valid metadata of the machine's cloud, and refreshes the metadata in the background. Logs a source
+// that hangs or fails.
 import type * as z from "zod/mini";
 import { type CloudMetadata, cloudSchema } from "../../../shared/protocol/facts.ts";
 import { firstFault } from "../../../shared/protocol/schema.ts";
@@ -12,25 +12,28 @@ export type CloudSource = (signal: AbortSignal) => Promise<Result<unknown>>;
 
 interface CloudMetadataOptions {
   source: CloudSource;
-  /** For people: `http://169.254.169.254 (aws)`. */
+  /** The source's name for operators: `http://169.254.169.254 (aws)`. */
   where: string;
-  /** The pause between two readings: nodeStatusUpdateFrequency. */
+  /** Milliseconds between two readings: nodeStatusUpdateFrequency. */
   intervalMs: number;
-  /** The limit of one reading. */
+  /** The time limit of one reading. */
   deadlineMs: number;
-  /** Monotonic: typically monotonicMs. */
+  /** The monotonic clock in milliseconds. Typically monotonicMs. */
   nowMs: () => number;
   warn: Warn;
 }
 
-/** The pause before the first answer, since the Node's registration waits for it. */
+/**
+ * The pause between two readings until the first answer. Short, since the Node's registration waits for that
+ * answer.
+ */
 const FIRST_RETRY_MS = 1000;
-/** A factor of the interval, since reports come a little early. */
+/** The fraction of the interval after which a reading is due: less than 1, since reports come a little early. */
 const EARLY = 0.9;
 
 /**
- * The function returns the last valid metadata; undefined before the first. It starts a reading in the background when
- * one is due. Only its first call waits, for at most the deadline. Never rejects.
+ * Returns a function that returns the last valid metadata; undefined before the first answer. The function starts a
+ * reading in the background when one is due. Only its first call waits, for at most `deadlineMs`. Never rejects.
  */
 export function cloudMetadata(options: CloudMetadataOptions): () => Promise<CloudMetadata | undefined> {
   const { where, intervalMs, nowMs, warn } = options;
@@ -60,7 +63,10 @@ export function cloudMetadata(options: CloudMetadataOptions): () => Promise<Clou
   };
 }
 
-/** Calls `ended` when the source ends, which may be after the deadline. */
+/**
+ * Reads the source once, for at most `deadlineMs`. Calls `ended` when the source ends, which may be after the
+ * deadline.
+ */
 async function readOnce(
   { source, deadlineMs }: CloudMetadataOptions,
   ended: () => void,
@@ -78,7 +84,10 @@ async function readOnce(
   return !first.ok ? first : checked(first.value);
 }
 
-/** Validates the metadata, so that no answer of a metadata server makes the Worker refuse the machine's facts. */
+/**
+ * Validates the metadata. Otherwise a metadata server's bad answer could make the Worker refuse the machine's
+ * facts.
+ */
 function checked(found: unknown): Result<CloudMetadata> {
   const parsed = cloudSchema.safeParse(withoutRepetition(found));
   if (parsed.success) return success(parsed.data);
@@ -86,7 +95,7 @@ function checked(found: unknown): Result<CloudMetadata> {
   return failure(`${path === "" ? "" : `${path.slice(1).replaceAll("/", ".")}: `}${message}`);
 }
 
-/** The apiserver refuses equal addresses, but two interfaces may share a name. */
+/** Removes repeated addresses. Two interfaces may share a name, and the apiserver refuses equal addresses. */
 function withoutRepetition(found: unknown): unknown {
   if (typeof found !== "object" || found === null || !("addresses" in found)) return found;
   if (!Array.isArray(found.addresses)) return found;
@@ -97,7 +106,7 @@ function withoutRepetition(found: unknown): unknown {
 
 export type CloudAddress = NonNullable<CloudMetadata["addresses"]>[number];
 
-/** Skips texts that are empty. */
+/** Returns an address of `type` for each text that is not empty. */
 export function addressesOf(type: CloudAddress["type"], texts: readonly string[]): CloudAddress[] {
   return texts.flatMap((address) => (address === "" ? [] : [{ type, address }]));
 }

@@ -1,4 +1,4 @@
-// --cloud-provider and --cloud-metadata-file: chooses the source of the machine's metadata.
+// Chooses the source of the machine's metadata by --cloud-provider and --cloud-metadata-file.
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { parse as parseYaml } from "yaml";
@@ -18,7 +18,7 @@ export interface CloudFlags {
   cloudMetadataFile?: string;
 }
 
-/** The limit of one reading. A server on the same link answers in milliseconds. */
+/** The time limit of one reading. A server on the same link answers in milliseconds. */
 const DEADLINE_MS = 2000;
 
 const SOURCES: Record<Exclude<CloudProvider, "external">, (file: string) => CloudSource> = {
@@ -28,7 +28,10 @@ const SOURCES: Record<Exclude<CloudProvider, "external">, (file: string) => Clou
   file: fileSource,
 };
 
-/** Returns the provider; null if there is none. "" names none, as for a kubelet. Throws with what to change. */
+/**
+ * Returns the provider; null if the flags name none. "" names none, as for a kubelet. Throws with the flag to
+ * change.
+ */
 export function cloudProviderOf({ cloudProvider = "", cloudMetadataFile }: CloudFlags): CloudProvider | null {
   const provider = CLOUD_PROVIDERS.find((name) => name === cloudProvider);
   if (cloudProvider !== "" && provider === undefined)
@@ -61,7 +64,10 @@ export function machineCloud(flags: CloudFlags, intervalMs: number, warn: Warn) 
 
 const MAX_FILE_BYTES = 64 * 1024;
 
-/** Reads YAML or JSON, for clouds without a metadata server. A missing provider ID or instance type counts as "". */
+/**
+ * Reads metadata from a YAML or JSON file, for clouds without a metadata server. A missing provider ID or instance
+ * type counts as "".
+ */
 export function fileSource(path: string): CloudSource {
   return async () => {
     const text = await readSmallFile(path);
@@ -79,10 +85,10 @@ export function fileSource(path: string): CloudSource {
 
 async function readSmallFile(path: string): Promise<Result<string>> {
   try {
-    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK); // a FIFO would wait for a writer
+    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK); // opening a FIFO would wait for a writer
     try {
       const stat = await file.stat();
-      // A device or pipe may never end.
+      // Reading a device or pipe may never end.
       if (!stat.isFile()) return failure("not a file");
       if (stat.size > MAX_FILE_BYTES) return failure(`larger than ${MAX_FILE_BYTES} bytes`);
       return success(await file.readFile("utf8"));

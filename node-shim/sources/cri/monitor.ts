@@ -12,58 +12,69 @@ import type {
   VersionAnswer,
 } from "./runtime-client.ts";
 
-/** The kubelet's interval of updateRuntimeUp. */
+/** Milliseconds between two readings of the status: the kubelet's interval of updateRuntimeUp. */
 const STATUS_EVERY_MS = 5000;
-/** The interval of the kubelet's image manager, less the time that a timer may be early. */
+/**
+ * Milliseconds for which a list of images is fresh: the interval of the kubelet's image manager, less a timer's
+ * possible earliness.
+ */
 const IMAGES_FRESH_MS = 29_000;
-/** Version and imagefs change only with a restart, which the shim detects. A kubelet asks for them every 10 s. */
+/**
+ * Milliseconds for which version and imagefs are fresh. They change only with a restart, which the shim detects. A
+ * kubelet reads them every 10 s.
+ */
 const RESTART_FRESH_MS = 300_000;
 
-/** The last answers of the runtime. A field without an answer is absent. */
+/** The runtime's last answers. A field without an answer is absent. */
 export interface RuntimeSnapshot {
   runtime?: NonNullable<Facts["runtime"]>;
   handlers?: NonNullable<Facts["runtimeHandlers"]>;
   features?: NonNullable<Facts["runtimeFeatures"]>;
   images?: NonNullable<Facts["images"]>;
-  /** A folder on imagefs. */
+  /** The path of a folder on imagefs. */
   imageFsPath?: string;
-  /** The socket of a runtime that was found without a configuration. */
+  /** The path of the socket where the shim found a runtime without configuration. */
   foundAt?: string;
-  /** The errors that keep the Node from being Ready now. */
+  /** The errors that keep the Node from being Ready at present. */
   errors: NonNullable<Vitals["errors"]>;
 }
 
 interface RuntimeMonitorOptions {
-  /** Makes the client; typically runtimeClient. It calls `onConnect` for every new connection. */
+  /** Makes the client. It calls `onConnect` for every new connection. Typically runtimeClient. */
   client: (onConnect: () => void) => RuntimeClient;
   nodeStatusMaxImages: number;
-  /** Monotonic; typically monotonicMs. */
+  /** The monotonic clock in milliseconds. Typically monotonicMs. */
   nowMs: () => number;
-  /** Calls back repeatedly until it is cancelled; typically every. */
+  /** Calls `call` every `ms`. Returns a function that cancels the calls. Typically `every`. */
   every: (ms: number, call: () => void) => () => void;
-  /** Called when `errors` have changed: the Ready condition depends on them. */
+  /** Called when `errors` have changed, on which the Ready condition depends. */
   onFlip: () => void;
   warn: Warn;
 }
 
 export interface RuntimeMonitor {
   snapshot: () => RuntimeSnapshot;
-  /** Asks for the status now, and for everything else that is due. Never rejects. */
+  /** Reads the status, and each other answer that is due. Never rejects. */
   refresh: () => Promise<void>;
-  /** Begins the first refresh, and waits for the part that the Ready condition depends on. */
+  /** Begins the first refresh. Waits only for the answers that the Ready condition depends on. */
   begin: () => Promise<void>;
-  /** Has no process listened for SYNC_THRESHOLD_MS? */
+  /** Returns whether no process has listened on the socket for SYNC_THRESHOLD_MS. */
   isGone: () => boolean;
   close: () => void;
 }
 
 interface Known extends Omit<RuntimeSnapshot, "handlers" | "features" | "errors"> {
   state: RuntimeState;
-  /** The time of the last status by the monotonic clock; at first the begin of the watch. */
+  /**
+   * The time of the last status, by the monotonic clock; before the first status, the time when the watch began.
+   */
   answeredMs: number;
 }
 
-/** Watches until closed. The caller calls `refresh` first; the monitor then refreshes every 5 s. */
+/**
+ * Watches the runtime until `close` is called. The caller must call `refresh` or `begin` first; then the monitor
+ * refreshes every 5 s.
+ */
 export function runtimeMonitor(options: RuntimeMonitorOptions): RuntimeMonitor {
   const { nowMs, onFlip, every } = options;
   const known: Known = { state: UNKNOWN_STATE, answeredMs: nowMs() };
@@ -80,7 +91,7 @@ export function runtimeMonitor(options: RuntimeMonitorOptions): RuntimeMonitor {
 
   async function refresh(): Promise<void> {
     const now = nowMs();
-    // A missing answer becomes an error during the call.
+    // Checks before the calls, since the errors may change with time alone: a missing answer becomes an error.
     noteFlip();
     await Promise.all([status.at(now).then(noteFlip), version.at(now), images.at(now), imageFs.at(now)]);
   }
@@ -95,7 +106,7 @@ export function runtimeMonitor(options: RuntimeMonitorOptions): RuntimeMonitor {
     refresh,
     begin: async () => {
       void refresh();
-      // Joins the calls that are under way.
+      // These calls join the calls that `refresh` has just begun.
       await Promise.all([status.at(nowMs()), version.at(nowMs())]);
     },
     isGone: () => isAbsent() && isOverdue(known.answeredMs, nowMs()),
@@ -106,7 +117,7 @@ export function runtimeMonitor(options: RuntimeMonitorOptions): RuntimeMonitor {
   };
 }
 
-/** One question for each kind of information. The answers go into `known`. */
+/** Makes one question for each kind of information. The questions store the answers in `known`. */
 function questions(options: RuntimeMonitorOptions, known: Known) {
   const { nowMs, nodeStatusMaxImages } = options;
   const warnOnce = warnOncePerSource(options.warn);
@@ -125,7 +136,7 @@ function questions(options: RuntimeMonitorOptions, known: Known) {
   const version = question(RESTART_FRESH_MS, async () => {
     const answer = await client.version();
     if (answer) known.runtime = runtimeOf(answer);
-    // The kubelet also reports Unknown while the runtime does not answer.
+    // While the runtime does not answer, the kubelet also reports the version Unknown.
     else if (known.runtime) known.runtime = { ...known.runtime, version: "Unknown" };
     return answer !== null;
   });
@@ -152,7 +163,7 @@ function runtimeOf({ runtimeName, runtimeVersion }: VersionAnswer): NonNullable<
 
 type Images = NonNullable<Facts["images"]>;
 
-/** Upstream MaxNamesPerImageInNodeStatus. */
+/** The most names of an image in the Node: upstream MaxNamesPerImageInNodeStatus. */
 const MAX_NAMES = 5;
 /** The limit of all images' names: enough for 50 images with 5 names of 500 bytes each, which have 125 KiB. */
 const MAX_NAMES_BYTES = 160 * 1024;
