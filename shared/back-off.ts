@@ -1,6 +1,9 @@
-// The wait before a repeated attempt. Callers add randomness and Retry-After.
+// Computes the wait before a repeated attempt. Callers add randomness and respect Retry-After.
 
-/** Doubles from `firstMs` with each failure in a row, up to `longestMs`. `failures`: 1 or more. */
+/**
+ * Returns the wait after `failures` failed attempts in a row (1 or more). The wait doubles from `firstMs` up to
+ * `longestMs`.
+ */
 export function backOff(failures: number, firstMs: number, longestMs: number): number {
   return Math.min(longestMs, firstMs * 2 ** (failures - 1));
 }

@@ -1,11 +1,14 @@
-// The type of the texts that a line of a table stands for. Types only.
+// Types the messages that a documented pattern stands for. The file has types only.
 
-/** `lease of NAME` is `lease of ${string}`: words in capitals are values, with what stands behind them. */
+/**
+ * The texts that the pattern `Line` stands for: `lease of NAME` is `lease of ${string}`. A word in capitals stands
+ * for a value.
+ */
 export type MessageOf<Line extends string> = Line extends `${infer Word} ${infer Rest}`
   ? `${WordOf<Word>} ${MessageOf<Rest>}`
   : WordOf<Line>;
 
-/** Numbers and signs are no words. */
+/** The text that one word of a pattern stands for. Numbers and signs stand for themselves. */
 type WordOf<Word extends string> =
   Word extends Lowercase<Word>
     ? Word

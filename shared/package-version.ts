@@ -1,8 +1,8 @@
-// A version as dpkg writes and orders it. Pure.
+// Converts a version into the form that dpkg writes and orders.
 
 /**
- * `0.2.0-rc.1` → `0.2.0~rc.1`: dpkg sorts a tilde before the end, and 0.2.0-rc.1 after 0.2.0, which would keep a machine on
- * the candidate for ever.
+ * Converts `0.2.0-rc.1` into `0.2.0~rc.1`. dpkg sorts a tilde before the end, but 0.2.0-rc.1 after 0.2.0, so that a
+ * machine would never leave the candidate.
  */
 export function packageVersion(version: string): string {
   return version.replace("-", "~");

@@ -1,21 +1,27 @@
-// The result of a check of a deployment, in words for its operator.
+// Defines the result of a check of a deployment, in words for its operator.
 
 export interface CheckResult {
   /** The subject of the check: `ORIGINS`, `token`, `apiserver`. */
   check: string;
-  /** `failed`: something does not work now. `warning`: it will fail later, or is unintended. */
+  /**
+   * `failed`: a part of the deployment does not work now. `warning`: a part will fail later, or is probably
+   * unintended.
+   */
   state: "ok" | "warning" | "failed";
   message: string;
-  /** What to do about it; absent if the check passed. */
+  /** The remedy for the operator; absent if the check passed. */
   cure?: string;
 }
 
-/** A fault, and what to do about it. */
+/** A fault of a deployment, with its remedy. */
 export interface DeploymentFault {
   state: "warning" | "failed";
   message: string;
   cure: string;
-  /** The Worker can serve no machine, so it answers that it is not configured. */
+  /**
+   * true if the fault keeps the Worker from serving any machine. The Worker then answers machines that it is not
+   * configured.
+   */
   stopsMachines?: boolean;
 }
 
@@ -29,19 +35,24 @@ export const warning = (message: string, cure: string): DeploymentFault => ({
   message,
   cure,
 });
-/** Makes a `failed` result for a fault that affects every machine. */
+/** Makes a `failed` result for a fault that keeps the Worker from serving any machine. */
 export const stopping = (message: string, cure: string): DeploymentFault => ({
   ...failed(message, cure),
   stopsMachines: true,
 });
 
-/** The values of the Worker's bindings and of wrangler's configuration; undefined if absent. */
+/** The Worker's bindings, or wrangler's configuration, by name. A value is undefined if absent. */
 export type Configured = Readonly<Record<string, unknown>>;
 
-/** Checks a value; null if it is valid. `configured` has the other values. */
+/**
+ * Checks the value `text`; returns null if it is valid. `configured` has the values of all variables and secrets.
+ */
 export type Check = (text: string, configured: Configured) => DeploymentFault | null;
 
-/** Returns "" for an absent variable. The text of other JSON, such as a list, passes no check. */
+/**
+ * Returns the text of a variable; "" if the variable is absent. A value that is no string becomes JSON, which no
+ * check accepts.
+ */
 export function textOf(configured: Configured, name: string): string {
   const value = configured[name];
   if (value === undefined || value === null) return "";

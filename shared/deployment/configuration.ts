@@ -1,5 +1,5 @@
-// Checks a deployment's variables and secrets. The Worker answers by these results that it is not configured, and a
-// deployment with a fault stops before it starts.
+// Checks a deployment's variables and secrets. A fault can make the Worker answer that it is not configured, or
+// stop a deployment before it starts.
 import {
   type Check,
   type Configured,
@@ -15,11 +15,11 @@ const CHECKS: Readonly<Record<string, Check>> = { ...VARIABLES, ...SECRETS };
 
 export interface CheckedConfiguration {
   findings: CheckResult[];
-  /** Does the Worker answer machines that it is not configured? */
+  /** true if the Worker answers machines that it is not configured. */
   stopsMachines: boolean;
 }
 
-/** Checks the whole configuration of a running Worker. */
+/** Checks all variables and secrets of a running Worker. */
 export function checkConfiguration(configured: Configured): CheckedConfiguration {
   const checked = checkNames(Object.keys(CHECKS), configured);
   return {
@@ -28,7 +28,10 @@ export function checkConfiguration(configured: Configured): CheckedConfiguration
   };
 }
 
-/** Checks a configuration before its deployment: the variables, and the known secrets, since others cannot be read. */
+/**
+ * Checks a configuration before its deployment: all variables, and the secrets whose values `secrets` has. Stored
+ * secrets cannot be read.
+ */
 export function checkDeployment(variables: Configured, secrets: Configured): CheckResult[] {
   const known = Object.keys(SECRETS).filter((name) => name in secrets);
   const checked = checkNames([...Object.keys(VARIABLES), ...known], { ...variables, ...secrets });
@@ -52,7 +55,7 @@ function findingOf(check: string, fault: DeploymentFault | null, text: string): 
   return { check, state, message, cure };
 }
 
-/** Checks only whether there is a secret. */
+/** Returns the value for the operator. A secret's value is never shown: the result is `set` or `not set`. */
 function shown(name: string, text: string): string {
   if (isEmpty(text)) return "not set";
   return name in SECRETS ? "set" : text;

@@ -1,21 +1,26 @@
-// The defaults of the Worker's variables. A test compares docs/deploy.md with them.
+// The defaults of the Worker's variables. A test compares docs/deploy.md with this list.
 import { GATEWAY_LIMITS } from "../protocol/limits.ts";
 import { NUMBER_RANGES, type NumberVariable } from "./numbers.ts";
 import type { VARIABLES } from "./variables.ts";
 
-/** Bounds of machines' settings. Each default is safe for a shared apiserver. */
+/**
+ * The default bounds of machines' settings. Each default is safe for an apiserver that other clients use as well.
+ */
 export const BOUND_DEFAULTS = {
-  /** Half of the kubelet's 10 s. Each report renews the lease, which is a write of etcd. */
+  /** Half of the kubelet's 10 s. Each report renews the lease, and each renewal is a write of etcd. */
   MIN_REPORT_INTERVAL_SECONDS: 5,
-  /** A fifth of the kubelet's 5 min. Each period writes the whole Node. */
+  /** A fifth of the kubelet's 5 min. Each periodic write sends the whole Node. */
   MIN_STATUS_PERIOD_SECONDS: 60,
-  /** Half of the kubelet's 40 s: four reports at their least interval. */
+  /** Half of the kubelet's 40 s, so that the lease covers four reports at MIN_REPORT_INTERVAL_SECONDS. */
   MIN_LEASE_SECONDS: 20,
-  /** The kubelet's own default. MAX_IMAGE_BYTES gives each image 800 bytes, and a tag and a digest need about 200. */
+  /**
+   * The kubelet's own default. MAX_IMAGE_BYTES leaves about 800 bytes for each image; a tag and a digest need about
+   * 200.
+   */
   MAX_IMAGES: 50,
 } as const satisfies Partial<Record<NumberVariable, number>>;
 
-/** The default of each other variable is empty. */
+/** The defaults of the variables. A variable that is not listed here is empty by default. */
 export const DEFAULTS = {
   ...BOUND_DEFAULTS,
   GATEWAY_SIZE: GATEWAY_LIMITS.machines,

@@ -1,7 +1,7 @@
-// The Worker's variables that are whole numbers, with the bounds of each.
+// Lists the Worker's variables that are whole numbers, with the bounds of each.
 import { BULK_LIMITS, DEPLOYMENT_LIMITS, GATEWAY_LIMITS } from "../protocol/limits.ts";
 
-/** Inclusive. */
+/** The least and the greatest allowed value of each variable. */
 export const NUMBER_RANGES = {
   MIN_REPORT_INTERVAL_SECONDS: DEPLOYMENT_LIMITS.minReportIntervalSeconds,
   MIN_STATUS_PERIOD_SECONDS: DEPLOYMENT_LIMITS.minStatusPeriodSeconds,
@@ -14,7 +14,9 @@ export const NUMBER_RANGES = {
 } as const satisfies Record<string, readonly [least: number, most: number]>;
 export type NumberVariable = keyof typeof NUMBER_RANGES;
 
-/** Returns the required form; null if the value is valid. An empty value is the default. */
+/**
+ * Returns the form that the variable needs; null if `text` is valid. An empty text is valid and means the default.
+ */
 export function numberCure(name: NumberVariable, text: string): string | null {
   if (text === "") return null;
   const [least, most] = NUMBER_RANGES[name];

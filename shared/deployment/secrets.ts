@@ -1,4 +1,4 @@
-// The checks of the Worker's secrets. No result shows any part of a secret.
+// Checks the Worker's secrets. No result shows any part of a secret.
 import {
   type Check,
   type Configured,
@@ -23,13 +23,13 @@ export const SECRETS: Readonly<Record<string, Check>> = {
     checkServiceToken(secret, textOf(configured, "KUBE_ACCESS_CLIENT_ID"), "KUBE_ACCESS_CLIENT_ID"),
 };
 
-/** The length of `openssl rand 32`. */
+/** The number of bytes that `openssl rand 32` makes. */
 const MAC_KEY_BYTES = 32;
 const MAC_KEYS_CURE =
   "set it to ID:KEY, the KEY being 32 random bytes in base64url; several are separated by spaces, and each " +
   "that has ever signed stays";
 
-/** With an unreadable old key, the Worker would refuse machines whose kids that key has signed. */
+/** Checks all keys: if an old key is unreadable, the Worker refuses the machines whose kids that key has signed. */
 function checkMacKeys(keys: string): DeploymentFault | null {
   const entries = entriesOf(keys);
   if (entries.length === 0) return stopping("it is empty: no machine can be recognised", MAC_KEYS_CURE);
@@ -48,7 +48,7 @@ const NO_HASH = "an entry is not the base64url of a SHA-256";
 const HASH_CURE =
   "set it to: printf %s SECRET | openssl dgst -sha256 -binary | base64 | tr -- '+/' '-_' | tr -d =";
 
-/** SHA-256 in base64url. */
+/** Returns true if the text has the form of a SHA-256 in base64url. */
 export const isSha256 = (text: string) => /^[\w-]{43}=?$/.test(text);
 
 function checkAdminSecret(hashes: string, configured: Configured): DeploymentFault | null {
@@ -72,7 +72,7 @@ function checkKubeToken(token: string): DeploymentFault | null {
     : failed("it has white space or other characters in it that no token has", cure);
 }
 
-/** Half of a service token of Cloudflare Access. Both halves are set, or neither. */
+/** Checks one half of a service token of Cloudflare Access. Either both halves are set, or neither is. */
 function checkServiceToken(half: string, other: string, otherName: string): DeploymentFault | null {
   if (isEmpty(half))
     return isEmpty(other)

@@ -1,10 +1,14 @@
-// The active settings of the deployment, with the source of each. Of a secret it shows only whether there is one.
+// Lists the active settings of the deployment, with the source of each. A secret is listed as `present` or
+// `absent`.
 import type { SettingInForce } from "../protocol/administration-answers.ts";
 import { type Configured, isEmpty, textOf } from "./check-result.ts";
 import { checkConfiguration } from "./configuration.ts";
 import { SECRETS } from "./secrets.ts";
 
-/** `defaults` has the values of absent or empty variables. A variable without an entry is the empty text. */
+/**
+ * Lists all variables and secrets. `defaults` has the values of absent or empty variables; other variables are
+ * empty by default.
+ */
 export function settingsInForce(
   configured: Configured,
   defaults: Readonly<Record<string, string | number>>,
@@ -13,7 +17,7 @@ export function settingsInForce(
     const text = textOf(configured, name);
     const isAbsent = isEmpty(text);
     if (name in SECRETS) return { name, value: isAbsent ? "absent" : "present", source: "secret", state };
-    // An invalid URL may have a password.
+    // The value of a failed check is not shown, because an invalid URL may contain a password.
     const shown = state === "failed" ? null : text;
     return isAbsent
       ? { name, value: String(defaults[name] ?? ""), source: "default", state }

@@ -1,22 +1,22 @@
 // Checks the claims of the Worker's token for the apiserver, and its expiry.
 import { failed, type DeploymentFault, type CheckResult, warning } from "./check-result.ts";
 
-/** The token in use. Times are milliseconds since 1970. */
+/** The Worker's present token for the apiserver. Times are milliseconds since 1970. */
 export interface KnownToken {
-  /** `KUBE_TOKEN`, or the name of its renewer. */
+  /** `KUBE_TOKEN`, or the name of the object that renews the token. */
   source: string;
-  /** Absent if the token has no expiry, or is no JWT. */
+  /** The time at which the token expires; absent if the token has no expiry, or is no JWT. */
   expiresAtMs?: number;
   issuedAtMs?: number;
-  /** The time from which it is renewed; absent if it is never renewed. */
+  /** The time from which the token is renewed; absent if it is never renewed. */
   renewFromMs?: number;
-  /** Why the last renewal failed; absent if it succeeded. */
+  /** The error of the last renewal; absent if the renewal succeeded. */
   lastFailure?: string;
-  /** `system:serviceaccount:rollcall-system:rollcall` */
+  /** The token's user: `system:serviceaccount:rollcall-system:rollcall`. */
   account?: string;
 }
 
-/** Parses the claims of a ServiceAccount's token. The apiserver verifies the token. */
+/** Returns the token's account and times from its claims. Only the apiserver verifies the token. */
 export function knownToken(source: string, claims: Readonly<Record<string, unknown>>): KnownToken {
   const { exp, iat, sub } = claims;
   return {
@@ -28,13 +28,16 @@ export function knownToken(source: string, claims: Readonly<Record<string, unkno
 }
 
 const DAY_MS = 86_400_000;
-/** A token that is not renewed should be replaced this early: for a short-lived one, in the last fifth of its life. */
+/**
+ * The time before its expiry at which a token without renewal should be replaced. A shorter limit, LAST_PART of its
+ * life, holds for a short-lived token.
+ */
 const REPLACE_BEFORE_MS = 14 * DAY_MS;
 const LAST_PART = 0.2;
 /** The largest difference between the clocks of the platform and an apiserver. */
 const SKEW_MS = 60_000;
 
-/** What to do about an invalid token. */
+/** The remedy for an invalid token. */
 export const NEW_TOKEN =
   "set a new one: npm run deploy -- --config rollcall.yaml --put KUBE_TOKEN; docs/deploy.md has the way without such a file";
 
@@ -60,14 +63,20 @@ function timeFault(status: KnownToken, nowMs: number): DeploymentFault | null {
   return null;
 }
 
-/** A renewed token is valid until its renewal fails. */
+/**
+ * Returns the time before expiry from which checkToken warns; 0 for a renewed token, whose failed renewal is
+ * reported instead.
+ */
 function marginMs({ expiresAtMs = 0, issuedAtMs, renewFromMs }: KnownToken): number {
   if (renewFromMs !== undefined) return 0;
   if (issuedAtMs === undefined) return REPLACE_BEFORE_MS;
   return Math.min(REPLACE_BEFORE_MS, LAST_PART * (expiresAtMs - issuedAtMs));
 }
 
-/** The admission policies let an account write the Nodes of the deployment that has its name, and no others. */
+/**
+ * Checks the account's name: the admission policies let an account write only the Nodes of the deployment with the
+ * same name.
+ */
 function accountFault({ source, account }: KnownToken, deployment: string): DeploymentFault | null {
   const name = /^system:serviceaccount:[^:]+:([^:]+)$/.exec(account ?? "")?.[1];
   if (name === undefined || name === deployment) return null;

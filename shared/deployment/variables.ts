@@ -1,4 +1,4 @@
-// The checks of the Worker's variables. Each variable that can be invalid has a line in VARIABLES.
+// Checks the Worker's variables. Each variable that can be invalid has a line in VARIABLES.
 import { NAME_LIMITS, TOKEN_LIMITS } from "../protocol/limits.ts";
 import { roleFault } from "../kubernetes/roles.ts";
 import { dnsSubdomainErrors } from "../kubernetes/validation.ts";
@@ -15,22 +15,27 @@ import {
 } from "./check-result.ts";
 import { type NumberVariable, numberCure } from "./numbers.ts";
 
-/** REGISTER_AGAIN: which deleted Nodes the Worker registers again. */
+/** The values of REGISTER_AGAIN, which decides whether the Worker registers a deleted Node again. */
 export const REGISTER_AGAIN = ["when-silent", "always", "never"] as const;
 
-/** NODE_WATCH: does the Worker watch the Nodes of its cluster? MACHINE_METRICS: has GET /metrics lines for each machine? */
+/** The values of variables that turn a feature on or off: NODE_WATCH, MACHINE_METRICS, NODE_UNSCHEDULABLE. */
 const SWITCH = ["on", "off"];
 
-/** The private addresses that notifications may be sent to. `loopback` is the Worker's own computer. */
+/**
+ * The values of PRIVATE_WEBHOOKS: the private addresses that may receive notifications. `loopback` is the Worker's
+ * own computer.
+ */
 export const PRIVATE_WEBHOOKS = ["off", "loopback", "on"] as const;
 
-/** Do bystanders keep a kubelet's labels of topology and platform? */
+/** The values of NODE_TOPOLOGY_LABELS. With `keep`, bystanders keep a kubelet's labels of topology and platform. */
 const NODE_TOPOLOGY_LABELS = ["move", "keep"];
 
-/** Do bystanders have the role that the topology hints of Services pass over? */
+/**
+ * The values of NODE_HINTS. With `pass-over`, bystanders have the role that the topology hints of Services ignore.
+ */
 const NODE_HINTS = ["count", "pass-over"];
 
-/** In the order of the output. */
+/** The check of each variable. Lists of settings show the variables in this order. */
 export const VARIABLES = {
   DEPLOYMENT: checkDeployment,
   NODE_ROLE: checkRoles,
@@ -86,7 +91,7 @@ function checkRoles(roles: string): DeploymentFault | null {
   return entries.length > TOKEN_LIMITS.roles ? stopping(`it has ${entries.length} roles`, cure) : null;
 }
 
-/** No request can be signed for an entry that is no origin. */
+/** Checks that each entry is an origin: machines sign requests for origins alone. */
 function checkOrigins(origins: string): DeploymentFault | null {
   const entries = entriesOf(origins);
   const wrong = entries.filter((entry) => !isOrigin(entry));
@@ -101,7 +106,10 @@ const ORIGINS_CURE =
   "set it to the origin by which machines reach this Worker, without a path or a slash at its end: " +
   '"https://rollcall.example.com"; several are separated by spaces';
 
-/** The shim signs for the form of URL.origin: https, or http on loopback. */
+/**
+ * Returns true if `text` is an origin as URL.origin writes it: https, or http on loopback. The shim signs that
+ * form.
+ */
 function isOrigin(text: string): boolean {
   const [, scheme, host = "", port] =
     /^(https?):\/\/([a-z\d.-]+|\[[\da-f:.]+\])(?::([1-9]\d{0,4}))?$/.exec(text) ?? [];
@@ -111,14 +119,14 @@ function isOrigin(text: string): boolean {
 
 const isLoopback = (host: string) => ["127.0.0.1", "[::1]", "localhost"].includes(host);
 
-/** Checks that a variable is one of these words. With another word, the Worker serves no machine. */
+/** Returns a check that accepts `words` and the empty text. With any other value the Worker serves no machine. */
 function oneOf(words: readonly string[]): (text: string) => DeploymentFault | null {
   const cure = `set it to ${words.join(words.length > 2 ? ", " : " or ")}`;
   return (text) =>
     text === "" || words.includes(text) ? null : stopping(`it is ${JSON.stringify(text)}`, cure);
 }
 
-/** The result does not show an invalid URL, which may have a password. */
+/** Checks the apiserver's URL. The result does not show an invalid URL, which may contain a password. */
 function checkKubeUrl(url: string): DeploymentFault | null {
   if (isEmpty(url))
     return failed(
@@ -137,7 +145,7 @@ function checkKubeUrl(url: string): DeploymentFault | null {
     : warning("the token travels in plain text", "set it to the apiserver's https:// URL");
 }
 
-/** The Worker serves machines also if the variable is invalid. */
+/** Checks for `on` or `off`. An invalid value counts as `on`, and the Worker still serves machines. */
 function checkSwitch(text: string): DeploymentFault | null {
   if (text === "" || SWITCH.includes(text)) return null;
   return failed(`it is ${JSON.stringify(text)}, and counts as on`, `set it to ${SWITCH.join(" or ")}`);

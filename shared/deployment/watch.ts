@@ -2,25 +2,25 @@
 import { type ApiError, apiErrorText, isForbidden } from "../kubernetes/api-error.ts";
 import { type CheckResult, warning } from "./check-result.ts";
 
-/** The state of the cluster object's watch. Times are milliseconds since 1970. */
+/** The state of the watch that the cluster object keeps on the Nodes. Times are milliseconds since 1970. */
 export interface WatchState {
   /** `paused`: there is no Node to watch. `starting`: the watch has neither succeeded nor failed yet. */
   state: "live" | "down" | "paused" | "starting";
   nodes: number;
-  /** Changes that the machines' objects have not received yet. */
+  /** The number of changed Nodes whose node objects have not been notified yet. */
   waiting: number;
-  /** The number of Nodes beyond the limit, which are not watched. */
+  /** The number of Nodes that are not watched, because they exceed the limit. */
   beyond: number;
-  /** Present while the watch is down. */
+  /** The start of the failure; present only while the watch is down. */
   downSinceMs?: number;
   error?: ApiError;
-  /** The time of the last list of all Nodes. */
+  /** The time at which the Worker last listed all Nodes. */
   listedAtMs?: number;
 }
 
 const LATER = "what others do to a Node is noticed within minutes, and not seconds";
 
-/** null if the watch is turned off, or there is no apiserver. */
+/** Describes the watch. `watch` is null if NODE_WATCH is off, or no apiserver is configured. */
 export function checkWatch(watch: WatchState | null): CheckResult {
   const check = "watch";
   if (!watch) return { check, state: "ok", message: `off, by NODE_WATCH or without KUBE_URL: ${LATER}` };

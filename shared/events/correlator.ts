@@ -1,4 +1,4 @@
-// Reduces the events of a machine to few writes: counts repetitions, combines similar events, drops spam. Mirrors
+// Reduces the writes for a machine's events: counts repetitions, combines similar events, drops spam. Mirrors
 // EventCorrelator of client-go/tools/record.
 import type { JsonObject } from "../kubernetes/json.ts";
 import { formatSeconds } from "../kubernetes/micro-time.ts";
@@ -6,20 +6,27 @@ import type { Event } from "../kubernetes/types.ts";
 import { type TokenBucket, tryAccept } from "./token-bucket.ts";
 
 /**
- * Messages with one reason are combined from the 10th different one on, while they are at most 10 minutes apart.
+ * The number of different messages with one reason from which on the correlator combines events. Messages more than
+ * SIMILAR_WITHIN_MICROS apart start a new count.
  */
 const MAX_SIMILAR_EVENTS = 10;
 const SIMILAR_WITHIN_MICROS = 600_000_000;
-/** Each type of event may be recorded 25 times in a row, then once in 5 minutes. Upstream's rate is a 32-bit float. */
+/**
+ * The number of events of one type that may be recorded in a row. After that, one event per 5 minutes may.
+ * Upstream's rate is a 32-bit float.
+ */
 const SPAM_BURST = 25;
 const SPAM_PER_SECOND = Math.fround(1 / 300);
 /**
- * Upstream remembers 4096 of each for all objects of a machine. A Node has fewer events, and all of them have to fit into
- * one row of SQLite.
+ * The number of entries in each memory. Upstream keeps 4096 for all objects of a machine. A Node has fewer events,
+ * and one row of SQLite holds all memories.
  */
 const MAX_REMEMBERED = 256;
 
-/** Plain JSON, oldest first, so that it can be stored. The functions below change it. */
+/**
+ * The correlator's memory. Plain JSON, oldest entry first, so that it can be stored. The functions of this file
+ * change it.
+ */
 export interface EventCorrelator {
   aggregates: Record<string, Aggregate>;
   observations: Record<string, Observation>;
@@ -31,12 +38,15 @@ interface Aggregate {
   lastMicros: number;
 }
 
-/** An event as it was last sent or returned. */
+/** An event as the Worker last sent it, or as the apiserver last returned it. */
 interface Observation {
   name: string;
   count: number;
   firstTimestamp: string;
-  /** Upstream's cache has none. Absent if an earlier version stored the event. */
+  /**
+   * The time of the last repetition. Upstream's cache lacks this field. Absent if an earlier version stored the
+   * event.
+   */
   lastTimestamp?: string;
   /** "" until the apiserver has returned the event. */
   resourceVersion: string;
@@ -49,11 +59,11 @@ export interface RecordedEvent {
   message: string;
   count: number;
   firstTimestamp: string;
-  /** Equal to `firstTimestamp` if an earlier version of rollcall stored the event. */
+  /** The time of the last repetition; `firstTimestamp` if an earlier version of rollcall stored the event. */
   lastTimestamp: string;
 }
 
-/** An event to create, or to patch if `patch` is not null (the count is above 1). */
+/** An event to create if `patch` is null, otherwise an event to patch (its count is above 1). */
 export interface CorrelatedEvent {
   event: Event;
   patch: JsonObject | null;
@@ -64,8 +74,8 @@ export function newEventCorrelator(): EventCorrelator {
 }
 
 /**
- * Upstream EventCorrelate. Returns null if the spam filter drops the event; a dropped event still counts. An event that
- * must not be dropped still takes a token, if there is one.
+ * Combines and counts the event (upstream EventCorrelate). Returns null if the spam filter drops it; a dropped
+ * event still counts. With `mayDrop` false the event is kept, and takes a token of the spam filter if one is left.
  */
 export function correlateEvent(
   correlator: EventCorrelator,
@@ -78,12 +88,12 @@ export function correlateEvent(
   return isSpam(correlator, correlated.event, nowMicros) && mayDrop ? null : correlated;
 }
 
-/** Remembers the event as the apiserver returned it (upstream UpdateState). */
+/** Stores the event that the apiserver returned (upstream UpdateState). */
 export function rememberRecorded(correlator: EventCorrelator, event: Event): void {
   remember(correlator.observations, eventKey(event), observationOf(event));
 }
 
-/** Upstream EventAggregate. */
+/** Returns the event, or a combined event if many similar ones came before (upstream EventAggregate). */
 function aggregateEvent(
   { aggregates }: EventCorrelator,
   event: Event,
@@ -100,7 +110,8 @@ function aggregateEvent(
   const isRecent = known !== undefined && nowMicros - known.lastMicros <= SIMILAR_WITHIN_MICROS;
   const messages = new Set(isRecent ? known.messages : []).add(event.message ?? "");
   const isCombined = messages.size >= MAX_SIMILAR_EVENTS;
-  // Upstream forgets an arbitrary message. Here it is the newest, so that a message that repeats stays combined.
+  // The newest message is removed, so that repeated older messages stay combined. Upstream removes an arbitrary
+  // message.
   if (isCombined) messages.delete(event.message ?? "");
   remember(aggregates, aggregateKey, { messages: [...messages], lastMicros: nowMicros });
   if (!isCombined) return { aggregated: event, key: eventKey(event) };
@@ -125,12 +136,12 @@ function combinedEvent(event: Event, nowMicros: number): Event {
   };
 }
 
-/** Returns a name that is unique if no two events of an object have the same microsecond. */
+/** Returns the name of a new event. It is unique if no two events of an object have the same microsecond. */
 export function eventName(objectName: string | undefined, nowMicros: number): string {
   return `${objectName ?? ""}.${(BigInt(Math.floor(nowMicros)) * 1000n).toString(16)}`;
 }
 
-/** Upstream eventObserve: returns a patch of the first event if it is a repetition. */
+/** Counts the event (upstream eventObserve). For a repetition, returns a patch of the first event. */
 function observeEvent({ observations }: EventCorrelator, event: Event, key: string): CorrelatedEvent {
   const last = observations[key];
   if (last === undefined || last.count === 0) {
@@ -162,7 +173,7 @@ function observationOf({ metadata, count, firstTimestamp, lastTimestamp }: Event
   };
 }
 
-/** Upstream EventSourceObjectSpamFilter. */
+/** Takes a token of the spam filter. Returns true if none is left (upstream EventSourceObjectSpamFilter). */
 function isSpam({ buckets }: EventCorrelator, event: Event, nowMicros: number): boolean {
   const key = joined(...sourceAndObject(event), event.type);
   const bucket = tryAccept(buckets[key], nowMicros, SPAM_BURST, SPAM_PER_SECOND);
@@ -170,7 +181,7 @@ function isSpam({ buckets }: EventCorrelator, event: Event, nowMicros: number): 
   return bucket === null;
 }
 
-/** Upstream getEventKey. */
+/** Returns a key that is equal for repetitions of one event (upstream getEventKey). */
 function eventKey(event: Event): string {
   const [component, host, kind, namespace, name, uid, apiVersion] = sourceAndObject(event);
   const { fieldPath } = event.involvedObject;
@@ -194,12 +205,12 @@ function sourceAndObject({ source, involvedObject }: Event) {
   return [source?.component, source?.host, kind, namespace, name, uid, apiVersion] as const;
 }
 
-/** The number of parts of eventKey before the type. */
+/** The number of lines before the type in a key of eventKey. */
 const PARTS_OF_SOURCE = 8;
 
 /**
- * Returns the events that the apiserver has, the last one first, for operators. Upstream has no such function. A combined
- * event is remembered once for each message, and returned once.
+ * Returns the events that the apiserver has, the last one first, for operators. Upstream has no such function. A
+ * combined event is stored once for each message, but returned once.
  */
 export function recordedEvents({ observations }: EventCorrelator): RecordedEvent[] {
   const found = new Map<string, RecordedEvent>();
@@ -218,7 +229,7 @@ function joined(...parts: (string | undefined)[]): string {
   return parts.join("\n");
 }
 
-/** Stores the value as the newest, and forgets the oldest values beyond the limit. */
+/** Stores the value as the newest, and deletes the oldest values beyond MAX_REMEMBERED. */
 function remember<T>(memory: Record<string, T>, key: string, value: T): void {
   delete memory[key];
   memory[key] = value;

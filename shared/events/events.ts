@@ -1,4 +1,4 @@
-// Makes the Kubernetes events that decisions cause, and sends one, once. Mirrors the recorder and the sink of
+// Makes the Kubernetes events of decisions, and sends an event in one attempt. Mirrors the recorder and the sink of
 // client-go/tools/record.
 import type { ApiError, ApiResult } from "../kubernetes/api-error.ts";
 import type { EventClient } from "../kubernetes/client.ts";
@@ -15,8 +15,8 @@ interface EventSource {
 }
 
 /**
- * Upstream makeEvent; null for a type other than Normal and Warning. The name depends on `nowMicros` (microseconds since
- * 1970), which no other event of the object may have.
+ * Makes an event (upstream makeEvent); null if `type` is neither Normal nor Warning. `nowMicros` (microseconds
+ * since 1970) becomes part of the name, so no other event of the object may have the same value.
  */
 export function makeEvent(
   involvedObject: ObjectReference,
@@ -49,8 +49,8 @@ export function makeEvent(
 }
 
 /**
- * Upstream recordEvent, one attempt: patches or creates the event, and creates one that no longer exists. Upstream retries
- * a request without an answer, and never a refused one.
+ * Sends the event in one attempt (upstream recordEvent): patches or creates the event. If the event to patch no
+ * longer exists, creates it. Upstream retries a request without an answer, but never a refused one.
  */
 export async function recordEvent(
   client: EventClient,
@@ -66,7 +66,9 @@ export async function recordEvent(
   return answer;
 }
 
-/** Upstream IsKeyNotFoundError, which compares the code alone. */
+/**
+ * Returns true if the event to patch does not exist (upstream IsKeyNotFoundError, which compares the code alone).
+ */
 function isGone(error: ApiError): boolean {
   return error.kind === "status" && error.status.code === 404;
 }
@@ -77,7 +79,7 @@ interface StartEvent {
   message: string;
 }
 
-/** Upstream CgroupV1DeprecatedWarning, word for word: tools compare it. */
+/** The text of upstream's CgroupV1DeprecatedWarning, word for word, because tools compare it. */
 const CGROUP_V1 =
   "cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. Please migrate to cgroup v2. More information at https://git.k8s.io/enhancements/keps/sig-node/5573-remove-cgroup-v1";
 

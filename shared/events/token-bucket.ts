@@ -1,12 +1,12 @@
-// A token bucket: accepts `burst` events at once, then `perSecond`. Mirrors golang.org/x/time/rate.Limiter.AllowN, down to
-// its rounding.
+// Implements a token bucket, which accepts `burst` events at once, then `perSecond`. Mirrors
+// golang.org/x/time/rate.Limiter.AllowN, with the same rounding.
 
 export interface TokenBucket {
   tokens: number;
   lastMicros: number;
 }
 
-/** Returns the bucket without one token; null if it has none. An absent bucket is full. */
+/** Takes one token: returns the bucket with one token less, or null if it has none. An absent bucket is full. */
 export function tryAccept(
   bucket: TokenBucket | undefined,
   nowMicros: number,
@@ -15,7 +15,7 @@ export function tryAccept(
 ): TokenBucket | null {
   const tokens =
     (bucket ? Math.min(burst, bucket.tokens + refilled(bucket, nowMicros, perSecond)) : burst) - 1;
-  // Upstream waits in whole nanoseconds: a shortage of less than one is no wait.
+  // Upstream waits in whole nanoseconds, so a shortage of less than one nanosecond counts as no wait.
   const waitNanos = tokens < 0 ? Math.trunc((-tokens / perSecond) * 1e9) : 0;
   return waitNanos > 0 ? null : { tokens, lastMicros: nowMicros };
 }

@@ -1,13 +1,13 @@
-// The words for each action on machines, for the command line and the page.
+// Describes each action on machines in words, for the command line and the page.
 
 export const BULK_ACTIONS = ["register", "revoke", "forget", "believe"] as const;
 export type ActionName = (typeof BULK_ACTIONS)[number];
 
 export interface ActionWords {
   description: string;
-  /** What an operator confirms; "" if the action can be repeated or undone. */
+  /** The consequence that an operator has to confirm; "" if the action can be repeated or undone. */
   consequence: string;
-  /** The message once the action has succeeded. */
+  /** The message for the operator after the action has succeeded. */
   outcome: string;
 }
 

@@ -1,55 +1,58 @@
-// Alerts about machines, and messages of them in the format that a receiver accepts: rollcall's JSON, Slack's, or
+// Makes alerts about machines, and messages in the format that a receiver accepts: rollcall's JSON, Slack's, or
 // Alertmanager's. docs/notifications.md has examples of each.
 import type { MessageFormat } from "../protocol/receiver-api.ts";
 import { machineLink, outageLink } from "./page-links.ts";
 import type { FleetState } from "./state.ts";
 
-/** A state that receivers are notified of. `ready` ends an alert; the registry lists pending machines. */
+/** A state that causes an alert. `ready` ends an alert, and the registry reports pending machines itself. */
 export type AlertState = Exclude<FleetState, "ready" | "pending">;
 
-/** A machine in a state, or all machines that are in it for one cause. */
+/** An alert about one machine in a state, or about all machines that are in the state for one cause. */
 export interface Alert {
-  /** An alert's resolution and repetitions have the same ID as the alert. */
+  /** The alert's ID. The alert's repetitions and its resolution have the same ID. */
   id: string;
   status: "firing" | "resolved";
-  /** The firing alert was sent before. */
+  /** true if the alert is still firing and an earlier message has already reported it. */
   isRepeated: boolean;
-  /** `cluster`: machines report, and the Worker cannot write to the apiserver. */
+  /** `cluster`: machines report, but the Worker cannot write to the apiserver. */
   kind: "machine" | "outage" | "cluster";
-  /** The machine's name, the outage's ID, or the deployment. */
+  /** The machine's name, the outage's ID, or the deployment, depending on `kind`. */
   name: string;
   state: AlertState;
-  /** `cluster` and outages are critical. */
+  /** `critical` for the kinds `cluster` and `outage`. */
   severity: "critical" | "warning";
   sinceMs: number;
-  /** null while the alert is firing. */
+  /** The time at which the alert ended, in milliseconds since 1970; null while it is firing. */
   untilMs: number | null;
-  /** Number of machines, as far as is known. In a resolution: all machines that were in the alert. */
+  /**
+   * The number of affected machines, as far as known. In a resolution: the number of all machines that the alert
+   * had.
+   */
   machines: number;
-  /** Names of the first machines. */
+  /** The names of the first affected machines. */
   names: string[];
-  /** The address that the machines report from; "" if not known, or several. */
+  /** The address that the machines report from; "" if it is unknown, or the machines have several. */
   address: string;
-  /** For one machine: why it is in the state, or, in a resolution, its present state; "" if not known. */
+  /** For one machine: the reason for its state, or, in a resolution, its present state. "" if not known. */
   why: string;
 }
 
-/** One request to a receiver. */
+/** The message of one request to a receiver. */
 export interface AlertMessage {
-  /** Each attempt to deliver the message has the same ID. */
+  /** The message's ID, which is equal in all attempts to deliver the message. */
   id: string;
   deployment: string;
   /** The Worker's URL for operators, as https://rollcall.example.com; "" if not configured. */
   origin: string;
   receiver: string;
   atMs: number;
-  /** Messages to this receiver that were deleted without being delivered. */
+  /** The number of messages to this receiver that were deleted without being delivered. */
   dropped: number;
-  /** In order: a machine's resolution comes before its next alert. */
+  /** The alerts, oldest first: a machine's resolution comes before its next alert. */
   alerts: Alert[];
 }
 
-/** The alert of a test message. */
+/** Returns the alert that a test message contains. */
 export function testAlert(nowMs: number, id: string): Alert {
   return {
     id,
@@ -68,7 +71,7 @@ export function testAlert(nowMs: number, id: string): Alert {
   };
 }
 
-/** Returns the body of a request, of the type application/json. */
+/** Returns the body of the request, as JSON in the receiver's format. */
 export function messageText(format: MessageFormat, message: AlertMessage): string {
   return JSON.stringify(FORMATS[format](message));
 }
@@ -79,7 +82,7 @@ const FORMATS: Record<MessageFormat, (message: AlertMessage) => unknown> = {
   alertmanager,
 };
 
-/** Version of rollcall's JSON. It rises when a field changes its meaning. */
+/** The version of rollcall's JSON. It increases when a field changes its meaning. */
 const VERSION = 1;
 
 function ourJson({ atMs, alerts, origin, ...message }: AlertMessage): unknown {
@@ -101,17 +104,20 @@ function ourJson({ atMs, alerts, origin, ...message }: AlertMessage): unknown {
   };
 }
 
-/** Slack's limits for sections and messages, which it refuses beyond them. */
+/** The longest text of a section, in characters. Slack refuses longer sections, and messages with too many. */
 const SLACK_SECTION = 3000;
 const SLACK_TEXT = 4000;
 
-/** A section for each alert, at most 50 in a message: https://api.slack.com/reference/block-kit/blocks */
+/**
+ * Returns Slack's message: one section for each alert, at most 50 sections.
+ * https://api.slack.com/reference/block-kit/blocks
+ */
 function slack({ alerts, origin }: AlertMessage): unknown {
   const lines = alerts.map((alert) => {
     const sign = alert.status === "resolved" ? ":white_check_mark:" : ":red_circle:";
     const text = textOf(alert).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
     const page = pageOf(origin, alert);
-    // A cut text keeps the whole link.
+    // The link is added after the text is cut, because a cut link does not work.
     const link = page === "" ? "" : ` <${page}|page>`;
     return cut(`${sign} ${text}`, SLACK_SECTION - link.length) + link;
   });
@@ -119,10 +125,13 @@ function slack({ alerts, origin }: AlertMessage): unknown {
   return { text: wholeLines(lines, SLACK_TEXT), blocks: lines.map(section) };
 }
 
-/** Alertmanager treats an alert without an end as resolved after five minutes. */
+/**
+ * Milliseconds from the start of an alert to its provisional end. Without an end, Alertmanager treats the alert as
+ * resolved after five minutes.
+ */
 const UNTIL_RESOLVED_MS = 365 * 24 * 3600 * 1000;
 
-/** The body of POST /api/v2/alerts. An alert's labels are the same in its resolution. */
+/** Returns the body of POST /api/v2/alerts. An alert and its resolution have the same labels. */
 function alertmanager({ alerts, deployment, origin, atMs }: AlertMessage): unknown {
   return alerts.map((alert) => {
     const { kind, name, state, severity, sinceMs, untilMs, why, names, address } = alert;
@@ -174,7 +183,7 @@ function urlOf(origin: string, { kind, name }: Alert): string {
   }[kind];
 }
 
-/** Returns the page's link for an alert; "" if the origin is not configured. */
+/** Returns the link to the alert on the page; "" if the origin is not configured. */
 function pageOf(origin: string, { kind, name }: Alert): string {
   if (origin === "") return "";
   return { machine: machineLink(origin, name), outage: outageLink(origin, name), cluster: `${origin}/` }[
@@ -205,12 +214,12 @@ const rfc3339 = (ms: number) => new Date(ms).toISOString();
 const cut = (text: string, length: number) =>
   text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`;
 
-/** Joins the lines that fit: a link that is cut does not work. */
+/** Joins as many whole lines as fit into `length`: a cut link does not work. */
 function wholeLines(lines: readonly string[], length: number): string {
   let text = "";
   for (const line of lines) {
     const more = text === "" ? line : `${text}\n${line}`;
-    // Two characters for "…" on a line of its own.
+    // The last line "…" needs two characters, with its line break.
     if (more.length > length - 2) return `${text}\n…`;
     text = more;
   }

@@ -1,14 +1,14 @@
-// Encodes rows of JSON as columns: each column stores what its values have in common once, so that the text of ten
-// thousand machines is short.
+// Encodes rows of JSON as columns. Each column stores a common value once, so that the text about ten thousand
+// machines is short.
 import type { Json } from "../kubernetes/json.ts";
 
-/** The values of one field, one for each row. */
+/** The values of one field in all rows, in the shortest of four forms. */
 export type CodedColumn =
-  /** The same value in every row. */
+  /** One value that every row has. */
   | { all: Json }
-  /** The different values, and the index of each row's value. */
+  /** The different values, and for each row the index of its value. */
   | { of: Json[]; at: number[] }
-  /** Whole numbers: the least one, and each row's difference from it. */
+  /** Whole numbers: the least number, and each row's difference from it. */
   | { from: number; plus: number[] }
   | { each: Json[] };
 
@@ -17,15 +17,15 @@ export type CodedColumns = Record<string, CodedColumn>;
 type Row = Record<string, Json>;
 
 interface Gathered {
-  /** By a value's JSON: its index in `values`. */
+  /** The index in `values` of each different value, by the value's JSON. */
   of: Map<string, number>;
   values: Json[];
   at: number[];
-  /** Upper limit of the column's bytes, unless it has a single value. */
+  /** An upper limit of the column's length in bytes, unless all rows have one value. */
   bytes: number;
 }
 
-/** Gathers rows, and knows an upper limit of their text's length. */
+/** Collects rows, encodes them as columns, and computes an upper limit of the result's bytes. */
 export class ColumnsBuilder {
   readonly #columns: [field: string, Gathered][];
   #rows = 0;
@@ -42,7 +42,7 @@ export class ColumnsBuilder {
     return this.#columns.reduce((sum, [, { values, bytes }]) => sum + (values.length > 1 ? bytes : 0), 0);
   }
 
-  /** `row`: a value for each field, in order. */
+  /** Adds a row, which has one value for each field, in the fields' order. */
   add(row: readonly Json[]): void {
     this.#rows += 1;
     for (const [index, [, column]] of this.#columns.entries()) {
@@ -64,7 +64,7 @@ export class ColumnsBuilder {
   }
 }
 
-/** Upper limit of a text's bytes in UTF-8. */
+/** Returns an upper limit of the text's bytes in UTF-8. */
 function bytesOf(text: string): number {
   // oxlint-disable-next-line no-control-regex -- the characters that take one byte
   return /^[\x00-\x7f]*$/.test(text) ? text.length : 3 * text.length;
@@ -80,7 +80,7 @@ function columnOf(values: Json[], at: number[]): CodedColumn {
   return plus.every(Number.isSafeInteger) ? { from, plus } : { each };
 }
 
-/** Decodes the columns of a ColumnsBuilder. Rows with equal objects share them. */
+/** Decodes the columns of a ColumnsBuilder into rows. Rows with equal objects share one object. */
 export function rowsOf(columns: CodedColumns, rows: number): Row[] {
   const readers = Object.entries(columns).map(([field, column]) => [field, readerOf(column)] as const);
   return Array.from({ length: rows }, (_, row) =>

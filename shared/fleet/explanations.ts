@@ -1,11 +1,11 @@
-// The meaning of each state, phase and condition, and what an operator does about it, for the command line and the docs.
+// Explains each state, phase and condition, and the operator's remedy, for the command line and the docs.
 import type { Phase } from "../protocol/answers.ts";
 import type { FleetState } from "./state.ts";
 
 export interface Explanation {
-  /** The meaning, in a sentence or two. */
+  /** The meaning, in one or two sentences. */
   means: string;
-  /** What an operator does; NAME stands for the machine's name. "" if nothing. */
+  /** The operator's remedy; NAME stands for the machine's name. "" if the operator needs to do nothing. */
   todo: string;
 }
 
@@ -92,7 +92,7 @@ export const PHASE_EXPLANATIONS: Readonly<Record<Phase, Explanation>> = {
   },
 };
 
-/** The conditions that rollcall sets itself. A machine's drop-ins may add others. */
+/** The conditions that rollcall sets itself. A machine's drop-ins may add other conditions. */
 export const CONDITION_EXPLANATIONS: Readonly<Record<string, Explanation>> = {
   Ready: {
     means:

@@ -1,5 +1,5 @@
-// Machines in the feed: the Worker encodes the fields that lists, filters and counts need, and a client builds its view of
-// the fleet from the messages. Fields are added, and never change their meaning.
+// Encodes machines for the feed, with the fields that lists, filters and counts need. A client builds its view of
+// the fleet from the messages. New versions add fields, but never change the meaning of a field.
 import type { Json } from "../kubernetes/json.ts";
 import { HOSTNAME_LABEL, OWN_HOSTNAME_LABEL } from "../kubernetes/labels.ts";
 import type { FeedMessage } from "../protocol/feed.ts";
@@ -12,7 +12,10 @@ const MINUTE_MS = 60_000;
 
 type Fields = Record<string, (summary: MachineSummary, name: string) => Json>;
 
-/** Fields that transitions change. Times are differences, most of which are equal and so take no space. */
+/**
+ * The fields that transitions change. `silent` is a difference from `since`: most differences are equal, so that
+ * the column is short.
+ */
 const MOVING: Fields = {
   name: (_, name) => name,
   state: ({ state }) => state,
@@ -25,13 +28,19 @@ const MOVING: Fields = {
   skew: ({ skewMs }) => skewMs,
 };
 
-/** Encodes a label that no two machines share. true: the label is the machine's name. null: the Node lacks it. */
+/**
+ * Encodes a hostname label, which differs for each machine: true if it is the machine's name, null if the Node
+ * lacks it.
+ */
 const hostname =
   (key: string): Fields[string] =>
   ({ labels }, name) =>
     labels[key] === name ? true : (labels[key] ?? null);
 
-/** Fields that rarely change. The labels with the host's name are apart, so that many machines share `labels`. */
+/**
+ * The fields that rarely change. The hostname labels have fields of their own, so that many machines have equal
+ * `labels`.
+ */
 const LASTING: Fields = {
   labels: ({ labels }) => {
     const { [HOSTNAME_LABEL]: _, [OWN_HOSTNAME_LABEL]: _own, ...others } = labels;
@@ -54,11 +63,11 @@ const LASTING: Fields = {
   token: ({ key }) => key.token,
   used: ({ key }) => key.isUsed,
   transport: ({ transport }) => transport,
-  // Rounded to the minute, so that Nodes that join together share the value.
+  // The time is rounded to the minute, so that Nodes that join at the same time have an equal value.
   created: ({ createdMs = 0 }) => (createdMs === 0 ? null : createdMs - (createdMs % MINUTE_MS)),
 };
 
-/** The columns of a change, and of whole machines. */
+/** The columns in a message about changes (MOVING_FIELDS), and about whole machines (ALL_FIELDS). */
 export const MOVING_FIELDS: readonly string[] = Object.keys(MOVING);
 export const ALL_FIELDS: readonly string[] = [...MOVING_FIELDS, ...Object.keys(LASTING)];
 
@@ -67,19 +76,19 @@ const valuesOf = (fields: Fields) => {
   return (name: string, summary: MachineSummary): Json[] => readers.map((read) => read(summary, name));
 };
 
-/** Returns the values of MOVING_FIELDS. */
+/** Returns a machine's values, in the order of MOVING_FIELDS. */
 export const movingValues = valuesOf(MOVING);
-/** Returns the values of ALL_FIELDS. */
+/** Returns a machine's values, in the order of ALL_FIELDS. */
 export const allValues = valuesOf({ ...MOVING, ...LASTING });
 
-/** Reports whether a change concerns a field that is not one of MOVING_FIELDS. */
+/** Returns true if a field has changed that is not one of MOVING_FIELDS. */
 export function hasLastingChange(before: MachineSummary, after: MachineSummary): boolean {
   return Object.values(LASTING).some(
     (read) => JSON.stringify(read(before, "")) !== JSON.stringify(read(after, "")),
   );
 }
 
-/** Fields that transitions change. Times are milliseconds since 1970. */
+/** A machine's fields that transitions change. Times are milliseconds since 1970. */
 interface MovingMachine {
   name: string;
   /** One of FLEET_STATES, or a state that only a newer Worker knows. */
@@ -87,11 +96,11 @@ interface MovingMachine {
   sinceMs: number;
   /** null if the machine is not silent. */
   silentSinceMs: number | null;
-  /** null before the first answer to the machine. */
+  /** The phase of the last answer to the machine; null until the first answer. */
   phase: string | null;
-  /** Why the machine is not ready, in one line; "" if it is, or nothing is known. */
+  /** The reason why the machine is not ready, in one line; "" if it is ready, or no reason is known. */
   why: string;
-  /** Status by type. */
+  /** The status of each condition, by the condition's type. */
   conditions: Record<string, string>;
   isUnschedulable: boolean;
   skewMs: number;
@@ -101,27 +110,30 @@ interface MovingMachine {
 export interface FeedMachine extends MovingMachine {
   labels: Record<string, string>;
   versions: { shim: string; kernel: string; os: string; runtime: string; architecture: string };
-  /** The Node's addresses: `InternalIP=10.0.0.1`. */
+  /** The Node's addresses, each as type and address: `InternalIP=10.0.0.1`. */
   addresses: string[];
-  /** The address it reports from. */
+  /** The address that the machine reports from. */
   address: string;
   capacity: Record<string, string>;
   withheld: string;
-  /** ID of the join token. */
+  /** The ID of the join token that the machine enrolled with. */
   token: string;
-  /** Whether it has ever reported with its key. */
+  /** true if the machine has ever reported with its key. */
   isUsed: boolean;
-  /** Whether it reports by HTTP or over a socket. */
+  /** `http`, or `socket` if the machine reports over a socket. */
   transport: string;
-  /** When its Node was created, rounded down to the minute; null if not known, or without a Node. */
+  /**
+   * The time at which the Node was created, rounded down to the minute; null if it is unknown, or the machine has
+   * no Node.
+   */
   createdMs: number | null;
 }
 
-/** What a message has changed. */
+/** The changes that a message has made in the view. */
 export interface FeedUpdate {
-  /** The message began a new snapshot. */
+  /** true if the message completed a new snapshot. */
   isWhole: boolean;
-  /** Names of machines that are new or changed. */
+  /** The names of machines that are new or changed. */
   changed: string[];
   gone: string[];
 }
@@ -130,12 +142,12 @@ export class FeedView {
   machines = new Map<string, FeedMachine>();
   outages = new Map<number, Outage>();
   pending: PendingMachine[] = [];
-  /** The cursor for resuming; null before the first message. */
+  /** The cursor with which the client resumes the feed; null until the first message. */
   cursor: string | null = null;
-  /** The machines of an incomplete snapshot. */
+  /** The machines of a snapshot that is not complete yet. */
   #loading = new Map<string, FeedMachine>();
 
-  /** Applies a message. Throws if it does not follow the protocol. */
+  /** Applies a message to the view. Throws if the message does not follow the protocol. */
   take(message: FeedMessage): FeedUpdate {
     const update: FeedUpdate = { isWhole: false, changed: [], gone: [] };
     if (message.type === "hello") {
@@ -184,11 +196,11 @@ export class FeedView {
 
 type Rows = { rows: number; columns: CodedColumns };
 
-/** A row of the feed's columns, by field. */
+/** A row of the feed: its values by field. */
 type FeedRow = ReturnType<typeof rowsOf>[number];
 
-// The fields are checked by hand: a browser reads ten thousand rows before it shows any, and a schema library would be a
-// fifth of the page's first load.
+// The fields are checked by hand. A browser reads ten thousand rows at its start, and a schema library would add a
+// fifth to the page's first load.
 const isText = (value: unknown): value is string => typeof value === "string";
 const isNumber = (value: unknown): value is number => typeof value === "number";
 const isFlag = (value: unknown): value is boolean => typeof value === "boolean";
@@ -199,11 +211,14 @@ const orNull =
   <T>(is: (value: unknown) => value is T) =>
   (value: unknown): value is T | null =>
     value === null || is(value);
-/** true: the machine's name. */
+/** Accepts a hostname label as the feed encodes it: a text, true for the machine's own name, or null. */
 const isHostname = (value: unknown): value is string | true | null =>
   value === true || value === null || isText(value);
 
-/** Throws if the field is missing or has another type. */
+/**
+ * Returns the field's value, or `byDefault` if the field is missing. Throws if a required field is missing, or the
+ * type is wrong.
+ */
 function read<T>(row: FeedRow, field: string, is: (value: unknown) => value is T, byDefault?: T): T {
   const value = row[field] === undefined ? byDefault : row[field];
   if (is(value)) return value;
@@ -231,7 +246,7 @@ function lastingOf(row: FeedRow): Omit<FeedMachine, keyof MovingMachine> {
   const name = read(row, "name", isText);
   const hostnames = {
     [HOSTNAME_LABEL]: read(row, "hostname", isHostname),
-    // An earlier Worker does not send it.
+    // An earlier Worker does not send `ownHostname`.
     [OWN_HOSTNAME_LABEL]: read(row, "ownHostname", isHostname, null),
   };
   for (const [key, value] of Object.entries(hostnames))
@@ -246,7 +261,7 @@ function lastingOf(row: FeedRow): Omit<FeedMachine, keyof MovingMachine> {
     withheld: read(row, "withheld", isText),
     token: read(row, "token", isText),
     isUsed: read(row, "used", isFlag),
-    // An earlier Worker sends neither.
+    // An earlier Worker sends neither `transport` nor `created`.
     transport: read(row, "transport", isText, "http"),
     createdMs: read(row, "created", orNull(isNumber), null),
   };

@@ -1,28 +1,28 @@
-// The lines of a machine's history about silences, returns and conditions: how they are written and parsed.
+// Writes and parses the lines of a machine's history about silences, returns and conditions.
 
 export interface NoticedSilence {
-  /** Start of the silence, in milliseconds since 1970. It is noticed later. */
+  /** The start of the silence, in milliseconds since 1970. The Worker notices the silence later. */
   sinceMs: number;
-  /** The last decision about the machine's conditions. */
+  /** The last decision about the machine's conditions, in words. */
   said: string;
 }
 
-/** `silent since 2026-01-01T12:00:00.000Z; last said: Ready True: …` */
+/** Writes `silent since 2026-01-01T12:00:00.000Z; last said: Ready True: …`. */
 export function silenceText({ sinceMs, said }: NoticedSilence): string {
   return `silent since ${new Date(sinceMs).toISOString()}; last said: ${said}`;
 }
 
-/** Begins a line of the kind `silence` about a machine that ran and got no answer. */
+/** The beginning of a line of the kind `silence` about a machine that kept running but got no answer. */
 export const NO_ANSWER = "no answer ";
 
-/** Returns null for another line. The text may be cut at its end. */
+/** Parses a line of silenceText, which may be cut at its end. Returns null for any other line. */
 export function parseSilence(text: string): NoticedSilence | null {
   const [, since = "", said = ""] = /^silent since (\S+); last said: (.*)$/s.exec(text) ?? [];
   const sinceMs = Date.parse(since);
   return Number.isNaN(sinceMs) ? null : { sinceMs, said };
 }
 
-/** A boot, and a process of the shim; undefined if not known. */
+/** The boot ID of a machine and the process of its shim; undefined if not known. */
 export interface BootAndProcess {
   boot: string | undefined;
   process: string | undefined;
@@ -33,11 +33,11 @@ export interface Return {
   after: BootAndProcess;
   silentSinceMs: number;
   nowMs: number;
-  /** How long the machine had no answer, by its own report. It has run at least since then. */
+  /** The seconds for which the machine had no answer, by its own report. The machine has run at least that long. */
   noAnswerSeconds?: number | undefined;
 }
 
-/** `heard of again after 720 s: was cut off, not down: kept running for 12 min` */
+/** Writes `heard of again after 720 s: was cut off, not down: kept running for 12 min`. */
 export function returnText(back: Return): string {
   const { silentSinceMs, nowMs } = back;
   const how = howItWas(back);
@@ -45,13 +45,13 @@ export function returnText(back: Return): string {
 }
 
 export interface ReadReturn {
-  /** `was cut off, not down: kept running for 12 min`; "" if not known, or written by an earlier version. */
+  /** `was cut off, not down: kept running for 12 min`; "" if not known, or if an earlier version wrote the line. */
   how: string;
-  /** The process that reported before has ended, so its decisions are void. */
+  /** true if the process that reported before has ended. Its decisions are then void. */
   isAnew: boolean;
 }
 
-/** Returns null for another line. */
+/** Parses a line of returnText. Returns null for any other line. */
 export function parseReturn(text: string): ReadReturn | null {
   const [, seconds, how = ""] = /^heard of again after (-?\d+) s(?:: (.*))?$/s.exec(text) ?? [];
   if (seconds === undefined) return null;
@@ -72,7 +72,7 @@ function howItWas({ before, after, silentSinceMs, nowMs, noAnswerSeconds = 0 }: 
   return `the machine ${kept}${RESTARTED}`;
 }
 
-/** The fields of a condition that a line has. */
+/** The fields of a condition that appear in a line of history. */
 interface LineCondition {
   type: string;
   status: string;
@@ -80,12 +80,12 @@ interface LineCondition {
   message?: string | undefined;
 }
 
-/** In place of a status: the Node lacks the condition now. */
+/** The word in place of a status if the Node lacks the condition now. */
 export const GONE = "gone";
-/** Ends a line about a change by another writer. */
+/** The end of a line about a change that another writer made. */
 export const BY_OTHERS = ", by somebody else";
 
-/** Writes `Ready: True → False (KubeletNotReady: node is shutting down)`. */
+/** Writes a line for each changed condition: `Ready: True → False (KubeletNotReady: node is shutting down)`. */
 export function transitions(before: readonly LineCondition[], after: readonly LineCondition[]): string[] {
   return after.flatMap(({ type, status, reason, message }) => {
     const was = before.find((condition) => condition.type === type)?.status;
@@ -94,7 +94,7 @@ export function transitions(before: readonly LineCondition[], after: readonly Li
   });
 }
 
-/** Writes `RaidDegraded: True → gone` for conditions that are not decided any more. */
+/** Writes a line for each condition that is no longer decided: `RaidDegraded: True → gone`. */
 export function departures(before: readonly LineCondition[], after: readonly LineCondition[]): string[] {
   return before
     .filter(({ type }) => !after.some((condition) => condition.type === type))
@@ -107,25 +107,25 @@ export function byOthers(text: string): string {
 
 export interface ReadTransition {
   type: string;
-  /** null if the Node lacked the condition before. */
+  /** The status before; null if the Node lacked the condition. */
   from: string | null;
-  /** GONE if the Node lacks the condition now. */
+  /** The status now; GONE if the Node lacks the condition. */
   to: string;
-  /** `KubeletNotReady: node is shutting down`. A long text is cut at its end. */
+  /** The reason and the message: `KubeletNotReady: node is shutting down`. A long text is cut at its end. */
   text: string;
-  /** Another writer has set it. The machine's reports may decide otherwise. */
+  /** true if another writer has set the condition. The machine's reports may decide another status. */
   isByOthers: boolean;
 }
 
 const TRANSITION = /^([^\s:]+): (?:(\w+) → )?(\w+)(?: \((.*))?$/s;
 
-/** Returns null for another line. */
+/** Parses a line of transitions() or departures(). Returns null for any other line. */
 export function parseTransition(line: string): ReadTransition | null {
   const isByOthers = line.endsWith(`)${BY_OTHERS}`);
   const own = isByOthers ? line.slice(0, -BY_OTHERS.length) : line;
   const [, type, from = null, to, rest = ""] = TRANSITION.exec(own) ?? [];
   if (type === undefined || to === undefined) return null;
-  // A condition may lack its reason and its message.
+  // The reason and the message of a condition may be empty, and leave a colon without text.
   const text = rest.replace(/\)$/, "").replace(/^: /, "").replace(/: $/, "");
   return { type, from, to, text, isByOthers };
 }

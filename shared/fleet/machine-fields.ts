@@ -1,10 +1,10 @@
-// The fields that a list of machines can show, and the orders it can have: the words of the API.
+// Lists the fields that a list of machines can show, and the orders that it can have. The API uses these words.
 
-/** `urgency`: the most urgent state first, in each state the latest first. */
+/** The orders of a list. `urgency`: the most urgent state first; within a state, the latest change first. */
 export const MACHINE_SORTS = ["name", "state", "since", "version", "address", "urgency"] as const;
 export type MachineSort = (typeof MACHINE_SORTS)[number];
 
-/** The fields of a machine, in order. */
+/** The fields of a machine, in the order in which lists show them. */
 export const MACHINE_FIELDS = [
   "name",
   "state",

@@ -1,44 +1,47 @@
-// Outages: machines of one network whose silence began within a minute of each other. Decides which machines belong to one
-// outage, and what the outage was.
+// Decides which machines belong to one outage, and how it ended. An outage is a group of machines in one network
+// whose silences began within a minute.
 import { networkOf } from "./sort-keys.ts";
 import type { MachineSummary } from "./summary.ts";
 
-/** Longest time between the first and the last silence of an outage. */
+/** The longest time between the first and the last silence of an outage. */
 export const OUTAGE_SPAN_MS = 60_000;
 
-/** Least machines in an outage. */
+/** The least number of machines in an outage. */
 export const OUTAGE_MACHINES = 2;
 
-/** How a machine's silence ended, by its report once it is back. */
+/** The ways in which a machine's silence can end, by the machine's first report after it. */
 export const OUTAGE_ENDS = [
-  /** The boot and the process of the shim are the same: the machine kept running. */
+  /** The boot and the process of the shim are unchanged, so the machine kept running. */
   "cut off",
   /** The machine booted again. */
   "down",
-  /** The boot is the same, and the shim is another process. */
+  /** The boot is unchanged, but the shim is another process. */
   "restarted",
-  /** The machine has left, or was forgotten or revoked. */
+  /** The machine was forgotten, revoked, or has left. */
   "left",
-  /** The machine is back, and its boot is not known. */
+  /** The machine reports again, but its boot is not known. */
   "unknown",
 ] as const;
 export type OutageEnd = (typeof OUTAGE_ENDS)[number];
 
 export interface Silence {
-  /** Never "": machines with an unknown address are not grouped. */
+  /** The machine's network. Never "": a machine with an unknown address belongs to no outage. */
   network: string;
-  /** When the silence began. It is noticed later. */
+  /** The start of the silence, in milliseconds since 1970. The Worker notices the silence later. */
   sinceMs: number;
 }
 
-/** Returns null if the machine is not silent, or its address is not known. */
+/** Returns the machine's silence; null if the machine is not silent, or its address is not known. */
 export function silenceOf(summary: MachineSummary | null): Silence | null {
   if (summary?.state !== "silent") return null;
   const network = networkOf(summary.address);
   return network === "" ? null : { network, sinceMs: summary.silentSinceMs ?? summary.sinceMs };
 }
 
-/** Returns how a silence ended. A machine with a new silence was back in between, even if no update reported it. */
+/**
+ * Returns how a silence ended. Also called if a machine is silent again: it reported in between, even if no update
+ * shows it.
+ */
 export function endOfSilence(before: MachineSummary, after: MachineSummary | null): OutageEnd {
   if (after === null || after.state === "revoked") return "left";
   if (before.boot === "" || after.boot === "") return "unknown";
@@ -48,7 +51,7 @@ export function endOfSilence(before: MachineSummary, after: MachineSummary | nul
 
 export type OutageCounts = Partial<Record<OutageEnd, number>>;
 
-/** Returns `cut off`, or `3 cut off, 1 down` if machines differ; "" if no silence has ended. */
+/** Returns `cut off` if all silences ended in one way, else `3 cut off, 1 down`; "" if no silence has ended. */
 export function whatOutageWas(counts: OutageCounts): string {
   const ends = OUTAGE_ENDS.filter((end) => counts[end]);
   return ends.length === 1 ? ends.join() : ends.map((end) => `${counts[end]} ${end}`).join(", ");

@@ -1,4 +1,4 @@
-// Links to the page. `origin`: the Worker's URL for operators.
+// Makes links to the page. `origin` is the Worker's URL for operators.
 
 const linkOf = (origin: string, [name, value]: readonly [name: string, value: string]): string =>
   `${origin}/?${name}=${encodeURIComponent(value)}`;

@@ -1,4 +1,5 @@
-// Decides which machines get a new version of the shim, and when the rollout stops by itself. The fleet index stores it.
+// Decides which machines get a new version of the shim, and when the rollout stops automatically. The fleet index
+// stores the rollout.
 import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { matchesLabels } from "../kubernetes/label-match.ts";
@@ -9,30 +10,36 @@ import { valueOr } from "../result.ts";
 import type { MachineSummary } from "./summary.ts";
 import { isBehind } from "./sort-keys.ts";
 
-/** The status of a machine that was given the version. */
+/** The possible statuses of a machine that was given the rollout's version. */
 export const ROLLOUT_STATUSES = ["underway", "upgraded", "silent", "accepted"] as const;
-/** `accepted`: silent, and an operator continued the rollout. */
+/** `accepted`: the machine is silent, but an operator continued the rollout in spite of it. */
 export type RolloutStatus = (typeof ROLLOUT_STATUSES)[number];
 
 export type RolloutCounts = Record<RolloutStatus, number>;
 
 export interface UpgradeSituation {
-  /** null without a rollout. */
+  /** The active rollout; null if there is none. */
   rollout: NewRollout | null;
   isStopped: boolean;
-  /** Name of the machine that asks. */
+  /** The name of the machine that asks for an upgrade. */
   name: string;
-  /** Version of its shim, by its own report. */
+  /** The version of the machine's shim, by its own report. */
   version: string;
-  /** Returns its summary; null if the fleet index does not know the machine. */
+  /** Returns the machine's summary; null if the fleet index does not know the machine. */
   summary: () => Pick<MachineSummary, "labels"> | null;
-  /** Whether it was given this version before. */
+  /** Returns true if the machine was already given the rollout's version. */
   isGiven: () => boolean;
-  /** Counts the machines that were given the version lately, and have neither reported with it nor fallen silent. */
+  /**
+   * Returns the number of machines that were given the version recently, and have neither reported with it nor
+   * fallen silent.
+   */
   underway: () => number;
 }
 
-/** Decides the answer to a machine. The functions are called only when needed: most machines ask without a rollout. */
+/**
+ * Decides the answer to a machine. The functions of `situation` are called only if needed, since most machines ask
+ * while there is no rollout.
+ */
 export function upgradeAnswer(situation: UpgradeSituation): UpgradeAnswer {
   const { rollout, isStopped, name, version, summary, isGiven, underway } = situation;
   if (!rollout) return stay("no rollout");
@@ -47,7 +54,10 @@ export function upgradeAnswer(situation: UpgradeSituation): UpgradeAnswer {
 
 const stay = (why: ReasonToStay): UpgradeAnswer => ({ version: null, why });
 
-/** A greater share contains a smaller one's machines. Another version begins with other machines. */
+/**
+ * Returns true if the machine is part of the rollout's share. A larger share includes the machines of a smaller
+ * one. The order of machines depends on the version.
+ */
 function isChosen(
   { version, percent, selector }: NewRollout,
   name: string,
@@ -57,7 +67,7 @@ function isChosen(
   return matches && shareOf(name, version) < percent;
 }
 
-/** Returns a number from 0 up to 100, evenly spread over names. */
+/** Returns a number from 0 up to 100, not included. The numbers of many names are evenly spread. */
 export function shareOf(name: string, version: string): number {
   const digest = sha256(utf8ToBytes(`${version}\n${name}`));
   return (new DataView(digest.buffer).getUint32(0) / 2 ** 32) * 100;
@@ -70,13 +80,17 @@ export function statusAfter(
   summary: Pick<MachineSummary, "state" | "versions"> | null,
 ): RolloutStatus | null {
   if (!summary) return null;
-  // Any silence counts: the Worker cannot tell a site without power from a version that does not run.
+  // Every silent machine counts: the Worker cannot distinguish a site without power from a version that does not
+  // run.
   if (summary.state === "silent") return before === "accepted" ? "accepted" : "silent";
   const { shim } = summary.versions;
   return shim !== "" && !isBehind(shim, version) ? "upgraded" : "underway";
 }
 
-/** Returns why the rollout stops; null if it continues. `names`: some of the silent machines. */
+/**
+ * Returns the reason why the rollout has to stop; null if it continues. `names` are the names of some silent
+ * machines.
+ */
 export function reasonToStop(
   { version, mostSilentPercent }: NewRollout,
   counts: RolloutCounts,

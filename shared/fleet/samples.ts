@@ -1,7 +1,7 @@
-// Samples of a machine's eviction signals over time: thinned with age, and encoded as the bytes that the node object stores.
+// Thins out and encodes samples of a machine's eviction signals. The node object stores the bytes.
 import type { SIGNALS } from "../protocol/report.ts";
 
-/** The order in which rows store them. Stored rows have this order, so it must not change. */
+/** The signals in the order of a sample's amounts. Stored samples have this order, so it must not change. */
 export const SAMPLED_SIGNALS = [
   "memory.available",
   "nodefs.available",
@@ -12,32 +12,35 @@ export const SAMPLED_SIGNALS = [
 ] as const satisfies readonly (typeof SIGNALS)[number][];
 export type SampledSignal = (typeof SAMPLED_SIGNALS)[number];
 
-/** Amounts in the order of SAMPLED_SIGNALS, as 32-bit floats; NaN if not known. */
+/** One amount for each of SAMPLED_SIGNALS, as 32-bit floats; NaN if not known. */
 export type Amounts = readonly number[];
 
 export interface VitalsSample {
   /** Whole seconds since 1970. */
   atS: number;
-  /** The least available amounts. */
+  /** The least available amount of each signal in the sample's time span. */
   available: Amounts;
 }
 
-/** The content of one row. */
+/** The decoded content of one stored row. */
 export interface KeptSamples {
-  /** The last reported capacities; null before the first. */
+  /** The last reported capacity of each signal; null until the first report. */
   capacity: Amounts | null;
-  /** Newest last. */
+  /** The samples, newest last. */
   samples: readonly VitalsSample[];
 }
 
 export const NO_SAMPLES: KeptSamples = { capacity: null, samples: [] };
 
-/** Most samples of a row, whatever the clock does: more than the ages below allow. */
+/** The largest number of samples in a row, for a clock that jumps. SAMPLE_AGES alone allows fewer. */
 export const MAX_SAMPLES = 2000;
 
 const HOUR_S = 3600;
 const DAY_S = 24 * HOUR_S;
-/** One sample is kept for each span of `everyS` while it is younger than `underS`. Older ones are deleted. */
+/**
+ * How densely samples are kept: one for each `everyS` seconds while they are younger than `underS`. Samples older
+ * than the largest `underS` are deleted.
+ */
 interface SampleAge {
   underS: number;
   everyS: number;
@@ -49,7 +52,7 @@ const SAMPLE_AGES: readonly SampleAge[] = [
   { underS: 90 * DAY_S, everyS: 7200 },
 ];
 
-/** Reads a report's signals, [available, capacity] each. */
+/** The signals of a report, each as [available, capacity]. */
 type ReportedSignals = { readonly [Name in SampledSignal]?: readonly [number, number] | undefined };
 
 export function sampleOf(signals: ReportedSignals, nowMs: number): VitalsSample {
@@ -60,7 +63,7 @@ export function capacityOfSignals(signals: ReportedSignals): Amounts {
   return amounts(signals, 1);
 }
 
-/** Merges both, signal by signal. `before` gives what `after` lacks. */
+/** Returns the capacities of `after`. A capacity that `after` lacks comes from `before`. */
 export function capacityAfter(before: Amounts | null, after: Amounts | null): Amounts | null {
   if (!before || !after) return after ?? before;
   return after.map((amount, at) => (Number.isNaN(amount) ? (before[at] ?? Number.NaN) : amount));
@@ -71,8 +74,8 @@ function amounts(signals: ReportedSignals, part: 0 | 1): Amounts {
 }
 
 /**
- * Keeps the least of each signal in each span, at the time of its newest sample, sorted by time. Samples from a clock
- * that was ahead get the present time. Thinning twice changes nothing.
+ * Thins out samples and sorts them by time. Each time span keeps one sample, with the least amount of each signal
+ * and the span's last time. A sample from the future gets the present time. Thinning twice changes nothing.
  */
 export function thinned(samples: readonly VitalsSample[], nowS: number, ages = SAMPLE_AGES): VitalsSample[] {
   const inOrder = samples
@@ -100,7 +103,7 @@ function least(a: number, b: number): number {
   return Number.isNaN(b) ? a : Math.min(a, b);
 }
 
-/** Merges the samples of both rows, with the newer one's capacity. */
+/** Merges the samples of two rows. The capacities are those of the newer row. */
 export function joinSamples(older: KeptSamples, newer: KeptSamples, nowS: number): KeptSamples {
   return {
     capacity: capacityAfter(older.capacity, newer.capacity),
@@ -108,16 +111,19 @@ export function joinSamples(older: KeptSamples, newer: KeptSamples, nowS: number
   };
 }
 
-/** Removes samples until then, which are of another machine with this name; with the last one, also the capacity. */
+/**
+ * Removes the samples up to `sinceMs`, which belong to an earlier machine with this name. If no sample is left,
+ * removes the capacity too.
+ */
 export function samplesAfter({ capacity, samples }: KeptSamples, sinceMs: number): KeptSamples {
   const own = samples.filter(({ atS }) => atS * 1000 > sinceMs);
   return own.length === 0 ? NO_SAMPLES : { capacity, samples: own };
 }
 
-/** Bytes of one sample: u32 seconds, then a float32 for each signal, all little-endian. */
+/** The bytes of one sample: u32 seconds, then a float32 for each signal, all little-endian. */
 export const SAMPLE_BYTES = 4 * (1 + SAMPLED_SIGNALS.length);
 
-/** Encodes the capacities first, as a sample of the time 0. */
+/** Encodes a row: the capacities come first, as a sample with the time 0. */
 export function encodeSamples({ capacity, samples }: KeptSamples): Uint8Array<ArrayBuffer> {
   const unknown = SAMPLED_SIGNALS.map(() => Number.NaN);
   const rows = [{ atS: 0, available: capacity ?? unknown }, ...samples];

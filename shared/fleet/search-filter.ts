@@ -1,4 +1,4 @@
-// A filter of machines, and how its terms are written. worker/fleet/machine-search.ts evaluates it.
+// Defines a filter of machines, and parses its terms. worker/fleet/machine-search.ts evaluates the filter.
 import type { LabelRequirement } from "../kubernetes/label-selector.ts";
 import { labelKeyErrors } from "../kubernetes/validation.ts";
 import type { Phase } from "../protocol/answers.ts";
@@ -11,7 +11,7 @@ import type { FleetState } from "./state.ts";
 export interface ConditionTerm {
   type: string;
   status: string;
-  /** Matches every other status, and the absence of the condition. */
+  /** true if the term matches every other status, and also the absence of the condition. */
   isNegated: boolean;
 }
 
@@ -22,33 +22,33 @@ export interface VersionTerm {
   version: string;
 }
 
-/** All terms must match; {} matches every machine. An RPC value. */
+/** A filter of machines, passed by RPC. A machine has to match all terms; {} matches every machine. */
 export interface MachineFilter {
   state?: FleetState[] | undefined;
   phase?: Phase[] | undefined;
   condition?: ConditionTerm[] | undefined;
   selector?: LabelRequirement[] | undefined;
-  /** Version of the shim. An unknown version is neither less nor greater than another. */
+  /** The conditions for the shim's version. An unknown version is neither less nor greater than another. */
   version?: VersionTerm[] | undefined;
-  /** The address that the machine reports from, as the Worker sees it. */
+  /** The range of the address that the machine reports from, as the Worker sees it. */
   address?: AddressRange | undefined;
-  /** A machine's name: matches the machines at its address, including itself. */
+  /** The name of a machine. Matches all machines at that machine's address, including itself. */
   beside?: string | undefined;
-  /** ID of the join token. */
+  /** The ID of the join token that the machine enrolled with. */
   token?: string | undefined;
-  /** Whether the machine has never reported with its key. */
+  /** true matches machines that have never reported with their key, false matches all others. */
   unused?: boolean | undefined;
-  /** A text in name, addresses, label values or versions, in upper or lower case. */
+  /** A text to find in name, addresses, label values or versions, in upper or lower case. */
   text?: string | undefined;
-  /** The state began after this time, in milliseconds since 1970. */
+  /** Matches states that began after this time, in milliseconds since 1970. */
   since?: number | undefined;
-  /** The state began at this time, or before. */
+  /** Matches states that began at or before this time, in milliseconds since 1970. */
   until?: number | undefined;
 }
 
 const CONDITION = /^(!?)([^!=]+?)(?:(=|!=)(True|False|Unknown))?$/;
 
-/** Parses `MemoryPressure`, `!Ready`, `Ready=False`, `Ready!=True`, separated by commas. */
+/** Parses a list of conditions such as `MemoryPressure,!Ready,Ready=False,Ready!=True`. */
 export function parseConditions(text: string): Result<ConditionTerm[]> {
   const terms: ConditionTerm[] = [];
   for (const term of text.split(",")) {
@@ -62,7 +62,7 @@ export function parseConditions(text: string): Result<ConditionTerm[]> {
 
 const VERSION_TERM = /^(=|==|!=|<=|>=|<|>)?\s*([^\s=!<>]+)$/;
 
-/** Parses `0.1.0`, `<0.2.0`, `>=0.1.0,!=0.1.3`. */
+/** Parses a list of versions such as `0.1.0`, `<0.2.0` or `>=0.1.0,!=0.1.3`. */
 export function parseVersions(text: string): Result<VersionTerm[]> {
   const terms: VersionTerm[] = [];
   for (const term of text.split(",")) {
@@ -79,7 +79,7 @@ function atMostTerms<T>(terms: T[]): Result<T[]> {
   return terms.length <= FILTER_LIMITS.terms ? success(terms) : failure(`more than ${FILTER_LIMITS.terms}`);
 }
 
-/** Parses a list of words, each one of `known`. */
+/** Parses a list of words, each of which has to be one of `known`. */
 export function parseWords<Word extends string>(text: string, known: readonly Word[]): Result<Word[]> {
   const words = text.split(",").map((each) => known.find((word) => word === each.trim()));
   const found = words.filter((word) => word !== undefined);

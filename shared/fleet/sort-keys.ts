@@ -1,17 +1,18 @@
-// Keys of versions and addresses that compare as texts, in SQL as well, and the network of an address.
+// Makes sort keys for versions and addresses, which can be compared as texts, in SQL as well. Also finds the
+// network of an address.
 import { parseCidr } from "../kubernetes/cidr.ts";
 import { bytesOf, type Ip, isIpv4, network, parseIp } from "../kubernetes/ip.ts";
 
 const VERSION = /^v?(\d{1,6}(?:\.\d{1,6}){0,5})(?:-([0-9A-Za-z.-]{1,64}))?(?:\+.*)?$/;
 
-/** Sorts by SemVer's precedence; `0.1` is `0.1.0`. "" if the text is not a version. */
+/** Returns a key that sorts by SemVer's precedence; `0.1` counts as `0.1.0`. "" if the text is not a version. */
 export function versionKey(text: string): string {
   const [, numbers, preRelease] = VERSION.exec(text) ?? [];
   if (numbers === undefined) return "";
   const padded = `${numbers}.0.0`.split(".").slice(0, Math.max(3, numbers.split(".").length));
   const core = padded.map((number) => number.padStart(6, "0")).join(".");
   if (preRelease === undefined) return `${core}-`;
-  // A number comes before a word. "!" sorts before every other character that may follow.
+  // SemVer sorts a number before a word. "!" sorts before every other character that can follow.
   const parts = preRelease
     .split(".")
     .map((part) => (/^\d+$/.test(part) ? `0${part.padStart(16, "0")}` : `1${part}`));
@@ -20,7 +21,7 @@ export function versionKey(text: string): string {
 
 const hex = (byte: number) => byte.toString(16).padStart(2, "0");
 
-/** Sorts IPv4 before IPv6, each by number. "" if the text is not an address. */
+/** Returns a key that sorts IPv4 before IPv6, and each by number. "" if the text is not an address. */
 export function addressKey(text: string): string {
   const ip = parseIp(text);
   return ip === null ? "" : keyOf(ip);
@@ -28,13 +29,13 @@ export function addressKey(text: string): string {
 
 const keyOf = (ip: Ip) => (isIpv4(ip) ? "4" : "6") + bytesOf(ip).map(hex).join("");
 
-/** The keys of a range's first and last address. */
+/** The keys of the first and the last address of a range. */
 export interface AddressRange {
   from: string;
   to: string;
 }
 
-/** Returns the range of one address, or of CIDR notation; null if the text is neither. */
+/** Returns the range of a single address, or of a range in CIDR notation; null if the text is neither. */
 export function addressRange(text: string): AddressRange | null {
   const ip = parseIp(text);
   const range = ip === null ? parseCidr(text) : { address: ip, bits: isIpv4(ip) ? 32 : 128 };
@@ -50,12 +51,18 @@ export function addressRange(text: string): AddressRange | null {
   return { from: filled(0), to: filled(0xff) };
 }
 
-/** Returns the range of an address's network: the address itself, or the first 64 bits of IPv6. null if it is no address. */
+/**
+ * Returns the range of the address's network: the IPv4 address itself, or the first 64 bits of IPv6. null if the
+ * text is no address.
+ */
 export function neighbourRange(text: string): AddressRange | null {
   return addressRange(networkOf(text));
 }
 
-/** Compares by SemVer's precedence. A text that is not a version is never behind. */
+/**
+ * Returns true if `version` is lower than `other` by SemVer's precedence. A text that is not a version is never
+ * lower.
+ */
 export function isBehind(version: string, other: string): boolean {
   const [key, otherKey] = [versionKey(version), versionKey(other)];
   return key !== "" && otherKey !== "" && key < otherKey;

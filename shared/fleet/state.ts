@@ -1,25 +1,25 @@
-// The state of a machine in one word, the same in API, command line, feed, metrics and page.
+// Decides the state of a machine. API, command line, feed, metrics and page use the same words.
 import type { Phase } from "../protocol/answers.ts";
 
 export const FLEET_STATES = [
-  /** Registered, the Node Ready, the lease renewed. */
+  /** The Node is registered and Ready, and its lease is renewed. */
   "ready",
-  /** Registered, or about to be; the machine reports, and Ready is False or Unknown. */
+  /** The Node is registered, or about to be. The machine reports, and Ready is False or Unknown. */
   "not-ready",
-  /** No report for a lease duration, while the Worker and the apiserver work. */
+  /** No report arrived for a lease duration, although the Worker and the apiserver work. */
   "silent",
-  /** The machine reports, and the Worker cannot write to the apiserver. */
+  /** The machine reports, but the Worker cannot write to the apiserver. */
   "cluster-unreachable",
-  /** The Worker writes nothing until an operator acts; the phase says why. */
+  /** The Worker writes nothing until an operator acts; the phase is the reason. */
   "blocked",
-  /** It waits for an operator's approval. */
+  /** The machine waits for an operator's approval. */
   "pending",
-  /** Its key is refused. */
+  /** The Worker refuses the machine's key. */
   "revoked",
 ] as const;
 export type FleetState = (typeof FLEET_STATES)[number];
 
-/** The states, the most urgent first. */
+/** The states in order of urgency, the most urgent first. */
 export const URGENCY: readonly FleetState[] = [
   "cluster-unreachable",
   "silent",
@@ -30,16 +30,19 @@ export const URGENCY: readonly FleetState[] = [
   "ready",
 ];
 
-/** The number of machines in each state; absent for none. */
+/** The number of machines in each state; a state without machines is absent. */
 export type FleetCounts = Partial<Record<FleetState, number>>;
 
-/** What is known of an enrolled machine. The registry lists machines that wait for approval: they have no node object. */
+/**
+ * The knowledge about an enrolled machine that decides its state. A pending machine has no node object, so the
+ * registry lists it.
+ */
 export interface StandingOfMachine {
   isRevoked: boolean;
   isSilent: boolean;
-  /** Phase of the last answer; null before the first. */
+  /** The phase of the last answer to the machine; null until the first answer. */
   phase: Phase | null;
-  /** Whether the Node, as last known, is Ready. */
+  /** true if the Node was Ready when the Worker last knew it. */
   isReady: boolean;
 }
 
@@ -57,7 +60,7 @@ const STATE_OF_PHASE: Record<Exclude<Phase, "registered">, FleetState> = {
   "apiserver not configured": "cluster-unreachable",
 };
 
-/** A machine that has enrolled and has not reported yet is not ready. */
+/** Returns the machine's state. A machine that has enrolled but not reported yet is `not-ready`. */
 export function fleetStateOf({ isRevoked, isSilent, phase, isReady }: StandingOfMachine): FleetState {
   if (isRevoked) return "revoked";
   if (isSilent) return "silent";
@@ -65,12 +68,12 @@ export function fleetStateOf({ isRevoked, isSilent, phase, isReady }: StandingOf
   return phase !== null && isReady ? "ready" : "not-ready";
 }
 
-/** Writes a line of history of the kind `state`. */
+/** Writes the history's line about a change of state, of the kind `state`. */
 export function stateChangeText(from: FleetState | null, to: FleetState): string {
   return from === null ? to : `${from} → ${to}`;
 }
 
-/** Returns the state in such a line; null for another line, or one of a newer version. */
+/** Returns the new state in a line of stateChangeText; null for any other line, or a state of a newer version. */
 export function parseStateChange(text: string): FleetState | null {
   const to = text.split(" → ").at(-1);
   return FLEET_STATES.find((state) => state === to) ?? null;

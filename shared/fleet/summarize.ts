@@ -1,5 +1,5 @@
-// Makes a machine's summary for the fleet index. It contains nothing that changes with every report, so that equal
-// knowledge makes an equal summary.
+// Makes a machine's summary for the fleet index. No field changes with every report, so that equal knowledge makes
+// an equal summary.
 import type { Node, NodeCondition } from "../kubernetes/types.ts";
 import type { Phase } from "../protocol/answers.ts";
 import type { Facts } from "../protocol/facts.ts";
@@ -8,11 +8,14 @@ import type { MachineSummary, SummarizedCondition } from "./summary.ts";
 
 type DecidedCondition = Omit<NodeCondition, "lastHeartbeatTime">;
 
-/** Before the first report with its pin, `phase` is null, and there is neither a Node nor a decision. */
+/**
+ * The node object's knowledge about its machine. Before the first report with its pin, `phase` is null, and Node
+ * and decisions are absent.
+ */
 export interface KnownMachine {
   isRevoked: boolean;
   phase: Phase | null;
-  /** The Node is registered, and was Ready as last known. */
+  /** true if the Node is registered, and was Ready when the Worker last knew it. */
   isReady: boolean;
   node: Node | undefined;
   decided: readonly DecidedCondition[];
@@ -21,20 +24,23 @@ export interface KnownMachine {
   silentSinceMs: number | null;
   withheld: string;
   address: string;
-  /** Digest of the startId. */
+  /** The digest of the startId of the shim's process. */
   process: string;
   transport: MachineSummary["transport"];
   key: MachineSummary["key"];
 }
 
-/** Limits for what a hostile machine, or another writer, may put into the index. */
+/**
+ * The limits of a summary's parts, in characters or entries. They bound what a hostile machine or another writer
+ * can put into the index.
+ */
 export const SUMMARY_LIMITS = { messageLength: 512, conditions: 64, labels: 256, process: 16 } as const;
 
 export function stateOf({ isRevoked, silentSinceMs, phase, isReady }: KnownMachine): FleetState {
   return fleetStateOf({ isRevoked, isSilent: silentSinceMs !== null, phase, isReady });
 }
 
-/** `since`: the state, and when it began. */
+/** Returns the machine's summary. `since` has the state and its start. */
 export function summarize(
   known: KnownMachine,
   since: { state: FleetState; sinceMs: number },
@@ -74,8 +80,8 @@ export function summarize(
 }
 
 /**
- * Returns the Node's conditions as last known, replaced by later decisions. A condition that another writer, as the node
- * controller, set to Unknown stays Unknown.
+ * Returns the last known conditions of the Node, each replaced by a later decision. A condition with the status
+ * Unknown, which the node controller sets, stays Unknown.
  */
 function conditionsOf({ node, decided }: KnownMachine): SummarizedCondition[] {
   const known = node?.status?.conditions ?? [];
@@ -100,15 +106,15 @@ function conditionsOf({ node, decided }: KnownMachine): SummarizedCondition[] {
   }));
 }
 
-/** Milliseconds since 1970; 0 if not known. */
+/** Returns milliseconds since 1970; 0 if the time is not known. */
 const timeOf = (time: string | undefined): number => Date.parse(time ?? "") || 0;
 
 interface NotReady {
   state: FleetState;
   phase: Phase | null;
-  /** Whether it has ever reported with its pin. */
+  /** true if the machine has ever reported with its pin. */
   isUsed: boolean;
-  /** Text of the condition Ready, if that is not True. */
+  /** The text of the condition Ready; undefined if Ready is True. */
   notReady: string | undefined;
 }
 
@@ -129,7 +135,10 @@ const OF_PHASE: Partial<Record<Phase, string>> = {
   "apiserver not configured": "the Worker has no KUBE_URL",
 };
 
-/** Returns why a machine is not ready, in one line for operators; "" if it is ready, or nothing is known. */
+/**
+ * Returns the reason why a machine is not ready, in one line for operators; "" if it is ready, or no reason is
+ * known.
+ */
 function whyNotReady({ state, phase, isUsed, notReady }: NotReady): string {
   switch (state) {
     case "revoked":

@@ -1,4 +1,4 @@
-// What the fleet index stores of a machine, and the updates that its node object sends. Both are RPC values and stored
+// Defines a machine's summary in the fleet index, and the node object's updates. Both are RPC values and stored
 // JSON: fields are added, and never change their meaning. Times are milliseconds since 1970.
 import type { Phase } from "../protocol/answers.ts";
 import type { HistoryKind } from "../protocol/operator-api.ts";
@@ -9,57 +9,59 @@ export interface SummarizedCondition {
   status: string;
   reason: string;
   message: string;
-  /** Time of the last transition; 0 if not known. */
+  /** The time of the condition's last transition; 0 if not known. */
   sinceMs: number;
 }
 
-/** A machine's summary. It changes on transitions only. */
+/** A machine's summary. It changes only on transitions, not with every report. */
 export interface MachineSummary {
   state: FleetState;
-  /** When the state began. */
+  /** The start of the state. */
   sinceMs: number;
-  /** Phase of the last answer to the machine; null before the first. */
+  /** The phase of the last answer to the machine; null until the first answer. */
   phase: Phase | null;
-  /** Why it is not ready, in one line for operators; "" if it is ready, or nothing is known. */
+  /**
+   * The reason why the machine is not ready, in one line for operators; "" if it is ready, or no reason is known.
+   */
   why: string;
-  /** The Node's conditions as last known or decided, in order: Ready is the last. */
+  /** The Node's conditions as last known or decided. Ready is the last one. */
   conditions: SummarizedCondition[];
-  /** The Node's labels as last known, those of other writers included; {} without a Node. */
+  /** The Node's labels as last known, including labels of other writers; {} without a Node. */
   labels: Record<string, string>;
   isUnschedulable: boolean;
-  /** "" if not known. */
+  /** The versions by the machine's facts; "" if not known. */
   versions: { shim: string; kernel: string; os: string; runtime: string; architecture: string };
   /** The Node's addresses. */
   addresses: { type: string; address: string }[];
-  /** The address it reports from, as the Worker sees it; "" if the platform does not provide it. */
+  /** The address that the machine reports from, as the Worker sees it; "" if the platform does not provide it. */
   address: string;
-  /** The Node's capacity, as quantities. */
+  /** The Node's capacity: quantities by resource name. */
   capacity: Record<string, string>;
-  /** How far its clock is ahead, to a second; 0 if at most a minute. */
+  /** The time by which the machine's clock is ahead, to a second; 0 if it differs by at most a minute. */
   skewMs: number;
-  /** Start of the silence; null if it is not silent. */
+  /** The start of the silence; null if the machine is not silent. */
   silentSinceMs: number | null;
-  /** The boot ID; "" if not known. */
+  /** The machine's boot ID; "" if not known. */
   boot: string;
-  /** Digest of the startId: equal digests mean the same process of the shim. */
+  /** The digest of the startId: an equal digest means the same process of the shim. */
   process: string;
   transport: "http" | "socket";
-  /** What the deployment or the join token withholds from it, for operators; "" if nothing. */
+  /** The parts that the deployment or the join token withholds from the machine, for operators; "" if none. */
   withheld: string;
   key: {
-    /** JWK thumbprint (RFC 7638). */
+    /** The JWK thumbprint of the machine's key (RFC 7638). */
     thumbprint: string;
-    /** ID of the join token. */
+    /** The ID of the join token that the machine enrolled with. */
     token: string;
     pinnedAtMs: number;
-    /** Whether it has ever reported with this pin. */
+    /** true if the machine has ever reported with this pin. */
     isUsed: boolean;
   };
-  /** When the Node was created; 0 or absent if not known, or without a Node. */
+  /** The time at which the Node was created; 0 or absent if it is unknown, or the machine has no Node. */
   createdMs?: number;
 }
 
-/** A line of a machine's history. IDs rise within one generation. */
+/** A line of a machine's history. IDs increase within one generation. */
 export interface UpdateEntry {
   id: number;
   atMs: number;
@@ -67,24 +69,27 @@ export interface UpdateEntry {
   text: string;
 }
 
-/** An update from a node object: the whole summary, and the lines of history that the index lacks. */
+/** An update from a node object: the whole summary, and the lines of history that the fleet index lacks. */
 export interface MachineUpdate {
   name: string;
-  /** Generation of the registry's pin. A newer one is another enrolment: its history begins again. */
+  /** The generation of the registry's pin. With a newer generation the machine's history starts again. */
   generation: number;
-  /** Rises with each attempt, so that an update that arrives late changes nothing. */
+  /**
+   * The number of the update. It increases with each attempt, so that the fleet index ignores an update that
+   * arrives late.
+   */
   version: number;
   summary: MachineSummary;
-  /** Oldest first. */
+  /** The new lines of history, oldest first. */
   entries: UpdateEntry[];
   /**
-   * Earlier lines were sent before. An index that does not know the machine stores nothing, and its answer asks for all
-   * lines.
+   * true if earlier lines were sent before. A fleet index that does not know the machine then stores nothing, and
+   * its answer asks for all lines.
    */
   isSequel?: true;
 }
 
-/** The answer: the last line of history that the index has. */
+/** The answer to an update: the last line of history that the fleet index has. */
 export interface UpdatedUntil {
   entryId: number;
 }

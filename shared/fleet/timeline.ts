@@ -1,5 +1,5 @@
-// A machine's history as bands (a state or status from one time to another) and marks (an event). A line that cannot be
-// parsed is a mark; a time without lines is without bands.
+// Turns a machine's history into bands (a state or status from one time to another) and marks (events). A line that
+// cannot be parsed becomes a mark. A time without lines has no bands.
 import {
   GONE,
   type NoticedSilence,
@@ -11,12 +11,15 @@ import {
 } from "./history-lines.ts";
 import { parseStateChange } from "./state.ts";
 
-/** A line of the kind `registration`: a new process decides all conditions again. */
+/** The text of a line of the kind `registration`. The new process decides all conditions again. */
 export const SHIM_STARTED = "the shim started";
-/** The line in place of all that a full day has no room for. */
+/** The text of the line that replaces all further lines of a day that has reached its limit. */
 export const FULL_DAY = "more changed today than is kept: the rest of this day is left out";
 
-/** Conditions with a track of their own: more than a Node and its drop-ins have. Changes of others are marks. */
+/**
+ * The largest number of conditions with a track. A Node and its drop-ins have fewer. Changes of further conditions
+ * are marks.
+ */
 export const MAX_TRACKS = 64;
 
 export const STATE_TRACK = "state";
@@ -32,7 +35,7 @@ export interface TimelineLine {
 }
 
 export interface TimelineBand {
-  /** `state`, or a condition's type. */
+  /** `state`, or the type of a condition. */
   track: string;
   fromMs: number;
   toMs: number;
@@ -53,8 +56,8 @@ interface Began {
 }
 
 /**
- * Builds the timeline. `lines`: in the order of writing, those of the range, and earlier ones that show the situation at
- * its beginning. `enrolledMs`: earlier decisions are another machine's.
+ * Builds the timeline of a range. `lines` are in the order of writing, and start with earlier lines that show the
+ * situation at the range's start. Decisions before `enrolledMs` belong to another machine.
  */
 export function timelineOf(
   lines: readonly TimelineLine[],
@@ -85,21 +88,21 @@ export function timelineOf(
 
 class Tracks {
   #bands: TimelineBand[] = [];
-  /** When the last band of each track ended. */
+  /** The end of the last band of each track. */
   readonly #endedMs = new Map<string, number>();
   readonly #open = new Map<string, Began>();
-  /** The last decision of the machine's reports, by condition. It holds again after a silence. */
+  /** The last decision of the machine's reports, by condition. After a silence the decision applies again. */
   readonly #decided = new Map<string, Omit<Began, "fromMs">>();
   #isSilent = false;
-  /** When the machine returned, until a line has its state. */
+  /** The time of the machine's return; undefined once a line has reported its new state. */
   #returnedMs: number | undefined;
-  /** When a line last showed that it reported. */
+  /** The time of the last line that shows that the machine reported. */
   #contactMs = 0;
-  /** Conditions of the process before. Those that the next process does not decide are gone. */
+  /** The conditions of the previous process. A condition that the next process does not decide is gone. */
   #unconfirmed = new Set<string>();
   #confirmedMs: number | undefined;
 
-  /** Returns false if the line is a mark. */
+  /** Applies a line of history to the tracks. Returns false if the line is a mark. */
   take({ atMs, kind, text }: TimelineLine): boolean {
     if (this.#confirmedMs !== undefined && atMs !== this.#confirmedMs) this.#endUnconfirmed();
     if (text === FULL_DAY && kind !== "identity") this.#endAll(atMs);
@@ -121,7 +124,7 @@ class Tracks {
     return this.#bands.toSorted((a, b) => a.fromMs - b.fromMs);
   }
 
-  /** Ends the bands of conditions that are not decided any more, or whose decision is not known. */
+  /** Ends the bands of all conditions: they are no longer decided, or their decision is not known. */
   endConditions(atMs: number): void {
     for (const track of this.#open.keys()) if (track !== STATE_TRACK) this.#end(track, atMs);
     this.#decided.clear();
@@ -147,11 +150,11 @@ class Tracks {
     const status = parseStateChange(line);
     if (status === null) return false;
     if (status === SILENT) {
-      // The line about the silence itself comes first, and has more.
+      // A line of the kind `silence` usually comes before this one, and has more details.
       if (!this.#isSilent) this.#fallSilent({ sinceMs: atMs, said: "" }, atMs, "");
       return true;
     }
-    // The line about the return is lost, or the machine was revoked while silent.
+    // The line about the return is missing, or the machine was revoked while it was silent.
     if (this.#isSilent) this.#return({ how: "", isAnew: false }, atMs, "");
     this.#begin(STATE_TRACK, { fromMs: this.#returnedMs ?? atMs, status, text: "" });
     this.#returnedMs = undefined;
@@ -159,7 +162,10 @@ class Tracks {
     return true;
   }
 
-  /** A lease that was never renewed names no time. A report since then proves that there was no silence. */
+  /**
+   * Starts the band of a silence. It starts no earlier than the last line that shows a report. For a lease that was
+   * never renewed it starts at the line.
+   */
   #fallSilent({ sinceMs }: NoticedSilence, atMs: number, text: string): void {
     const fromMs = sinceMs > 0 ? Math.min(atMs, Math.max(sinceMs, this.#contactMs)) : atMs;
     if (!this.#isSilent) this.#cutFrom(fromMs);
@@ -176,12 +182,12 @@ class Tracks {
     this.#isSilent = false;
     this.#returnedMs = atMs;
     this.#contactMs = Math.max(this.#contactMs, atMs);
-    // The new process will report the present conditions soon.
+    // The new process will soon report the present conditions.
     if (isAnew) this.endConditions(atMs);
     else for (const [track, before] of decided) this.#begin(track, { ...before, fromMs: atMs });
   }
 
-  /** Removes what was recorded during a silence before the silence was noticed. */
+  /** Removes the bands that began during a silence before the Worker noticed the silence. */
   #cutFrom(fromMs: number): void {
     this.#bands = this.#bands
       .filter((band) => band.fromMs < fromMs)
@@ -190,7 +196,7 @@ class Tracks {
     for (const [track, { fromMs: beganMs }] of this.#open) if (beganMs >= fromMs) this.#open.delete(track);
   }
 
-  /** Ends all bands: the lines that follow are lost. */
+  /** Ends all bands: the following lines of the day are not kept. */
   #endAll(atMs: number): void {
     this.#end(STATE_TRACK, this.#returnedMs ?? atMs);
     this.endConditions(atMs);
@@ -207,7 +213,7 @@ class Tracks {
     this.#confirmedMs = undefined;
   }
 
-  /** A clock that was set back must not begin a band before the one that it follows. */
+  /** Starts a band. It never starts before the previous band of its track, even if a clock was set back. */
   #begin(track: string, began: Began): void {
     const before = this.#open.get(track);
     if (before && before.status === began.status && before.text === began.text) return;

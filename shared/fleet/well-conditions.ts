@@ -1,17 +1,23 @@
-// Decides whether a Node's condition is as it should be, for the command line and the page.
+// Decides whether the status of a Node's condition is good, for the command line and the page.
 
-/** Ready should be True. Every other condition reports a problem if it is True, as kubelet's and node-problem-detector's. */
+/**
+ * Returns true for Ready True. Every other condition, as of kubelet and node-problem-detector, reports a problem if
+ * it is True.
+ */
 export const isWell = ({ type, status }: { type: string; status: string }): boolean =>
   status === wellStatus(type);
 const wellStatus = (type: string) => (type === "Ready" ? "True" : "False");
 
-/** Allocates nothing, since it runs for all machines with each change of the fleet. */
+/**
+ * Returns true if the status of any condition is not good. Allocates nothing, since it runs for all machines after
+ * each change of the fleet.
+ */
 export function hasWrongCondition(conditions: Readonly<Record<string, string>>): boolean {
   for (const type of Object.keys(conditions)) if (conditions[type] !== wellStatus(type)) return true;
   return false;
 }
 
-/** Returns types and statuses of the others: Ready first, then by name. */
+/** Returns types and statuses of the conditions whose status is not good: Ready first, then by name. */
 export function wrongConditions(
   conditions: Readonly<Record<string, string>>,
 ): { type: string; status: string }[] {

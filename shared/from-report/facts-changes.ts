@@ -1,4 +1,4 @@
-// Describes the changes of a machine's new facts, in words for its history.
+// Describes in words how a machine's facts have changed, for its history.
 import type { Facts } from "../protocol/facts.ts";
 import { INVENTORY_WORDS } from "../protocol/inventory.ts";
 
@@ -9,7 +9,7 @@ export interface FactsChange {
 
 type Read = (facts: Facts) => string | number | undefined;
 
-/** The facts whose changes are recorded, except changes from or to an unknown value. */
+/** A fact whose changes are recorded, unless its value was or becomes unknown. */
 type WatchedFact = [kind: FactsChange["kind"], name: string, read: Read];
 const WATCHED: WatchedFact[] = [
   ["reboot", "boot ID", ({ machine }) => machine?.bootID],
@@ -42,7 +42,7 @@ const WATCHED: WatchedFact[] = [
 const hugePages = ({ pageSizeKiB, pages }: { pageSizeKiB: number; pages: number }) =>
   `${pages} of ${pageSizeKiB} KiB`;
 
-/** Returns no changes for a machine's first facts. */
+/** Returns the recorded changes; none for a machine's first facts. */
 export function factsChanges(before: Facts | undefined, after: Facts): FactsChange[] {
   if (!before) return [];
   return WATCHED.flatMap(([kind, name, read]) => {

@@ -1,4 +1,5 @@
-// Parses a machine's settings into thresholds and reservations, once for all decisions. The schema has validated them.
+// Parses a machine's settings into thresholds and reservations, once for all decisions. The schema has already
+// validated the settings.
 import {
   capacityQuantities,
   type MachineInfo,
@@ -14,19 +15,20 @@ import type { Quantities } from "../kubernetes/resource-list.ts";
 import type { Result } from "../result.ts";
 
 interface ParsedSettings {
-  /** Hard and soft thresholds. */
+  /** The hard and soft eviction thresholds. */
   thresholds: readonly Threshold[];
-  /** Kept from pods; its thresholds are the hard ones. */
+  /** The resources that pods cannot use, with the hard eviction thresholds. */
   reservations: Parameters<typeof nodeAllocatableReservation>[0];
 }
 
 /**
- * Parsing takes as long as the rest of a decision, and every report needs the result. The settings object is the key and so
- * must never change. A Durable Object keeps one object from the moment the facts arrive.
+ * The parsed settings, by the settings object, which must never change. Parsing takes as long as the rest of a
+ * decision, and each report needs the result. A node object keeps one settings object from the arrival of the facts
+ * on.
  */
 const known = new WeakMap<Settings, ParsedSettings>();
 
-/** Throws for settings that the schema would not accept. */
+/** Returns the parsed settings. Throws for settings that the schema does not accept. */
 export function parsedSettings(settings: Settings): ParsedSettings {
   const found = known.get(settings);
   if (found) return found;
@@ -41,7 +43,8 @@ function readSettings(settings: Settings): ParsedSettings {
   const texts = withReservedCpus(
     { systemReserved: settings.systemReserved ?? {}, kubeReserved: settings.kubeReserved ?? {} },
     settings.reservedSystemCPUs ?? DEFAULT_SETTINGS.reservedSystemCPUs,
-    // The shim checks at its start whether the machine has these CPUs (reservationFault), as the kubelet does.
+    // The number of CPUs is not checked here: the shim checks it at its start (reservationFault), as the kubelet
+    // does.
     Infinity,
   );
   const thresholds = parseThresholds({
@@ -66,7 +69,10 @@ function accepted<T>(result: Result<T>): T {
   return result.value;
 }
 
-/** Upstream containerManagerImpl.GetCapacity. Without isolation, ephemeral storage is no resource. */
+/**
+ * Returns the machine's capacity (upstream containerManagerImpl.GetCapacity). Without isolation of local storage,
+ * it has no ephemeral storage.
+ */
 export function capacityOf(
   machine: MachineInfo | undefined,
   nodefsCapacityBytes: number | undefined,
@@ -79,7 +85,10 @@ export function capacityOf(
   return capacity;
 }
 
-/** A kubelet's check before it starts: returns null if the machine has the reserved CPUs and amounts. */
+/**
+ * Checks the reserved CPUs and amounts, as a kubelet does before it starts. Returns an error's text; null if the
+ * machine has enough.
+ */
 export function reservationFault(
   settings: Settings,
   machine: MachineInfo,

@@ -1,4 +1,4 @@
-// Turns a report into setters, events and the initial Node: those of the kubelet, and those that rollcall adds.
+// Turns a report into setters, events and the initial Node. Includes the kubelet's setters and those of rollcall.
 import { formatSeconds } from "../kubernetes/micro-time.ts";
 import type { Node, ResourceList, Taint } from "../kubernetes/types.ts";
 import {
@@ -44,7 +44,7 @@ import {
 } from "./reported-status.ts";
 import { parsedSettings } from "./parsed-settings.ts";
 
-/** Returns all setters in their order, with a report as their source. */
+/** Returns all setters in their order. The report is their source. */
 export function reportedSetters(reported: ReportedStatus): Setter[] {
   const setters = nodeStatusSetters(reportedSources(reported), customSetters);
   setters.push(machineWords, ...factSetters(reported));
@@ -52,8 +52,8 @@ export function reportedSetters(reported: ReportedStatus): Setter[] {
 }
 
 /**
- * Returns the allocatable resources that a kubelet of this machine would set; null if its facts lack them. A bystander's
- * Node has 0 of each.
+ * Returns the allocatable resources that a kubelet on this machine would set; null if the facts lack them. A
+ * bystander's Node has 0 of each.
  */
 export function kubeletsAllocatable(
   reported: Omit<ReportedStatus, "memory" | "recordEvent">,
@@ -62,7 +62,7 @@ export function kubeletsAllocatable(
   const memory = structuredClone(NOTHING_REMEMBERED);
   const draft = draftOf({ ...node, status: { ...node.status, allocatable: {} } });
   setNodeStatus(draft, reportedSetters({ ...reported, memory, recordEvent: () => undefined }));
-  // The capacity lacks what the machine's join token does not allow.
+  // The Node's capacity lacks resources that the machine's join token does not allow.
   const { capacity = {} } = node.status ?? {};
   const found = Object.entries(draft.status.allocatable ?? {}).filter(
     ([name]) => capacity[name] !== undefined,
@@ -71,8 +71,8 @@ export function kubeletsAllocatable(
 }
 
 /**
- * Returns setters that record the events of a registered kubelet. They run first, so that a shutdown is recorded before the
- * NotReady that it causes, and a threshold before its condition.
+ * Returns setters that record the events of a registered kubelet. They run before all other setters, so that a
+ * shutdown's event precedes NotReady, and a threshold's event its condition.
  */
 export function reportedEvents({ facts, vitals, memory, recordEvent }: ReportedStatus): Setter[] {
   const [, capacityBytes] = vitals.signals["imagefs.available"] ?? [];
@@ -86,7 +86,8 @@ export function reportedEvents({ facts, vitals, memory, recordEvent }: ReportedS
 }
 
 /**
- * Upstream has no value for this, since no kubelet runs without a runtime. kubectl shows an empty version as `<unknown>`.
+ * Sets an empty runtime version, which kubectl shows as `<unknown>`. Upstream has no value, since no kubelet runs
+ * without a runtime.
  */
 function withoutContainerRuntime(node: DraftNode): null {
   setNodeInfo(node, { containerRuntimeVersion: "" });
@@ -94,8 +95,8 @@ function withoutContainerRuntime(node: DraftNode): null {
 }
 
 /**
- * Returns the Node that the machine registers with. Fails while its cloud's metadata are missing. `grant`: what the
- * machine's join token gives and allows.
+ * Returns the Node that the machine registers. Fails while the cloud's metadata are missing. `grant` is the grant
+ * of the machine's join token.
  */
 export function reportedInitialNode(
   reported: ReportedStatus,
@@ -112,7 +113,7 @@ export function reportedInitialNode(
       hostname: settings.hostname,
       goos: platform.os,
       goarch: platform.architecture,
-      // The apiserver refuses a Node that has a taint twice.
+      // EXTERNAL_CLOUD_TAINT is removed, because initialNode adds it again and the apiserver refuses duplicates.
       registerWithTaints: isExternal
         ? taints.filter((taint) => !isSameTaint(taint, EXTERNAL_CLOUD_TAINT))
         : taints,
@@ -147,8 +148,8 @@ function taintsOf(
 const NO_DROP_INS: DropIns = { resources: {}, labels: {}, conditions: [], working: 0, failures: [] };
 
 /**
- * Returns the setters that rollcall adds to a kubelet's: for labels and annotations, which a kubelet writes only at
- * registration, and for the results of hardware detection and drop-ins.
+ * Returns the setters that rollcall adds to a kubelet's. They keep labels and annotations up to date, which a
+ * kubelet writes only at registration. They also write the results of hardware detection and drop-ins.
  */
 function factSetters({ facts, vitals, nowMs }: ReportedStatus): Setter[] {
   const { dropIns, devices } = facts;
@@ -157,13 +158,16 @@ function factSetters({ facts, vitals, nowMs }: ReportedStatus): Setter[] {
   const { resources } = dropIns ?? NO_DROP_INS;
   const announced = [...Object.keys(devices?.capacity ?? {}), ...(devices?.removed ?? [])];
   setters.push(factResources(resources, announced));
-  // A shim that has just started has not run its drop-ins yet: the Node keeps its conditions.
+  // A shim that has just started has not run its drop-ins yet, so the Node keeps the drop-ins' conditions.
   const remaining = dropIns === null ? {} : vitals.remainingSeconds;
   if (remaining) setters.push(factConditions(timestamp(nowMs), dropIns ?? NO_DROP_INS, remaining));
   return setters;
 }
 
-/** Every report needs these setters, and facts rarely change. The facts object is the key and so must never change. */
+/**
+ * The setters of labels and annotations, by the facts object, which must never change. Every report needs these
+ * setters, and facts rarely change.
+ */
 const known = new WeakMap<Facts, readonly Setter[]>();
 
 function metadataSetters(facts: Facts): readonly Setter[] {
@@ -182,7 +186,10 @@ function metadataSetters(facts: Facts): readonly Setter[] {
   return setters;
 }
 
-/** The configuration overrides them, as at registration. updateNode sets the others. */
+/**
+ * Returns the labels of every Node, with the values of the configuration as at registration. Leaves out the labels
+ * that updateNode sets.
+ */
 function defaultLabelsOf({ settings, platform }: Facts): Record<string, string> {
   const { hostname, nodeLabels = {} } = settings;
   const { os: goos, architecture: goarch } = platform;
@@ -204,7 +211,10 @@ interface NodeLabels {
   isUndecided: (key: string) => boolean;
 }
 
-/** Returns the labels of configuration and cloud, which override each other as at registration; without `others`. */
+/**
+ * Returns the labels of configuration and cloud, without the keys of `others`. The cloud overrides the
+ * configuration, as at registration.
+ */
 function nodeLabelsOf(facts: Facts, others: Readonly<Record<string, string>>): NodeLabels {
   const ofCloud = cloudLabelsOf(facts);
   const isUndecided = (key: string) =>

@@ -1,5 +1,5 @@
-// Derives the sources of the setters from a report and from what the setters remember of their last run. An absent group
-// of facts counts as the error that the kubelet's callback would return.
+// Derives the sources of the setters from a report and from the setters' memory of their last run. Absent facts
+// count as the error that the kubelet's callback would return.
 import { sha1 } from "@noble/hashes/legacy.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { isIpv4, parseIpSloppy } from "../kubernetes/ip.ts";
@@ -33,10 +33,10 @@ import { VERSION } from "../version.ts";
 import { missingRuntime, type RuntimeMemory } from "./missing-runtime.ts";
 import { capacityOf, parsedSettings } from "./parsed-settings.ts";
 
-/** The kubelet version of the Node. It has the form of a semantic version, which clients parse. */
+/** The kubelet version in the Node. It is a semantic version, because clients parse it. */
 export const KUBELET_VERSION = `v1.36.0-rollcall-v${VERSION}`;
 
-/** What the setters remember from run to run. Plain JSON, since it is stored. */
+/** The setters' memory between two runs. Plain JSON, since it is stored. */
 export interface ReportedMemory {
   rebootEvent: RebootEvent;
   schedulable: SchedulableState;
@@ -61,15 +61,15 @@ export interface ReportedStatus {
   name: string;
   facts: Facts;
   vitals: Vitals;
-  /** Milliseconds since 1970, by the Worker's clock. */
+  /** The present time by the Worker's clock, in milliseconds since 1970. */
   nowMs: number;
   memory: ReportedMemory;
-  /** Absent: nothing is known of the machine's container runtime. */
+  /** The stored knowledge about the machine's container runtime; absent if there is none. */
   runtimeMemory?: RuntimeMemory;
   recordEvent: RecordAnyEvent;
 }
 
-/** Sources for nodeStatusSetters. Updates `memory`, as the setters do. */
+/** Returns the sources for nodeStatusSetters. This function and the setters update `memory`. */
 export function reportedSources(reported: ReportedStatus): StatusSources {
   const { name, facts, nowMs, memory, recordEvent } = reported;
   const { settings, platform, runtime, devices } = facts;
@@ -125,19 +125,19 @@ export function reportedSources(reported: ReportedStatus): StatusSources {
   };
 }
 
-/** Errors that keep the Node from being Ready, or that add a warning to it. */
+/** Returns the functions that report errors. An error keeps the Node from being Ready, or adds a warning to it. */
 function errorSources({ facts, vitals, runtimeMemory = {} }: ReportedStatus): StatusSources["errors"] {
   return {
     runtime: () => vitals.errors?.runtime ?? missingRuntime(facts, runtimeMemory),
     network: () => vitals.errors?.network ?? null,
     storage: () => vitals.errors?.storage ?? null,
-    // Upstream containerManagerImpl.setupNode.
+    // The text is from upstream's containerManagerImpl.setupNode.
     softRequirements: () => (facts.cgroups?.cpuHardcapping === false ? "CPU hardcapping unsupported" : null),
     nodeShutdownManager: () => (vitals.shuttingDown ? "node is shutting down" : null),
   };
 }
 
-/** RFC 3339 in whole seconds: metav1.Time on the wire. */
+/** Returns the time as metav1.Time: RFC 3339 in whole seconds. */
 export function timestamp(nowMs: number): string {
   return `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
 }
@@ -186,7 +186,7 @@ function counts(resources: Record<string, number> = {}): Quantities {
   return Object.fromEntries(entries.map(([name, value]) => [name, newQuantity(value, "DecimalSI")]));
 }
 
-/** A machine without a container runtime has no images, which is no error. */
+/** Returns the machine's images. A machine without a container runtime has no images, and that is no error. */
 function imagesOf({ images, runtime }: Facts): ReturnType<StatusSources["images"]> {
   if (images) return success(imagesWithinNode(images));
   return runtime === null ? success(null) : failure("images are missing");
@@ -206,7 +206,10 @@ function addressSources(facts: Facts): StatusSources["addresses"] {
   };
 }
 
-/** apimachinery ResolveBindAddress and ChooseHostInterface: prefers the node IP's family; without a node IP, IPv4. */
+/**
+ * Chooses the address of a default route: the node IP's family first; IPv4 first without a node IP. Mirrors
+ * apimachinery's ResolveBindAddress and ChooseHostInterface.
+ */
 function resolveAddress({
   ipv4,
   ipv6,
@@ -220,23 +223,24 @@ function resolveAddress({
   };
 }
 
-/** Upstream kuberuntime's newRuntimeVersion. */
+/** Returns the runtime's version in canonical form (upstream kuberuntime's newRuntimeVersion). */
 function runtimeVersion(runtime: Facts["runtime"]): Result<string> {
   if (!runtime) return failure("no container runtime");
   const value = canonicalVersion(runtime.version);
   return value === null ? failure(`could not parse "${runtime.version}" as version`) : success(value);
 }
 
-/** The bytes of a Node's images; worker/tick/budgets.ts limits the whole Node. */
+/** The most bytes that the images may take in a Node. worker/tick/budgets.ts limits the whole Node. */
 export const MAX_IMAGE_BYTES = 40 * 1024;
 
-/** Returns the largest images that a Node has room for, in the kubelet's order; the same array if all fit. */
+/** Returns the first images that fit into MAX_IMAGE_BYTES, in the kubelet's order; the same array if all fit. */
 function imagesWithinNode(images: NonNullable<Facts["images"]>): NonNullable<Facts["images"]> {
   let bytes = 0;
-  // Allocates nothing, since each report runs it.
+  // The loop allocates nothing, because it runs for each report.
   for (let index = 0; index < images.length; index++) {
     const { repoDigests, repoTags } = images[index]!;
-    // Quotes, commas and the size; names are ASCII almost always.
+    // 48 bytes for quotes, commas and the size. A character of a name counts as one byte, as names are almost
+    // always ASCII.
     bytes += 48;
     for (let name = 0; name < 5; name++) {
       const text = repoDigests[name] ?? repoTags[name - repoDigests.length];
@@ -249,17 +253,22 @@ function imagesWithinNode(images: NonNullable<Facts["images"]>): NonNullable<Fac
 }
 
 const PREFIX = "attachable-volumes-csi-";
-/** Upstream ResourceNameLengthLimit. */
+/** The longest name of a resource (upstream ResourceNameLengthLimit). */
 const NAME_LENGTH = 63;
 
-/** Returns an entry for each CSI driver with a limit. Kubelets up to 1.16 had these limits in the Node. */
+/**
+ * Returns the volume limit of each CSI driver that has one. Kubelets up to 1.16 wrote these limits into the Node.
+ */
 function csiVolumeLimits(limits: Facts["attachLimits"]): Result<VolumeLimits>[] {
   return Object.entries(limits ?? {}).flatMap(([driver, limit]) =>
     limit > 0 ? success({ [attachLimitResource(driver)]: limit }) : [],
   );
 }
 
-/** Upstream GetCSIAttachLimitKey: shortens a long name, and adds its hash to keep the result unique. */
+/**
+ * Returns the name of the resource that limits a CSI driver's volumes (upstream GetCSIAttachLimitKey). A long name
+ * is cut, and its hash keeps it unique.
+ */
 export function attachLimitResource(driver: string): string {
   if (PREFIX.length + driver.length < NAME_LENGTH) return PREFIX + driver;
   const hash = bytesToHex(sha1(utf8ToBytes(driver)));
@@ -268,17 +277,17 @@ export function attachLimitResource(driver: string): string {
 
 const NOT_YET = "the cloud's metadata could not be read yet";
 
-/** Returns true if a cloud controller manager, outside of the machine, initializes the Node. */
+/** Returns true if a cloud controller manager, which runs outside of the machine, initializes the Node. */
 export function isExternalCloud({ settings }: Facts): boolean {
   return settings.cloudProvider === "external";
 }
 
-/** Returns true if the shim reads the cloud's metadata, as the providers that were built into kubelets did. */
+/** Returns true if the shim reads the cloud's metadata, like the cloud providers that were part of kubelets. */
 function hasMetadata({ settings }: Facts): boolean {
   return settings.cloudProvider !== undefined && settings.cloudProvider !== "external";
 }
 
-/** Returns the input of initialNode; null for a cloud without metadata. */
+/** Returns the cloud's part of initialNode's options; null for a cloud without metadata. */
 export function cloudFactsOf(facts: Facts): CloudFacts | null {
   if (!hasMetadata(facts)) return null;
   const { cloud } = facts;
@@ -291,7 +300,7 @@ export function cloudFactsOf(facts: Facts): CloudFacts | null {
   };
 }
 
-/** Returns the labels that the cloud gives the machine; null while its metadata are not known. */
+/** Returns the labels from the cloud's metadata; null while the metadata are not known. */
 export function cloudLabelsOf(facts: Facts): Record<string, string> | null {
   if (!hasMetadata(facts)) return {};
   const { cloud } = facts;
@@ -300,7 +309,10 @@ export function cloudLabelsOf(facts: Facts): Record<string, string> | null {
   return cloudLabels({ instanceType, zone, region });
 }
 
-/** Returns the input of the setter nodeAddressCloud; undefined if the machine's own addresses count. */
+/**
+ * Returns the cloud's addresses for the setter nodeAddressCloud; undefined if the Node gets the machine's own
+ * addresses.
+ */
 function cloudAddressesOf(facts: Facts): StatusSources["addresses"]["cloud"] {
   const { cloud, settings } = facts;
   if (!hasMetadata(facts) || (cloud && !cloud.addresses)) return undefined;

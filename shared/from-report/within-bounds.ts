@@ -1,8 +1,8 @@
-// Limits the machine's settings that determine the apiserver's work: the interval of reports, the period of status writes,
-// the duration of the lease, and the number of images in the Node. A setting beyond a bound gets the value of the bound.
+// Limits the machine's settings that determine the apiserver's work: the interval of reports, the period of status
+// writes, the duration of the lease, and the number of images. A setting beyond a bound gets the bound's value.
 import { DEFAULT_SETTINGS, type Settings } from "../protocol/settings.ts";
 
-/** Settings of the deployment. No machine's settings go below the minima or above the number of images. */
+/** The deployment's bounds of machines' settings: three minima, and the largest number of images. */
 export interface SettingsBounds {
   minReportIntervalMs: number;
   minStatusPeriodMs: number;
@@ -19,9 +19,9 @@ export type BoundedSettings = Pick<
 >;
 
 export interface WithinBounds<Bounded extends BoundedSettings> {
-  /** The same object if nothing is beyond a bound. */
+  /** The bounded settings; the same object if no setting exceeds a bound. */
   settings: Bounded;
-  /** `nodeLeaseDurationSeconds 20 instead of 1`, by the kubelet's names. */
+  /** The changed settings, by the kubelet's names: `nodeLeaseDurationSeconds 20 instead of 1`. */
   bounded: readonly string[];
 }
 
@@ -30,7 +30,8 @@ export function withinBounds<Bounded extends BoundedSettings>(
   bounds: SettingsBounds,
 ): WithinBounds<Bounded> {
   const { nodeStatusMaxImages: images = DEFAULT_SETTINGS.nodeStatusMaxImages } = asked;
-  // A machine reports four times within its lease (reportIntervalMs): a shorter lease would undercut the interval.
+  // A machine reports four times within its lease (reportIntervalMs), so a shorter lease would make the interval
+  // too short.
   const minLeaseSeconds = Math.max(bounds.minLeaseSeconds, Math.ceil(bounds.minReportIntervalMs / 250));
   const inForce = {
     nodeStatusUpdateFrequencyMs: Math.max(asked.nodeStatusUpdateFrequencyMs, bounds.minReportIntervalMs),
@@ -42,7 +43,10 @@ export function withinBounds<Bounded extends BoundedSettings>(
   return { settings: bounded.length === 0 ? asked : { ...asked, ...inForce }, bounded };
 }
 
-/** For the machine's operator and its history; undefined if nothing is bounded. */
+/**
+ * Returns a message about the changed settings for the machine's operator and its history; undefined if there are
+ * none.
+ */
 export function boundsMessage(bounded: readonly string[]): string | undefined {
   return bounded.length === 0 ? undefined : `bounded by its deployment: ${bounded.join(", ")}`;
 }

@@ -1,6 +1,6 @@
-// Keeps a Node within what the machine's join token allows. It compares the decided Node with the one before, so that it
-// covers each source of a value: settings, drop-ins, device plugins, a cloud, the host's name. Values of the token and of
-// other writers stay.
+// Keeps a Node within the grant of the machine's join token. Compares the decided Node with the earlier one, so
+// that each source of a value is covered: settings, drop-ins, device plugins, a cloud, the host's name. The token's
+// own values and those of other writers stay.
 import { contains, parseCidr } from "../kubernetes/cidr.ts";
 import {
   type Ip,
@@ -28,16 +28,16 @@ import { FACT_RESOURCES_ANNOTATION } from "../setters/fact-resources.ts";
 import { listedIn, unlist } from "../setters/listed.ts";
 import type { DraftNode } from "../setters/setter.ts";
 
-/** A machine, and what its join token gives and allows. */
+/** A machine and the grant of its join token. */
 export interface GrantHolder {
   /** The Node's name. */
   name: string;
   grant: Grant;
-  /** Of this deployment. A field with another owner belongs to another writer. */
+  /** This deployment's field manager. A field with another owner belongs to another writer. */
   fieldManager: string;
 }
 
-/** Labels of the platform, and of rollcall itself. */
+/** The labels that the platform and rollcall itself determine. No grant limits these labels. */
 const OWN_LABELS: ReadonlySet<string> = new Set([
   "kubernetes.io/os",
   "kubernetes.io/arch",
@@ -47,8 +47,8 @@ const OWN_LABELS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Removes from `node` what goes beyond the grant, and restores what was there `before`; undefined: the Node is new. Returns
- * what was left out, for people: `label example.com/rack`.
+ * Removes from `node` the parts that exceed the grant, and restores their values in `before` (undefined for a new
+ * Node). Returns the removed parts for people: `label example.com/rack`.
  */
 export function withinGrant(
   before: Node | undefined,
@@ -65,7 +65,10 @@ export function withinGrant(
   ];
 }
 
-/** Returns true if the key, type or ID is one of the patterns, which may end with `*`. */
+/**
+ * Returns true if a pattern matches the key, type or ID. A pattern may end with `*`. Without patterns everything is
+ * allowed.
+ */
 function isAllowed(patterns: readonly string[] | undefined, key: string): boolean {
   if (patterns === undefined) return true;
   return patterns.some((pattern) =>
@@ -73,7 +76,7 @@ function isAllowed(patterns: readonly string[] | undefined, key: string): boolea
   );
 }
 
-/** For people: names the part, and another writer that owns it. */
+/** Names the part for people, and another writer if one owns it. */
 function named(part: string, owner: string | null): string {
   return owner === null ? part : `${part} (as ${owner} has set it)`;
 }
@@ -91,12 +94,13 @@ function labelsWithin(before: Node | undefined, node: DraftNode, holder: GrantHo
     const kept = given ?? (key === HOSTNAME_LABEL ? name : undefined);
     if (is[key] === kept || mayChange(key, is[key])) continue;
     isBeyond = true;
-    // A label that the machine no longer reports, and that its token gives by now, is not left out.
+    // The machine no longer reports the label, and the token gives it now. The label is then not reported as
+    // removed.
     if (is[key] !== undefined || grant.labels?.[key] === undefined) left.push(`label ${key}`);
     if (kept === undefined) delete labels[key];
     else labels[key] = kept;
   }
-  // A new Node has the labels of its token, also if a fact had replaced one of them.
+  // A new Node has all labels of its token, even if a fact had another value for one of them.
   const given = before ? {} : grant.labels;
   if (before && !isBeyond) return [];
   node.metadata.labels = { ...labels, ...given };
@@ -112,7 +116,7 @@ function labelsWithin(before: Node | undefined, node: DraftNode, holder: GrantHo
   }
 }
 
-/** Returns true for roles and rollcall's own labels, which only a deployment and its tokens give. */
+/** Returns true for roles and rollcall's own labels, which only a deployment or a join token can give. */
 function isReserved(key: string): boolean {
   return isRoleLabel(key) || (isRollcallLabel(key) && !isInventoryLabel(key));
 }
@@ -121,7 +125,7 @@ function taintsWithin(node: DraftNode, { grant }: GrantHolder): string[] {
   const taints = node.spec.taints ?? [];
   const isGiven = (taint: (typeof taints)[number]) =>
     taint.key === FACTS_ONLY_TAINT.key ||
-    // It follows from the cordon, which a machine may set on its own Node.
+    // A machine may cordon its own Node at registration, and the taint follows from the cordon.
     (node.spec.unschedulable === true && isSameTaint(taint, UNSCHEDULABLE_TAINT)) ||
     (grant.taints ?? []).some((given) => isSameTaint(given, taint));
   const left = taints.filter((taint) => !isGiven(taint) && !isAllowed(grant.mayTaint, taint.key));
@@ -136,7 +140,7 @@ function providerIDWithin(node: DraftNode, { grant }: GrantHolder): string[] {
   return [`provider ID ${providerID}`];
 }
 
-/** Compares the conditions of drop-ins alone: the setters decide about the others. */
+/** Restores the conditions of drop-ins that the grant does not allow. No grant limits the other conditions. */
 function conditionsWithin(
   before: Node | undefined,
   node: DraftNode,
@@ -148,7 +152,7 @@ function conditionsWithin(
   const was = before?.status?.conditions ?? [];
   const pathOf = (type: string) => ["f:status", "f:conditions", `k:{"type":${JSON.stringify(type)}}`];
   const ownerOf = (type: string) => otherOwner(before?.metadata, pathOf(type), fieldManager);
-  // Another writer may have removed the list.
+  // The field owner is checked too, because another writer may have removed the list.
   const isOurs = (type: string) =>
     listed.includes(type) || fieldOwners(before?.metadata, pathOf(type)).includes(fieldManager);
   const mayChange = (type: string) => {
@@ -162,18 +166,21 @@ function conditionsWithin(
   if (left.length === 0) return [];
   const conditions = (node.status.conditions ?? []).filter(({ type }) => !left.includes(type));
   const kept = was.filter(({ type }) => left.includes(type) && !isGone(type));
-  // Ready stays the last condition.
+  // Conditions are restored at the front, so that Ready stays the last one.
   node.status.conditions = [...kept, ...conditions];
   unlist(node, FACT_CONDITIONS_ANNOTATION, left);
   return left.map((type) => named(`condition ${type}`, ownerOf(type)));
 
-  /** A condition of rollcall that the token no longer allows is removed, like one that is no longer reported. */
+  /**
+   * Returns true if rollcall added the condition, and the grant no longer allows it. Such a condition is removed,
+   * not restored.
+   */
   function isGone(type: string): boolean {
     return listed.includes(type) && !isAllowed(grant.mayCondition, type);
   }
 }
 
-/** Compares extended resources alone: the others are the machine's hardware. */
+/** Restores the extended resources that the grant does not allow. Other resources are the machine's hardware. */
 function resourcesWithin(
   before: Node | undefined,
   node: DraftNode,
@@ -204,7 +211,7 @@ function resourcesWithin(
   return left.map((name) => named(`resource ${name}`, ownerOf(name)));
 }
 
-/** Returns the extended resources that a registration resets, in addition to those of the facts. */
+/** Returns the extended resources whose capacity a registration has changed. */
 function changedResources(before: Node | undefined, node: DraftNode): string[] {
   const was = before?.status?.capacity ?? {};
   const changed = Object.keys(was).filter((name) => node.status.capacity?.[name] !== was[name]);
@@ -227,7 +234,10 @@ function addressesWithin(node: DraftNode, { grant, name }: GrantHolder): string[
   return [...left].map((address) => `address ${address}`);
 }
 
-/** Returns true for the address of a machine on a network. The apiserver's proxy must not reach its own host through it. */
+/**
+ * Returns true if the address can belong to a machine on a network. The apiserver's proxy must not reach its own
+ * host by a Node's address.
+ */
 function isOrdinary(ip: Ip): boolean {
   return !isLoopback(ip) && !isLinkLocalUnicast(ip) && !isMulticast(ip) && !isUnspecified(ip);
 }

@@ -1,4 +1,4 @@
-// Reads durations as Go does (time.ParseDuration): "10s", "1h30m", "1.5h", "-1s", "0".
+// Parses durations as Go does (time.ParseDuration): "10s", "1h30m", "1.5h", "-1s", "0".
 import { failure, type Result, success } from "../result.ts";
 
 const NANOSECONDS: ReadonlyMap<string, bigint> = new Map([
@@ -13,7 +13,9 @@ const NANOSECONDS: ReadonlyMap<string, bigint> = new Map([
 ]);
 const LIMIT = 2n ** 63n;
 
-/** Returns milliseconds with a fraction, exact in nanoseconds up to 104 days. Errors are Go's texts. */
+/**
+ * Returns the duration in milliseconds, with fractions, exact in nanoseconds up to 104 days. Errors are Go's texts.
+ */
 export function parseDuration(text: string): Result<number> {
   const negative = text.startsWith("-");
   const unsigned = negative || text.startsWith("+") ? text.slice(1) : text;
@@ -27,7 +29,7 @@ export function parseDuration(text: string): Result<number> {
     if (!/\d/.test(number)) return invalid;
     const unitEnd = skipUnit(unsigned, numberEnd);
     const unit = unsigned.slice(numberEnd, unitEnd);
-    // Go parses the number before the unit, and reports a fault of the number first.
+    // Go parses the number before the unit, so a fault of the number is reported first.
     const [whole = "", fraction = ""] = number.split(".");
     if (BigInt(whole) > LIMIT) return invalid;
     const scale = NANOSECONDS.get(unit);
@@ -41,7 +43,7 @@ export function parseDuration(text: string): Result<number> {
   return success(Number(negative ? -total : total) / 1e6);
 }
 
-/** Returns the end of `digits[.digits]` from `at`. */
+/** Returns the end of the number `digits[.digits]` that starts at `at`. */
 function skipNumber(text: string, at: number): number {
   let end = skipDigits(text, at);
   if (text.charAt(end) === ".") end = skipDigits(text, end + 1);
@@ -62,7 +64,10 @@ function skipUnit(text: string, at: number): number {
 
 const isDigit = (code: number): boolean => code >= 48 && code <= 57;
 
-/** Go's leadingFraction cuts off digits that do not fit an int64, and multiplies in float64. */
+/**
+ * Returns the nanoseconds of a fraction. Like Go's leadingFraction, cuts off digits that do not fit an int64, and
+ * multiplies in float64.
+ */
 function fractionOf(digits: string, scale: bigint): bigint {
   let value = 0n;
   let power = 1;
@@ -80,7 +85,7 @@ function unitFault(unit: string, text: string): string {
   return `time: unknown unit ${quoted(unit)} in duration ${quoted(text)}`;
 }
 
-/** The time package's quote, which escapes all but plain ASCII byte by byte. */
+/** Quotes the text like Go's time package, which escapes all but plain ASCII byte by byte. */
 function quoted(text: string): string {
   let result = "";
   for (const character of text.toWellFormed()) {

@@ -1,4 +1,4 @@
-// Reads 32-bit floats as Go does (strconv.ParseFloat), for the percentages of eviction thresholds.
+// Parses 32-bit floats as Go does (strconv.ParseFloat), for the percentages of eviction thresholds.
 import { failure, type Result, success } from "../result.ts";
 import { quote } from "./strings.ts";
 
@@ -7,7 +7,7 @@ const HEXADECIMAL = /^([-+]?)0x(?=\.?[\da-f])([\da-f]*)(?:\.([\da-f]*))?p([-+]?\
 const NAN = /^nan$/i;
 const INFINITY = /^[-+]?inf(?:inity)?$/i;
 
-/** Reads "15", ".5", "1e-3", "0x1p-2", "1_000", "Inf", "NaN". Errors are strconv's texts. */
+/** Parses numbers such as "15", ".5", "1e-3", "0x1p-2", "1_000", "Inf", "NaN". Errors are strconv's texts. */
 export function parseFloat32(text: string): Result<number> {
   if (NAN.test(text)) return success(Number.NaN);
   if (INFINITY.test(text)) return success(text.startsWith("-") ? -Infinity : Infinity);
@@ -19,7 +19,7 @@ export function parseFloat32(text: string): Result<number> {
   return failure(`strconv.ParseFloat: parsing ${quote(text)}: value out of range`);
 }
 
-/** Removes underscores between two digits or after "0x"; null if one is elsewhere. */
+/** Removes underscores between two digits or after "0x"; null if an underscore is in another place. */
 function withoutUnderscores(text: string): string | null {
   if (!text.includes("_")) return text;
   const misplaced = /^[-+]?0x/i.test(text) ? /(?<![\dxa-f])_|_(?![\da-f])/i : /(?<!\d)_|_(?!\d)/;
@@ -36,7 +36,7 @@ function hexadecimal(text: string): number | null {
   const [, sign, whole = "", fraction = "", exponent = "0"] = parts;
   const mantissa = Number(BigInt(`0x${whole}${fraction}`));
   if (mantissa === 0) return sign === "-" ? -0 : 0;
-  // Two steps, since one power of 2 may exceed a number's range although the product does not.
+  // Multiplies in two steps, since one power of 2 may exceed a number's range although the product does not.
   const power = Number(exponent) - 4 * fraction.length;
   const half = Math.trunc(power / 2);
   const value = mantissa * 2 ** half * 2 ** (power - half);

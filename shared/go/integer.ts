@@ -1,4 +1,4 @@
-// Whole numbers in Go's notation: strconv.ParseInt with base 0, as pflag reads them.
+// Parses whole numbers in Go's notation: strconv.ParseInt with base 0, as pflag does.
 
 const LONGEST = 32;
 const DIGITS: readonly (readonly [prefix: RegExp, base: number, digits: RegExp])[] = [
@@ -9,7 +9,7 @@ const DIGITS: readonly (readonly [prefix: RegExp, base: number, digits: RegExp])
   [/^/, 10, /^(?:0|[1-9]\d*(?:_\d+)*)$/],
 ];
 
-/** Parses `0x20`, `0o17`, `017`, `0b1`, `1_000`, `-3`; null if the text is no safe integer. */
+/** Returns the number for `0x20`, `0o17`, `017`, `0b1`, `1_000`, `-3`; null if the text is no safe integer. */
 export function parseInteger(text: string): number | null {
   const [, sign, rest = ""] = /^([-+]?)(.*)$/.exec(text) ?? [];
   const form = DIGITS.find(([prefix]) => prefix.test(rest));

@@ -1,8 +1,8 @@
-// Go's string functions that differ from JavaScript's, for texts that must equal those of Kubernetes.
+// Implements Go's string functions that differ from JavaScript's, for texts that must equal those of Kubernetes.
 
 const GO_SPACE = /^[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]$/;
 
-/** strings.TrimSpace. Unlike String.trim, it removes U+0085 and keeps the byte order mark. */
+/** Trims like strings.TrimSpace: unlike String.trim, removes U+0085 and keeps the byte order mark. */
 export function trimSpace(text: string): string {
   let start = 0;
   let end = text.length;
@@ -11,7 +11,7 @@ export function trimSpace(text: string): string {
   return text.slice(start, end);
 }
 
-/** strings.ToLower maps each character to exactly one. */
+/** Returns the text in lower case like strings.ToLower, which maps each character to exactly one. */
 export function toLower(text: string): string {
   let lower = "";
   for (const character of text) lower += character === "\u0130" ? "i" : character.toLowerCase();
@@ -31,12 +31,12 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
   ["\v", String.raw`\v`],
 ]);
 
-/** unicode.IsPrint. */
+/** Returns true if unicode.IsPrint does. */
 export function isPrintable(character: string): boolean {
   return PRINTABLE.test(character);
 }
 
-/** strconv.Quote, and %q in a format. */
+/** Quotes the text like strconv.Quote and %q in a format. */
 export function quote(text: string): string {
   let quoted = "";
   for (const character of text.toWellFormed()) {

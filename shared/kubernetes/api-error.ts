@@ -1,17 +1,17 @@
-// The faults of requests to the apiserver, and their kinds.
+// Defines the faults of requests to the apiserver, and recognizes their kinds.
 import type { Result } from "../result.ts";
 import type { Status } from "./types.ts";
 
 /**
- * `status`: the apiserver refused, in its own words. `unanswered`: the request was not sent, got no answer, or something else
- * than the apiserver answered: `cure` says what to do where that is known.
+ * `status`: the apiserver refused, with this Status. `unanswered`: the request was not sent, had no answer, or
+ * another server than the apiserver answered; `cure` is the remedy if known.
  */
 export type ApiError =
   { kind: "status"; status: Status } | { kind: "unanswered"; message: string; cure?: string };
 
 export type ApiResult<T> = Result<T, ApiError>;
 
-/** For the Worker's log alone, since it has the apiserver's answer. */
+/** Returns the error's text for the Worker's log alone, since it contains the apiserver's answer. */
 export function apiErrorText(error: ApiError): string {
   if (error.kind === "unanswered") return error.message;
   const { message, reason, code } = error.status;
@@ -22,7 +22,7 @@ export function isNotFound(error: ApiError): boolean {
   return isOfKind(error, "NotFound", 404);
 }
 
-/** The token is invalid or has expired. */
+/** Returns true if the token is invalid or has expired. */
 export function isUnauthorized(error: ApiError): boolean {
   return isOfKind(error, "Unauthorized", 401);
 }
@@ -31,7 +31,10 @@ export function isForbidden(error: ApiError): boolean {
   return isOfKind(error, "Forbidden", 403);
 }
 
-/** The object has changed since it was read. AlreadyExists has the same code, 409. */
+/**
+ * Returns true if the object has changed since it was read. AlreadyExists has the code 409 too, so the reason
+ * decides.
+ */
 export function isConflict(error: ApiError): boolean {
   return isOfKind(error, "Conflict", 409);
 }
@@ -40,7 +43,9 @@ export function isAlreadyExists(error: ApiError): boolean {
   return error.kind === "status" && error.status.reason === "AlreadyExists";
 }
 
-/** As in apimachinery/pkg/api/errors, the code decides only without a reason. */
+/**
+ * Returns true if the Status has this reason. Without a reason the code decides, as in apimachinery/pkg/api/errors.
+ */
 function isOfKind(error: ApiError, reason: string, code: number): boolean {
   if (error.kind !== "status") return false;
   return error.status.reason ? error.status.reason === reason : error.status.code === code;

@@ -4,26 +4,27 @@ import type { JsonObject } from "./json.ts";
 import type { Event, Lease, Node } from "./types.ts";
 
 export interface NodeClient {
-  /** POST; the client adds apiVersion and kind. */
+  /** Sends a POST. The client adds apiVersion and kind. */
   createNode(node: Node): Promise<ApiResult<Node>>;
   /**
-   * `fromCache`: from the apiserver's cache (resourceVersion=0, upstream FromApiserverCache), which may lag a moment.
+   * Sends a GET. `fromCache`: from the apiserver's cache (resourceVersion=0, upstream FromApiserverCache), which
+   * may lag a moment.
    */
   getNode(name: string, fromCache?: boolean): Promise<ApiResult<Node>>;
-  /** PATCHes `/status` with a strategic merge patch. `original` is the Node that the patch starts from. */
+  /** Sends a strategic merge patch to `/status`. `original` is the Node that the patch starts from. */
   patchNodeStatus(original: Node, patch: JsonObject): Promise<ApiResult<Node>>;
 }
 
 export interface LeaseClient {
   getLease(namespace: string, name: string): Promise<ApiResult<Lease>>;
-  /** POST; the client adds apiVersion and kind, here and in updateLease. */
+  /** Sends a POST. The client adds apiVersion and kind, here and in updateLease. */
   createLease(lease: Lease): Promise<ApiResult<Lease>>;
-  /** PUT; the lease's resourceVersion is the precondition. */
+  /** Sends a PUT. The lease's resourceVersion is the precondition. */
   updateLease(lease: Lease): Promise<ApiResult<Lease>>;
 }
 
 export interface EventClient {
   createEvent(event: Event): Promise<ApiResult<Event>>;
-  /** PATCHes with a strategic merge patch. */
+  /** Sends a strategic merge patch. */
   patchEvent(event: Event, patch: JsonObject): Promise<ApiResult<Event>>;
 }

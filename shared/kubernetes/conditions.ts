@@ -1,21 +1,21 @@
-// Sets a condition of a Node and places it before Ready. Only rollcall's own setters use this file; the kubelet's setters
-// keep the kubelet's order of conditions.
+// Sets a condition of a Node and keeps it before Ready. Only rollcall's own setters use this file; the kubelet's
+// setters keep the kubelet's order of conditions.
 import type { NodeCondition, NodeStatus } from "./types.ts";
 
 /** A condition without its times. */
 export interface ConditionReport {
   type: string;
   status: "True" | "False" | "Unknown";
-  /** One word in CamelCase, for programs. */
+  /** The reason in CamelCase, for programs. */
   reason: string;
-  /** For people. */
+  /** The message, for people. */
   message: string;
 }
 
 /**
  * Sets a condition and keeps it before Ready, which some clients expect to be the last one
- * (kubernetes/kubernetes#16961). The transition time changes with the status only.
- * Returns whether the status changed; a new condition has not changed.
+ * (kubernetes/kubernetes#16961). The transition time changes only with the status. Returns true if an existing
+ * condition has changed its status.
  */
 export function setCondition(status: NodeStatus, now: string, report: ConditionReport): boolean {
   const conditions = status.conditions ?? [];

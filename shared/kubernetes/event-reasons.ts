@@ -1,11 +1,11 @@
-// The reasons of the events that rollcall records; `npm run generate` writes them into docs/reporting.md. Custom setters
-// may record others.
+// Lists the reasons of the events that rollcall records. `npm run generate` writes them into docs/reporting.md.
+// Custom setters may record other events.
 
 export interface EventReasonRow {
   type: "Normal" | "Warning";
-  /** The occasion, for people. */
+  /** The occasion of the event, in words for people. */
   when: string;
-  /** True if a kubelet records it as well. */
+  /** true if a kubelet records the event as well. */
   isUpstream: boolean;
 }
 
@@ -60,7 +60,10 @@ export const EVENT_REASONS = {
 
 export type EventReason = keyof typeof EVENT_REASONS;
 
-/** The reasons of Warnings. The Worker itself records some of these events, in addition to the setters' events. */
+/**
+ * The reasons of events with the type Warning. The Worker itself records some of these events; setters record the
+ * others.
+ */
 export type WarningReason = {
   [Reason in EventReason]: (typeof EVENT_REASONS)[Reason]["type"] extends "Warning" ? Reason : never;
 }[EventReason];

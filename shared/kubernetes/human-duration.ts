@@ -1,11 +1,11 @@
-// Durations as kubectl prints them: `5m`, `3d4h`.
+// Formats durations as kubectl does: `5m`, `3d4h`.
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const YEAR = 365 * DAY;
 
-/** HumanDuration of k8s.io/apimachinery/pkg/util/duration. */
+/** Formats a duration like HumanDuration of k8s.io/apimachinery/pkg/util/duration. */
 export function humanDuration(ms: number): string {
   const seconds = Math.trunc(ms / 1000);
   if (seconds < -1) return "<invalid>";

@@ -1,19 +1,25 @@
 // Parses, prints and classifies IP addresses as Go's net.IP does.
 
 /**
- * An IP address in its canonical text: `10.0.0.1`, `2001:db8::1`. IPv4 mapped into IPv6 is IPv4. Equal addresses
- * are equal texts.
+ * An IP address in its canonical text: `10.0.0.1`, `2001:db8::1`. An IPv4 address that is mapped into IPv6 becomes
+ * IPv4. Equal addresses have equal texts.
  */
 export type Ip = string & { readonly kind: "ip" };
 
 type Reader = (digits: string) => number | null;
 
-/** Go's net.ParseIP: no leading zeros in IPv4, at most four digits in a group of IPv6, no zone. */
+/**
+ * Parses an address like Go's net.ParseIP; null if that fails. Accepts no leading zeros in IPv4, at most four
+ * digits in a group of IPv6, and no zone.
+ */
 export function parseIp(text: string): Ip | null {
   return parse(text, strictOctet, strictGroup);
 }
 
-/** k8s.io/utils/net.ParseIPSloppy: like Go before 1.17 it allows leading zeros (010.0.0.1 is 10.0.0.1). */
+/**
+ * Parses an address like k8s.io/utils/net.ParseIPSloppy; null if that fails. Accepts leading zeros as Go before
+ * 1.17 did: 010.0.0.1 is 10.0.0.1.
+ */
 export function parseIpSloppy(text: string): Ip | null {
   return parse(text, sloppyOctet, sloppyGroup);
 }
@@ -22,38 +28,41 @@ export function isIpv4(ip: Ip): boolean {
   return !ip.includes(":");
 }
 
-/** 0.0.0.0 or :: */
+/** Returns true for 0.0.0.0 and ::. */
 export function isUnspecified(ip: Ip): boolean {
   return ip === "0.0.0.0" || ip === "::";
 }
 
-/** 127.0.0.0/8 or ::1 */
+/** Returns true for 127.0.0.0/8 and ::1. */
 export function isLoopback(ip: Ip): boolean {
   return isIpv4(ip) ? ip.startsWith("127.") : ip === "::1";
 }
 
-/** 224.0.0.0/4 or ff00::/8 */
+/** Returns true for 224.0.0.0/4 and ff00::/8. */
 export function isMulticast(ip: Ip): boolean {
   if (!isIpv4(ip)) return firstGroup(ip) >= 0xff00;
   const octet = Number(ip.slice(0, ip.indexOf(".")));
   return octet >= 224 && octet <= 239;
 }
 
-/** 169.254.0.0/16 or fe80::/10 */
+/** Returns true for 169.254.0.0/16 and fe80::/10. */
 export function isLinkLocalUnicast(ip: Ip): boolean {
   if (isIpv4(ip)) return ip.startsWith("169.254.");
   const group = firstGroup(ip);
   return group >= 0xfe80 && group <= 0xfebf;
 }
 
-/** The first 64 bits of an IPv6 address: the smallest network that a provider gives a customer. IPv4 stays as it is. */
+/**
+ * Returns the first 64 bits of an IPv6 address, the smallest network that a provider gives a customer. Returns an
+ * IPv4 address unchanged.
+ */
 export function network(ip: Ip): Ip {
   if (isIpv4(ip)) return ip;
   const groups = parseIpv6(ip, strictOctet, strictGroup) ?? [];
   return printGroups([...groups.slice(0, 4), 0, 0, 0, 0]);
 }
 
-/** Four bytes, or sixteen. */
+/** Returns the four or sixteen bytes of an address. */
 export function bytesOf(ip: Ip): number[] {
   if (isIpv4(ip)) return parseIpv4(ip, strictOctet) ?? [];
   return (parseIpv6(ip, strictOctet, strictGroup) ?? []).flatMap((group) => [group >> 8, group & 255]);
@@ -81,7 +90,10 @@ function parseIpv4(text: string, octet: Reader): number[] | null {
   return parts.length === 4 ? readAll(parts, octet) : null;
 }
 
-/** The eight groups of an IPv6 address, whose last two may be written as IPv4. */
+/**
+ * Parses the eight groups of an IPv6 address, whose last two may be written as IPv4. Returns null if the text is no
+ * address.
+ */
 function parseIpv6(text: string, octet: Reader, group: Reader): number[] | null {
   const halves = text.split("::");
   if (halves.length > 2) return null;
@@ -131,7 +143,10 @@ function strictGroup(digits: string): number | null {
   return digits.length <= 4 ? sloppyGroup(digits) : null;
 }
 
-/** RFC 5952: the longest run of at least two zero groups, the first of equal ones, becomes `::`. */
+/**
+ * Prints the groups by RFC 5952: the longest run of at least two zero groups becomes `::`, the first one if several
+ * are equally long.
+ */
 function printGroups(groups: number[]): Ip {
   const [, , , , , sixth = 0, high = 0, low = 0] = groups;
   if (sixth === 0xffff && groups.slice(0, 5).every((group) => group === 0)) {

@@ -1,4 +1,4 @@
-// The types of JSON values, and how they are read and compared.
+// Defines the types of JSON values, and functions that read and compare them.
 
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 
@@ -11,12 +11,15 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The value of an object's own key; `undefined` when it is absent, also for names such as `constructor`. */
+/**
+ * Returns the value of an object's own key; undefined if the object lacks the key, also for names such as
+ * `constructor`.
+ */
 export function ownValue(object: JsonObject, key: string): Json | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** Deep equality of two JSON values. The order of lists counts, but not the order of keys. */
+/** Returns true if two JSON values are deeply equal. The order of lists counts, the order of keys does not. */
 export function jsonEqual(left: Json | undefined, right: Json | undefined): boolean {
   if (left === right) return true;
   if (typeof left !== "object" || typeof right !== "object" || left === null || right === null) return false;

@@ -1,7 +1,7 @@
-// Does a set of labels satisfy a selector? apimachinery's Requirement.Matches.
+// Decides whether a set of labels satisfies a selector (apimachinery's Requirement.Matches).
 import type { LabelRequirement } from "./label-selector.ts";
 
-/** True if the labels satisfy all requirements. */
+/** Returns true if the labels satisfy all requirements. */
 export function matchesLabels(
   requirements: readonly LabelRequirement[],
   labels: Readonly<Record<string, string>>,
@@ -15,7 +15,7 @@ export function matchesLabels(
     if (operator === "in") return values.includes(value);
     if (!/^[-+]?\d+$/.test(value)) return false;
     const [actual, bound] = [BigInt(value.replace("+", "")), BigInt(values[0] ?? 0)];
-    // Only an int64 is a number here.
+    // Upstream compares a value only if it fits an int64.
     if (BigInt.asIntN(64, actual) !== actual) return false;
     return operator === ">" ? actual > bound : actual < bound;
   });

@@ -2,24 +2,30 @@
 import { failure, type Result, success } from "../result.ts";
 import { labelKeyErrors, labelValueErrors } from "./validation.ts";
 
-/** `=` and `==` are `in` one value, and `!=` is `notin` one value. An absent label matches `notin`. */
+/**
+ * A requirement for one label. `=` and `==` become `in` with one value, `!=` becomes `notin` with one value. An
+ * absent label satisfies `notin`.
+ */
 export interface LabelRequirement {
   key: string;
   operator: "in" | "notin" | "exists" | "absent" | ">" | "<";
-  /** Sorted, without duplicates. `>` and `<` have one whole number up to 2^63 − 1. */
+  /** The values, sorted, without duplicates. `>` and `<` have one value, a whole number up to 2^63 − 1. */
   values: string[];
 }
 
-/** Upstream Lexer: identifiers and symbols; white space is space, tab, CR and LF. */
+/** The tokens of upstream's Lexer: identifiers and symbols. White space is space, tab, CR and LF. */
 const TOKENS = /==|!=|[=!(),<>]|[^=!(),<> \t\r\n]+/g;
 const END = "";
 const INT64_MAX = 2n ** 63n - 1n;
 
 const isSymbol = (token: string) => token === END || /^[=!(),<>]/.test(token);
 
-/** Upstream Parse. A set of labels has to satisfy all requirements. "" has none, and matches everything. */
+/**
+ * Parses a selector (upstream Parse). A set of labels has to satisfy all returned requirements; "" has none, so it
+ * matches every set.
+ */
 export function parseLabelSelector(text: string): Result<LabelRequirement[]> {
-  // Upstream's lexer sometimes treats a NUL as the end.
+  // A NUL is refused, since upstream's lexer sometimes treats it as the end.
   if (text.includes("\0")) return failure("a control character");
   const tokens = text.match(TOKENS) ?? [];
   const requirements: LabelRequirement[] = [];
@@ -67,7 +73,7 @@ export function parseLabelSelector(text: string): Result<LabelRequirement[]> {
     return success({ operator: operator === "!=" ? "notin" : "in", values: [value] });
   }
 
-  /** Between parentheses; nothing between two commas is the empty value. */
+  /** Parses the values between parentheses. An empty text between two commas is the empty value. */
   function set(): Result<string[]> {
     if (next() !== "(") return expected("'('");
     const values = new Set<string>();
@@ -81,7 +87,7 @@ export function parseLabelSelector(text: string): Result<LabelRequirement[]> {
   }
 }
 
-/** Upstream NewRequirement. */
+/** Returns the fault of a requirement; undefined if it is valid (upstream NewRequirement). */
 function faultOf({ key, operator, values }: LabelRequirement): string | undefined {
   const isNumber = (value: string) => /^\d+$/.test(value) && BigInt(value) <= INT64_MAX;
   if ((operator === ">" || operator === "<") && !values.every(isNumber))

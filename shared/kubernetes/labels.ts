@@ -2,13 +2,13 @@
 import { trimSpace } from "../go/strings.ts";
 import { labelKeyErrors, labelValueErrors } from "./validation.ts";
 
-/** The label with the host's name, which differs for each Node. */
+/** The label with the host's name. Its value differs for each Node. */
 export const HOSTNAME_LABEL = "kubernetes.io/hostname";
-/** The label with the host's name on a Node that runs no pods. */
+/** The label with the host's name on a bystander, a Node that runs no pods. */
 export const OWN_HOSTNAME_LABEL = "rollcall.dev/hostname";
 export const HOSTNAME_LABELS: readonly string[] = [HOSTNAME_LABEL, OWN_HOSTNAME_LABEL];
 
-/** Upstream kubeletapis.KubeletLabels, sorted. */
+/** The labels of upstream's kubeletapis.KubeletLabels, sorted. */
 const KUBELET_LABELS = [
   "beta.kubernetes.io/arch",
   "beta.kubernetes.io/instance-type",
@@ -23,15 +23,18 @@ const KUBELET_LABELS = [
   "topology.kubernetes.io/zone",
 ];
 
-/** Upstream kubeletapis.KubeletLabelNamespaces, sorted. */
+/** The namespaces of upstream's kubeletapis.KubeletLabelNamespaces, sorted. */
 const KUBELET_LABEL_NAMESPACES = ["kubelet.kubernetes.io", "node.kubernetes.io"];
 
-/** Upstream kubeletapis.IsKubeletLabel: a known label, or one in or below a namespace of the kubelet's. */
+/**
+ * Returns true for one of KUBELET_LABELS, and for a label in or below one of KUBELET_LABEL_NAMESPACES (upstream
+ * kubeletapis.IsKubeletLabel).
+ */
 export function isKubeletLabel(key: string): boolean {
   return KUBELET_LABELS.includes(key) || isIn(labelNamespace(key), KUBELET_LABEL_NAMESPACES);
 }
 
-/** Upstream isKubernetesLabel: in or below kubernetes.io or k8s.io. */
+/** Returns true for a label in or below kubernetes.io or k8s.io (upstream isKubernetesLabel). */
 function isKubernetesLabel(key: string): boolean {
   return isIn(labelNamespace(key), ["kubernetes.io", "k8s.io"]);
 }
@@ -40,12 +43,12 @@ function isIn(namespace: string, parents: string[]): boolean {
   return parents.some((parent) => namespace === parent || namespace.endsWith(`.${parent}`));
 }
 
-/** Returns the part before the first slash; "" without a slash. */
+/** Returns the part of the key before the first slash; "" without a slash. */
 function labelNamespace(key: string): string {
   return key.slice(0, Math.max(0, key.indexOf("/")));
 }
 
-/** Upstream ValidateKubeletFlags: returns the faults of these labels, sorted; null if there are none. */
+/** Returns the faults of these labels, sorted; null if they are valid (upstream ValidateKubeletFlags). */
 export function validateNodeLabels(labels: Record<string, string>): string | null {
   const keys = Object.keys(labels).sort();
   const unknown = keys.filter((key) => isKubernetesLabel(key) && !isKubeletLabel(key));
@@ -70,7 +73,9 @@ export function validateNodeLabels(labels: Record<string, string>): string | nul
   return `invalid node labels: ${texts.join("; ")}`;
 }
 
-/** Parses one value of --node-labels, "a=b,c=d". The last of equal keys counts (ConfigurationMap). */
+/**
+ * Parses one value of --node-labels, "a=b,c=d" (upstream ConfigurationMap). The last of several equal keys counts.
+ */
 export function parseNodeLabels(flag: string): Record<string, string> {
   const labels: [string, string][] = [];
   for (const pair of flag.split(",")) {

@@ -1,10 +1,10 @@
-// Finds the writers of a field, by metadata.managedFields.
+// Finds the writers of a field in metadata.managedFields.
 import { isJsonObject } from "./json.ts";
 import type { ObjectMeta } from "./types.ts";
 
 /**
- * Returns the field managers that own a field, by its path in fieldsV1 (structured-merge-diff): `["f:spec",
- * "f:renewTime"]`. None if the apiserver does not record them.
+ * Returns the field managers that own a field. `path` is its path in fieldsV1 (structured-merge-diff): `["f:spec",
+ * "f:renewTime"]`. Returns none if the apiserver does not record field managers.
  */
 export function fieldOwners(metadata: ObjectMeta | undefined, path: readonly string[]): string[] {
   return (metadata?.managedFields ?? []).flatMap(({ manager, fieldsV1 }) =>
@@ -12,7 +12,7 @@ export function fieldOwners(metadata: ObjectMeta | undefined, path: readonly str
   );
 }
 
-/** Returns the writer of a field that `fieldManager` does not own; null if there is none. */
+/** Returns another owner of a field; null if there is none, or if `fieldManager` owns the field as well. */
 export function otherOwner(
   metadata: ObjectMeta | undefined,
   path: readonly string[],

@@ -1,4 +1,4 @@
-// Resource lists as quantities instead of texts, for arithmetic on several resources at once.
+// Converts resource lists into quantities, for arithmetic on several resources at once.
 import { mustParseQuantity } from "./quantity/parse.ts";
 import { quantityText } from "./quantity/text.ts";
 import type { Quantity } from "./quantity/quantity.ts";
@@ -7,7 +7,7 @@ import type { ResourceList } from "./types.ts";
 /** Quantities by resource name. */
 export type Quantities = Record<string, Quantity>;
 
-/** Parses a list of quantities, such as a Node's. Throws for any other text. */
+/** Parses a list of quantities, such as a Node's. Throws if a value is no quantity. */
 export function resourceListQuantities(list: ResourceList): Quantities {
   const quantities: Quantities = {};
   for (const name in list) quantities[name] = mustParseQuantity(list[name] ?? "0");

@@ -6,28 +6,31 @@ import { labelKeyErrors } from "./validation.ts";
 const HUGE_PAGES_PREFIX = "hugepages-";
 const REQUESTS_PREFIX = "requests.";
 
-/** IsNativeResource: unprefixed, or with a kubernetes.io prefix. */
+/** Returns true for a name without a prefix, or with a kubernetes.io prefix (upstream IsNativeResource). */
 export function isNativeResourceName(name: string): boolean {
   return !name.includes("/") || isPrefixedNativeResourceName(name);
 }
 
-/** IsPrefixedNativeResource. */
+/** Returns true for a name with a kubernetes.io prefix (upstream IsPrefixedNativeResource). */
 export function isPrefixedNativeResourceName(name: string): boolean {
   return name.includes("kubernetes.io/");
 }
 
-/** IsExtendedResourceName: not native, and a qualified name also in a quota, where it is "requests.<name>". */
+/**
+ * Returns true for an extended resource: not native, and a qualified name also in a quota, as "requests.<name>"
+ * (upstream IsExtendedResourceName).
+ */
 export function isExtendedResourceName(name: string): boolean {
   if (isNativeResourceName(name) || name.startsWith(REQUESTS_PREFIX)) return false;
   return labelKeyErrors(REQUESTS_PREFIX + name).length === 0;
 }
 
-/** IsHugePageResourceName. */
+/** Returns true for the name of a huge page resource (upstream IsHugePageResourceName). */
 export function isHugePageResourceName(name: string): boolean {
   return name.startsWith(HUGE_PAGES_PREFIX);
 }
 
-/** HugePageResourceName: "hugepages-2Mi" for a page size in bytes. */
+/** Returns the resource of a page size in bytes: "hugepages-2Mi" (upstream HugePageResourceName). */
 export function hugePageResourceName(pageSize: Quantity): string {
   return HUGE_PAGES_PREFIX + quantityText(pageSize);
 }

@@ -1,10 +1,11 @@
-// The roles of a Node, which kubectl shows in its column ROLES. NodeRestriction refuses these labels to a kubelet.
+// Handles the roles of a Node, which kubectl shows in the column ROLES. NodeRestriction refuses role labels to a
+// kubelet.
 import { labelKeyErrors } from "./validation.ts";
 
 const ROLE_PREFIX = "node-role.kubernetes.io/";
-/** The scheduling of a control plane's workloads depends on these roles. */
+/** The roles of a control plane, whose workloads are scheduled by them. */
 const CONTROL_PLANE_ROLES = new Set(["control-plane", "master", "etcd"]);
-/** Topology hints pass over this role (isControlPlaneNode), and few workloads select it. */
+/** The role that topology hints ignore (isControlPlaneNode). Few workloads select it. */
 export const PASSED_OVER_ROLE = "master";
 
 /** Returns the key of the label for this role. */
@@ -12,12 +13,12 @@ export function roleLabel(role: string): string {
   return ROLE_PREFIX + role;
 }
 
-/** Does this label stand for a role? Older kubectls read the second form. */
+/** Returns true if the label stands for a role. Only older kubectls read the second form. */
 export function isRoleLabel(key: string): boolean {
   return key.startsWith(ROLE_PREFIX) || key === "kubernetes.io/role";
 }
 
-/** Returns why a machine without a kubelet cannot have this role; null if it can. */
+/** Returns the reason why a machine without a kubelet cannot have this role; null if it can. */
 export function roleFault(role: string): string | null {
   if (CONTROL_PLANE_ROLES.has(role)) return "a role of the control plane";
   return role.includes("/") || labelKeyErrors(roleLabel(role)).length > 0 ? "not a role's name" : null;

@@ -11,8 +11,8 @@ export interface ParsedTaints {
 const EFFECTS: ReadonlySet<string> = new Set(["NoSchedule", "PreferNoSchedule", "NoExecute"]);
 
 /**
- * Upstream ParseTaints: "key=value:Effect" and "key:Effect" add a taint. The same with a "-" at the end, or "key-", removes
- * one. Errors are upstream's texts.
+ * Parses taints (upstream ParseTaints). "key=value:Effect" and "key:Effect" add a taint. A "-" at the end removes
+ * the taint; "key-" removes all taints of the key. Errors are upstream's texts.
  */
 export function parseTaints(specs: readonly string[]): Result<ParsedTaints> {
   const taints: Taint[] = [];
@@ -35,12 +35,12 @@ export function parseTaints(specs: readonly string[]): Result<ParsedTaints> {
   return success({ taints, taintsToRemove });
 }
 
-/** Reads --register-with-taints, which is separated by commas. The kubelet ignores `taintsToRemove`. */
+/** Parses --register-with-taints, whose taints are separated by commas. The kubelet ignores `taintsToRemove`. */
 export function parseTaintsFlag(flag: string): Result<ParsedTaints> {
   return parseTaints(flag === "" ? [] : flag.split(","));
 }
 
-/** Upstream parseTaint. Only a spec that removes taints may have the effect "". */
+/** Parses one taint (upstream parseTaint). The effect may be "" only in a text that removes taints. */
 function parseTaint(text: string): Result<Taint> {
   const [subject = "", effect, ...more] = text.split(":");
   if (more.length > 0) return failure(`invalid taint spec: ${text}`);

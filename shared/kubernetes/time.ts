@@ -1,14 +1,14 @@
-// Compares the times of the apiserver.
+// Compares times that the apiserver returns.
 
-/** metav1.Time's zero value, which is null in JSON. */
+/** The zero value of metav1.Time, which is null in JSON. */
 const ZERO_TIME = "0001-01-01T00:00:00Z";
 
-/** Are two RFC 3339 times the same instant, to the nanosecond? An absent time is the zero time. */
+/** Returns true if two RFC 3339 times are the same instant, to the nanosecond. An absent time is ZERO_TIME. */
 export function sameInstant(a: string | null | undefined, b: string | null | undefined): boolean {
   return a === b || instantOf(a ?? ZERO_TIME) === instantOf(b ?? ZERO_TIME);
 }
 
-/** Returns a text that is equal only for equal instants. A text that is no time stays as it is. */
+/** Returns a text that is equal for equal instants only. A text that is no time is returned unchanged. */
 function instantOf(time: string): string {
   const parts = /^(.{19})(?:[.,](\d+))?(.*)$/.exec(time);
   const seconds = Date.parse(`${parts?.[1]}${parts?.[3]}`) / 1000;

@@ -11,7 +11,7 @@ import type { V1ObjectReference } from "@kubernetes/client-node/dist/gen/models/
 import type { V1Status } from "@kubernetes/client-node/dist/gen/models/V1Status.js";
 import type { V1Taint } from "@kubernetes/client-node/dist/gen/models/V1Taint.js";
 
-/** The JSON of a client-node model: its `Date`s are RFC 3339 strings. */
+/** The JSON form of a client-node model: a `Date` becomes an RFC 3339 string. */
 export type Wire<T> = T extends Date
   ? string
   : T extends readonly (infer Item)[]
@@ -21,7 +21,7 @@ export type Wire<T> = T extends Date
       : T;
 
 export type Node = Wire<V1Node>;
-/** A page of Nodes. `continue` is present if there is another page. */
+/** A page of a list of Nodes. `continue` is present if another page follows. */
 export interface NodeList {
   metadata: { resourceVersion?: string; continue?: string };
   items: Node[];

@@ -1,5 +1,5 @@
-// Validates names and values as Kubernetes does (apimachinery's pkg/api/validate/content and pkg/util/validation). Each
-// function returns upstream's error texts; an empty list means valid.
+// Validates names and values as Kubernetes does (apimachinery's pkg/api/validate/content and pkg/util/validation).
+// Each function returns upstream's error texts, none if the text is valid.
 
 const LABEL_KEY = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 const LABEL_VALUE = `(${LABEL_KEY})?`;
@@ -9,7 +9,8 @@ const DNS_SUBDOMAIN = `${DNS_LABEL}(\\.${DNS_LABEL})*`;
 const MAX_NAME_BYTES = 63;
 const MAX_SUBDOMAIN_BYTES = 253;
 
-// These accept the same texts as the patterns above in linear time, since they do not nest repetitions.
+// These patterns accept the same texts as the upstream patterns above, but in linear time, since they nest no
+// repetitions.
 const LABEL_KEY_PATTERN = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
 const DNS_LABEL_PATTERN = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
 
@@ -24,7 +25,9 @@ const SUBDOMAIN_FAULT =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and" +
   ` end with an alphanumeric character (e.g. 'example.com', regex used for validation is '${DNS_SUBDOMAIN}')`;
 
-/** IsQualifiedName: the key of a label, taint or extended resource, "name" or "example.com/name". */
+/**
+ * Checks the key of a label, taint or extended resource, "name" or "example.com/name" (upstream IsQualifiedName).
+ */
 export function labelKeyErrors(key: string): string[] {
   const parts = key.split("/");
   if (parts.length > 2) {
@@ -49,7 +52,7 @@ export function labelKeyErrors(key: string): string[] {
   return errors;
 }
 
-/** IsValidLabelValue: the value of a label or taint. */
+/** Checks the value of a label or taint (upstream IsValidLabelValue). */
 export function labelValueErrors(value: string): string[] {
   const errors: string[] = [];
   if (byteLength(value) > MAX_NAME_BYTES) errors.push(`must be no more than ${MAX_NAME_BYTES} bytes`);
@@ -57,12 +60,15 @@ export function labelValueErrors(value: string): string[] {
   return errors;
 }
 
-/** IsDNS1123Subdomain: the name of a Node and of most other objects. */
+/** Checks the name of a Node or of most other objects (upstream IsDNS1123Subdomain). */
 export function dnsSubdomainErrors(name: string): string[] {
   return subdomainErrors(name, "characters");
 }
 
-/** Upstream has this rule twice, with "bytes" and with "characters" in its text, and counts bytes both times. */
+/**
+ * Checks a DNS subdomain. Upstream has this rule twice, with "bytes" and with "characters" in its text, and counts
+ * bytes both times.
+ */
 function subdomainErrors(name: string, unit: "bytes" | "characters"): string[] {
   const errors: string[] = [];
   if (byteLength(name) > MAX_SUBDOMAIN_BYTES)
@@ -71,7 +77,7 @@ function subdomainErrors(name: string, unit: "bytes" | "characters"): string[] {
   return errors;
 }
 
-/** Bytes in UTF-8, as Go counts. */
+/** Returns the bytes of the text in UTF-8, as Go counts them. */
 function byteLength(text: string): number {
   let bytes = 0;
   for (const character of text) {

@@ -5,8 +5,8 @@ const EXTRA = /^(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+([0-9A-Za-z-]+(?:\
 const UINT64_MAX = 2n ** 64n - 1n;
 
 /**
- * Upstream version.Parse, then String: "v2.1.9" becomes "2.1.9". A text that is no semantic version keeps only its numbers:
- * "1.6.20~ds1" becomes "1.6.20". null for a text that is no version.
+ * Returns the canonical version (upstream version.Parse, then String): "v2.1.9" becomes "2.1.9". A text that is no
+ * semantic version keeps only its numbers: "1.6.20~ds1" becomes "1.6.20". null if the text is no version.
  */
 export function canonicalVersion(text: string): string | null {
   return parse(text, true) ?? parse(text, false);
@@ -23,7 +23,7 @@ function parse(text: string, isSemantic: boolean): string | null {
   return isSemantic ? withExtra(version, extra) : version;
 }
 
-/** Returns the version with pre-release and build metadata; null if `extra` is neither. */
+/** Returns the version with the pre-release and build metadata in `extra`; null if `extra` is neither. */
 function withExtra(version: string, extra: string): string | null {
   const parts = EXTRA.exec(extra);
   if (parts === null) return null;

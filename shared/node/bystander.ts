@@ -1,6 +1,6 @@
-// The setters that run after a machine's own: rollcall's labels, and those of a bystander. A bystander is a Node that runs
-// no pods, and that no program must count as one for pods. The kubelet's setters see a kubelet's labels; the apiserver
-// has them under keys that no scheduler or controller reads.
+// Makes a machine's Node a bystander: a Node that runs no pods, and that no program must count as a Node for pods.
+// The kubelet's setters work on a kubelet's labels; the apiserver stores the labels under keys that no scheduler or
+// controller reads.
 import type { Grant } from "../protocol/join-tokens.ts";
 import { PASSED_OVER_ROLE } from "../kubernetes/roles.ts";
 import { permanentLabels } from "../setters/listed-labels.ts";
@@ -29,21 +29,22 @@ import { isSameMap } from "./update-node.ts";
 const [REGION_LABEL] = MOVED_LABELS["rollcall.dev/region"];
 
 /**
- * Which labels a Node has. `kubelet`: a kubelet's, on Nodes for pods and on Nodes of an earlier Worker. `moved`: a
- * bystander's. `both`: for clusters whose selectors still use the kubelet's.
+ * The kind of labels that a Node has. `kubelet`: a kubelet's, on Nodes for pods and on Nodes of an earlier Worker.
+ * `moved`: a bystander's. `both`: for clusters whose selectors still use a kubelet's labels.
  */
 export type NodeForm = "kubelet" | "both" | "moved";
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Returns true if the Node runs no pods: it has the taint, or its join token does not let it go without. */
+/** Returns true if the Node runs no pods: it has FACTS_ONLY_TAINT, or its join token requires the taint. */
 export function isBystander({ spec }: Pick<Node, "spec">, mayGoWithoutTaint: boolean): boolean {
   return !mayGoWithoutTaint || (spec?.taints?.some((taint) => isSameTaint(taint, FACTS_ONLY_TAINT)) ?? false);
 }
 
 /**
- * Returns the form of the Node in the apiserver; null if it has the labels of none. A kubelet's label that another writer
- * has set does not count. One label alone does not count either: a decision that waits for its turn would add the others.
+ * Returns the form of the Node in the apiserver; null if it has neither kind of labels. A kubelet's label counts
+ * only if no other writer has set it. `both` requires two labels: with one alone, the next decision would add all
+ * others.
  */
 export function formOf(node: Node, fieldManager: string): NodeForm | null {
   const labels = node.metadata?.labels ?? {};
@@ -57,14 +58,14 @@ export function formOf(node: Node, fieldManager: string): NodeForm | null {
   return [HOSTNAME_LABEL, os].every(isOurs) ? "both" : "moved";
 }
 
-/** Setter: gives a bystander a kubelet's labels. Runs before all setters that read or write labels. */
+/** Replaces a bystander's labels by a kubelet's. This setter runs before all setters that read or write labels. */
 export const asKubelets: Setter = (node) => {
   const { labels } = node.metadata;
   if (isMarked(labels)) node.metadata.labels = kubeletsLabels(node, labels);
   return null;
 };
 
-/** Returns the same Node with a kubelet's labels. */
+/** Returns the Node with a kubelet's labels; the same object if it is no bystander. */
 export function kubeletsView(node: Node): Node {
   const { labels } = node.metadata ?? {};
   if (!isMarked(labels)) return node;
@@ -73,7 +74,10 @@ export function kubeletsView(node: Node): Node {
 
 const isPlatform = (own: string) => PLATFORM_LABELS.some((each) => each === own);
 
-/** A bystander has one of the two labels even if another writer has removed the other. */
+/**
+ * Returns true for a bystander's labels. One of two labels is enough, since another writer may have removed the
+ * other one.
+ */
 function isMarked(labels: Labels | undefined): labels is Labels {
   return labels?.[OS_LABEL] !== undefined || labels?.[QUEUE_LABEL] === QUEUE_REGION;
 }
@@ -88,9 +92,9 @@ function kubeletsLabels(node: Node, labels: Labels): Record<string, string> {
     if (value === undefined) continue;
     delete view[own];
     for (const key of keys) {
-      // updateNode has already set the labels of the platform.
+      // updateNode may have set the platform's labels already, so an existing value stays.
       if (isPlatform(own)) view[key] ??= value;
-      // A zone and a region have two keys each; the lists name those that were reported.
+      // A zone and a region each have two keys. Only the keys in a list were reported.
       else if (keys.length === 1 || listed.has(key)) view[key] = value;
     }
   }
@@ -98,18 +102,19 @@ function kubeletsLabels(node: Node, labels: Labels): Record<string, string> {
 }
 
 /**
- * Setter: makes the Node a bystander, in this form. Runs after all setters of labels and resources. The apiserver would
- * make a missing allocatable amount equal to the capacity, so each is an explicit 0.
+ * Returns a setter that makes the Node a bystander with labels of this form. It runs after all setters of labels
+ * and resources. Each allocatable amount is an explicit 0, because the apiserver replaces a missing amount by the
+ * capacity.
  */
 export function bystander(
-  mayGoWithoutTaint: boolean, // the machine's join token
+  mayGoWithoutTaint: boolean, // false if the machine's join token requires FACTS_ONLY_TAINT
   form: NodeForm,
-  before?: Node, // as the apiserver has it; undefined: the Node is new
+  before?: Node, // the Node in the apiserver; undefined if the Node is new
 ): Setter {
   return (node) => {
     const isPods = !isBystander(node, mayGoWithoutTaint);
     const labels = isPods ? node.metadata.labels : bystandersLabels(node.metadata.labels ?? {}, form);
-    // Later steps compare the two objects by identity first.
+    // Unchanged labels keep their object, because later steps first compare the two objects by identity.
     const was = before?.metadata?.labels;
     if (labels !== undefined) node.metadata.labels = was && isSameMap(was, labels) ? was : labels;
     if (!isPods) allocateNothing(node, form);
@@ -117,7 +122,10 @@ export function bystander(
   };
 }
 
-/** Makes a new bystander unschedulable, for programs that count schedulable Nodes. The node controller adds the taint. */
+/**
+ * Makes a new bystander unschedulable, for programs that count schedulable Nodes. The node controller then adds the
+ * taint.
+ */
 export function cordon(node: DraftNode): void {
   node.spec.unschedulable = true;
   node.metadata.annotations = { ...node.metadata.annotations, [CORDONED_ANNOTATION]: "true" };
@@ -126,7 +134,7 @@ export function cordon(node: DraftNode): void {
 function bystandersLabels(view: Labels, form: NodeForm): Record<string, string> {
   const labels = { ...view };
   if (form === "kubelet") return labels;
-  // A cloud's controller copies QUEUE_REGION to the newer key. It is no machine's region.
+  // A cloud's controller copies QUEUE_REGION to the newer key. That copy is not the machine's region.
   const isCopied = (key: string) => key === REGION_LABEL && view[key] === QUEUE_REGION;
   for (const [own, keys] of Object.entries(MOVED_LABELS)) {
     const key = keys.find((each) => view[each] !== undefined && !isCopied(each));
@@ -154,12 +162,15 @@ interface OwnSources {
   marks: NodeMarks;
 }
 
-/** Call them after withinGrant, whose limits hold for machines alone. */
+/**
+ * Returns the setters of a deployment's own labels, and of bystanders. They run after withinGrant, which limits
+ * only a machine's own parts.
+ */
 export function ownSetters(
   { enrolment, marks }: OwnSources,
-  fieldManager: string, // of this deployment
+  fieldManager: string, // the field manager of this deployment
   form: NodeForm,
-  before?: Node, // as the apiserver has it; undefined: the Node is new
+  before?: Node, // the Node in the apiserver; undefined if the Node is new
 ): Setter[] {
   const mayGoWithoutTaint = enrolment.withoutFactsOnlyTaint;
   const roles = enrolment.roles ?? marks.roles;

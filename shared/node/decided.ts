@@ -1,9 +1,9 @@
-// Keeps the decided conditions of a Node apart from those that the apiserver has. While the apiserver is down, each
-// transition is decided once and none is lost.
+// Keeps the decided conditions of a Node in addition to those that the apiserver has. While the apiserver is
+// unreachable, each transition is decided once and none is lost.
 import type { Node, NodeCondition } from "../kubernetes/types.ts";
 import type { Setter } from "../setters/setter.ts";
 
-/** A condition without its heartbeat, which changes with every report. */
+/** A decided condition, without its heartbeat time, which changes with every report. */
 export type DecidedCondition = Omit<NodeCondition, "lastHeartbeatTime">;
 
 export function decidedConditions(node: Node): DecidedCondition[] {
@@ -11,9 +11,9 @@ export function decidedConditions(node: Node): DecidedCondition[] {
 }
 
 /**
- * Makes `setters` start from the decisions that are not written yet. A decision replaces a condition that still has its
- * last known status, or the status of `sent` (a patch that got no answer). A condition that another writer has changed
- * stays as it is.
+ * Returns setters that start from the decisions that are not written yet. A decision replaces a condition that
+ * still has its last known status, or the status in `sent` (a patch that got no answer). A condition that another
+ * writer has changed stays.
  */
 export function overDecisions(
   setters: readonly Setter[],
@@ -27,7 +27,8 @@ export function overDecisions(
     const pending = decided.filter((decision) => {
       const status = statusOf(conditions, decision.type);
       const sentStatus = statusOf(sent, decision.type);
-      // The decision has changed and changed back. The apiserver may have the status in between, so the later time counts.
+      // The decision has changed and changed back. The apiserver may have stored the status in between, so the
+      // decision's later transition time counts.
       if (decision.status === status) return sentStatus !== undefined && sentStatus !== status;
       return status === statusOf(lastKnown?.status?.conditions ?? [], decision.type) || status === sentStatus;
     });
@@ -39,7 +40,7 @@ export function overDecisions(
     node.status.conditions = [...kept, ...added];
     return null;
   };
-  /** Removes a condition that was added here and that no setter sets any more. */
+  /** Removes the conditions that `start` added and that no setter has replaced. */
   const end: Setter = (node) => {
     if (added.length > 0)
       node.status.conditions = (node.status.conditions ?? []).filter((one) => !added.includes(one));

@@ -1,11 +1,12 @@
-// Detects that several senders report with one key: copies of a machine's disk or memory, or two shims on one machine. A
-// turn is a report of another sender than the last one; a fork shows that one process runs in two places.
+// Detects that several senders report with one key: copies of a machine's disk or memory, or two shims on one
+// machine. A turn is a report of another sender than the last one. A fork shows that one process runs in two
+// places.
 
-/** The sender of a report, as the report states it. */
+/** The sender of a report, by the report's own facts. */
 export interface Sender {
   machineID: string;
   bootID: string;
-  /** Digest of the startId, which is unique for each process of the shim. */
+  /** The digest of the startId, which is unique for each process of the shim. */
   startId: string;
 }
 
@@ -15,53 +16,61 @@ interface Turn extends Sender {
 
 export type DuplicatePhase = "cloned" | "two shims";
 
-/** Several senders with one key. Field names are those of rows that older versions stored. */
+/** The knowledge about several senders with one key. Field names are those of rows that older versions stored. */
 export interface Duplicates {
   phase: DuplicatePhase;
   sinceMs: number;
   lastTurnMs: number;
-  /** Turns and forks since then. */
+  /** The number of turns and forks that led to the phase, or happened during it. */
   turns: number;
-  /** The startId of the trusted process, whose reports count, and the time of its last report. */
+  /** The startId of the trusted process, whose reports count. `heardMs` is the time of its last report. */
   believed: string;
   heardMs: number;
 }
 
 export interface SeenSenders {
-  /** The turns of the last ten minutes and the one before them, oldest first. */
+  /** The turns within WINDOW_MS and the turn before them, oldest first. */
   turns: readonly Turn[];
-  /** Times of the latest forks. */
+  /** The times of the latest forks, in milliseconds since 1970. */
   forks?: readonly number[];
-  /** Since when the facts of a disputed sender wait without a further sign of duplicates. */
+  /** The time from which on new facts of a disputed sender wait for a further sign of duplicates. */
   waitingSinceMs?: number;
-  /** Absent while only one sender reports. */
+  /** The known duplicates; absent while only one sender reports. */
   double?: Duplicates;
 }
 
 export const NO_SENDERS: SeenSenders = { turns: [] };
 
-/** Boot IDs and startIds are never reused: a sender that returns within this time was running all along. */
+/**
+ * The time in which turns are counted. Boot IDs and startIds are never reused, so a sender that returns within this
+ * time has run all the time.
+ */
 const WINDOW_MS = 10 * 60_000;
-/** This many returns to an earlier sender prove duplicates: A B A B has two. */
+/** The number of returns to an earlier sender that proves duplicates. The senders A B A B have two. */
 const RETURNS = 2;
 /**
- * More senders within WINDOW_MS prove duplicates as well, so that no sender is forgotten. One machine cannot have that
- * many: a boot takes more than ten seconds, and its service restarts the shim after ten.
+ * The number of senders within WINDOW_MS above which duplicates are proven, so that no sender has to be forgotten.
+ * One machine cannot have more: a boot takes more than ten seconds, and the service restarts a shim after ten.
  */
 export const MAX_SENDERS = { machines: 64, processes: 128 } as const;
-/** Without a phase there are never more turns. */
+/** The number of turns that are kept. Before a phase begins, the turns are never more. */
 const MAX_TURNS = MAX_SENDERS.processes + RETURNS;
-/** This many forks within this time prove a clone. A machine that is restored from a snapshot causes one. */
+/**
+ * The number of forks within FORKS_WITHIN_MS that proves a clone. A machine that is restored from a snapshot causes
+ * one fork.
+ */
 const FORKS = 3;
 const FORKS_WITHIN_MS = 60 * 60_000;
-/** A phase ends this long after the last turn. `two shims` ends sooner, since both run on one machine. */
+/**
+ * The time from the last turn to the end of a phase. `two shims` ends sooner, since both shims run on one machine.
+ */
 const OVER_AFTER_MS: Record<DuplicatePhase, number> = { cloned: 60 * 60_000, "two shims": WINDOW_MS };
-/** Further turns and reports are stored this often at most, since each costs a row. */
+/** The shortest time between two writes about further turns and reports, since each write costs a row. */
 const NOTED_EVERY_MS = 60_000;
 
 /**
- * Call it after each fresh report. Returns `before` itself if nothing changes. If the trusted process has not reported for
- * `leaseMs` and the minute that its stored time may lag, the next sender is trusted.
+ * Updates the senders after a fresh report. Returns `before` itself if nothing changes. If the trusted process has
+ * not reported for `leaseMs` and NOTED_EVERY_MS (its stored time may lag), the sender becomes the trusted one.
  */
 export function noteSender(before: SeenSenders, sender: Sender, nowMs: number, leaseMs: number): SeenSenders {
   const known = currentSenders(before, nowMs);
@@ -74,8 +83,8 @@ export function noteSender(before: SeenSenders, sender: Sender, nowMs: number, l
 }
 
 /**
- * Call it after a fork: a report used a ticket that only a second holder of the key can have. Nothing else distinguishes a
- * running machine from a copy of its memory.
+ * Updates the senders after a fork: a report used a ticket that only a second holder of the key can have. Only a
+ * fork distinguishes a running machine from a copy of its memory.
  */
 export function noteFork(before: SeenSenders, nowMs: number): SeenSenders {
   const { waitingSinceMs: _, ...known } = currentSenders(before, nowMs);
@@ -85,38 +94,41 @@ export function noteFork(before: SeenSenders, nowMs: number): SeenSenders {
   return known.double?.phase === "cloned" ? withPhase(seen, "cloned", nowMs) : seen;
 }
 
-/** Returns the senders without `double` if that phase has ended. */
+/** Returns the senders, without `double` if its phase has ended. */
 export function currentSenders(known: SeenSenders, nowMs: number): SeenSenders {
   const { double, ...others } = known;
   if (!double || nowMs - double.lastTurnMs <= OVER_AFTER_MS[double.phase]) return known;
   return others;
 }
 
-/** Returns true if the reports of this process count. No reports of clones do. */
+/** Returns true if the reports of this process count. No report of a clone counts. */
 export function isTrusted({ double }: SeenSenders, startId: string): boolean {
   return !double || (double.phase === "two shims" && double.believed === startId);
 }
 
-/** Returns true after a first sign of duplicates that is too weak for a phase. */
+/** Returns true after a sign of duplicates that is not enough for a phase. */
 export function isDisputed(seen: SeenSenders, nowMs: number): boolean {
   return forksOf(seen, nowMs).length > 0 || returns(recentTurns(seen.turns, nowMs).map(processOf)) > 0;
 }
 
-/** Returns true if the last sender had already reported before the sender before it. */
+/** Returns true if the last sender had already reported before the previous sender. */
 export function hasReturned({ turns }: SeenSenders, nowMs: number): boolean {
   const recent = recentTurns(turns, nowMs);
   const last = recent.at(-1);
   return last !== undefined && recent.slice(0, -1).some((turn) => isSame(turn, last));
 }
 
-/** Another phase or trusted process is stored at once, a further turn after a minute. */
+/**
+ * Returns true if the senders have to be stored: at once for another phase or trusted process, after NOTED_EVERY_MS
+ * for a further turn.
+ */
 export function isWorthStoring(stored: SeenSenders | undefined, seen: SeenSenders, nowMs: number): boolean {
   const [was, is] = [stored?.double, seen.double];
   if (!was || !is || was.phase !== is.phase || was.believed !== is.believed) return true;
   return nowMs - Math.max(was.lastTurnMs, was.heardMs) >= NOTED_EVERY_MS;
 }
 
-/** Called with each heartbeat, so it allocates nothing. */
+/** Returns true if both senders are equal. Allocates nothing, because it runs for each heartbeat. */
 const isSame = (a: Sender, b: Sender) =>
   a.startId === b.startId && a.bootID === b.bootID && a.machineID === b.machineID;
 const machineOf = ({ machineID, bootID }: Sender) => JSON.stringify([machineID, bootID]);
@@ -131,7 +143,7 @@ function recentTurns(turns: readonly Turn[], nowMs: number): readonly Turn[] {
 }
 
 function turned(before: SeenSenders, sender: Sender, nowMs: number): SeenSenders {
-  // A turn answers the dispute that facts were waiting for.
+  // The turn is the further sign that waiting facts needed, so they no longer wait.
   const { waitingSinceMs: _, ...known } = before;
   const turns = [...recentTurns(known.turns, nowMs), { ...sender, sinceMs: nowMs }].slice(-MAX_TURNS);
   const seen = { ...known, turns };
@@ -140,13 +152,13 @@ function turned(before: SeenSenders, sender: Sender, nowMs: number): SeenSenders
   return phase === undefined ? seen : withPhase(seen, phase, nowMs);
 }
 
-/** Starts the phase, or adds a turn to it. */
+/** Starts the phase, or adds a turn to the active phase. */
 function withPhase(seen: SeenSenders, phase: DuplicatePhase, nowMs: number): SeenSenders {
   const { turns, forks = [], double } = seen;
   if (phase === double?.phase)
     return { ...seen, double: { ...double, lastTurnMs: nowMs, turns: double.turns + 1 } };
   const first = turns.find((turn, index) => turns.slice(0, index).some((other) => isSame(turn, other)));
-  // If no sender has returned, the first one is trusted.
+  // The first sender that returned is trusted; if no sender has returned, the first one is.
   const believed = (first ?? turns[0])?.startId ?? "";
   const count = Math.max(0, turns.length - 1) + forks.length;
   return {
@@ -168,7 +180,7 @@ function returns(keys: readonly string[]): number {
   return runs.length - new Set(runs).size;
 }
 
-/** The first of two shims is trusted until it is gone. */
+/** Updates the trusted one of two shims. The first shim is trusted until it no longer reports. */
 function withTrustedSender(
   seen: SeenSenders,
   double: Duplicates,

@@ -1,5 +1,5 @@
-// Writes a Node's status when it has changed or a periodic write is due, and retries. Mirrors updateNodeStatus and what it
-// calls in upstream's kubelet_node_status.go.
+// Writes a Node's status if it has changed or a periodic write is due, and retries. Mirrors updateNodeStatus and
+// its callees in upstream's kubelet_node_status.go.
 import type { ApiResult } from "../kubernetes/api-error.ts";
 import type { NodeClient } from "../kubernetes/client.ts";
 import { createNodeStatusPatch } from "../kubernetes/patch/node-status-patch.ts";
@@ -7,31 +7,42 @@ import type { Node, NodeCondition } from "../kubernetes/types.ts";
 import type { NodeUpdate } from "./update-node.ts";
 import { failure, success } from "../result.ts";
 
-/** Upstream nodeStatusUpdateRetry. */
+/** The number of tries in a row (upstream nodeStatusUpdateRetry). */
 export const NODE_STATUS_UPDATE_TRIES = 5;
 
-/** Outlives a heartbeat. The functions below update it. */
+/** The state between heartbeats, which the functions below update. */
 export interface HeartbeatState {
-  /** Milliseconds since 1970; null: this process has not written the status. */
+  /**
+   * The time of the last write, in milliseconds since 1970; null if this process has not written the status yet.
+   */
   lastStatusReportTimeMs: number | null;
-  /** Shifts the next periodic write, so that a fleet's writes do not coincide. Exact to a nanosecond. */
+  /**
+   * Milliseconds by which the next periodic write is shifted, so that a fleet's writes do not coincide. Exact to a
+   * nanosecond.
+   */
   delayAfterNodeStatusChangeMs: number;
 }
 
 export interface HeartbeatSteps {
-  /** Returns the Node to start from. Attempt 0 may use the last known Node; later attempts read it from the apiserver. */
+  /**
+   * Returns the Node from which the update starts. Attempt 0 may use the last known Node; later attempts read the
+   * Node from the apiserver.
+   */
   readNode(attempt: number): Promise<ApiResult<Node>>;
-  /** Typically update-node's `updateNode` with the setters; called once per try. */
+  /** Runs the setters on the Node, once in each try. Typically `updateNode` of update-node.ts. */
   updateNode(original: Node): NodeUpdate;
   patchNodeStatus: NodeClient["patchNodeStatus"];
-  /** Called before a write. False: it has to wait, and a later write has what changed. Upstream: true. */
+  /**
+   * Called before a write. If the result is false, the write is skipped, and a later write contains the change.
+   * Upstream always writes.
+   */
   mayWrite?(original: Node, node: Node): boolean;
-  /** Milliseconds since 1970. */
+  /** Returns the time in milliseconds since 1970. */
   now(): number;
-  /** At least 0, less than 1. */
+  /** Returns a random number, at least 0 and less than 1. */
   random(): number;
   nodeStatusReportFrequencyMs: number;
-  /** Tries in a row at most; absent: upstream's 5. */
+  /** The largest number of tries in a row; NODE_STATUS_UPDATE_TRIES if absent. */
   tries?: number;
   markVolumesAsReportedInUse(volumes: readonly string[]): void;
   onRepeatedHeartbeatFailure(): void;
@@ -39,13 +50,13 @@ export interface HeartbeatSteps {
 
 export interface Heartbeat {
   outcome: "unchanged" | "patched" | "withheld";
-  /** As the apiserver returned it. */
+  /** The Node that the apiserver returned. */
   node: Node;
   /** The texts of the setters that failed. */
   errors: string[];
 }
 
-/** Upstream updateNodeStatus: up to 5 tries in a row, unless `tries` is less. */
+/** Writes the status in up to `tries` attempts in a row (upstream updateNodeStatus). */
 export async function updateNodeStatus(
   steps: HeartbeatSteps,
   state: HeartbeatState,
@@ -58,7 +69,7 @@ export async function updateNodeStatus(
   return tried;
 }
 
-/** One try: writes the status if it has changed or a periodic write is due. */
+/** Makes one attempt: writes the status if it has changed or a periodic write is due. */
 export async function tryUpdateNodeStatus(
   steps: HeartbeatSteps,
   state: HeartbeatState,
@@ -93,14 +104,17 @@ export function isUpdateStatusPeriodExpired(
   );
 }
 
-/** Upstream calculateDelay: up to half the period earlier or later, in whole nanoseconds. */
+/**
+ * Returns a random delay of up to half the period, positive or negative, in whole nanoseconds (upstream
+ * calculateDelay).
+ */
 export function calculateDelayMs(
   steps: Pick<HeartbeatSteps, "random" | "nodeStatusReportFrequencyMs">,
 ): number {
   return Math.trunc(steps.nodeStatusReportFrequencyMs * 1e6 * (steps.random() - 0.5)) / 1e6;
 }
 
-/** Upstream patchNodeStatus; records when the status was written. */
+/** Sends the patch of the status, and stores the time of the write in `state` (upstream patchNodeStatus). */
 export async function patchNodeStatus(
   steps: HeartbeatSteps,
   state: HeartbeatState,
@@ -118,7 +132,7 @@ function markVolumesFromNode(steps: HeartbeatSteps, node: Node): void {
   steps.markVolumesAsReportedInUse(node.status?.volumesInUse ?? []);
 }
 
-/** Upstream GetNodeCondition for Ready. */
+/** Returns the condition Ready; undefined if the Node lacks it (upstream GetNodeCondition). */
 export function readyConditionOf(node: Node): NodeCondition | undefined {
   return node.status?.conditions?.find(({ type }) => type === "Ready");
 }

@@ -1,4 +1,4 @@
-// Builds the Node that a machine registers with.
+// Builds the Node that a machine registers.
 import type { Taint } from "../kubernetes/types.ts";
 import { nodeInfoOf } from "../setters/node-info.ts";
 import type { DraftNode, Setter } from "../setters/setter.ts";
@@ -7,58 +7,64 @@ import { failure, type Result, success } from "../result.ts";
 
 export const ATTACH_DETACH_ANNOTATION = "volumes.kubernetes.io/controller-managed-attach-detach";
 export const KEEP_TERMINATED_POD_VOLUMES_ANNOTATION = "volumes.kubernetes.io/keep-terminated-pod-volumes";
-/** Added with `externalCloudProvider`, also if `registerWithTaints` has it: upstream does not compare. */
+/**
+ * The taint that `externalCloudProvider` adds, also if `registerWithTaints` already has it: upstream does not
+ * compare.
+ */
 export const EXTERNAL_CLOUD_TAINT: Taint = {
   key: "node.cloudprovider.kubernetes.io/uninitialized",
   value: "true",
   effect: "NoSchedule",
 };
-/** The node controller gives it to a cordoned Node. */
+/** The taint that the node controller adds to a cordoned Node. */
 export const UNSCHEDULABLE_TAINT: Taint = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
 
 export interface InitialNodeOptions {
   nodeName: string;
   hostname: string;
-  /** Go's names of the machine's platform. */
+  /** The machine's platform, by Go's names. */
   goos: string;
   goarch: string;
   registerWithTaints: readonly Taint[];
   externalCloudProvider: boolean;
   enableControllerAttachDetach: boolean;
-  /** They override the labels that every Node gets. */
+  /** The configured labels. A configured label overrides a label that every Node gets. */
   nodeLabels: Readonly<Record<string, string>>;
-  /** "" for none. */
+  /** The provider ID; "" if there is none. */
   providerID: string;
   declaredFeatures: readonly string[] | null;
-  /** Only kubelets up to 1.27 do these. */
+  /** The options that only kubelets up to 1.27 have. */
   older?: OlderOptions;
 }
 
 export interface OlderOptions {
-  /** Register unschedulable (`--register-schedulable=false`). */
+  /** true if the Node is registered unschedulable (`--register-schedulable=false`). */
   unschedulable: boolean;
-  /** Register with NetworkUnavailable, for a cloud that adds a route first; `now` is its transition time. */
+  /**
+   * true if the Node is registered with NetworkUnavailable, for a cloud that has to add a route first. `now` is the
+   * transition time.
+   */
   networkUnavailable: boolean;
   now: string;
   keepTerminatedPodVolumes: boolean;
-  /** The answers of a built-in cloud provider; null without one. */
+  /** The answers of a built-in cloud provider; null if there is none. */
   cloud: CloudFacts | null;
 }
 
-/** A group is null if the cloud has no such service. */
+/** The answers of a cloud provider. A group is null if the cloud has no such service. */
 export interface CloudFacts {
   instances: { providerID: Result<string>; instanceType: Result<string> } | null;
   zone: Result<{ failureDomain: string; region: string }> | null;
 }
 
 export interface InitialNode {
-  /** After all setters ran. */
+  /** The Node, after all setters have run. */
   node: DraftNode;
   /** The texts of the setters that failed. */
   errors: string[];
 }
 
-/** Upstream Kubelet.initialNode. Fails only if the cloud provider does. */
+/** Builds the Node (upstream Kubelet.initialNode). Fails only if the cloud provider fails. */
 export function initialNode(options: InitialNodeOptions, setters: readonly Setter[]): Result<InitialNode> {
   const { older, declaredFeatures } = options;
   const node: DraftNode = {
@@ -80,7 +86,7 @@ export function initialNode(options: InitialNodeOptions, setters: readonly Sette
   return success({ node, errors });
 }
 
-/** Returns the labels of every Node. Its own labels override them. */
+/** Returns the labels of every Node, and the kubelet's own labels, which override them. */
 export function defaultLabels({
   hostname,
   goos,
@@ -104,7 +110,7 @@ function initialTaints({ registerWithTaints, externalCloudProvider, older }: Ini
   return taints;
 }
 
-/** Upstream Taint.MatchTaint. */
+/** Returns true if key and effect are equal (upstream Taint.MatchTaint). */
 export function isSameTaint(
   left: Pick<Taint, "key" | "effect">,
   right: Pick<Taint, "key" | "effect">,
@@ -112,7 +118,7 @@ export function isSameTaint(
   return left.key === right.key && left.effect === right.effect;
 }
 
-/** An empty value is absent on the wire. */
+/** Returns the taint without an empty value, which Go leaves out of JSON. */
 function withoutEmptyValue({ value, ...taint }: Taint): Taint {
   return value ? { ...taint, value } : taint;
 }
@@ -121,7 +127,7 @@ function annotate(node: DraftNode, annotation: string): void {
   node.metadata.annotations = { ...node.metadata.annotations, [annotation]: "true" };
 }
 
-/** Returns the error's text, or null. */
+/** Applies the options of kubelets up to 1.27. Returns an error's text; null if it succeeds. */
 function applyOlderOptions(node: DraftNode, older: OlderOptions): string | null {
   if (older.unschedulable) node.spec.unschedulable = true;
   if (older.networkUnavailable) node.status.conditions = [networkUnavailable(older.now)];
@@ -176,7 +182,10 @@ function setUnlessEmpty(labels: Record<string, string>, value: string, names: re
   for (const name of names) labels[name] = value;
 }
 
-/** Upstream GetInstanceProviderID returns two errors of the cloud provider unchanged. */
+/**
+ * Returns the error of a missing provider ID. Upstream's GetInstanceProviderID returns two errors of the cloud
+ * provider unchanged.
+ */
 function providerIDError(error: string): string {
   const isOfTheCloud = error === "instance not found" || error === "unimplemented";
   return isOfTheCloud ? error : `failed to get instance ID from cloud provider: ${error}`;

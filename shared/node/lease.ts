@@ -7,14 +7,17 @@ export const NODE_LEASE_NAMESPACE = "kube-node-lease";
 export interface LeaseOptions {
   leaseName: string;
   leaseNamespace: string;
-  /** Written at creation; an existing lease keeps its holder. */
+  /** The name of the lease's holder. It is written only when the lease is created. */
   holderIdentity: string;
-  /** Written at creation: they name the deployment that owns the lease. Upstream has none. */
+  /**
+   * The annotations that name the deployment that owns the lease. They are written only when the lease is created;
+   * upstream has none.
+   */
   annotations?: Record<string, string>;
   leaseDurationSeconds: number;
 }
 
-/** Upstream controller.newLease: returns a lease to create (`base` null), or `base` with a new renewTime. */
+/** Returns a new lease if `base` is null, else `base` with another renewTime (upstream controller.newLease). */
 export function newLease(base: Lease | null, options: LeaseOptions, renewTime: string): Lease {
   const { leaseName, leaseNamespace, holderIdentity, annotations, leaseDurationSeconds } = options;
   const { metadata, spec, ...rest } = base ?? {
@@ -24,7 +27,7 @@ export function newLease(base: Lease | null, options: LeaseOptions, renewTime: s
   return { ...rest, metadata: { ...metadata }, spec: { ...spec, leaseDurationSeconds, renewTime } };
 }
 
-/** Upstream SetNodeOwnerFunc. */
+/** Returns the lease with the Node as its owner (upstream SetNodeOwnerFunc). */
 export function withOwner(lease: Lease, node: Node): Lease {
   const { name = "", uid = "" } = node.metadata ?? {};
   const owner = { apiVersion: "v1", kind: "Node", name, uid };
@@ -32,8 +35,8 @@ export function withOwner(lease: Lease, node: Node): Lease {
 }
 
 /**
- * Returns the MicroTime of a renewal: now, or just after the last renewal if that is ahead of this clock. Controllers
- * only notice that a renewTime changes.
+ * Returns the MicroTime of a renewal: now, or just after the last renewal if that is in the future. Controllers
+ * only notice that renewTime has changed.
  */
 export function nextRenewTime(nowMicros: number, base: Lease | null): string {
   const last = base?.spec?.renewTime;

@@ -4,8 +4,8 @@ import { dnsSubdomainErrors } from "../kubernetes/validation.ts";
 import { failure, type Result, success } from "../result.ts";
 
 /**
- * Upstream nodeutil.GetHostname: the Node's name, unless a cloud provider returns another one. `name` is the host name
- * override or the system's host name.
+ * Returns the Node's name (upstream nodeutil.GetHostname). A cloud provider may return another name. `name` is the
+ * host name override or the system's host name.
  */
 export function getHostname(name: string): Result<string> {
   const trimmed = trimSpace(name);
@@ -13,7 +13,7 @@ export function getHostname(name: string): Result<string> {
   return success(toLower(trimmed));
 }
 
-/** Upstream ValidateNodeName: returns the faults of the name, none if it is valid. */
+/** Returns the faults of a Node's name, none if it is valid (upstream ValidateNodeName). */
 export function validateNodeName(name: string): string[] {
   return dnsSubdomainErrors(name);
 }

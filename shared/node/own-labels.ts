@@ -1,5 +1,5 @@
-// Setters of the labels that a deployment and its join tokens give a Node: MACHINE_LABEL, the deployment, roles, and those
-// of the token. No machine decides about them.
+// Sets the labels that a deployment and its join tokens give a Node: MACHINE_LABEL, the deployment, roles, and the
+// token's labels. No machine decides about these labels.
 import { fieldOwners } from "../kubernetes/managed-fields.ts";
 import { isRoleLabel, PASSED_OVER_ROLE, roleFault, roleLabel } from "../kubernetes/roles.ts";
 import { isRollcallLabel } from "../protocol/drop-ins.ts";
@@ -9,27 +9,32 @@ import { listedIn, replaceListed } from "../setters/listed.ts";
 import type { DraftNode, Setter } from "../setters/setter.ts";
 import { DEPLOYMENT_LABEL, MACHINE_LABEL } from "./ownership.ts";
 
-/** Lists rollcall's roles, so that they are removed when deployment and token no longer name them. */
+/**
+ * The annotation that lists rollcall's roles. A listed role is removed when deployment and token no longer name it.
+ */
 export const ROLES_ANNOTATION = "rollcall.dev/roles";
 
-/** Settings of a deployment that change all of its Nodes. */
+/** The settings of a deployment that change all of its Nodes. */
 export interface NodeMarks {
   deployment: string;
-  /** For Nodes whose join token names none. */
+  /** The roles of Nodes whose join token names none. */
   roles: readonly string[];
-  /** NODE_TOPOLOGY_LABELS=keep: bystanders keep a kubelet's labels as well. */
+  /** true for NODE_TOPOLOGY_LABELS=keep: bystanders also keep a kubelet's labels. */
   keepsTopologyLabels?: boolean;
-  /** NODE_HINTS=pass-over: bystanders have the role that topology hints pass over. */
+  /** true for NODE_HINTS=pass-over: bystanders have the role that topology hints ignore. */
   isPassedOver?: boolean;
-  /** NODE_UNSCHEDULABLE=on: bystanders are created unschedulable. */
+  /** true for NODE_UNSCHEDULABLE=on: bystanders are created unschedulable. */
   isUnschedulable?: boolean;
 }
 
-/** Restores labels that are missing or have another value. A role that another writer has given the Node stays. */
+/**
+ * Returns a setter that restores labels that are missing or have another value. A role that another writer gave the
+ * Node stays.
+ */
 export function ownLabels(
-  deployment: string | null, // null: not known on a machine
-  roles: readonly string[], // of the control plane PASSED_OVER_ROLE alone
-  fieldManager?: string, // of this deployment: a role that it wrote is rollcall's even if the list was removed
+  deployment: string | null, // null on a machine, which does not know its deployment
+  roles: readonly string[], // contains no role of a control plane but PASSED_OVER_ROLE
+  fieldManager?: string, // this deployment's; a role that it wrote is rollcall's even if the list was removed
 ): Setter {
   return (node) => {
     const before = node.metadata.labels ?? {};
@@ -45,7 +50,7 @@ export function ownLabels(
   };
 }
 
-/** Updates the list of rollcall's roles, and returns those that are no longer named. */
+/** Updates the list of rollcall's roles. Returns the listed roles that are no longer in `roles`. */
 function listRoles(node: DraftNode, roles: readonly string[], fieldManager: string | undefined): string[] {
   if (roles.length === 0 && node.metadata.annotations?.[ROLES_ANNOTATION] === undefined) return [];
   const { labels = {} } = node.metadata;
@@ -59,7 +64,7 @@ function listRoles(node: DraftNode, roles: readonly string[], fieldManager: stri
     return listed.includes(role) || labels[label] === undefined || isWrittenHere(label);
   });
   const gone = replaceListed(node, ROLES_ANNOTATION, own);
-  // Another writer may have written the annotation.
+  // Roles that rollcall cannot give are skipped, because another writer may have changed the annotation.
   return gone.filter(
     (role) => roleFault(role) === null || (role === PASSED_OVER_ROLE && isWrittenHere(roleLabel(role))),
   );
@@ -67,14 +72,17 @@ function listRoles(node: DraftNode, roles: readonly string[], fieldManager: stri
 
 export const TOKEN_LABELS_ANNOTATION = "rollcall.dev/token-labels";
 
-/** Sets the labels of the join token over those of the machine's facts. A machine with another token gets its labels. */
+/**
+ * Returns a setter that sets the join token's labels, over the labels of the machine's facts. Labels of an earlier
+ * token are removed.
+ */
 export function tokenLabels(
-  given: Readonly<Record<string, string>>, // the grant's
+  given: Readonly<Record<string, string>>, // the labels in the join token's grant
 ): Setter {
   return listedLabels({
     annotation: TOKEN_LABELS_ANNOTATION,
     wanted: given,
-    // A label that the machine reports by now is the machine's.
+    // A label that the machine's facts have listed belongs to the machine, so it is not removed.
     mayBeRemoved: (key, node) =>
       !isRollcallLabel(key) &&
       !isRoleLabel(key) &&

@@ -1,30 +1,47 @@
-// Which Nodes a deployment may write, how they are marked, and how a deployment adopts a Node that an operator offers.
+// Decides which Nodes a deployment may write, and names their marks. Makes the patch with which a deployment adopts
+// a Node that an operator offers.
 import type { JsonObject } from "../kubernetes/json.ts";
 import { HOSTNAME_LABEL, OWN_HOSTNAME_LABEL } from "../kubernetes/labels.ts";
 import type { Node, Taint } from "../kubernetes/types.ts";
 
-/** The deployment that created or adopted the Node. */
+/** The annotation with the deployment that created or adopted the Node. */
 export const OWNER_ANNOTATION = "rollcall.dev/owner";
-/** On every Node of rollcall, with an empty value: selectors and affinities recognize a Node without a kubelet by it. */
+/**
+ * The label of every Node of rollcall, with an empty value. Selectors and affinities recognize a Node without a
+ * kubelet by this label.
+ */
 export const MACHINE_LABEL = "rollcall.dev/machine";
-/** A copy of the owner for selectors, which do not read annotations. The annotation decides about ownership. */
+/**
+ * The label with a copy of the owner, for selectors, which do not read annotations. Only the annotation decides
+ * about ownership.
+ */
 export const DEPLOYMENT_LABEL = "rollcall.dev/deployment";
-/** Keeps a load balancer from sending traffic to a machine without a kubelet. */
+/** The label that keeps a load balancer from sending traffic to a machine without a kubelet. */
 export const NO_LOAD_BALANCER_LABEL = "node.kubernetes.io/exclude-from-external-load-balancers";
-/** The Node was created unschedulable because of NODE_UNSCHEDULABLE. An operator may uncordon it for good. */
+/**
+ * The annotation of a Node that was created unschedulable because of NODE_UNSCHEDULABLE. If an operator uncordons
+ * the Node, it stays schedulable.
+ */
 export const CORDONED_ANNOTATION = "rollcall.dev/unschedulable";
-/** Keeps pods from a machine without a kubelet. */
+/** The taint that keeps pods from a machine without a kubelet. */
 export const FACTS_ONLY_TAINT: Taint = { key: "rollcall.dev/facts-only", effect: "NoSchedule" };
-/** The node controller does not count such a Node among those that are not Ready (nodelifecycle, DisruptionMode). */
+/**
+ * The label of Nodes that the node controller does not count among the Nodes that are not Ready (nodelifecycle,
+ * DisruptionMode).
+ */
 export const EXCLUDE_DISRUPTION_LABEL = "node.kubernetes.io/exclude-disruption";
 /**
- * The node controller evicts at a rate per zone, and reads this label first (nodetopology.GetZoneKey). Bystanders have a
- * region and so a queue of their own: silent machines do not delay the eviction from other Nodes.
+ * The label that gives bystanders an eviction queue of their own, so that silent machines do not delay the eviction
+ * from other Nodes. The node controller limits evictions per zone, and reads this label first
+ * (nodetopology.GetZoneKey).
  */
 export const QUEUE_LABEL = "failure-domain.beta.kubernetes.io/region";
 export const QUEUE_REGION = "rollcall.dev";
 
-/** The kubelet's labels whose value a bystander's label has, by the bystander's label. The preferred one comes first. */
+/**
+ * The bystander's label for the operating system. MOVED_LABELS lists the kubelet's labels for each bystander's
+ * label, the preferred one first.
+ */
 export const OS_LABEL = "rollcall.dev/os";
 export const MOVED_LABELS = {
   [OWN_HOSTNAME_LABEL]: [HOSTNAME_LABEL],
@@ -33,7 +50,7 @@ export const MOVED_LABELS = {
   "rollcall.dev/zone": ["topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"],
   "rollcall.dev/region": ["topology.kubernetes.io/region", QUEUE_LABEL],
 } as const satisfies Record<string, readonly string[]>;
-/** The keys of MOVED_LABELS that follow from the platform. */
+/** The keys of MOVED_LABELS whose values follow from the platform. */
 export const PLATFORM_LABELS = [OS_LABEL, "rollcall.dev/arch"] as const;
 
 /** Returns a bystander's key for a kubelet's label; undefined if the label keeps its key. */
@@ -41,10 +58,10 @@ export function movedTo(key: string): string | undefined {
   return Object.entries<readonly string[]>(MOVED_LABELS).find(([, keys]) => keys.includes(key))?.[0];
 }
 
-/** The field managers of kubelets, by the names of their programs. */
+/** Returns true if the field manager is a kubelet, by the name of its program. */
 export const isKubelet = (manager: string): boolean => ["kubelet", "k3s", "kubelite"].includes(manager);
 
-/** Returns why this deployment may not write the Node; null if it may. */
+/** Returns the reason why this deployment may not write the Node; null if it may. */
 export function ownershipFault(existing: Node, deployment: string): string | null {
   const owner = existing.metadata?.annotations?.[OWNER_ANNOTATION];
   if (owner === deployment) return null;
@@ -53,7 +70,7 @@ export function ownershipFault(existing: Node, deployment: string): string | nul
     : `the Node belongs to ${owner}`;
 }
 
-/** An operator sets it to the deployment that should own the Node; adoption removes it. */
+/** The annotation with which an operator offers the Node to a deployment. Adoption removes it. */
 const ADOPT_ANNOTATION = "rollcall.dev/adopt";
 
 export function isOfferedTo(node: Node, deployment: string): boolean {
@@ -61,8 +78,9 @@ export function isOfferedTo(node: Node, deployment: string): boolean {
 }
 
 /**
- * Returns the strategic merge patch that makes the Node this deployment's. Its uid and resourceVersion make it fail for a
- * changed Node, since it replaces the whole list of taints. It removes the kubelet's labels that a bystander goes without.
+ * Returns the strategic merge patch that makes the Node belong to this deployment. The patch has the Node's uid and
+ * resourceVersion, so that it fails if the Node has changed: it replaces the whole list of taints. It also removes
+ * the kubelet's labels that a bystander lacks.
  */
 export function adoptionPatch(node: Node, deployment: string, withoutFactsOnlyTaint: boolean): JsonObject {
   const { uid = "", resourceVersion = "" } = node.metadata ?? {};

@@ -1,13 +1,13 @@
-// Decides what happens to a label or annotation that rollcall wants otherwise than another writer:
+// Decides which value a label or annotation gets if rollcall and another writer want different values:
 //
 //   part                                       another writer has set it            another writer has removed it
 //   ALWAYS_OURS                                put back                             put back
 //   a kubelet's label, gone from a bystander   removed again if a kubelet set it,   as wanted
 //                                              left otherwise
-//   every other one                            left until that writer removes it    put back
+//   every other label or annotation            left until that writer removes it    put back
 //
-// PUT_BACK_LIMITS holds for both "put back" and "removed again". An apiserver that records no field managers shows no
-// other writer.
+// PUT_BACK_LIMITS limits how often a part is "put back" or "removed again". If the apiserver records no field managers,
+// no other writer is recognized.
 import { HOSTNAME_LABEL } from "../kubernetes/labels.ts";
 import { fieldOwners } from "../kubernetes/managed-fields.ts";
 import type { Node } from "../kubernetes/types.ts";
@@ -36,7 +36,7 @@ type KeyedPart = keyof typeof KEYED_PARTS;
 /** The annotations that list the keys of rollcall's labels. */
 export const LABEL_LISTS = [FACT_LABELS_ANNOTATION, NODE_LABELS_ANNOTATION, TOKEN_LABELS_ANNOTATION];
 
-/** The labels, annotations and taints that always belong to rollcall. docs/cluster.md lists them. */
+/** The keys of labels and annotations that always belong to rollcall. docs/cluster.md lists them. */
 const ALWAYS_OURS: Readonly<Record<KeyedPart, ReadonlySet<string>>> = {
   label: new Set([
     MACHINE_LABEL,
@@ -55,14 +55,17 @@ const ALWAYS_OURS: Readonly<Record<KeyedPart, ReadonlySet<string>>> = {
   ]),
 };
 
-/** The field manager that wins a part, by part: `label example.com/rack`. */
+/** The field manager whose value is kept, by part: `label example.com/rack`. */
 export type OthersParts = Record<string, string>;
 
-/** Restores in `node` the parts that other writers win, and returns them. */
+/**
+ * Restores in `node` the parts whose values other writers may keep. Returns the restored parts with their field
+ * managers.
+ */
 export function leaveOthers(
-  original: Node, // as the apiserver has it
+  original: Node, // the Node in the apiserver
   node: DraftNode,
-  fieldManager: string, // of this deployment
+  fieldManager: string, // the field manager of this deployment
 ): OthersParts {
   const left: OthersParts = {};
   for (const part of ["label", "annotation"] as const) {
@@ -76,13 +79,13 @@ export function leaveOthers(
       left[`${part} ${key}`] = manager;
     }
     node.metadata[field] = values;
-    // The lists name rollcall's labels alone.
+    // The keys are removed from the lists, because the lists contain only rollcall's labels.
     if (part === "label") for (const list of LABEL_LISTS) unlist(node, list, [...keys.keys()]);
   }
   return left;
 }
 
-/** Returns the keys that other writers win, with their field managers. */
+/** Returns the keys whose values other writers keep, with their field managers. */
 function othersKeys(
   original: Node,
   node: DraftNode,
@@ -104,72 +107,78 @@ function othersKeys(
   return found;
 }
 
-/** Returns which other writers keep the value that they have set. */
+/** Returns which other writers may keep the value that they have set. */
 function othersWhoWin(
   part: KeyedPart,
   key: string,
   wanted: string | undefined,
 ): "none" | "all" | "all but kubelets" {
-  // A bystander has no value under a kubelet's key, or the region that is its queue.
+  // A bystander has no value under a kubelet's key, except QUEUE_REGION under QUEUE_LABEL.
   const isRemoved = wanted === undefined || (key === QUEUE_LABEL && wanted === QUEUE_REGION);
   if (part === "label" && isRemoved && movedTo(key) !== undefined) return "all but kubelets";
   return ALWAYS_OURS[part].has(key) ? "none" : "all";
 }
 
-/** An admission webhook undoes a part every time, and a fleet must not write it with every report. */
+/**
+ * The limits of repeated writes. An admission webhook may undo a part every time, and a fleet must not write the
+ * part with every report.
+ */
 const PUT_BACK_LIMITS = {
-  /** A part is put back at once this often, */
+  /** The number of times that a part is put back at once, within `withinMs`. */
   atOnce: 2,
-  /** within this time. A part that stays unchanged for longer is forgotten. */
+  /** The time after which an unchanged part is forgotten. */
   withinMs: 600_000,
-  /** From then on it is put back this often while another writer undoes it. */
+  /** The shortest time between later attempts to put the part back, while another writer still undoes it. */
   everyMs: 3_600_000,
 } as const;
 
 /** The last write of one part. Times are in milliseconds since 1970. */
 interface Written {
-  /** null: the part was removed. */
+  /** The written value; null if the part was removed. */
   value: string | null;
   atMs: number;
-  /** When it was last put back; `atOnce` times at most. */
+  /** The times at which the part was last put back, at most PUT_BACK_LIMITS.atOnce. */
   putBackMs: readonly number[];
-  /** The apiserver's answer to the last write already had another value. */
+  /** true if the apiserver's answer to the last write already had another value. */
   isUndoneByAnswer?: true;
-  /** Present once it is put back hourly: which writer undoes it, in words. */
+  /** The writer that undoes the part, in words. Present once the part is put back hourly. */
   by?: string;
 }
 
-/** By part: `label example.com/rack`. */
+/** The last write of each part, by part: `label example.com/rack`. */
 export type WrittenParts = Readonly<Record<string, Written>>;
 
 interface WantedPart {
   part: string;
   kind: KeyedPart;
   key: string;
-  /** null: the part is to be removed. */
+  /** The wanted value; null if the part is to be removed. */
   value: string | null;
-  /** An earlier write had set this value. */
+  /** true if an earlier write had already set this value. */
   isPutBack: boolean;
 }
 
 export interface HeldBack {
-  /** The earlier writes that still count. Remember them. */
+  /** The earlier writes that still count. The caller keeps them. */
   written: WrittenParts;
-  /** The parts of the patch, for `afterWrite` once it has succeeded. */
+  /** The parts of the patch. The caller passes them to `afterWrite` once the patch has succeeded. */
   wanted: readonly WantedPart[];
 }
 
 interface SeenNode {
-  /** The Node as the apiserver has it. */
+  /** The Node in the apiserver. */
   original: Node;
-  /** The Node as it was known before `original` was read. */
+  /** The Node that was last known before `original` was read. */
   lastKnown: Node;
-  /** Of this deployment. */
+  /** This deployment's field manager. */
   fieldManager: string;
   nowMs: number;
 }
 
-/** Removes from `node` the parts that must not be put back yet. */
+/**
+ * Removes from `node` the parts that must not be put back yet. Returns the earlier writes and the parts of the
+ * patch.
+ */
 export function holdBack(node: DraftNode, before: WrittenParts, seen: SeenNode): HeldBack {
   const written: Record<string, Written> = {};
   const wanted: WantedPart[] = [];
@@ -195,7 +204,7 @@ export function holdBack(node: DraftNode, before: WrittenParts, seen: SeenNode):
   return { written, wanted };
 }
 
-/** Returns what to remember once `wanted` is written. `answer`: the Node that the apiserver returned. */
+/** Returns the writes to remember after `wanted` was written. `answer` is the Node that the apiserver returned. */
 export function afterWrite(
   before: WrittenParts,
   wanted: readonly WantedPart[],
@@ -219,7 +228,7 @@ export function afterWrite(
   return written;
 }
 
-/** Returns the parts that another writer has undone, which must outlive an eviction. */
+/** Returns the parts that another writer has undone. They have to be stored, so that they outlive an eviction. */
 export function putBackParts(written: WrittenParts): WrittenParts {
   return Object.fromEntries(
     Object.entries(written).filter(
@@ -235,14 +244,14 @@ export function hourlyParts(written: WrittenParts): string[] {
   );
 }
 
-/** Returns the parts that the decision sets to another value than the apiserver has. */
+/** Returns the parts whose decided value differs from the value in the apiserver. */
 function changes(node: DraftNode, { original, lastKnown }: SeenNode, before: WrittenParts): WantedPart[] {
   return (["label", "annotation"] as const).flatMap((kind) => {
     const field = KEYED_PARTS[kind];
     const [was, is] = [original.metadata?.[field], node.metadata[field]];
     if (was === is) return [];
     const listed = kind === "label" ? LABEL_LISTS.flatMap((list) => listedIn(original, list)) : [];
-    // A bystander never has these. Other labels are removed once.
+    // These labels are removed each time, because a bystander never has them. Other labels are removed once.
     const gone = Object.keys(was ?? {}).filter(
       (key) => is?.[key] === undefined && movedTo(key) !== undefined,
     );
@@ -259,7 +268,7 @@ function changes(node: DraftNode, { original, lastKnown }: SeenNode, before: Wri
   });
 }
 
-/** Returns true if the part is as it was written, and the write is recent enough to count. */
+/** Returns true if the part still has the written value, and the write is recent enough to count. */
 function isUnchanged(part: string, known: Written, node: DraftNode, { original, nowMs }: SeenNode): boolean {
   const kind = part.startsWith("label ") ? "label" : "annotation";
   const key = part.slice(kind.length + 1);
@@ -277,14 +286,17 @@ function isDue({ atMs }: Written, nowMs: number): boolean {
   return !isWithin(atMs, nowMs, PUT_BACK_LIMITS.everyMs - 1);
 }
 
-/** A clock that was put back ends every wait. */
+/**
+ * Returns true if `withinMs` has not passed since `sinceMs`. If the clock was set back, the result is false, so
+ * that no wait is too long.
+ */
 function isWithin(sinceMs: number, nowMs: number, withinMs: number): boolean {
   return nowMs >= sinceMs && nowMs - sinceMs <= withinMs;
 }
 
 /**
- * Names the writer that undid a part. The apiserver keeps no name for a removed key; a webhook removes it before the
- * answer.
+ * Names the writer that undid a part, in words. The apiserver keeps no writer of a removed key; a webhook has
+ * removed it already in the apiserver's answer.
  */
 function undoneBy(
   { kind, key, value }: WantedPart,
@@ -310,7 +322,7 @@ function leaveAsItIs(node: DraftNode, { kind, key }: WantedPart, original: Node)
   node.metadata[field] = was === null ? others : { ...others, [key]: was };
 }
 
-/** null: the Node does not have it. */
+/** Returns the part's value; null if the Node lacks the part. */
 function valueOf(node: Node, kind: KeyedPart, key: string): string | null {
   return node.metadata?.[KEYED_PARTS[kind]]?.[key] ?? null;
 }

@@ -1,5 +1,5 @@
-// One attempt to register a Node, and the delay before the next one. Mirrors tryRegisterWithAPIServer and the reconcile
-// helpers of upstream's kubelet_node_status.go, by name.
+// Makes one attempt to register a Node, and computes the delay before the next one. Mirrors
+// tryRegisterWithAPIServer and the reconcile helpers of upstream's kubelet_node_status.go, by name.
 import { type ApiError, isAlreadyExists, isForbidden } from "../kubernetes/api-error.ts";
 import type { NodeClient } from "../kubernetes/client.ts";
 import { createNodeStatusPatch } from "../kubernetes/patch/node-status-patch.ts";
@@ -11,25 +11,30 @@ import type { DraftNode } from "../setters/setter.ts";
 import { ATTACH_DETACH_ANNOTATION } from "./initial-node.ts";
 import { draftOf } from "./update-node.ts";
 
-/** Upstream registerWithAPIServer: it also waits this long before the first attempt. */
+/** The delay before the first attempt (upstream registerWithAPIServer). */
 export const FIRST_REGISTRATION_DELAY_MS = 100;
 const MAX_REGISTRATION_DELAY_MS = 7_000;
 
-/** Returns the delay after a failed attempt: 200 ms, 400 ms, … at most 7 s. */
+/** Returns the delay after a failed attempt: 200 ms, 400 ms, … up to 7 s. */
 export function nextRegistrationDelayMs(previousDelayMs: number): number {
   return Math.min(previousDelayMs * 2, MAX_REGISTRATION_DELAY_MS);
 }
 
-/** Returns the existing Node to reconcile. Fails if the machine may not write it; upstream takes every Node. */
+/**
+ * Decides whether the machine may write the existing Node, and returns the Node to reconcile. Upstream takes every
+ * Node.
+ */
 type Claim = (existing: Node) => Promise<Result<Node, RegistrationFailure>>;
-/** Restores the parts of an existing Node that the machine may not change; upstream lets it change all of them. */
+/**
+ * Restores the parts of an existing Node that the machine may not change. Upstream lets a kubelet change all parts.
+ */
 type Bound = (existing: Node, node: DraftNode) => void;
 
 export type Registration = Result<RegisteredNode, RegistrationFailure>;
 
 export interface RegisteredNode {
   outcome: "created" | "found";
-  /** The Node as the apiserver returned it. */
+  /** The Node that the apiserver returned. */
   node: Node;
 }
 
@@ -38,14 +43,14 @@ export type RegistrationFailure =
   | { reason: "request failed"; step: "create" | "get" | "reconcile"; error: ApiError };
 
 /**
- * Upstream tryRegisterWithAPIServer: creates the Node, or reconciles the existing one, also if the client may not create
- * Nodes.
+ * Creates the Node, or reconciles an existing one (upstream tryRegisterWithAPIServer). Reconciles also if the
+ * client may not create Nodes.
  */
 export async function tryRegister(
   client: NodeClient,
   initial: Node,
   claim: Claim,
-  shouldResetExtendedResources: () => boolean, // called for an existing Node only
+  shouldResetExtendedResources: () => boolean, // called only if the Node exists
   bound: Bound = () => undefined,
 ): Promise<Registration> {
   const creation = await client.createNode(initial);
@@ -56,7 +61,7 @@ export async function tryRegister(
   return registerExisting(client, initial, claim, shouldResetExtendedResources, bound);
 }
 
-/** Registers with a Node that exists, and creates none. A missing Node fails at the step `get`. */
+/** Reconciles an existing Node, and never creates one. A missing Node fails at the step `get`. */
 export async function registerExisting(
   client: NodeClient,
   initial: Node,
@@ -91,7 +96,7 @@ function failed(step: "create" | "get" | "reconcile", error: ApiError): Registra
   return failure({ reason: "request failed", step, error });
 }
 
-/** The labels that a registration updates. */
+/** The labels that a registration updates on an existing Node. */
 const DEFAULT_LABELS = [
   "kubernetes.io/hostname",
   "topology.kubernetes.io/zone",
@@ -108,12 +113,13 @@ const DEFAULT_LABELS = [
 ];
 
 /**
- * Runs all steps in upstream's order. Returns a changed copy of `existing`, and whether upstream would send it.
+ * Runs all reconcile steps in upstream's order. Returns a changed copy of `existing`, and true if upstream would
+ * send it.
  */
 function reconcileExistingNode(
   initial: Node,
   existing: Node,
-  shouldResetExtendedResources: boolean, // typically: the Node was created again after the device plugins registered
+  shouldResetExtendedResources: boolean, // typically true if the Node was created again after the device plugins registered
 ): { node: DraftNode; requiresUpdate: boolean } {
   const node = draftOf(existing);
   const steps = [
@@ -125,7 +131,10 @@ function reconcileExistingNode(
   return { node, requiresUpdate: steps.includes(true) };
 }
 
-/** Like all steps below, it changes `existing` and returns true if the change has to be sent. */
+/**
+ * Reconciles the annotation for controller-managed attach and detach. Like all steps below, changes `existing`, and
+ * returns true if it has to be sent.
+ */
 export function reconcileCMADAnnotation(initial: Node, existing: DraftNode): boolean {
   const wanted = initial.metadata?.annotations?.[ATTACH_DETACH_ANNOTATION];
   const { [ATTACH_DETACH_ANNOTATION]: found, ...others } = existing.metadata.annotations ?? {};
@@ -150,7 +159,7 @@ export function updateDefaultLabels(initial: Node, existing: DraftNode): boolean
   return needsUpdate;
 }
 
-/** With `shouldReset`, sets extended resources to 0 until their device plugins announce them again. */
+/** Sets extended resources to 0 until their device plugins announce them again, if `shouldReset` is true. */
 export function reconcileExtendedResource(initial: Node, existing: DraftNode, shouldReset: boolean): boolean {
   const requiresUpdate = updateDefaultResources(initial, existing);
   const names = Object.keys(existing.status.capacity ?? {}).filter(isExtendedResourceName);
@@ -161,7 +170,7 @@ export function reconcileExtendedResource(initial: Node, existing: DraftNode, sh
   return true;
 }
 
-/** The resources of huge pages follow the machine's page sizes. */
+/** Updates the resources of huge pages to the machine's page sizes. */
 export function reconcileHugePageResource(initial: Node, existing: DraftNode): boolean {
   let requiresUpdate = updateDefaultResources(initial, existing);
   const wanted = initial.status?.capacity ?? {};
@@ -183,7 +192,10 @@ export function reconcileHugePageResource(initial: Node, existing: DraftNode): b
   return requiresUpdate;
 }
 
-/** An absent quantity counts as 0. An equal quantity keeps its notation. */
+/**
+ * Sets a quantity unless the amounts are equal. An absent quantity counts as 0; an equal quantity keeps its
+ * notation.
+ */
 function setUnlessEqual(
   list: ResourceList,
   name: string,
@@ -195,7 +207,7 @@ function setUnlessEqual(
   return true;
 }
 
-/** Copies a whole list if the existing Node has none. */
+/** Copies capacity and allocatable resources of the new Node, each list only if the existing Node has none. */
 export function updateDefaultResources(initial: Node, existing: DraftNode): boolean {
   let requiresUpdate = false;
   for (const list of ["capacity", "allocatable"] as const) {

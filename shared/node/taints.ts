@@ -1,22 +1,23 @@
-// Compares the taints that a machine and its join token ask for with those of its Node. A Node that exists keeps its
-// taints, so that changed ones count for a new Node alone. A Node that is created again keeps what other writers had set.
+// Compares the taints that a machine and its join token request with the taints of the Node. An existing Node keeps
+// its taints, so changed requests apply only to a new Node. A Node that is created again keeps the taints of other
+// writers.
 import type { Node, Taint } from "../kubernetes/types.ts";
 import type { DraftNode } from "../setters/setter.ts";
 import { isSameTaint } from "./initial-node.ts";
 import { FACTS_ONLY_TAINT } from "./ownership.ts";
 
 export interface AskedTaints {
-  /** At the last registration. */
+  /** The taints that were requested at the last registration. */
   taints: readonly Taint[];
-  /** Asked for before that, and still on the Node. */
+  /** The taints that were requested earlier, and are still on the Node. */
   formerTaints?: readonly Taint[];
 }
 
-/** Returns the taints to record, and a notice for people if the Node does not have them. */
+/** Returns the requested taints to store. Returns also a notice for people if the Node's taints differ. */
 export function askedTaints(
   before: Partial<AskedTaints> | undefined,
   asked: readonly Taint[],
-  found: Node | null, // the Node that existed; null: it was created with these taints
+  found: Node | null, // the Node that existed; null if the Node was created with these taints
 ): { taints: AskedTaints; notice: string | null } {
   const { taints: known, formerTaints = [] } = before ?? {};
   if (found === null || known === undefined) return { taints: { taints: asked }, notice: null };
@@ -36,7 +37,10 @@ export function askedTaints(
   };
 }
 
-/** Returns all taints that machine and token have asked for since the Node was created. Other writers set the rest. */
+/**
+ * Returns all taints that machine and token have requested since the Node was created. Other writers have set all
+ * other taints.
+ */
 export function everAsked({ taints = [], formerTaints = [] }: Partial<AskedTaints> = {}): Taint[] {
   return [...taints, ...formerTaints];
 }
@@ -53,7 +57,9 @@ function texts(taints: readonly Taint[]): string {
   return taints.map(({ key, value, effect }) => `${key}${value ? `=${value}` : ""}:${effect}`).join(", ");
 }
 
-/** The node lifecycle controller and its admission set and remove these taints with a condition. */
+/**
+ * The taints that the node lifecycle controller and its admission plugin set and remove together with a condition.
+ */
 const OF_CONDITIONS: ReadonlySet<string> = new Set([
   "node.kubernetes.io/not-ready",
   "node.kubernetes.io/unreachable",
@@ -67,12 +73,12 @@ const OF_CONDITIONS: ReadonlySet<string> = new Set([
 export const isOfCondition = ({ key }: Taint): boolean => OF_CONDITIONS.has(key);
 
 /**
- * Adds the cordon and taints of the previous Node to `node`, which is about to be created. `ours`: what machine and token
- * asked for. Labels and annotations of other writers are lost with the Node.
+ * Copies the cordon and the taints of the previous Node to `node`, which is about to be created. `ours` are the
+ * taints that machine and token requested. Labels and annotations of other writers are lost.
  */
 export function keepOthersMarks(node: DraftNode, { spec = {} }: Node, ours: readonly Taint[]): void {
   const own = node.spec.taints ?? [];
-  // Machine and join token decide about FACTS_ONLY_TAINT.
+  // FACTS_ONLY_TAINT is not copied: machine and join token decide about it.
   const decided = [...own, ...ours, FACTS_ONLY_TAINT];
   const others = (spec.taints ?? []).filter(
     (taint) => !isOfCondition(taint) && !decided.some((each) => isSameTaint(each, taint)),

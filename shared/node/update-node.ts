@@ -1,4 +1,4 @@
-// Runs setters over a Node, and compares whether its status has to be written.
+// Runs setters on a Node, and decides whether its status has to be written.
 import { quantitiesEqual } from "../kubernetes/quantity/parse.ts";
 import { sameInstant } from "../kubernetes/time.ts";
 import type { Node, NodeCondition, NodeStatus, ResourceList } from "../kubernetes/types.ts";
@@ -8,24 +8,24 @@ import type { DraftNode, Setter } from "../setters/setter.ts";
 
 const LABEL_OS = "kubernetes.io/os";
 const LABEL_ARCH = "kubernetes.io/arch";
-/** Every update sets them. */
+/** The labels that every update sets. */
 export const REQUIRED_LABELS: readonly string[] = [LABEL_OS, LABEL_ARCH];
 
 export interface NodeUpdate {
   node: DraftNode;
-  /** The Node has to be written. */
+  /** true if the Node has to be written. */
   changed: boolean;
-  /** The texts of the steps that failed; the other steps have run. */
+  /** The errors of the steps that failed. All other steps have run. */
   errors: string[];
 }
 
 /**
- * Upstream Kubelet.updateNode. Returns a changed copy of `original`, which shares all unchanged parts with it. `goos` and
- * `goarch` are Go's names of the machine's platform, which become labels.
+ * Runs the setters on a copy of `original`, which shares unchanged parts with it (upstream Kubelet.updateNode).
+ * `goos` and `goarch` are Go's names of the machine's platform, and become labels.
  */
 export function updateNode(
   original: Node,
-  updatePodCIDR: (podCIDRs: string) => Result<boolean>, // comma-separated; true: the ranges are new
+  updatePodCIDR: (podCIDRs: string) => Result<boolean>, // comma-separated ranges; the result is true if they are new
   goos: string,
   goarch: string,
   setters: readonly Setter[],
@@ -36,24 +36,25 @@ export function updateNode(
   let podCIDRChanged = false;
   if (podCIDRs.length > 0) {
     const outcome = updatePodCIDR(podCIDRs.join(","));
-    // A range that could not be set counts as changed, as in upstream.
+    // As in upstream, a range that could not be set counts as changed.
     podCIDRChanged = !outcome.ok || outcome.value;
     if (!outcome.ok) errors.push(outcome.error);
   }
   setRequiredLabels(node, goos, goarch);
   errors.push(...setNodeStatus(node, setters));
-  // Upstream's setters set no labels, so that upstream compares the required ones alone.
+  // All labels are compared, because rollcall's setters set labels. Upstream's setters set none, so it compares
+  // only the required labels.
   const labelsChanged = !isSameMap(original.metadata?.labels ?? {}, node.metadata.labels ?? {});
   const changed = podCIDRChanged || nodeStatusHasChanged(original.status ?? {}, node.status) || labelsChanged;
   return { node, changed, errors };
 }
 
-/** Returns a copy as deep as setters require. */
+/** Returns a copy of the Node, as deep as the setters change it. */
 export function draftOf(node: Node): DraftNode {
   return { ...node, metadata: { ...node.metadata }, spec: { ...node.spec }, status: { ...node.status } };
 }
 
-/** Upstream Kubelet.setNodeStatus: runs every setter, also after one has failed. Returns the errors. */
+/** Runs all setters, also after one has failed (upstream Kubelet.setNodeStatus). Returns the errors. */
 export function setNodeStatus(node: DraftNode, setters: readonly Setter[]): string[] {
   const errors: string[] = [];
   for (const setter of setters) {
@@ -81,13 +82,13 @@ type RuntimeHandler = Field<"runtimeHandlers">[number];
 type AttachedVolume = Field<"volumesAttached">[number];
 type ConfigSource = NonNullable<Field<"config">["assigned"]>;
 
-/** An absent value on the wire is undefined or null. */
+/** An optional value in JSON, which is undefined or null if absent. */
 type Maybe<T> = T | null | undefined;
 
 /**
- * Upstream nodeStatusHasChanged. It ignores heartbeat times, the order of conditions and fields that v1.NodeStatus does not
- * have. It compares quantities by value, times by instant, and absent lists like empty ones. Long fields that rarely change
- * come last.
+ * Returns true if the status has changed (upstream nodeStatusHasChanged). Ignores heartbeat times, the order of
+ * conditions, and fields that v1.NodeStatus lacks. Compares quantities by value, times by instant, and absent lists
+ * like empty ones. Long fields that rarely change come last.
  */
 export function nodeStatusHasChanged(original: NodeStatus | null, current: NodeStatus | null): boolean {
   if (original === current) return false;
@@ -110,7 +111,10 @@ export function nodeStatusHasChanged(original: NodeStatus | null, current: NodeS
   );
 }
 
-/** Upstream nodeConditionsHaveChanged. It sorts by type only if the order differs. */
+/**
+ * Returns true if the conditions have changed (upstream nodeConditionsHaveChanged). Sorts by type only if the order
+ * differs.
+ */
 function nodeConditionsHaveChanged(original: NodeCondition[], current: NodeCondition[]): boolean {
   if (original.length !== current.length) return true;
   if (original.every((condition, index) => condition.type === current[index]?.type)) {
@@ -141,7 +145,7 @@ function sameResources(a: Maybe<ResourceList>, b: Maybe<ResourceList>): boolean 
   return names.every((name) => b?.[name] !== undefined && sameQuantity(a?.[name], b[name]));
 }
 
-/** JSON may hold a quantity as a number; null counts as 0. */
+/** Compares two quantities. JSON may contain a quantity as a number; null counts as 0. */
 function sameQuantity(a: Maybe<string | number>, b: Maybe<string | number>): boolean {
   return a === b || quantitiesEqual(String(a ?? 0), String(b ?? 0));
 }
@@ -224,7 +228,7 @@ function sameList<T>(a: Maybe<readonly T[]>, b: Maybe<readonly T[]>, same: (a: T
   return true;
 }
 
-/** For upstream's pointers: an absent value differs from an empty one. */
+/** Compares two values that are pointers in Go, so that an absent value differs from an empty one. */
 function samePointer<T>(a: Maybe<T>, b: Maybe<T>, same: (a: T, b: T) => boolean = Object.is): boolean {
   if (a === b) return true;
   if (a === null || a === undefined || b === null || b === undefined) return (a ?? null) === (b ?? null);

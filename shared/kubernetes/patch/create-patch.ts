@@ -1,5 +1,5 @@
-// Makes the strategic merge patch that turns one object into another, as apimachinery/pkg/util/strategicpatch does. Never
-// changes its arguments. The patch shares values with the modified object.
+// Makes the strategic merge patch that turns one object into another, like apimachinery/pkg/util/strategicpatch. No
+// function changes its arguments. The patch shares values with the modified object.
 import { isJsonObject, type Json, jsonEqual, type JsonObject, ownValue } from "../json.ts";
 import { identity, missingMergeKey, sortByOrder, withoutDuplicates } from "./list-order.ts";
 import { DELETE_FROM_LIST, DIRECTIVE, SET_ELEMENT_ORDER } from "./directives.ts";
@@ -8,8 +8,8 @@ import { canonicalQuantity, isEmpty, knownField, present, wireForm } from "./wir
 import { failure, type Result, success } from "../../result.ts";
 
 /**
- * Returns the patch from `original` to `modified`, `{}` if they are equal (upstream: CreateTwoWayMergePatch, diffMaps).
- * Fields that Go leaves out of JSON count as absent in both.
+ * Returns the patch from `original` to `modified`, `{}` if they are equal (upstream CreateTwoWayMergePatch,
+ * diffMaps). A field that Go leaves out of JSON counts as absent in both objects.
  */
 export function createStrategicMergePatch(
   original: JsonObject,
@@ -29,7 +29,7 @@ export function createStrategicMergePatch(
   return success(patch);
 }
 
-/** Adds the difference in one field to the patch. Returns an error's text or null. */
+/** Adds the difference in one field to the patch. Returns an error's text; null if it succeeds. */
 function diffField(
   patch: JsonObject,
   key: string,
@@ -48,7 +48,7 @@ function diffField(
   return null;
 }
 
-/** upstream: handleMapDiff */
+/** Adds the difference between two objects to the patch (upstream handleMapDiff). */
 function diffObjects(
   patch: JsonObject,
   key: string,
@@ -80,7 +80,7 @@ function diffQuantities(before: JsonObject, after: JsonObject): JsonObject {
   return patch;
 }
 
-/** upstream: handleSliceDiff */
+/** Adds the difference between two lists to the patch (upstream handleSliceDiff). */
 function diffLists(
   patch: JsonObject,
   key: string,
@@ -104,7 +104,10 @@ function diffAtomic(patch: JsonObject, key: string, before: Json[], after: Json[
   if (!jsonEqual(wireForm(before, field), written)) patch[key] = written;
 }
 
-/** upstream: diffListsOfScalars, which sorts the original in place and so sends an unsorted list's order with every patch. */
+/**
+ * Adds the difference between two sets of scalars to the patch (upstream diffListsOfScalars). Upstream sorts the
+ * original in place, so a patch always contains the order of an unsorted list.
+ */
 function diffSets(patch: JsonObject, key: string, before: Json[], after: Json[]): void {
   const sorted = before.length === 1 ? before : before.toSorted(compareAsText);
   if (jsonEqual(sorted, after)) return;
@@ -124,7 +127,10 @@ function asText(value: Json): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** Call the function for each item in turn. It returns whether `others` has no unpaired item for it. */
+/**
+ * Returns a function to call for each item in turn. The function pairs equal items, and returns true if `others`
+ * has no unpaired equal item.
+ */
 function unmatchedBy(others: Json[]): (item: Json) => boolean {
   const left = [...others];
   return (item) => {
@@ -134,7 +140,7 @@ function unmatchedBy(others: Json[]): (item: Json) => boolean {
   };
 }
 
-/** upstream: diffLists and diffListsOfMaps */
+/** Adds the difference between two keyed lists to the patch (upstream diffLists and diffListsOfMaps). */
 function diffKeyed(
   patch: JsonObject,
   field: string,
@@ -159,7 +165,7 @@ type KeyedListSchema = Extract<ListSchema, { merge: "key" }>;
 
 /**
  * Sorts items by the text of their key. Items with equal keys are reversed, as Go's sort does with upstream's
- * comparison for up to 12 items; with more items Go orders equal keys differently.
+ * comparison for up to 12 items. With more items, Go orders equal keys differently.
  */
 function sortByKey(items: Json[], key: string): JsonObject[] {
   const reversed = items.filter(isJsonObject).reverse();

@@ -1,8 +1,14 @@
-// The directives of strategic merge patches (`$patch` and others).
+// Names the directives of strategic merge patches (`$patch` and others).
 
-/** `"$patch": "delete"` or `"replace"` deletes or replaces the object that has it. */
+/**
+ * The directive that deletes or replaces the object in which it stands: `"$patch": "delete"`, `"$patch":
+ * "replace"`.
+ */
 export const DIRECTIVE = "$patch";
-/** `$deleteFromPrimitiveList/finalizers` lists the items to remove from a list of scalars. */
+/**
+ * The prefix of a directive that lists the items to remove from a list of scalars:
+ * `$deleteFromPrimitiveList/finalizers`.
+ */
 export const DELETE_FROM_LIST = "$deleteFromPrimitiveList";
-/** `$setElementOrder/conditions` lists the order of a merged list. */
+/** The prefix of a directive that lists the order of a merged list: `$setElementOrder/conditions`. */
 export const SET_ELEMENT_ORDER = "$setElementOrder";

@@ -1,16 +1,19 @@
-// The identity and the order of the items in a list that merges.
+// Identifies and orders the items of a list that merges.
 import { isJsonObject, type Json, ownValue } from "../json.ts";
 
 /**
- * The identity of a list's item: the value of its merge key, or the item itself where `key` is null (a set of
- * scalars). Null when the item has none.
+ * Returns an item's identity: the value of its merge key, or the item itself if `key` is null (a set of scalars).
+ * Returns null if the item lacks the key.
  */
 export function identity(item: Json | undefined, key: string | null): Json {
   if (key === null) return item ?? null;
   return isJsonObject(item) ? (ownValue(item, key) ?? null) : null;
 }
 
-/** Returns an error's text if an item of a keyed list has no usable merge key (upstream: validateMergeKeyInLists). */
+/**
+ * Returns an error's text if an item of a keyed list has no usable merge key, otherwise null (upstream
+ * validateMergeKeyInLists).
+ */
 export function missingMergeKey(key: string, items: Json[]): string | null {
   for (const item of items) {
     if (!isJsonObject(item))
@@ -27,7 +30,7 @@ export function noMergeKey(item: Json, key: string): string {
   return `map: ${JSON.stringify(item)} does not contain declared merge key: ${key}`;
 }
 
-/** Returns the place of each item in `order`, by its identity. */
+/** Returns the index of each item in `order`, by the item's identity. */
 export function ranks(order: Json[], key: string | null): Map<Json, number> {
   const ranks = new Map<Json, number>();
   order.forEach((item, index) => {
@@ -38,9 +41,9 @@ export function ranks(order: Json[], key: string | null): Map<Json, number> {
 }
 
 /**
- * Sorts a copy of `items` by their place in `order` (upstream: normalizeSliceOrder). As upstream, an item that `order`
- * lacks compares as less than every other one, on either side of the comparison. Such lists are sorted by insertion,
- * which is what Go does for up to 20 items.
+ * Returns a copy of `items`, sorted by their place in `order` (upstream normalizeSliceOrder). As upstream, an item
+ * that `order` lacks compares as less than every other item, on either side of the comparison. Such lists are
+ * sorted by insertion, as Go does for up to 20 items.
  */
 export function sortByOrder(items: Json[], order: Json[], key: string | null): Json[] {
   const rankOf = ranks(order, key);
@@ -60,7 +63,10 @@ export function sortByOrder(items: Json[], order: Json[], key: string | null): J
   return sorted.map(({ item }) => item);
 }
 
-/** Fills the place of a duplicate with the last item (upstream: deduplicateScalars, whose order this is). */
+/**
+ * Returns the items without duplicates. The last item replaces a removed duplicate, which gives upstream's order
+ * (deduplicateScalars).
+ */
 export function withoutDuplicates(items: Json[]): Json[] {
   const kept = [...items];
   for (let first = 0; first < kept.length - 1; first++) {

@@ -7,8 +7,8 @@ import type { Node, NodeAddress } from "../types.ts";
 import { type Result, success } from "../../result.ts";
 
 /**
- * Returns the strategic merge patch from `oldNode` to `newNode`, `{}` if they are equal. Ignores `spec`. Replaces changed
- * addresses as a whole: merging them by type, as their schema says, would lose all but one of a type.
+ * Returns the strategic merge patch from `oldNode` to `newNode`, `{}` if they are equal. Ignores `spec`. Replaces a
+ * changed list of addresses as a whole, since a merge by type would lose all but one address of a type.
  */
 export function createNodeStatusPatch(oldNode: Node, newNode: Node): Result<JsonObject> {
   const before = oldNode.status?.addresses ?? [];

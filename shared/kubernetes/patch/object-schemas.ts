@@ -1,5 +1,5 @@
-// The schemas of leases and events: which empty fields Go leaves out, and how fields merge in a strategic merge patch.
-// Source: the `json` and `patchStrategy` tags of k8s.io/api coordination/v1 and core/v1, v0.36.3.
+// The schemas of leases and events: the empty fields that Go leaves out, and the way in which fields merge. Source:
+// the `json` and `patchStrategy` tags of k8s.io/api coordination/v1 and core/v1, v0.36.3.
 import { objectMeta, typeMeta } from "./node-schema.ts";
 import { scalars, struct } from "./schema.ts";
 
@@ -19,7 +19,7 @@ export const objectReference = struct(
 export const eventSource = struct("EventSource", scalars("component?", "host?"));
 export const eventSeries = struct("EventSeries", scalars("count?", "lastObservedTime"));
 
-/** core/v1 */
+/** The schema of core/v1's Event. */
 export const eventSchema = struct("Event", {
   ...typeMeta,
   ...scalars(

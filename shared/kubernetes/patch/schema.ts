@@ -1,18 +1,21 @@
-// Describes a Go type for JSON and strategic merge patches: its fields, those that Go leaves out if they are empty, and how
-// each list merges. node-schema.ts and object-schemas.ts have the types.
+// Describes a Go type for JSON and strategic merge patches: its fields, the fields that Go leaves out if they are
+// empty, and the merge of each list. node-schema.ts and object-schemas.ts have the types.
 import { failure, type Result, success } from "../../result.ts";
 
-/** Mirrors the `patchStrategy` and `patchMergeKey` tags of upstream's Go types. */
+/** The schema of a value. Mirrors the `patchStrategy` and `patchMergeKey` tags of upstream's Go types. */
 export type PatchSchema = ScalarSchema | MapSchema | StructSchema | ListSchema;
 
-/** A text, a number, a boolean, a time, or another value that is written unchanged. */
+/** The schema of a text, a number, a boolean, a time, or another value that is written unchanged. */
 export interface ScalarSchema {
   kind: "scalar";
-  /** Go leaves the field out if it is empty, if it is null (a pointer), or never. */
+  /** When Go leaves the field out: if it is empty, if it is null (a pointer), or never. */
   absent: "empty" | "null" | "never";
 }
 
-/** A map with free keys, such as labels. With `quantities`, its values are compared and sent in canonical notation. */
+/**
+ * The schema of a map with free keys, such as labels. With `quantities`, values are compared and sent in canonical
+ * notation.
+ */
 export interface MapSchema {
   kind: "map";
   quantities: boolean;
@@ -20,12 +23,15 @@ export interface MapSchema {
 
 export interface StructSchema {
   kind: "struct";
-  /** The Go type's name, for error texts. */
+  /** The Go type's name, for errors. */
   name: string;
   fields: Record<string, PatchSchema>;
 }
 
-/** A list is replaced as a whole, merged as a set of scalars, or merged by the key of its objects. */
+/**
+ * The schema of a list, which is replaced as a whole, merged as a set of scalars, or merged by a key of its
+ * objects.
+ */
 export type ListSchema =
   | { kind: "list"; merge: "atomic"; item?: StructSchema }
   | { kind: "list"; merge: "set" }
@@ -40,7 +46,7 @@ export function keyedList(key: string, item: StructSchema): ListSchema {
   return { kind: "list", merge: "key", key, item };
 }
 
-/** A list of objects that is replaced as a whole. */
+/** Returns the schema of a list of objects that is replaced as a whole. */
 export function atomicListOf(item: StructSchema): ListSchema {
   return { kind: "list", merge: "atomic", item };
 }
@@ -50,8 +56,8 @@ export function struct(name: string, fields: Record<string, PatchSchema>): Struc
 }
 
 /**
- * Scalar fields by name, with a mark for `omitempty`: "reason?" is left out if it is empty, "swap*" is a pointer and left
- * out if it is null, "status" is always present.
+ * Returns the schemas of scalar fields. "reason?" is left out if it is empty, "swap*" is a pointer and left out if
+ * it is null, "status" is always present.
  */
 export function scalars(...names: string[]): Record<string, PatchSchema> {
   return Object.fromEntries(
@@ -63,7 +69,7 @@ export function scalars(...names: string[]): Record<string, PatchSchema> {
   );
 }
 
-/** The schema of one field (upstream: LookupPatchMetadataForStruct). */
+/** Returns the schema of one field; fails if the type lacks the field (upstream LookupPatchMetadataForStruct). */
 export function fieldSchema(schema: PatchSchema, field: string): Result<PatchSchema> {
   if (schema.kind !== "struct") {
     return failure(`merging an object in json but data type is not struct, instead is: ${schema.kind}`);

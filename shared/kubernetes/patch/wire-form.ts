@@ -1,15 +1,15 @@
-// Makes the same JSON of an object as Go does, which an apiserver sends and expects.
+// Makes the JSON of an object that Go would make. An apiserver sends and expects the same JSON.
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import type { PatchSchema, ScalarSchema, StructSchema } from "./schema.ts";
 import { parseQuantity } from "../quantity/parse.ts";
 import { quantityText } from "../quantity/text.ts";
 
-/** Returns the schema of a field; undefined if the type has no such field. */
+/** Returns the schema of a field; undefined if the type lacks the field. */
 export function knownField(schema: PatchSchema, key: string): PatchSchema | undefined {
   return schema.kind === "struct" && Object.hasOwn(schema.fields, key) ? schema.fields[key] : undefined;
 }
 
-/** Returns the value; undefined if Go leaves the field out of JSON. */
+/** Returns the field's value; undefined if Go leaves the field out of JSON. */
 export function present(value: Json | undefined, field: PatchSchema | undefined): Json | undefined {
   if (field === undefined) return value;
   if (field.kind === "scalar") return isAbsent(value, field.absent) ? undefined : value;
@@ -28,7 +28,7 @@ export function isEmpty(object: JsonObject): boolean {
   return true;
 }
 
-/** Returns a value as Go writes it: without absent fields, and with quantities in canonical notation. */
+/** Returns the object as Go writes it: without absent fields, and with quantities in canonical notation. */
 export function wireForm(value: JsonObject, schema: PatchSchema | undefined): JsonObject;
 export function wireForm(value: Json, schema: PatchSchema | undefined): Json;
 export function wireForm(value: Json, schema: PatchSchema | undefined): Json {
@@ -49,7 +49,7 @@ export function wireForm(value: Json, schema: PatchSchema | undefined): Json {
 
 /**
  * Returns a strategic merge patch without the fields that Go leaves out. A field that becomes empty is null, as in
- * upstream's patch from two objects. An empty map or an empty list that merges changes nothing. Directives stay.
+ * upstream's patch of two objects. An empty map, or an empty list that merges, is removed. Directives stay.
  */
 export function patchWireForm(patch: JsonObject, schema: StructSchema): JsonObject {
   const fields: JsonObject = {};

@@ -1,4 +1,4 @@
-// Adds, subtracts, compares and rounds quantities as Quantity's methods do, without changing their operands.
+// Adds, subtracts, compares and rounds quantities like Quantity's methods. No function changes its operands.
 import {
   dividedByPowerOf10,
   fitsInt64,
@@ -12,14 +12,14 @@ import {
 import { type Quantity, signOf } from "./quantity.ts";
 
 /**
- * a + b in the format of a, or of b when a is zero. Of two amounts more than 10,000 decimal places apart
- * only the larger counts.
+ * Returns a + b in the format of a, or of b if a is zero. If the amounts are more than MAX_PLACES_APART decimal
+ * places apart, returns the larger one.
  */
 export function addQuantities(a: Quantity, b: Quantity): Quantity {
   return plus(a, b, b.unscaled);
 }
 
-/** a − b in the format of a, or of b when a is zero. See `addQuantities` for amounts far apart. */
+/** Returns a − b in the format of a, or of b if a is zero. See `addQuantities` for amounts far apart. */
 export function subtractQuantities(a: Quantity, b: Quantity): Quantity {
   if (isSmallestInt64(b)) {
     const sum = plus(a, b, b.unscaled);
@@ -28,12 +28,15 @@ export function subtractQuantities(a: Quantity, b: Quantity): Quantity {
   return plus(a, b, negated(b.unscaled));
 }
 
-/** Go cannot negate the smallest int64, which keeps its sign. If the sum fits an int64, Go adds it instead. */
+/**
+ * Returns true for the smallest int64, which Go cannot negate. If the sum fits an int64, Go adds the amount
+ * instead.
+ */
 function isSmallestInt64({ unscaled, wide }: Quantity): boolean {
   return unscaled === MIN_INT64 && !wide;
 }
 
-/** a + b, with `addend` in place of b's unscaled amount. */
+/** Returns a + b, with `addend` in place of b's unscaled amount. */
 function plus(a: Quantity, b: Quantity, addend: Integer): Quantity {
   const format = a.unscaled === 0 ? b.format : a.format;
   if (!a.wide && !b.wide) {
@@ -53,7 +56,7 @@ function plus(a: Quantity, b: Quantity, addend: Integer): Quantity {
   return { unscaled, scale, wide, format, text: null };
 }
 
-/** Compares by value: negative if a < b, 0 if equal, positive if a > b. */
+/** Compares by value: returns -1 if a < b, 0 if they are equal, 1 if a > b. */
 export function compareQuantities(a: Quantity, b: Quantity): -1 | 0 | 1 {
   if (a.scale === b.scale) return compareIntegers(a.unscaled, b.unscaled);
   const sign = signOf(a);
@@ -75,7 +78,7 @@ function compareIntegers(a: Integer, b: Integer): -1 | 0 | 1 {
   return a > b ? 1 : 0;
 }
 
-/** Compares by the decimal place of the first digit. */
+/** Compares two amounts by the decimal place of their first digit. */
 function compareMagnitudes(a: Quantity, b: Quantity): number {
   return magnitude(a) - magnitude(b);
 }
@@ -85,10 +88,11 @@ function magnitude({ unscaled, scale }: Quantity): number {
   return String(unscaled < 0 ? negated(unscaled) : unscaled).length + scale;
 }
 
-/** Rounds away from zero to a multiple of 10^scale (RoundUp). `exact` if no digit was lost. */
+/** Rounds away from zero to a multiple of 10^scale (upstream RoundUp). `exact` is true if no digit was lost. */
 export function roundUpQuantity(quantity: Quantity, scale: number): { quantity: Quantity; exact: boolean } {
   if (quantity.scale >= scale) {
-    // Upstream aligns a wide quantity. With distant places, that only needs memory.
+    // A quantity that is not wide, or has distant places, stays unchanged. Upstream aligns it, which only takes
+    // memory.
     if (!quantity.wide || quantity.scale - scale > MAX_PLACES_APART) return { quantity, exact: true };
     const unscaled = timesPowerOf10(quantity.unscaled, quantity.scale - scale);
     return { quantity: { ...quantity, unscaled, scale, text: null }, exact: true };

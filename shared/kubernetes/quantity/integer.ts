@@ -1,11 +1,11 @@
-// Integers of any size for quantities: plain numbers while these are exact.
+// Handles integers of any size for quantities, as plain numbers while they are exact.
 
-/** A number while it is a safe integer, else a bigint. */
+/** An integer: a number if it is a safe integer, else a bigint. */
 export type Integer = number | bigint;
 
 /**
- * The largest distance in decimal places at which two amounts are aligned, far beyond any real quantity. Upstream has no
- * limit, and needs gigabytes for "1e2000000000".
+ * The largest distance in decimal places at which two amounts are aligned. Real quantities are much closer.
+ * Upstream has no limit, and needs gigabytes for "1e2000000000".
  */
 export const MAX_PLACES_APART = 10_000;
 
@@ -22,7 +22,7 @@ export function fitsInt64(value: Integer): boolean {
   return typeof value === "number" || (value >= MIN_INT64 && value <= MAX_INT64);
 }
 
-/** Returns the low 64 bits as a signed number, as Go's big.Int.Int64() does. */
+/** Returns the low 64 bits as a signed number, like Go's big.Int.Int64(). */
 export function wrapInt64(value: bigint): bigint {
   return BigInt.asIntN(64, value);
 }
@@ -48,7 +48,7 @@ export function negated(value: Integer): Integer {
   return typeof value === "number" ? 0 - value : shortest(-value);
 }
 
-/** Returns value ÷ 10^places, rounded away from zero, and whether it is exact. */
+/** Returns value ÷ 10^places, rounded away from zero. `exact` is true if nothing was rounded. */
 export function dividedByPowerOf10(value: Integer, places: number): { quotient: Integer; exact: boolean } {
   const digits = String(value).length;
   if (places > digits) {

@@ -22,7 +22,7 @@ export function mustParseQuantity(text: string): Quantity {
   return parsed.value;
 }
 
-/** Are two texts the same amount? A text that is no quantity equals only itself. */
+/** Returns true if two texts are the same amount. A text that is no quantity equals only itself. */
 export function quantitiesEqual(a: string, b: string): boolean {
   if (a === b) return true;
   const left = parseQuantity(a);
@@ -30,7 +30,10 @@ export function quantitiesEqual(a: string, b: string): boolean {
   return left.ok && right.ok && compareQuantities(left.value, right.value) === 0;
 }
 
-/** The fast path for a Node's usual quantities: up to 15 digits and a common suffix. null: use parseAny. */
+/**
+ * Parses a Node's usual quantities fast: up to 15 digits and a common suffix. Returns null for all other texts,
+ * which need parseAny.
+ */
 function parsePlain(text: string): Quantity | null {
   const length = text.length;
   let digits = 0;
@@ -62,7 +65,10 @@ function decimal(unscaled: number, scale: number, text: string): Quantity {
   return { unscaled, scale, wide: false, format: "DecimalSI", text: canonical ? text : null };
 }
 
-/** The caller limits the digits to those that fit into an int64, since more would make the quantity wide. */
+/**
+ * Returns a quantity with a binary suffix. The caller passes only digits that fit an int64, since more would make
+ * the quantity wide.
+ */
 function binary(value: number, unit: number, text: string): Quantity {
   return {
     unscaled: value * unit,
@@ -75,7 +81,7 @@ function binary(value: number, unit: number, text: string): Quantity {
 
 interface Parts {
   negative: boolean;
-  /** The digits before the point. `integer` has no leading zeros, but `written` keeps them. */
+  /** The digits before the point. `integer` has no leading zeros, `written` has them. */
   integer: string;
   written: string;
   fraction: string;
@@ -97,7 +103,7 @@ function parseAny(text: string): Result<Quantity> {
   return quantity === null ? failure(NOT_NUMERIC) : success(quantity);
 }
 
-/** Upstream's parseQuantityString; null if it reports a wrong format. */
+/** Splits the text of a quantity into its parts (upstream parseQuantityString); null if the format is wrong. */
 function splitText(text: string): Parts | null {
   const signed = text.startsWith("-") || text.startsWith("+") ? 1 : 0;
   const zeros = skip(text, signed, (code) => code === 48);
@@ -137,7 +143,10 @@ const UNITS: ReadonlyMap<string, Unit> = new Map<string, Unit>([
   ]),
 ]);
 
-/** Upstream's suffixer. Only the lower 32 bits of a 64-bit exponent count. */
+/**
+ * Returns the unit of a suffix; null if there is none (upstream's suffixer). Only the lower 32 bits of a 64-bit
+ * exponent count.
+ */
 function unitOf(suffix: string): Unit | null {
   const known = UNITS.get(suffix);
   if (known) return known;
@@ -149,11 +158,14 @@ function unitOf(suffix: string): Unit | null {
 
 const NANO = -9;
 
-/** Upstream's fast path, for amounts that fit an int64 and have at most nine decimals; else null. */
+/**
+ * Returns a quantity with an int64 by upstream's fast path: the amount fits an int64 and has at most nine decimals.
+ * Otherwise null.
+ */
 function asInt64Quantity(parts: Parts, { base, exponent, format }: Unit, text: string): Quantity | null {
   const { integer, fraction } = parts;
   const digits = integer + fraction;
-  // 10 bits are about 3 digits.
+  // 10 bits of a binary exponent are about 3 decimal digits.
   const precision = base === 10 ? 18 - digits.length : 14 - digits.length - (exponent / 10) * 3;
   const scale = ((base === 10 ? exponent : 0) - fraction.length) | 0;
   if (precision < 0 || scale < NANO || (base === 2 && fraction !== "")) return null;
@@ -173,7 +185,10 @@ function asInt64Quantity(parts: Parts, { base, exponent, format }: Unit, text: s
 const MAX_AT_NANO = MAX_INT64 * 10n ** 9n;
 const ONE_AT_NANO = 10n ** 9n;
 
-/** Upstream's path with inf.Dec: rounds up to nano, and caps binary amounts at the largest int64. null without digits. */
+/**
+ * Returns a wide quantity by upstream's path with inf.Dec: rounds up to nano, and caps binary amounts at the
+ * largest int64. null if there are no digits.
+ */
 function asWideQuantity(parts: Parts, { base, exponent, format }: Unit): Quantity | null {
   const digits = parts.written + parts.fraction;
   if (digits === "") return null;
@@ -192,7 +207,7 @@ function asWideQuantity(parts: Parts, { base, exponent, format }: Unit): Quantit
     amount = MAX_INT64;
     scale = 0;
   }
-  // A binary fraction below one is printed in decimal notation.
+  // Upstream prints a binary fraction below one in decimal notation.
   const fraction = base === 2 && !capped && amount > 0n && amount < ONE_AT_NANO;
   return {
     unscaled: shortest(parts.negative ? -amount : amount),

@@ -3,7 +3,7 @@ import { compareQuantities } from "./arithmetic.ts";
 import { newQuantity, type Quantity, type QuantityFormat } from "./quantity.ts";
 import { dividedByPowerOf10, type Integer, MAX_PLACES_APART, MIN_INT64, timesPowerOf10 } from "./integer.ts";
 
-/** Returns the canonical text, or the parsed text if upstream keeps that ("001.100", for example). */
+/** Returns the canonical text, or the parsed text if upstream keeps it, as for "001.100". */
 export function quantityText(quantity: Quantity): string {
   return quantity.text ?? canonicalText(quantity);
 }
@@ -18,7 +18,10 @@ function canonicalText(quantity: Quantity): string {
   return decimalText(quantity, quantity.format);
 }
 
-/** Returns the amount as an integer for a binary suffix; null for decimal notation: below 1024, or with a fraction. */
+/**
+ * Returns the amount as an integer for a binary suffix. null if upstream prints it in decimal notation: below 1024,
+ * or with a fraction.
+ */
 function wholeAmount(quantity: Quantity): Integer | null {
   const { unscaled, scale } = quantity;
   if (typeof unscaled === "number" && scale === 0) return Math.abs(unscaled) < 1024 ? null : unscaled;
@@ -34,7 +37,7 @@ const MINUS_KIBI = newQuantity(-1024, "DecimalSI");
 const BINARY_SUFFIXES = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
 function binaryText(amount: Integer, wide: boolean): string {
-  // Upstream cannot negate the smallest int64, so it removes no factors of 1024 from it.
+  // Upstream cannot negate the smallest int64, so it removes no factor of 1024 from it.
   if (amount === MIN_INT64 && !wide) return String(amount);
   let power = 0;
   if (typeof amount === "number") {
@@ -53,7 +56,10 @@ function binaryText(amount: Integer, wide: boolean): string {
   return rest + (BINARY_SUFFIXES[power] ?? "");
 }
 
-/** Removes the fraction, with the largest exponent that is a multiple of 3 (AsCanonicalBytes). */
+/**
+ * Prints the amount without a fraction, with the largest exponent that is a multiple of 3 (upstream
+ * AsCanonicalBytes).
+ */
 function decimalText({ unscaled, scale }: Quantity, format: QuantityFormat): string {
   const digits = String(unscaled);
   let end = digits.length;
@@ -66,7 +72,7 @@ function decimalText({ unscaled, scale }: Quantity, format: QuantityFormat): str
 
 const DECIMAL_SUFFIXES = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
 
-/** An exponent without an SI suffix gets no suffix at all: upstream prints 10^21 as "1". */
+/** Returns the suffix of an exponent. An exponent without an SI suffix gets none: upstream prints 10^21 as "1". */
 function decimalSuffix(exponent: number, format: QuantityFormat): string {
   if (format === "DecimalSI") return DECIMAL_SUFFIXES[exponent / 3 + 3] ?? "";
   return exponent === 0 ? "" : `e${exponent}`;
