@@ -1,4 +1,5 @@
-// The answers of a machine's object to its machine. They are tagged results; the routes and the gateway put them on wires.
+// Defines the answers of a node object to its machine, as tagged results. The routes turn them into HTTP, the
+// gateway into frames.
 import type {
   LeaveAnswer,
   Reason,
@@ -8,18 +9,21 @@ import type {
 } from "../../shared/protocol/answers.ts";
 import { failure, type Result } from "../../shared/result.ts";
 
-/** The first place where a body or facts do not follow the protocol. */
+/** The first place where a request's body, or the facts in a report, do not follow the protocol. */
 export interface BodyFault {
-  /** JSON Pointer. */
+  /** The JSON Pointer to the invalid value. */
   path: string;
   message: string;
 }
 
-/** Why a request was refused. Only after "not-removed" has it changed anything: a repeated request continues the removal. */
+/**
+ * The reason why the node object refuses a request. Only after "not-removed" has the request changed anything: the
+ * removal has begun, and a repeated request continues the removal.
+ */
 export type Refusal =
   | { reason: Extract<Reason, "unauthenticated" | "wrong-origin" | "key-revoked" | "invalid-json"> }
   | { reason: Extract<Reason, "invalid-body">; fault: BodyFault }
-  /** The machine repeats its report at once under `ticket`, and with its facts if `factsWanted`. */
+  /** The machine must repeat its report at once under `ticket`, and with its facts if `factsWanted`. */
   | { reason: Extract<Reason, "ticket-stale" | "facts-unknown">; ticket: string; factsWanted?: boolean }
   | { reason: Extract<Reason, "rate-limited">; retryAfterSeconds: number }
   | { reason: Extract<Reason, "not-removed">; ticket: string };
@@ -33,15 +37,18 @@ export const UNAUTHENTICATED = failure<Refusal>({ reason: "unauthenticated" });
 export const WRONG_ORIGIN = failure<Refusal>({ reason: "wrong-origin" });
 export const KEY_REVOKED = failure<Refusal>({ reason: "key-revoked" });
 
-/** The Retry-After of a name whose key has changed too often in a day. On average it may change once an hour. */
+/** The Retry-After, in seconds, for a name whose key has changed too often in a day. */
 export const CHANGE_AGAIN_SECONDS = 3600;
 export const CHANGED_TOO_OFTEN = failure<Refusal>({
   reason: "rate-limited",
   retryAfterSeconds: CHANGE_AGAIN_SECONDS,
 });
 
-/** For a machine that has used up its requests to the apiserver or the fleet index. It has some again after a minute. */
+/**
+ * The refusal of a machine that has used up its requests to the apiserver or the fleet index. Its request budget
+ * refills within a minute.
+ */
 export const ASKED_TOO_OFTEN = failure<Refusal>({ reason: "rate-limited", retryAfterSeconds: 60 });
 
-/** The error of a call of `forget`, since the object aborts itself. */
+/** The error that a caller of `forget` gets: the node object erases its storage and aborts itself. */
 export const FORGOTTEN = "the machine is forgotten";

@@ -1,5 +1,5 @@
-// Records what a report shows apart from the Node: the end of a silence, a clock that is off, an outage, a failed set-up.
-// Writes a row and a line of history only when that changes.
+// Records the events that a report shows in addition to the Node: the end of a silence, a wrong clock, an outage, a
+// failed set-up. Writes a row and a line of history only when one of them changes.
 import { type BootAndProcess, NO_ANSWER, returnText } from "../../shared/fleet/history-lines.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import { isOtherSkew, MAX_SKEW_MS } from "../../shared/quiet/quiet.ts";
@@ -11,7 +11,10 @@ import type { Stored } from "../storage/journal.ts";
 
 const UNKNOWN: BootAndProcess = { boot: undefined, process: undefined };
 
-/** Call it for each report that is applied: it ends a silence. `before`: the boot and process that ran until then. */
+/**
+ * Records the machine's clock and ends a silence. Call it for each report that is applied. `before`: the boot and
+ * the process of the shim until this report.
+ */
 export function recordContact(
   stored: Stored,
   { machineTime, startId, noAnswerSeconds }: Report,
@@ -34,7 +37,9 @@ function recordClock({ records, journal }: Stored, skewMs: number, nowMs: number
   journal.note("clock", `the machine's clock ${text}`, nowMs);
 }
 
-/** Ends a silence, also for a report that is not applied. Writes no row if there is no silence. */
+/**
+ * Ends the machine's silence, also for a report that is not applied. Writes no row if the machine was not silent.
+ */
 export function recordReturn(
   { records, journal }: Stored,
   nowMs: number,
@@ -56,25 +61,34 @@ export function runningOf(records: NodeRecordStore): BootAndProcess {
   return { boot: records.get("facts")?.facts.machine?.bootID, process: records.get("process")?.startId };
 }
 
-/** Has the machine reported with the pin in use? With the first such report the registry has confirmed its key. */
+/**
+ * Returns true if the machine has reported with its current pin. At the first such report the registry has
+ * confirmed the machine's key.
+ */
 export function hasReported(records: NodeRecordStore): boolean {
   const { generation = 0 } = records.get("enrolment") ?? {};
   return records.get("settled")?.key.split(" ")[0] === String(generation);
 }
 
 /**
- * Records that the shim could not set up and ends, as the kubelet's event (initializeModules failed). If another deployment
- * has the Node, only the history has it.
+ * Records that the shim could not set up and ends. The event is the kubelet's (initializeModules failed). If
+ * another deployment has the Node, records only a line of history.
  */
 export function recordSetupFailure({ records, journal }: Stored, setupError: string, nowMs: number): void {
   if (records.get("registration")?.phase === "name taken") journal.note("registration", setupError, nowMs);
   else journal.warn("KubeletSetupFailed", setupError, nowMs);
 }
 
-/** The machine reports an outage again if it got no answer. The two begins differ by network delays and rounding. */
+/**
+ * The largest difference, in milliseconds, between two reported begins of one outage. A machine without an answer
+ * reports its outage again; the network's delays and rounding shift the begin.
+ */
 const SAME_WITHIN_MS = 5000;
 
-/** Records that the machine had no answer from the Worker, which only the machine knows. Writes two rows for an outage. */
+/**
+ * Records that the machine got no answer from the Worker for a while, which only the machine knows. Writes two rows
+ * for each outage.
+ */
 export function recordOutage(
   { records, journal }: Stored,
   { noAnswerSeconds }: Pick<Report, "noAnswerSeconds">,

@@ -1,5 +1,5 @@
-// Decides the one step that the machine's object takes with a verified and parsed report (execute-report.ts). Pure: what
-// the object knows is an argument.
+// Decides the one step that the node object takes with a verified and parsed report. Pure: the state of the node
+// object is an argument. execute-report.ts executes the step.
 import {
   currentSenders,
   type DuplicatePhase,
@@ -17,50 +17,62 @@ import type { Freshness } from "./fresh-requests.ts";
 
 /** What the decision depends on, in addition to the report. */
 export interface ReportSituation {
-  /** Is a machine enrolled, and may its keys still be used? */
+  /** true if a machine is enrolled and its keys are not revoked. */
   isEnrolled: boolean;
-  /** The result of checking the report's ticket and n, and the machine's rate of requests. */
+  /**
+   * The result of checking the report's ticket, its number under the ticket (n), and the machine's rate of
+   * requests.
+   */
   freshness: Freshness;
-  /** The senders that have reported with this key. */
+  /** The senders that have reported with the machine's key so far. */
   senders: SeenSenders;
-  /** The sender of this report; undefined if its facts, which contain the IDs, are unknown. */
+  /**
+   * The sender of this report; undefined if the node object does not know the facts, which contain the sender's
+   * IDs.
+   */
   sender: Sender | undefined;
-  /** Are the report's facts stored, or refused before? */
+  /** true if the report's facts are stored, or were refused before. */
   areFactsKnown: boolean;
-  /** Are the sender's IDs known from these facts? The facts of a suspended sender are not stored. */
+  /**
+   * true if the sender's IDs are known from the report's facts. The IDs are known even for a suspended sender,
+   * whose facts are not stored.
+   */
   areSendersFactsKnown: boolean;
-  /** The process whose report was applied last; undefined after an eviction. */
+  /** The shim's process whose report was applied last; undefined after an eviction. */
   incumbent: Incumbent | undefined;
   confirmationMs: number;
   nowMs: number;
   leaseMs: number;
 }
 
-/** `senders`: after this report. */
+/** A step that the node object can take with a report. `senders`: the senders including the one of this report. */
 export type ReportStep =
   | { kind: "refuse"; reason: "unauthenticated" }
   | { kind: "refuse"; reason: "rate-limited"; senders: SeenSenders }
-  /** The machine repeated an earlier request, and gets the earlier answer. */
+  /** The machine repeated an earlier request: it gets the answer to that request again. */
   | { kind: "answer again"; answer: Promise<MachineAnswer> }
-  /** The machine repeats its report at once, under a new ticket. */
+  /** The machine must repeat its report at once, under a new ticket. */
   | {
       kind: "challenge";
       reason: "ticket-stale" | "facts-unknown";
-      /** Only a second holder of the key waits for this answer. */
+      /** true if only a second holder of the machine's key can be waiting for this answer. */
       isLate: boolean;
       factsWanted: boolean;
       senders: SeenSenders;
     }
-  /** The sender is not trusted. Nothing of the report is stored. */
+  /** The sender is not trusted, so the node object stores nothing of the report. */
   | { kind: "suspend"; phase: DuplicatePhase; senders: SeenSenders }
-  /** It is in doubt which sender the facts belong to. Nothing of the report is stored before `untilMs`. */
+  /** The node object doubts which sender the facts belong to. It stores nothing of the report before `untilMs`. */
   | { kind: "wait"; untilMs: number; senders: SeenSenders }
-  /** The shim could not set up and ends: records an event and a line of history, renews no lease. */
+  /**
+   * The shim could not set up and ends. The node object records an event and a line of history, and does not renew
+   * the lease.
+   */
   | { kind: "record setup failure"; setupError: string; senders: SeenSenders }
-  /** Has the registry confirm the key, stores the report, and runs a tick. */
+  /** The node object has the registry confirm the key, stores the report, and runs a tick. */
   | { kind: "apply"; senders: SeenSenders };
 
-/** Returns the first step that applies, in the order of the table in docs/protocol.md. */
+/** Returns the first matching step, in the order of the table in docs/protocol.md. */
 export function decideReport(report: Report, situation: ReportSituation): ReportStep {
   const { freshness } = situation;
   if (!situation.isEnrolled) return { kind: "refuse", reason: "unauthenticated" };
@@ -91,12 +103,12 @@ function sendersAfter({ freshness, senders, sender, nowMs, leaseMs }: ReportSitu
   return "isFork" in freshness && freshness.isFork ? noteFork(seen, nowMs) : seen;
 }
 
-/** Returns the phase of duplicate senders if this process is not trusted; else undefined. */
+/** Returns the phase of duplicate senders if the process with this startId is not trusted; else undefined. */
 function suspendedPhase(senders: SeenSenders, startId: string): DuplicatePhase | undefined {
   return isTrusted(senders, startId) ? undefined : senders.double?.phase;
 }
 
-/** Returns until when the report must wait; undefined if it need not, or its sender is unknown. */
+/** Returns when the report may be applied; undefined if at once, or if its sender is unknown. */
 function waitOf(report: Report, senders: SeenSenders, situation: ReportSituation): number | undefined {
   const { sender, areFactsKnown, incumbent, confirmationMs, nowMs } = situation;
   if (areFactsKnown || !sender) return undefined;
@@ -104,7 +116,7 @@ function waitOf(report: Report, senders: SeenSenders, situation: ReportSituation
   return waitsUntilMs({ startId, digest, senders, incumbent, confirmationMs, nowMs });
 }
 
-/** Notes since when facts wait, but only for disputed senders, which cost a row anyway. */
+/** Adds the time since when facts wait, if the senders are disputed. Disputed senders cost a stored row anyway. */
 function waiting(senders: SeenSenders, nowMs: number): SeenSenders {
   if (!isDisputed(senders, nowMs) || senders.waitingSinceMs !== undefined) return senders;
   return { ...senders, waitingSinceMs: nowMs };

@@ -1,5 +1,6 @@
-// Keeps the senders that report with this machine's key: in memory with each report, in SQLite when they change. Records a
-// changed phase as an event and in the history. shared/node/duplicate-senders.ts decides the phase.
+// Keeps the list of senders that report with the machine's key: in memory with each report, in SQLite after a
+// change. Records a changed phase as an event and a line of history. shared/node/duplicate-senders.ts decides the
+// phase.
 import type { WarningReason } from "../../shared/kubernetes/event-reasons.ts";
 import {
   currentSenders,
@@ -15,7 +16,7 @@ import { machineIDsSchema } from "../../shared/protocol/facts.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import type { Stored } from "../storage/journal.ts";
 
-/** What the machine's operator reads. */
+/** The phase of duplicate senders, and the message about it for the machine's operator. */
 export interface DuplicateNotice {
   phase: DuplicatePhase;
   message: string;
@@ -24,10 +25,13 @@ export interface DuplicateNotice {
 type IDs = Omit<Sender, "startId">;
 const UNKNOWN: IDs = { machineID: "", bootID: "" };
 
-/** Enough for several machines whose facts change. */
+/** The number of facts digests whose IDs are kept: enough for several machines with changing facts. */
 const MAX_DIGESTS = 256;
 
-/** Enough characters to distinguish processes. They open nothing. */
+/**
+ * The number of characters of a process's digest that operators see: enough to distinguish processes. A digest
+ * gives no access.
+ */
 const SHOWN_OF_DIGEST = 8;
 
 const EVENTS: Record<DuplicatePhase, WarningReason> = { cloned: "MachineCloned", "two shims": "TwoShims" };
@@ -46,7 +50,10 @@ export function duplicateNotice(phase: DuplicatePhase): DuplicateNotice {
 export class DuplicateSenders {
   readonly #stored: Stored;
   #seen: SeenSenders;
-  /** The IDs in facts, by the digest of the facts. An eviction loses them, and a challenge requests the facts. */
+  /**
+   * The machine ID and boot ID in facts, by the digest of the facts. An eviction loses them, and a challenge then
+   * requests the facts.
+   */
   readonly #idsByDigest = new Map<string, IDs>();
 
   constructor(stored: Stored) {
@@ -54,12 +61,12 @@ export class DuplicateSenders {
     this.#seen = stored.records.get("sightings") ?? NO_SENDERS;
   }
 
-  /** For decideReport. */
+  /** The senders so far, as an input of decideReport. */
   get seen(): SeenSenders {
     return this.#seen;
   }
 
-  /** Returns the sender of a report; undefined if its facts, which contain the IDs, are unknown. */
+  /** Returns the sender of a report; undefined if the report's facts, which contain the IDs, are unknown. */
   senderOf({ facts, factsDigest, startId }: Report): Sender | undefined {
     const isStored = this.#stored.records.get("facts")?.digest === factsDigest;
     const known = isStored ? this.#lastIDs() : this.#idsByDigest.get(factsDigest);
@@ -67,7 +74,7 @@ export class DuplicateSenders {
     return ids && { machineID: ids.machineID, bootID: ids.bootID, startId };
   }
 
-  /** Remembers the IDs in the facts of a report. */
+  /** Remembers the machine ID and boot ID in the facts of a report. */
   learnFrom({ facts, factsDigest }: Report): void {
     if (facts === undefined) return;
     const { machineID, bootID } = this.#idsIn(facts);
@@ -76,7 +83,7 @@ export class DuplicateSenders {
       this.#idsByDigest.delete(this.#idsByDigest.keys().next().value ?? "");
   }
 
-  /** Returns the last sender's IDs if the facts have no valid ones. */
+  /** Returns the IDs in the facts, or the last sender's IDs if the facts have no valid ones. */
   #idsIn(facts: unknown): IDs {
     return machineIDsSchema.safeParse(facts).data?.machine ?? this.#lastIDs();
   }
@@ -85,18 +92,18 @@ export class DuplicateSenders {
     return this.#stored.records.get("facts")?.facts.machine ?? this.#seen.turns.at(-1) ?? UNKNOWN;
   }
 
-  /** Are the IDs in the facts with this digest known? */
+  /** Returns true if the IDs in the facts with this digest are known. */
   knowsFacts(digest: string): boolean {
     return this.#idsByDigest.has(digest) || this.#stored.records.get("facts")?.digest === digest;
   }
 
-  /** Takes the senders that decideReport has returned. Stores and records a changed phase at once. */
+  /** Replaces the senders with the result of decideReport. Stores and records a changed phase at once. */
   update(next: SeenSenders, nowMs: number, why = "nobody has taken turns for long"): void {
     const { double, forks, waitingSinceMs } = this.#seen;
     const before = double?.phase;
     this.#seen = next;
     const phase = next.double?.phase;
-    // A sign of duplicates is stored here, because nothing else of such a report is.
+    // A new fork or a new wait is stored here, because nothing else of such a report is stored.
     const isSign = next.forks !== forks || next.waitingSinceMs !== waitingSinceMs;
     if (phase !== before || isSign) this.keep(nowMs);
     if (phase === before) return;
@@ -105,33 +112,38 @@ export class DuplicateSenders {
     else journal.note("identity", `no longer ${before}: ${why}`, nowMs);
   }
 
-  /** Stores the senders if they are worth a row, in the transaction of the report. */
+  /**
+   * Stores the senders, in the transaction of the report, if they differ enough from the stored ones to be worth a
+   * row.
+   */
   keep(nowMs: number): void {
     const { records } = this.#stored;
     if (isWorthStoring(records.get("sightings"), this.#seen, nowMs)) records.put("sightings", this.#seen);
   }
 
-  /** Returns the notice about duplicate senders; undefined if there is one sender. */
+  /** Returns the notice about duplicate senders; undefined if there is only one sender. */
   notice(nowMs: number): DuplicateNotice | undefined {
     const current = currentSenders(this.#seen, nowMs);
     if (current !== this.#seen) this.update(current, nowMs);
     return this.#seen.double && duplicateNotice(this.#seen.double.phase);
   }
 
-  /** Returns the notice if this process is not trusted; undefined if its reports count. */
+  /** Returns the notice about duplicate senders if this process is not trusted; undefined if its reports count. */
   suspension(startId: string, nowMs: number): DuplicateNotice | undefined {
     const notice = this.notice(nowMs);
     return isTrusted(this.#seen, startId) ? undefined : notice;
   }
 
-  /** Ends the phase for an operator; false if there were no duplicates. */
+  /**
+   * Ends the phase of duplicate senders at an operator's request; returns false if the machine has no such phase.
+   */
   end(nowMs: number): boolean {
     if (!currentSenders(this.#seen, nowMs).double) return false;
     this.update(NO_SENDERS, nowMs, "an operator has ended it");
     return true;
   }
 
-  /** Call it when another machine has the name. */
+  /** Forgets all senders. Call it when another machine gets the name. */
   forget(): void {
     this.#seen = NO_SENDERS;
     this.#idsByDigest.clear();
@@ -167,6 +179,6 @@ export class DuplicateSenders {
 function description({ double, turns }: SeenSenders): string {
   if (double?.phase === "two shims") return MESSAGES["two shims"];
   const machines = [...new Set(turns.map(({ machineID, bootID }) => `machine ${machineID}, boot ${bootID}`))];
-  // Two of many machines show enough.
+  // The message names the last two machines, because two are enough to show the duplicates.
   return `${machines.slice(-2).join("; ")}: several machines report with one key, and none is believed`;
 }

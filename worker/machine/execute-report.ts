@@ -24,13 +24,13 @@ import { currentMs } from "../clock.ts";
 interface VerifiedReport {
   report: Report;
   facts: ReportedFacts;
-  /** The configured origin that it was signed for. */
+  /** The configured origin that the report was signed for. */
   origin: string;
-  /** The address that it came from. */
+  /** The network address that the report came from. */
   address: string;
 }
 
-/** The least time until the next report of a process that must wait. */
+/** The shortest time, in milliseconds, after which a waiting process is asked to report again. */
 const LEAST_WAIT_MS = 1000;
 const WAITING =
   "Another process of the shim has just reported: these facts count once it is certain that it is gone.";
@@ -58,7 +58,10 @@ export class ReportExecutor {
     this.#index = index;
   }
 
-  /** Awaits nothing before the step takes effect in memory, so that one of two equal requests is applied. */
+  /**
+   * Executes a step and returns the answer. The step takes effect in memory before the first await, so that only
+   * one of two equal requests is applied.
+   */
   execute(step: ReportStep, verified: VerifiedReport): Promise<MachineAnswer> {
     const nowMs = currentMs();
     if ("senders" in step) this.#state.senders.update(step.senders, nowMs);
@@ -86,7 +89,10 @@ export class ReportExecutor {
     return failure({ reason, ticket: this.#requests.offerTicket(isLate), factsWanted });
   }
 
-  /** Stores the report in one transaction and runs a tick. Awaits only the registry's confirmation before. */
+  /**
+   * Stores the report in one transaction and runs a tick. Awaits only the registry's confirmation of the key
+   * before.
+   */
   async #apply({ report, facts, origin, address }: VerifiedReport): Promise<MachineAnswer> {
     const { senders, outbox, facts: known, records } = this.#state;
     if (!(await this.#registry.confirm(origin, currentMs()))) return KEY_REVOKED;
@@ -97,7 +103,7 @@ export class ReportExecutor {
     this.#state.samples.observe(report.vitals, nowMs);
     recordContact(this.#state, report, nowMs, before);
     recordOutage(this.#state, report, nowMs);
-    // Not awaited here, so that it is part of the same transaction.
+    // The alarm is awaited later, so that setting it is part of the report's transaction.
     const alarmed = this.#upkeep.setAlarm(nowMs);
     const outcome = await this.#upkeep.keepTrue(report, nowMs);
     // The answer has the phase `two shims` only if the Node is registered.
@@ -112,7 +118,10 @@ export class ReportExecutor {
     return this.#reported({ ...answered, ...message, ...known.refusal(report.factsDigest) });
   }
 
-  /** Applies nothing of the report. Records the phase only for clones: otherwise the trusted shim's reports record theirs. */
+  /**
+   * Answers an untrusted process without applying its report. Records only the phase `cloned`: for `two shims`, the
+   * trusted process's own reports record the phase.
+   */
   #suspend(phase: DuplicatePhase): Promise<MachineAnswer> {
     const nowMs = this.#noteContact();
     const isCloned = phase === "cloned";
@@ -121,7 +130,10 @@ export class ReportExecutor {
     return this.#answerWithoutTick({ ...duplicateNotice(phase), ready: !isCloned && this.#upkeep.isReady() });
   }
 
-  /** Ends a silence, because the machine reports, even if several processes have its key. */
+  /**
+   * Ends the machine's silence and returns the time. Any report counts, even if several processes have the
+   * machine's key.
+   */
   #noteContact(): number {
     const nowMs = currentMs();
     this.#upkeep.noteContact(nowMs);
@@ -137,7 +149,7 @@ export class ReportExecutor {
     return this.#answerWithoutTick({ phase: "setup failed", ready: this.#upkeep.isReady() });
   }
 
-  /** Has the new process report again once the one before it must have ended. */
+  /** Asks the new process to report again when the process before it must have ended. */
   #wait(untilMs: number): Promise<MachineAnswer> {
     const nowMs = this.#noteContact();
     const reportInMs = Math.max(LEAST_WAIT_MS, untilMs - nowMs);
@@ -145,7 +157,7 @@ export class ReportExecutor {
     return this.#answerWithoutTick({ phase: "registering", ready, message: WAITING, reportInMs });
   }
 
-  /** Sends waiting events, but runs no tick. */
+  /** Answers the machine with this outcome. Sends waiting events, but runs no tick. */
   async #answerWithoutTick(outcome: TickOutcome): Promise<MachineAnswer> {
     const { senders, records } = this.#state;
     senders.keep(currentMs());

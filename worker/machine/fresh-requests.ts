@@ -1,10 +1,10 @@
-// Decides which requests of one machine are acted on: those with a fresh ticket, within the machine's rate. All of it is in
-// memory: after an eviction the object knows no ticket and challenges the machine.
+// Decides which of a machine's requests the node object acts on: those with a fresh ticket, within the machine's rate.
+// All state is in memory: after an eviction the node object knows no ticket, and challenges the machine.
 //
-// Each answer has a random ticket, and requests under one ticket count up. Tickets also show a second holder of the key. A
-// process sends one request at a time, under the ticket of the last answer that it read. Once it has used a ticket, it
-// waits for no request under an earlier one: such a request is late. The network may delay a late request, but then no
-// process uses the ticket in its answer. If one does, the process runs in two places (a fork).
+// Each answer has a random ticket, and requests under one ticket are numbered upwards. A process of the shim sends one
+// request at a time, under the ticket of the last answer that it read. Once a process has used a ticket, it waits no
+// longer for a request under an earlier ticket: such a request is late. The network may delay a late request, but then
+// no process uses the ticket in its answer. If a process uses that ticket, the process runs in two places (a fork).
 import { type TokenBucket, tryAccept } from "../../shared/events/token-bucket.ts";
 import { failure } from "../../shared/result.ts";
 import { currentMs } from "../clock.ts";
@@ -17,14 +17,14 @@ interface RequestLimit {
 }
 
 /**
- * A shim that waits for its first Ready reports at most every 100 ms (the kubelet's fastNodeStatusUpdate); a steady one
- * once a second at most, its flips apart.
+ * The token bucket of a machine's requests. A shim that waits for its first Ready reports at most every 100 ms (the
+ * kubelet's fastNodeStatusUpdate). A steady shim reports at most once a second, apart from changes of Ready.
  */
 export const REQUEST_LIMIT = { atOnce: 100, perSecond: 10 } as const;
-/** After this time the machine may send some requests again. */
+/** The Retry-After, in seconds, of a machine whose token bucket is empty. */
 const RETRY_AFTER_SECONDS = 1;
 
-/** Returns a function that takes one request from a token bucket; false if the bucket is empty. */
+/** Returns a function that takes one request from a token bucket, and returns false if the bucket is empty. */
 export function requestRate({ atOnce, perSecond }: RequestLimit = REQUEST_LIMIT): (nowMs: number) => boolean {
   let bucket: TokenBucket | undefined;
   return (nowMs) => {
@@ -36,7 +36,10 @@ export function requestRate({ atOnce, perSecond }: RequestLimit = REQUEST_LIMIT)
 
 export type Freshness =
   | TicketCheck<Promise<MachineAnswer>>
-  /** Fresh, but the bucket is empty. The refusal is remembered under the ticket like any answer. */
+  /**
+   * The ticket is fresh, but the machine's token bucket is empty. `remember` stores the refusal under the ticket
+   * like any answer.
+   */
   | { kind: "too often"; isFork: boolean; remember: (answer: Promise<MachineAnswer>) => void };
 
 export const RATE_LIMITED = failure({
@@ -49,19 +52,22 @@ export class FreshRequests {
   readonly #mayAsk = requestRate();
   #tickets: Tickets<Promise<MachineAnswer>> = {};
 
-  /** `leaseMs`: how long a ticket is valid. */
+  /** `leaseMs` returns how long a ticket is valid: one lease duration. */
   constructor(leaseMs: () => number) {
     this.#leaseMs = leaseMs;
   }
 
-  /** Uses the request's ticket and, if it is fresh, a token of the bucket. Only signed requests can use up the bucket. */
+  /**
+   * Checks the request's ticket and, if the ticket is fresh, takes a token from the bucket. Callers verify the
+   * signature before, so that only the machine's key can empty the bucket.
+   */
   use(use: TicketUse): Freshness {
     const checked = useTicket(this.#tickets, use, currentMs(), this.#leaseMs());
     if (checked.kind !== "fresh" || this.#mayAsk(currentMs())) return checked;
     return { ...checked, kind: "too often" };
   }
 
-  /** Acts once on a fresh request. Any other request gets the earlier answer, a challenge or a refusal. */
+  /** Calls `act` once for a fresh request. Any other request gets the earlier answer, a challenge or a refusal. */
   answerOnce(use: TicketUse, act: () => Promise<MachineAnswer>): Promise<MachineAnswer> {
     const freshness = this.use(use);
     if (freshness.kind === "repeated") return freshness.answer;
@@ -72,12 +78,15 @@ export class FreshRequests {
     return answer;
   }
 
-  /** `isLate`: for the answer to a late request. */
+  /** Returns a ticket for the next answer. `isLate`: true if that answer is for a late request. */
   offerTicket(isLate = false): string {
     return offerTicket(this.#tickets, currentMs(), this.#leaseMs(), randomNonce, isLate);
   }
 
-  /** Returns the tickets for a loan, without answers: a repeated request is challenged afterwards. */
+  /**
+   * Returns the tickets for a lease loan, without the remembered answers: a repeated request is challenged
+   * afterwards.
+   */
   handOver(): Tickets<never> {
     const { used, offered, contested, process } = this.#tickets;
     const bare = (whole: Ticket<unknown>): Ticket<never> => {
@@ -92,12 +101,15 @@ export class FreshRequests {
     };
   }
 
-  /** Restores the tickets from a loan. `heardMs`: when the last heartbeat came, before which the machine read the answer. */
+  /**
+   * Restores the tickets from a lease loan. `heardMs`: the time of the last heartbeat, which shows that the machine
+   * had its last ticket then.
+   */
   takeBack(tickets: Tickets<never>, heardMs: number | undefined): void {
     this.#tickets = heardMs === undefined ? tickets : usedUntil(tickets, heardMs);
   }
 
-  /** Call it when another machine has the name. */
+  /** Forgets all tickets. Call it when another machine gets the name. */
   forget(): void {
     this.#tickets = {};
   }
@@ -106,49 +118,62 @@ export class FreshRequests {
 interface Ticket<Answer> {
   nonce: string;
   issuedAtMs: number;
-  /** The number of the last request under it; 0 if unused. */
+  /** The number of the last request under this ticket; 0 if the ticket is unused. */
   n: number;
   body: string;
-  /** Digest of the process that uses it. No other process may. */
+  /** The digest of the process that has used this ticket. No other process may use it. */
   process?: string | undefined;
   answer?: Answer;
 }
 
 export interface Tickets<Answer> {
-  /** The last used ticket. It stays valid until another one is used, since its answer may be lost. */
+  /**
+   * The ticket that was used last. It stays valid until another ticket is used, because the machine may not have
+   * received the answer.
+   */
   used?: Ticket<Answer>;
-  /** Offered after `used`, and unused; oldest first. */
+  /** The unused tickets that were offered after `used`, oldest first. */
   offered?: Ticket<Answer>[];
-  /** The ticket that answers to late requests contain. */
+  /** The ticket in the answers to late requests. */
   contested?: Ticket<Answer>;
-  /** The process that used a ticket last. */
+  /** The digest of the process that used a ticket last. */
   process?: string;
 }
 
 export interface TicketUse {
   ticket: string;
   n: number;
-  /** Digest of the request's body. */
+  /** The digest of the request's body. */
   body: string;
-  /** Digest of the startId; absent if the request is not from the shim's loop. */
+  /** The digest of the startId; absent if the shim's report loop did not send the request. */
   process?: string;
 }
 
 type TicketCheck<Answer> =
-  /** `isLate`: the process has used a later ticket. Only a second holder of the key waits for the answer. */
+  /**
+   * The ticket is invalid. `isLate`: true if the process has used a later ticket, so that only a second holder of
+   * the key waits for the answer.
+   */
   | { kind: "stale"; isLate: boolean }
-  /** The answer to the same request before. */
+  /** The request repeats an earlier one. `answer`: the answer to that earlier request. */
   | { kind: "repeated"; answer: Answer }
   /**
-   * The ticket has advanced: no request that was signed before can follow. Call `remember` in the same turn. `isFork`:
-   * the ticket was the answer to a late request, so that the process runs in two places.
+   * The ticket has advanced, so that no earlier signed request is accepted any more. Call `remember` before the
+   * next await. `isFork`: true if the ticket was in the answer to a late request, so that the process runs in two
+   * places.
    */
   | { kind: "fresh"; isFork: boolean; remember: (answer: Answer) => void };
 
-/** More unused tickets than the answers of a lease duration contain, so that the oldest have expired. */
+/**
+ * The largest number of unused tickets. A lease duration has fewer answers than that, so that the oldest of more
+ * tickets have expired.
+ */
 const MAX_OFFERED = 4;
 
-/** Compares and advances in one synchronous step. A ticket is valid for `lifetimeMs` (one lease duration). */
+/**
+ * Compares a request's ticket with the known ones and advances a fresh ticket, without an await. A ticket is valid
+ * for `lifetimeMs` (one lease duration).
+ */
 export function useTicket<Answer>(
   tickets: Tickets<Answer>,
   use: TicketUse,
@@ -170,7 +195,7 @@ export function useTicket<Answer>(
       remember: (answer) => void (ticket.answer = answer),
     };
   }
-  // A ticket that expired unused shows no second holder, since the machine was silent.
+  // A ticket that expired unused shows no second holder of the key, since the machine was silent.
   const isSuperseded = ticket === undefined || ticket === contested || isSpent;
   const isOfLastProcess = use.process !== undefined && use.process === tickets.process;
   return { kind: "stale", isLate: isSuperseded && isOfLastProcess };
@@ -184,15 +209,15 @@ function advance<Answer>(tickets: Tickets<Answer>, ticket: Ticket<Answer>, use: 
   if (use.process !== undefined) tickets.process = use.process;
   if (ticket === tickets.used) return;
   const offered = tickets.offered ?? [];
-  // Earlier tickets are of no use any more.
+  // The machine has used this ticket, so it will use no earlier ticket any more.
   tickets.offered = ticket === tickets.contested ? [] : offered.slice(offered.indexOf(ticket) + 1);
   if (ticket === tickets.contested) delete tickets.contested;
   tickets.used = ticket;
 }
 
 /**
- * Returns the nonce for an answer. An unused ticket is offered again during half its lifetime, so that replayed requests
- * cannot replace the machine's own ticket. `isLate`: for the answer to a late request.
+ * Returns the ticket for an answer. Offers an unused ticket again during half its lifetime, so that replayed
+ * requests cannot replace the machine's own ticket. `isLate`: true if the answer is for a late request.
  */
 export function offerTicket<Answer>(
   tickets: Tickets<Answer>,
@@ -213,13 +238,17 @@ function offer<Answer>(tickets: Tickets<Answer>, made: Ticket<Answer>): void {
   const offered = [...(tickets.offered ?? []), made];
   tickets.offered = offered;
   if (offered.length <= MAX_OFFERED) return;
-  // A client collects tickets and uses none. A request under a forgotten ticket must not count as late.
+  // This client collects tickets and uses none. The used ticket is forgotten too, so that a request under a
+  // forgotten ticket does not count as late.
   tickets.offered = offered.slice(-2);
   delete tickets.used;
   delete tickets.process;
 }
 
-/** Restarts the lifetime of the last offered ticket, since heartbeats show that the machine had it at `atMs`. */
+/**
+ * Returns the tickets with a new lifetime of the last offered ticket, since heartbeats show that the machine had
+ * that ticket at `atMs`.
+ */
 function usedUntil(tickets: Tickets<never>, atMs: number): Tickets<never> {
   const { offered = [] } = tickets;
   const last = offered.at(-1);

@@ -1,5 +1,5 @@
-// Sends the fleet index an update when this machine has changed, in the background and one update at a time.
-// The alarm repeats what failed. A steady report writes nothing and sends nothing.
+// Sends the fleet index an update after each change of this machine, in the background and one update at a time.
+// The alarm repeats a failed update. A report without a change writes nothing and sends nothing.
 import { backOff } from "../../shared/back-off.ts";
 import { stateChangeText } from "../../shared/fleet/state.ts";
 import { type KnownMachine, stateOf, summarize } from "../../shared/fleet/summarize.ts";
@@ -17,9 +17,9 @@ import { hasReported } from "./contact.ts";
 
 export const UPDATE_LIMITS = {
   withinMs: 2000,
-  /** Lines of history in one update. */
+  /** The largest number of history lines in one update. */
   lines: 200,
-  /** Lines of history for an index that does not know the machine. */
+  /** The number of the latest history lines that a fleet index without the machine gets. */
   linesOfAll: 100,
   firstWaitMs: 30_000,
   longestWaitMs: 600_000,
@@ -50,12 +50,17 @@ const NOTHING_SENT: Sent = { generation: -1, version: 0, entryId: 0, text: "", a
 
 export class IndexUpdates {
   readonly #with: UpdateDependencies;
-  /** The number of writes after which the last update was made. -1 after an eviction: `update` compares once. */
+  /**
+   * The table's number of writes when the last update was sent. -1 after an eviction, so that the next `update`
+   * compares once.
+   */
   #sentAsOf: number;
   #address = "";
   #lastVersion = 0;
   #mustSendAll = false;
-  /** The index has requested an update, so that it is available although earlier ones may have failed. */
+  /**
+   * true if the fleet index has requested an update: it is reachable now, although earlier updates may have failed.
+   */
   #isRequested = false;
   #bucket: TokenBucket | undefined;
   #isSending = false;
@@ -67,8 +72,9 @@ export class IndexUpdates {
   }
 
   /**
-   * Call it after each possible change, before anything is awaited. Adds a line of history if the machine's state is another
-   * one, and sends an update in the background. `address`: the machine's, if it has just reported.
+   * Sends an update in the background if the machine has changed. Adds a line of history if the machine's state is
+   * a new one. Call it after each possible change, before anything is awaited. `address`: the machine's address, if
+   * it has just reported.
    */
   update(address?: string): void {
     if (address !== undefined) this.#address = address;
@@ -77,7 +83,10 @@ export class IndexUpdates {
     this.#sending = this.#sendUpdates();
   }
 
-  /** For the alarm: sends what is left, also after an eviction, and waits for it. Sets the alarm for the next attempt. */
+  /**
+   * Sends the updates that are left, also after an eviction, and waits for them. Sets the alarm for the next
+   * attempt. The alarm calls it.
+   */
   async finish(): Promise<void> {
     if (this.#noteState() && !this.#isSending) this.#sending = this.#sendUpdates();
     await this.#sending;
@@ -85,17 +94,19 @@ export class IndexUpdates {
     if (again) await this.#with.state.alarm.atLatest(again.atMs);
   }
 
-  /** For the index: sends everything about the machine again; false if that failed. */
+  /** Sends everything about the machine again, at the fleet index's request; returns false if that failed. */
   async sendAll(): Promise<boolean> {
     this.#mustSendAll = true;
     this.#isRequested = true;
     await this.finish();
-    // The update that was in progress may have failed.
+    // `finish` may have waited for an update from before the request, and that update may have failed.
     if (this.#isRequested) await this.finish();
     return !this.#mustSendAll;
   }
 
-  /** Returns the machine's summary if it is the one that was sent; null if an update is left, or no machine is enrolled. */
+  /**
+   * Returns the machine's summary if the fleet index has it; null if an update is left, or no machine is enrolled.
+   */
   sentSummary(): MachineSummary | null {
     const { records, history } = this.#with.state;
     const [enrolment, since, sent] = [records.get("enrolment"), records.get("state"), this.#sent];
@@ -105,7 +116,10 @@ export class IndexUpdates {
     return sent.text === JSON.stringify(summary) ? summary : null;
   }
 
-  /** Reports the removal of the machine, before the object erases itself; false if the alarm must repeat it. */
+  /**
+   * Reports the machine's removal to the fleet index, before the node object erases itself; returns false if the
+   * alarm must repeat it.
+   */
   async remove({ name, generation = 0 }: Enrolment, text: string): Promise<boolean> {
     const { records } = this.#with.state;
     await this.#sending;
@@ -128,7 +142,10 @@ export class IndexUpdates {
     return sent !== undefined && this.#addressOf(sent) !== sent.address;
   }
 
-  /** Returns the address to send. Ignores that of the name's former machine, and a change sooner than addressEveryMs. */
+  /**
+   * Returns the address to send. Keeps the sent address if the last change of address was less than addressEveryMs
+   * ago. Ignores the address of the name's former machine.
+   */
   #addressOf(sent: Sent): string {
     const { records } = this.#with.state;
     if (!hasReported(records)) return "";
@@ -137,7 +154,10 @@ export class IndexUpdates {
     return this.#address === "" || (isRecent && address !== "") ? address : this.#address;
   }
 
-  /** Gathers what the index gets to know. Until the machine reports with its pin, the former machine's records are ignored. */
+  /**
+   * Gathers the data for the fleet index. Ignores the former machine's records until the machine reports with its
+   * own pin.
+   */
   #known(enrolment: Enrolment, sent: Sent): KnownMachine {
     const { records } = this.#with.state;
     const isUsed = hasReported(records);
@@ -161,7 +181,10 @@ export class IndexUpdates {
     };
   }
 
-  /** Records the machine's state if it is another one; false if no machine is enrolled, or it leaves. */
+  /**
+   * Records the machine's state if it is a new one; returns false if no machine is enrolled, or the machine is
+   * leaving.
+   */
   #noteState(): boolean {
     const { records, history } = this.#with.state;
     const enrolment = records.get("enrolment");
@@ -176,7 +199,10 @@ export class IndexUpdates {
     return true;
   }
 
-  /** Awaits nothing after the last `#next`, so that no change is lost between two runs. */
+  /**
+   * Sends updates until none is left. Awaits nothing after the last `#next`, so that no change is lost between two
+   * runs.
+   */
   async #sendUpdates(): Promise<void> {
     this.#isSending = true;
     try {
@@ -188,7 +214,7 @@ export class IndexUpdates {
     }
   }
 
-  /** Returns the next update; null if none is left, or the next attempt is later. */
+  /** Returns the next update; null if no update is left, or the next attempt is not due. */
   #next(): MachineUpdate | null {
     const { state, nowMs } = this.#with;
     const { records, history, tables } = state;
@@ -218,7 +244,7 @@ export class IndexUpdates {
     };
   }
 
-  /** false if the update failed, or must wait: the alarm repeats it. */
+  /** Sends an update; returns false if it failed or must wait. Then the alarm repeats the update. */
   async #send(update: MachineUpdate): Promise<boolean> {
     this.#isRequested = false;
     if (update.isSequel && !this.#maySend())
@@ -230,10 +256,10 @@ export class IndexUpdates {
     const until = await this.#inTime(update.name, () => this.#with.index().tell(update), null);
     const sent = this.#sent ?? NOTHING_SENT;
     const { records } = this.#with.state;
-    // Another machine may have the name by now. The update was about the one before.
+    // Another machine may have got the name during the call. The update was about the former machine.
     if ((records.get("enrolment")?.generation ?? 0) !== update.generation) return true;
     if (until === null) return this.#retry(update.version);
-    // The index knows fewer lines than were sent: it was lost, or restored from a backup.
+    // The fleet index has fewer lines than this object sent: the index was lost, or restored from a backup.
     this.#mustSendAll = update.isSequel === true && until.entryId < sent.entryId;
     if (this.#mustSendAll) return true;
     const { generation, version, summary } = update;
@@ -264,7 +290,10 @@ export class IndexUpdates {
     return this.#waitUntil(known, this.#with.nowMs() + waitMs, failures);
   }
 
-  /** Stores the time of the next attempt, which so outlives an eviction. */
+  /**
+   * Stores the time of the next attempt in SQLite, so that it outlives an eviction, and sets the alarm. Returns
+   * false.
+   */
   async #waitUntil(sent: Sent, atMs: number, failures: number): Promise<false> {
     this.#with.state.records.put("told", { ...sent, again: { failures, atMs: Math.round(atMs) } });
     await this.#with.state.alarm.atLatest(Math.round(atMs));

@@ -1,5 +1,6 @@
-// The facts that a machine's object decides by: the last valid ones. They are stored as sent, and bounded when read.
-// Also decides how long changed facts must wait while it is in doubt which sender they belong to.
+// Keeps the last valid facts of a machine, by which its node object decides. The facts are stored as sent, and
+// their settings are bounded when read. Also decides how long changed facts wait if the node object doubts which
+// sender they belong to.
 import { factsChanges } from "../../shared/from-report/facts-changes.ts";
 import { runtimeSeen } from "../../shared/from-report/missing-runtime.ts";
 import {
@@ -18,7 +19,7 @@ import type { Stored } from "../storage/journal.ts";
 import type { BodyFault } from "./answers.ts";
 import type { ReportedFacts } from "./parse-body.ts";
 
-/** The kubelet's defaults, for a machine without facts. */
+/** The kubelet's default timing, for a machine without facts. */
 const DEFAULT_TIMING: BoundedSettings = {
   nodeStatusUpdateFrequencyMs: 10_000,
   nodeStatusReportFrequencyMs: 300_000,
@@ -38,26 +39,33 @@ export class KnownFacts {
   readonly #bounds: () => SettingsBounds;
   #refused: { digest: string; fault: BodyFault } | undefined;
   #active: ActiveFacts | undefined;
-  /** The process whose report was applied last; undefined after an eviction, unless a loan restores it. */
+  /**
+   * The shim's process whose report was applied last; undefined after an eviction, unless a lease loan restores it.
+   */
   incumbent: Incumbent | undefined;
 
-  /** `bounds`: typically settingsBounds, which throws if a variable is invalid. */
+  /** `bounds` is typically settingsBounds, which throws if a variable of the Worker is invalid. */
   constructor(stored: Stored, bounds: () => SettingsBounds) {
     this.#stored = stored;
     this.#bounds = bounds;
   }
 
-  /** Are the facts with this digest stored, or refused? Otherwise the machine must send them. */
+  /**
+   * Returns true if the facts with this digest are stored, or were refused. Otherwise the machine must send them.
+   */
   has(digest: string): boolean {
     return this.#stored.records.get("facts")?.digest === digest || this.#refused?.digest === digest;
   }
 
-  /** Returns how long facts in doubt wait for a contradiction. A machine's first facts are not in doubt. */
+  /**
+   * Returns how many milliseconds doubtful facts wait for a contradicting report. Returns 0 if the machine has no
+   * facts yet: its first facts are not in doubt.
+   */
   confirmationMs(): number {
     return this.current() ? confirmationMs(this.timing()) : 0;
   }
 
-  /** Takes the facts of a report that is applied. Valid ones are in SQLite before it returns. */
+  /** Applies the facts of a report. Valid facts are in SQLite before this function returns. */
   take({ startId, factsDigest: digest }: Report, facts: ReportedFacts, nowMs: number): void {
     const before = this.#stored.records.get("facts")?.digest;
     const moment = { confirmationMs: this.confirmationMs(), nowMs };
@@ -67,17 +75,20 @@ export class KnownFacts {
     this.#recordBounds(nowMs);
   }
 
-  /** The first fault of the last facts if they were refused; also undefined after an eviction. */
+  /** The first fault of the last reported facts; undefined if they were valid, or after an eviction. */
   get refused(): ReportAnswer["factsRefused"] {
     return this.#refused?.fault;
   }
 
-  /** Returns the part of the answer to a report with these facts. */
+  /**
+   * Returns `factsRefused` for the answer to a report with this digest of facts; an empty object if the facts were
+   * not refused.
+   */
   refusal(digest: string): Pick<ReportAnswer, "factsRefused"> {
     return this.#refused?.digest === digest ? { factsRefused: this.#refused.fault } : {};
   }
 
-  /** undefined if there are no valid facts yet. */
+  /** Returns the stored facts with bounded settings; undefined if the machine has sent no valid facts yet. */
   current(): Facts | undefined {
     return this.#withinBounds().facts;
   }
@@ -86,7 +97,10 @@ export class KnownFacts {
     return this.#withinBounds().timing;
   }
 
-  /** Names the bounded settings for the machine's operator; undefined if there are none. */
+  /**
+   * Returns a message for the machine's operator that names the bounded settings; undefined if no setting is
+   * bounded.
+   */
   boundsMessage(): string | undefined {
     return this.#withinBounds().message;
   }
@@ -95,15 +109,15 @@ export class KnownFacts {
     return this.timing().nodeLeaseDurationSeconds * 1000;
   }
 
-  /** Call it when another machine has the name. */
+  /** Forgets the refused facts and the incumbent. Call it when another machine gets the name. */
   forget(): void {
     this.#refused = undefined;
     this.incumbent = undefined;
   }
 
   /**
-   * Bounds the stored facts when they are read, so that changed bounds apply from the next deployment on. Returns the same
-   * object until the stored facts change, so that thresholds are parsed once.
+   * Returns the stored facts with bounded settings. Changed bounds so apply from the next deployment on. Returns
+   * the same object until the stored facts change, so that thresholds are parsed once.
    */
   #withinBounds(): ActiveFacts {
     const stored = this.#stored.records.get("facts")?.facts;
@@ -118,7 +132,7 @@ export class KnownFacts {
     return (this.#active = { stored, facts, timing: settings, message: boundsMessage(bounded) });
   }
 
-  /** Adds a line of history if other settings are bounded than before. */
+  /** Stores the bounded settings, with a line of history, if they differ from the stored ones. */
   #recordBounds(nowMs: number): void {
     const { records, journal } = this.#stored;
     const message = this.boundsMessage();
@@ -132,8 +146,8 @@ export class KnownFacts {
 }
 
 /**
- * Stores facts. A missing group keeps its last valid values, as in the caches of the kubelet and its container manager. A
- * failure to read must change neither capacity nor reservations.
+ * Stores facts. A missing group keeps its last valid values, as in the caches of the kubelet and its container
+ * manager: a failed reading must change neither capacity nor reservations.
  */
 function storeFacts({ records, journal }: Stored, digest: string, sent: Facts, nowMs: number): void {
   const before = records.get("facts")?.facts;
@@ -141,7 +155,7 @@ function storeFacts({ records, journal }: Stored, digest: string, sent: Facts, n
   const storage = sent.storage ?? before?.storage;
   const inventory = sent.inventory === undefined ? before?.inventory : sent.inventory;
   const dropIns = sent.dropIns === undefined ? before?.dropIns : sent.dropIns;
-  // Drop-ins report the custom facts. Until they have run, the last custom facts stay.
+  // Drop-ins report the custom facts. Until the drop-ins have run, the last custom facts stay.
   const custom = sent.dropIns === undefined ? (sent.custom ?? before?.custom) : sent.custom;
   const facts = {
     ...sent,
@@ -152,14 +166,17 @@ function storeFacts({ records, journal }: Stored, digest: string, sent: Facts, n
     ...(custom && { custom }),
   };
   records.put("facts", { digest, facts });
-  // `before` counts as well, because an earlier version may have stored it without this record.
+  // `before` counts as well, because an earlier version of the Worker stored facts without the record `runtime`.
   const known = records.get("runtime") ?? {};
   const runtime = runtimeSeen(known, before, facts);
   if (runtime !== known) records.put("runtime", runtime);
   for (const { kind, text } of factsChanges(before, facts)) journal.note(kind, text, nowMs);
 }
 
-/** Stores whether the operator counts a container runtime as needed; false if no machine is enrolled. */
+/**
+ * Stores whether the machine needs a container runtime, as the operator has set it; returns false if no machine is
+ * enrolled.
+ */
 export function setNeededRuntime({ records, journal }: Stored, need: RuntimeNeed, nowMs: number): boolean {
   if (!records.get("enrolment")) return false;
   const { isWaived: wasWaived = false, ...known } = records.get("runtime") ?? {};
@@ -173,16 +190,19 @@ export function setNeededRuntime({ records, journal }: Stored, need: RuntimeNeed
   return true;
 }
 
-/** Returns what the operator has set. */
+/** Returns whether the machine needs a container runtime, as the operator has set it. */
 export function neededRuntime(records: Stored["records"]): RuntimeNeed {
   return records.get("runtime")?.isWaived ? "none" : "auto";
 }
 
-/** The process of the shim whose report was applied last. */
+/** The shim's process whose report was applied last. */
 export interface Incumbent {
   startId: string;
   lastMs: number;
-  /** The facts before the last ones, or before all that changed within a confirmation time. */
+  /**
+   * The facts before the last change. If facts changed several times within two confirmation times, the facts
+   * before the first of those changes.
+   */
   replaced?: { digest: string; atMs: number };
 }
 
@@ -196,19 +216,22 @@ interface ChangedFacts {
   nowMs: number;
 }
 
-/** Returns the time within which an only sender reports again: an interval, and a tenth for the network. */
+/**
+ * Returns the milliseconds within which a machine with one sender reports again: an interval, and a tenth for the
+ * network.
+ */
 export function confirmationMs(timing: Parameters<typeof reportIntervalMs>[0]): number {
   return 1.1 * reportIntervalMs(timing);
 }
 
 /**
- * Returns when these facts may be applied, in milliseconds since 1970; undefined if now. Facts of a new process wait until
- * the process before it is silent. If the senders are disputed, changed facts wait until no sender has contradicted them for
- * `confirmationMs`. A thief's facts must not count before the machine reports again.
+ * Returns when these facts may be applied, in milliseconds since 1970; undefined if now. Facts of a new process
+ * wait until the process before it is silent. Changed facts of disputed senders wait until no sender has
+ * contradicted them for `confirmationMs`, so that a thief's facts do not count before the machine reports again.
  */
 export function waitsUntilMs(changed: ChangedFacts): number | undefined {
   const { startId, digest, senders, incumbent, nowMs } = changed;
-  // This sender reported before the new one whose facts it replaces.
+  // This sender already reported before the process whose facts its report replaces.
   if (hasReturned(senders, nowMs)) return undefined;
   const ofNewcomer = incumbent && incumbent.startId !== startId ? incumbent.lastMs : -Infinity;
   const isInDoubt = isDisputed(senders, nowMs) && !isRestoration(digest, changed);
@@ -217,13 +240,13 @@ export function waitsUntilMs(changed: ChangedFacts): number | undefined {
   return nowMs < untilMs ? untilMs : undefined;
 }
 
-/** Does the machine report again the facts that another sender has replaced? */
+/** Returns true if the report restores the facts that another sender has just replaced. */
 function isRestoration(digest: string, { incumbent, confirmationMs: ms, nowMs }: ChangedFacts): boolean {
   const replaced = incumbent?.replaced;
   return replaced?.digest === digest && nowMs - replaced.atMs <= 2 * ms;
 }
 
-/** Returns the incumbent after an applied report. `before`: the digest of the facts before it. */
+/** Returns the incumbent after an applied report. `before`: the digest of the facts before that report. */
 export function incumbentAfter(
   known: Incumbent | undefined,
   report: { startId: string; factsDigest: string },
@@ -231,7 +254,8 @@ export function incumbentAfter(
   { confirmationMs: ms, nowMs }: Pick<ChangedFacts, "confirmationMs" | "nowMs">,
 ): Incumbent {
   const { startId, factsDigest } = report;
-  // A new process with the same facts counts at once. It becomes the incumbent once the one before it is silent.
+  // The facts of a new process count at once if they are unchanged. The new process becomes the incumbent when the
+  // process before it is silent.
   const isHeld = known !== undefined && known.startId !== startId && nowMs < known.lastMs + ms;
   const now = isHeld ? { startId: known.startId, lastMs: known.lastMs } : { startId, lastMs: nowMs };
   const replaced = known?.replaced;

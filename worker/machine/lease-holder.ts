@@ -1,5 +1,6 @@
-// Decides who may write the machine's lease: its object, or the gateway that has its socket. The object lends the lease
-// before it sleeps, and withdraws it before any other writer may write the lease or the machine may lose its right to it.
+// Decides who may write the machine's lease: its node object, or the gateway that has its socket. The node object lends
+// the lease before it sleeps. It withdraws the lease before any other writer may write it, and before the machine may lose
+// its right to the lease.
 //
 //   MINE ────────────────────── lend ─────────────────────────► LENT to gateway G, with the epoch E
 //   The object renews the lease with each report.               G renews it with each quiet heartbeat.
@@ -12,7 +13,8 @@
 //    └────────── the object has written the lease, so that G's next ◄───────── UNANSWERED: MINE, but G may still renew
 //                PUT conflicts, or the loan has expired (untilMs)              records.untouched: { untilMs }
 //
-// An eviction of the object keeps these states, since they are records; it forgets E. An eviction of G loses the loan.
+// These states are records, so that they outlive an eviction of the node object, which only forgets E. An eviction of G
+// loses the loan.
 import { isDisputed } from "../../shared/node/duplicate-senders.ts";
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
 import type { Report } from "../../shared/protocol/report.ts";
@@ -32,17 +34,29 @@ import type { MachineState } from "./machine-state.ts";
 import { SILENCE_CHECK_MS } from "./silence.ts";
 import type { Upkeep } from "./upkeep.ts";
 
-/** After this time the object continues without the gateway's answer: the gateway's next PUT conflicts. */
+/**
+ * The longest wait for the gateway's answer to a withdrawal. Afterwards the node object writes the lease, so that
+ * the gateway's next PUT conflicts.
+ */
 const WITHDRAW_WITHIN_MS = 3000;
 const ASK_WITHIN_MS = 1000;
-/** How far the stored bound is ahead of the epochs, which are milliseconds since 1970 as a rule. */
+/**
+ * The distance, in milliseconds, from a loan's epoch to the stored upper bound of epochs. An epoch is usually the
+ * time in milliseconds since 1970.
+ */
 const EPOCHS_AHEAD = 24 * 3600 * 1000;
-/** A machine whose socket closed is usually back within minutes. Until then it still counts as one with a socket. */
+/**
+ * The time for which a machine whose socket closed still counts as a machine with a socket. A new socket usually
+ * opens within minutes.
+ */
 const TRANSPORT_KEPT_MS = 120_000;
 const TOUCH_WITHIN_MS = 2000;
-/** The time between two attempts to touch the lease. */
+/** The time between two attempts to write the lease after an unanswered withdrawal. */
 const TOUCH_AGAIN_MS = 10_000;
-/** After this time a loan has expired, even if its arrival and the gateway's last PUT took some seconds each. */
+/**
+ * The time after which any loan has expired: its duration at most, and some seconds each for its arrival and the
+ * gateway's last PUT.
+ */
 const LOAN_LASTS_MS = 1000 * GATEWAY_LIMITS.quietSeconds + 15_000;
 
 export interface LendingDependencies {
@@ -51,22 +65,22 @@ export interface LendingDependencies {
   requests: Pick<FreshRequests, "handOver" | "takeBack">;
   /** Returns the gateway with this number. */
   gateway: (number: number) => LeaseHolder;
-  /** The gateway's number that the registry has assigned; null if there is none. */
+  /** Returns the number of the gateway that the registry has assigned to the machine; null if there is none. */
   assigned: () => number | null;
   /** Typically currentMs. */
   nowMs: () => number;
 }
 
-/** The socket that a report came over. */
+/** The socket that a report came over, and the report's key. */
 interface Connection {
   gateway: number;
   /** The socket's X25519 public key. */
   session: string;
-  /** The loan's epoch must be above this one. */
+  /** The lower bound of the next loan's epoch, which must be greater. */
   floor: number;
-  /** Thumbprint of the key that signed the report. */
+  /** The thumbprint of the key that signed the report. */
   by: string;
-  /** The result of `takeBack` as the report began. */
+  /** The result of `takeBack` at the begin of the report. */
   endings: number;
 }
 
@@ -75,18 +89,23 @@ export class Lending {
   /** The epoch of the current loan; null if there is none; undefined after an eviction, which forgets it. */
   #epoch: number | null | undefined;
   #lastEpoch = 0;
-  /** The number of withdrawals in progress. While there is one, nothing is lent. */
+  /** The number of withdrawals in progress. The node object lends nothing during a withdrawal. */
   #withdrawals = 0;
-  /** Counts the calls that end a loan. If one happens during a report, the report is followed by no loan. */
+  /** The number of calls that ended a loan. If it rises during a report, no loan follows the report. */
   #endings = 0;
-  /** Since when the machine reports without a socket; undefined if it has one, or after an eviction. */
+  /**
+   * The time since when the machine reports without a socket; undefined if it has a socket, or after an eviction.
+   */
   #withoutSocketMs: number | undefined;
 
   constructor(dependencies: LendingDependencies) {
     this.#with = dependencies;
   }
 
-  /** Ends the loan, as a report comes over the socket. Returns the number of endings so far, for `lend`. */
+  /**
+   * Ends the loan at the begin of a report over the socket. Returns the number of endings so far, which `lend`
+   * compares.
+   */
   async takeBack(gateway: number, returned: ReturnedLoan | null): Promise<number> {
     this.#endings++;
     const lent = this.#lent();
@@ -95,7 +114,10 @@ export class Lending {
     return this.#endings;
   }
 
-  /** Once it resolves, no gateway renews the lease any more. Sends nothing if no lease is lent. */
+  /**
+   * Withdraws the lease from the gateway. Once it resolves, no gateway renews the lease. Sends nothing if the lease
+   * is not lent.
+   */
   async withdraw(): Promise<void> {
     this.#endings++;
     const lent = this.#lent();
@@ -111,7 +133,7 @@ export class Lending {
   async #withdrawFrom(number: number): Promise<void> {
     const { state, gateway, nowMs } = this.#with;
     const { records } = state;
-    // An eviction has forgotten the loan's epoch, and this clock may be behind that.
+    // After an eviction the loan's epoch is unknown, and may be ahead of this clock. The stored bound is above it.
     const floor = this.#nextEpoch(this.#epoch === undefined ? this.#lent()?.epochsTo : 0);
     const name = records.get("enrolment")?.name ?? "";
     const asked = () => gateway(number).recall(name, floor);
@@ -120,21 +142,25 @@ export class Lending {
       asked,
       undefined,
     ).catch(() => undefined);
-    // Another call may have ended the loan meanwhile.
+    // Another call may have ended the loan while this one waited for the gateway.
     if (!this.#lent()) return;
     const isAnswered = returned !== undefined;
     this.#restore(returned ?? null);
     records.remove("lent");
-    // Stored together with the removal: no other record shows that the gateway may still renew.
+    // The record `untouched` is stored together with the removal of `lent`, because no other record shows that the
+    // gateway may still renew the lease.
     if (!isAnswered) records.put("untouched", { untilMs: nowMs() + LOAN_LASTS_MS });
     this.#epoch = null;
     this.#withoutSocketMs = nowMs();
-    // The alarm was up to an hour ahead during the loan. A gateway that was evicted reports no silence any more.
+    // The alarm was up to an hour ahead during the loan, and an evicted gateway reports no silence any more.
     await state.alarm.atLatest(nowMs() + (isAnswered ? SILENCE_CHECK_MS : TOUCH_AGAIN_MS));
     if (!isAnswered) await this.#touch(name);
   }
 
-  /** For the alarm: touches the lease again after a withdrawal without an answer. Sends nothing after any other one. */
+  /**
+   * Writes the lease again if the last withdrawal got no answer, until the loan has expired. The alarm calls it.
+   * Sends nothing if the gateway has answered.
+   */
   async finish(name: string): Promise<void> {
     const { state, nowMs } = this.#with;
     const { untilMs } = state.records.get("untouched") ?? {};
@@ -142,11 +168,13 @@ export class Lending {
     return untilMs <= nowMs() ? state.records.remove("untouched") : this.#touch(name);
   }
 
-  /** Writes the lease, so that the gateway's next PUT conflicts. Never rejects: the alarm repeats what failed. */
+  /**
+   * Writes the lease, so that the gateway's next PUT conflicts. Never rejects: the alarm repeats a failed write.
+   */
   async #touch(name: string): Promise<void> {
     const { state, upkeep, nowMs } = this.#with;
     const { records, alarm } = state;
-    // The write of the lease is necessary, even if the machine has used up its requests.
+    // This write of the lease is necessary even if the machine has used up its request budget.
     const connect = upkeep.connector((what) => {
       upkeep.spend(what);
       return true;
@@ -156,7 +184,10 @@ export class Lending {
     else await alarm.atLatest(nowMs() + TOUCH_AGAIN_MS);
   }
 
-  /** Withdraws the lease and closes the machine's sockets. `from`: the number of the gateway that the machine had. */
+  /**
+   * Withdraws the lease and closes the machine's sockets. `from`: the number of the gateway that had the machine's
+   * socket.
+   */
   async end(why: "left" | "refused" | "moved", from = this.#with.assigned()): Promise<void> {
     const { records } = this.#with.state;
     const number = this.#lent()?.gateway ?? (records.get("transport") === undefined ? null : from);
@@ -164,23 +195,23 @@ export class Lending {
     await this.#ask(number, (holder, name) => holder.dismiss(name, why));
   }
 
-  /** Has a machine with a socket report now instead of with its next heartbeat. The report ends the loan. */
+  /** Asks a machine with a socket to report now instead of with its next heartbeat. That report ends the loan. */
   async reportNow(): Promise<void> {
     const { state, assigned } = this.#with;
     if (state.records.get("transport") === undefined) return;
     this.#endings++;
     const number = this.#lent()?.gateway ?? assigned();
     const isAsked = await this.#ask(number, (holder, name) => holder.reportNow(name));
-    // Without an answer the gateway's next PUT conflicts, so that the machine reports then.
+    // Without the gateway's answer, withdraw: the gateway's next PUT then conflicts, so that the machine reports.
     if (isAsked === null) await this.withdraw();
   }
 
-  /** Ends the loan, since the machine's socket has closed or missed its heartbeats. */
+  /** Ends the loan because the machine's socket has closed or missed its heartbeats. */
   async socketEnded(gateway: number, returned: ReturnedLoan | null): Promise<void> {
     const { state, nowMs } = this.#with;
     this.#endings++;
     if (this.#lent()?.gateway !== gateway) return;
-    // The call may be late, when there is a later loan.
+    // The gateway's call may come late, when the node object has already made a later loan.
     const isEarlier = returned !== null && typeof this.#epoch === "number" && returned.epoch < this.#epoch;
     if (isEarlier) return;
     this.#restore(returned);
@@ -189,26 +220,31 @@ export class Lending {
     this.#withoutSocketMs = nowMs();
   }
 
-  /** Reads the loan from its gateway without ending it; null if there is none, or the gateway does not answer. */
+  /**
+   * Reads the loan from its gateway without ending it; null if there is no loan, or the gateway does not answer.
+   */
   async heldLoan(): Promise<ReturnedLoan | null> {
     const lent = this.#lent();
     if (!lent) return null;
     return (await this.#ask(lent.gateway, (holder, name) => holder.look(name))) ?? null;
   }
 
-  /** Call it before a check for silence. During a loan only the gateway knows when the machine's last heartbeat came. */
+  /**
+   * Asks the gateway when the machine's last heartbeat came, which only the gateway knows during a loan. Call it
+   * before a check for silence.
+   */
   async learnContact(): Promise<void> {
     const epoch = this.#epoch;
     if (!this.#lent() || epoch === null) return;
     const held = await this.heldLoan();
-    // A report may have ended the loan meanwhile.
+    // A report may have ended the loan while this call waited for the gateway.
     if (this.#epoch !== epoch) return;
     const { upkeep, nowMs } = this.#with;
     upkeep.noteContact(held ? (heardAtMs(held, nowMs()) ?? held.baton.upkeep.lastReportMs) : undefined);
   }
 
   /**
-   * Call it for each report over HTTP. A machine that only reports over HTTP for TRANSPORT_KEPT_MS counts as a machine
+   * Notes a report over HTTP. After TRANSPORT_KEPT_MS of reports over HTTP alone, the machine counts as a machine
    * without a socket.
    */
   noteHttp(): void {
@@ -218,28 +254,34 @@ export class Lending {
     if (nowMs() - this.#withoutSocketMs > TRANSPORT_KEPT_MS) state.records.remove("transport");
   }
 
-  /** Makes a loan after a report over the socket was applied; null if every report must come to this object. */
+  /**
+   * Makes a loan after a report over the socket was applied; returns null if the node object must receive each
+   * report itself.
+   */
   async lend(connection: Connection, report: Report): Promise<SocketAnswer["lent"]> {
     const { state, upkeep, requests } = this.#with;
     const { records, facts, samples } = state;
     const { gateway } = connection;
     const name = records.get("enrolment")?.name ?? "";
     if (!this.#decide(report, connection)) return null;
-    // The registry has assigned another gateway, and that message did not reach this socket.
+    // The registry has assigned another gateway, but this socket is still on the earlier gateway, which missed that
+    // message.
     if (this.#with.assigned() !== gateway) {
       await this.withdraw();
       await this.#ask(gateway, (holder) => holder.dismiss(name, "moved"));
       return null;
     }
-    // The gateway may be evicted before it receives the loan. As a member, the machine is still checked for silence.
+    // The gateway may be evicted before it receives the loan. As a member of the gateway, the machine is still
+    // checked for silence.
     const noteMember = () => this.#ask(gateway, (holder) => holder.noteMember(name, gateway));
     if (!this.#lent() && (await noteMember()) !== true) return null;
     const agreed = await agreeSession(name, connection.session);
-    // Nothing is awaited from here on, so that the loan has the state of this moment.
+    // Nothing is awaited from here on, so that the loan has the current state.
     const decided = this.#decide(report, connection);
     const enrolment = records.get("enrolment");
     if (!agreed || !decided || !enrolment) return null;
-    // Meanwhile the socket ended, another report came, or another gateway was assigned: no gateway would report silence.
+    // During the awaits above, the socket ended, another report came, or another gateway was assigned. No gateway
+    // would report the machine's silence.
     if (this.#endings !== connection.endings) return null;
     const epoch = this.#nextEpoch(connection.floor);
     this.#noteLent(gateway, epoch);
@@ -268,25 +310,31 @@ export class Lending {
     return this.#with.state.records.get("lent");
   }
 
-  /** Stores a bound above the epochs of a day, so that not each loan costs a row. */
+  /**
+   * Stores the loan's gateway with an upper bound of epochs. The bound is EPOCHS_AHEAD above, so that not each loan
+   * costs a row.
+   */
   #noteLent(gateway: number, epoch: number): void {
     const { gateway: before, epochsTo = 0 } = this.#lent() ?? {};
     if (gateway === before && epoch <= epochsTo) return;
     this.#with.state.records.put("lent", { gateway, epochsTo: epoch + EPOCHS_AHEAD });
   }
 
-  /** Returns an epoch above all earlier ones of this object, and above `floor`. */
+  /** Returns an epoch above all earlier epochs of this node object, and above `floor`. */
   #nextEpoch(floor = 0): number {
     this.#lastEpoch = Math.max(this.#with.nowMs(), this.#lastEpoch + 1, floor + 1);
     return this.#lastEpoch;
   }
 
-  /** Restores the memory from the loan. Ignores a loan that is not the last one; null if the gateway has lost it. */
+  /**
+   * Restores the node object's memory from the last loan. Ignores any other loan. `returned` is null if the gateway
+   * has lost the loan.
+   */
   #restore(returned: ReturnedLoan | null): void {
     const { state, upkeep, requests, nowMs } = this.#with;
     const isLast = returned && (this.#epoch === undefined || this.#epoch === returned.epoch);
     const isOfThisMachine = returned?.baton.enrolment === state.records.get("enrolment")?.id;
-    // Without a loan no gateway has written the lease, and the memory is right.
+    // If no loan was made, no gateway has written the lease, and the memory is still correct.
     const isKnown = this.#epoch === null;
     this.#epoch = null;
     if (!isLast || !isOfThisMachine) {
@@ -313,7 +361,10 @@ export class Lending {
     state.samples.takeBack(baton.samples, samples);
   }
 
-  /** null if there is no gateway, or it does not answer within ASK_WITHIN_MS. */
+  /**
+   * Calls the gateway with this number; returns null without a gateway, or if the call takes longer than
+   * ASK_WITHIN_MS.
+   */
   async #ask<T>(
     number: number | null,
     ask: (holder: LeaseHolder, name: string) => Promise<T>,
@@ -325,7 +376,7 @@ export class Lending {
   }
 }
 
-/** When the last heartbeat of a loan came, by this clock; undefined if none came. */
+/** Returns the time of the last heartbeat under a loan, by this object's clock; undefined if no heartbeat came. */
 function heardAtMs({ heardAgoMs }: ReturnedLoan, nowMs: number): number | undefined {
   return heardAgoMs === null ? undefined : nowMs - heardAgoMs;
 }
@@ -339,7 +390,10 @@ interface LendingSituation extends Pick<MachineState, "records" | "keys" | "fact
 
 type DecidedLoan = Pick<LeaseLoan, "lease" | "leaseMs" | "intervalMs" | "quietForMs" | "quiet">;
 
-/** Returns null while work waits, or if anything but another report could change the machine's Node. */
+/**
+ * Returns the conditions of a loan; null while work waits, or if anything but another report could change the
+ * machine's Node.
+ */
 export function decideLoan(situation: LendingSituation): DecidedLoan | null {
   const { facts: known, upkeep, report, nowMs, records } = situation;
   const facts = known.current();
@@ -361,8 +415,8 @@ export function decideLoan(situation: LendingSituation): DecidedLoan | null {
 }
 
 /**
- * Returns the milliseconds until the Node changes its form, which counts as a status that is due. A turn from
- * before the last status was used already: another writer keeps the labels.
+ * Returns the milliseconds until the Node's labels change their form, which needs a write of the status. Returns Infinity
+ * without a change, or if the change is long overdue: then another writer keeps the labels.
  */
 function formTurnInMs(
   records: LendingSituation["records"],
@@ -373,7 +427,7 @@ function formTurnInMs(
   return inMs < -nodeStatusReportFrequencyMs ? Infinity : Math.max(0, inMs);
 }
 
-/** Is no work left, and is there exactly one sender? */
+/** Returns true if the node object has no work left and knows exactly one sender. */
 function isSettled(situation: LendingSituation): boolean {
   const { records, keys, facts, senders, outbox, upkeep, report, nowMs } = situation;
   return (
@@ -384,7 +438,7 @@ function isSettled(situation: LendingSituation): boolean {
     records.get("registration")?.phase === "registered" &&
     records.get("registration")?.startId === report.startId &&
     records.get("node")?.readAgain === false &&
-    // The record of restored values expires.
+    // While another writer undoes a part of the Node, this object must put the part back.
     records.get("putBack") === undefined &&
     (records.get("silentSinceMs") ?? null) === null &&
     records.get("apiserverBackSinceMs") === undefined &&

@@ -1,5 +1,6 @@
-// The lease loan that a machine's object hands to its gateway, and the calls between the two. Types only. Fields and methods
-// keep their names on the wire (`order`, `baton`, `standing`, `recall`, `look`): two versions run during a deploy.
+// Defines the lease loan that a node object hands to a gateway, and the calls between these two objects. Types
+// only. Fields and methods keep their names on the wire (`order`, `baton`, `standing`, `recall`, `look`), because
+// two versions of the Worker run during a deploy.
 import type { KeptSamples } from "../../shared/fleet/samples.ts";
 import type { Lease } from "../../shared/kubernetes/types.ts";
 import type { Report, Vitals } from "../../shared/protocol/report.ts";
@@ -15,53 +16,58 @@ import type { Incumbent } from "./known-facts.ts";
 import type { SignedRequest } from "./pinned-keys.ts";
 
 /**
- * The permission to renew a machine's lease. While heartbeats are quiet, the gateway renews the lease without waking the
- * machine's object.
+ * The permission to renew a machine's lease. While heartbeats are quiet, the gateway renews the lease without
+ * waking the node object.
  */
 export interface LeaseLoan {
-  /** The number of the loan. It rises with each loan of this machine. */
+  /** The number of the loan, which rises with each loan of the machine. */
   epoch: number;
-  /** The HMAC key of the heartbeats: 32 bytes. */
+  /** The HMAC key of the heartbeats, 32 bytes. */
   sessionKey: Uint8Array<ArrayBuffer>;
-  /** The lease to write next, with uid and resourceVersion. The gateway sets its renewTime. */
+  /** The lease that the gateway writes next, with uid and resourceVersion. The gateway sets only the renewTime. */
   lease: Lease;
   leaseMs: number;
-  /** The time between two heartbeats. */
+  /** Milliseconds between two heartbeats. */
   intervalMs: number;
-  /** How long the loan lasts at most after the gateway has received it. */
+  /** The longest duration of the loan, in milliseconds after the gateway has received it. */
   quietForMs: number;
-  /** The vitals of the report that the loan followed. A heartbeat contains only what differs from them. */
+  /** The vitals of the report before the loan. A heartbeat contains only the differences from them. */
   vitals: Vitals;
   quiet: Quiet;
-  /** Opaque to the gateway. */
+  /** The node object's state, which the gateway stores and returns without reading it. */
   baton: HandoffState;
 }
 
-/** A loan that the gateway returns. Times are durations until now, because two objects may have two clocks. */
+/**
+ * A loan that the gateway returns. Times are durations before now, because the clocks of two objects may differ.
+ */
 export interface ReturnedLoan {
   epoch: number;
-  /** The lease as last written; null if a PUT got no answer, so that the object must read the lease. */
+  /**
+   * The lease as the gateway last wrote it; null if a PUT got no answer, so that the node object must read the
+   * lease.
+   */
   lease: Lease | null;
-  /** Since the last renewal that succeeded under this loan; null if none did. */
+  /** Milliseconds since the last successful renewal under this loan; null if no renewal succeeded. */
   renewedAgoMs: number | null;
-  /** Since the last accepted heartbeat; null if none came. */
+  /** Milliseconds since the last accepted heartbeat; null if no heartbeat came. */
   heardAgoMs: number | null;
-  /** Of that heartbeat, with the skew of the machine's clock. */
+  /** The vitals of the last accepted heartbeat. */
   vitals: Vitals;
   skewMs: number | null;
-  /** The thinned samples of the heartbeats. */
+  /** The thinned samples from the heartbeats. */
   samples: KeptSamples;
-  /** The number of PUTs. */
+  /** The number of PUTs that the gateway sent under this loan. */
   requests: number;
   baton: HandoffState;
 }
 
 /**
- * What a machine's object had in memory when it lent the lease. The gateway returns it with the loan, so that the object may
- * be evicted meanwhile. All of it is plain values.
+ * The memory of a node object when it lent the lease. The gateway returns it with the loan, so that the node object
+ * may be evicted during the loan. Contains only plain values.
  */
 export interface HandoffState {
-  /** The ID of the enrolment that the state belongs to. */
+  /** The ID of the enrolment that this state belongs to. */
   enrolment: string;
   upkeep: UpkeepMemory;
   tickets: Tickets<never>;
@@ -73,13 +79,13 @@ export interface HandoffState {
 export interface UpkeepMemory {
   /** The memory of the ticks, without the lease, which is in the loan. */
   tick: TickMemory;
-  /** The last report, without its facts, which are stored. */
+  /** The last report without its facts, which are stored in SQLite. */
   latest?: Report;
   latestMs: number;
   lastReportMs?: number;
   standing?: WatchStatus;
   between?: TokenBucket;
-  /** The requests to the apiserver that were left when the lease was lent. */
+  /** The machine's remaining requests to the apiserver when the lease was lent. */
   requests: RequestsLeft;
 }
 
@@ -87,42 +93,53 @@ export interface UpkeepMemory {
 export interface SocketReport {
   request: SignedRequest;
   gateway: number;
-  /** The socket's X25519 public key. The report must be signed for it. */
+  /** The socket's X25519 public key, for which the machine must have signed the report. */
   session: string;
-  /** The loan that ended with this report; null if there was none, or the gateway has lost it. */
+  /** The loan that ended with this report; null if there was no loan, or the gateway has lost it. */
   returned: ReturnedLoan | null;
-  /** The gateway drops a loan whose epoch is not above this one. */
+  /** The lower bound of the next loan's epoch. The gateway drops a loan with this epoch or a smaller one. */
   floor: number;
 }
 
 export interface SocketAnswer {
   answer: MachineAnswer;
-  /** `key`: the object's X25519 public key for the session. */
+  /** `order`: the loan. `key`: the node object's X25519 public key for the session. */
   lent: { order: LeaseLoan; key: string } | null;
 }
 
-/** What a gateway calls on a machine's object. */
+/** The methods that a gateway calls on a node object. */
 export interface LeaseLender {
   reportBySocket: (report: SocketReport) => Promise<SocketAnswer>;
-  /** The socket has closed, or has missed its heartbeats. `returned`: null if this gateway has no loan. */
+  /**
+   * Reports that the socket has closed, or has missed its heartbeats. `returned`: null if this gateway has no loan.
+   */
   socketEnded: (gateway: number, returned: ReturnedLoan | null) => Promise<void>;
-  /** A valid heartbeat came over a socket that a later one has replaced: two processes use this machine's session. */
+  /**
+   * Reports that a valid heartbeat came over a socket that a later socket has replaced: two processes use the
+   * machine's session.
+   */
   noteReplacedBeat: () => Promise<void>;
 }
 
-/** What a machine's object calls on its gateway. */
+/** The methods that a node object calls on its gateway. */
 export interface LeaseHolder {
-  /** Call it before the first loan of this machine. From then on the gateway reports the end of the machine's socket. */
+  /**
+   * Adds the machine to the gateway's members. From then on the gateway reports the end of the machine's socket.
+   * Call it before the machine's first loan.
+   */
   noteMember: (name: string, gateway: number) => Promise<true>;
   /**
-   * Ends this machine's loan, and drops each loan up to the epoch `floor`, also one that arrives later. Resolves once no PUT
-   * is in progress; null if the gateway had no loan.
+   * Ends the machine's loan, and drops each loan up to the epoch `floor`, also a loan that arrives later. Resolves
+   * once no PUT is in progress; null if the gateway had no loan.
    */
   recall: (name: string, floor: number) => Promise<ReturnedLoan | null>;
-  /** Reads the loan without ending it, for operators; null if there is none. */
+  /** Reads the loan for an operator's view, without ending it; null if there is no loan. */
   look: (name: string) => Promise<ReturnedLoan | null>;
-  /** Sends the machine a request to report now, and renews nothing until it does; false if the machine has no socket here. */
+  /**
+   * Asks the machine to report now, and renews nothing until the report; false if the machine has no socket on this
+   * gateway.
+   */
   reportNow: (name: string) => Promise<boolean>;
-  /** Closes the machine's sockets, after its loan was withdrawn. */
+  /** Closes the machine's sockets. Call it after the loan was withdrawn. */
   dismiss: (name: string, why: "left" | "moved" | "refused") => Promise<void>;
 }

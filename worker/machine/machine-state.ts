@@ -1,4 +1,4 @@
-// Opens all that an object stores about its machine, once when the object wakes.
+// Opens the stored state of a machine, once when its node object wakes.
 import { type Environment, settingsBounds } from "../env.ts";
 import { type History, machineHistory } from "../storage/history.ts";
 import { type Journal, journal } from "../storage/journal.ts";
@@ -25,7 +25,10 @@ export interface MachineState {
   tables: Tables;
 }
 
-/** Throws if a newer version stored the state, as storage/migrations.ts does. */
+/**
+ * Returns the machine's stored state. Throws if a newer version of the Worker stored it, as storage/migrations.ts
+ * does.
+ */
 export function openMachineState(storage: DurableObjectStorage, env: Environment): MachineState {
   const { sql } = storage;
   const tables = nodeTables(storage);

@@ -1,5 +1,6 @@
-// The Durable Object of one machine. A report takes three steps: this file verifies its signature and parses its body,
-// decide-report.ts decides one step without side effects, and execute-report.ts executes that step.
+// Defines the Durable Object of one machine. A report takes three steps: this file verifies its signature and
+// parses its body, decide-report.ts decides one step without side effects, and execute-report.ts executes that
+// step.
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { TimelineRange } from "../../shared/fleet/timeline.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
@@ -43,7 +44,7 @@ import { Upkeep } from "./upkeep.ts";
 
 type CheckedReport = VerifiedRequest & ParsedReport;
 
-/** The freshness of a request if no machine is enrolled. */
+/** The freshness of a request while no machine is enrolled. */
 const NOT_USED: Freshness = { kind: "stale", isLate: false };
 
 export class NodeObject extends StoredObject {
@@ -95,12 +96,12 @@ export class NodeObject extends StoredObject {
   }
 
   /**
-   * Follows the pin unless it is out of date. Returns null if no machine is enrolled. The first report asks the registry to
-   * confirm the pin.
+   * Enrols a machine by its pin, unless the pin is out of date. Returns the enrolment with a ticket; null if no
+   * machine is enrolled. The machine's first report asks the registry to confirm the pin.
    */
   async enrol(pin: GrantedPin): Promise<(Enrolled & { ticket: string }) | null> {
     await this.#removal.finished();
-    // Closes the sockets of the name's former machine, whose end would count for the next machine.
+    // Closes the sockets of the name's former machine, because their end would count as the next machine's.
     if (this.#state.keys.isOthers(pin)) await this.#lending.end("refused");
     await this.#lending.withdraw();
     const { keys, facts, senders, samples, alarm } = this.#state;
@@ -109,7 +110,7 @@ export class NodeObject extends StoredObject {
       for (const part of [this.#requests, this.#upkeep, facts, senders, samples]) part.forget();
       recordReturn(this.#state, nowMs);
       this.#index.update();
-      // The alarm notices a machine that never reports.
+      // The alarm detects a machine that never reports.
       await alarm.unlessSet(nowMs + SILENCE_CHECK_MS);
     }
     const enrolled = keys.enrolled();
@@ -129,7 +130,7 @@ export class NodeObject extends StoredObject {
     return mayConnect ? success({ ...answer.value, gateway: number }) : answer;
   }
 
-  /** Handles a report over a socket: ends the loan, and makes the next one if decideLoan allows it. */
+  /** Handles a report over a socket: ends the loan, and makes the next loan if decideLoan allows it. */
   async reportBySocket(socket: SocketReport): Promise<SocketAnswer> {
     const { request, gateway: number, session, floor, returned } = socket;
     const endings = await this.#lending.takeBack(number, returned);
@@ -143,18 +144,21 @@ export class NodeObject extends StoredObject {
     return { answer, lent };
   }
 
-  /** For the gateway: the machine's socket has closed, or has missed its heartbeats. */
+  /** Acts on the end of the machine's socket, or on missed heartbeats. The gateway calls it. */
   async socketEnded(number: number, returned: ReturnedLoan | null): Promise<void> {
     await this.#lending.socketEnded(number, returned);
     const { keys, records } = this.#state;
     const name = keys.enrolled() && records.get("enrolment")?.name;
-    // The socket of a machine that has not reported was one of the name's former machine.
+    // A machine that has not reported had no socket: the socket belonged to the name's former machine.
     if (!name || !hasReported(records)) return;
     await this.#upkeep.watchForSilence(name);
     this.#index.update();
   }
 
-  /** For the gateway: a replaced socket sent a valid heartbeat. One process of the shim runs in two places. */
+  /**
+   * Records that one process of the shim runs in two places, because a replaced socket sent a valid heartbeat. The
+   * gateway calls it.
+   */
   async noteReplacedBeat(): Promise<void> {
     const { senders } = this.#state;
     const nowMs = currentMs();
@@ -163,7 +167,10 @@ export class NodeObject extends StoredObject {
     await this.#lending.withdraw();
   }
 
-  /** Verifies and parses a report. `session`: the socket's key; the report must be signed for it, or for HTTP without one. */
+  /**
+   * Verifies and parses a report. `session`: the key of the socket that the report must be signed for; undefined
+   * over HTTP.
+   */
   async #checked(request: SignedRequest, session?: string): Promise<Result<CheckedReport, Refusal>> {
     const verified = await this.#verify(request, "report");
     if (!verified.ok) return verified;
@@ -176,14 +183,18 @@ export class NodeObject extends StoredObject {
     return this.#registry.verify(request, action, origins(this.env));
   }
 
-  /** Awaits nothing until the answer is remembered, so that one of two equal requests is applied. */
+  /**
+   * Decides and executes a report's step. Awaits nothing until the answer is remembered, so that only one of two
+   * equal requests is applied.
+   */
   async #handle({ address }: SignedRequest, checked: CheckedReport): Promise<MachineAnswer> {
     const { keys } = this.#state;
     const { by, origin, use, report, facts } = checked;
     const isEnrolled = keys.enrolled() !== null;
     const process = report.startId;
     const freshness = isEnrolled ? this.#requests.use({ ...use, process }) : NOT_USED;
-    // Facts contain the IDs of their sender, and only a fresh request shows that the sender reports now.
+    // Learns the sender's IDs from the facts, but only for a fresh request: a replayed one does not show that the
+    // sender reports now.
     if (freshness.kind === "fresh") this.#state.senders.learnFrom(report);
     const step = decideReport(report, this.#situation(report, freshness, isEnrolled));
     if (freshness.kind === "fresh") keys.promote(by);
@@ -221,12 +232,12 @@ export class NodeObject extends StoredObject {
     const { by, use } = verified.value;
     const next = await parseRotation(request, { path, previous: by, origins: origins(this.env) });
     if (!next) return UNAUTHENTICATED;
-    // A next key must report before it can be replaced.
+    // A next key must report before another next key can be pinned.
     if (!keys.enrolled() || records.get("enrolment")?.thumbprint !== by) return UNAUTHENTICATED;
     return this.#requests.answerOnce(use, () => this.#registry.pinNext(next, this.env.KID_MAC_KEYS));
   }
 
-  /** Answers the machine's question whether to upgrade its shim, and to which version. */
+  /** Answers a machine that asks whether to upgrade its shim, and to which version. */
   async upgrade(request: SignedRequest): Promise<MachineAnswer> {
     const verified = await this.#verify(request, "upgrade");
     if (!verified.ok) return verified;
@@ -248,28 +259,28 @@ export class NodeObject extends StoredObject {
     return this.#removal.remove(name, { operator });
   }
 
-  /** Erases the object after the machine has left. The call itself rejects with the error FORGOTTEN. */
+  /** Erases the object after the machine has left. The call always rejects with the error FORGOTTEN. */
   forget(): Promise<void> {
     return this.#removal.forget();
   }
 
-  /** Refuses the keys that were pinned before this generation, as the registry does already. Safe to repeat. */
+  /** Refuses the keys that were pinned before this generation, as the registry already does. Safe to repeat. */
   async revoke(generation: number): Promise<void> {
     const { keys, records, journal, alarm } = this.#state;
     const nowMs = currentMs();
     if (keys.revoke(generation)) {
       journal.note("registration", "an operator revoked this machine's keys", nowMs);
-      // The alarm sends the update again if it fails now, since no report will.
+      // No report will come to repeat a failed update of the fleet index, so the alarm repeats it.
       await alarm.atLatest(nowMs + UPDATE_LIMITS.firstWaitMs);
     }
-    // Ends the loan even if the keys were refused before, because the earlier call may have been interrupted.
+    // Ends the loan even if the keys were refused before, because an earlier call may have been interrupted.
     if (records.get("enrolment")?.isRevoked) await this.#lending.end("refused");
     this.#index.update();
   }
 
   /**
-   * For the cluster's object: another writer has changed this machine's Node, which is null if it must be read. Resolves once
-   * this object has acted on it.
+   * Acts on another writer's change of the machine's Node. `node`: null if the Node must be read. Resolves after
+   * the action. The cluster object calls it.
    */
   async noticeNode(node: Node | null): Promise<void> {
     if (!this.#state.keys.enrolled()) return;
@@ -278,7 +289,7 @@ export class NodeObject extends StoredObject {
     this.#index.update();
   }
 
-  /** Sends waiting events, records silence, completes a removal. */
+  /** Sends waiting events, records silence, or continues a removal. */
   override async alarm(): Promise<void> {
     const { records, alarm, keys } = this.#state;
     alarm.rang();
@@ -293,20 +304,23 @@ export class NodeObject extends StoredObject {
     return this.#index.finish();
   }
 
-  /** Sends the fleet index everything about the machine; false if that failed. `tellAnew` is the name on the wire. */
+  /**
+   * Sends the fleet index everything about the machine; returns false if that failed. `tellAnew` is the name on the
+   * wire.
+   */
   async tellAnew(): Promise<boolean> {
     return !this.#state.records.get("enrolment") || this.#index.sendAll();
   }
 
   /**
-   * Returns the summary that the fleet index was sent; null if an update is left, or no machine is enrolled. `toldSummary` is
-   * the name on the wire.
+   * Returns the summary that the fleet index has; null if an update is left, or no machine is enrolled.
+   * `toldSummary` is the name on the wire.
    */
   toldSummary(): MachineSummary | null {
     return this.#index.sentSummary();
   }
 
-  /** Returns all that this object knows of the machine; null if none is enrolled. */
+  /** Returns the machine's data for operators; null if no machine is enrolled. */
   async show(): Promise<ShownByObject | null> {
     const [alarmMs, lent] = await Promise.all([this.ctx.storage.getAlarm(), this.#lending.heldLoan()]);
     const latest = withLent(this.#upkeep.latest, lent, currentMs());
@@ -318,7 +332,7 @@ export class NodeObject extends StoredObject {
     return this.#state.history.read(request);
   }
 
-  /** Returns the machine's timeline; null if none is enrolled. Times are milliseconds since 1970. */
+  /** Returns the machine's timeline; null if no machine is enrolled. Times are milliseconds since 1970. */
   async timeline(range: TimelineRange): Promise<TimelineAnswer | null> {
     const lent = await this.#lending.heldLoan();
     const { samples } = this.#state;
@@ -326,24 +340,36 @@ export class NodeObject extends StoredObject {
     return shownTimeline(known, range, currentMs());
   }
 
-  /** For operators: the next report registers, even if the Node was deleted. */
+  /**
+   * Makes the next report register at an operator's request, even if the Node was deleted; returns false if the
+   * machine has never registered.
+   */
   registerAgain(): boolean {
     return this.#atOnce(registerAgain(this.#state.records, this.#state.journal, currentMs()));
   }
 
-  /** For operators: sets whether a missing container runtime keeps the Node from being Ready. */
+  /**
+   * Sets whether a missing container runtime keeps the Node from being Ready; returns false if no machine is
+   * enrolled.
+   */
   setNeededRuntime(need: RuntimeNeed): boolean {
     return this.#atOnce(setNeededRuntime(this.#state, need, currentMs()));
   }
 
-  /** Stores the machine's new gateway, since the old one is full. Once it resolves, the old one renews the lease no more. */
+  /**
+   * Stores the number of the machine's new gateway, because the old gateway is full. Once it resolves, the old
+   * gateway renews the lease no longer.
+   */
   async assignGateway(number: number): Promise<void> {
     const from = this.#registry.gateway();
     this.#registry.assign(number);
     if (from !== number) await this.#lending.end("moved", from);
   }
 
-  /** For the registry: executes this machine's part of an action on many. Returns null if it is done, else why not. */
+  /**
+   * Executes this machine's part of a bulk action. Returns null if it is done, else the reason why not. The
+   * registry calls it.
+   */
   act(name: string, order: MachineOrder): Promise<string | null> {
     const acts = {
       revoke: (generation: number) => this.revoke(generation),
@@ -358,12 +384,17 @@ export class NodeObject extends StoredObject {
     return this.#state.senders.list(currentMs());
   }
 
-  /** For operators: ends the phase of duplicate senders; false if there is none. */
+  /**
+   * Ends the phase of duplicate senders at an operator's request; returns false if the machine has no such phase.
+   */
   believe(): boolean {
     return this.#atOnce(this.#state.senders.end(currentMs()));
   }
 
-  /** Has a machine with a socket report at once, so that the operator sees the effect. */
+  /**
+   * Asks a machine with a socket to report at once, so that the operator sees the effect of the action. Returns
+   * `isDone`.
+   */
   #atOnce(isDone: boolean): boolean {
     this.#index.update();
     if (isDone) this.ctx.waitUntil(this.#lending.reportNow());
@@ -372,9 +403,12 @@ export class NodeObject extends StoredObject {
 }
 
 const ASK_WITHIN_MS = 3000;
-/** Few, because there is one index for all machines. The machine's timer asks once in one or two hours. */
+/**
+ * The token bucket of a machine's upgrade questions, which is small because all machines share one fleet index. The
+ * shim's timer asks once in one or two hours.
+ */
 const LIMIT = { atOnce: ROLLOUT_LIMITS.questionsAtOnce, perSecond: 1 / 60 };
-/** The answer of an index that fails. The machine asks again in one or two hours. */
+/** The answer if the fleet index does not answer in time, or fails. The machine asks again in one or two hours. */
 const NOT_KNOWN = { version: null, why: "not known" } as const;
 
 export class UpgradeQuestions {
@@ -383,14 +417,17 @@ export class UpgradeQuestions {
   readonly #mayAsk = requestRate(LIMIT);
 
   constructor(
-    index: () => { upgrade: (name: string, version: string) => Promise<UpgradeAnswer> }, // the fleet index
+    index: () => { upgrade: (name: string, version: string) => Promise<UpgradeAnswer> }, // returns the fleet index
     nowMs: () => number, // typically currentMs
   ) {
     this.#index = index;
     this.#nowMs = nowMs;
   }
 
-  /** Without an answer of the index there is no upgrade. */
+  /**
+   * Returns the fleet index's answer to an upgrade question. If the fleet index does not answer, the machine must
+   * not upgrade.
+   */
   async answer({ name, body }: Pick<SignedRequest, "name" | "body">): Promise<MachineAnswer> {
     const asked = parseBody(upgradeSchema, body);
     if (!asked.ok) return asked;

@@ -1,4 +1,5 @@
-// Parses and validates the body of a verified request: a report or a rotation. Facts are validated apart from their report.
+// Parses and validates the body of a verified request: a report or a rotation. Validates facts separately from
+// their report.
 import type * as z from "zod/mini";
 import { rotationSchema } from "../../shared/protocol/claims.ts";
 import { canonicalJson } from "../../shared/protocol/digest.ts";
@@ -27,16 +28,19 @@ export function parseBody<Schema extends z.ZodMiniType>(
     : failure({ reason: "invalid-body", fault: firstFault(parsed.error) });
 }
 
-/** The facts that came with a report, or why they are refused; undefined: none came. */
+/** The facts in a report, or the reason why they are refused; undefined if the report has no facts. */
 export type ReportedFacts = Result<Facts, BodyFault> | undefined;
 
 export interface ParsedReport {
-  /** Its `startId` is a digest. The one that was sent is a secret: a client that knows it can report as that process. */
+  /**
+   * The report, with a digest in place of the sent `startId`. The sent one is a secret: a client that knows it can
+   * report as that process.
+   */
   report: Report;
   facts: ReportedFacts;
 }
 
-/** Parses a report. A fault in the facts refuses only the facts. */
+/** Parses a report. A fault in the facts refuses only the facts, not the report. */
 export async function parseReport(body: Uint8Array<ArrayBuffer>): Promise<Result<ParsedReport, Refusal>> {
   const parsed = parseBody(reportSchema, body);
   if (!parsed.ok) return parsed;
@@ -52,13 +56,14 @@ async function parseFacts({ facts, factsDigest }: Report): Promise<ReportedFacts
     const { path, message } = firstFault(parsed.error);
     return failure({ path: `/facts${path}`, message });
   }
-  // Takes the digest of the validated facts: unvalidated facts may be nested more deeply than canonicalJson can recurse.
+  // The digest is of the validated facts, since unvalidated facts may be nested more deeply than canonicalJson can
+  // recurse.
   if ((await digestOf(canonicalJson(parsed.data))) !== factsDigest)
     return failure({ path: "/factsDigest", message: "not the digest of these facts" });
   return success(parsed.data);
 }
 
-/** Returns the next key if the body has its proof that it replaces `previous` on this machine; else null. */
+/** Returns the next key if the body has a proof that this key replaces `previous` on this machine; else null. */
 export async function parseRotation(
   { name, body }: SignedRequest,
   { path, previous, origins }: { path: string; previous: string; origins: string[] },

@@ -1,4 +1,5 @@
-// The machine's keys in the records of its object: follows the registry's pins, and verifies signed requests.
+// Keeps a machine's keys in the records of its node object: follows the registry's pins, and verifies signed
+// requests.
 import type { CryptoKey } from "jose";
 import { type Result, success } from "../../shared/result.ts";
 import type { Enrolment, NodeRecordStore, PublicKey } from "../storage/records.ts";
@@ -16,32 +17,32 @@ import {
 export interface SignedRequest {
   name: string;
   kid: string;
-  /** The JWT. */
+  /** The signed JWT. */
   token: string;
   body: Uint8Array<ArrayBuffer>;
-  /** The address that it came from; "" if the platform does not provide it. */
+  /** The network address that the request came from; "" if the platform does not provide it. */
   address: string;
-  /** The sender would continue over a socket. */
+  /** Present if the machine would continue over a socket. */
   wantsSocket?: true;
 }
 
 export interface VerifiedRequest {
-  /** Thumbprint of the key that signed it. */
+  /** The thumbprint of the key that signed the request. */
   by: string;
-  /** The configured origin that it was signed for. */
+  /** The configured origin that the request was signed for. */
   origin: string;
   use: TicketUse;
-  /** The X25519 public key of the socket that it was signed for; absent if for HTTP. */
+  /** The X25519 public key of the socket that the request was signed for; absent if it was signed for HTTP. */
   session?: string;
 }
 
 export interface Enrolled {
   id: string;
-  /** Thumbprints of the keys that may sign for it. */
+  /** The thumbprints of the keys that may sign for this enrolment. */
   thumbprints: string[];
 }
 
-/** The records that must not count for the next machine of the name. */
+/** The records that the next machine of the name must not inherit. */
 const OF_ONE_MACHINE = [
   "isLeaving",
   "facts",
@@ -59,7 +60,7 @@ const OF_ONE_MACHINE = [
   "formerKey",
 ] as const;
 
-/** The keys in the records. Keeps imported keys in memory. */
+/** The keys in the records of a node object. Keeps imported keys in memory. */
 export class PinnedKeys {
   readonly #records: NodeRecordStore;
   readonly #imported = new Map<string, Promise<CryptoKey>>();
@@ -68,7 +69,9 @@ export class PinnedKeys {
     this.#records = records;
   }
 
-  /** Stores a pin as a new enrolment if it is newer than all known pins, and returns true; else returns false. */
+  /**
+   * Stores a pin as a new enrolment and returns true, if the pin is newer than all known pins; else returns false.
+   */
   follow(pin: GrantedPin, newId: string, nowMs: number): boolean {
     const { generation, name, thumbprint, token, machine, grant } = pin;
     if (!this.#isNewest(generation)) return false;
@@ -79,26 +82,31 @@ export class PinnedKeys {
     return true;
   }
 
-  /** Would this pin give the name to another key? */
+  /** Returns true if this pin would give the name to another key. */
   isOthers({ generation, thumbprint }: Pick<GrantedPin, "generation" | "thumbprint">): boolean {
     return this.#isNewest(generation) && this.#records.get("enrolment")?.thumbprint !== thumbprint;
   }
 
-  /** Is a pin of this generation newer than all known pins? */
+  /** Returns true if a pin of this generation is newer than all known pins. */
   #isNewest(generation: number): boolean {
     const known = this.#records.get("enrolment");
     if (generation <= (this.#records.get("outdated") ?? -1)) return false;
     return !known || generation > generationOf(known);
   }
 
-  /** Makes pins before this generation out of date; true if the enrolled machine's pin is one of them. */
+  /**
+   * Makes pins before this generation out of date; returns true if the enrolled machine's pin is out of date now.
+   */
   outdate(generation: number): boolean {
     this.#records.put("outdated", Math.max(generation, this.#records.get("outdated") ?? 0));
     const enrolment = this.#records.get("enrolment");
     return enrolment !== undefined && generationOf(enrolment) < generation;
   }
 
-  /** Makes earlier pins out of date, and refuses the enrolled keys for ever; true if this call refused the keys. */
+  /**
+   * Makes pins before this generation out of date, and refuses the enrolled keys for ever; returns true if this
+   * call refused the keys.
+   */
   revoke(generation: number): boolean {
     const isEnrolled = this.outdate(generation);
     const enrolment = this.#records.get("enrolment");
@@ -107,7 +115,10 @@ export class PinnedKeys {
     return true;
   }
 
-  /** Returns the enrolment and the keys that may sign for it; null if no machine is enrolled, or no longer. */
+  /**
+   * Returns the enrolment with the keys that may sign for it; null if no machine is enrolled, or its keys are
+   * refused.
+   */
   enrolled(): Enrolled | null {
     const enrolment = this.#records.get("enrolment");
     if (!enrolment || enrolment.isRevoked || this.#records.get("isLeaving")) return null;
@@ -115,7 +126,7 @@ export class PinnedKeys {
     return { id: enrolment.id, thumbprints: keys.flatMap((key) => key?.thumbprint ?? []) };
   }
 
-  /** Identifies the pin and key in use; null if no machine is enrolled. */
+  /** Returns a text that identifies the current pin and key; null if no machine is enrolled. */
   pinInUse(): string | null {
     const enrolment = this.#records.get("enrolment");
     return enrolment ? `${generationOf(enrolment)} ${enrolment.thumbprint}` : null;
@@ -126,17 +137,20 @@ export class PinnedKeys {
     this.#records.put("nextKey", next);
   }
 
-  /** Call it with the key of a fresh request. If it is the next key, it takes over. */
+  /**
+   * Makes the next key the machine's key if a fresh request was signed with it. Call it with the thumbprint of each
+   * fresh request's key.
+   */
   promote(thumbprint: string): void {
     const [enrolment, next] = [this.#records.get("enrolment"), this.#records.get("nextKey")];
     if (!enrolment || next?.thumbprint !== thumbprint) return;
-    // One transaction of SQLite, since nothing is awaited.
+    // The three writes are one transaction of SQLite, since nothing is awaited between them.
     this.#records.put("formerKey", { key: enrolment.key, thumbprint: enrolment.thumbprint });
     this.#records.put("enrolment", { ...enrolment, ...next });
     this.#records.remove("nextKey");
   }
 
-  /** Did one of this machine's keys sign exactly this? */
+  /** Verifies that one of the machine's keys signed this request. */
   async verify(
     request: SignedRequest,
     action: MachineAction,
@@ -149,7 +163,7 @@ export class PinnedKeys {
     if (!enrolment || !signer || enrolment.id !== enrolmentId) return UNAUTHENTICATED;
     const signed = await verifySigned(request, await this.#importOnce(signer.key), { action, origins });
     if (!signed.ok) return signed;
-    // Read again, since other requests may have changed them meanwhile.
+    // The records are read again, since other requests may have changed them during the verification.
     const isFormer = this.#records.get("formerKey")?.thumbprint === signer.thumbprint;
     if (isFormer || this.#records.get("enrolment")?.isRevoked) return KEY_REVOKED;
     return signed;
@@ -171,7 +185,10 @@ function forgetMachine(records: NodeRecordStore): void {
   if (startId !== undefined) records.put("process", { startId });
 }
 
-/** Did this key sign exactly this? The caller must check that the key, whose thumbprint the kid has, is the machine's. */
+/**
+ * Verifies that this key signed this request. The caller must check that the key, whose thumbprint is in the kid,
+ * is the machine's.
+ */
 export async function verifySigned(
   { name, kid, token, body }: SignedRequest,
   key: CryptoKey,

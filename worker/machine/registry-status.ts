@@ -1,5 +1,5 @@
-// What the registry knows about the machine: its key, its gateway, and the pin that an object follows after it was lost.
-// Asks the registry seldom, because there is one for all machines.
+// Keeps the registry's data about the machine: its key, its gateway, and the pin that a node object follows after
+// its data was lost. Asks the registry seldom, because all machines share one registry.
 import type { RotationAnswer } from "../../shared/protocol/answers.ts";
 import { type Result, success } from "../../shared/result.ts";
 import { importPublicKey, type MachineAction } from "../identity/jwt.ts";
@@ -15,23 +15,28 @@ import type { MachineState } from "./machine-state.ts";
 import { type SignedRequest, type VerifiedRequest, verifySigned } from "./pinned-keys.ts";
 import { SILENCE_CHECK_MS } from "./silence.ts";
 
-/** How exactly operators see when an origin was last used. */
+/**
+ * The time between two updates of an origin's last use in the registry, and so the precision that operators see.
+ */
 const NOTED_EVERY_MS = 24 * 3600 * 1000;
 /**
- * How exactly operators see this time for an origin that a machine returns to. Two origins that alternate must not cost a
- * row with each report.
+ * The shorter time between two such updates for an origin that a machine returns to. Two origins that alternate must not
+ * cost a row with each report.
  */
 const BACK_AGAIN_MS = 3600 * 1000;
-/** After the registry has failed, this object asks it again only after this time. */
+/** The time after a failed call of the registry until this object calls it again. */
 const ASK_AGAIN_MS = 3600 * 1000;
 /**
- * A confirmed machine without a gateway asks for one with one in REPORTS_WITHOUT_GATEWAY reports. Otherwise a whole fleet
- * would ask the registry within ten seconds of an upgrade.
+ * The average number of reports after which a machine without a gateway asks the registry for one. With each report, a
+ * whole fleet would ask within ten seconds of an upgrade.
  */
 const REPORTS_WITHOUT_GATEWAY = 30;
-/** The machine's request waits for the registry's pin. */
+/** The time limit for reading the pin from the registry: the machine's request waits for it. */
 const PIN_WITHIN_MS = 3000;
-/** How long the registry's pin is kept. A client that repeats a kid without its key must not reach the registry. */
+/**
+ * The time for which the registry's pin is kept, so that a client that repeats a kid without the key does not reach
+ * the registry.
+ */
 const PIN_KEPT_MS = 10_000;
 const RECOVERED = "what was known of this machine was lost: it goes on by the registry's pin";
 
@@ -48,9 +53,12 @@ export class RegistryStatus {
   readonly #gatewaySize: () => number;
   readonly #random: () => number;
   #askAgainAtMs = 0;
-  /** Until this time this object refuses rotations, because the registry has refused one. */
+  /** The time until which this object refuses rotations, because the registry has refused a rotation. */
   #rotateAgainAtMs = 0;
-  /** Reports that wait for the same answer continue in the order in which they came. */
+  /**
+   * The call of the registry in progress. Reports that wait for its answer continue in the order in which they
+   * came.
+   */
   #asking: { key: string; answer: Promise<boolean> } | undefined;
   #pin: { by: string; untilMs: number; answer: Promise<RecoverablePin | null> } | undefined;
 
@@ -69,9 +77,9 @@ export class RegistryStatus {
   }
 
   /**
-   * Does the key in use still have the name? The first report with a key asks the registry, because the pin may be out of date
-   * by then. If another key has the name, this object revokes the machine's keys. It asks again once a day for each origin,
-   * and continues if that fails.
+   * Returns true if the current key still has the name. A key's first report asks the registry, because the pin may
+   * be out of date. If another key has the name, this object refuses the machine's keys. Later it asks once a day
+   * for each origin, and returns true if that call fails.
    */
   confirm(origin: string, nowMs: number): Promise<boolean> {
     const key = this.#state.keys.pinInUse();
@@ -88,18 +96,21 @@ export class RegistryStatus {
     return answer;
   }
 
-  /** Returns the number of the machine's gateway from the records; null if it has none. */
+  /** Returns the number of the machine's gateway from the records; null if the machine has no gateway. */
   gateway(): number | null {
     return this.#gatewaySize() === 0 ? null : (this.#settled()?.gateway ?? null);
   }
 
-  /** Stores the gateway that the registry has newly assigned. */
+  /** Stores the number of the gateway that the registry has newly assigned. */
   assign(gateway: number): void {
     const settled = this.#settled();
     if (settled) this.#state.records.put("settled", { ...settled, gateway });
   }
 
-  /** Pins the next key, in the registry first. Returns its kid, or a refusal if the key cannot be this machine's. */
+  /**
+   * Pins the next key, in the registry first. Returns the key's kid, or a refusal if this machine cannot have the
+   * key.
+   */
   async pinNext(next: PublicKey, macKeys: string): Promise<Result<RotationAnswer, Refusal>> {
     const { records, keys } = this.#state;
     const enrolment = records.get("enrolment");
@@ -122,7 +133,7 @@ export class RegistryStatus {
     if (!enrolment) return false;
     const { name, key: publicKey, thumbprint, generation = 0 } = enrolment;
     const confirmed = await this.#registry().confirm(name, generation, thumbprint, origin, publicKey);
-    // Another machine may have been pinned meanwhile, which this answer is not about.
+    // Another machine may have been pinned during the call. The registry's answer is not about that machine.
     if (keys.pinInUse() !== key) return false;
     const toldAtMs = { ...this.#settled()?.toldAtMs, [origin]: nowMs };
     if (confirmed) records.put("settled", { key, toldAtMs, gateway: confirmed.gateway });
@@ -130,7 +141,7 @@ export class RegistryStatus {
     return Boolean(confirmed);
   }
 
-  /** Returns the registry's last answer if it is about the pin and key in use. */
+  /** Returns the registry's last answer; undefined if it is not about the current pin and key. */
   #settled(): NodeRecords["settled"] | undefined {
     const { records, keys } = this.#state;
     const settled = records.get("settled");
@@ -152,8 +163,8 @@ export class RegistryStatus {
   }
 
   /**
-   * Did one of this machine's keys sign exactly this? An object that was lost follows the registry's pin first, so that the
-   * machine continues without an operator.
+   * Verifies that one of the machine's keys signed this request. An object without data follows the registry's pin
+   * first, so that the machine continues without an operator.
    */
   async verify(
     request: SignedRequest,
@@ -172,7 +183,10 @@ export class RegistryStatus {
     return !records.get("enrolment") && !records.get("isLeaving");
   }
 
-  /** Returns the refusal, if there is one. A kid is no secret, so nothing is stored unless its key has signed. */
+  /**
+   * Restores the enrolment from the registry's pin. Returns the refusal, or null if none. Stores nothing unless the
+   * kid's key has signed, because a kid is no secret.
+   */
   async #recover(request: SignedRequest, action: MachineAction, origins: string[]) {
     const { keys, journal, alarm } = this.#state;
     const [, thumbprint = "", enrolment = ""] = request.kid.split(".");
@@ -182,7 +196,7 @@ export class RegistryStatus {
     const signed = await verifySigned(request, await importPublicKey(key), { action, origins });
     if (!signed.ok) return signed;
     const nowMs = this.#nowMs();
-    // Another request may have followed the pin meanwhile.
+    // Another request may have followed the pin during the calls above.
     if (!this.#isLost() || !keys.follow(pin, enrolment, nowMs)) return null;
     const { nextThumbprint, nextKey } = pin;
     if (nextThumbprint !== null && nextKey) keys.prepare({ key: nextKey, thumbprint: nextThumbprint });
@@ -198,7 +212,7 @@ export class RegistryStatus {
     const answer = inTime<RecoverablePin | null>(PIN_WITHIN_MS, ask);
     const pin = { by: thumbprint, untilMs: nowMs + PIN_KEPT_MS, answer };
     this.#pin = pin;
-    // The next request asks again after a failure.
+    // After a failure the next request asks again.
     answer.catch(() => {
       if (this.#pin === pin) this.#pin = undefined;
     });
@@ -206,18 +220,21 @@ export class RegistryStatus {
   }
 }
 
-/** Has the registry noted the use of this origin recently enough? */
+/** Returns true if the registry has noted the use of this origin recently enough. */
 function isNoted(toldAtMs: Record<string, number>, origin: string, nowMs: number): boolean {
   const { [origin]: atMs } = toldAtMs;
   if (atMs === undefined) return false;
   const isLatest = Object.values(toldAtMs).every((otherMs) => otherMs <= atMs);
-  // The absolute value, so that a time from a fast clock does not delay the next call.
+  // The absolute value, so that a time from a clock that was ahead does not delay the next call.
   return Math.abs(nowMs - atMs) < (isLatest ? NOTED_EVERY_MS : BACK_AGAIN_MS);
 }
 
-/** Returns the public key with this thumbprint; undefined if the registry lacks it, as after versions before 0.2. */
+/**
+ * Returns the public key with this thumbprint; undefined if the registry lacks it, which is possible for pins of
+ * versions before 0.2.
+ */
 function keyOf({ machine, nextKey, nextThumbprint }: RecoverablePin, thumbprint: string): string | undefined {
   const key = thumbprint === nextThumbprint ? nextKey : machine.key;
-  // The object also needs the machine's own key, even if the next one has signed.
+  // The node object also needs the machine's current key, even if the next key has signed.
   return (machine.key && key) || undefined;
 }

@@ -1,5 +1,6 @@
-// Removes a machine that leaves or is forgotten by an operator, or only the Node of a machine that is silent for days. A
-// removed machine's keys are refused for ever. Its lease and Node are deleted if this deployment owns them. Safe to repeat.
+// Removes a machine that leaves or that an operator forgets, or only the Node of a machine that is silent for days.
+// A removed machine's keys are refused for ever. Its lease and Node are deleted if this deployment owns them. Safe
+// to repeat.
 import { type ApiError, type ApiResult, isNotFound } from "../../shared/kubernetes/api-error.ts";
 import { NODE_LEASE_NAMESPACE } from "../../shared/node/lease.ts";
 import { ownershipFault } from "../../shared/node/ownership.ts";
@@ -21,11 +22,14 @@ import type { Registry } from "./registry-status.ts";
 import { SILENCE_CHECK_MS } from "./silence.ts";
 import type { Upkeep } from "./upkeep.ts";
 
-/** The time limit of two GETs and two DELETEs. */
+/** The time limit for a removal's requests: two GETs and two DELETEs. */
 const WITHIN_MS = 4000;
 const LEFT = success<LeaveAnswer>({ left: true });
 
-/** Who removes the machine: an operator, the machine itself with this key, or the registry, which has unpinned the name. */
+/**
+ * The remover of a machine: an operator, the machine itself with this key, or the registry, which has unpinned the
+ * name.
+ */
 export type RemovedBy = { operator: string } | { thumbprint: string } | { unpinned: number };
 
 export interface RemovalDependencies {
@@ -33,9 +37,9 @@ export interface RemovalDependencies {
   state: MachineState;
   upkeep: Upkeep;
   registry: () => Pick<Registry, "unpin" | "leave">;
-  /** The ticket for a machine that must repeat its request. */
+  /** Returns a ticket for a machine that must repeat its request. */
   offerTicket: () => string;
-  /** Afterwards no gateway renews the lease. `end` closes the machine's sockets as well. */
+  /** The methods that stop a gateway from renewing the lease. `end` also closes the machine's sockets. */
   lending: Pick<Lending, "withdraw" | "end">;
   ctx: Pick<DurableObjectState, "storage" | "abort">;
   index: Pick<IndexUpdates, "remove">;
@@ -49,25 +53,28 @@ export class Removal {
     this.#with = dependencies;
   }
 
-  /** Resolves once no removal is in progress. An enrolment waits for that, so that its Node is not deleted. */
+  /**
+   * Resolves once no removal is in progress. An enrolment waits for it, so that the removal does not delete the new
+   * machine's Node.
+   */
   async finished(): Promise<void> {
     await this.#underWay?.catch(() => undefined);
   }
 
   /**
-   * Removes the machine from the registry and the cluster; reports are refused from now on. Also succeeds if nothing is left
-   * to remove. Call `forget` after a success.
+   * Removes the machine from the registry and the cluster, and refuses its reports from now on. Succeeds if nothing
+   * is left to remove. Call `forget` after a success.
    */
   remove(name: string, by: RemovedBy): Promise<Result<LeaveAnswer, Refusal>> {
     return this.#tracked(async () => {
       const { state, upkeep, offerTicket, lending } = this.#with;
       const { records, keys } = state;
-      // The request budget refills. An operator does not wait for it.
+      // A machine waits until its request budget has refilled. An operator does not wait.
       if ("thumbprint" in by && !upkeep.mayRemove()) return ASKED_TOO_OFTEN;
       const unpinned = await this.#unpin(name, by);
       if (!unpinned.ok) return LEFT;
       const isEnrolled = keys.outdate(unpinned.value);
-      // A machine that has enrolled later stays.
+      // The machine has enrolled again after this removal began, so it stays.
       if (!isEnrolled && records.get("enrolment")) return LEFT;
       records.put("isLeaving", "thumbprint" in by ? true : "forgotten");
       if (!isEnrolled) return LEFT;
@@ -81,11 +88,14 @@ export class Removal {
     });
   }
 
-  /** For the alarm: continues a removal and forgets the machine, which may be gone and repeat no request. */
+  /**
+   * Continues a removal and forgets the machine. The alarm calls it, because the machine may not repeat its
+   * request.
+   */
   resume(name: string): Promise<void> {
     return this.#tracked(async () => {
       const removed = this.#endAndRemove(name).catch((error: unknown) => {
-        // The platform gives up an alarm that fails for minutes.
+        // The error is caught, because the platform gives up an alarm that fails for minutes.
         logFailure({ node: name, message: "removal failed", error: String(error) });
         return false;
       });
@@ -94,7 +104,7 @@ export class Removal {
     });
   }
 
-  /** Removes only the lease and the Node, and the machine stays enrolled; false if one of them may be left. */
+  /** Removes only the lease and the Node; the machine stays enrolled. Returns false if one of them may be left. */
   removeNode(name: string): Promise<boolean> {
     return this.#tracked(async () => {
       const { upkeep, lending } = this.#with;
@@ -102,22 +112,28 @@ export class Removal {
       await upkeep.finish();
       const words = ["its Node was removed: silent", "its Node is not removed yet"] as const;
       const isRemoved = await this.#removeFromCluster(name, words);
-      // A tick that began meanwhile must end before the removal is recorded.
+      // A tick that began during the removal must end before the removal is recorded.
       await upkeep.finish();
       return isRemoved;
     });
   }
 
-  /** Forgets the machine in storage and memory, unless it has enrolled again. Keeps the name's request budget while it counts. */
+  /**
+   * Forgets the machine in storage and memory, unless the machine has enrolled again. Keeps the name's request
+   * budget until it has refilled.
+   */
   async forget(): Promise<void> {
     const { state, upkeep } = this.#with;
     if (!(await this.#isRemovalSent())) return;
-    // A machine that enrols at once must find the budget. The alarm forgets it.
+    // A machine that enrols at once must find the request budget, so the alarm erases it later.
     const leftMs = state.records.get("enrolment") ? upkeep.keepRequests() : 0;
     await (leftMs > 0 ? state.alarm.atLatest(currentMs() + leftMs) : this.#erase());
   }
 
-  /** false if the alarm must repeat the message to the fleet index, or a machine is enrolled. */
+  /**
+   * Reports the removal to the fleet index; returns false if the alarm must repeat the message, or a machine is
+   * enrolled.
+   */
   async #isRemovalSent(): Promise<boolean> {
     const { records } = this.#with.state;
     const [enrolment, isLeaving] = [records.get("enrolment"), records.get("isLeaving")];
@@ -133,7 +149,7 @@ export class Removal {
     await ctx.storage.deleteAlarm();
     await ctx.storage.deleteAll();
     await ctx.storage.sync();
-    // No other call in this object may write any more.
+    // The object aborts itself, so that no other call writes to the erased storage.
     ctx.abort(FORGOTTEN);
   }
 
@@ -151,13 +167,16 @@ export class Removal {
       : registry().leave(name, state.records.get("enrolment")?.generation ?? 0, by.thumbprint);
   }
 
-  /** Repeats all steps, since the interrupted removal may only have refused the keys. */
+  /**
+   * Repeats all steps of a removal, because the interrupted one may only have refused the keys. Returns false if a
+   * lease or Node may be left.
+   */
   async #endAndRemove(name: string): Promise<boolean> {
     await this.#with.lending.end("left");
     return this.#removeFromCluster(name);
   }
 
-  /** false if a lease or Node of ours may be left. */
+  /** Deletes the lease and the Node; returns false if one of this deployment's may be left. */
   async #removeFromCluster(
     name: string,
     words?: readonly [done: LogMessage, not: LogMessage],
@@ -186,7 +205,10 @@ export class Removal {
   }
 }
 
-/** Succeeds once nothing of ours is left; otherwise returns the apiserver's error. */
+/**
+ * Deletes the lease and the Node of this deployment. Succeeds once neither is left; otherwise returns the
+ * apiserver's error.
+ */
 async function removeWhatIsThere(
   { DEPLOYMENT: deployment, KUBE_URL }: Environment,
   records: NodeRecordStore,
@@ -194,7 +216,7 @@ async function removeWhatIsThere(
   name: string,
 ): Promise<Result<null, ApiError>> {
   const knownUid = registeredUid(records);
-  // Without an apiserver there is nothing to remove, unless there was one before.
+  // Without a configured apiserver there is nothing to remove, unless the machine has registered earlier.
   if (!KUBE_URL && knownUid === undefined) return success(null);
   const client = connect();
   const node = await client.getNode(name);
@@ -232,12 +254,12 @@ export interface OrderDependencies {
 }
 
 const DAY_MS = 24 * 3600 * 1000;
-/** Within this time the registry calls `forget`. */
+/** The time limit for the registry's call of `forget`. Afterwards the alarm forgets the machine. */
 const FORGOTTEN_WITHIN_MS = 60_000;
 
 /**
- * Executes this machine's part of an action on many machines, unless the machine has enrolled later. Returns null if it is
- * done, else the reason why not. Safe to repeat. Throws if the registry should try again.
+ * Executes this machine's part of a bulk action, unless the machine has enrolled later. Returns null if it is done,
+ * else the reason why not. Safe to repeat. Throws if the registry should try again.
  */
 export async function executeOrder(
   dependencies: OrderDependencies,
@@ -263,7 +285,10 @@ export async function executeOrder(
   return removeSilentNode(dependencies, name);
 }
 
-/** Removes the Node. The machine stays enrolled, and its next report registers regardless of REGISTER_AGAIN. */
+/**
+ * Removes the Node of a silent machine. The machine stays enrolled, and its next report registers regardless of
+ * REGISTER_AGAIN. Returns null if it is done, else the reason why not.
+ */
 async function removeSilentNode(
   { env, state, removal }: OrderDependencies,
   name: string,
@@ -274,14 +299,15 @@ async function removeSilentNode(
   if (days === null || silentSinceMs === null || currentMs() - silentSinceMs < days * DAY_MS)
     return "it is not silent for so long any more";
   if (facts.current()?.settings.registerNode === false) return "it would not create its Node again";
-  // The last attempt may have been interrupted.
+  // An earlier attempt may have been interrupted after it recorded the deletion.
   const isOurs = records.get("deletion")?.silentDays !== undefined;
   const phase = records.get("registration")?.phase;
   if (phase !== "registered" && !(phase === "node deleted" && isOurs)) return "it has no Node";
-  // Stored before the deletion, so that the watch of the Nodes does not take it for another writer's.
+  // The deletion is recorded before it happens, so that the watch of the Nodes does not take it for another
+  // writer's.
   noteRemoved(state, days);
   if (!(await removal.removeNode(name))) throw new Error("the Node could not be removed");
-  // A report may have registered meanwhile. The next report must register again.
+  // A report during the removal may have registered. The record makes the next report register again.
   noteRemoved(state, days);
   const nowMs = currentMs();
   journal.note("registration", `the Node was removed after ${days} days of silence`, nowMs);

@@ -1,5 +1,5 @@
-// What a machine's object shows an operator: the Node with its events and the writers of its labels and taints, and the
-// timeline. Sends no request to the apiserver.
+// Gathers the data about a machine for operators: the Node with its events, the writers of its labels and taints,
+// and the timeline. Sends no request to the apiserver.
 import { type EventCorrelator, recordedEvents } from "../../shared/events/correlator.ts";
 import {
   decodeSamples,
@@ -31,23 +31,23 @@ import { neededRuntime } from "./known-facts.ts";
 import type { ReturnedLoan } from "./lease-loan.ts";
 import type { MachineState } from "./machine-state.ts";
 
-/** What an eviction loses. Times are milliseconds since 1970; undefined if unknown. */
+/** The latest data of a machine that an eviction loses. Times are milliseconds since 1970; undefined if unknown. */
 export interface LatestOfMachine {
   report: Report | undefined;
-  /** When that report came. */
+  /** The time at which `report` came. */
   reportMs: number;
-  /** When any report came, also one that was not applied. */
+  /** The time of the last report, including reports that were not applied. */
   contactMs: number | undefined;
   renewedMs: number | undefined;
   statusMs: number | null | undefined;
 }
 
-/** All but the summary, which the fleet index has. */
+/** The whole view of a machine, without the summary, which the fleet index has. */
 export type ShownByObject = Omit<WholeNode, "summary">;
 
 const at = (ms: number | null | undefined) => (ms ? new Date(ms).toISOString() : null);
 
-/** Adds what the gateway has received under a loan; null if there is no loan. */
+/** Returns the latest data with the gateway's data from the loan; unchanged if there is no loan. */
 export function withLent(latest: LatestOfMachine, lent: ReturnedLoan | null, nowMs: number): LatestOfMachine {
   if (!lent) return latest;
   const { upkeep } = lent.baton;
@@ -66,7 +66,7 @@ export function withLent(latest: LatestOfMachine, lent: ReturnedLoan | null, now
   };
 }
 
-/** Returns what a kubelet would let pods have; null if no Node or no facts are known. */
+/** Returns the allocatable resources that a kubelet would compute; null if no Node or no facts are known. */
 function allocatableOf(records: MachineState["records"], { report, reportMs }: LatestOfMachine) {
   const [enrolment, known, stored] = [records.get("enrolment"), records.get("node"), records.get("facts")];
   if (!enrolment || !known || !stored) return null;
@@ -80,7 +80,9 @@ function allocatableOf(records: MachineState["records"], { report, reportMs }: L
   return kubeletsAllocatable(reported, known.node);
 }
 
-/** Returns null if no machine is enrolled. `alarmMs`: when the object's alarm rings. */
+/**
+ * Returns the view of a machine; null if no machine is enrolled. `alarmMs`: the time of the object's next alarm.
+ */
 export function shownNode(
   { records, facts, outbox, keys }: MachineState,
   latest: LatestOfMachine,
@@ -143,10 +145,10 @@ export function shownNode(
 }
 
 const isoOf = (ms: number) => new Date(ms).toISOString();
-/** An event as the apiserver returned it may lack its time. */
+/** Returns the time in milliseconds; 0 if the apiserver returned the event without its time. */
 const msOf = (time: string) => Date.parse(time) || 0;
 
-/** Returns the waiting events and those that the correlator remembers, newest first. */
+/** Returns the waiting events and the events that the correlator remembers, newest first. */
 export function shownEvents(outbox: Pick<Outbox, "latest">, sent: EventCorrelator | undefined): ShownEvent[] {
   const waiting = outbox.latest(SHOWN_LIMITS.events).map(({ atMs, ...event }): ShownEvent => {
     const time = isoOf(atMs);
@@ -165,7 +167,10 @@ export function shownEvents(outbox: Pick<Outbox, "latest">, sent: EventCorrelato
   return [...waiting, ...known].toSorted(isLater).slice(0, SHOWN_LIMITS.events);
 }
 
-/** Returns the writers of the Node's labels and taints by its managedFields. `asked`: the taints of machine and token. */
+/**
+ * Returns the writers of the Node's labels and taints, from its managedFields. `asked`: the taints that the machine
+ * and its join token ask for.
+ */
 export function shownManagers(
   node: Node | undefined,
   deployment: string,
@@ -176,7 +181,7 @@ export function shownManagers(
   const ownersOf = (...path: string[]) => fieldOwners(metadata, path);
   const labels = Object.keys(metadata?.labels ?? {}).flatMap((key): [string, string][] => {
     const owners = ownersOf("f:metadata", "f:labels", `f:${key}`);
-    // If another writer has set the same value too, the label stays that writer's.
+    // If another writer has set the same value, the label belongs to that writer.
     const manager = owners.find((owner) => owner !== ours) ?? owners[0];
     return manager === undefined ? [] : [[key, manager]];
   });
@@ -191,8 +196,8 @@ export function shownManagers(
 }
 
 /**
- * Returns the writer of a taint that is not ours. The apiserver records only the last writer of the whole list. Controllers
- * set the taints of conditions, and other writers set all others.
+ * Returns the writer of a taint that is not ours; undefined if unknown. The apiserver records only the last writer
+ * of the whole list. Controllers set the taints of conditions, and other writers set the other taints.
  */
 function managerOf(taint: Taint, last: string | undefined): string | undefined {
   const isController = last?.endsWith("controller-manager") ?? false;
@@ -209,7 +214,7 @@ const bySignal = <T>(of: (signal: SampledSignal, at: number) => T) =>
     T
   >;
 
-/** Adds the samples that the gateway has received under a loan. */
+/** Returns the stored samples together with the gateway's samples from the loan. */
 export function withLentSamples(
   samples: Pick<Samples, "read">,
   { baton: { samples: lent }, samples: latest }: ReturnedLoan,
@@ -226,7 +231,8 @@ export function withLentSamples(
 }
 
 /**
- * Returns history as bands and marks, samples of signals, and thresholds for eviction; null if no machine is enrolled.
+ * Returns the timeline: history as bands and marks, samples of signals, and thresholds for eviction; null if no
+ * machine is enrolled.
  */
 export function shownTimeline(
   {

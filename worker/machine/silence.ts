@@ -1,5 +1,5 @@
-// Decides whether a machine is silent, by its last report or the last renewal of its lease. If an eviction has lost both, it
-// waits one lease duration for a report. The object's alarm checks every few minutes.
+// Decides whether a machine is silent, by its last report or the last renewal of its lease. If an eviction has lost
+// both times, waits one lease duration for a report. The node object's alarm checks every few minutes.
 import { isNotFound } from "../../shared/kubernetes/api-error.ts";
 import { silenceText } from "../../shared/fleet/history-lines.ts";
 import type { DecidedCondition } from "../../shared/node/decided.ts";
@@ -11,37 +11,45 @@ import type { Stored } from "../storage/journal.ts";
 import type { NodeRecordStore } from "../storage/records.ts";
 import { lastPhase } from "../tick/phase.ts";
 
-/** The time between two checks. Each check costs a row. */
+/** The usual time between two checks for silence. Each check costs a row. */
 export const SILENCE_CHECK_MS = 5 * 60_000;
-/** The time between two checks if the gateway, or the cluster's object with its watch of the Nodes, reports a silence. */
+/**
+ * The time between two checks for silence, if the gateway or the cluster object (by its watch of the Nodes) reports
+ * a silence anyway.
+ */
 export const WATCHED_SILENCE_CHECK_MS = 3600_000;
-/** The time between two checks if no lease is renewed and reports are rare: such a check costs four rows. */
+/**
+ * The time between two checks for silence, if no lease is renewed and reports are rare. Such a check costs four
+ * rows.
+ */
 export const UNSEEN_SILENCE_CHECK_MS = 20 * 60_000;
 
 type LastContact =
   | { kind: "in contact"; lastMs: number }
   | { kind: "silent"; sinceMs: number }
   /**
-   * There is no lease, or it is old because the apiserver was away. Check again at `askAgainMs`. `isWaiting`: only a report
-   * can show that the machine is not silent.
+   * The machine has no lease, or an old lease because the apiserver was away. The next check is at `askAgainMs`.
+   * `isWaiting`: true if only a report can show that the machine is not silent.
    */
   | { kind: "unknown"; askAgainMs: number; isWaiting: boolean };
 
 export interface SilenceCheck {
   name: string;
   leaseDurationMs: number;
-  /** Undefined after an eviction. */
+  /** The time of the last report; undefined after an eviction. */
   lastReportMs: number | undefined;
-  /** When the machine enrolled; null if it has reported since. */
+  /** The time at which the machine enrolled; null if it has reported since. */
   unusedSinceMs: number | null;
-  /** The time until the next check of a machine in contact; null to check when it would be silent. */
+  /**
+   * The time until the next check of a machine in contact; null to check when the machine would count as silent.
+   */
   everyMs: number | null;
-  /** null if no apiserver is configured. */
+  /** The client for reading the lease; null if no apiserver is configured. */
   client: KubeClient | null;
   nowMs: number;
 }
 
-/** In these phases the machine reports, but its lease is not renewed. */
+/** The phases in which the machine reports, but its lease is not renewed. */
 const UNRENEWED = new Set<Phase | undefined>(["cloned", "setup failed"]);
 const AWAY = new Set<Phase | undefined>([
   "apiserver unreachable",
@@ -49,12 +57,15 @@ const AWAY = new Set<Phase | undefined>([
   "apiserver not configured",
 ]);
 
-/** Does each report renew the machine's lease, so that the lease has the time of the last report? */
+/** Returns true if each report renews the machine's lease, so that the lease shows the time of the last report. */
 export function isLeaseRenewed(records: NodeRecordStore): boolean {
   return records.get("registration")?.phase === "registered" && !UNRENEWED.has(lastPhase(records));
 }
 
-/** Records a silence. Returns when to check again, in milliseconds since 1970; null if no check is needed. */
+/**
+ * Checks whether the machine is silent, and records a silence. Returns when to check again, in milliseconds since
+ * 1970; null if no check is needed.
+ */
 export async function checkSilence(
   { records, journal }: Stored,
   check: SilenceCheck,
@@ -80,11 +91,11 @@ export async function checkSilence(
   return null;
 }
 
-/** Determines the last contact. While the apiserver is away, no machine counts as silent. */
+/** Determines the machine's last contact. While the apiserver is away, no machine counts as silent. */
 async function lastContact(
   records: NodeRecordStore,
   check: SilenceCheck,
-  backSinceMs: number | null, // as of the last report and of later alarms
+  backSinceMs: number | null, // the time since when the apiserver answers again; null if unknown
 ): Promise<LastContact> {
   const { nowMs, lastReportMs, client, name } = check;
   const phase = lastPhase(records);
@@ -107,8 +118,8 @@ async function lastContact(
 }
 
 /**
- * Determines the last contact if the lease is not renewed, or was deleted with the Node. The machine is silent if no report
- * comes for one lease duration.
+ * Determines the last contact without a lease: it is not renewed, or was deleted with the Node. The machine is
+ * silent if no report comes for one lease duration.
  */
 function contactWithoutLease(
   { nowMs, leaseDurationMs, lastReportMs }: SilenceCheck,
@@ -129,7 +140,7 @@ function contactSince(
     : { kind: "silent", sinceMs: lastMs };
 }
 
-/** Returns the last conditions for the history, as in `Ready False: node is shutting down`. */
+/** Returns the last conditions as a text for the history, for example `Ready False: node is shutting down`. */
 function lastConditions(decided: readonly DecidedCondition[]): string {
   const notable = decided.filter(({ type, status }) => type === "Ready" || status !== "False");
   if (notable.length === 0) return "it never said anything";

@@ -1,5 +1,5 @@
-// Keeps the machine's Node as its latest report says. Runs one tick at a time, sends waiting events, and checks for silence.
-// An eviction may lose the memory of this class.
+// Keeps the machine's Node in accordance with its latest report: runs one tick at a time, sends waiting events, and
+// checks for silence. An eviction may lose the memory of this class.
 import type { Lease, Node } from "../../shared/kubernetes/types.ts";
 import type { NodeMarks } from "../../shared/node/own-labels.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
@@ -33,12 +33,12 @@ import {
   WATCHED_SILENCE_CHECK_MS,
 } from "./silence.ts";
 
-/** The time limit for sending events, and for an alarm's requests. */
+/** The time limit for sending events, and for an alarm's requests to the apiserver. */
 const ALARM_WITHIN_MS = 2000;
 const WATCH_WITHIN_MS = 1000;
-/** Reports at this interval or a shorter one keep their object awake. */
+/** The longest report interval that keeps a node object awake. */
 const AWAKE_MS = 10_000;
-/** In these phases the apiserver answers, so that it can receive events. */
+/** The phases in which the apiserver answers, so that events can be sent. */
 const FLUSHING_PHASES = new Set<TickOutcome["phase"]>(["registered", "name taken", "node deleted"]);
 
 export class Upkeep {
@@ -51,9 +51,9 @@ export class Upkeep {
   #budget: RequestBudget | undefined;
   #memory: TickMemory = {};
   #latest: Report | undefined;
-  /** When the latest report came. */
+  /** The time at which the latest report came. */
   #latestMs = 0;
-  /** The report of the last tick. */
+  /** The report that the last tick applied. */
   #applied: Report | undefined;
   #seen: { node: Node | null } | undefined;
   #watch: WatchStatus | undefined;
@@ -68,14 +68,17 @@ export class Upkeep {
     this.#token = heldToken(env);
   }
 
-  /** Created at the first use: an invalid variable must not make the constructor throw, and with it each alarm. */
+  /**
+   * The request budget, created at its first use: in the constructor, an invalid variable would make each alarm
+   * fail.
+   */
   get #requests(): RequestBudget {
     return (this.#budget ??= new RequestBudget(this.#state.records, machineRequests(this.#env), () =>
       currentMs(),
     ));
   }
 
-  /** Is no tick in progress, which could write to the apiserver? */
+  /** true if no tick is in progress that could write to the apiserver. */
   get isIdle(): boolean {
     return this.#ticks === 0;
   }
@@ -89,9 +92,11 @@ export class Upkeep {
     }
   }
 
-  /** Runs a tick with this report. If a tick is in progress, one more follows it, with the newest report. */
+  /**
+   * Runs a tick with this report. If a tick is already in progress, another tick with the newest report follows it.
+   */
   keepTrue(report: Report, nowMs: number): Promise<TickOutcome> {
-    // The facts are stored already.
+    // The facts are stored in SQLite already.
     const { facts: _, ...latest } = report;
     this.#latest = latest;
     this.#latestMs = nowMs;
@@ -99,39 +104,42 @@ export class Upkeep {
     return this.#singleTick();
   }
 
-  /** Call it when the machine reported, even if its report is not applied; undefined if only the lease has the time. */
+  /** Notes the time of a report that need not be applied; undefined if only the lease has the time. */
   noteContact(atMs: number | undefined): void {
     this.#lastReportMs = atMs;
   }
 
-  /** Resolves once no tick is in progress that could write for a machine that is no longer enrolled. */
+  /** Waits until no tick is in progress that could write for a machine that is no longer enrolled. */
   async finish(): Promise<void> {
     await this.#singleTick().catch(() => undefined);
     await this.#following;
   }
 
-  /** Makes clients that use the current token. */
+  /** Returns a function that makes apiserver clients with the current token. `mayAsk` may refuse a request. */
   connector(mayAsk: (what: RequestKind) => boolean): (withinMs: number) => KubeClient {
     return kubeConnector(this.#env, this.#token, currentMs, mayAsk);
   }
 
-  /** Counts a request that must be made now. Later ones wait for it. */
+  /** Counts a request that must be made now, even if the budget is empty. Later requests then wait. */
   spend(asked: RequestKind): void {
     this.#requests.spend(asked);
   }
 
-  /** May the machine remove its Node? It may overdraw its request budget for that. */
+  /** Returns true if the machine may remove its Node. It may overdraw its request budget for that. */
   mayRemove(): boolean {
     return this.#requests.allowsAnyway(REMOVAL_REQUESTS);
   }
 
-  /** Stores the request budget of the name. Returns how many milliseconds the row must be kept. */
+  /** Stores the name's request budget. Returns for how many milliseconds the row must be kept. */
   keepRequests(): number {
     this.#requests.keep();
     return this.#requests.keptForMs();
   }
 
-  /** Call it when another machine has the name. The request budget stays, because it belongs to the name. */
+  /**
+   * Forgets the machine's memory. Call it when another machine gets the name. The request budget stays, because it
+   * belongs to the name.
+   */
   forget(): void {
     this.#memory = {};
     this.#latest = undefined;
@@ -139,7 +147,7 @@ export class Upkeep {
     this.#lastReportMs = undefined;
   }
 
-  /** Returns the memory for a loan. */
+  /** Returns the memory of this class for a loan. */
   handOver(): UpkeepMemory {
     const { lease: _, ...tick } = this.#memory;
     return {
@@ -153,14 +161,15 @@ export class Upkeep {
     };
   }
 
-  /** Restores the memory from a loan. `lease`: as last written; null if it must be read. */
+  /** Restores the memory from a loan. `lease`: the lease as last written; null if it must be read. */
   takeBack(
     { tick, latest, latestMs, lastReportMs, standing, between }: UpkeepMemory,
     lease: Lease | null,
   ): void {
     this.#memory = { ...tick, lease };
     this.#latest = latest;
-    // The gateway passes on each report that changes anything, so this one needs no tick.
+    // During a loan the gateway forwards each report that changes anything, so the report of the loan needs no
+    // tick.
     this.#applied = latest;
     this.#latestMs = latestMs;
     this.#lastReportMs = lastReportMs;
@@ -168,26 +177,29 @@ export class Upkeep {
     this.#between = between;
   }
 
-  /** Forgets what the loan would have returned. The lease must be read, as after an eviction. */
+  /** Forgets the data that the lost loan would have returned. The lease must be read, as after an eviction. */
   forgetLent(): void {
     this.#memory.lease = null;
     delete this.#memory.renewedAtMs;
     this.#lastReportMs = undefined;
   }
 
-  /** Returns the lease for a loan, and the memory that a loan depends on; null if the lease must be read first. */
+  /**
+   * Returns the lease for a loan, and the tick memory that decides about the loan; null if the lease must be read
+   * first.
+   */
   leaseToLend(facts: Facts): { memory: TickMemory; lease: Lease } | null {
     const { records } = this.#state;
     const lease = lentLease({ memory: this.#memory, records, facts, nowMs: currentMs });
     return lease && { memory: this.#memory, lease };
   }
 
-  /** Counts the renewals of a gateway. `before`: the request budget when the lease was lent. */
+  /** Counts the renewals that a gateway has made. `before`: the request budget when the lease was lent. */
   spendMeanwhile(renewals: number, before: RequestsLeft): void {
     this.#requests.spendMeanwhile(renewals, before);
   }
 
-  /** For operators: what an eviction would lose. */
+  /** The data for operators that an eviction would lose. */
   get latest(): LatestOfMachine {
     return {
       report: this.#latest,
@@ -198,12 +210,12 @@ export class Upkeep {
     };
   }
 
-  /** Is the last known Node Ready? */
+  /** Returns true if the Node was Ready when last read or written. */
   isReady(): boolean {
     return isReady(this.#state.records.get("node")?.node);
   }
 
-  /** Sends the waiting events. Those that fail keep waiting. */
+  /** Sends the waiting events. Events that fail stay in the outbox. */
   async flush(name: string): Promise<void> {
     const { outbox } = this.#state;
     if (outbox.isEmpty() || !this.#env.KUBE_URL || !this.#requests.allows("event")) return;
@@ -213,8 +225,8 @@ export class Upkeep {
   }
 
   /**
-   * Sends the events of a registration and asks whether the Node is watched, while the registration is answered. So the Node
-   * is Ready sooner. Events that fail wait for the next report or alarm.
+   * Sends the events of a registration and asks whether the Node is watched, without delaying the answer to the
+   * registration. Events that fail wait for the next report or alarm.
    */
   #follow(name: string): void {
     const sent = this.flush(name).catch((error: unknown) =>
@@ -223,7 +235,9 @@ export class Upkeep {
     this.#following = Promise.all([sent, this.#askWatch(name)]).then(() => undefined);
   }
 
-  /** For the alarm: sends events and records silence. Must not renew the lease, write the status or register. */
+  /**
+   * Sends events and records silence. Must not renew the lease, write the status or register. The alarm calls it.
+   */
   async betweenReports(name: string): Promise<void> {
     const { alarm, outbox } = this.#state;
     const inAWhile = () => currentMs() + SILENCE_CHECK_MS;
@@ -239,20 +253,23 @@ export class Upkeep {
     }
   }
 
-  /** Call it with a report: sets the alarm for the next check for silence, or for the waiting events. */
+  /** Sets the alarm for the next check for silence, or for the waiting events. Call it with each report. */
   setAlarm(nowMs: number): Promise<void> {
     const { alarm, outbox } = this.#state;
     if (this.#watch === undefined && outbox.isEmpty()) return alarm.unlessSet(nowMs + SILENCE_CHECK_MS);
     return alarm.atLatest(nowMs + (outbox.isEmpty() ? this.#checkEveryMs() : SILENCE_CHECK_MS));
   }
 
-  /** Another writer has changed the Node; null if it must be read. */
+  /** Acts on another writer's change of the Node. `node`: null if the Node must be read. */
   async noticeNode(node: Node | null): Promise<void> {
     this.#seen = { node };
     await this.#singleTick();
   }
 
-  /** Returns when to check again. Clones are silent once no clone reports. */
+  /**
+   * Checks for silence and returns when to check again; null if no check is needed. Cloned machines are silent once
+   * none of them reports.
+   */
   async #checkSilence(name: string, isAtOnce = false): Promise<number | null> {
     const { senders, facts, records } = this.#state;
     const enrolment = records.get("enrolment");
@@ -270,18 +287,21 @@ export class Upkeep {
     });
   }
 
-  /** Returns the time between two checks. Without a lease, an object that is often evicted must write rows for each. */
+  /**
+   * Returns the milliseconds between two checks for silence. Without a renewed lease, an object that is often
+   * evicted must write rows for each check.
+   */
   #checkEveryMs(): number {
     const { records, facts } = this.#state;
     if (isLeaseRenewed(records)) {
-      // The gateway reports a silence at once.
+      // During a loan the gateway reports a silence at once.
       const isSeen = this.#watch?.isSilenceSeen || records.get("lent") !== undefined;
       return isSeen ? WATCHED_SILENCE_CHECK_MS : SILENCE_CHECK_MS;
     }
     return reportIntervalMs(facts.timing()) > AWAKE_MS ? UNSEEN_SILENCE_CHECK_MS : SILENCE_CHECK_MS;
   }
 
-  /** Does this object learn of each change of the Node by other writers? */
+  /** Returns true if the cluster object notifies this object of each change of the Node by another writer. */
   async #askWatch(name: string): Promise<boolean> {
     if (!isNodeWatchOn(this.#env) || !this.#env.KUBE_URL) return false;
     const ask = () => clusterObject(this.#env).standing(name);
@@ -297,7 +317,7 @@ export class Upkeep {
     if (!enrolment) throw new Error("a tick without an enrolment");
     const [report, seen] = [this.#latest, this.#seen];
     this.#seen = undefined;
-    // A tick with a new report writes what the notice requires.
+    // If a tick with a new report follows, that tick writes the fix that the notice requires.
     if (seen) await this.#actOn(seen.node, enrolment, report === this.#applied ? report : undefined);
     if (report === this.#applied)
       return { phase: lastPhase(records) ?? "registering", ready: this.isReady() };
@@ -307,7 +327,7 @@ export class Upkeep {
     const suspension = senders.suspension(report.startId, currentMs());
     if (suspension) return { ...suspension, ready: false };
     const wasRegistered = records.get("registration")?.startId === report.startId;
-    // The tick uses the current token and does not wait for the next one.
+    // The tick uses the current token and does not wait for the refreshed one.
     const refreshed = this.#env.KUBE_URL ? this.#token.refresh(!wasRegistered) : undefined;
     const outcome = await tick({ ...this.#surroundings(enrolment), report });
     await refreshed;
@@ -320,7 +340,10 @@ export class Upkeep {
     return outcome;
   }
 
-  /** Acts on a change by another writer. Writes the status with the last report if that is recent and its rate limit allows. */
+  /**
+   * Acts on a change of the Node by another writer. Writes the status with the last report, if that report is
+   * recent and the rate limit allows a write.
+   */
   async #actOn(node: Node | null, enrolment: Enrolment, last: Report | undefined): Promise<void> {
     const { facts, senders } = this.#state;
     const nowMs = currentMs();
@@ -338,7 +361,9 @@ export class Upkeep {
     await this.flush(enrolment.name);
   }
 
-  /** Sets the alarm for a lease duration after the last contact, or checks now if that has passed. */
+  /**
+   * Sets the alarm to one lease duration after the last contact, or checks for silence now if that time has passed.
+   */
   async watchForSilence(name: string): Promise<void> {
     const { facts, alarm } = this.#state;
     const silentFromMs = (this.#lastReportMs ?? 0) + facts.leaseMs() + 1;
@@ -370,8 +395,8 @@ export class Upkeep {
 }
 
 /**
- * Returns a function that runs `work`, one run at a time. All calls during a run share the next run, which sees what they
- * have set before.
+ * Returns a function that runs `work`, one run at a time. All calls during a run share the next run, which sees the
+ * state that the callers have set before.
  */
 export function singleFlight<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let running: Promise<Result> | undefined;
@@ -386,7 +411,8 @@ export function singleFlight<Result>(work: () => Promise<Result>): () => Promise
   }
 
   return () => {
-    // Between a run and the next one `running` is undefined, and this call must not start before the next one.
+    // Between two runs `running` is undefined. A call in that moment must join the next run instead of starting
+    // one.
     if (next) return next;
     if (!running) return start();
     next = running

@@ -1,5 +1,6 @@
-// What a machine may cost the cluster: requests to the apiserver, bytes of its Node, registrations, and new series of
-// events. A machine with a stolen key decides how often it reports, so each of these has a budget.
+// Limits the load that a machine causes in the cluster: requests to the apiserver, bytes of its Node,
+// registrations, and new series of events. A thief of a machine's key decides how often it reports, so each of
+// these loads has a budget.
 import { NUMBER_RANGES } from "../../shared/deployment/numbers.ts";
 import type { ApiError } from "../../shared/kubernetes/api-error.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
@@ -13,29 +14,35 @@ import { RATE_LIMITS, type TokenBucket, tokensAt } from "../storage/token-bucket
 import type { NodeRecords, NodeRecordStore, RequestsLeft } from "../storage/records.ts";
 
 /**
- * Shares of the requests that a machine may cause at once, and in a minute. No other request can take the share of the
- * lease, which is renewed twelve times a minute at most. `within`: the share of any minute, also of one that begins with
- * a burst.
+ * The lease's shares of the requests that a machine may cause at once, and in a minute. Other requests cannot use
+ * the lease's shares, since a lease is renewed up to twelve times a minute. `within`: the share in any minute,
+ * including a minute that begins with a burst.
  */
 const RENEWALS = { atOnce: 0.4, aMinute: 0.6, within: 0.65 } as const;
 const OTHERS = { atOnce: 0.6, aMinute: 0.4, within: 0.6 } as const;
 const MINUTE_MS = 60_000;
 const PART_MS = 2000;
-/** Share of the requests at once that events leave for the Node. */
+/** The share of the burst that events must leave for writes of the Node. */
 const KEPT_FROM_EVENTS = 0.2;
-/** Share of the requests at once that may be missing without a row: slightly more than returns before an eviction (10 s). */
+/**
+ * The share of the burst that may be spent without a stored row: slightly more than what refills before an eviction
+ * (10 s).
+ */
 const UNRECORDED = 0.2;
 
-/** A registration starts only with this many requests left: the Node is created or read, adopted and written. */
+/**
+ * The number of requests that must be left to start a registration: the Node is created or read, adopted and
+ * written.
+ */
 export const REGISTRATION_REQUESTS = 4;
-/** A removal reads Node and lease twice, and deletes them. */
+/** The number of requests of a removal, which reads Node and lease twice and deletes both. */
 export const REMOVAL_REQUESTS = 6;
-/** A try to write the status reads the Node and writes it. */
+/** The number of requests of one attempt to write the status, which reads and writes the Node. */
 export const STATUS_REQUESTS = 2;
 
 /**
- * Returns what is left at this time. A clock that was put back fills nothing, and earlier requests count as made now.
- * Continue from the returned value: otherwise nothing fills until the clock has caught up.
+ * Returns the requests that are left at this time. If the clock was put back, nothing refills, and earlier requests
+ * count as made now. Continue from the returned value: otherwise nothing refills until the clock has caught up.
  */
 export function requestsAt(
   left: NodeRecords["requestsLeft"] | undefined,
@@ -55,7 +62,10 @@ export function requestsAt(
   };
 }
 
-/** Returns how many requests of a kind may be made now, as a fraction. Both the burst and the minute limit them. */
+/**
+ * Returns the number of requests of a kind that may be made now, which may be a fraction. The burst and the minute
+ * each limit it.
+ */
 export function allowance(left: RequestsLeft, asked: RequestKind, aMinute: number): number {
   const share = shareOf(asked);
   const { within } = share === "renewals" ? RENEWALS : OTHERS;
@@ -63,7 +73,7 @@ export function allowance(left: RequestsLeft, asked: RequestKind, aMinute: numbe
   return Math.min(left[share], within * aMinute - asks(left, share)) - kept;
 }
 
-/** Returns the requests left after one request, whether or not that request was allowed. */
+/** Returns the requests that are left after one request, whether or not that request was allowed. */
 export function afterRequest(left: RequestsLeft, asked: RequestKind): RequestsLeft {
   const share = shareOf(asked);
   const recent = [...left.recent];
@@ -84,12 +94,12 @@ function asks({ recent }: RequestsLeft, share: "renewals" | "others"): number {
 }
 
 /**
- * The requests of one name, whichever machine has it. Kept in memory, and in SQLite once many are spent, so that an
- * eviction does not fill the budget.
+ * The request budget of one name, shared by all machines that have the name in turn. Kept in memory, and in SQLite
+ * once many requests are spent, so that an eviction does not refill the budget.
  */
 export class RequestBudget {
   readonly #records: NodeRecordStore;
-  /** Requests at once, and a minute. */
+  /** The number of requests in a burst, and also in a minute. */
   readonly aMinute: number;
   readonly #nowMs: () => number;
   #left: NodeRecords["requestsLeft"] | undefined;
@@ -101,26 +111,31 @@ export class RequestBudget {
     this.#left = records.get("requestsLeft");
   }
 
-  /** Call it before each request, also before a repeated one. False: do not make it. */
+  /**
+   * Takes one request from the budget; returns false if the request must not be made. Call it before each request,
+   * including a retry.
+   */
   take(asked: RequestKind): boolean {
     const isAllowed = this.allows(asked);
     if (isAllowed) this.#left = afterRequest(this.#now(), asked);
     return isAllowed;
   }
 
-  /** Counts a request that has to be made. It may overdraw the budget by a minute's requests at most. */
+  /** Counts a request that must be made. It may overdraw the budget by a minute's requests at most. */
   spend(asked: RequestKind): void {
     const { renewals, others, ...left } = afterRequest(this.#now(), asked);
     const bounded = (share: number) => Math.max(-this.aMinute, share);
     this.#left = { ...left, renewals: bounded(renewals), others: bounded(others) };
   }
 
-  /** What is left now, for the gateway that renews the lease next. */
+  /** The requests that are left now, for the gateway that renews the lease next. */
   get left(): RequestsLeft {
     return this.#now();
   }
 
-  /** Counts renewals that a gateway has made since `before` was left. The budget fills from that time on. */
+  /**
+   * Counts the renewals of a gateway. `before`: the budget when the lease was lent, from which time on it refills.
+   */
   spendMeanwhile(renewals: number, before: RequestsLeft): void {
     const spent = requestsAt(
       { ...before, renewals: before.renewals - renewals },
@@ -136,19 +151,21 @@ export class RequestBudget {
     return allowance(this.#now(), asked, this.aMinute) >= count;
   }
 
-  /** Returns true if overdrawing the budget by this number keeps the limit of a minute. */
+  /** Returns true if an overdraft of this number of requests still keeps the limit of a minute. */
   allowsAnyway(count: number): boolean {
     const left = this.#now();
     const most = (RENEWALS.within + OTHERS.within) * this.aMinute;
     return left.others >= 0 && asks(left, "renewals") + asks(left, "others") + count <= most;
   }
 
-  /** Returns how often a status update may try in a row: as upstream, or once if five tries could use up the budget. */
+  /**
+   * Returns the number of attempts of a status update: upstream's, or one if upstream's could use up the budget.
+   */
   tries(): number {
     return this.allows("node", NODE_STATUS_UPDATE_TRIES * STATUS_REQUESTS) ? NODE_STATUS_UPDATE_TRIES : 1;
   }
 
-  /** Call it when a tick ends. Stores the budget if enough is missing for an eviction to matter. */
+  /** Stores the budget if so much is spent that an eviction would matter. Call it at the end of each tick. */
   keep(): void {
     const left = this.#now();
     const kept = requestsAt(this.#records.get("requestsLeft"), this.aMinute, left.atMs);
@@ -156,7 +173,7 @@ export class RequestBudget {
       this.#records.put("requestsLeft", left);
   }
 
-  /** Returns in how many milliseconds so little is missing that the stored budget is no longer needed. */
+  /** Returns the milliseconds until the budget has refilled so far that its stored row is no longer needed. */
   keptForMs(): number {
     const { renewals, others } = this.#now();
     if (this.aMinute - renewals - others <= UNRECORDED * this.aMinute) return 0;
@@ -177,31 +194,35 @@ export class RequestBudget {
 }
 
 /**
- * Limits the bytes of status writes, since etcd keeps each version of a Node for minutes. Kept in memory and in an
- * annotation of the lease, so that an eviction does not fill it.
+ * The budget of bytes for status writes, since etcd keeps each version of a Node for minutes. Kept in memory and in
+ * an annotation of the lease, so that an eviction does not refill the budget.
  */
 export const STATUS_BUDGET = {
-  /** About six writes of a Node with many images. */
+  /** The size of a burst in bytes: about six writes of a Node with many images. */
   bytesAtOnce: 128 * 1024,
-  /** A Node of 20 KiB that is written every five minutes takes a ninth of it. */
+  /**
+   * The bytes that refill in an hour. A Node of 20 KiB that is written every five minutes needs a ninth of them.
+   */
   bytesAnHour: 2 * 1024 * 1024,
-  /** Writes that must not wait, see isUrgent. */
+  /** The number of urgent writes in a burst: writes that must not wait (isUrgent). */
   urgentAtOnce: 2,
   urgentAMinute: 2,
 } as const;
-/** A larger Node is not written, since every controller of the cluster reads lists of Nodes. */
+/** The size above which a Node is not written, since every controller of the cluster reads lists of Nodes. */
 export const MAX_NODE_BYTES = 64 * 1024;
 
-/** What is left of STATUS_BUDGET. An absent budget is full. */
+/** The rest of STATUS_BUDGET. An absent budget is full. */
 export interface StatusBudget {
-  /** Negative after urgent writes: later writes wait until it is positive again. */
+  /**
+   * The bytes that are left. Negative after urgent writes: later writes wait until the number is positive again.
+   */
   bytes: number;
   urgent: number;
   /** Milliseconds since 1970. */
   atMs: number;
 }
 
-/** Returns what is left at this time. A clock that was put back fills nothing. */
+/** Returns the budget that is left at this time. If the clock was put back, nothing refills. */
 export function budgetAt(budget: StatusBudget | undefined, nowMs: number): StatusBudget {
   const { bytesAtOnce, bytesAnHour, urgentAtOnce, urgentAMinute } = STATUS_BUDGET;
   if (!budget) return { bytes: bytesAtOnce, urgent: urgentAtOnce, atMs: nowMs };
@@ -218,7 +239,7 @@ export function isFull(budget: StatusBudget, nowMs: number): boolean {
   return bytes >= STATUS_BUDGET.bytesAtOnce && urgent >= STATUS_BUDGET.urgentAtOnce;
 }
 
-/** Returns what is left after a write; null if the write has to wait. */
+/** Returns the budget that is left after a write; null if the write must wait. */
 export function spendWrite(
   budget: StatusBudget | undefined,
   { bytes, urgent }: { bytes: number; urgent: boolean },
@@ -229,53 +250,64 @@ export function spendWrite(
   return urgent && left.urgent >= 1 ? { ...left, bytes: left.bytes - bytes, urgent: left.urgent - 1 } : null;
 }
 
-/** Returns what is left after the write of a registration, which has a budget of its own and never waits here. */
+/**
+ * Returns the budget that is left after a registration's write, which never waits for this budget: registrations
+ * have their own.
+ */
 export function spendAnyway(budget: StatusBudget | undefined, bytes: number, nowMs: number): StatusBudget {
   const left = budgetAt(budget, nowMs);
   return { ...left, bytes: left.bytes - bytes };
 }
 
-/** Returns the bytes of a Node in JSON; the apiserver stores slightly less. */
+/** Returns the bytes of a Node as JSON, slightly more than the apiserver stores. */
 export function sizeOf(node: Node): number {
   return new TextEncoder().encode(JSON.stringify(node)).length;
 }
 
 /**
- * Returns true if the Node stops being Ready, or if the node controller has set Unknown. Becoming Ready can wait, which
- * bounds the number of urgent writes.
+ * Returns true if the write ends a Node's readiness, or ends the Unknown of the node controller. A Node that
+ * becomes Ready can wait, which bounds the number of urgent writes.
  */
 export function isUrgent(original: Node, next: Node): boolean {
   const [was, is] = [readyConditionOf(original)?.status, readyConditionOf(next)?.status];
   return was === "Unknown" || (was === "True" && is !== "True");
 }
 
-/** For the lease's annotation: amounts in the order of StatusBudget. */
+/** Returns the budget as the text of the lease's annotation: the amounts in the order of StatusBudget. */
 export function budgetText({ bytes, urgent, atMs }: StatusBudget): string {
   return [Math.floor(bytes), Math.floor(urgent * 1000) / 1000, atMs].join(" ");
 }
 
-/** Returns undefined (full) without an annotation. An annotation that cannot be parsed counts as an empty budget. */
+/**
+ * Returns the budget in the lease's annotation; undefined (full) without an annotation, and an empty budget for an
+ * invalid one.
+ */
 export function parseBudget(text: string | undefined, nowMs: number): StatusBudget | undefined {
   if (text === undefined) return undefined;
   const [bytes = Number.NaN, urgent = -1, atMs = -1, ...rest] = text.split(" ").map(Number);
   const isSound = [urgent, atMs].every((amount) => amount >= 0 && Number.isFinite(amount));
   if (!isSound || !Number.isFinite(bytes) || rest.length > 0) return emptyBudget(nowMs);
-  // A clock that was ahead must not keep it from filling.
+  // A time from a clock that was ahead must not keep the budget from refilling.
   return { bytes, urgent, atMs: Math.min(atMs, nowMs) };
 }
 
-/** The budget of a lease that cannot be read. */
+/** Returns the budget of a machine whose lease cannot be read: empty. */
 export const emptyBudget = (nowMs: number): StatusBudget => ({ bytes: 0, urgent: 0, atMs: nowMs });
 
-/** Least time between two registrations with the lowest MACHINE_REQUESTS; shorter in proportion with a higher one. */
+/**
+ * The least time between two registrations with the lowest MACHINE_REQUESTS. A higher MACHINE_REQUESTS shortens the
+ * time in proportion.
+ */
 export const REGISTRATION_APART_MS = 10_000;
 
-/** The registration of a larger Node costs more, in proportion. */
+/**
+ * The size of a Node up to which its registration costs one token. The cost of a larger Node rises in proportion.
+ */
 const NODE_BYTES = 32 * 1024;
 
 /**
- * Returns what is left after a registration; fails with the milliseconds to wait. `aMinute`: the deployment's
- * MACHINE_REQUESTS.
+ * Returns the token bucket that is left after a registration, or a failure with the milliseconds to wait.
+ * `aMinute`: the deployment's MACHINE_REQUESTS.
  */
 export function spendRegistration(
   budget: TokenBucket | undefined,
@@ -294,21 +326,23 @@ export function spendRegistration(
 }
 
 /**
- * A step that fails at the apiserver is retried this often, then once in each report interval. Lease and status back off
- * separately, so that a failing status does not stop renewals.
+ * The number of immediate attempts of a step that fails at the apiserver. Then the step is tried once in each
+ * report interval. Lease and status back off separately, so that a failing status does not stop renewals.
  */
 export const TRIES_AT_ONCE = 4;
 
 export interface BackOff {
-  /** The error of the last try. */
+  /** The error of the last attempt. */
   error: ApiError;
-  /** Tries that were left at `atMs` (milliseconds since 1970); another one is added every `everyMs`. */
+  /** The attempts that were left at `atMs` (milliseconds since 1970). One attempt is added every `everyMs`. */
   tries: number;
   atMs: number;
   everyMs: number;
 }
 
-/** Returns undefined if the step succeeded, or if the apiserver refused this request alone. */
+/**
+ * Returns the back-off after a step; undefined if the step succeeded, or the apiserver refused only this request.
+ */
 export function backOffAfter(
   before: BackOff | undefined,
   error: ApiError | null,
@@ -320,33 +354,37 @@ export function backOffAfter(
 ): BackOff | undefined {
   if (!error || !isFailing(error)) return undefined;
   const nowMs = machine.nowMs();
-  // Shorter than an interval, so that each periodic report may try; random, so that objects do not retry at one moment.
+  // Shorter than an interval, so that each periodic report may try; random, so that objects do not retry at the
+  // same moment.
   const everyMs = reportIntervalMs(facts.settings) * (0.5 + 0.4 * random());
   return { error, tries: Math.max(0, triesAt(before, nowMs) - 1), atMs: nowMs, everyMs };
 }
 
-/** Returns the last error while the step must not be tried; undefined: try it. */
+/** Returns the last error if the step must not be tried now; undefined if it may be tried. */
 export function errorMeanwhile(backOff: BackOff | undefined, nowMs: number): ApiError | undefined {
   return triesAt(backOff, nowMs) < 1 ? backOff?.error : undefined;
 }
 
-/** A clock that was put back ends the wait. */
+/** Returns the number of attempts that are allowed now. A clock that was put back ends the wait. */
 function triesAt(backOff: BackOff | undefined, nowMs: number): number {
   if (!backOff || nowMs < backOff.atMs) return TRIES_AT_ONCE;
   return Math.min(TRIES_AT_ONCE, backOff.tries + (nowMs - backOff.atMs) / backOff.everyMs);
 }
 
-/** Returns true if the apiserver failed, and false if it refused this request. */
+/** Returns true if the apiserver failed; false if the apiserver refused this request. */
 function isFailing(error: ApiError): boolean {
   if (error.kind === "unanswered") return true;
   const { code = 0 } = error.status;
   return code === 429 || code >= 500;
 }
 
-/** The number of updates that failed right after another one had failed, since this object woke. */
+/** The number of updates that failed directly after a failed update, since this object woke. */
 export type RepeatedFailures = Readonly<Record<"lease" | "status", number>>;
 
-/** Upstream onRepeatedHeartbeatFailure, which closes connections. Here it logs and returns the count. */
+/**
+ * Counts and logs a repeated failure, and returns the counts. Upstream's onRepeatedHeartbeatFailure closes
+ * connections instead.
+ */
 export function repeatedHeartbeatFailure(
   before: RepeatedFailures | undefined,
   what: keyof RepeatedFailures,

@@ -1,4 +1,4 @@
-// Decides what a Node's status should be: runs the setters over a Node, with the machine's last report as their source.
+// Decides the status of a Node: runs the setters over the Node, with the machine's last report as their source.
 import { reportedEvents, reportedSetters } from "../../shared/from-report/reported-node.ts";
 import { NOTHING_REMEMBERED, type ReportedMemory } from "../../shared/from-report/reported-status.ts";
 import { withinGrant } from "../../shared/from-report/within-grant.ts";
@@ -39,7 +39,7 @@ import {
   recordOthers,
 } from "./parts.ts";
 
-/** What decides which labels a machine's Node has. */
+/** The data that decides which labels a machine's Node has. */
 export interface FormingMachine {
   deployment: string;
   enrolment: Enrolment;
@@ -54,40 +54,43 @@ export interface DecidingMachine extends FormingMachine {
   report: Pick<Report, "vitals">;
 }
 
-/** What a decision starts from: the last known Node, or the decision before it. */
+/** The starting point of a decision: the last known Node, or the decision before. */
 export interface DecisionBasis {
-  /** The Node that was decided about, as the apiserver has it. */
+  /** The Node that the decision was about, as the apiserver has it. */
   original: Node;
-  /** What the setters remember after it. */
+  /** The memory of the setters after the decision. */
   memory: ReportedMemory;
 }
 
 export interface StatusDecision extends DecisionBasis {
   update: NodeUpdate;
   events: readonly OccurredEvent[];
-  /** What goes beyond the machine's join token, and was left out. */
+  /** The parts that the machine's join token does not grant, and that the decision left out. */
   leftOut: readonly string[];
-  /** What stays as other writers have set it. */
+  /** The parts that keep the value of another writer. */
   others: OthersParts;
-  /** What was written of each part before this decision. */
+  /** The parts that were written before this decision, with their values. */
   writtenBefore: WrittenParts;
-  /** What is written of the parts that other writers may undo, and what is not put back yet. */
+  /** The writes of parts that other writers may undo, and the parts that must wait before they are put back. */
   held: HeldBack;
-  /** When the setters ran, by a clock that never goes back. */
+  /** The time at which the setters ran, by a clock that never goes back. */
   nowMs: number;
 }
 
-/** The first decision of a tick starts from the last known Node, and from what the setters remember of earlier ticks. */
+/**
+ * Returns the starting point of a tick's first decision: the last known Node, and the setters' memory of earlier
+ * ticks.
+ */
 export function firstBasis(
   records: NodeRecordStore,
-  setters: ReportedMemory | undefined, // in memory; undefined after an eviction
+  setters: ReportedMemory | undefined, // the memory of the setters; undefined after an eviction
   known: Node,
   lastContactMs: number,
 ): DecisionBasis {
   return { original: known, memory: setters ?? recalledMemory(records.get("memory"), lastContactMs) };
 }
 
-/** A further decision starts from the one before it, so that it causes no event twice. */
+/** Decides a status. Starts from the decision before, so that no event is caused twice. */
 export function decideStatus(
   machine: DecidingMachine,
   remembered: Pick<TickMemory, "heartbeatMs" | "status" | "written">,
@@ -99,7 +102,8 @@ export function decideStatus(
   const events: OccurredEvent[] = [];
   const recordEvent = (type: string, reason: string, message: string) =>
     void events.push({ type, reason, message });
-  // Times never go back, even if this clock does. The row may be older than the last write, whose time the lease has.
+  // Times never go back, even if this clock does. The stored row may be older than the last write, whose time the
+  // lease has.
   const { heartbeatMs = 0, status } = remembered;
   const writtenMs = Math.max(heartbeatMs, status?.lastStatusReportTimeMs ?? 0);
   const nowMs = Math.max(machine.nowMs(), writtenMs, lastHeartbeatMs(original));
@@ -118,7 +122,7 @@ export function decideStatus(
   const writtenBefore = remembered.written ?? records.get("putBack") ?? {};
   let others: OthersParts = {};
   let held: HeldBack = { written: {}, wanted: [] };
-  /** Leaves what other writers have set, and what they undo with every report. */
+  /** Leaves the values of other writers, and the parts that other writers undo with every report. */
   const leave: Setter = (node) => {
     others = leaveOthers(original, node, holder.fieldManager);
     const lastKnown = records.get("node")?.node ?? original;
@@ -133,7 +137,7 @@ export function decideStatus(
     records.get("node")?.sent,
   );
   const { os, architecture } = facts.platform;
-  // Upstream Kubelet.updatePodCIDR.
+  // Mirrors upstream's Kubelet.updatePodCIDR.
   const isNewPodCIDR = (podCIDRs: string) => success(podCIDRs !== records.get("podCIDRs"));
   const update = updateNode(original, isNewPodCIDR, os, architecture, [
     asKubelets,
@@ -145,7 +149,7 @@ export function decideStatus(
   return { original, memory, update, events, leftOut, nowMs, others, writtenBefore, held };
 }
 
-/** Stores the decision; call it before acting on that. Returns what is to be remembered. */
+/** Stores the decision and returns the memory for the next one. Call it before acting on the decision. */
 export function recordDecision(
   machine: Stored & { nowMs: () => number },
   { update, memory, events, leftOut, others, writtenBefore, held, nowMs }: StatusDecision,
@@ -154,7 +158,8 @@ export function recordDecision(
   const put = held.wanted.flatMap(({ part, value }) => (value === null ? [] : part));
   recordOthers(machine, others, put);
   recordHeldBack(machine, writtenBefore, held);
-  // Events take their time from this clock: an event may already be named after the time of the last write.
+  // Events take their time from this clock: the name of an event may already contain a later time than the last
+  // write's.
   const atMs = machine.nowMs();
   recordPodCIDR(machine, update.node, atMs);
   machine.journal.decide({ node: update.node, memory: storedMemory(memory, nowMs), events, nowMs: atMs });
@@ -169,15 +174,24 @@ export function lastHeartbeatMs(node: Node): number {
   return Math.max(0, ...heartbeats);
 }
 
-/** Stands in SQLite for the time of the last report, so that a lasting pressure changes no row with every report. */
+/**
+ * The value in SQLite that stands for the time of the last report, so that a lasting pressure does not change a row
+ * with every report.
+ */
 const MET_AT_LAST_REPORT = Number.MAX_SAFE_INTEGER;
 
-/** For SQLite. `nowMs` is when the setters ran: a threshold that was met then is stored without its time. */
+/**
+ * Returns the setters' memory for SQLite. `nowMs`: the time at which the setters ran. A threshold that was met then
+ * is stored without its time.
+ */
 function storedMemory(memory: ReportedMemory, nowMs: number): ReportedMemory {
   return withMetTimes(memory, (at) => (at === nowMs ? MET_AT_LAST_REPORT : at));
 }
 
-/** From SQLite; setters may change the result. `lastContactMs` is the time of the last report. */
+/**
+ * Returns the setters' memory from SQLite as a copy, which setters may change. `lastContactMs`: the time of the
+ * last report.
+ */
 function recalledMemory(stored: ReportedMemory | undefined, lastContactMs: number): ReportedMemory {
   return withMetTimes(structuredClone({ ...NOTHING_REMEMBERED, ...stored }), (at) =>
     Math.min(at, lastContactMs),
@@ -190,8 +204,8 @@ function withMetTimes(memory: ReportedMemory, change: (atMs: number) => number):
 }
 
 /**
- * Records the pod CIDR that the cluster has given the Node. The machine's CNI plugin or a router may use it, so history
- * has each change. A Node without a range keeps the recorded one, as a kubelet does.
+ * Records the pod CIDR that the cluster has given the Node. Each change is a line of history, because the machine's
+ * CNI plugin or a router may use the range. A Node without a range keeps the recorded one, as a kubelet does.
  */
 function recordPodCIDR({ records, journal }: Stored, { spec }: Node, nowMs: number): void {
   const podCIDRs = (spec?.podCIDRs ?? []).join(",");
@@ -201,12 +215,12 @@ function recordPodCIDR({ records, journal }: Stored, { spec }: Node, nowMs: numb
   journal.note("address", `pod CIDR: ${before === undefined ? "" : `${before} → `}${podCIDRs}`, nowMs);
 }
 
-/** Returns the form of a new Node. */
+/** Returns the form of a new Node's labels. */
 export function wantedForm(marks: NodeMarks): NodeForm {
   return marks.keepsTopologyLabels ? "both" : "moved";
 }
 
-/** Returns the form that the Node gets with this decision: the present one until the machine's turn. */
+/** Returns the form that the Node's labels get with this decision: the present form until the machine's turn. */
 export function formNow(machine: FormingMachine, original: Node): NodeForm {
   const { marks, records, nowMs } = machine;
   const from = outdatedForm(machine, original);
@@ -215,12 +229,12 @@ export function formNow(machine: FormingMachine, original: Node): NodeForm {
 }
 
 /**
- * Asks the fleet index once for a turn if the Node's form has to change, so that a new Worker does not write all Nodes at
- * once. If the index does not answer, the next report asks again.
+ * Asks the fleet index once for a turn if the Node's form must change, so that a new Worker does not write all
+ * Nodes at the same time. If the fleet index does not answer, the next report asks again.
  */
 export async function takeTurn(
   machine: FormingMachine,
-  formTurn: () => Promise<number | null>, // milliseconds until the turn; null: no answer
+  formTurn: () => Promise<number | null>, // returns the milliseconds until the turn; null without an answer
 ): Promise<void> {
   const { records, nowMs } = machine;
   const known = records.get("node")?.node;
@@ -232,7 +246,7 @@ export async function takeTurn(
   if (waitMs !== null) records.put("formTurn", { atMs: nowMs() + waitMs });
 }
 
-/** Returns null if the Node has the wanted form or none, or if it is for pods. */
+/** Returns the Node's present form if it must change; null if it has the wanted form, or is a Node for pods. */
 function outdatedForm({ deployment, enrolment, marks }: FormingMachine, node: Node): NodeForm | null {
   if (!isBystander(node, enrolment.withoutFactsOnlyTaint)) return null;
   const form = formOf(node, fieldManagerOf(deployment));

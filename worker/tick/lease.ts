@@ -1,5 +1,5 @@
-// Renews a Node's lease when a fresh report comes: with one PUT while the object is in memory, with a GET before it after
-// an eviction.
+// Renews a Node's lease with a fresh report: by one PUT while the lease is in memory, by a GET and a PUT after an
+// eviction.
 import { type ApiError, type ApiResult, isConflict, isNotFound } from "../../shared/kubernetes/api-error.ts";
 import type { LeaseClient } from "../../shared/kubernetes/client.ts";
 import { parseMicroTime } from "../../shared/kubernetes/micro-time.ts";
@@ -48,35 +48,44 @@ type LeaseMemory = Pick<
   "lease" | "renewedAtMs" | "leaseBackOff" | "repeatedFailures" | "status" | "budget"
 >;
 
-/** How far the known Node can be relied on. */
+/** The evidence whether the known Node is still current. */
 export interface LastContact {
-  /** The last renewal was within a lease duration. If not, the node controller may have set conditions since. */
+  /**
+   * true if the last renewal was within a lease duration. If not, the node controller may have set conditions
+   * since.
+   */
   wasFresh: boolean;
-  /** The time of that renewal, and so of the report before this one; now, if it was not fresh. */
+  /**
+   * The time of the last renewal, and so of the report before this one; the present time if that renewal was too
+   * old.
+   */
   lastContactMs: number;
 }
 
 export interface Renewal extends LastContact {
   renewed: boolean;
-  /** The last failure, also of a renewal that succeeded in the end. */
+  /** The last failure, even if the renewal succeeded in the end; null if there was none. */
   error: ApiError | null;
-  /** Present if the Node or the lease belongs to another writer. */
+  /** Present if another writer has the Node or the lease. */
   lost?: Loss;
-  /** The fields that have changed. */
+  /** The fields of the memory that have changed. */
   memory: LeaseMemory;
 }
 
-/** A PUT that conflicts is tried once more after a GET. */
+/** The number of PUTs in a renewal. After a conflict, the lease is read and written once more. */
 const MAX_UPDATES = 2;
-/** A renewTime that is further ahead than this proves nothing about when it was written. */
+/**
+ * The limit up to which a renewTime may be ahead of this clock. A later renewTime does not show when it was
+ * written.
+ */
 const CLOCK_TOLERANCE_MS = 2000;
 
-/** Reads the last renewal, decides whether the known Node can still be relied on, and writes the next renewal. */
+/** Reads the last renewal, decides whether the known Node is still current, and writes the next renewal. */
 export async function renewLease(
   machine: RenewingMachine,
   before: LeaseMemory,
   deadlineMs: number,
-  created?: Node, // the Node that this tick has created
+  created?: Node, // the Node, if this tick has created it
 ): Promise<Renewal> {
   const { facts, nowMs, records, requests } = machine;
   const uid = registeredUid(records);
@@ -94,7 +103,7 @@ export async function renewLease(
   const status = before.status ?? statusReportOf(base);
   const budget = before.budget ?? budgetOf(base, found, nowMs());
   const durationMs = facts.settings.nodeLeaseDurationSeconds * 1000;
-  // No controller can have set conditions of a new Node.
+  // No controller can have set conditions of a Node that this tick has created.
   const isFresh = () => created !== undefined || isWithin(renewedAtMs, durationMs, nowMs());
   const isRead = found === null || found.ok || isNotFound(found.error);
   // A Node whose status was never written is read anyway.
@@ -155,14 +164,14 @@ function leaseSteps(
     },
     renewTime: (base) => nextRenewTime(nowMs() * 1000, base),
     isNew: created !== undefined,
-    // The next report tries again.
+    // The lease is not retried here, because the next report tries again.
     backOff: () => Promise.resolve(false),
   };
 }
 
 /**
- * Returns a lease of another Node without its owner. syncLease then reads the Node first, and writes the lease only if
- * the Node is this machine's.
+ * Reads the lease. Removes the owner if it is another Node: syncLease then reads the Node first, and writes the
+ * lease only if the Node is this machine's.
  */
 async function readLease(own: OwnReader, uid: string | undefined): Promise<ApiResult<Lease>> {
   const found = await own.readLease();
@@ -171,7 +180,7 @@ async function readLease(own: OwnReader, uid: string | undefined): Promise<ApiRe
   return success({ ...found.value, metadata });
 }
 
-/** Returns the answer to a GET that was already made, then reads. */
+/** Returns a function that first returns the answer of an earlier GET, and reads in later calls. */
 function firstAnswer(first: ApiResult<Lease> | null, read: () => Promise<ApiResult<Lease>>) {
   let answer = first;
   return () => {
@@ -182,8 +191,8 @@ function firstAnswer(first: ApiResult<Lease> | null, read: () => Promise<ApiResu
 }
 
 /**
- * Returns true if it is known that there was no renewal for the lease's duration. An evicted object whose lease is gone
- * knows it from the time that the apiserver failed, or from the machine: a restarted shim has its Node registered too.
+ * Returns true if the lease certainly was not renewed for its duration. If an evicted object finds no lease, the
+ * duration of the apiserver's failure shows it, or the machine's time without an answer.
  */
 function hasLapsed(
   { records, report, nowMs }: RenewingMachine,
@@ -198,7 +207,7 @@ function contactOf(renewedAtMs: number | undefined, wasFresh: boolean, nowMs: nu
   return { wasFresh, lastContactMs: wasFresh && renewedAtMs !== undefined ? renewedAtMs : nowMs };
 }
 
-/** Between reports: what the last renewal in memory proves about the known Node. */
+/** Returns the evidence, between two reports, that the last renewal in memory gives about the known Node. */
 export function lastContact(
   renewedAtMs: number | undefined,
   leaseSeconds: number,
@@ -207,7 +216,7 @@ export function lastContact(
   return contactOf(renewedAtMs, isWithin(renewedAtMs, leaseSeconds * 1000, nowMs), nowMs);
 }
 
-/** The apiserver fails, or the machine reports more often than a lease has to be renewed. */
+/** Returns the result without a renewal: the apiserver fails, or the request budget is used up. */
 function notRenewed(
   { facts, nowMs }: RenewingMachine,
   before: LeaseMemory,
@@ -216,7 +225,7 @@ function notRenewed(
 ): Renewal {
   const renewedAtMs = before.renewedAtMs ?? renewedAtOf(inMemory);
   const contact = lastContact(renewedAtMs, facts.settings.nodeLeaseDurationSeconds, nowMs());
-  // An evicted object does not know how much the machine may still have written.
+  // After an eviction the machine's rest of the status budget is unknown, so it counts as empty.
   const budget = before.budget ?? (inMemory === null ? emptyBudget(nowMs()) : undefined);
   return { renewed: false, error, ...contact, memory: { budget } };
 }
@@ -227,13 +236,15 @@ function isWithin(renewedAtMs: number | undefined, durationMs: number, nowMs: nu
   return elapsedMs <= durationMs && elapsedMs >= -CLOCK_TOLERANCE_MS;
 }
 
-/** Returns the renewTime in milliseconds since 1970; undefined if the lease has none. */
+/** Returns the lease's renewTime in milliseconds since 1970; undefined if the lease has none. */
 export function renewedAtOf(lease: Lease | null): number | undefined {
   const time = lease?.spec?.renewTime;
   return time === undefined ? undefined : parseMicroTime(time) / 1000;
 }
 
-/** Returns the lease as a gateway may write it next, but for its renewTime; null if it would have to be read first. */
+/**
+ * Returns the lease that a gateway may write next, except for its renewTime; null if the lease must be read first.
+ */
 export function lentLease({
   memory: { lease, status, budget },
   facts,
@@ -251,12 +262,15 @@ export function lentLease({
   return withCarried(next, status, budget, nowMs());
 }
 
-/** `milliseconds since 1970 + shift`: when the Node's status was last written. A renewal stores it at no extra cost. */
+/**
+ * The annotation with the time of the last status write, as `milliseconds since 1970 + shift`. A renewal stores it
+ * at no extra cost.
+ */
 const STATUS_REPORT_ANNOTATION = "rollcall.dev/status-report";
-/** The text of the status budget. */
+/** The annotation with the text of the status budget. */
 const BUDGET_ANNOTATION = "rollcall.dev/status-budget";
 
-/** Adds what an eviction would lose. A full budget is left out. */
+/** Adds the annotations with the data that an eviction would lose. Leaves out a full budget. */
 function withCarried(
   lease: Lease,
   status: HeartbeatState | undefined,
@@ -279,7 +293,7 @@ function withCarried(
   return { ...lease, metadata: { ...lease.metadata, annotations } };
 }
 
-/** After an eviction: a missing lease means a full budget, a lease that cannot be read an empty one. */
+/** Returns the status budget after an eviction: full if the lease is missing, empty if the lease cannot be read. */
 function budgetOf(
   base: Lease | null,
   found: ApiResult<Lease> | null,
@@ -289,12 +303,12 @@ function budgetOf(
   return budgetInLease(base, nowMs);
 }
 
-/** Returns the budget as of the lease's last renewal; undefined: full. */
+/** Returns the status budget as of the lease's last renewal; undefined (full) if the lease has none. */
 export function budgetInLease(lease: Lease | null | undefined, nowMs: number): StatusBudget | undefined {
   return parseBudget(lease?.metadata?.annotations?.[BUDGET_ANNOTATION], nowMs);
 }
 
-/** Returns undefined if the annotation is absent or invalid. */
+/** Returns the time of the last status write from the lease; undefined if the annotation is absent or invalid. */
 function statusReportOf(lease: Lease | null): HeartbeatState | undefined {
   const [at, shift, ...rest] = (lease?.metadata?.annotations?.[STATUS_REPORT_ANNOTATION] ?? "")
     .split(" ")
@@ -307,19 +321,22 @@ function isOwnedBy({ metadata }: Lease, uid: string | undefined): boolean {
   return uid !== undefined && (metadata?.ownerReferences ?? []).some((owner) => owner.uid === uid);
 }
 
-/** A PUT that changes nothing would keep the version. */
+/** The annotation that `touchLease` changes, because a PUT without a change would keep the lease's version. */
 const TOUCHED_ANNOTATION = "rollcall.dev/recalled";
-/** The gateway may write the lease between this GET and this PUT, but not more often than every few seconds. */
+/**
+ * The number of attempts. The gateway may write the lease between a GET and a PUT here, but only once in several
+ * seconds.
+ */
 const TRIES = 4;
 
 /**
- * Writes a lease without renewing it, so that a gateway that has its last version cannot write it any more. Leaves the
- * lease of another Node alone. Returns false if a gateway may still be able to write the lease.
+ * Writes a lease without renewing it, so that a gateway with the lease's former version cannot write the lease any
+ * more. Leaves the lease of another Node alone. Returns false if a gateway may still be able to write the lease.
  */
 export async function touchLease(
   client: Pick<KubeClient, "getLease" | "updateLease">,
   name: string,
-  uid: string | undefined, // of the machine's Node
+  uid: string | undefined, // the uid of the machine's Node
   nowMs: number,
 ): Promise<boolean> {
   for (let tries = 0; tries < TRIES; tries++) {
@@ -336,7 +353,7 @@ async function touchOnce(
   nowMs: number,
 ): Promise<"touched" | "conflict" | "failed"> {
   const found = await client.getLease(NODE_LEASE_NAMESPACE, name);
-  // A gateway creates no lease.
+  // Without a lease, no gateway can write it: a gateway does not create leases.
   if (!found.ok) return isNotFound(found.error) ? "touched" : "failed";
   const { metadata } = found.value;
   if (!isOwnedBy(found.value, uid) || !metadata?.resourceVersion) return "touched";

@@ -1,5 +1,5 @@
-// What a tick remembers for the next one. An eviction may lose it. Steps take the fields that they need and return those
-// that have changed; only tick.ts writes them here.
+// The memory of a tick for the next tick, which an eviction may lose. Each step takes the fields that it needs and
+// returns the fields that have changed; only tick.ts writes them here.
 import type { ReportedMemory } from "../../shared/from-report/reported-status.ts";
 import type { Lease } from "../../shared/kubernetes/types.ts";
 import type { HeartbeatState } from "../../shared/node/heartbeat.ts";
@@ -7,32 +7,36 @@ import type { WrittenParts } from "../../shared/node/parts.ts";
 import type { BackOff, RepeatedFailures, StatusBudget } from "./budgets.ts";
 
 export interface TickMemory {
-  /** The lease as it was last written: the next renewal needs no GET. */
+  /** The lease as it was last written, so that the next renewal needs no GET. */
   lease?: Lease | null | undefined;
   /** The time of the last renewal that is known to have succeeded. */
   renewedAtMs?: number | undefined;
-  /** The errors of the setters that were last logged. An error that stays is logged once. */
+  /** The setters' errors that were logged last. An error that lasts is logged once. */
   setterErrors?: string;
-  /** When the status was last written. The lease carries it through an eviction, so that it costs no row. */
+  /** The time of the last status write. The lease keeps it through an eviction, so that it costs no row. */
   status?: HeartbeatState | undefined;
-  /** How much of its Node the machine may still have written. The lease carries it as well. Absent: full. */
+  /** The status budget that is left; absent if full. The lease keeps it through an eviction. */
   budget?: StatusBudget | undefined;
-  /** Why the last write that was due had to wait. */
+  /** The reason why the last due write had to wait. */
   withheld?: string | undefined;
-  /** The version of the Node that was last read or written. The row in SQLite has the version of the last change. */
+  /**
+   * The version of the Node that was last read or written. The row in SQLite has the version of the last change.
+   */
   nodeVersion?: string | undefined;
-  /** The last heartbeat that was written. No later heartbeat may be older. */
+  /** The time of the last heartbeat that was written. Later heartbeats must not be older. */
   heartbeatMs?: number;
-  /** What the setters remember. SQLite has it without the times that change with every report. */
+  /** The memory of the setters. SQLite has it without the times that change with every report. */
   setters?: ReportedMemory | undefined;
-  /** What was written of the parts that other writers may undo. SQLite has the parts that were undone. */
+  /**
+   * The last written values of the parts that other writers may undo. SQLite has only the parts that were undone.
+   */
   written?: WrittenParts;
-  /** The delay after the next registration attempt that fails. */
+  /** Milliseconds to wait after the next failed attempt to register. */
   registrationDelayMs?: number | undefined;
   repeatedFailures?: RepeatedFailures | undefined;
-  /** Present while the apiserver fails to take the lease, or the status. */
+  /** Present while the apiserver does not accept writes of the lease. `statusBackOff`: of the status. */
   leaseBackOff?: BackOff | undefined;
   statusBackOff?: BackOff | undefined;
-  /** When a taken name was last checked. */
+  /** The time of the last check of a taken name. */
   lookedAtMs?: number | undefined;
 }

@@ -1,4 +1,4 @@
-// Reads this machine's Node and its lease, and detects that they belong to another writer now. A Node that is lost is
+// Reads this machine's Node and lease, and detects that they belong to another writer by now. A lost Node is
 // recorded, and no longer written.
 import { byOthers, transitions } from "../../shared/fleet/history-lines.ts";
 import { type ApiError, type ApiResult, isNotFound } from "../../shared/kubernetes/api-error.ts";
@@ -17,10 +17,10 @@ import type { Stored } from "../storage/journal.ts";
 import type { Enrolment, LostPhase, NodeRecords, NodeRecordStore } from "../storage/records.ts";
 import { deletionAfter, wasReady } from "./register-again.ts";
 
-/** Why a Node is no longer written. */
+/** The reason why a Node is no longer written. */
 export interface Loss {
   phase: LostPhase;
-  /** For the log, history and an event. */
+  /** The reason in words, for the log, the history and an event. */
   reason: string;
 }
 
@@ -32,11 +32,13 @@ interface NodeOwner {
   nowMs: () => number;
 }
 
-/** Reads Node and lease for functions of shared/, which know errors of the apiserver alone: the loss is kept aside. */
+/**
+ * Reads Node and lease for functions of shared/, which only know errors of the apiserver. Keeps a loss in `lost`.
+ */
 export class OwnReader {
   readonly #owner: NodeOwner;
   readonly #client: Pick<KubeClient, "getNode" | "getLease">;
-  /** Set once Node or lease belong to another writer. The Node is read no more. */
+  /** Present once the Node or the lease belongs to another writer. From then on the Node is not read. */
   lost: Loss | undefined;
 
   constructor(owner: NodeOwner, client: Pick<KubeClient, "getNode" | "getLease">) {
@@ -44,7 +46,7 @@ export class OwnReader {
     this.#client = client;
   }
 
-  /** Returns the Node if it is the registered one and still belongs to this deployment. */
+  /** Returns the Node if it is the registered one and belongs to this deployment; otherwise records the loss. */
   async readNode(fromCache = false): Promise<ApiResult<Node>> {
     if (this.lost) return this.#lose(this.lost);
     const { name } = this.#owner;
@@ -57,7 +59,7 @@ export class OwnReader {
     return isGone ? this.#lose({ phase: "node deleted", reason: "the Node is gone" }) : found;
   }
 
-  /** Returns the lease unless another writer renews it. */
+  /** Returns the lease unless another writer renews it; otherwise records the loss. */
   async readLease(): Promise<ApiResult<Lease>> {
     const { name, deployment, nowMs } = this.#owner;
     const found = await this.#client.getLease(NODE_LEASE_NAMESPACE, name);
@@ -71,7 +73,10 @@ export class OwnReader {
   }
 }
 
-/** Why a Node is not this machine's any more. A Node with another uid is another one, also if this deployment created it. */
+/**
+ * Returns why the Node is not this machine's any more; null if it is. A Node with another uid is not, even if this
+ * deployment created it.
+ */
 function lossOf(found: Node, { records, deployment }: NodeOwner): Loss | null {
   const known = records.get("node")?.node;
   if (found.metadata?.uid !== known?.metadata?.uid)
@@ -86,7 +91,10 @@ export function registeredUid(records: NodeRecordStore): string | undefined {
   return records.get("node")?.node.metadata?.uid;
 }
 
-/** A 404 alone does not prove it: a missing namespace, path or API causes one as well. */
+/**
+ * Returns true if the apiserver reports that this Node is missing. A 404 alone does not prove that: a missing
+ * namespace, path or API also causes a 404.
+ */
 export function isNodeMissing(error: ApiError, name: string): boolean {
   if (error.kind !== "status" || !isNotFound(error)) return false;
   const { details } = error.status;
@@ -94,7 +102,7 @@ export function isNodeMissing(error: ApiError, name: string): boolean {
 }
 
 interface LosingMachine extends Stored {
-  /** The process of the shim that the loss is recorded for. */
+  /** The process of the shim for which the loss is recorded. */
   report: { startId: string };
   facts: { settings: { registerNode?: boolean | undefined } };
   log: MachineLog;
@@ -102,8 +110,8 @@ interface LosingMachine extends Stored {
 }
 
 /**
- * Stores the loss and returns the phase that follows from it. register-again.ts decides whether a deleted Node is
- * registered again. A machine that may not create its Node waits for one.
+ * Stores the loss and returns the resulting phase. A machine that may not create its Node waits for one.
+ * register-again.ts decides whether a deleted Node is registered again.
  */
 export function recordLoss(
   { records, report, journal, log, facts, ...machine }: LosingMachine,
@@ -134,8 +142,9 @@ export function recordLoss(
 }
 
 /**
- * The Node is read before the next decision: a write had an unknown outcome, or the node controller may have set
- * conditions. SQLite keeps this, since a later renewal of the lease would hide it from an evicted object.
+ * Marks the known Node to be read before the next decision: a write had an unknown outcome, or the node controller
+ * may have set conditions. Stored in SQLite, because a later renewal of the lease would hide it from an evicted
+ * object.
  */
 export function distrustKnownNode(records: NodeRecordStore): void {
   const known = records.get("node");
@@ -143,23 +152,23 @@ export function distrustKnownNode(records: NodeRecordStore): void {
   records.put("node", { ...known, readAgain: true });
 }
 
-/** Marks the known Node to be read again, and as one whose lease has expired or whose machine was silent. */
+/** Marks the known Node to be read again, because its lease has expired or its machine was silent. */
 export function noteLapse(records: NodeRecordStore): void {
   const known = records.get("node");
   if (!known || (known.readAgain && known.hasLapsed)) return;
   records.put("node", { ...known, readAgain: true, hasLapsed: true });
 }
 
-// An apiserver that does not record field managers shows no other writer.
+// If the apiserver does not record field managers, no other writer is visible.
 const RENEW_TIME = ["f:spec", "f:renewTime"];
 const READY_HEARTBEAT = ["f:status", "f:conditions", 'k:{"type":"Ready"}', "f:lastHeartbeatTime"];
 
-/** Returns the other writer that renews the lease; null if there is none, or if its last renewal has expired. */
+/** Returns the other writer that renews the lease; null if there is none, or its last renewal has expired. */
 export function foreignRenewer(lease: Lease, deployment: string, nowMs: number): string | null {
   const other = otherOwner(lease.metadata, RENEW_TIME, fieldManagerOf(deployment));
   const { renewTime, leaseDurationSeconds = 0 } = lease.spec ?? {};
   if (other === null || renewTime === undefined) return null;
-  // A time ahead of this clock counts as recent as well.
+  // A renewTime ahead of this clock counts as recent as well.
   return nowMs - parseMicroTime(renewTime) / 1000 < leaseDurationSeconds * 1000 ? other : null;
 }
 
@@ -178,10 +187,12 @@ interface ClaimingMachine extends NodeOwner, Stored {
   client: (withinMs: number) => KubeClient;
 }
 
-/** A lease that cannot be read must not keep an owned Node from being registered. */
+/** The time limit for reading the lease: an unreadable lease must not keep an owned Node from being registered. */
 const LEASE_READ_MS = 1000;
 
-/** Checks that an existing Node may be registered, and adopts it if an operator has offered it to this deployment. */
+/**
+ * Checks that an existing Node may be registered. Adopts the Node if an operator has offered it to this deployment.
+ */
 export async function claimNode(
   machine: ClaimingMachine,
   client: Pick<KubeClient, "patchNode">,
@@ -197,7 +208,7 @@ export async function claimNode(
   if (fault === null) return success({ node: existing, ...(lease.ok && { lease: lease.value }) });
   if (!lease.ok && !isNotFound(lease.error))
     return failure({ reason: "request failed", step: "get", error: lease.error });
-  // An operator who offers a Node deletes its lease. A lease that is there again shows that another writer renews it.
+  // An operator who offers a Node deletes its lease. If the lease exists again, another writer renews it.
   if (lease.ok && !fieldOwners(lease.value.metadata, RENEW_TIME).includes(fieldManagerOf(deployment)))
     return failure({ reason: "not ours", message: "the Node is offered, but its lease is still there" });
   return adopt(machine, client, existing);
@@ -217,22 +228,22 @@ async function adopt(
 }
 
 export type Noticed =
-  /** The Node is as it is known, or it is not this machine's. */
+  /** The Node is unchanged, or it is not this machine's. */
   | { kind: "passed over" }
-  /** The apiserver did not return the Node: the next report reads it. */
+  /** The apiserver did not return the Node, so the next report reads it. */
   | { kind: "unread" }
   | { kind: "taken"; isGivenUp: boolean; nodeVersion: string | undefined }
   | { kind: "lost"; lost: Loss };
 
 /**
- * Stores a Node that another writer has changed, between two reports. It costs a request only if the notice came without
- * the Node.
+ * Stores a Node that another writer has changed between two reports. Sends a request only if the notice came
+ * without the Node.
  */
 export async function takeNotice(
   machine: NodeOwner & Stored,
   client: () => KubeClient,
-  seen: Node | null, // as the watch has it; null: no longer in the list, or to be read in any case
-  knownVersion: string | undefined, // of the Node that was last read or written; undefined: as stored
+  seen: Node | null, // the Node as the watch has it; null if the watch lost it, or it must be read in any case
+  knownVersion: string | undefined, // the version of the Node that was last read or written; undefined for the stored version
 ): Promise<Noticed> {
   const { records } = machine;
   const known = records.get("node");
@@ -256,7 +267,8 @@ function take(
   known: NodeRecords["node"],
   node: Node,
 ): Noticed {
-  // A patch without an answer may have been applied. History has its conditions already, as they were decided.
+  // A patch without an answer may have been applied. History already has its conditions, since they were recorded
+  // when decided.
   const isOurs = ({ type, status }: NodeCondition) =>
     known.sent?.some((each) => each.type === type && each.status === status) ?? false;
   const others = conditionsOf(node).filter((condition) => !isOurs(condition));
@@ -270,7 +282,10 @@ function take(
   return { kind: "taken", isGivenUp, nodeVersion: node.metadata?.resourceVersion };
 }
 
-/** Versions of one kind of object grow. If they are no numbers, or the cluster was restored, the Node is read. */
+/**
+ * Returns true if the Node is newer than the known version. Versions of one kind of object grow. If a version is no
+ * number, or the cluster was restored, the result is false and the Node is read.
+ */
 function isNewer({ metadata }: Node, known: string | undefined): boolean {
   return Number(metadata?.resourceVersion) > Number(known);
 }

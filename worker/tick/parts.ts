@@ -1,5 +1,6 @@
-// Records which parts of a machine's Node are not as it wants them: values that other writers keep, parts that they undo
-// again and again, and what goes beyond the join token. History gets a line, and the machine a message, for each change.
+// Records the parts of a machine's Node that differ from the machine's wish: values that other writers keep, parts
+// that other writers undo, and parts that the join token does not grant. Each change is a line of history and a
+// message to the machine.
 import { MAX_IMAGE_BYTES } from "../../shared/from-report/reported-status.ts";
 import type { GrantHolder } from "../../shared/from-report/within-grant.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
@@ -23,7 +24,10 @@ interface RecordingMachine extends Stored {
   nowMs: () => number;
 }
 
-/** Call it with each decision. `put`: the parts that are written now. */
+/**
+ * Records the parts that keep the value of another writer. `put`: the parts that are written now. Call it with each
+ * decision.
+ */
 export function recordOthers(
   { records, journal, nowMs }: RecordingMachine,
   others: OthersParts,
@@ -40,7 +44,7 @@ export function recordOthers(
       journal.note("registration", `${part} is set again: what ${manager} had set is gone`, nowMs());
 }
 
-/** Call it with each decision, before the Node is sent. */
+/** Records the parts that are put back only once an hour. Call it with each decision, before the Node is sent. */
 export function recordHeldBack(
   { records, journal, nowMs }: RecordingMachine,
   before: WrittenParts,
@@ -56,7 +60,10 @@ export function recordHeldBack(
       journal.note("registration", `${part} is put back at once again`, nowMs());
 }
 
-/** Call it once the parts are written. `answer`: the Node as the apiserver returned it. Returns what was written. */
+/**
+ * Records the parts that were written, and returns them. `answer`: the Node that the apiserver returned. Call it
+ * after each write.
+ */
 export function recordWritten(
   { records, nowMs }: Omit<RecordingMachine, "journal">,
   { written, wanted }: HeldBack,
@@ -67,14 +74,14 @@ export function recordWritten(
   return after;
 }
 
-/** Writes a row only if another writer has undone a part. */
+/** Stores the parts that another writer has undone; writes no row if there are none. */
 function keepUndone(records: NodeRecordStore, written: WrittenParts): void {
   const undone = putBackParts(written);
   if (Object.keys(undone).length === 0) records.remove("putBack");
   else records.put("putBack", undone);
 }
 
-/** For the machine's operator; undefined if no other writer has changed a part of rollcall's. */
+/** Returns a message for the machine's operator; undefined if no other writer has changed a part of rollcall's. */
 export function othersMessage(records: NodeRecordStore): string | undefined {
   const hourly = hourlyParts(records.get("putBack") ?? {});
   const theirs = Object.entries(records.get("others") ?? {}).map(([part, manager]) => `${part} (${manager})`);
@@ -95,18 +102,21 @@ export function grantHolder({ name, enrolment, deployment }: GrantedMachine): Gr
   return { name, grant: enrolment, fieldManager: fieldManagerOf(deployment) };
 }
 
-/** Returns a text if the machine wants to list more images than its Node has room for. */
+/** Returns a text if the machine has more images than its Node may list; otherwise nothing. */
 export function imagesLeftOut({ images = [], settings }: Facts, listed: number): string[] {
   const { nodeStatusMaxImages: most = DEFAULT_SETTINGS.nodeStatusMaxImages } = settings;
   const wanted = most < 0 ? images.length : Math.min(most, images.length);
   return listed < wanted ? [`images beyond ${MAX_IMAGE_BYTES} bytes`] : [];
 }
 
-/** Returns the labels that the machine or its join token asks for, and that a bystander has under a key of rollcall's. */
+/**
+ * Returns the labels that the machine or its join token asks for, and that a bystander Node has under rollcall's
+ * own key instead.
+ */
 export function movedLabels(
   { settings, dropIns }: Facts,
   ofToken: Readonly<Record<string, string>>,
-  leftOut: readonly string[], // by withinGrant: the bystander has no key for these
+  leftOut: readonly string[], // the labels that withinGrant left out: a bystander has no key for them
 ): string[] {
   const ofMachine = Object.keys({ ...settings.nodeLabels, ...dropIns?.labels });
   const there = ofMachine.filter((key) => !leftOut.includes(`label ${key}`));
@@ -116,7 +126,10 @@ export function movedLabels(
   });
 }
 
-/** `when`: a registration is decided once for each process of the shim, a status with each report. */
+/**
+ * Records the parts that the decision left out. `when`: a registration is decided once for each process of the
+ * shim, a status with each report.
+ */
 export function recordLeftOut(
   { records, journal, nowMs }: RecordingMachine,
   when: "registration" | "status",
@@ -131,14 +144,14 @@ export function recordLeftOut(
   if (added.length > 0) journal.note("registration", `left out of its Node: ${added.join(", ")}`, nowMs());
 }
 
-/** Returns undefined if nothing is left out. */
+/** Returns a message with the parts that were left out; undefined if there are none. */
 export function leftOutMessage(records: NodeRecordStore): string | undefined {
   const { registration = [], status = [] } = records.get("leftOut") ?? {};
   const all = [...new Set([...registration, ...status])];
   return all.length === 0 ? undefined : `left out of its Node: ${shortened(all)}`;
 }
 
-/** In an answer; history has all parts, up to the length of an entry. */
+/** The number of parts that a message names. History names all parts, up to the length of a line. */
 const MAX_NAMED = 8;
 
 function shortened(parts: readonly string[]): string {

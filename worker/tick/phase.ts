@@ -1,4 +1,4 @@
-// The phase and the readiness of a machine's Node, for the answer to its report.
+// Records the phase of a machine's Node and determines its readiness, for the answer to a report.
 import { readyConditionOf } from "../../shared/node/heartbeat.ts";
 import { type ApiError, isForbidden } from "../../shared/kubernetes/api-error.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
@@ -10,7 +10,10 @@ export function phaseOf(error: ApiError): Phase {
   return error.kind === "unanswered" ? "apiserver unreachable" : "apiserver refuses";
 }
 
-/** Returns which operator can fix a refusal, if no report can. The apiserver's own words go to the Worker's log alone. */
+/**
+ * Returns a message that names the operator who can fix a refusal; no message if the next report may succeed. The
+ * apiserver's own words are only in the Worker's log.
+ */
 export function refusalMessage(error: ApiError): { message?: string } {
   if (error.kind === "unanswered")
     return error.cure === undefined
@@ -32,14 +35,17 @@ export function isReady(node: Node | undefined): boolean {
   return node !== undefined && readyConditionOf(node)?.status === "True";
 }
 
-/** Returns false for a Node that is gone or another writer's, whose last known status may be Ready. */
+/**
+ * Returns true if the Node is registered and Ready. The last known status of a lost Node may be Ready, but does not
+ * count.
+ */
 export function isRegisteredReady(records: Stored["records"], node: Node | undefined): boolean {
   return records.get("registration")?.phase === "registered" && isReady(node);
 }
 
 /**
- * Adds a line of history if the phase differs from that of the last answer. `askedMs`: when the apiserver was asked, which
- * is when its failure begins.
+ * Adds a line of history if the phase has changed since the last answer. `askedMs`: the time at which the apiserver
+ * was asked, where its failure begins.
  */
 export function recordPhase(
   { records, journal }: Stored,
@@ -57,13 +63,13 @@ export function recordPhase(
   journal.note(kind, before === undefined ? phase : `${before} → ${phase}${away}`, nowMs);
 }
 
-/** Returns the phase of the last answer to the machine; undefined if it has had none. */
+/** Returns the phase of the last answer to the machine; undefined if the machine has had no answer. */
 export function lastPhase(records: Stored["records"]): Phase | undefined {
   const stored = records.get("phase");
   return typeof stored === "object" ? stored.phase : stored;
 }
 
-/** Returns since when the apiserver fails, as of the last report; undefined if it does not. */
+/** Returns the time since when the apiserver fails, as of the last report; undefined if it does not fail. */
 export function awaySinceMs(records: Stored["records"]): number | undefined {
   const stored = records.get("phase");
   return typeof stored === "object" ? stored.sinceMs : undefined;

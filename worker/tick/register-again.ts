@@ -1,28 +1,38 @@
-// Decides whether a deleted Node is registered again, and when. A kubelet's Node stays deleted until the kubelet restarts.
-// People, clouds and autoscalers also delete the Nodes of silent machines, whose shims no operator restarts.
+// Decides whether and when a deleted Node is registered again. A kubelet's Node stays deleted until the kubelet
+// restarts. However, people, clouds and autoscalers also delete the Nodes of silent machines, whose shims no
+// operator restarts.
 import type { RegisterAgain } from "../env.ts";
 import type { Deletion, NodeRecordStore } from "../storage/records.ts";
 import { isReady } from "./phase.ts";
 
 export const AGAIN_LIMITS = {
   firstWaitMs: 60_000,
-  /** Each wait is twice the one before, up to this one. A Node that exists this long resets the waits. */
+  /**
+   * The longest wait. Each wait is twice as long as the one before. A Node that exists for this time resets the
+   * waits.
+   */
   longestWaitMs: 3_600_000,
-  /** A deletion this soon after the creation shows that another program does not want the Node. */
+  /** The time after the creation within which a deletion shows that another program does not want the Node. */
   soonMs: 10 * 60_000,
-  /** After this number of such deletions the Node stays deleted until an operator asks or the shim restarts. */
+  /**
+   * The number of soon deletions after which the Node stays deleted, until an operator asks for it or the shim
+   * restarts.
+   */
   soonDeletions: 3,
 } as const;
 
-/** `createdAtMs`: undefined if the Worker did not create the Node, or if an earlier version did. */
+/**
+ * Returns the record of a deletion, with the next wait. `createdAtMs`: undefined if the Worker did not create the
+ * Node, or if an earlier version did.
+ */
 export function deletionAfter(
   before: Deletion | undefined,
   { nowMs, createdAtMs, wasReady }: { nowMs: number; createdAtMs: number | undefined; wasReady: boolean },
 ): Deletion {
   const { firstWaitMs, longestWaitMs, soonMs } = AGAIN_LIMITS;
-  // A clock that was put back must not make a Node old.
+  // A clock that was put back must not make a Node look old.
   const stoodMs = createdAtMs === undefined ? Number.POSITIVE_INFINITY : Math.max(0, nowMs - createdAtMs);
-  // A Node that the Worker removed itself has no wait that could double.
+  // A Node that the Worker itself removed has no earlier wait that could double.
   const isSequel = stoodMs < longestWaitMs && before?.silentDays === undefined;
   const last = isSequel ? before : undefined;
   return {
@@ -36,10 +46,13 @@ export function deletionAfter(
 export type Again =
   | { kind: "now" }
   | { kind: "wait"; untilMs: number }
-  /** Until the shim restarts or an operator asks. */
+  /** The Node stays deleted until the shim restarts or an operator asks for it. */
   | { kind: "never"; why: string };
 
-/** `deletion`: undefined if an earlier version noticed it. */
+/**
+ * Returns whether a deleted Node is registered again. `deletion`: undefined if an earlier version noticed the
+ * deletion.
+ */
 export function registersAgain(deletion: Deletion | undefined, policy: RegisterAgain, nowMs: number): Again {
   if (deletion?.silentDays !== undefined) return { kind: "now" };
   if (policy === "never") return { kind: "never", why: "Its Node was deleted." };
@@ -53,13 +66,16 @@ export function registersAgain(deletion: Deletion | undefined, policy: RegisterA
   return nowMs >= atMs && nowMs - atMs < waitMs ? { kind: "wait", untilMs: atMs + waitMs } : { kind: "now" };
 }
 
-/** Returns true if the Node was last known Ready, so that its deletion was meant for the machine. */
+/** Returns true if the Node was Ready when last known: then its deletion was intended, not caused by silence. */
 export function wasReady(records: NodeRecordStore): boolean {
   const known = records.get("node");
   return known !== undefined && isReady(known.node) && !known.hasLapsed;
 }
 
-/** Returns why this report does not register the deleted Node, for the machine's operator; undefined if it does. */
+/**
+ * Returns, for the machine's operator, why this report does not register the deleted Node; undefined if the report
+ * registers it.
+ */
 export function staysDeleted({
   records,
   registerAgain,

@@ -1,5 +1,5 @@
-// Registers the Node once for each process of the shim, with one attempt in each report. After a failure the machine
-// reports sooner.
+// Registers the Node once for each process of the shim, with one attempt in each report. After a failed attempt the
+// machine reports sooner.
 import { startEvents } from "../../shared/events/events.ts";
 import { reportedInitialNode } from "../../shared/from-report/reported-node.ts";
 import { NOTHING_REMEMBERED } from "../../shared/from-report/reported-status.ts";
@@ -79,20 +79,23 @@ type RegistrationMemory = Pick<
 
 interface Registered {
   phase: Phase;
-  /** For the machine's operator. */
+  /** A message for the machine's operator. */
   message?: string;
-  /** Present if the attempt failed. */
+  /** Milliseconds until the next attempt; present if this attempt failed. */
   retryInMs?: number;
-  /** The Node, if this attempt has created it. */
+  /** The Node; present if this attempt has created it. */
   created?: Node;
-  /** The fields that have changed. */
+  /** The fields of the memory that have changed. */
   memory?: RegistrationMemory;
 }
 
-/** How often a taken name is checked. */
+/** The time between two checks of a taken name. */
 const CHECK_EVERY_MS = 60_000;
 
-/** Returns the phase "registered" once the Node exists and belongs to this deployment. A taken name may become free. */
+/**
+ * Registers the Node. Returns the phase `registered` once the Node exists and belongs to this deployment. A taken
+ * name is checked again, since it may become free.
+ */
 export async function register(
   machine: RegisteringMachine,
   before: RegistrationMemory,
@@ -134,12 +137,12 @@ async function attemptWith(
     return { phase: "registering", message: initial.error, ...retry(machine, before) };
   }
   const { node } = initial.value;
-  // Before anything is recorded: a Node that is not Ready is no reason to undo a deletion.
+  // Before the decision is recorded: a machine that is not Ready does not restore its deleted Node.
   const isSilenceOver = records.get("deletion")?.silentDays !== undefined;
   if (isDeleted && !isSilenceOver && !isReady(node))
     return { phase: "node deleted", message: AGAIN_WHEN_READY };
   recordInitial(machine, initial.value, nowMs);
-  // A cordon comes and goes with its taint.
+  // The taint of a cordon is left out, because it appears and disappears with the cordon.
   const taints = (node.spec.taints ?? []).filter((taint) => !isSameTaint(taint, UNSCHEDULABLE_TAINT));
   if (isDeleted || isKnownNotReady(machine))
     keepOthersMarks(node, records.get("node")?.node ?? {}, everAsked(known));
@@ -175,7 +178,10 @@ function recordFailure(
   return { phase: phaseOf(error), ...refusalMessage(error), retryInMs, memory: { ...lease, ...memory } };
 }
 
-/** What a process remembers ends with it, except the kernel's OOM counter: an OOM kill may have ended the process. */
+/**
+ * Begins a new process of the shim: clears the former process's memory, except the kernel's OOM counter, since an
+ * OOM kill may have ended that process.
+ */
 function beginProcess(machine: RegisteringMachine, registrations: TokenBucket, nowMs: number): void {
   const { records, report, facts } = machine;
   const { isTaken, bucket } = take(records.get("process")?.freshEvents, RATE_LIMITS.freshEvents, nowMs);
@@ -187,7 +193,10 @@ function beginProcess(machine: RegisteringMachine, registrations: TokenBucket, n
   records.remove("deletion");
 }
 
-/** The machine reports at least as often as before, so that the lease of a Node that exists is renewed. */
+/**
+ * Returns the phase `registering` with this message. The machine reports at least as often as before, so that an
+ * existing Node's lease is renewed.
+ */
 function waiting({ facts }: RegisteringMachine, message: string, waitMs = Number.MAX_VALUE): Registered {
   const retryInMs = Math.min(reportIntervalMs(facts.settings), waitMs);
   return { phase: "registering", message, retryInMs };
@@ -197,7 +206,10 @@ const STARTED_TOO_OFTEN = "its shim was started too often: it is registered agai
 const ASKS_TOO_OFTEN = "its requests to the apiserver are used up: it is registered later";
 const TOO_LARGE = `its Node would be larger than ${MAX_NODE_BYTES} bytes: it is not created`;
 
-/** Makes the next report register, however the last registration ended. False: there was none yet. */
+/**
+ * Makes the next report register, whatever the last registration's result; returns false if there was no
+ * registration yet.
+ */
 export function registerAgain(records: NodeRecordStore, journal: Journal, nowMs: number): boolean {
   const known = records.get("registration");
   if (!known) return false;
@@ -207,7 +219,7 @@ export function registerAgain(records: NodeRecordStore, journal: Journal, nowMs:
   return true;
 }
 
-/** One transaction of SQLite, since nothing is awaited. */
+/** Records a successful registration, in one transaction of SQLite because nothing is awaited. */
 function recordRegistered(
   machine: RegisteringMachine,
   before: RegistrationMemory,
@@ -223,9 +235,9 @@ function recordRegistered(
       journal.tell({ type, reason, message }, nowMs);
     recordNodeStatusEvent(name, record)("Normal", "NodeReady");
   }
-  // Later events report differences from the Node that exists.
+  // Later events report differences from the existing Node.
   records.put("decided", decidedConditions(node));
-  // A creation writes the whole status; the lease of a Node that was found still has what an earlier process wrote.
+  // A creation writes the whole status. The lease of a found Node still has the status time of an earlier process.
   const { nodeStatusReportFrequencyMs } = facts.settings;
   const status = isCreated
     ? {
@@ -233,7 +245,7 @@ function recordRegistered(
         delayAfterNodeStatusChangeMs: calculateDelayMs({ random, nodeStatusReportFrequencyMs }),
       }
     : { lastStatusReportTimeMs: null, delayAfterNodeStatusChangeMs: 0 };
-  // A new Node has nothing to put back.
+  // Other writers have not undone any part of a new Node.
   if (isCreated) records.remove("putBack");
   records.put("node", { node, ...status, readAgain: false });
   const known = records.get("registration");
@@ -260,7 +272,10 @@ function recordRegistered(
   return { phase: "registered", ...(isCreated && { created: node }), memory };
 }
 
-/** Returns true if this process has created a Ready Node. A kubelet's becomes Ready a moment later, which is an event. */
+/**
+ * Returns true if this process has created a Ready Node, which needs an event. A kubelet's Node becomes Ready a
+ * moment later, with that event.
+ */
 function isReadyAtFirst(
   { records, report }: RegisteringMachine,
   outcome: RegisteredNode["outcome"],
@@ -268,7 +283,7 @@ function isReadyAtFirst(
 ): boolean {
   if (!isReady(node) || records.get("registration")?.startId === report.startId) return false;
   if (outcome === "created") return true;
-  // A creation whose answer was lost leaves the Node as it was decided.
+  // If the answer to the creation was lost, the existing Node is as it was decided.
   if (records.get("node")) return false;
   const since = (conditions: readonly DecidedCondition[] = []) =>
     conditions.find(({ type }) => type === "Ready")?.lastTransitionTime;
@@ -282,12 +297,12 @@ function retry({ random }: RegisteringMachine, before: RegistrationMemory) {
   const registrationDelayMs = nextRegistrationDelayMs(
     before.registrationDelayMs ?? FIRST_REGISTRATION_DELAY_MS,
   );
-  // Random, so that the machines of a fleet do not all return at one moment after an apiserver's restart.
+  // Random, so that a fleet's machines do not all return at the same moment after an apiserver's restart.
   const retryInMs = Math.round(registrationDelayMs * (1 - 0.25 * random()));
   return { retryInMs, memory: { registrationDelayMs } };
 }
 
-/** Returns true if there is nothing to ask the apiserver now. */
+/** Returns true if the registration needs no request to the apiserver now. */
 function isSettled(
   machine: RegisteringMachine,
   lookedAtMs: number | undefined,
@@ -298,16 +313,19 @@ function isSettled(
   if (phase === "node deleted") return staysDeleted(machine) !== undefined;
   if (phase !== "name taken") return true;
   const sinceMs = lookedAtMs === undefined ? CHECK_EVERY_MS : nowMs - lookedAtMs;
-  // A clock that was set back must not extend the wait.
+  // A clock that was put back must not extend the wait.
   return sinceMs >= 0 && sinceMs < CHECK_EVERY_MS;
 }
 
-/** Returns true if the last known Node is this machine's and was no longer Ready. A cordon of it outlives the Node. */
+/**
+ * Returns true if the last known Node is this machine's and was no longer Ready. Then a cordon stays, even if the
+ * Node was deleted.
+ */
 function isKnownNotReady({ records, enrolment }: RegisteringMachine): boolean {
   return records.get("registration")?.enrolmentId === enrolment.id && !wasReady(records);
 }
 
-/** A Node that the machine may not create, or whose name was taken, is read first. */
+/** Tries once to register. Reads the Node first if the machine may not create it, or its name was taken. */
 async function tryToRegister(
   machine: RegisteringMachine,
   node: DraftNode,
@@ -315,7 +333,7 @@ async function tryToRegister(
 ): Promise<{ attempt: Registration; lease: Pick<TickMemory, "lease"> }> {
   const { name, records, facts } = machine;
   const client = machine.client(deadlineMs);
-  // With the lease that was read here, the renewal needs no GET.
+  // The lease that is read here saves the renewal a GET.
   let lease: Pick<TickMemory, "lease"> = {};
   const claim = async (existing: Node) => {
     const claimed = await claimNode(machine, client, existing);
@@ -342,7 +360,8 @@ function restoreOthers(
 ): void {
   const { facts, enrolment, records } = machine;
   const holder = grantHolder(machine);
-  // The labels are reconciled again, as a kubelet's: the Node that exists may be one for pods, or have the earlier form.
+  // The labels are reconciled again from a kubelet's view: the existing Node may be a Node for pods, or have the
+  // earlier form.
   reconciled.metadata.labels = { ...existing.metadata?.labels };
   asKubelets(reconciled);
   updateDefaultLabels(kubeletsView(node), reconciled);
@@ -358,12 +377,12 @@ function isMissing(failed: RegistrationFailure, name: string): boolean {
 
 interface Initial {
   node: DraftNode;
-  /** What its setters caused. */
+  /** The events that the setters caused. */
   events: readonly OccurredEvent[];
   leftOut: readonly string[];
 }
 
-/** Returns the Node to register with. A further attempt of the same process causes no event twice. */
+/** Returns the Node to register with. A second attempt of a process causes no event twice. */
 function initialNode(machine: RegisteringMachine, nowMs: number): Result<Initial> {
   const { name, records, report, enrolment, facts, marks } = machine;
   const memory = structuredClone(NOTHING_REMEMBERED);
@@ -391,7 +410,7 @@ function initialNode(machine: RegisteringMachine, nowMs: number): Result<Initial
   return success({ node, events, leftOut });
 }
 
-/** Call it before the Node is sent. */
+/** Records the decision about the new Node. Call it before the Node is sent. */
 function recordInitial(machine: RegisteringMachine, { node, events, leftOut }: Initial, nowMs: number): void {
   recordLeftOut(machine, "registration", leftOut);
   const memory = machine.records.get("memory") ?? NOTHING_REMEMBERED;

@@ -1,5 +1,5 @@
-// Writes a Node's status when it has changed or a periodic write is due: the kubelet's updateNodeStatus over the last
-// known Node.
+// Writes a Node's status if it has changed or a periodic write is due. Mirrors the kubelet's updateNodeStatus, over
+// the last known Node.
 import type { ApiError, ApiResult } from "../../shared/kubernetes/api-error.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../shared/kubernetes/json.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
@@ -44,7 +44,7 @@ import { recordWritten } from "./parts.ts";
 
 export interface WritingMachine extends DecidingMachine, Stored {
   requests: Pick<RequestBudget, "allows" | "tries">;
-  /** Returns true if the cluster's object reports every change of the Node by other writers. Never rejects. */
+  /** Returns true if the cluster object reports each change of the Node by another writer. Never rejects. */
   isWatched: () => Promise<boolean>;
   client: (withinMs: number) => KubeClient;
   log: MachineLog;
@@ -55,9 +55,9 @@ export interface WritingMachine extends DecidingMachine, Stored {
 type StatusMemory = Omit<TickMemory, "lease" | "renewedAtMs" | "registrationDelayMs" | "lookedAtMs">;
 
 export interface StatusWrite {
-  /** null if the status is written, unchanged, or has to wait. */
+  /** null if the status is written, unchanged, or must wait. */
   error: ApiError | null;
-  /** Present if the Node belongs to another writer. */
+  /** Present if another writer has the Node. */
   lost?: Loss;
   memory: StatusMemory;
 }
@@ -74,9 +74,9 @@ export function writeStatus(
 }
 
 /**
- * Starts from the last known Node if all of these hold, and from a GET otherwise: the lease was renewed all the time (else
- * the node controller may have set conditions), no periodic write is due or the Node is watched, no write has an unknown
- * outcome, and it is the first try.
+ * One write of the status. Starts from a GET of the Node, or from the last known Node if all of these hold: the
+ * lease was renewed without a gap (else the node controller may have set conditions), no periodic write is due or
+ * the Node is watched, no write has an unknown outcome, and it is the first attempt.
  */
 class OneWrite {
   readonly #machine: WritingMachine;
@@ -108,7 +108,8 @@ class OneWrite {
     const { records, requests, facts, log, random } = this.#machine;
     const nowMs = this.#machine.nowMs();
     const { state, period, isDue } = dueStatus({ records, memory: this.#memory, facts }, nowMs);
-    // A watched Node is known as other writers have changed it. Otherwise a periodic write reads it first.
+    // A watched Node is known with the changes of other writers. A Node that is not watched is read before a
+    // periodic write.
     this.#isKnownEnough = this.#isSound && (!isDue || (await this.#machine.isWatched()));
     const unasked = this.#withoutAsking(nowMs);
     if (unasked) return unasked;
@@ -139,7 +140,7 @@ class OneWrite {
     return { error, ...(this.#own.lost && { lost: this.#own.lost }), memory: this.#memory };
   }
 
-  /** Returns the outcome if the apiserver must not be asked now. */
+  /** Returns the outcome if the apiserver must not be asked now; undefined if it may be asked. */
   #withoutAsking(nowMs: number): StatusWrite | undefined {
     const error = errorMeanwhile(this.#memory.statusBackOff, nowMs) ?? null;
     const mayAsk = this.#isKnownEnough || this.#machine.requests.allows("node", STATUS_REQUESTS);
@@ -159,10 +160,10 @@ class OneWrite {
   async #readNode(attempt: number): Promise<ApiResult<Node>> {
     const isFirst = attempt === 0;
     if (isFirst && this.#isKnownEnough) return success(this.#known.node);
-    // For a periodic write, the cache shows early enough what other writers have changed. A Node in doubt is not read from
-    // the cache.
+    // For a periodic write, the apiserver's cache is recent enough to show the changes of other writers. A Node in
+    // doubt is not read from the cache.
     const read = await this.#own.readNode(isFirst && this.#isSound);
-    // The report is decided about, and recorded in history, also if the apiserver does not answer.
+    // If the apiserver does not answer, the status is decided over the known Node, so that history has the report.
     if (isFirst && !read.ok && !this.#own.lost) this.#decide(this.#known.node);
     return read;
   }
@@ -177,15 +178,18 @@ class OneWrite {
     return patched;
   }
 
-  /** Returns the version of a Node that was last read or written; heartbeats do not renew the stored version. */
+  /**
+   * Returns the version of the Node that was last read or written. The stored version may be older, because
+   * heartbeats do not store it.
+   */
   #versionOf(original: Node): string | undefined {
     const isKnown = original === this.#machine.records.get("node")?.node;
     return (isKnown ? this.#memory.nodeVersion : undefined) ?? original.metadata?.resourceVersion;
   }
 
   /**
-   * Spends the cost of a write also if it fails: etcd may have it without an answer. False: the write has to wait, and a
-   * later one has what changed.
+   * Spends the cost of a write, even of one that fails, since etcd may have it without an answer. Returns false if
+   * the write must wait; a later write then contains its changes.
    */
   #mayWrite(original: Node, node: Node): boolean {
     const { requests, nowMs } = this.#machine;
@@ -198,7 +202,7 @@ class OneWrite {
     return true;
   }
 
-  /** Adds a line of history when writes begin to wait. */
+  /** Adds a line of history if writes begin to wait. Returns false. */
   #withhold(why: string): false {
     const { journal, nowMs } = this.#machine;
     if (this.#memory.withheld === undefined) journal.note("apiserver", why, nowMs());
@@ -206,7 +210,10 @@ class OneWrite {
     return false;
   }
 
-  /** Stores a Node that another writer has changed, so that it does not cause the same events with every try. */
+  /**
+   * Logs a failed write. Stores a Node that another writer has changed, so that the next attempt does not cause the
+   * same events.
+   */
   #recordFailure(error: ApiError): void {
     const { records, log } = this.#machine;
     const known = records.get("node");
@@ -225,7 +232,7 @@ class OneWrite {
     if (setterErrors !== (this.#memory.setterErrors ?? ""))
       log(setterErrors === "" ? "setters: well" : `setters: ${setterErrors}`);
     this.#memory.setterErrors = setterErrors;
-    // The Node also differs if a later try found that a patch without an answer had been applied.
+    // The Node also differs if a later attempt found that a patch without an answer had been applied.
     if (records.get("node")?.readAgain || !isSameButForTimes(node, this.#known.node))
       records.put("node", { node, ...state, readAgain: false });
   }
@@ -235,19 +242,19 @@ const TOO_LARGE = `its Node would be larger than ${MAX_NODE_BYTES} bytes: it is 
 const ASKS_TOO_OFTEN = "its requests to the apiserver are used up: what changed is written later";
 const CHANGES_TOO_OFTEN = "its Node changes too often: what changed is written later";
 
-/** What shows when the status is due. */
+/** The data that shows when the status is due. */
 interface DueStatus {
   records: NodeRecordStore;
   memory: Pick<TickMemory, "status">;
   facts: Pick<Facts, "settings">;
 }
 
-/** Returns true if it is time to write the whole status, whether or not it has changed. */
+/** Returns true if the whole status must be written, whether or not it has changed. */
 export function isStatusDue(known: DueStatus, nowMs: number): boolean {
   return dueStatus(known, nowMs).isDue;
 }
 
-/** Returns in how many milliseconds; 0: now. */
+/** Returns the milliseconds until the status is due; 0 if it is due now. */
 export function dueInMs(known: DueStatus, nowMs: number): number {
   const { state, period, isDue } = dueStatus(known, nowMs);
   const { lastStatusReportTimeMs, delayAfterNodeStatusChangeMs } = state;
@@ -259,7 +266,7 @@ function dueStatus({ records, memory, facts }: DueStatus, nowMs: number) {
   const never = { lastStatusReportTimeMs: null, delayAfterNodeStatusChangeMs: 0 };
   const { lastStatusReportTimeMs: lastMs, delayAfterNodeStatusChangeMs } =
     memory.status ?? records.get("node") ?? never;
-  // A time ahead of the clock, which was set back, does not show when the next write is due.
+  // A time ahead of the clock, which was put back, does not show when the next write is due.
   const isAhead = lastMs !== null && lastMs > nowMs;
   const state: HeartbeatState = {
     lastStatusReportTimeMs: isAhead ? null : lastMs,
@@ -271,8 +278,8 @@ function dueStatus({ records, memory, facts }: DueStatus, nowMs: number) {
 }
 
 /**
- * Call it before sending: an object that is evicted before the answer then reads the Node again. Heartbeats alone are
- * not worth a row.
+ * Marks the Node to be read again, for an object that is evicted before the answer. Call it before a write.
+ * Heartbeats alone are not worth a row.
  */
 function recordSent(records: NodeRecordStore, { original, update }: StatusDecision): void {
   const known = records.get("node");
@@ -280,7 +287,7 @@ function recordSent(records: NodeRecordStore, { original, update }: StatusDecisi
   records.put("node", { ...known, node: original, readAgain: true, sent: decidedConditions(update.node) });
 }
 
-/** Ignores heartbeats and bookkeeping, which are not worth a row of SQLite. */
+/** Returns true if the Nodes differ only in heartbeats and bookkeeping, which are not worth a row of SQLite. */
 function isSameButForTimes(a: Node, b: Node): boolean {
   return a === b || lastingText(a) === lastingText(b);
 }
@@ -291,12 +298,12 @@ function lastingText(node: Node): string {
   return JSON.stringify(node, (key, value: unknown) => (PASSING.has(key) ? undefined : value));
 }
 
-/** Only the kubelet writes these. */
+/** The conditions that only the kubelet writes. */
 const OWN_CONDITIONS = new Set<unknown>(["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"]);
 
 /**
- * Returns true if another writer may have set a part of this patch of a status since the Node was read. Such a patch gets
- * the Node's version as a precondition: if it conflicts, the next try reads the Node and leaves that part.
+ * Returns true if another writer may have set a part of this status patch since the Node was read. Such a patch has
+ * the Node's version as a precondition. After a conflict, the next attempt reads the Node and leaves that part.
  */
 export function isContestable({ metadata, status, spec }: JsonObject): boolean {
   const { labels, annotations } = objectOf(metadata);
@@ -308,7 +315,9 @@ export function isContestable({ metadata, status, spec }: JsonObject): boolean {
   );
 }
 
-/** Adds the version as a precondition; without one, the patch has none, like a kubelet's. */
+/**
+ * Returns the patch with the version as a precondition; without a version, the patch has none, like a kubelet's.
+ */
 export function ofVersion(patch: JsonObject, resourceVersion: string | undefined): JsonObject {
   if (resourceVersion === undefined) return patch;
   return { ...patch, metadata: { ...objectOf(patch["metadata"]), resourceVersion } };

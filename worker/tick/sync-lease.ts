@@ -1,5 +1,5 @@
-// The loop that renews a lease or creates it. It waits only if its caller lets it. Mirrors sync and what it calls in
-// component-helpers/apimachinery/lease; the recordings of upstream's controller run it as well.
+// Renews a lease or creates it, in a loop that waits only if its caller allows it. Mirrors `sync` of
+// component-helpers/apimachinery/lease; recordings of upstream's controller test it.
 import {
   type ApiError,
   type ApiResult,
@@ -18,28 +18,36 @@ const MAX_BACK_OFF_MS = 7_000;
 export interface LeaseSteps {
   client: LeaseClient;
   options: LeaseOptions;
-  /** Typically nextRenewTime of `base`; upstream: now. */
+  /** Returns the next renewTime. Typically nextRenewTime of `base`; upstream: now. */
   renewTime(base: Lease | null): string;
-  /** Returns the Node that owns the lease. Called while the lease has no owner; upstream GETs it. */
+  /**
+   * Returns the Node that owns the lease. Called while the lease has no owner; upstream reads the Node by a GET.
+   */
   readOwner(): Promise<ApiResult<Node>>;
-  /** True for a new Node: its lease is created without a GET before. Upstream: false. */
+  /** true for a new Node, whose lease is created without a GET. Upstream: false. */
   isNew: boolean;
-  /** PUTs in a row at most; upstream (maxUpdateRetries): 5. */
+  /** The largest number of PUTs in a row. Upstream (maxUpdateRetries): 5. */
   maxUpdates: number;
-  /** Waits before the lease is read again. False: give up until the next sync, as upstream does at shutdown. */
+  /**
+   * Waits before the lease is read again; returns false to give up until the next sync, as upstream does at
+   * shutdown.
+   */
   backOff(delayMs: number): Promise<boolean>;
   onRepeatedHeartbeatFailure(): void;
 }
 
 interface LeaseSync {
-  /** The base of the next renewal, which then needs no GET; null: GET it first. */
+  /** The lease for the next renewal, which then needs no GET; null if it must be read. */
   latest: Lease | null;
   renewed: boolean;
-  /** The last failure, also of a sync that succeeded in the end. */
+  /** The last failure, even if the sync succeeded in the end; null if there was none. */
   error: ApiError | null;
 }
 
-/** Upstream controller.sync: PUTs the lease that was last written. If that fails, reads or creates it and PUTs again. */
+/**
+ * Mirrors upstream's controller.sync: PUTs the lease that was last written. If that fails, reads or creates the
+ * lease and PUTs again.
+ */
 export async function syncLease(steps: LeaseSteps, latest: Lease | null): Promise<LeaseSync> {
   const first = latest === null ? null : await retryUpdateLease(steps, latest);
   if (first && (first.renewed || first.gaveUp)) return withoutGaveUp(first);
@@ -78,7 +86,10 @@ async function backoffEnsureLease(steps: LeaseSteps): Promise<EnsuredLease> {
   }
 }
 
-/** A missing lease whose owner cannot be read is no failure: the next sync tries again. */
+/**
+ * Returns the lease, which is created if it is missing. A missing lease whose owner cannot be read is no failure:
+ * the next sync tries again.
+ */
 async function ensureLease(steps: LeaseSteps): Promise<ApiResult<Omit<EnsuredLease, "gaveUp">>> {
   const { leaseName, leaseNamespace } = steps.options;
   if (steps.isNew) {
@@ -114,7 +125,7 @@ async function retryUpdateLease(steps: LeaseSteps, latest: Lease): Promise<Updat
   return { latest, renewed: false, error, gaveUp: false };
 }
 
-/** A lease without an owner is not written, since it would outlive its Node. */
+/** Returns the lease to write. Fails if the lease has no owner, since such a lease would outlive its Node. */
 async function prepareLease(steps: LeaseSteps, base: Lease | null): Promise<ApiResult<Lease>> {
   const lease = newLease(base, steps.options, steps.renewTime(base));
   if ((lease.metadata?.ownerReferences ?? []).length > 0) return success(lease);

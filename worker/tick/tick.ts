@@ -1,5 +1,5 @@
-// Runs what a fresh report sets off: registration, lease, status. Each step returns what is to be remembered, and this
-// file alone writes it into the memory. A step that fails is tried again with the next report.
+// Runs the steps of a fresh report: registration, lease, status. Each step returns its memory, and only this file
+// stores it. A failed step is tried again with the next report.
 import { missingRuntime } from "../../shared/from-report/missing-runtime.ts";
 import type { ApiError } from "../../shared/kubernetes/api-error.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
@@ -29,7 +29,7 @@ import { isStatusDue, writeStatus, type WritingMachine } from "./status.ts";
 export interface TickInput extends Stored {
   env: Environment;
   marks: NodeMarks;
-  /** The cluster token as it is now. */
+  /** The current cluster token. */
   token: TokenSource;
   enrolment: Enrolment;
   report: Report;
@@ -37,7 +37,7 @@ export interface TickInput extends Stored {
   facts: Facts | undefined;
   memory: TickMemory;
   requests: RequestBudget;
-  /** Asks the cluster's object whether it reports every change of the Node by other writers. Never rejects. */
+  /** Asks the cluster object whether it reports each change of the Node by another writer. Never rejects. */
   isWatched: () => Promise<boolean>;
   /** currentMs */
   nowMs: () => number;
@@ -48,21 +48,27 @@ export interface TickInput extends Stored {
 export interface TickOutcome {
   phase: Phase;
   ready: boolean;
-  /** For the machine's operator, who can do something about it. */
+  /** A message for the machine's operator, who can act on it. */
   message?: string;
-  /** Present if the machine is to report sooner than its interval. */
+  /** Milliseconds until the next report; present if it must come sooner than the interval. */
   reportInMs?: number;
 }
 
 type TickingMachine = RegisteringMachine & RenewingMachine & WritingMachine;
 
-/** Registration and status together have 8 s, less the time of the lease's renewal: the shim's own deadline is 9 s. */
+/**
+ * The time limit of a registration. Registration and status together have 8 s, less the time for the lease: the
+ * shim's own deadline is 9 s.
+ */
 const REGISTRATION_DEADLINE_MS = 4000;
 const LEASE_DEADLINE_MS = 3000;
 const STATUS_DEADLINE_MS = 4000;
-/** If the fleet index does not answer by then, the next report asks again. */
+/** The time limit for the fleet index to give a turn. Without an answer, the next report asks again. */
 const TURN_DEADLINE_MS = 500;
-/** Skip one renewal only if the lease lasts this many report intervals, so that one lost report does not expire it. */
+/**
+ * The least number of report intervals in a lease duration for which one renewal may be skipped, so that one lost
+ * report does not expire the lease.
+ */
 const LEAST_REPORTS = 3;
 
 const runtimeIsMissing = (name: string) =>
@@ -110,8 +116,8 @@ interface Heartbeat {
 }
 
 /**
- * The lease goes first, so that a status that hangs or is refused does not starve it. If the whole status is due anyway,
- * it is the heartbeat, which the node controller accepts as well, and the lease follows with the next report.
+ * Writes the lease first, so that a status that hangs or is refused does not delay it. If the whole status is due,
+ * writes only the status, which the node controller accepts as a heartbeat; the lease follows with the next report.
  */
 async function writeHeartbeat(
   machine: TickingMachine,
@@ -125,7 +131,7 @@ async function writeHeartbeat(
   const leftMs = REGISTRATION_DEADLINE_MS + STATUS_DEADLINE_MS - spentMs;
   const status = await write(machine, memory, lease, leftMs);
   if (status.lost) return status;
-  // An object that is evicted between its reports loses the time of this write, unless the lease has it.
+  // An object that is evicted between reports loses the time of this status write, so the lease stores it.
   if (wasEvicted && status.isWritten && lease.renewed) {
     const { lost } = await renew(machine, memory, created);
     if (lost) return { lost };
@@ -133,7 +139,7 @@ async function writeHeartbeat(
   return { error: status.error ?? (lease.renewed ? null : lease.error) };
 }
 
-/** If the status is not written after all, the lease is renewed. */
+/** Writes the status as the heartbeat. Renews the lease if the status was not written. */
 async function writeStatusInstead(
   machine: TickingMachine,
   memory: TickMemory,
@@ -150,7 +156,7 @@ async function writeStatusInstead(
   return { error: status.error ?? (lease.renewed ? null : lease.error) };
 }
 
-/** Returns true if the status is due, and the lease lasts for one report more even if this one is lost. */
+/** Returns true if the status is due, and the lease lasts for one report more even if this report is lost. */
 function isStatusInstead(
   { facts, records, nowMs }: Pick<TickingMachine, "facts" | "records" | "nowMs">,
   memory: TickMemory,
@@ -179,7 +185,7 @@ async function write(
   deadlineMs: number,
 ) {
   const reportedMs = memory.status?.lastStatusReportTimeMs;
-  // The status leaves these alone: they may change while it is written.
+  // The status leaves these two fields alone, since they may change during its write.
   const { lease: _lease, renewedAtMs: _at, ...known } = memory;
   const status = await writeStatus(machine, known, contact, deadlineMs);
   Object.assign(memory, status.memory);
@@ -190,23 +196,26 @@ function contactNow({ facts, nowMs }: Pick<TickingMachine, "facts" | "nowMs">, {
   return lastContact(renewedAtMs, facts.settings.nodeLeaseDurationSeconds, nowMs());
 }
 
-/** `report`: undefined if the last one is too old, or if too much was written already. Nothing is written then. */
+/**
+ * The input of a tick on a notice. `report`: undefined if the last report is too old, or too much was written
+ * already. Then nothing is written.
+ */
 export type NoticeInput = Omit<TickInput, "report"> & { report: Report | undefined };
 
-/** What happened to a Node that another writer has changed. */
+/** The result for a Node that another writer has changed. */
 export type NoticeOutcome =
   Exclude<Noticed, { kind: "lost" }> | { kind: "lost"; phase: LostPhase | "waiting for Node" };
 
 /**
- * Handles a change of the Node by another writer, between two reports. Writes the status if a part has to be put back, and
- * never the lease: only fresh reports renew that.
+ * Handles another writer's change of the Node between two reports. Writes the status if a part must be put back.
+ * Never renews the lease, which only fresh reports do.
  */
 export async function tickOnNotice(input: NoticeInput, seen: Node | null): Promise<NoticeOutcome> {
   const { env, records, facts, memory, report } = input;
   const registration = records.get("registration");
   if (!facts || !env.KUBE_URL || !registration) return { kind: "passed over" };
   const machine = { ...input, ...surroundings(input), facts };
-  // A taken name may have become free: the next report checks it.
+  // A taken name may have become free, so the next report checks it.
   if (registration.phase === "name taken") memory.lookedAtMs = undefined;
   const client = () => machine.client(STATUS_DEADLINE_MS);
   const noticed = await takeNotice(machine, client, seen, memory.nodeVersion);
@@ -216,9 +225,10 @@ export async function tickOnNotice(input: NoticeInput, seen: Node | null): Promi
   }
   if (noticed.kind !== "taken") return noticed;
   memory.nodeVersion = noticed.nodeVersion;
-  // The machine of a Node that the node controller has set to Unknown may be dead: only a fresh report writes it again.
+  // If the node controller has set the Node to Unknown, its machine may be dead. Only a fresh report writes the
+  // Node again.
   if (noticed.isGivenUp) return noticed;
-  // A process of the shim that has not registered yet writes nothing else.
+  // A process of the shim that has not registered yet must only register.
   const isRegistered = report?.startId === registration.startId;
   if (!report || !isRegistered || memory.renewedAtMs === undefined) return noticed;
   const ticking = { ...machine, report };
@@ -226,7 +236,7 @@ export async function tickOnNotice(input: NoticeInput, seen: Node | null): Promi
   return lost ? { kind: "lost", phase: lose(ticking, memory, lost).phase } : noticed;
 }
 
-/** What a step needs in addition to the input. */
+/** Returns the input that a step needs in addition to the tick's. */
 function surroundings({ env, enrolment: { name }, token, nowMs, requests }: Omit<TickInput, "report">) {
   return {
     name,
