@@ -1,5 +1,5 @@
-// Writes the status of the running shim into one small file, after each report. The file is never fsynced, and none of
-// its faults reaches the loop.
+// Writes the running shim's status to a small file after each report. Never fsyncs, and keeps faults of the file
+// from the loop.
 import { constants } from "node:fs";
 import { open, rename } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
@@ -19,7 +19,7 @@ import type { TransportInUse } from "../worker-link/link.ts";
 import type { ReportOutcome } from "../worker-link/reporter.ts";
 import { type StatusFile, statusPath } from "./status-file.ts";
 
-/** Every user who may enter the folder can read the file, which has no secret. */
+/** The file's mode: every user who may enter the folder can read the file, which has no secret. */
 const MODE = 0o644;
 const FOR_WRITING = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
 
@@ -28,11 +28,11 @@ type Noted = Partial<Pick<StatusFile, "thumbprint" | "waiting" | "ended">>;
 export interface StatusBoard {
   file: () => StatusFile;
   note: (noted: Noted) => void;
-  /** Call it after each report. */
+  /** Must be called after each report. */
   reported: (report: Reported) => void;
-  /** Call it when the transport has changed. */
+  /** Must be called when the transport has changed. */
   transport: (transport: TransportInUse) => void;
-  /** Resolves once the latest status is written, or could not be. Never rejects. */
+  /** Resolves once the latest status is written, or the write has failed. Never rejects. */
   written: () => Promise<void>;
 }
 
@@ -93,7 +93,7 @@ function transportOf(
   return { via, since, choice, ...(fault !== null && { fault }), ...(againAt !== undefined && { againAt }) };
 }
 
-/** Returns the part of the status that a report changes. Exported for its test. */
+/** Returns the fields of the status that a report changes. */
 export function notedOf(
   { facts, vitals, outcome, nextInMs }: Reported,
   before: Pick<StatusFile, "name" | "answer">,
@@ -111,7 +111,7 @@ export function notedOf(
   };
 }
 
-/** The limit of the error of each drop-in, of which there are up to 32. */
+/** The most characters of a drop-in's error. A status has up to 32 such errors. */
 const FAILURE_LENGTH = 200;
 const shortFailure = ({ name, error }: { name: string; error: string }) => ({
   name,
@@ -129,7 +129,7 @@ function outcomeOf(outcome: Reported["outcome"], at: string): Pick<StatusFile, "
   return { report: { at, fault: { reason, message: `${title}. ${detail}` } } };
 }
 
-/** Shortens texts of the Worker and of programs, and makes them safe for a terminal. */
+/** Shortens texts of the Worker and of programs, and replaces characters that are unsafe on a terminal. */
 function shortTexts<T>(file: T): T {
   const text = JSON.stringify(printableTexts(file), (_, value: unknown) =>
     typeof value === "string" ? value.slice(0, LIMITS.textLength).toWellFormed() : value,
@@ -137,12 +137,12 @@ function shortTexts<T>(file: T): T {
   return JSON.parse(text) as T;
 }
 
-/** Writes one text at a time. While a slow file system writes, only the latest text waits. */
+/** Returns a writer that writes one text at a time. While the file system is slow, only the latest text waits. */
 function latestFile(path: string, log: Log): { put: (text: string) => void; done: () => Promise<void> } {
   let waiting: string | null = null;
   let writing: Promise<void> | null = null;
   let isFailing = false;
-  /** Checked once, so that a hung file system delays no report. */
+  /** The reason why the folder is not trusted. It is checked once, so that a hung file system delays no report. */
   const distrust = distrustOf(dirname(path));
 
   async function writeAll(): Promise<void> {
@@ -165,7 +165,9 @@ function latestFile(path: string, log: Log): { put: (text: string) => void; done
   };
 }
 
-/** Replaces the file, so that readers get the old one or the new one. null if it is written. */
+/**
+ * Replaces the file, so that readers get the old or the new text. Returns the fault; null if the file is written.
+ */
 async function replace(path: string, text: string): Promise<string | null> {
   const beside = `${path}.new`;
   try {
@@ -193,8 +195,8 @@ function distrustOf(folder: string): string | null {
 }
 
 /**
- * Runs the Worker's setters on this machine's own facts, to learn why its Node is not Ready. undefined if it is Ready, or
- * if there was no answer.
+ * Runs the Worker's setters on this machine's own facts, to find the reason why its Node is not Ready. Returns
+ * undefined if the Node is Ready or the Worker did not answer.
  */
 function notReadyOf(
   name: string,

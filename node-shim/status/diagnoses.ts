@@ -1,8 +1,9 @@
-// The diagnoses of a machine's shim, each with its remedy: the one table of `status`, `join`, `doctor` and docs/shim.md.
+// Lists the diagnoses of a machine's shim with their remedies: the one table for `status`, `join`, `doctor` and
+// docs/shim.md.
 import type { Phase } from "../../shared/protocol/answers.ts";
 import { UNIT_NAME } from "../service/unit.ts";
 
-/** The Worker's phases, and the states that only the machine itself knows. */
+/** A diagnosis: a phase of the Worker, or a state that only the machine itself knows. */
 export type Kind =
   | Exclude<Phase, "registered">
   | "Ready"
@@ -19,21 +20,21 @@ export type Kind =
   | "not running"
   | "not enrolled";
 
-/** For scripts; docs/shim.md lists them. 2 is a wrong command line of any command. */
+/** The exit codes, for scripts; docs/shim.md lists them. Every command exits with 2 for a wrong command line. */
 export const EXIT = { ready: 0, fault: 1, notRunning: 3, noAnswer: 4, notReady: 5 } as const;
 export type DiagnosisCode = (typeof EXIT)[keyof typeof EXIT];
 
 export interface Entry {
-  /** Follows the Node's name. */
+  /** The text that follows the Node's name. */
   says: string;
-  /** "" if there is nothing to do. */
+  /** The remedy; "" if there is nothing to do. */
   cure: string;
   exitCode: DiagnosisCode;
-  /** It may pass by itself within seconds. */
+  /** true if the state may pass by itself within seconds. */
   passes?: true;
 }
 
-/** The name that operators type. */
+/** The unit's name as operators type it, without .service. */
 export const UNIT = UNIT_NAME.replace(/\.service$/, "");
 const NOT_HERE = "nothing to do on this machine, which reports on:";
 
@@ -166,7 +167,7 @@ export const DIAGNOSES: Readonly<Record<Kind, Entry>> = {
 
 const WITHOUT_RUNTIME = 'containerRuntimeEndpoint: "" in the configuration';
 
-/** For a Ready condition that is not True: the remedy by its source. */
+/** The remedy for a Ready condition that is not True, by the condition's source. */
 export const NOT_READY_CURES: Readonly<Record<string, Pick<Entry, "cure" | "passes">>> = {
   runtime: {
     cure: `start the container runtime; where there is none, set ${WITHOUT_RUNTIME}`,

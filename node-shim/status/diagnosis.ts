@@ -1,4 +1,4 @@
-// Diagnoses the status of this machine's shim: in one line, with its remedy and an exit code.
+// Diagnoses the status of this machine's shim: one line of text, its remedy and an exit code.
 import { valueOr } from "../../shared/result.ts";
 import { storedEnrolment } from "../identity/identity.ts";
 import { bootID } from "../sources/kernel/names.ts";
@@ -7,16 +7,16 @@ import { readStatus, type SeenStatus, type StatusFile, thisReader } from "./stat
 
 export interface Diagnosis {
   kind: Kind;
-  /** "edge-7 is Ready" */
+  /** The line: "edge-7 is Ready". */
   text: string;
-  /** What to do; absent if there is nothing to do. */
+  /** The remedy; absent if there is nothing to do. */
   cure?: string;
   exitCode: DiagnosisCode;
-  /** May it pass by itself within seconds? */
+  /** true if the state may pass by itself within seconds. */
   passes: boolean;
 }
 
-/** The refusals of a report that do not concern the machine's key. */
+/** The diagnoses for failed reports that do not concern the machine's key, by the fault's reason. */
 const OTHER_REFUSALS = new Map<string, Kind>([
   ["failed", "unreachable"],
   ["internal", "not served"],
@@ -25,10 +25,13 @@ const OTHER_REFUSALS = new Map<string, Kind>([
   ["wrong-origin", "wrong origin"],
 ]);
 
-/** The longest time from the due time of a report to its answer. */
+/** The longest time between the moment when a report is due and its answer. */
 const LATE_MS = 60_000;
 
-/** `name` is the enrolment's, for a machine without a status; null if it is not enrolled, as far as this user may read. */
+/**
+ * Diagnoses the status `seen`. For a machine without a status, `name` is the enrolment's name; null if this user
+ * can read no enrolment.
+ */
 export function diagnose(seen: SeenStatus | null, name: string | null, nowMs: number): Diagnosis {
   if (seen === null) {
     if (name === null) return diagnosis("not enrolled", "this machine", "");
@@ -93,12 +96,15 @@ function diagnosis(kind: Kind, name: string, message: string): Diagnosis {
 }
 
 interface MachineStatus {
-  /** null if there is none, or this user may not read it. */
+  /** The status file; null if there is none, or if this user may not read it. */
   seen: SeenStatus | null;
   diagnosis: Diagnosis;
 }
 
-/** Throws with what to do if this user may read neither a status nor the state folder. */
+/**
+ * Reads and diagnoses the status. Throws, with the remedy, if this user may read neither a status nor the state
+ * folder.
+ */
 export function statusOf(state: string, nowMs: number): MachineStatus {
   const seen = readStatus(state, thisReader(valueOr(bootID("/"), "")));
   const name = seen === null ? (storedEnrolment(state)?.name ?? null) : seen.file.name;

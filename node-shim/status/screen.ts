@@ -4,12 +4,12 @@ import { EXIT } from "./diagnoses.ts";
 import type { SeenStatus, StatusFile } from "./status-file.ts";
 
 export interface Screen {
-  /** null if it is no terminal: lines are not wrapped. */
+  /** The width of the terminal in characters; null without a terminal, whose lines are not wrapped. */
   columns: number | null;
   hasColours: boolean;
 }
 
-/** `stream` is typically process.stdout. */
+/** Returns the screen of a stream. `stream` is typically process.stdout. */
 export function screenOf(
   stream: { isTTY?: boolean; columns?: number },
   environment: NodeJS.ProcessEnv,
@@ -19,10 +19,10 @@ export function screenOf(
   return { columns: isTerminal ? (stream.columns ?? 80) : null, hasColours: isTerminal && !isPlain };
 }
 
-/** From this width on, labels and values are on the same line. */
+/** The least width in characters at which labels and values are on the same line. */
 const WIDE = 60;
 const LABEL_WIDTH = 14;
-/** A narrower terminal breaks the lines itself. */
+/** The least width that is wrapped. A narrower terminal breaks the lines itself. */
 const LEAST_COLUMNS = 20;
 const COLOURS: Readonly<Record<number, number>> = { [EXIT.ready]: 32, [EXIT.notReady]: 33 };
 const RED = 31;
@@ -79,7 +79,7 @@ function dropInsText({ working, failures }: NonNullable<SeenStatus["file"]["drop
   return [`${working} working`, ...failing].join("; ");
 }
 
-/** "3 s ago", "in 2 min" */
+/** Returns a time span in words: "3 s ago", "in 2 min". */
 export function distance(ms: number): string {
   const seconds = Math.round(Math.abs(ms) / 1000);
   const units = [

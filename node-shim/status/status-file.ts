@@ -1,5 +1,5 @@
-// The status file of the running shim, which `status`, `doctor` and `join` read: its path and its schema. It has no
-// secret: no key, no ticket, no startId.
+// Defines the status file of the running shim, which `status`, `doctor` and `join` read: its path and its schema.
+// The file has no secret: no key, no ticket, no startId.
 import { statSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import * as z from "zod/mini";
@@ -9,43 +9,46 @@ import { parseJson, readIfThere } from "../base/state-file.ts";
 import { TRANSPORTS } from "../machine/transport.ts";
 
 const FILE = "status.json";
-/** The unit's RuntimeDirectory=. */
+/** The folder of the unit's RuntimeDirectory=. */
 const SERVICE_FOLDER = "/run/rollcall-node-shim";
-/** A status file has about 1 KB, and with the longest texts less than this. */
+/**
+ * The most bytes that are read of a status file. A file has about 1 KB, and less than this limit with the longest
+ * texts.
+ */
 export const MAX_STATUS_BYTES = 65_536;
 
 /**
- * The fields that every version of the shim writes in the same form. A version that upgrades itself reads here whether
- * the new one reports, and installs the former one again if it cannot read them.
+ * The fields that every version of the shim writes in the same form. During an upgrade, the old version reads them
+ * to see whether the new version reports. If it cannot, it installs the old version again.
  */
 const lastingSchema = z.object({
   /** The absolute path of the shim's state folder. */
   state: z.string(),
   shim: z.string(),
-  /** "pid starttime" */
+  /** The process of the shim: "pid starttime". */
   process: z.string(),
   bootID: z.string(),
   startedAt: z.string(),
-  /** Absent if this process has had no answer. */
+  /** The Worker's last answer. Absent if this process has had no answer. */
   answer: z.optional(z.object({ at: z.string() })),
   ended: z.optional(z.object({ at: z.string() })),
 });
 export type LastingStatus = z.infer<typeof lastingSchema>;
 
-/** Times are RFC 3339, by the machine's clock. */
+/** The whole status. Times are RFC 3339, by the machine's clock. */
 const schema = z.extend(lastingSchema, {
   version: z.literal(1),
   name: z.string(),
   origin: z.string(),
-  /** The machine key's; "" before the key is read. */
+  /** The thumbprint of the machine's key; "" before the key is read. */
   thumbprint: z.string(),
-  /** Why the first report has to wait. */
+  /** The reason why the first report has to wait. */
   waiting: z.optional(z.string()),
   /** The last report, with a `fault` if the Worker did not accept it. */
   report: z.optional(
     z.object({
       at: z.string(),
-      /** `reason` is a problem's, or "failed" if there was no answer. */
+      /** The `reason` of the Worker's problem, or "failed" if there was no answer. */
       fault: z.optional(z.object({ reason: z.string(), message: z.string() })),
     }),
   ),
@@ -57,32 +60,35 @@ const schema = z.extend(lastingSchema, {
       ready: z.boolean(),
       message: z.optional(z.string()),
       factsRefused: z.optional(z.object({ path: z.string(), message: z.string() })),
-      /** Present if this shim is older. */
+      /** The Worker's version. Present only if this shim is older. */
       workerVersion: z.optional(z.string()),
     }),
   ),
   nextReportAt: z.optional(z.string()),
-  /** How reports are sent; absent if not known yet. */
+  /** The transport of reports. Absent while unknown. */
   transport: z.optional(
     z.object({
       via: z.enum(["socket", "http"]),
       since: z.string(),
-      /** --transport */
+      /** The value of --transport. */
       choice: z.enum(TRANSPORTS),
-      /** Why there is no socket, if something is wrong. */
+      /** The reason why there is no socket, if that is a fault. */
       fault: z.optional(z.string()),
-      /** The earliest time of the next attempt at a socket; absent: with the Worker's next offer. */
+      /**
+       * The earliest time of the next attempt to open a socket. Absent if the attempt follows the Worker's next
+       * offer.
+       */
       againAt: z.optional(z.string()),
     }),
   ),
-  /** The message and the source of a Ready condition that is not True, by this machine's own facts. */
+  /** The source and the message of a Ready condition that is not True, computed from this machine's own facts. */
   notReady: z.optional(z.object({ source: z.string(), message: z.string() })),
-  /** null if there is none. Absent if it is unknown. */
+  /** The container runtime; null if there is none. Absent if unknown. */
   runtime: z.optional(z.nullable(z.string())),
   dropIns: z.optional(
     z.object({ working: z.int(), failures: z.array(z.object({ name: z.string(), error: z.string() })) }),
   ),
-  /** Why the shim ended, unless it was asked to. */
+  /** The reason why the shim ended, unless it was asked to stop. */
   ended: z.optional(z.object({ at: z.string(), fault: z.string() })),
 });
 export type StatusFile = z.infer<typeof schema>;
@@ -93,18 +99,18 @@ export interface SeenStatus<File extends LastingStatus = StatusFile> {
   isRunning: boolean;
 }
 
-/** The properties of a machine that the status depends on. */
+/** The functions and values of the machine that reading a status needs. */
 export interface StatusReader {
-  /** "/"; in tests another folder. */
+  /** The root of the file system: "/", or another folder in tests. */
   root: string;
   environment: NodeJS.ProcessEnv;
-  /** Typically isAlive. */
+  /** Returns whether a process still runs. Typically isAlive. */
   isAlive: (process: string) => boolean;
-  /** "" if there is none. */
+  /** The ID of the present boot; "" if unknown. */
   bootID: string;
 }
 
-/** A shim writes into the folder that systemd gave it, else into its state folder. */
+/** Returns the path of the status file: in the folder that systemd gave the shim, else in the state folder. */
 export function statusPath(state: string, environment: NodeJS.ProcessEnv): string {
   return join(runtimeFolder(environment) ?? resolve(state), FILE);
 }
@@ -113,12 +119,15 @@ function runtimeFolder(environment: NodeJS.ProcessEnv): string | undefined {
   return environment["RUNTIME_DIRECTORY"]?.split(delimiter)[0] || undefined;
 }
 
-/** Reads the status of this state folder's running shim, else of the last one. null if this user may read none. */
+/**
+ * Reads the status of this state folder's running shim, else of its last shim. Returns null if this user may read
+ * no status.
+ */
 export function readStatus(state: string, reader: StatusReader): SeenStatus | null {
   return lastStatus(schema, state, reader);
 }
 
-/** Reads the status of a shim of any version. */
+/** Reads the status of a shim of any version; null as readStatus. */
 export function readLastingStatus(state: string, reader: StatusReader): SeenStatus<LastingStatus> | null {
   return lastStatus(lastingSchema, state, reader);
 }
@@ -148,12 +157,15 @@ export const thisReader = (bootID: string): StatusReader => ({
   bootID,
 });
 
-/** After a restart, another process may have the same number and the same start time. */
+/**
+ * Returns whether the shim of a status still runs. Compares the boot IDs, since after a reboot another process may
+ * have the same ID and start time.
+ */
 function isRunning({ process, bootID, ended }: LastingStatus, reader: StatusReader): boolean {
   return ended === undefined && bootID === reader.bootID && reader.isAlive(process);
 }
 
-/** null if the file is missing, unreadable, not trusted, or of another form. */
+/** Reads and parses a status file; null if the file is missing, unreadable, not trusted, or of another form. */
 function parsed<File>(form: z.ZodMiniType<File>, path: string): File | null {
   try {
     const { size = 0 } = statSync(path, { throwIfNoEntry: false }) ?? {};

@@ -165,12 +165,13 @@ type Images = NonNullable<Facts["images"]>;
 
 /** The most names of an image in the Node: upstream MaxNamesPerImageInNodeStatus. */
 const MAX_NAMES = 5;
-/** The limit of all images' names: enough for 50 images with 5 names of 500 bytes each, which have 125 KiB. */
+/** The most bytes of all images' names. Enough for 50 images with 5 names of 500 bytes each, which are 125 KiB. */
 const MAX_NAMES_BYTES = 160 * 1024;
 
 /**
- * Upstream imageCache.set and nodestatus.Images: the largest first, and the last ID first for equal sizes. `maxImages` is
- * nodeStatusMaxImages; negative: all. Calls `warn` if they do not fit into a report.
+ * Returns the facts of the largest images; for equal sizes, the last ID first. Mirrors upstream imageCache.set and
+ * nodestatus.Images. `maxImages` is nodeStatusMaxImages; a negative number means all. Calls `warn` if the images do
+ * not fit into a report.
  */
 export function imageFacts(
   listed: readonly CriImage[],
@@ -200,8 +201,9 @@ export function imageFacts(
 }
 
 /**
- * `at` repeats the attempt unless its last result is fresh at `nowMs`, and joins an attempt that is under way. `expire`
- * makes the next attempt due at once, as a failed attempt does. `attempt` returns whether it succeeded, and never rejects.
+ * Returns `at` and `expire` for one question to the runtime. `at` makes an attempt unless the last result is fresh
+ * at `nowMs`, or joins a running attempt. `expire` makes the next attempt due at once, as a failed attempt does.
+ * `attempt` returns whether it succeeded, and never rejects.
  */
 function question(freshForMs: number, attempt: () => Promise<boolean>) {
   let underWay: Promise<void> | null = null;
@@ -221,12 +223,14 @@ function question(freshForMs: number, attempt: () => Promise<boolean>) {
   };
 }
 
-/** Upstream maxWaitForContainerRuntime. */
+/**
+ * Milliseconds without a ready status after which the runtime counts as down: upstream maxWaitForContainerRuntime.
+ */
 const SYNC_THRESHOLD_MS = 30_000;
 
-/** The kubelet's runtimeState, with the same texts. */
+/** The state of the runtime, as the kubelet's runtimeState, with the kubelet's texts. */
 export interface RuntimeState {
-  /** The time of the last ready status; null if there was none. */
+  /** The time of the last ready status; null before the first one. */
   lastSyncMs: number | null;
   networkError: string | null;
   runtimeError: string | null;
@@ -234,14 +238,17 @@ export interface RuntimeState {
   features?: NonNullable<Facts["runtimeFeatures"]>;
 }
 
-/** The state before the first answer (newRuntimeState). */
+/** The state before the runtime's first answer, as in upstream newRuntimeState. */
 export const UNKNOWN_STATE: RuntimeState = {
   lastSyncMs: null,
   networkError: "network state unknown",
   runtimeError: null,
 };
 
-/** Upstream updateRuntimeUp, with an answer. Only a ready runtime updates handlers and features. */
+/**
+ * Returns the state after an answer, as upstream updateRuntimeUp does. Only a ready runtime updates handlers and
+ * features.
+ */
 export function stateAfter(state: RuntimeState, answer: StatusAnswer, nowMs: number): RuntimeState {
   const conditions = answer.status?.conditions ?? [];
   const network = conditions.find(({ type }) => type === "NetworkReady");
@@ -260,7 +267,7 @@ export function stateAfter(state: RuntimeState, answer: StatusAnswer, nowMs: num
   };
 }
 
-/** Upstream runtimeErrors and networkErrors. */
+/** Returns the errors that keep the Node from being Ready, as upstream runtimeErrors and networkErrors do. */
 export function errorsOf(state: RuntimeState, nowMs: number): NonNullable<Vitals["errors"]> {
   const { lastSyncMs, runtimeError, networkError } = state;
   const runtime = runtimeError === null ? [] : [bounded(runtimeError)];
@@ -276,7 +283,7 @@ function isOverdue(atMs: number, nowMs: number): boolean {
   return nowMs - atMs >= SYNC_THRESHOLD_MS;
 }
 
-/** Sorts by name, so that another order is no change. */
+/** Returns the runtime's handlers, sorted by name: another order in the answer is no change. */
 function handlersOf({ runtimeHandlers }: StatusAnswer): NonNullable<Facts["runtimeHandlers"]> {
   const handlers = runtimeHandlers.map(({ name, features }) => ({
     name,
@@ -288,7 +295,7 @@ function handlersOf({ runtimeHandlers }: StatusAnswer): NonNullable<Facts["runti
     .slice(0, FACTS_LIMITS.runtimeHandlers);
 }
 
-/** RuntimeCondition.String; Go prints a missing one as <nil>. */
+/** Returns a condition's text, as upstream RuntimeCondition.String does. Go prints a missing condition as <nil>. */
 function described(condition: RuntimeCondition | undefined): string {
   if (condition === undefined) return "<nil>";
   const { type, status, reason, message } = condition;
@@ -299,7 +306,7 @@ function bounded(text: string): string {
   return text.slice(0, LIMITS.textLength);
 }
 
-/** Returns the latest snapshot; null if there is no runtime. Typically the monitor's. */
+/** Returns the latest snapshot; null without a runtime. Typically a function of the monitor. */
 export type RuntimeReader = () => RuntimeSnapshot | null;
 
 export function runtimeErrors(snapshot: RuntimeSnapshot | null): Pick<Vitals, "errors"> {

@@ -1,5 +1,5 @@
-// Calls a container runtime over CRI: four methods of k8s.io/cri-api runtime.v1, with the fields that the Node's status
-// needs. The numbers are api.proto's. Warns once in each outage, with what to do.
+// Calls a container runtime over CRI: four methods of k8s.io/cri-api runtime.v1, with the fields that the Node's
+// status needs. The field numbers come from api.proto. Warns once in each outage, with the remedy.
 import type { WarningSource } from "../../base/log.ts";
 import type { Warn } from "../../base/reading.ts";
 import { grpcClient, type GrpcClient, type Method } from "../../wire/grpc/client.ts";
@@ -59,7 +59,7 @@ const method = <A extends Schema>(path: string, answer: A): Method<typeof NOTHIN
 
 export const CRI = {
   version: method("/runtime.v1.RuntimeService/Version", VERSION_ANSWER),
-  /** An empty request means: not verbose. */
+  /** The request has no fields, so the answer is not verbose. */
   status: method("/runtime.v1.RuntimeService/Status", STATUS_ANSWER),
   listImages: method("/runtime.v1.ImageService/ListImages", IMAGES_ANSWER),
   imageFsInfo: method("/runtime.v1.ImageService/ImageFsInfo", IMAGE_FS_INFO_ANSWER),
@@ -67,37 +67,40 @@ export const CRI = {
 
 export interface RuntimeClientOptions {
   socketPath: string;
-  /** The socket of the image service; typically the same. */
+  /** The path of the image service's socket. Typically the same as socketPath. */
   imageSocketPath: string;
-  /** runtimeRequestTimeout */
+  /** The time limit of one call: runtimeRequestTimeout. */
   deadlineMs: number;
-  /** Monotonic; typically monotonicMs. */
+  /** The monotonic clock in milliseconds. Typically monotonicMs. */
   nowMs: () => number;
   warn: Warn;
-  /** Called for every new connection: it may be to another runtime. */
+  /** Called for every new connection, which may lead to another runtime. */
   onConnect: () => void;
 }
 
-/** Its functions never reject. null means no answer, or an incomplete one. */
+/** Calls the runtime. The functions never reject. null means that the answer is missing or incomplete. */
 export interface RuntimeClient {
   status: () => Promise<StatusAnswer | null>;
   version: () => Promise<VersionAnswer | null>;
   images: () => Promise<CriImage[] | null>;
-  /** The first mount point, as the kubelet's ImageFsStats takes it. */
+  /** Returns the path of the first mount point in the answer, which the kubelet's ImageFsStats also uses. */
   imageFsPath: () => Promise<string | null>;
-  /** Was no process listening at the last call? A slow runtime, or one that refuses, is not absent. */
+  /**
+   * Returns whether no process listened on the socket at the last call. A runtime that is slow or refuses is not
+   * absent.
+   */
   isAbsent: () => boolean;
-  /** Ends the calls that are under way, without a warning. */
+  /** Ends the running calls, without a warning. */
   close: () => void;
 }
 
-/** Faults of the whole socket: no other call has an answer either. */
+/** The faults that concern the whole socket: other calls would fail too. */
 const WHOLE_SERVICE: ReadonlySet<Fault["code"]> = new Set(["Unavailable", "DeadlineExceeded"]);
 
 interface Service {
   client: GrpcClient;
   socketPath: string;
-  /** The field of the configuration that has the endpoint. */
+  /** The name of the configuration's field with the endpoint. */
   field: string;
 }
 
@@ -119,7 +122,10 @@ export function runtimeClient(options: RuntimeClientOptions): RuntimeClient {
     warn(source, message);
   }
 
-  /** `missing` returns the fault of an incomplete answer; null if the answer is complete. */
+  /**
+   * Calls a method; null after a warning. `missing` returns the fault of an incomplete answer, or null if the
+   * answer is complete.
+   */
   async function ask<A extends Schema>(
     asked: Service,
     source: WarningSource,
@@ -162,13 +168,15 @@ export function runtimeClient(options: RuntimeClientOptions): RuntimeClient {
   };
 }
 
-/** Returns what upstream's remoteRuntimeService.Status rejects an answer for; null if the answer is valid. */
+/** Returns the reason why upstream's remoteRuntimeService.Status rejects an answer; null if the answer is valid. */
 function statusFault({ status }: StatusAnswer): string | null {
   const isComplete = status !== undefined && status.conditions.length >= 2;
   return isComplete ? null : "RuntimeReady or NetworkReady condition are not set";
 }
 
-/** Returns what upstream's remoteRuntimeService.Version rejects an answer for; null if the answer is valid. */
+/**
+ * Returns the reason why upstream's remoteRuntimeService.Version rejects an answer; null if the answer is valid.
+ */
 function versionFault(answer: VersionAnswer): string | null {
   const missing = (
     [

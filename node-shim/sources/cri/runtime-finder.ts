@@ -1,4 +1,5 @@
-// Finds a container runtime if none is configured, and watches it until it is gone. Searches again every 10 s.
+// Finds a container runtime if none is configured, and watches it until its socket has no server. Then searches
+// again every 10 s.
 import { statSync } from "node:fs";
 import type { Warn } from "../../base/reading.ts";
 import { grpcClient } from "../../wire/grpc/client.ts";
@@ -7,27 +8,27 @@ import { CRI } from "./runtime-client.ts";
 import type { RuntimeMonitor, RuntimeReader } from "./monitor.ts";
 
 const SEARCH_EVERY_MS = 10_000;
-/** The least time between two searches. Until the first Ready, the caller asks every 100 ms. */
+/** The least time between two searches: until the first Ready, the caller asks for a search every 100 ms. */
 const LEAST_PAUSE_MS = 1000;
 
 interface RuntimeFinderOptions {
-  /** The sockets to try, in this order; typically RUNTIME_SOCKETS. */
+  /** The paths of the sockets to try, in this order. Typically RUNTIME_SOCKETS. */
   sockets: readonly string[];
-  /** Makes the watch of a runtime; typically runtimeMonitor. */
+  /** Makes the watch of a runtime. Typically runtimeMonitor. */
   watch: (socketPath: string, onFlip: () => void) => RuntimeMonitor;
-  /** Monotonic; typically monotonicMs. */
+  /** The monotonic clock in milliseconds. Typically monotonicMs. */
   nowMs: () => number;
-  /** Calls back repeatedly until it is cancelled; typically every. */
+  /** Calls `call` every `ms`. Returns a function that cancels the calls. Typically `every`. */
   every: (ms: number, call: () => void) => () => void;
-  /** Called when a runtime is found or gone, and when its monitor calls its own onFlip. */
+  /** Called when a runtime is found or lost, and when its monitor calls onFlip. */
   onFlip: () => void;
   warn: Warn;
 }
 
 export interface RuntimeFinder {
-  /** null if there is no runtime. */
+  /** Returns the latest snapshot; null without a runtime. */
   snapshot: RuntimeReader;
-  /** Searches for a runtime, or asks the one in use. Never rejects. */
+  /** Searches for a runtime, or refreshes the watch of the runtime in use. Never rejects. */
   refresh: () => Promise<void>;
   close: () => void;
 }
@@ -35,11 +36,11 @@ export interface RuntimeFinder {
 interface Found {
   path: string;
   monitor: RuntimeMonitor;
-  /** True after its first answer. Before, it would count as a runtime that is not ready. */
+  /** true after the runtime's first answer. Before, the runtime would count as not ready. */
   isKnown: boolean;
 }
 
-/** The caller calls `refresh` for the first search. */
+/** Makes a finder. Its first search begins when the caller calls `refresh`. */
 export function runtimeFinder(options: RuntimeFinderOptions): RuntimeFinder {
   const { sockets, watch, nowMs, every, onFlip, warn } = options;
   const { search, close } = runtimeSearch(sockets, nowMs, warn);
@@ -63,7 +64,7 @@ export function runtimeFinder(options: RuntimeFinderOptions): RuntimeFinder {
     if (wasPresent) notify();
     const path = await search();
     if (path === null || isClosed) return;
-    // A replaced monitor may still have calls under way.
+    // Only the present monitor may notify: a replaced monitor's calls may still be running.
     const flipped = () => void (found === next && next.isKnown && !isClosed && notify());
     const next: Found = { path, monitor: watch(path, flipped), isKnown: false };
     found = next;
@@ -96,7 +97,7 @@ export function runtimeFinder(options: RuntimeFinderOptions): RuntimeFinder {
   };
 }
 
-/** In the order of the search: containerd, CRI-O, and Docker by cri-dockerd. */
+/** The paths of the sockets in the order of the search: containerd, CRI-O, and Docker by cri-dockerd. */
 export const RUNTIME_SOCKETS: readonly string[] = [
   "/run/containerd/containerd.sock",
   "/run/crio/crio.sock",
@@ -104,21 +105,25 @@ export const RUNTIME_SOCKETS: readonly string[] = [
   "/var/run/cri-dockerd.sock",
 ];
 
-/** A working runtime answers in a few milliseconds. The next search asks a slow one again. */
+/**
+ * The longest wait for a socket's answer. A working runtime answers in milliseconds, and the next search tries a
+ * slow runtime again.
+ */
 const ANSWER_WITHIN_MS = 2000;
 
 interface Socket {
   path: string;
-  /** A new socket at the same path, after a restart, has another identity. */
+  /** The identity of the socket file. A restarted server makes a new file with another identity. */
   identity: string;
 }
 
 /**
- * `search` returns the path of the first socket whose server speaks CRI; null if there is none. It never rejects. It
- * warns about its choice, and once about each socket that does not count. After `close` it warns no more.
+ * Returns `search` and `close`. `search` returns the path of the first socket whose server speaks CRI; null if
+ * there is none. Never rejects. Warns about the choice, and once about each socket that is not usable, but not
+ * after `close`.
  */
 function runtimeSearch(sockets: readonly string[], nowMs: () => number, warn: Warn) {
-  /** The identities of sockets without CRI, by path. A search passes over them. */
+  /** The identities of the sockets whose servers do not speak CRI, by path. A search skips them. */
   const withoutCri = new Map<string, string>();
   const warned = new Set<string>();
   let isFirst = true;
@@ -159,7 +164,7 @@ function runtimeSearch(sockets: readonly string[], nowMs: () => number, warn: Wa
   return { search, close: () => void (isClosed = true) };
 }
 
-/** Two paths to the same socket count as one. */
+/** Returns the sockets that exist at these paths. Two paths to the same socket count once. */
 function socketsThere(paths: readonly string[]): Socket[] {
   const there = paths.flatMap((path) => {
     const identity = identityOf(path);
@@ -168,7 +173,10 @@ function socketsThere(paths: readonly string[]): Socket[] {
   return there.filter(({ identity }, at) => there.findIndex((other) => other.identity === identity) === at);
 }
 
-/** Includes the time, since a new socket often gets the inode of the old one. */
+/**
+ * Returns a socket's identity; null if no socket is at the path. The identity includes the change time, since a new
+ * socket often gets the inode of the former socket.
+ */
 function identityOf(path: string): string | null {
   try {
     const stat = statSync(path);
@@ -178,7 +186,7 @@ function identityOf(path: string): string | null {
   }
 }
 
-/** Returns why the socket's server is no runtime; null if it is one. */
+/** Returns the reason why the socket's server is no container runtime; null if it is one. */
 async function criFault(socketPath: string, nowMs: () => number): Promise<Fault | null> {
   const client = grpcClient({ socketPath, nowMs });
   const answer = await client.unary(CRI.version, {}, ANSWER_WITHIN_MS);

@@ -1,4 +1,4 @@
-// Asks each CSI driver that registers on this machine once how many volumes it can attach here.
+// Asks each CSI driver that registers on this machine, once, for the number of volumes that it can attach here.
 import { lstat, readdir } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import { labelValueErrors } from "../../../shared/kubernetes/validation.ts";
@@ -13,18 +13,18 @@ import { faultText } from "../../wire/grpc/status.ts";
 
 /** The pause before a driver that did not answer is asked again. */
 export const ASK_AGAIN_MS = 60_000;
-/** The first report's wait for drivers. Later reports do not wait. */
+/** The longest wait of the first report for drivers. Later reports do not wait. */
 const FIRST_WAIT_MS = 500;
 
 interface Registered {
-  /** Changes with every new socket of the same name. */
+  /** Identifies the socket file: a new socket with the same name has another stamp. */
   stamp: string;
   answer: Result<Driver | null>;
   askedMs: number;
 }
 
 interface AttachLimitsOptions {
-  /** Typically /var/lib/kubelet. */
+  /** The kubelet's folder. Typically /var/lib/kubelet. */
   rootDir: string;
   nowMs: () => number; // monotonic: typically monotonicMs
   sleep: (ms: number) => Promise<void>;
@@ -33,13 +33,13 @@ interface AttachLimitsOptions {
 
 interface AttachLimits {
   read: () => Promise<Facts["attachLimits"]>;
-  /** Ends the calls that are under way. */
+  /** Ends the running calls to drivers. */
   close: () => void;
 }
 
 /**
- * `read` returns the limit of each driver; undefined if none has answered. It asks drivers in the background, and keeps a
- * driver's last answer until the next one. Never rejects.
+ * Returns `read` and `close`. `read` returns the limit of each driver; undefined if no driver has answered. `read`
+ * asks new drivers in the background, and keeps each driver's last answer. Never rejects.
  */
 export function attachLimits(options: AttachLimitsOptions): AttachLimits {
   const registered = new Map<string, Registered>();
@@ -70,7 +70,7 @@ function limitsOf(registered: ReadonlyMap<string, Registered>, warn: Warn): Fact
   return Object.fromEntries([...limits].sort(([a], [b]) => (a < b ? -1 : 1)).slice(0, most));
 }
 
-/** Asks all drivers in parallel, since one may hang. Forgets drivers whose socket is gone. */
+/** Asks all drivers in parallel, since a driver may hang. Forgets drivers whose socket is missing. */
 async function askAll(
   { rootDir, nowMs, warn }: AttachLimitsOptions,
   registered: Map<string, Registered>,
@@ -92,7 +92,10 @@ async function askAll(
   await Promise.all([...sockets].map(ask));
 }
 
-/** Lists every socket whose name does not begin with a dot, as upstream's plugin watcher does. */
+/**
+ * Returns the sockets in a folder by name, with their stamps. Skips names that begin with a dot, as upstream's
+ * plugin watcher does.
+ */
 async function socketsIn(folder: string, warn: Warn): Promise<Map<string, string>> {
   const sockets = new Map<string, string>();
   try {
@@ -107,18 +110,21 @@ async function socketsIn(folder: string, warn: Warn): Promise<Map<string, string
   return sockets;
 }
 
-/** GenerateRegisterPluginFunc. */
+/** The time limit of GetInfo, from upstream GenerateRegisterPluginFunc. */
 const GET_INFO_DEADLINE_MS = 1000;
-/** A driver that asks its cloud first takes seconds. The kubelet waits two minutes. */
+/**
+ * The time limit of NodeGetInfo. A driver that sends requests to its cloud takes seconds. The kubelet waits two
+ * minutes.
+ */
 const NODE_GET_INFO_DEADLINE_MS = 10_000;
 
 interface Driver {
   name: string;
-  /** 0: no limit. */
+  /** The most volumes that the driver can attach; 0 means no limit. */
   maxVolumes: number;
 }
 
-/** Asks a driver for its name and its limit. null if the socket is no CSI driver's. Never rejects. */
+/** Asks a driver for its name and its limit. Returns null if the socket is no CSI driver's. Never rejects. */
 async function askDriver(
   socketPath: string,
   nowMs: () => number, // monotonic: typically monotonicMs
@@ -137,12 +143,12 @@ async function askDriver(
     client.unary(NODE_GET_INFO, {}, NODE_GET_INFO_DEADLINE_MS),
   );
   if (!node.ok) return failure(`NodeGetInfo of ${name}: ${faultText(node.error)}`);
-  // nodeinfomanager.updateCSINode: a limit that is not positive is none, and it is an int32.
+  // As in nodeinfomanager.updateCSINode, a limit of 0 or less means no limit, and the limit is an int32.
   const maxVolumes = Math.min(Math.max(node.value.maxVolumesPerNode, 0), FACTS_LIMITS.attachLimit);
   return success({ name, maxVolumes });
 }
 
-/** Makes a client for one call, which ends early if `stop` is aborted. */
+/** Returns a function that makes a client for one call. Aborting `stop` ends the call early. */
 function clientOf(nowMs: () => number, stop: AbortSignal) {
   return async <T>(socketPath: string, call: (client: GrpcClient) => Promise<T>): Promise<T> => {
     const client = grpcClient({ socketPath, nowMs });
@@ -157,8 +163,8 @@ function clientOf(nowMs: () => number, stop: AbortSignal) {
   };
 }
 
-// Sources of the messages: k8s.io/kubelet pluginregistration/v1/api.proto (whose package lacks the v1), and
-// container-storage-interface csi.proto.
+// The messages of CSI drivers. Sources: k8s.io/kubelet pluginregistration/v1/api.proto (whose package name has no
+// v1), and container-storage-interface csi.proto.
 
 const CSI_PLUGIN = "CSIPlugin";
 
@@ -167,12 +173,12 @@ const empty = {} as const satisfies Schema;
 const pluginInfo = {
   type: [1, "string"],
   name: [2, "string"],
-  /** The driver's own socket; empty if it is the same. */
+  /** The path of the driver's own socket; "" if it is the registration's socket. */
   endpoint: [3, "string"],
 } as const satisfies Schema;
 
 const nodeGetInfoResponse = {
-  /** 0: no limit. */
+  /** The most volumes; 0 means no limit. */
   maxVolumesPerNode: [2, "int64"],
 } as const satisfies Schema;
 

@@ -1,4 +1,4 @@
-// The messages and methods of deviceplugin/v1beta1 that the Node depends on. Source:
+// Describes the messages and methods of deviceplugin/v1beta1 that the Node depends on. Source:
 // k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1/api.proto.
 import type { Method } from "../../wire/grpc/client.ts";
 import type { Schema } from "../../wire/grpc/schema.ts";
@@ -10,7 +10,7 @@ const empty = {} as const satisfies Schema;
 
 const registerRequest = {
   version: [1, "string"],
-  /** The plugin's socket: a name in the folder of the registration socket. */
+  /** The name of the plugin's socket in the folder of kubelet.sock. */
   endpoint: [2, "string"],
   resourceName: [3, "string"],
 } as const satisfies Schema;
@@ -24,7 +24,7 @@ const listAndWatchResponse = {
   devices: [1, [{ ID: [1, "string"], health: [2, "string"] }]],
 } as const satisfies Schema;
 
-/** Served on kubelet.sock. */
+/** The method that the shim serves on kubelet.sock, where plugins register. */
 export const REGISTER = {
   path: "/v1beta1.Registration/Register",
   request: registerRequest,
@@ -37,7 +37,7 @@ export const GET_OPTIONS = {
   answer: options,
 } as const satisfies Method<typeof empty, typeof options>;
 
-/** A stream that sends the whole list with every change. */
+/** The plugin's method whose answer is a stream: each change sends the whole list of devices. */
 export const LIST_AND_WATCH = {
   path: "/v1beta1.DevicePlugin/ListAndWatch",
   request: empty,

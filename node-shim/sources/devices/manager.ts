@@ -1,4 +1,4 @@
-// Serves the device plugins of this machine, as a kubelet's device manager does, without allocating devices.
+// Serves this machine's device plugins as a kubelet's device manager does, but allocates no devices.
 import { join } from "node:path";
 import * as z from "zod/mini";
 import { isExtendedResourceName } from "../../../shared/kubernetes/resource-names.ts";
@@ -17,9 +17,9 @@ import { takeRegistrationSocket } from "./registration-socket.ts";
 import { type DeviceResources, deviceResources, type KnownResources } from "./resources.ts";
 
 interface DeviceManagerOptions {
-  /** The folder of kubelet.sock; typically /var/lib/kubelet/device-plugins. */
+  /** The folder of kubelet.sock. Typically /var/lib/kubelet/device-plugins. */
   folder: string;
-  /** Locked by this process. */
+  /** The state folder, which this process must have locked. */
   stateFolder: string;
   nowMs: () => number; // monotonic: typically monotonicMs
   sleep: (ms: number) => Promise<void>;
@@ -27,12 +27,15 @@ interface DeviceManagerOptions {
 }
 
 export interface DeviceManager {
-  /** Returns the facts' devices. Also keeps the socket and the record up to date. Never rejects. */
+  /** Returns the devices for the facts. Also keeps the socket and the record up to date. Never rejects. */
   read: () => Promise<NonNullable<Facts["devices"]>>;
   close: () => Promise<void>;
 }
 
-/** Throws with what to do if a kubelet runs, or if the folder or the record cannot be used. */
+/**
+ * Takes the socket and serves plugins. Throws, with the remedy, if a kubelet runs, or if the folder or the record
+ * is unusable.
+ */
 export async function startDeviceManager(options: DeviceManagerOptions): Promise<DeviceManager> {
   const { folder, stateFolder, nowMs, log } = options;
   const before = readRecord(stateFolder, (message) => log("warn", message));
@@ -72,7 +75,7 @@ interface Serving extends DeviceManagerOptions {
   resources: DeviceResources;
   plugins: Map<string, Plugin>;
   keepRecord: () => boolean;
-  /** Never true again once it is false. */
+  /** true while plugins are served. Once false, never true again. */
   open: boolean;
 }
 
@@ -85,7 +88,7 @@ function stopServing(serving: Serving): void {
   serving.plugins.clear();
 }
 
-/** Upstream server.Register, with its texts. */
+/** Handles a plugin's registration as upstream server.Register does, with its error texts. */
 async function register(
   request: ProtoMessage<typeof REGISTER.request>,
   serving: Serving,
@@ -100,7 +103,7 @@ async function register(
   return fault("Unknown", wrong);
 }
 
-/** null if the plugin's devices count from now on. */
+/** Connects to a plugin and counts its devices from then on. Returns the reason if that fails, else null. */
 async function addPlugin(
   { endpoint, resourceName }: ProtoMessage<typeof REGISTER.request>,
   serving: Serving,
@@ -130,7 +133,7 @@ async function addPlugin(
     plugin.value.close();
     return refusal;
   }
-  // A plugin that registers again has restarted.
+  // A plugin that registers again has restarted: its former connection is useless.
   plugins.get(resourceName)?.close();
   plugins.set(resourceName, plugin.value);
   resources.connected(resourceName);
@@ -157,7 +160,10 @@ function registrationFault({
   return null;
 }
 
-/** The function writes the record if it has changed, and returns whether there is one. */
+/**
+ * Returns a function that writes the record if the resources have changed. The function returns whether a record
+ * exists.
+ */
 function recordKeeper(
   stateFolder: string,
   before: KnownResources | null,
@@ -170,7 +176,7 @@ function recordKeeper(
     const known = resources.known();
     const text = JSON.stringify(known);
     const isNothing = known.registered.length + known.removed.length === 0;
-    // As upstream, the first devices make the first record.
+    // No record is made for a machine that never had devices, as in upstream.
     if (text === kept || (kept === null && isNothing)) return kept !== null;
     try {
       writeRecord(stateFolder, known);
@@ -185,19 +191,22 @@ function recordKeeper(
   };
 }
 
-/** As in upstream, a plugin may register a moment before it listens. */
+/**
+ * The longest wait for a plugin that does not listen yet. As in upstream, a plugin may register a moment before it
+ * listens.
+ */
 const DIAL_GIVE_UP_MS = 10_000;
 const DIAL_EVERY_MS = 500;
 
 interface PluginOptions {
   /** The folder of the registration socket. */
   folder: string;
-  /** The plugin's socket in it. */
+  /** The name of the plugin's socket in `folder`. */
   endpoint: string;
   nowMs: () => number; // monotonic: typically monotonicMs
   sleep: (ms: number) => Promise<void>;
   onList: (devices: readonly { ID: string; health: string }[]) => void;
-  /** Called once, unless it was closed before. */
+  /** Called once when the connection ends, unless `close` ended it. */
   onLost: (why: string) => void;
 }
 
@@ -206,7 +215,7 @@ interface Plugin {
   close: () => void;
 }
 
-/** Upstream client.Connect: waits until the plugin answers. */
+/** Connects to a plugin, and waits until the plugin answers, as upstream client.Connect does. */
 async function connectPlugin(options: PluginOptions): Promise<Result<Plugin>> {
   const { folder, endpoint, nowMs, sleep } = options;
   const client = grpcClient({ socketPath: join(folder, endpoint), nowMs });
@@ -241,7 +250,10 @@ async function connectPlugin(options: PluginOptions): Promise<Result<Plugin>> {
   });
 }
 
-/** Like upstream's blocking dial, tries again only while no process listens. null if the plugin answers. */
+/**
+ * Repeats `call` only while no process listens, like upstream's blocking dial. Returns null once the plugin
+ * answers, else the fault.
+ */
 async function dial(
   call: () => Promise<Result<unknown, Fault>>,
   nowMs: () => number,
@@ -262,8 +274,9 @@ const names = z
 const recordSchema = z.strictObject({ registered: names, removed: names });
 
 /**
- * Reads the record of the resources that device plugins have announced, like upstream's checkpoint. null if there is none,
- * or a damaged one: as an empty one it would leave a gone plugin's resource in the Node for ever. Throws with what to do.
+ * Reads the record of the resources that device plugins have announced, which upstream calls a checkpoint. Returns
+ * null without a record, or for a damaged record. Reading it as an empty record would leave a removed plugin's
+ * resource in the Node for ever. Throws with the remedy.
  */
 export function readRecord(
   stateFolder: string,
@@ -278,7 +291,7 @@ export function readRecord(
   return null;
 }
 
-/** Throws if it cannot write the folder. */
+/** Writes the record. Throws if the folder is not writable. */
 export function writeRecord(stateFolder: string, known: KnownResources): void {
   writeDurably(pathOf(stateFolder), JSON.stringify(known));
 }
@@ -288,8 +301,8 @@ function pathOf(stateFolder: string): string {
 }
 
 /**
- * `gathering` resolves with a `gather` that adds the devices to the facts, and rejects as startDeviceManager does.
- * `close` may be called while it starts, and stops it for good.
+ * Returns `gathering` and `close`. `gathering` resolves with a `gather` that adds the devices to the facts, and
+ * rejects as startDeviceManager does. `close` may be called during the start, which it stops for good.
  */
 export function startDevices<G extends { facts: Facts }>(
   gather: () => Promise<G>,
@@ -312,7 +325,10 @@ export function startDevices<G extends { facts: Facts }>(
   return { gathering: starting.then(gatherBoth), close };
 }
 
-/** Without --device-plugins, the resources of an earlier run count as removed. null if there was no such run. */
+/**
+ * Returns a manager for a machine without --device-plugins: the resources of an earlier run count as removed.
+ * Returns null if there was no earlier run.
+ */
 function formerDevices(stateFolder: string): DeviceManager | null {
   const before = readRecord(stateFolder, () => undefined);
   if (before === null) return null;

@@ -1,4 +1,5 @@
-// Takes kubelet.sock, where device plugins register, if no kubelet has it, and gives it up if a kubelet takes it.
+// Takes kubelet.sock, where device plugins register, if no kubelet has it. Gives the socket up if a kubelet takes
+// it.
 import { lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -7,24 +8,30 @@ import { codeOf } from "../../base/fault.ts";
 import { grpcServer, type Served } from "../../wire/grpc/server.ts";
 
 const SOCKET = "kubelet.sock";
-/** The server binds this name, and the shim renames it: a closing server removes the path that it has bound. */
+/**
+ * The name that the server binds before the shim renames the socket. A closing server removes the path that it has
+ * bound.
+ */
 const UNNAMED = "shim.sock";
-/** Upstream kubeletDeviceManagerCheckpoint. */
+/** The file that a kubelet keeps in the folder: upstream kubeletDeviceManagerCheckpoint. */
 const CHECKPOINT = "kubelet_internal_checkpoint";
-/** sockaddr_un has 108 bytes, and one of them is a NUL. */
+/** The most bytes of a socket's path: sockaddr_un has 108 bytes, the last of which is NUL. */
 export const SOCKET_PATH_BYTES = 107;
-/** A stopped process accepts no connection but keeps the socket. A socket that does not answer in this time is taken. */
+/**
+ * The longest wait for a connection. A stopped process accepts no connection but keeps its socket: without an
+ * answer, the socket counts as taken.
+ */
 const CONNECT_GIVE_UP_MS = 2000;
 
 export interface RegistrationSocket {
-  /** Returns the owner of the socket file now. */
+  /** Returns the present owner of the socket file. */
   owner: () => Promise<"us" | "nobody" | "another process">;
   close: () => Promise<void>;
 }
 
 /**
- * Takes the socket, or throws with its owner and what to do. Removes the folder's other sockets, as the kubelet does at
- * its start: plugins notice that and register.
+ * Takes the socket, or throws with its owner and the remedy. Removes the folder's other sockets, as the kubelet
+ * does at its start: plugins notice the removal and register again.
  */
 export async function takeRegistrationSocket(
   folder: string, // typically /var/lib/kubelet/device-plugins
@@ -71,7 +78,7 @@ async function refuseKubelet(folder: string, path: string): Promise<void> {
     );
 }
 
-/** Does a process have the socket, even if it does not accept connections? */
+/** Returns whether a process has the socket, even if the process does not accept connections. */
 function answers(path: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect(path);
@@ -84,7 +91,7 @@ function answers(path: string): Promise<boolean> {
     socket.on("connect", () => done(true));
     socket.on("error", (error) => {
       const code = codeOf(error);
-      // A path that is no socket results in ECONNREFUSED, and a socket with a full queue in EAGAIN.
+      // A path that is no socket results in ECONNREFUSED, but a socket with a full queue in EAGAIN.
       if (["ENOENT", "ECONNREFUSED"].includes(code)) done(false);
       else if (code === "EAGAIN") done(true);
       else reject(error);
@@ -102,7 +109,7 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-/** Upstream CleanupPluginDirectory; a link to a socket stays. */
+/** Removes the sockets in the folder, as upstream CleanupPluginDirectory does. Keeps links to sockets. */
 async function removeSockets(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     if (entry.isSocket()) await rm(join(folder, entry.name), { force: true });

@@ -1,28 +1,28 @@
-// Counts the devices that this machine's device plugins announce, as upstream's devicemanager.ManagerImpl does without
-// allocation.
+// Counts the devices that this machine's device plugins announce, as upstream's devicemanager.ManagerImpl does, but
+// without allocation.
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import { FACTS_LIMITS } from "../../../shared/protocol/limits.ts";
 import { HEALTHY } from "./api.ts";
 
-/** Upstream endpointStopGracePeriod: after a plugin stops, its devices count as unhealthy for this time. */
+/** Milliseconds for which the devices of a stopped plugin count as unhealthy: upstream endpointStopGracePeriod. */
 export const STOP_GRACE_MS = 5 * 60_000;
 
-/** The resources' names, which outlive the process, as in upstream's checkpoint. */
+/** The names of the resources. They are kept when the process ends, as in upstream's checkpoint. */
 export interface KnownResources {
-  /** Resources with a plugin, or whose plugin has been gone for less than the grace period. */
+  /** The resources whose plugin is connected, or has been lost for less than STOP_GRACE_MS. */
   registered: readonly string[];
-  /** Resources that are 0 in the Node until their plugin comes back. */
+  /** The resources that are 0 in the Node until their plugin registers again. */
   removed: readonly string[];
 }
 
 interface Resource {
-  /** False until the plugin has sent its first list. The Node does not change before. */
+  /** false until the plugin has sent its first list. Before, the Node does not change. */
   announced: boolean;
   healthy: number;
   unhealthy: number;
-  /** The number of distinct IDs. All devices of a lost plugin are unhealthy. */
+  /** The number of distinct device IDs. */
   distinct: number;
-  /** The time of the plugin's loss; null while it is connected. */
+  /** The time when the connection to the plugin was lost; null while it is connected. */
   stoppedAtMs: number | null;
 }
 
@@ -33,12 +33,18 @@ export interface DeviceResources {
   connected: (resource: string) => void;
   listed: (resource: string, devices: readonly { ID: string; health: string }[]) => void;
   lost: (resource: string) => void;
-  /** Upstream GetCapacity. A removed resource stays in `removed`, since the Worker may have missed it. */
+  /**
+   * Returns the amounts of each resource, as upstream GetCapacity does. A removed resource stays in `removed`,
+   * since the Worker may not have received an earlier report with it.
+   */
   counts: () => Omit<NonNullable<Facts["devices"]>, "recorded">;
   known: () => KnownResources;
 }
 
-/** Upstream readCheckpoint: a resource of an earlier run is 0 until its plugin registers again. */
+/**
+ * Makes the counter. As in upstream readCheckpoint, a resource of an earlier run is 0 until its plugin registers
+ * again.
+ */
 export function deviceResources(
   before: KnownResources,
   nowMs: () => number, // monotonic: typically monotonicMs
@@ -79,7 +85,7 @@ function stopped(distinct: number, stoppedAtMs: number): Resource {
   return { announced: true, healthy: 0, unhealthy: distinct, distinct, stoppedAtMs };
 }
 
-/** Upstream keeps a set of IDs for each health. */
+/** Counts the devices of a list. As in upstream, an ID with two entries can count as healthy and as unhealthy. */
 function counted(devices: readonly { ID: string; health: string }[]): Omit<Resource, "stoppedAtMs"> {
   const ids = (wanted: boolean) =>
     new Set(devices.flatMap(({ ID, health }) => ((health === HEALTHY) === wanted ? ID : [])));
@@ -94,7 +100,7 @@ function expire(resources: Map<string, Resource>, removed: Set<string>, nowMs: n
     resources.delete(name);
     removed.add(name);
   }
-  // Above the limit the oldest removed resources are forgotten; their amounts in the Node stay 0.
+  // Above the limit, the oldest removed resources are forgotten. In the Node they stay 0.
   for (const name of removed) {
     if (removed.size > FACTS_LIMITS.extendedResources) removed.delete(name);
   }

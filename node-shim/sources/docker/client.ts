@@ -1,12 +1,14 @@
-// Asks a Docker daemon, through systeminformation, and returns the answers of a CRI runtime. Warns once in each outage.
+// Reads a Docker daemon through systeminformation, and returns its answers in the form of a CRI runtime. Warns once
+// in each outage.
 import type { Systeminformation } from "systeminformation";
 import type { CriImage, RuntimeClient, RuntimeClientOptions, StatusAnswer } from "../cri/runtime-client.ts";
 
 type Docker = Pick<typeof import("systeminformation"), "dockerImages" | "dockerInfo">;
 
-/** Loads systeminformation only for Docker, to save the memory of other shims. */
+/** Loads systeminformation. Only machines with Docker load it, which saves memory on all others. */
 async function load(socketPath: string, deadlineMs: number): Promise<Docker> {
-  // systeminformation reads these variables once, when it is loaded. It has no other setting for them.
+  // systeminformation reads the socket and the timeout from these variables when it is loaded. It has no other
+  // setting for them.
   process.env["DOCKER_SOCKET"] = socketPath;
   process.env["DOCKER_SOCKET_TIMEOUT"] = String(deadlineMs);
   // @ts-expect-error -- the package has types for the whole of it only
@@ -14,7 +16,10 @@ async function load(socketPath: string, deadlineMs: number): Promise<Docker> {
   return loaded.default;
 }
 
-/** Call it once in a process. systeminformation returns nothing for an error and for a missing answer. */
+/**
+ * Makes a client for Docker's daemon. Must be called once in a process. systeminformation returns nothing for an
+ * error and for a missing answer.
+ */
 export function dockerClient({
   socketPath,
   deadlineMs,
@@ -54,7 +59,8 @@ export function dockerClient({
     async images() {
       const answer = await info();
       const images = answer === null ? [] : (await (await docker).dockerImages()).flatMap(imageOf);
-      // systeminformation returns an empty list also for a failure.
+      // systeminformation returns an empty list also for a failure: an empty list is wrong if the daemon counts
+      // images.
       return answer === null || (images.length === 0 && answer.images > 0) ? null : images;
     },
     imageFsPath: async () => (await info())?.dockerRootDir ?? null,
@@ -63,7 +69,10 @@ export function dockerClient({
   };
 }
 
-/** A daemon that answers can run containers and has its own network, like dockershim without a CNI plugin. */
+/**
+ * The status of every daemon that answers: it can run containers and has its own network, like dockershim without a
+ * CNI plugin.
+ */
 const READY: StatusAnswer = {
   status: {
     conditions: ["RuntimeReady", "NetworkReady"].map((type) => ({
@@ -79,7 +88,7 @@ const READY: StatusAnswer = {
 
 const VERSION = { version: "", runtimeName: "docker", runtimeApiVersion: "" };
 
-/** Returns nothing for an image that was removed after it was listed. */
+/** Returns the image in a list; an empty list for an image that was removed after it was listed. */
 function imageOf(image: Partial<Systeminformation.DockerImageData> | undefined): CriImage[] {
   const { id, size, repoDigests, repoTags } = image ?? {};
   return id && size !== undefined ? [{ id, size, repoDigests, repoTags }] : [];

@@ -1,4 +1,5 @@
-// Runs the drop-ins once a minute, one after the other and in the background, and keeps the last output of each.
+// Runs the drop-ins once a minute, one after the other and in the background. Keeps the last output of each
+// drop-in.
 import { lstat, readdir, readFile, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import {
@@ -17,10 +18,10 @@ import { codeOf, faultOf } from "../../base/fault.ts";
 import { ownershipFault } from "../../base/ownership.ts";
 
 interface DropInsOptions {
-  /** --facts-dir */
+  /** The folder of the drop-ins: --facts-dir. */
   folder: string;
   run: RunProgram; // typically runChild
-  /** The limit of one program. */
+  /** The time limit of one program. */
   deadlineMs: number;
   uid: number; // typically process.getuid()
   wallMs: () => number; // milliseconds since 1970, for a file's age
@@ -28,9 +29,9 @@ interface DropInsOptions {
 }
 
 export interface DropInFacts {
-  /** null if there are none. Absent if none was read yet. */
+  /** The merged drop-ins; null if there are none. Absent before the first read. */
   dropIns?: DropIns | null;
-  /** For custom setters; absent if no drop-in has any. */
+  /** The facts for custom setters; absent if no drop-in has any. */
   custom?: CustomFacts;
   remainingSeconds?: NonNullable<Vitals["remainingSeconds"]>;
 }
@@ -42,10 +43,12 @@ interface Remembered extends Partial<Output> {
 
 const EVERY_MS = 60_000;
 
-/** The function returns the last output of all drop-ins. With `wait` it reads them first. Never rejects. */
+/**
+ * Returns a function that returns the last output of all drop-ins. With `wait`, it reads them first. Never rejects.
+ */
 export function dropInFolder(given: DropInsOptions): (wait: boolean) => Promise<DropInFacts> {
   const { nowMs } = given;
-  // Programs run in "/", so a relative path would lead elsewhere.
+  // The drop-ins run in "/", where a relative path would name another folder.
   const options = { ...given, folder: resolve(given.folder) };
   let known: ReadonlyMap<string, Remembered> | undefined;
   let startedMs = -Infinity;
@@ -73,7 +76,7 @@ async function readDropIns(
 ): Promise<ReadonlyMap<string, Remembered>> {
   const { folder, nowMs } = options;
   const names = await namesIn(options);
-  // While the folder cannot be read, the last output stays until it expires.
+  // While the folder is unreadable, the last output stays until it expires.
   if (!names.ok) return new Map([...before, [folder, { readMs: nowMs(), error: names.error }]]);
   const known = new Map<string, Remembered>();
   for (const name of names.value.slice(0, DROP_IN_LIMITS.dropIns - 1)) {
@@ -90,7 +93,7 @@ async function readDropIns(
   return known;
 }
 
-/** Returns the names, sorted. A hidden file is no drop-in, and a missing folder counts as an empty one. */
+/** Returns the names of the drop-ins, sorted. A hidden file is no drop-in, and a missing folder counts as empty. */
 async function namesIn({ folder, uid }: DropInsOptions): Promise<Result<string[]>> {
   try {
     const fault = ownershipFault(await stat(folder), uid);
@@ -112,7 +115,7 @@ function factsOf(known: ReadonlyMap<string, Remembered> | undefined, nowMs: numb
   for (const { dropIn, agedMs = 0, readMs } of known.values()) {
     for (const { type, expiresInSeconds } of dropIn?.conditions ?? []) {
       const leftMs = expiresInSeconds * 1000 - agedMs - (nowMs - readMs);
-      // Of two drop-ins with the same type, the first one counts.
+      // If two drop-ins set a condition of one type, the first drop-in counts.
       if (!remaining.has(type)) remaining.set(type, Math.max(0, Math.ceil(leftMs / 1000)));
     }
   }
@@ -124,7 +127,7 @@ function factsOf(known: ReadonlyMap<string, Remembered> | undefined, nowMs: numb
   };
 }
 
-/** A drop-in's last output, and its error if it fails now. */
+/** A drop-in's last output, and its error if its latest run failed. */
 interface Known {
   name: string;
   dropIn?: DropIn | undefined;
@@ -135,7 +138,7 @@ interface MergedDropIns extends DropIns {
   custom: CustomFacts;
 }
 
-/** The limits over all drop-ins, with the name of each in a fault. */
+/** The limits over all drop-ins together, with the name that a fault uses. */
 const KINDS = [
   ["resources", DROP_IN_LIMITS.resources, "resources"],
   ["labels", DROP_IN_LIMITS.labels, "labels"],
@@ -143,7 +146,7 @@ const KINDS = [
   ["custom", CUSTOM_LIMITS.entries, "custom facts"],
 ] as const;
 
-/** Merges the outputs in their order. A drop-in that sets the same as an earlier one fails. */
+/** Merges the outputs in their order. A drop-in that sets the same thing as an earlier drop-in fails. */
 export function mergeDropIns(known: readonly Known[]): MergedDropIns {
   const merged: MergedDropIns = {
     resources: {},
@@ -161,7 +164,7 @@ export function mergeDropIns(known: readonly Known[]): MergedDropIns {
   return merged;
 }
 
-/** Adds the whole drop-in, or returns why it adds nothing. */
+/** Adds the whole drop-in and returns undefined, or adds nothing and returns the reason. */
 function add(merged: MergedDropIns, { resources, labels, conditions, custom }: DropIn): string | undefined {
   const taken =
     Object.keys(resources).find((name) => Object.hasOwn(merged.resources, name)) ??
@@ -191,10 +194,13 @@ interface Output {
   agedMs: number;
 }
 
-/** The limit of a file, and of a program's output. */
+/** The most bytes of a file, or of a program's output. */
 const MAX_BYTES = 64 * 1024;
 
-/** Reads a file that ends in .json, and runs any other. Trusts no file that other users can change. Never rejects. */
+/**
+ * Reads a drop-in whose name ends in .json, and runs every other drop-in. Does not trust files that other users can
+ * change. Never rejects.
+ */
 async function readDropIn(name: string, options: DropInsOptions): Promise<Result<Output>> {
   const { deadlineMs } = options;
   const path = join(options.folder, name);

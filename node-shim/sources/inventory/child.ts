@@ -1,10 +1,10 @@
-// A separate program (dist/inventory.js) that reads the hardware and prints it as JSON, so that the shim's process never
-// loads systeminformation.
+// Reads the hardware and prints it as JSON. A separate program (dist/inventory.js), so that the shim's process
+// never loads systeminformation.
 import { existsSync } from "node:fs";
 import si from "systeminformation";
 import { hardwareOf } from "./hardware.ts";
 
-/** Returns undefined for a part that cannot be read, so that the others are reported. */
+/** Returns the result of `read`; undefined if it fails, so that the other parts are still reported. */
 async function orNothing<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read();
@@ -13,7 +13,7 @@ async function orNothing<T>(read: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Only a card has a device; interfaces of containers and bridges have none. */
+/** Returns whether an interface is a network card. Interfaces of containers and bridges have no device. */
 const isCard = ({ iface }: { iface: string }) => existsSync(`/sys/class/net/${iface}/device`);
 
 const cpu = await orNothing(() => si.cpu());

@@ -1,9 +1,10 @@
-// Converts the output of systeminformation to the facts' inventory: known values, in texts of limited length.
+// Converts the output of systeminformation to the facts' inventory. Keeps known values only, in texts of limited
+// length.
 import type { Systeminformation } from "systeminformation";
 import type { Inventory } from "../../../shared/protocol/inventory.ts";
 import { INVENTORY_LIMITS } from "../../../shared/protocol/limits.ts";
 
-/** A part that could not be read is absent. */
+/** The parts of the hardware that were readable. An unreadable part is absent. */
 export interface Found {
   cpu?: Pick<Systeminformation.CpuData, "manufacturer" | "brand" | "processors" | "physicalCores">;
   system?: Pick<Systeminformation.SystemData, "manufacturer" | "model" | "serial">;
@@ -45,7 +46,7 @@ function named(vendor?: string, model?: string, serial?: string) {
   return known({ vendor: text(vendor), model: text(model), serial: text(serial) });
 }
 
-/** Returns undefined for an empty text, a dash, or a vendor's placeholder. */
+/** Returns the text; undefined for an empty text, a dash, or a vendor's placeholder. */
 function text(value: string | null | undefined): string | undefined {
   const cut = (value ?? "").trim().slice(0, INVENTORY_LIMITS.textLength).toWellFormed();
   return /^(-|unknown|none|n\/a|default string|to be filled by o\.?e\.?m\.?)?$/i.test(cut) ? undefined : cut;

@@ -1,5 +1,5 @@
-// Keeps the last valid inventory of the machine's hardware. A child process reads it, soon after the start and then
-// hourly.
+// Keeps the last valid inventory of the machine's hardware. A child process reads the hardware soon after the
+// start, and then hourly.
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { fileURLToPath } from "node:url";
 import { type Inventory, inventorySchema } from "../../../shared/protocol/inventory.ts";
@@ -13,13 +13,16 @@ interface InventoryOptions {
   warn: Warn;
 }
 
-/** Usually after the Node is Ready: reading the hardware takes seconds on a small machine. */
+/**
+ * The delay of the first reading. By then the Node is usually Ready: reading the hardware takes seconds on a small
+ * machine.
+ */
 const FIRST_AFTER_MS = 5000;
 const EVERY_MS = 3_600_000;
 
 /**
- * The function returns the last valid inventory; undefined before the first. It starts a reading in the background when
- * one is due; with `wait` it reads first. Never rejects.
+ * Returns a function that returns the last valid inventory; undefined before the first reading. It starts a reading
+ * in the background when one is due; with `wait` it reads first. Never rejects.
  */
 export function keptInventory({ read, nowMs, warn }: InventoryOptions) {
   let good: Inventory | undefined;
@@ -44,13 +47,16 @@ export function keptInventory({ read, nowMs, warn }: InventoryOptions) {
   };
 }
 
-/** Old disks take seconds to answer. */
+/** The time limit of the child process: old disks take seconds to answer. */
 const DEADLINE_MS = 60_000;
 const MAX_OUTPUT_BYTES = 128 * 1024;
-/** A file next to the bundle of this module. */
+/** The child's program, a file next to the bundle of this module. */
 const PROGRAM = new URL("inventory.js", import.meta.url);
 
-/** Runs the child process. With --serials it also returns serial numbers and MAC addresses. */
+/**
+ * Runs the child process, and returns the inventory. With --inventory serials, includes serial numbers and MAC
+ * addresses.
+ */
 export async function hardware(
   withSerials: boolean,
   run: RunProgram, // typically runChild

@@ -1,4 +1,4 @@
-// Gathers the addresses from which shared/setters/node-address.ts chooses the Node's address.
+// Gathers the addresses among which shared/setters/node-address.ts chooses the Node's address.
 import { success } from "../../../shared/result.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import { isUnspecified, parseIpSloppy } from "../../../shared/kubernetes/ip.ts";
@@ -6,13 +6,13 @@ import { hostIPs, interfaceIPs, type Interfaces } from "./host-ip.ts";
 import { oneAtATime } from "../../base/one-at-a-time.ts";
 import { orWarn, type Reading, unread, type Warn } from "../../base/reading.ts";
 
-/** A resolver that does not answer must not delay a report. */
+/** The longest wait for the resolver, so that a resolver that hangs delays no report further. */
 const LOOKUP_GIVE_UP_MS = 3000;
 
-/** Returns the addresses of a name, or the resolver's error. */
+/** Resolves a name. Returns its addresses, or the resolver's error. */
 type Lookup = (name: string) => Promise<Reading<string[]>>;
 
-/** Call it once in a process, since the result remembers a call that has not returned. */
+/** Returns the lookup of names. Must be called once in a process, since the lookup remembers a call that hangs. */
 export function addressLookup(
   resolve: (name: string) => Promise<{ address: string }[]>, // typically dns.promises.lookup with all addresses
   giveUpMs: number = LOOKUP_GIVE_UP_MS,
@@ -28,19 +28,22 @@ export interface AddressSources {
   root: string;
   nodeName: string;
   hostname: string;
-  /** `--node-ip`, at most two. */
+  /** The addresses of --node-ip, at most two. */
   nodeIPs: string[];
-  /** Throws if this process may not use netlink. */
+  /** Returns the interfaces. Throws if this process may not use netlink. */
   networkInterfaces: () => Interfaces; // typically os.networkInterfaces
   lookup: Lookup;
 }
 
-/** undefined if the interfaces cannot be listed: no address could be checked. */
+/**
+ * Returns the facts on addresses; undefined after a warning if the interfaces cannot be listed, since no address
+ * could be checked.
+ */
 export async function addresses(sources: AddressSources, warn: Warn): Promise<Facts["addresses"]> {
   const interfaces = orWarn(listInterfaces(sources.networkInterfaces), "network interfaces", warn);
   if (interfaces === undefined) return undefined;
   const found = await lookupIfNeeded(sources);
-  // An unknown name is no fault of the machine.
+  // Warns only about a resolver that hangs. A name that the resolver does not know is no fault of the machine.
   if (!found.ok && found.error.reason === "late")
     warn("resolver", `${found.error.message}: see to it, or pass --node-ip`);
   const own = interfaceIPs(interfaces);
@@ -62,7 +65,10 @@ function listInterfaces(networkInterfaces: () => Interfaces): Reading<Interfaces
   }
 }
 
-/** The kubelet asks no resolver if a node IP is given or the hostname is an address (nodestatus.NodeAddress). */
+/**
+ * Resolves the host name, unless a node IP is given or the host name is an address. In these cases the kubelet does
+ * not use a resolver either (nodestatus.NodeAddress).
+ */
 async function lookupIfNeeded({
   nodeIPs,
   hostname,
@@ -74,7 +80,7 @@ async function lookupIfNeeded({
   return isGiven || parseIpSloppy(hostname) !== null ? success([]) : lookup(nodeName);
 }
 
-/** Go's net.IP has no zone (`fe80::1%eth0`). */
+/** Removes the zone of an address (`fe80::1%eth0`), which Go's net.IP does not have. */
 function withoutZone(address: string): string {
   const zone = address.indexOf("%");
   return zone < 0 ? address : address.slice(0, zone);

@@ -1,4 +1,4 @@
-// Finds the machine's own address in each family, as apimachinery's util/net ResolveBindAddress does.
+// Finds the machine's own address of each family, as apimachinery's util/net ResolveBindAddress does.
 import {
   type Ip,
   isIpv4,
@@ -11,11 +11,11 @@ import {
 import { success } from "../../../shared/result.ts";
 import { type Reading, readKernelFile, unreadable } from "../../base/reading.ts";
 
-/** The result of os.networkInterfaces: the addresses of each interface that is up. */
+/** The addresses of each interface that is up: the result of os.networkInterfaces. */
 export type Interfaces = Record<string, InterfaceAddress[] | undefined>;
 interface InterfaceAddress {
   address: string;
-  /** True on a loopback interface. */
+  /** true on a loopback interface. */
   internal: boolean;
 }
 
@@ -27,8 +27,8 @@ interface HostIPs {
 type Family = keyof HostIPs;
 
 /**
- * Returns for each family the first global-unicast address of a default route's interface, or of a loopback interface
- * (RFC 5549). Without route tables, it takes any interface (chooseHostInterface).
+ * Returns, for each family, the first global-unicast address of a default route's interface, or of a loopback
+ * interface (RFC 5549). Without route tables, searches all interfaces (chooseHostInterface).
  */
 export function hostIPs(root: string, interfaces: Interfaces): Reading<HostIPs> {
   const routes = defaultRoutes(root);
@@ -46,7 +46,7 @@ export function interfaceIPs(interfaces: Interfaces): Set<Ip> {
   return new Set(allAddresses(interfaces).flatMap(({ address }) => parseIp(address) ?? []));
 }
 
-/** chooseHostInterfaceFromRoute */
+/** Returns the first global address on the default routes' interfaces: upstream chooseHostInterfaceFromRoute. */
 function fromRoutes(names: string[], interfaces: Interfaces, family: Family): Ip | undefined {
   for (const name of names) {
     const ip = globalIP(addressesOf(interfaces, name), family) ?? loopbackIP(interfaces, family);
@@ -55,13 +55,16 @@ function fromRoutes(names: string[], interfaces: Interfaces, family: Family): Ip
   return undefined;
 }
 
-/** getIPFromLoopbackInterface */
+/** Returns the first global address on a loopback interface: upstream getIPFromLoopbackInterface. */
 function loopbackIP(interfaces: Interfaces, family: Family): Ip | undefined {
   const addresses = allAddresses(interfaces).filter(({ internal }) => internal);
   return globalIP(addresses, family);
 }
 
-/** chooseIPFromHostInterfaces: neither loopback nor point to point. */
+/**
+ * Returns the first global address on an interface that is neither loopback nor point to point: upstream
+ * chooseIPFromHostInterfaces.
+ */
 function fromAnyInterface(root: string, interfaces: Interfaces, family: Family): Ip | undefined {
   for (const [name, addresses = []] of Object.entries(interfaces)) {
     if (addresses.some(({ internal }) => internal) || isPointToPoint(root, name)) continue;
@@ -75,7 +78,7 @@ function allAddresses(interfaces: Interfaces): InterfaceAddress[] {
   return Object.values(interfaces).flatMap((addresses) => addresses ?? []);
 }
 
-/** Returns an interface's addresses, including those with a label (`eth0:1`). */
+/** Returns an interface's addresses, including the addresses with a label (`eth0:1`). */
 function addressesOf(interfaces: Interfaces, name: string): InterfaceAddress[] {
   return Object.entries(interfaces)
     .filter(([label]) => label === name || label.startsWith(`${name}:`))
@@ -89,7 +92,7 @@ function isPointToPoint(root: string, name: string): boolean {
   return flags.ok && (Number.parseInt(flags.value, 16) & IFF_POINTOPOINT) !== 0;
 }
 
-/** getMatchingGlobalIP */
+/** Returns the first global-unicast address of the family: upstream getMatchingGlobalIP. */
 function globalIP(addresses: InterfaceAddress[], family: Family): Ip | undefined {
   for (const { address } of addresses) {
     const ip = parseIp(address);
@@ -98,7 +101,10 @@ function globalIP(addresses: InterfaceAddress[], family: Family): Ip | undefined
   return undefined;
 }
 
-/** Go's net.IP.IsGlobalUnicast: private addresses are global here. */
+/**
+ * Returns whether an address is global unicast, as Go's net.IP.IsGlobalUnicast does: private addresses count as
+ * global.
+ */
 function isGlobalUnicast(ip: Ip): boolean {
   if (ip === "255.255.255.255") return false;
   return !isUnspecified(ip) && !isLoopback(ip) && !isMulticast(ip) && !isLinkLocalUnicast(ip);
@@ -108,15 +114,15 @@ const IPV4_ROUTES = "/proc/net/route";
 const IPV6_ROUTES = "/proc/net/ipv6_route";
 const IPV6_ZERO = "0".repeat(32);
 
-/** The names of interfaces with a default route, in the order of the routes. */
+/** The names of the interfaces with a default route, in the order of the routes. */
 interface DefaultRoutes {
   ipv4: string[];
   ipv6: string[];
 }
 
 /**
- * Reads the default routes of both tables (apimachinery util/net getAllDefaultRoutes). An IPv6 table that is missing or
- * unreadable counts as empty.
+ * Reads the default routes of the IPv4 and IPv6 tables, as apimachinery util/net getAllDefaultRoutes does. A
+ * missing or unreadable IPv6 table counts as empty.
  */
 function defaultRoutes(root: string): Reading<DefaultRoutes> {
   const table4 = readKernelFile(root, IPV4_ROUTES);
@@ -128,7 +134,10 @@ function defaultRoutes(root: string): Reading<DefaultRoutes> {
   return success({ ipv4, ipv6: ipv6 ?? [] });
 }
 
-/** The columns are interface, destination, gateway. null if a line is malformed (getIPv4DefaultRoutes). */
+/**
+ * Returns the interfaces of the default routes; null if a line is malformed. The columns are interface,
+ * destination, gateway (getIPv4DefaultRoutes).
+ */
 function ipv4Interfaces(table: string): string[] | null {
   const interfaces: string[] = [];
   for (const line of lines(table)) {
@@ -140,7 +149,10 @@ function ipv4Interfaces(table: string): string[] | null {
   return interfaces;
 }
 
-/** The first column is the destination, the fifth the gateway, the last the interface (getIPv6DefaultRoutes). */
+/**
+ * Returns the interfaces of the default routes; null if a line is malformed. The first column is the destination,
+ * the fifth the gateway, the last the interface (getIPv6DefaultRoutes).
+ */
 function ipv6Interfaces(table: string): string[] | null {
   const interfaces: string[] = [];
   for (const line of lines(table)) {

@@ -9,8 +9,8 @@ const NODES = "/sys/devices/system/node";
 const CPUS = "/sys/devices/system/cpu";
 
 /**
- * Counts logical cores by the NUMA nodes, or by the CPU folder if there are no nodes. Only the former leaves out CPUs that
- * are offline (cAdvisor sysinfo.GetNodesInfo, getCPUTopology).
+ * Counts logical cores by the NUMA nodes, or by the CPU folder if there are no nodes. Only the count by nodes omits
+ * offline CPUs (cAdvisor sysinfo.GetNodesInfo, getCPUTopology).
  */
 export function logicalCores(root: string): Reading<number> {
   const nodes = numbered(root, NODES, /^node\d+$/);
@@ -22,7 +22,7 @@ export function logicalCores(root: string): Reading<number> {
 
 const CPU = /^cpu\d+$/;
 
-/** Returns the paths in a folder that match; none if it cannot be read, like Go's filepath.Glob. */
+/** Returns the paths in a folder whose names match; none if the folder is unreadable, like Go's filepath.Glob. */
 function numbered(root: string, folder: string, pattern: RegExp): string[] {
   const names = listKernelFolder(root, folder);
   if (!names.ok) return [];
@@ -41,7 +41,7 @@ function coresOfNodes(root: string, nodes: string[]): Reading<number> {
   return success(cores);
 }
 
-/** cAdvisor's sysinfo.getCoresInfo does not count a CPU without these files. */
+/** Returns whether a CPU has topology files. cAdvisor's sysinfo.getCoresInfo does not count a CPU without them. */
 function hasTopology(root: string, cpu: string): boolean {
   const topology = join(root, cpu, "topology");
   return existsSync(join(topology, "core_id")) && existsSync(join(topology, "physical_package_id"));
@@ -68,7 +68,10 @@ interface HugePages {
   pages: number;
 }
 
-/** Reads the reserved huge pages of each size, in the order of cAdvisor's GetHugePagesInfo. None is no error. */
+/**
+ * Reads the reserved huge pages of each size, in the order of cAdvisor's GetHugePagesInfo. A machine without huge
+ * pages is no error.
+ */
 export function hugePages(root: string): Reading<HugePages[]> {
   const sizes = listKernelFolder(root, FOLDER);
   if (!sizes.ok) return success([]);
@@ -90,7 +93,7 @@ interface Memory {
   swapBytes: number;
 }
 
-/** Reads MemTotal and SwapTotal; both are required (cAdvisor GetMachineMemoryCapacity, …SwapCapacity). */
+/** Reads MemTotal and SwapTotal, and fails if one is missing (cAdvisor GetMachineMemoryCapacity, …SwapCapacity). */
 export function memory(root: string): Reading<Memory> {
   const file = readKernelFile(root, "/proc/meminfo");
   if (!file.ok) return file;
@@ -100,7 +103,10 @@ export function memory(root: string): Reading<Memory> {
   return success({ memoryBytes: Number(total[1]) * 1024, swapBytes: Number(swap[1]) * 1024 });
 }
 
-/** GOARCH if it differs from process.arch. Node's ppc64 has either byte order, but Linux machines are little-endian. */
+/**
+ * GOARCH for each process.arch with another name. Node.js calls both byte orders ppc64, but Linux machines are
+ * little-endian.
+ */
 const ARCHITECTURES: Record<string, string> = {
   x64: "amd64",
   ia32: "386",
@@ -122,7 +128,7 @@ export function cgroups(root: string): Facts["cgroups"] {
   if (!mounts.ok) return undefined;
   for (const line of mounts.value.split("\n")) {
     const [, folder = "", type, options = ""] = line.split(" ");
-    // As in upstream, the unified hierarchy always can.
+    // As in upstream, the kernel can always cap the CPU in the unified hierarchy.
     if (type === "cgroup2" && folder === "/sys/fs/cgroup") return { cpuHardcapping: true, version: 2 };
     if (type === "cgroup" && options.split(",").includes("cpu"))
       return { cpuHardcapping: hasQuotaFiles(root, folder), version: 1 };

@@ -3,7 +3,10 @@ import { getHostname } from "../../../shared/node/node-name.ts";
 import type { Result } from "../../../shared/result.ts";
 import { readDiskFile, type Reading, readKernelFile } from "../../base/reading.ts";
 
-/** Returns the override, or the machine's own name if it is empty; trimmed and in lower case. */
+/**
+ * Returns the override, or the machine's own name if the override is empty. The result is trimmed and in lower
+ * case.
+ */
 export function hostname(
   override: string, // typically --hostname-override
   ownName: () => string, // typically os.hostname
@@ -15,12 +18,15 @@ const BOOT_ID = "/proc/sys/kernel/random/boot_id";
 const MACHINE_ID = "/etc/machine-id";
 const DBUS_MACHINE_ID = "/var/lib/dbus/machine-id";
 
-/** cAdvisor Info, `boot_id_file`. */
+/** Reads the ID of the present boot from cAdvisor's `boot_id_file`. */
 export function bootID(root: string): Reading<string> {
   return trimmed(readKernelFile(root, BOOT_ID), BOOT_ID);
 }
 
-/** The first readable file counts, even if it is empty (cAdvisor getInfoFromFiles, `machine_id_file`). */
+/**
+ * Reads the machine ID. The first readable file counts, even if it is empty (cAdvisor getInfoFromFiles,
+ * `machine_id_file`).
+ */
 export async function machineID(root: string): Promise<Reading<string>> {
   const systemd = await readDiskFile(root, MACHINE_ID);
   if (systemd.ok) return trimmed(systemd, MACHINE_ID);
@@ -29,8 +35,8 @@ export async function machineID(root: string): Promise<Reading<string>> {
 }
 
 /**
- * Reads DMI (as root only), else the device tree of a POWER machine, else the machine ID (cAdvisor
- * sysfs.GetSystemUUID).
+ * Reads the system UUID: from DMI, which only root can read, else from the device tree of a POWER machine, else the
+ * machine ID (cAdvisor sysfs.GetSystemUUID).
  */
 export async function systemUUID(root: string): Promise<Reading<string>> {
   for (const path of [
@@ -44,13 +50,13 @@ export async function systemUUID(root: string): Promise<Reading<string>> {
   return trimmed(await readDiskFile(root, MACHINE_ID), MACHINE_ID);
 }
 
-/** Removes white space, and the NUL that ends a text in a device tree. */
+/** Removes white space from a file's text, and the NUL at the end of a text in a device tree. */
 function trimmed(file: Reading<string>, source: string): Reading<string> {
   // oxlint-disable-next-line no-control-regex -- the NUL is what is looked for
   return file.ok ? { ok: true, value: file.value.replace(/\0+$/, "").trim(), source } : file;
 }
 
-/** Returns the first PRETTY_NAME without its quotes; `Linux` without one (cAdvisor getOperatingSystem). */
+/** Returns the first PRETTY_NAME without its quotes; `Linux` if there is none (cAdvisor getOperatingSystem). */
 export async function osImage(root: string): Promise<Reading<string>> {
   let source = "/etc/os-release";
   let file = await readDiskFile(root, source);

@@ -6,8 +6,8 @@ import { memory } from "./machine.ts";
 const CGROUPS = "/sys/fs/cgroup";
 
 /**
- * Returns [MemTotal − working set, MemTotal] in bytes, as the kubelet does from cAdvisor's stats of the root cgroup
- * (setMemoryStats, cadvisorInfoToCPUandMemoryStats). It is not MemAvailable of /proc/meminfo.
+ * Returns [MemTotal − working set, MemTotal] in bytes. The kubelet computes the same from cAdvisor's stats of the
+ * root cgroup (setMemoryStats, cadvisorInfoToCPUandMemoryStats). The result is not MemAvailable of /proc/meminfo.
  */
 export function memoryAvailable(root: string): Reading<[available: number, capacity: number]> {
   const total = memory(root);
@@ -18,13 +18,16 @@ export function memoryAvailable(root: string): Reading<[available: number, capac
   return success([Math.max(0, memoryBytes - working.value), memoryBytes]);
 }
 
-/** Returns the memory in use, without the inactive page cache. */
+/** Returns the bytes of memory in use, without the inactive page cache. */
 function workingSetBytes(root: string): Reading<number> {
   const isUnified = readKernelFile(root, `${CGROUPS}/cgroup.controllers`).ok;
   return isUnified ? workingSetOfV2(root) : workingSetOfV1(root);
 }
 
-/** The root of cgroup v2 has no memory.current, so this adds up its parts, as runc's rootStatsFromMeminfo does. */
+/**
+ * Returns the working set with cgroup v2. Its root has no memory.current, so this function adds up the parts, as
+ * runc's rootStatsFromMeminfo does.
+ */
 function workingSetOfV2(root: string): Reading<number> {
   const stat = readKernelFile(root, `${CGROUPS}/memory.stat`);
   if (!stat.ok) return stat;
@@ -53,7 +56,7 @@ function field(text: string, name: string): number | undefined {
   return Number.isNaN(value) ? undefined : value;
 }
 
-/** Returns [limit − running threads, limit] (kubelet pidlimit.Stats). An unreadable limit does not count. */
+/** Returns [limit − running threads, limit], as kubelet pidlimit.Stats does. An unreadable limit does not count. */
 export function pidAvailable(root: string): Reading<[available: number, capacity: number]> {
   const limits = ["/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"]
     .map((path) => readKernelFile(root, path))
@@ -61,7 +64,7 @@ export function pidAvailable(root: string): Reading<[available: number, capacity
   if (limits.length === 0) return unreadable("neither pid_max nor threads-max could be read");
   const loadavg = readKernelFile(root, "/proc/loadavg");
   if (!loadavg.ok) return loadavg;
-  // In "1.36 3.49 4.53 2/3518 3715089", the fourth part is runnable/all.
+  // In /proc/loadavg ("1.36 3.49 4.53 2/3518 3715089"), the fourth part is runnable/all threads.
   const running = /^(?:\S+\s+){3}\d+\/(\d+)\s+\d+/.exec(loadavg.value);
   if (running === null)
     return unreadable(`/proc/loadavg has no number of threads: ${JSON.stringify(loadavg.value)}`);
@@ -69,7 +72,10 @@ export function pidAvailable(root: string): Reading<[available: number, capacity
   return success([Math.max(0, limit - Number(running[1])), limit]);
 }
 
-/** Counts the kills on the whole machine since its start. The service may not read the kernel's log, as a kubelet does. */
+/**
+ * Counts the OOM kills on the whole machine since its boot, from a counter: unlike a kubelet, the service may not
+ * read the kernel's log.
+ */
 export function oomKills(root: string): Reading<number> {
   const stat = readKernelFile(root, "/proc/vmstat");
   if (!stat.ok) return stat;

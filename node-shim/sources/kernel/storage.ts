@@ -4,10 +4,10 @@ import { dirname } from "node:path";
 import { oneAtATime } from "../../base/one-at-a-time.ts";
 import { type Reading, unreadable } from "../../base/reading.ts";
 
-/** A hung network file system causes this delay once. Later calls fail at once. */
+/** The longest wait for statfs. A hung network file system causes this delay once; later calls fail at once. */
 const STATFS_GIVE_UP_MS = 2000;
 
-/** The result of Node's fs.promises.statfs. Node 20 has no frsize. */
+/** The part of fs.promises.statfs's result that is used. Node 20 has no frsize. */
 export interface StatFs {
   bsize: number;
   frsize?: number;
@@ -17,16 +17,21 @@ export interface StatFs {
   ffree: number;
 }
 
-/** The bytes that users other than root may still use, and the inodes. Either may be too large for a report. */
+/**
+ * The bytes that users other than root may still use, and the inodes. Each reading fails if a number is too large
+ * for a report.
+ */
 export interface FileSystem {
   bytes: Reading<[available: number, capacity: number]>;
   inodes: Reading<[available: number, capacity: number]>;
 }
 
-/** Reads the file system of a path, which need not exist. */
+/** Reads the file system of a path. The path need not exist. */
 export type FileSystemReader = (path: string) => Promise<Reading<FileSystem>>;
 
-/** Call it once in a process, since the result remembers a call that has not returned. */
+/**
+ * Makes the reader of file systems. Must be called once in a process, since the reader remembers a call that hangs.
+ */
 export function fileSystemReader(
   statfs: (path: string) => Promise<StatFs>, // typically fs.promises.statfs
   giveUpMs: number = STATFS_GIVE_UP_MS,
@@ -34,7 +39,9 @@ export function fileSystemReader(
   return oneAtATime("statfs", async (path) => fileSystem(await nearest(statfs, path)), giveUpMs);
 }
 
-/** The folder may not exist, unlike a kubelet's. Its file system is then that of the nearest folder above. */
+/**
+ * Reads the file system of the nearest folder at or above a path: unlike a kubelet's, the folder may be missing.
+ */
 async function nearest(statfs: (path: string) => Promise<StatFs>, path: string): Promise<StatFs> {
   for (let folder = path; ; folder = dirname(folder)) {
     try {
@@ -55,7 +62,10 @@ function fileSystem(stat: StatFs): FileSystem {
   };
 }
 
-/** Some file systems in user space answer 2^64 − 1. The Worker would refuse the whole report. */
+/**
+ * Returns the amounts, or a failure if a number is too large. Some file systems in user space answer 2^64 − 1, for
+ * which the Worker would refuse the whole report.
+ */
 function countable(unit: string, available: number, capacity: number): FileSystem["bytes"] {
   if (Number.isSafeInteger(available) && Number.isSafeInteger(capacity))
     return success([available, capacity]);

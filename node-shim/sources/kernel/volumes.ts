@@ -1,4 +1,5 @@
-// Finds the CSI volumes that are mounted on this machine, by the files that a kubelet writes next to them. Follows no link.
+// Finds the CSI volumes that are mounted on this machine, by the files that a kubelet writes next to the mounts.
+// Follows no symbolic link.
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { constants } from "node:fs";
 import { lstat, open, readdir } from "node:fs/promises";
@@ -9,30 +10,31 @@ import { codeOf } from "../../base/fault.ts";
 import { oneAtATime } from "../../base/one-at-a-time.ts";
 import type { Warn } from "../../base/reading.ts";
 
-/** Upstream saveVolumeData writes seven short texts. */
+/** The most bytes that are read of a volume's file: upstream saveVolumeData writes seven short texts. */
 export const VOLUME_DATA_BYTES = 16 * 1024;
-/** A hung disk causes this delay once. Later scans fail at once. */
+/** The longest wait for a scan. A hung disk causes this delay once; later scans fail at once. */
 const SCAN_GIVE_UP_MS = 2000;
-/** The limit of all names together, since the Worker limits a report's body. */
+/** The most bytes of all names together, since the Worker limits a report's body. */
 export const VOLUME_NAMES_BYTES = 64 * 1024;
-/** The limit of logged faults of one scan. */
+/** The most faults that one scan logs. */
 const FAULTS_NAMED = 16;
 
 const PLUGIN = "kubernetes.io/csi";
-/** Block volumes have their data one folder deeper (upstream getVolumeDeviceDataDir). */
+/** The folder of block volumes, which have their data one folder deeper (upstream getVolumeDeviceDataDir). */
 const BLOCK_VOLUMES = "volumeDevices";
 
 type Volumes = NonNullable<Facts["volumes"]>;
-/** The result of reading a file, and a stamp that changes with the file. */
+/** The result of reading a file, and a stamp of the file that was read. */
 interface Known {
   stamp: string;
   volume: Result<string>;
 }
 
 /**
- * Upstream GetVolumesInUse, from the disk alone: `kubernetes.io/csi/<driver>^<handle>`, sorted, without duplicates. The
- * first complete scan makes it synced, and a failed scan keeps the last result. It warns about an unusable file. Call it
- * once in a process; the function never rejects.
+ * Returns a function that lists the mounted volumes as upstream GetVolumesInUse does, but from the disk alone:
+ * `kubernetes.io/csi/<driver>^<handle>`, sorted, without duplicates. The list is synced after the first complete
+ * scan, and a failed scan keeps the last list. Warns about unusable files. Must be called once in a process; the
+ * function never rejects.
  */
 export function volumeScanner(
   rootDir: string, // typically /var/lib/kubelet
@@ -65,7 +67,7 @@ function inUse(known: ReadonlyMap<string, Known>, warn: Warn): string[] {
   return reportedNames(names, warn);
 }
 
-/** Returns the sorted names. If a report cannot contain all names, warns and returns the first names that fit. */
+/** Returns the names, sorted. If a report cannot contain all names, warns and returns the first names that fit. */
 export function reportedNames(names: ReadonlySet<string>, warn: Warn): string[] {
   const reported = firstThatFit([...names].sort());
   if (reported.length < names.size)
@@ -86,8 +88,8 @@ function firstThatFit(names: readonly string[]): string[] {
 }
 
 /**
- * Reads every new vol_data.json below the plugin's folder. A missing folder has no volumes. Updates `known` on the way, so
- * that a scan that is too slow keeps its progress.
+ * Reads every new vol_data.json below the plugin's folder. A missing folder has no volumes. Adds each file to
+ * `known` at once, so that a scan that takes too long keeps its progress.
  */
 async function readVolumes(folder: string, known: Map<string, Known>): Promise<Map<string, Known>> {
   const found = new Map<string, Known>();
@@ -104,19 +106,19 @@ async function readVolumes(folder: string, known: Map<string, Known>): Promise<M
   return found;
 }
 
-/** Returns the folders, sorted, without links. */
+/** Returns the names of the subfolders, sorted. Skips symbolic links. */
 async function foldersIn(folder: string): Promise<string[]> {
   try {
     const entries = await readdir(folder, { withFileTypes: true });
     return entries.flatMap((entry) => (entry.isDirectory() ? entry.name : [])).sort();
   } catch (error) {
-    // The folder does not exist yet, or was unmounted meanwhile.
+    // The folder does not exist yet, or was unmounted during the scan.
     if (codeOf(error) === "ENOENT") return [];
     throw error;
   }
 }
 
-/** null if there is no such file. */
+/** Reads a volume's file, unless `known` is of the same file; null if the file is missing. */
 async function readVolume(path: string, known: Known | undefined): Promise<Known | null> {
   try {
     const { ino, size, ctimeMs } = await lstat(path);
@@ -126,12 +128,12 @@ async function readVolume(path: string, known: Known | undefined): Promise<Known
   } catch (error) {
     const code = codeOf(error);
     if (code === "ENOENT") return null;
-    // The next scan tries again.
+    // The empty stamp matches no file, so the next scan reads the file again.
     return { stamp: "", volume: failure(code === "ELOOP" ? "it is a symbolic link" : code) };
   }
 }
 
-/** Reads only a small plain file, and does not wait for a pipe. */
+/** Reads a file that is plain and small. Does not wait for a pipe's writer. */
 async function readSmallFile(path: string): Promise<Result<string>> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
@@ -146,7 +148,7 @@ async function readSmallFile(path: string): Promise<Result<string>> {
   }
 }
 
-/** Upstream csiPlugin.GetVolumeName and GetUniqueVolumeName. */
+/** Returns a volume's unique name, as upstream csiPlugin.GetVolumeName and GetUniqueVolumeName do. */
 function volumeName(text: Result<string>): Result<string> {
   if (!text.ok) return text;
   const { driverName, volumeHandle } = parseVolumeData(text.value);

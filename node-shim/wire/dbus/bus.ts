@@ -1,4 +1,4 @@
-// Connects to a message bus: calls with texts as arguments, and signals.
+// Connects to a D-Bus message bus: sends calls whose arguments are texts, and receives signals.
 import { createConnection, type Socket } from "node:net";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { after } from "../../base/clock.ts";
@@ -16,20 +16,20 @@ interface BusCall {
 type Answer = Result<readonly Value[]>;
 
 export interface Bus {
-  /** Returns the values of the answer's body. Never rejects. */
+  /** Calls a method, and returns the values of the answer's body. Never rejects. */
   call: (call: BusCall) => Promise<Answer>;
   close: () => void;
   /** Resolves once the connection has ended, with the reason. */
   ended: Promise<string>;
 }
 
-/** A service that has not answered in this time counts as absent. */
+/** The longest wait for an answer. A service that does not answer in this time counts as absent. */
 const ANSWER_WITHIN_MS = 5000;
 
 const SYSTEM_BUS = "unix:path=/run/dbus/system_bus_socket";
 const DBUS = { destination: "org.freedesktop.DBus", path: "/org/freedesktop/DBus" };
 
-/** Connects, authenticates as this user, and sends Hello. */
+/** Connects to the bus, authenticates as this user, and sends Hello. */
 export async function connectBus(
   address: string | undefined, // typically DBUS_SYSTEM_BUS_ADDRESS; without one, the system's
   onSignal: (signal: BusMessage, bus: Bus) => void,
@@ -45,17 +45,17 @@ export async function connectBus(
   return failure(`${path.replace("\0", "@")}: ${answer.error}`);
 }
 
-/** Asks the bus to pass on the signals of a rule. */
+/** Asks the bus to send the signals that match a rule. */
 export function subscribe({ call }: Bus, rule: string): Promise<Answer> {
   return call({ ...DBUS, interface: DBUS.destination, member: "AddMatch", body: [rule] });
 }
 
-/** Returns the unique name of the connection that has this name now. */
+/** Returns the unique name of the connection that owns `name` at present. */
 export function ownerOf({ call }: Bus, name: string): Promise<Answer> {
   return call({ ...DBUS, interface: DBUS.destination, member: "GetNameOwner", body: [name] });
 }
 
-/** Returns the path in the first of several addresses; null if that is no unix socket. */
+/** Returns the socket's path in the first of several addresses; null if that address is no unix socket. */
 export function socketPath(address: string): string | null {
   const [, kind, text] = /^unix:(?:[^;]*,)?(path|abstract)=([^;,]+)/.exec(address) ?? [];
   if (text === undefined) return null;
@@ -70,7 +70,7 @@ function busOn(socket: Socket, onSignal: (signal: BusMessage, bus: Bus) => void)
   const waiting = new Map<number, (answer: Answer) => void>();
   const { promise: ended, resolve: end } = resolvable<string>();
   let serial = 0;
-  /** Calls that wait until the bus has authenticated this user; null afterwards. */
+  /** The calls that wait until the bus has authenticated this user; null after the authentication. */
   let unsent: Buffer[] | null = [];
   const over = (why: string) => {
     end(why);
@@ -117,7 +117,7 @@ function busOn(socket: Socket, onSignal: (signal: BusMessage, bus: Bus) => void)
   });
   socket.on("error", (error) => over(faultOf(error)));
   socket.on("close", () => over("the connection was closed"));
-  // The connection must not keep the process alive.
+  // An open connection must not keep the process alive.
   socket.unref();
   return bus;
 }
@@ -127,20 +127,23 @@ function answerOf({ type, body, errorName }: BusMessage): Answer {
   return failure(typeof body[0] === "string" ? body[0] : (errorName ?? "an error without a name"));
 }
 
-/** Windows has no user IDs, and no system bus. */
+/** Returns this user's ID; 0 on Windows, which has no user IDs and no system bus. */
 const userId = () => process.geteuid?.() ?? 0;
 
-/** Promise.withResolvers, which Node 20 lacks. */
+/** Returns a promise and its `resolve`, as Promise.withResolvers does, which Node 20 lacks. */
 function resolvable<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
   let resolve: (value: T) => void = () => undefined;
   const promise = new Promise<T>((done) => (resolve = done));
   return { promise, resolve };
 }
 
-/** The limit of the line before the first message. */
+/** The most bytes of the line before the first message. */
 const MAX_LINE_BYTES = 1024;
 
-/** The function takes bytes as they arrive. It throws if they are no bus's, or refuse the authentication. */
+/**
+ * Returns a function that takes bytes as they arrive. It throws if the bytes are not a bus's, or if the bus refuses
+ * the authentication.
+ */
 export function messageReader(
   authenticated: () => void,
   received: (message: BusMessage) => void,
@@ -148,7 +151,7 @@ export function messageReader(
   let waiting: Buffer = Buffer.alloc(0);
   let isAuthenticated = false;
 
-  /** False if the line is not complete yet. */
+  /** Reads the line before the first message. Returns false if the line is not complete yet. */
   function readLine(): boolean {
     const end = waiting.indexOf("\r\n");
     if (end < 0 && waiting.length > MAX_LINE_BYTES) throw new Error("this is no message bus");

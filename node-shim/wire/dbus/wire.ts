@@ -1,6 +1,6 @@
 // Encodes and decodes D-Bus messages with basic types and variants of them (D-Bus Specification, "Message Protocol").
 
-/** A value of a basic type. A body's values end before the first value of another type. */
+/** A value of a basic type. Decoding a body stops before the first value of another type. */
 export type Value = string | number | bigint | boolean;
 
 export const MESSAGE = { call: 1, answer: 2, error: 3, signal: 4 } as const;
@@ -11,13 +11,13 @@ export interface BusMessage {
   path?: string | undefined;
   interface?: string | undefined;
   member?: string | undefined;
-  /** An error's name. */
+  /** The name of an error; absent in other messages. */
   errorName?: string | undefined;
-  /** The call's serial, in an answer or an error. */
+  /** The serial of the call that an answer or error belongs to. */
   replySerial?: number | undefined;
   destination?: string | undefined;
   sender?: string | undefined;
-  /** The body's types. */
+  /** The types of the body's values. */
   signature?: string | undefined;
   body: readonly Value[];
 }
