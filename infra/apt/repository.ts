@@ -8,7 +8,7 @@ import { output } from "../deb/programs.ts";
 import { replaceFile } from "../page/build/replace-file.ts";
 import { inlineSigned, type KeyText, publicKeyOf, signingKey } from "./signing.ts";
 
-/** The public key's file, at the repository's root. */
+/** The name of the file with the public key, at the repository's root. */
 export const KEY_FILE = "rollcall-archive.asc";
 
 /** Returns the control file of a package. */
@@ -16,16 +16,19 @@ type ControlOf = (deb: string) => string;
 const controlOfDeb: ControlOf = (deb) => output("dpkg-deb", ["-f", deb]);
 
 interface Publication {
-  /** The repository. Packages in its pool stay. */
+  /** The repository's folder. Packages that its pool already has stay there. */
   folder: string;
-  /** Files to add. */
+  /** The packages to add. */
   debs: readonly string[];
   key: KeyText;
-  /** The repository's date. apt does not accept an older one than before. */
+  /** The date of the repository. apt refuses a repository that is older than the one it knows. */
   date: Date;
 }
 
-/** Publishes packages. Writes signed files last: until then clients read the former version. */
+/**
+ * Adds packages to the repository. Writes the signed files last, so that clients read the former version until
+ * then.
+ */
 export async function publish(
   { folder, debs, key, date }: Publication,
   controlOf: ControlOf = controlOfDeb,
@@ -48,7 +51,7 @@ export async function publish(
   for (const [file, text] of all) replaceFile(file, Buffer.from(text));
 }
 
-/** Reads name, version and architecture from the package: its file may have another name. */
+/** Reads name, version and architecture from a package, whose file name may differ from them. */
 function fieldsOf(
   deb: string,
   controlOf: ControlOf,
@@ -67,7 +70,10 @@ function poolFile(deb: string, controlOf: ControlOf): string {
   return `pool/main/${name}/${name}_${version}_${architecture}.deb`;
 }
 
-/** Refuses other contents for a published name and version: machines and caches would keep the former ones. */
+/**
+ * Throws if the pool has a package of this name and version with other contents: machines and caches would keep the
+ * former contents.
+ */
 function refuseOther(deb: string, pooled: string): void {
   if (!existsSync(pooled) || readFileSync(pooled).equals(readFileSync(deb))) return;
   throw new Error(
@@ -109,30 +115,33 @@ function sumOf(contents: Buffer): { bytes: number; sha256: string } {
   return { bytes: contents.length, sha256: createHash("sha256").update(contents).digest("hex") };
 }
 
-/** An installable file of the pool. */
+/** A package file in the pool that apt can install. */
 interface PooledPackage {
-  /** The control file as dpkg-deb prints it. */
+  /** The text of the package's control file, as dpkg-deb prints it. */
   control: string;
   name: string;
   version: string;
   architecture: string;
-  /** Path in the repository. */
+  /** The path of the package file, from the repository's root. */
   file: string;
   bytes: number;
   sha256: string;
 }
 
 interface IndexFile {
-  /** Path in the suite's folder: main/binary-amd64/Packages. */
+  /** The path of the index, from the suite's folder: main/binary-amd64/Packages. */
   path: string;
   bytes: number;
   sha256: string;
 }
 
-/** amd64 and arm64 have their own packages. The others use those of architecture all, with the machine's nodejs. */
+/**
+ * The architectures with an index. amd64 and arm64 have their own packages; the others use the package of
+ * architecture `all` and the machine's nodejs.
+ */
 const ARCHITECTURES = ["amd64", "arm64", "armhf", "i386", "ppc64el", "riscv64", "s390x"] as const;
 
-/** `stable` has only releases; `testing` has candidates too. */
+/** The suites. `stable` has releases only; `testing` also has release candidates. */
 const SUITES = ["stable", "testing"] as const;
 
 function packagesOf(
@@ -143,8 +152,8 @@ function packagesOf(
 }
 
 /**
- * The index of one architecture. Of two packages with one name and version apt uses the first one. Therefore a package for
- * all architectures is listed only if there is none for this architecture.
+ * Returns the package index of one architecture. apt uses the first of two packages with one name and version.
+ * Therefore a package for all architectures is listed only if this architecture has no package of that version.
  */
 function packagesIndex(pool: readonly PooledPackage[], architecture: string): string {
   const own = pool.filter((each) => each.architecture === architecture);
@@ -167,8 +176,8 @@ interface ReleaseContents {
 }
 
 /**
- * The file to sign. By-Hash: a client that has read a Release still finds its indexes while the next Release is being
- * uploaded.
+ * Returns the text of a Release file. Acquire-By-Hash lets a client that has read a Release still find its indexes
+ * while the next Release is uploaded.
  */
 function releaseFile({ suite, date, indexes }: ReleaseContents): string {
   const sums = indexes.map(({ sha256, bytes, path }) => ` ${sha256} ${bytes} ${path}\n`).join("");

@@ -11,14 +11,14 @@ import {
 } from "openpgp";
 import { faultOf } from "../../node-shim/base/fault.ts";
 
-/** With this, the same text, key and time give the same bytes. */
+/** The settings of OpenPGP with which one text, key and time always give the same bytes. */
 const CONFIG: Partial<Config> = {
   nonDeterministicSignaturesViaNotation: false,
   showVersion: false,
   showComment: false,
 };
 
-/** The signing key and its passphrase. */
+/** The signing key as armored text, and its passphrase. */
 export interface KeyText {
   armored: string;
   passphrase?: string | undefined;
@@ -29,7 +29,10 @@ export interface KeyEnvironment {
   ROLLCALL_APT_KEY_PASSPHRASE?: string | undefined;
 }
 
-/** Returns the file's key, or the environment's, or undefined. Throws if the file cannot be read. */
+/**
+ * Returns the key in the file, or the key in the environment if no file is named, or undefined without a key.
+ * Throws if the file cannot be read.
+ */
 export function keyText(file: string | undefined, environment: KeyEnvironment): KeyText | undefined {
   const armored = file === undefined ? environment.ROLLCALL_APT_KEY : readFileSync(file, "utf8");
   return armored ? { armored, passphrase: environment.ROLLCALL_APT_KEY_PASSPHRASE } : undefined;
@@ -60,8 +63,8 @@ async function unlocked(privateKey: PrivateKey, passphrase: string | undefined):
 }
 
 /**
- * Signs InRelease. Line ends are those of apt's own tools, and are not a part of the signature. The signature's time is not
- * before the key's, because verifiers refuse that.
+ * Returns `text` with an inline signature, as InRelease has it. The signature's time is not before the key's
+ * creation, because verifiers refuse an earlier one.
  */
 export async function inlineSigned(text: string, key: PrivateKey, date: Date): Promise<string> {
   const message: CleartextMessage = await createCleartextMessage({ text });

@@ -1,4 +1,4 @@
-// Packs trees into packages. The same tree gives the same bytes on each machine.
+// Packs folders into .deb, .tar.gz and npm packages. The same folder gives the same bytes on each machine.
 import { mkdirSync, mkdtempSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { PACKAGE } from "../../node-shim/service/package.ts";
@@ -10,11 +10,11 @@ import { output, ROOT, run } from "./programs.ts";
 import type { Runtime } from "./runtime.ts";
 
 export interface Destination {
-  /** Folder of the packages. */
+  /** The folder where the packages are written. */
   out: string;
   /** A folder for intermediate files. */
   work: string;
-  /** SOURCE_DATE_EPOCH. */
+  /** The time of every packed file, in seconds since 1970: SOURCE_DATE_EPOCH. */
   epochSeconds: number;
 }
 
@@ -22,7 +22,10 @@ export const npmTarballName = (name: string = PACKAGE) => `${name}-${VERSION}.tg
 export const debName = (architecture: Architecture) => `${PACKAGE}_${VERSION}_${architecture}.deb`;
 export const folderName = (architecture: Architecture) => `${PACKAGE}_${VERSION}_${architecture}`;
 
-/** Packs for npm, which normalizes modes and times, and unpacks the result for the other packages. */
+/**
+ * Packs a folder for npm, which normalizes modes and times, and returns the tarball's path. Also unpacks the
+ * tarball for the other packages.
+ */
 export function packNpm({ out, work }: Destination, folder = "node-shim", name: string = PACKAGE): string {
   const made = output("npm", ["pack", "--silent", `./${folder}`, "--pack-destination", out]);
   const tarball = join(out, npmTarballName(name));
@@ -43,7 +46,8 @@ export async function makeDeb(
   name: string,
 ): Promise<string> {
   const deb = join(out, name);
-  // One thread: with more, xz's output depends on the number of cores. Older releases of dpkg do not support zstd.
+  // xz uses one thread, because with more its output depends on the number of cores. xz, because older releases of
+  // dpkg do not support zstd.
   const flags = ["--root-owner-group", "-Zxz", "--threads-max=1", "--build", tree, deb];
   await run("dpkg-deb", flags, { SOURCE_DATE_EPOCH: String(epochSeconds) });
   return deb;

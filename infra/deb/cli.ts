@@ -1,4 +1,4 @@
-// The packages of the operator's command line: for npm, for dpkg, and as one file.
+// Makes the packages of the operator's command line: for npm, for dpkg, and as one file.
 import { copyFileSync, chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { packageVersion } from "../../shared/package-version.ts";
@@ -13,10 +13,13 @@ import { filesIn, md5sums, sizeKibOf } from "./tree.ts";
 
 export const CLI_PACKAGE = "rollcall-cli";
 const PROGRAM = "rollcall";
-/** kubectl runs a plugin and its completion by these names (docs/rollcall.md). */
+/**
+ * The names of the program: kubectl finds a plugin and the plugin's completion by the second and third
+ * (docs/rollcall.md).
+ */
 const COMMANDS = [PROGRAM, "kubectl-rollcall", "kubectl_complete-rollcall"] as const;
 
-/** Makes all three packages from one bundle. */
+/** Makes the three packages from one bundle. Returns their file names. */
 export async function packCli(place: Destination): Promise<string[]> {
   const work = join(place.work, CLI_PACKAGE);
   mkdirSync(work);

@@ -1,4 +1,5 @@
-// The contents that all packages of the shim have: the shim with or without a Node.js, its unit, manual page and licences.
+// Writes the contents that all packages of the shim have: the shim with or without a Node.js, its unit, manual page
+// and licences.
 import { chmodSync, cpSync, lutimesSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -9,18 +10,18 @@ import type { Runtime } from "./runtime.ts";
 export interface Build {
   /** The folder to fill. */
   tree: string;
-  /** The unpacked npm package. */
+  /** The folder of the unpacked npm package. */
   npmPackage: string;
-  /** The Node.js in the package; without it the package uses the machine's. */
+  /** The Node.js in the package. Without it, the package uses the machine's Node.js. */
   runtime?: Runtime;
-  /** The project's root. */
+  /** The path of the project's root. */
   root: string;
   version: string;
-  /** SOURCE_DATE_EPOCH. */
+  /** The time of every packed file, in seconds since 1970: SOURCE_DATE_EPOCH. */
   epochSeconds: number;
 }
 
-/** Writes files below a folder, with their modes and the folders above them. */
+/** Returns a function that writes a file below `folder` with a mode, and makes the folders above the file. */
 export function writerOf(folder: string) {
   return (path: string, content: string | Buffer, mode = 0o644): void => {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -29,12 +30,12 @@ export function writerOf(folder: string) {
   };
 }
 
-/** Reads a file that the packages contain unchanged. */
+/** Reads a file of infra/deb/files, which the packages contain unchanged. */
 export function fileOf(root: string, name: string): Buffer {
   return readFileSync(join(root, "infra/deb/files", name));
 }
 
-/** Copies the shim as npm packs it. With a runtime also copies that, and a launcher that runs the Node.js in its folder. */
+/** Copies the shim as npm packs it. With a runtime, also writes the Node.js and a launcher that runs it. */
 export function fillHome(home: string, { npmPackage, runtime, root }: Build): void {
   cpSync(npmPackage, home, { recursive: true });
   if (!runtime) return;
@@ -43,12 +44,14 @@ export function fillHome(home: string, { npmPackage, runtime, root }: Build): vo
   put("bin/node-shim", fileOf(root, "node-shim"), 0o755);
 }
 
-/** Reads a unit of systemd. */
+/** Reads a systemd unit. */
 export function unitOf(root: string, name: string): string {
   return readFileSync(join(root, "infra/systemd", name), "utf8");
 }
 
-/** Returns the unit of a service that runs the shim in `home` (absolute) with the program `node`. */
+/**
+ * Returns the systemd unit of a service that runs the shim in `home` (an absolute path) with the program `node`.
+ */
 export function serviceUnit(root: string, name: string, node: string, home: string): string {
   const template = unitOf(root, name);
   const start = "ExecStart=/usr/bin/node /usr/share/rollcall-node-shim/bin/node-shim.cjs ";
@@ -80,7 +83,7 @@ const SHIM_MANUAL: ManualPart = {
 
 export const gzip = (text: string) => gzipSync(text, { level: 9 });
 
-/** Sets the same mode for all folders, whatever the builder's umask is, and one time for all entries. */
+/** Sets one mode for all folders, regardless of the builder's umask, and one time for all files. */
 export function settle(tree: string, epochSeconds: number): void {
   for (const entry of readdirSync(tree, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);

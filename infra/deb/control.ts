@@ -1,16 +1,16 @@
-// The control file, changelog and copyright of a .deb, as texts.
+// Renders the control file, changelog and copyright of a .deb.
 import { PACKAGE } from "../../node-shim/service/package.ts";
 import { packageVersion } from "../../shared/package-version.ts";
 import type { RuntimeArchitecture } from "./runtime.ts";
 
-/** The address is left out: the project has no mailbox. */
+/** The maintainer's name. No address follows it, because the project has no mailbox. */
 export const MAINTAINER = "The rollcall authors";
 
 export type Architecture = "all" | RuntimeArchitecture;
 
 /**
- * The package of architecture all uses the machine's nodejs. The others have a Node.js inside and need the C and C++
- * libraries of its build: glibc 2.28, and libstdc++ with GLIBCXX_3.4.21 and CXXABI_1.3.11, as from GCC 7.
+ * The packages that a .deb depends on, by architecture. `all` uses the machine's nodejs. The others contain a
+ * Node.js, whose build needs glibc 2.28, and libstdc++ with GLIBCXX_3.4.21 and CXXABI_1.3.11, as from GCC 7.
  */
 const DEPENDS = {
   all: "nodejs (>= 20)",
@@ -24,7 +24,10 @@ export interface Control {
   sizeKib: number;
 }
 
-/** All architectures have one name: dpkg replaces one package by the other, and no Conflicts field is needed. */
+/**
+ * Returns the control file. The packages of all architectures have one name, so dpkg replaces one by the other and
+ * no Conflicts field is needed.
+ */
 export function controlText({ version, architecture, sizeKib }: Control): string {
   return `Package: ${PACKAGE}
 Version: ${packageVersion(version)}
@@ -45,7 +48,7 @@ Description: reports this machine to Kubernetes as a Node, without a kubelet
 ${architecture === "all" ? "" : " .\n The Node.js that it runs on is inside.\n"}`;
 }
 
-/** `date`: the date of the build. */
+/** Returns debian/changelog with one entry. `date` is the date of the build. */
 export function changelogText(version: string, date: Date, name: string = PACKAGE): string {
   const rfc2822 = date.toUTCString().replace("GMT", "+0000");
   return `${name} (${packageVersion(version)}) unstable; urgency=medium
@@ -56,7 +59,7 @@ export function changelogText(version: string, date: Date, name: string = PACKAG
 `;
 }
 
-/** debian/copyright, machine-readable. `notices`: the licences of bundled libraries. */
+/** Returns debian/copyright in the machine-readable format. `notices` has the licences of bundled libraries. */
 export function copyrightText(notices: string): string {
   const indented = notices
     .trimEnd()

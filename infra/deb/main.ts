@@ -1,4 +1,5 @@
-// npm run packages: builds the packages of the shim for machines, and those of the command line for operators.
+// Runs `npm run packages`: builds the packages of the shim for machines, and the packages of the command line for
+// operators.
 import { createHash } from "node:crypto";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -59,7 +60,10 @@ function sourceDateEpoch(): number {
   return seconds;
 }
 
-/** Makes the .deb and the .tar.gz of an architecture. Prints a line and makes none if there is no Node.js for them. */
+/**
+ * Makes the .deb and the .tar.gz of an architecture. Without a Node.js for the architecture, prints a line and
+ * makes no package.
+ */
 async function packWithRuntime(place: Destination, architecture: RuntimeArchitecture): Promise<string[]> {
   try {
     const runtime = findRuntime(architecture);
@@ -80,7 +84,7 @@ function packInstaller({ out }: Destination): string {
 
 async function packages(flags: Flags): Promise<void> {
   const { out, architectures } = flags;
-  // Before the build, so that a wrong file name fails at once.
+  // The key is read before the build, so that a wrong file name fails at once.
   const key = keyText(flags.aptKey, process.env);
   const folder = resolve(out);
   mkdirSync(folder, { recursive: true });

@@ -1,22 +1,22 @@
-// Makes a program's manual page from its help, so that both have one source.
+// Makes a program's manual page from its help, so that the help and the page have one source.
 import type { Command, Option } from "commander";
 
 export interface Edition {
   version: string;
-  /** 2026-01-31 */
+  /** The date on the page, like 2026-01-31. */
   date: string;
 }
 
 /** The parts of a manual page that are not in the help. */
 export interface ManualPart {
-  /** 1: for all users; 8: for administrators of the machine. */
+  /** The section of the manual: 1 for all users, 8 for administrators of the machine. */
   section: 1 | 8;
   files: readonly (readonly [path: string, what: string])[];
 }
 
 const SECTION_NAMES = { 1: "User Commands", 8: "System Administration" } as const;
 
-/** The manual page of a program, in man(7). */
+/** Returns the manual page of a program, in the format of man(7). */
 export function manPage(
   program: Command,
   { version, date }: Edition,
@@ -46,12 +46,12 @@ export function manPage(
 }
 
 interface Leaf {
-  /** `token create` */
+  /** The full name of the command, like `token create`. */
   path: string;
   command: Command;
 }
 
-/** Returns the commands that have an action, with their full names. */
+/** Returns the commands that have an action, with their full names. Groups of commands have none. */
 function leavesOf(program: Command, before = ""): Leaf[] {
   return program.commands.flatMap((command) => {
     const path = before + command.name();
@@ -62,13 +62,16 @@ function leavesOf(program: Command, before = ""): Leaf[] {
   });
 }
 
-/** The options of all commands. */
+/** Returns the section of the options that every command has. */
 function globalPart({ options }: Command): string[] {
   const shown = options.filter(({ hidden }) => !hidden);
   return shown.length === 0 ? [] : [".SH OPTIONS", ...shown.flatMap(optionPart)];
 }
 
-/** Grouped flags belong to several commands. The page has them once. */
+/**
+ * Returns the section of the grouped options, or nothing if there are none. Several commands share these options,
+ * so the page lists each once.
+ */
 function configurationPart(commands: readonly Command[]): string[] {
   if (!commands.some(({ options }) => options.some(isGrouped))) return [];
   const grouped = commands.flatMap(({ options }) => options.filter(isGrouped));
@@ -98,14 +101,14 @@ function commandPart({ path, command }: Leaf): string[] {
   ];
 }
 
-/** "Title:" and the indented lines below it become a section. */
+/** Turns lines of help into roff. A line "Title:" begins a section; the indented lines below it are its text. */
 function sections(lines: string[]): string[] {
   return lines.flatMap((line) =>
     /^[^\s,:][^,:]{0,40}:$/.test(line) ? [`.SH ${roff(line.slice(0, -1).toUpperCase())}`] : exampleLine(line),
   );
 }
 
-/** An indented line of the help stays a separate line. */
+/** Returns a line of help as roff. An indented line stays a line of its own. */
 function exampleLine(line: string): string[] {
   if (line.trim() === "") return [];
   return line.startsWith("  ")
@@ -113,7 +116,7 @@ function exampleLine(line: string): string[] {
     : [".PP", roff(line)];
 }
 
-/** Returns the lines of addHelpText("after"). */
+/** Returns the lines that the command's help has from addHelpText("after"). */
 function afterHelp(command: Command): string[] {
   let whole = "";
   const copy = command.configureOutput();

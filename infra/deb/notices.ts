@@ -1,5 +1,5 @@
-// Writes the licences of an npm package: its own (dist/LICENSE), and those of the bundled libraries as their terms demand
-// (dist/THIRD-PARTY-NOTICES.txt). Runs in the package's folder before npm packs it.
+// Writes the licence of an npm package (dist/LICENSE), and the licences of the bundled libraries, as their terms
+// demand (dist/THIRD-PARTY-NOTICES.txt). Runs in the package's folder before npm packs it.
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
@@ -10,7 +10,7 @@ interface Metafile {
   inputs: Record<string, unknown>;
 }
 
-/** Returns the folders of the packages that esbuild has bundled. */
+/** Returns the folders of the packages that esbuild has bundled into `dist`. */
 function bundledPackages(dist: string): string[] {
   const metafiles = readdirSync(dist).filter((file) => file.endsWith("metafile.json"));
   if (metafiles.length === 0) throw new Error(`${dist} has no metafile.json: npm run build comes first`);

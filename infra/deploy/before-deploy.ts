@@ -1,5 +1,5 @@
-// Checks a deployment's variables, and the secrets that come with it, before wrangler uploads anything. Secrets that the Worker
-// already has cannot be read: wrangler checks that they exist.
+// Checks a deployment's variables, and the secrets in its files, before wrangler uploads anything. Secrets that the
+// Worker already has cannot be read; wrangler checks that they exist.
 import { parseArgs, parseEnv } from "node:util";
 import { decodeJwt } from "jose";
 import { faultOf } from "../../node-shim/base/fault.ts";
@@ -8,15 +8,21 @@ import { checkDeployment } from "../../shared/deployment/configuration.ts";
 import { checkToken, knownToken } from "../../shared/deployment/token.ts";
 
 export interface DeploySurroundings {
-  /** The variables of wrangler's configuration, typically by wrangler itself. Throws where there is none. */
+  /**
+   * Returns the variables of wrangler's configuration, typically by asking wrangler. Throws if there is no
+   * configuration.
+   */
   readVariables: (named: { config?: string; env?: string }) => Configured;
-  /** Typically readFileSync. */
+  /** Reads a file, typically readFileSync. */
   readText: (file: string) => string;
-  /** Milliseconds since 1970. */
+  /** The present time, in milliseconds since 1970. */
   nowMs: number;
 }
 
-/** `args`: those of `wrangler deploy`. Throws, in one line, where a file of theirs cannot be read. */
+/**
+ * Checks what `wrangler deploy` with the arguments `args` would deploy. Throws an error of one line if a file that
+ * `args` names cannot be read.
+ */
 export function checkBeforeDeploy(args: string[], surroundings: DeploySurroundings): CheckResult[] {
   const { values } = parseArgs({
     args,
@@ -35,7 +41,7 @@ export function checkBeforeDeploy(args: string[], surroundings: DeploySurroundin
   return checkSettings(variables, secrets, surroundings.nowMs);
 }
 
-/** Checks variables, the known secrets, and when the token expires. */
+/** Checks the variables and the given secrets, and if KUBE_TOKEN is among them, its expiry. */
 export function checkSettings(variables: Configured, secrets: Configured, nowMs: number): CheckResult[] {
   const checks = checkDeployment(variables, secrets);
   return "KUBE_TOKEN" in secrets ? [...checks, tokenOf(secrets, variables, nowMs)] : checks;
@@ -43,14 +49,14 @@ export function checkSettings(variables: Configured, secrets: Configured, nowMs:
 
 const isText = (value: unknown): value is string => typeof value === "string";
 
-/** `NAME:VALUE`, as wrangler's --var takes them. */
+/** Parses arguments `NAME:VALUE`, the format of wrangler's --var. */
 function asVariables(given: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     given.map((each) => [each.slice(0, each.indexOf(":")), each.slice(each.indexOf(":") + 1)]),
   );
 }
 
-/** JSON, or lines `NAME=value`, as wrangler takes them. */
+/** Reads a file of secrets in one of wrangler's formats: JSON, or lines `NAME=value`. */
 function readSecrets(file: string, readText: DeploySurroundings["readText"]): Record<string, unknown> {
   let text: string;
   try {
@@ -70,12 +76,15 @@ function tokenOf(secrets: Configured, variables: Configured, nowMs: number): Che
   try {
     claims = decodeJwt(String(secrets["KUBE_TOKEN"]));
   } catch {
-    // Not a JWT: its expiry is not known.
+    // The token is not a JWT, so its expiry stays unknown.
   }
   return checkToken(knownToken("KUBE_TOKEN", claims), String(variables["DEPLOYMENT"]), nowMs);
 }
 
-/** A line for each check that is not ok, with the remedy; "" if all are ok. `named`: the operator's name of a variable. */
+/**
+ * Returns a line with the remedy for each check that is not ok, or "" if all are ok. `named` returns the operator's
+ * name of a variable.
+ */
 export function faultLines(checks: readonly CheckResult[], named = (check: string) => check): string {
   return checks
     .filter(({ state }) => state !== "ok")

@@ -1,4 +1,5 @@
-// Carries a printed plan out: sets secrets, uploads, asks /readyz until the Worker works, and rolls back where it does not.
+// Carries out a printed plan: sets secrets, uploads, asks /readyz until the Worker works, and rolls back if it does
+// not.
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Unstable_RawConfig as RawConfig } from "wrangler";
@@ -24,24 +25,24 @@ import {
 } from "./wrangler-run.ts";
 
 export interface DeployProgram {
-  /** The project's. */
+  /** The path of the project's root. */
   root: string;
   tracked: RawConfig;
   wrangler: Wrangler;
   kubectl: Kubectl;
   environment: OperatorEnvironment;
   patience: ReadinessPatience;
-  /** Writes to stdout; complain writes to stderr. */
+  /** Writes to stdout. `complain` writes to stderr. */
   print: (text: string) => void;
   complain: (text: string) => void;
 }
 
-/** The plan of these settings, and the state that it is based on. */
+/** The plan for these settings, and the state that the plan is based on. */
 interface DeployOrder {
   settings: DeploySettings;
   plan: DeployPlan;
   running: Deployed;
-  /** The digest of bundle, static files and configuration. */
+  /** The digest of the bundle, the static files and the configuration. */
   contents: string;
 }
 
@@ -54,7 +55,8 @@ export async function carryOut(
   if (!gathered.ok) return gathered;
   const checked = checkAll(program, settings, gathered.value);
   if (!checked.ok) return checked;
-  // Printed before the deployment: after an interruption the operator has the secret all the same.
+  // The admin secret is printed before the deployment, so that the operator has it even if the deployment is
+  // interrupted.
   const { toShow } = gathered.value;
   if (toShow !== null) program.print(`The admin secret, which is shown this once: ${toShow}\n`);
   const done = await deployInSteps(program, order, gathered.value);
@@ -82,7 +84,10 @@ async function deployInSteps(
   return deployOnce(program, order, { ...gathered, secrets: {} }, found.value?.id ?? null);
 }
 
-/** Connects with the admin secret that was just made, with the one in its file, or with the environment's. */
+/**
+ * Returns the connection of an operator to the Worker: with the admin secret just made, with the one in its file,
+ * or with the credentials in the environment.
+ */
 export function connectionTo(
   { environment }: DeployProgram,
   { origins: [url = ""], adminSecretFile }: DeploySettings,
@@ -94,7 +99,10 @@ export function connectionTo(
   return connectionOf({ url, ...file }, environment);
 }
 
-/** The new code and classes with the variables that are deployed now: migrations, which cannot be rolled back, come first. */
+/**
+ * Returns settings that deploy the new code and Durable Object classes with the variables of the deployed version.
+ * This deployment runs the migrations, which cannot be rolled back, before any other change.
+ */
 function asDeployed(settings: DeploySettings, { variables }: RunningVersion): DeploySettings {
   const { DEPLOYMENT: deployment, ORIGINS: origins, KUBE_URL: apiserver, ...others } = variables;
   return {
@@ -106,7 +114,10 @@ function asDeployed(settings: DeploySettings, { variables }: RunningVersion): De
   };
 }
 
-/** `back`: the version to roll back to; null if there is none. */
+/**
+ * Uploads a version and waits until it works. If it does not work, rolls back to the version `back`, or leaves it
+ * if `back` is null.
+ */
 async function deployOnce(
   program: DeployProgram,
   order: DeployOrder,
@@ -186,16 +197,19 @@ async function goBack(
 
 interface ReadinessPatience {
   waitSeconds: number;
-  /** Milliseconds since 1970, typically wallMs. */
+  /** Returns milliseconds since 1970, typically wallMs. */
   now: () => number;
-  /** Typically `pause` of node-shim/base/clock.ts. */
+  /** Waits for `ms` milliseconds, typically `pause` of node-shim/base/clock.ts. */
   pause: (ms: number) => Promise<unknown>;
 }
 
-/** A version reaches all of Cloudflare's locations within seconds, and the former one answers meanwhile. */
+/**
+ * The number of good answers in a row that prove a deployment. A version reaches all of Cloudflare's locations
+ * within seconds; until then the former version may answer.
+ */
 const IN_SUCCESSION = 3;
 const BETWEEN_MS = 2000;
-/** HTTP 503: a check has failed, and the body names it. */
+/** The HTTP status of /readyz if a check has failed; the body names the check. */
 const FAILED = 503;
 
 export const readyRequest: OperatorRequest = {
@@ -207,7 +221,10 @@ export const readyRequest: OperatorRequest = {
     "(Service Auth)",
 };
 
-/** Asks until the Worker answers well several times in a row. The error has its last faults and their remedies, as lines. */
+/**
+ * Asks /readyz until the Worker gives IN_SUCCESSION good answers in a row. Otherwise returns an error with the last
+ * faults and their remedies, one per line.
+ */
 async function untilReady(
   connection: WorkerConnection,
   { waitSeconds, now, pause }: ReadinessPatience,
@@ -225,7 +242,7 @@ async function untilReady(
   return success(null);
 }
 
-/** null if all checks are ok. */
+/** Asks /readyz once. Returns the faults as lines, or null if all checks are ok. */
 async function askOnce(connection: WorkerConnection, withinMs: number): Promise<string | null> {
   const answer = await ask(connection, { ...readyRequest, withinMs });
   if (!answer.ok) return `${answer.error.message}\n`;

@@ -1,5 +1,6 @@
-// Deploys one environment of an operator's settings file: checks, generates, plans, prints the plan, and then does it. Until
-// the plan is printed, this program only reads. It does not replace another program's Worker, or a DNS record that exists.
+// Deploys one environment of an operator's settings file: checks the settings, generates the configuration, prints
+// the plan, and carries it out. Before the plan is printed, this program only reads. It replaces no other program's
+// Worker, and no DNS record unless the operator allows it.
 import { createHash } from "node:crypto";
 import { resolve4, resolve6, resolveCname } from "node:dns/promises";
 import { existsSync, globSync, readFileSync, rmSync } from "node:fs";
@@ -24,21 +25,23 @@ import { type Deployed, readDeployed, wranglerFault } from "./wrangler-run.ts";
 
 interface DeployChoice {
   isDryRun: boolean;
-  /** null if DNS records of the hostnames may be replaced. */
+  /**
+   * Asks whether a hostname has DNS records. null if the operator allows replacing the records of the hostnames.
+   */
   askDns: AskDns | null;
-  /** Secrets that are set again although the Worker has them. */
+  /** The secrets to set again although the Worker has them. */
   put: readonly WorkerSecret[];
 }
 
 interface Prepared {
   configuration: string;
-  /** Where the bundle is. */
+  /** The folder of the bundle. */
   bundle: string;
-  /** The digest of bundle, static files and configuration. */
+  /** The digest of the bundle, the static files and the configuration. */
   contents: string;
 }
 
-/** Returns the exit code. */
+/** Deploys one environment. Returns the exit code. */
 export async function deployEnvironment(
   program: DeployProgram,
   settings: DeploySettings,
@@ -77,7 +80,7 @@ async function deploy(
   return success(null);
 }
 
-/** Checks the settings and the secrets in existing files. gatherSecrets reports a missing file. */
+/** Checks the settings and the secrets in files that exist. gatherSecrets reports a missing file. */
 function check(
   { tracked, complain, patience }: DeployProgram,
   settings: DeploySettings,
@@ -90,7 +93,10 @@ function check(
     : success(null);
 }
 
-/** Checks that /readyz can be asked after the deployment: without an answer the version would be rolled back. */
+/**
+ * Checks that the operator's credentials allow asking /readyz. Without its answer, a deployment would be rolled
+ * back.
+ */
 async function mayAsk(
   program: DeployProgram,
   settings: DeploySettings,
@@ -101,7 +107,7 @@ async function mayAsk(
   if (admin?.from === "made") return success(null);
   const connection = connectionTo(program, settings, null);
   if (!connection.ok) return connection;
-  // Credentials that the deployment sets may not be valid before it.
+  // Credentials that this deployment sets may not work before it, so they are not tried.
   if (isDryRun || admin !== undefined) return success(null);
   const answer = await ask(connection.value, readyRequest);
   return !answer.ok && answer.error.reason === "refused"
@@ -109,7 +115,7 @@ async function mayAsk(
     : success(null);
 }
 
-/** Generates the configuration and has wrangler make the bundle, without a request to Cloudflare. */
+/** Generates the configuration, and runs wrangler to make the bundle, without a request to Cloudflare. */
 async function prepare(
   { root, tracked, wrangler }: DeployProgram,
   settings: DeploySettings,
@@ -131,7 +137,7 @@ const filesIn = (folder: string, pattern: string) =>
     .toSorted()
     .map((file) => join(folder, file));
 
-/** Does DNS have an answer for this hostname? Rejects if that cannot be found out. Typically `hostnameInDns`. */
+/** Returns true if a hostname has DNS records. Rejects if DNS gives no clear answer. Typically `hostnameInDns`. */
 type AskDns = (hostname: string) => Promise<boolean>;
 
 export async function withoutObstacle(
@@ -168,7 +174,7 @@ async function inDns(host: string, askDns: AskDns): Promise<Result<boolean>> {
   }
 }
 
-/** DNS errors for a name without records. */
+/** The error codes of DNS for a name without records. */
 const NOTHING = new Set(["ENOTFOUND", "ENODATA"]);
 
 export async function hostnameInDns(hostname: string): Promise<boolean> {

@@ -1,5 +1,5 @@
-// npm run deploy: the Worker by one file of settings; or, with flags of wrangler's own, `wrangler deploy` behind a check of
-// its variables and secrets.
+// Runs `npm run deploy`: deploys the Worker of one settings file. With wrangler's own flags, checks variables and
+// secrets and then runs `wrangler deploy`.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -18,7 +18,10 @@ import { wranglerOf } from "./wrangler-run.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const args = process.argv.slice(2);
-/** Seconds until a version that does not work is rolled back: a new domain gets its certificate within minutes. */
+/**
+ * The default of --wait: seconds until a version that does not work is rolled back. A new domain may need minutes
+ * for its certificate.
+ */
 const WAIT_SECONDS = 180;
 
 const HELP = `npm run deploy -- --config FILE.yaml [--env NAME] [--dry-run] [--wait SECONDS] [--replace-dns]
@@ -77,7 +80,7 @@ async function deployByFile(): Promise<number> {
     return EXIT_CODES.usage;
   }
   await writeStaticFiles();
-  // Loaded on demand: it takes a second, and a wrong command line is reported at once.
+  // wrangler is loaded on demand: loading takes a second, and a wrong command line is reported without that wait.
   const { experimental_readRawConfig: readRawConfig } = await import("wrangler");
   const { rawConfig } = readRawConfig({ config: join(ROOT, "wrangler.toml") });
   const program = {
@@ -94,7 +97,7 @@ async function deployByFile(): Promise<number> {
   return deployEnvironment(program, settings.value, { isDryRun: flags.isDryRun, askDns, put: put.value });
 }
 
-/** Returns null after printing what is wrong with the flags. */
+/** Parses the command line. Returns null after printing an error about a flag. */
 function flagsOf() {
   try {
     const { values } = parseArgs({
@@ -137,7 +140,10 @@ async function deployByFlags(): Promise<number> {
   return spawnSync(wrangler, ["deploy", ...args], { stdio: "inherit" }).status ?? EXIT_CODES.failed;
 }
 
-/** Builds the page and the API's description again: they are uploaded with the Worker, and may be of an older checkout. */
+/**
+ * Builds the page and the API's description again: a deployment uploads them, and the built files may be of an
+ * older checkout.
+ */
 async function writeStaticFiles(): Promise<void> {
   writeDocument();
   const page = await writePage();

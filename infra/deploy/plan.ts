@@ -1,5 +1,5 @@
-// What a deployment will do, decided before anything is sent, and as text. Pure. What is printed is what is then done; of
-// secrets the text has the names alone.
+// Plans a deployment before anything is sent, and renders the plan as text. Pure. The deployment does exactly what
+// the text lists. The text has only the names of secrets.
 import { relative } from "node:path";
 import type { Unstable_RawConfig as RawConfig } from "wrangler";
 import { failure, type Result, success } from "../../shared/result.ts";
@@ -7,43 +7,48 @@ import { type DeploySettings, REQUIRED_SECRETS, WORKER_SECRETS, type WorkerSecre
 import { customDomains, deployedVariables } from "./wrangler-configuration.ts";
 import type { Deployed, RunningVersion } from "./wrangler-run.ts";
 
-/** The source of a secret that the Worker does not have, or that is set again. */
+/** The source of a secret that the Worker does not have, or that the operator sets again. */
 export interface MissingSecret {
   secret: WorkerSecret;
-  /** `made`: here. `cluster`: kubectl creates it. `file`: it is in this file of the operator's. */
+  /**
+   * `made`: this program makes the secret. `cluster`: kubectl creates it. `file`: a file of the operator has it.
+   */
   from: "made" | "cluster" | "file";
-  /** `file`: where it is read; `made`: where it is kept as well. */
+  /** The path of the secret's file: read if `from` is `file`, and written if `from` is `made`. */
   file: string | undefined;
 }
 
-/** The state before a deployment. */
+/** The settings, and the state before the deployment. */
 export interface BeforePlan {
   tracked: RawConfig;
   settings: DeploySettings;
-  /** null: no Worker yet. A text: why the deployed version is not known. */
+  /** The deployed version: null if the Worker does not exist yet, or the reason why the version is not known. */
   deployed: Deployed | string;
   /** The digest of the bundle and the static files. */
   contents: string;
-  /** Secrets that are set again although the Worker has them. */
+  /** The secrets to set again although the Worker has them. */
   put: readonly WorkerSecret[];
-  /** Is there a file at this path? Typically existsSync. */
+  /** Returns true if a file exists at this path. Typically existsSync. */
   isThere: (path: string) => boolean;
 }
 
 export interface DeployPlan {
   missing: MissingSecret[];
-  /** Those of `missing` that the Worker has: they are set again. */
+  /** The secrets of `missing` that the Worker already has. */
   again: WorkerSecret[];
   keptSecrets: string[];
   /** The tags of the Durable Object migrations that the Worker does not have. */
   migrations: string[];
   /** The version to roll back to if the new one does not work; null if no rollback is possible. */
   back: string | null;
-  /** True if the migrations are deployed first, alone: a rollback of the other changes then ends there. */
+  /** true if the migrations are deployed first, alone, so that the other changes can be rolled back. */
   migratesFirst: boolean;
-  /** The differences from the deployed version, a line each. */
+  /** The differences from the deployed version, one per line. */
   changes: string[];
-  /** The file that should hold the Worker's KID_MAC_KEYS and does not exist; null if it exists, or the Worker has no keys. */
+  /**
+   * The path of the file that should hold the Worker's KID_MAC_KEYS but does not exist. null if the file exists or
+   * the Worker has no keys.
+   */
   keysNotIn: string | null;
 }
 
@@ -79,14 +84,14 @@ function missingSecrets(
     .filter((secret) => !kept.has(secret))
     .map((secret) => {
       const file = secretFiles[secret];
-      // The Worker would recognise no machine with new keys: existing keys are never replaced by new ones.
+      // New keys never replace the Worker's KID_MAC_KEYS: with new ones the Worker would recognise no machine.
       const mayBeMade = secret === "KID_MAC_KEYS" && !again.includes(secret);
       if (file !== undefined && (isThere(file) || !mayBeMade)) return { secret, from: "file", file };
       return { secret, from: secret === "KUBE_TOKEN" ? "cluster" : "made", file };
     });
 }
 
-/** `names`: of --put. */
+/** Returns the secrets that --put names, or an error for an unknown name or a secret without a source. */
 export function secretsToPut(
   names: readonly string[],
   { secretFiles }: DeploySettings,
@@ -104,7 +109,10 @@ export function secretsToPut(
 
 const putAgain = (again: readonly WorkerSecret[]) => again.map((secret) => `~ ${secret}, a secret`);
 
-/** If the last migration is not known, the classes that the Worker has tell which ones are pending. */
+/**
+ * Returns the tags of the migrations that the Worker has not run. If wrangler does not report the last one, the
+ * Worker's classes show it.
+ */
 function pendingMigrations({ migrations = [] }: RawConfig, running: Deployed): string[] {
   const tags = migrations.map(({ tag }) => tag);
   if (running === null) return tags;
@@ -146,12 +154,12 @@ const variableText = (value: unknown) => (typeof value === "string" ? value : JS
 interface PlanTold {
   plan: DeployPlan;
   settings: DeploySettings;
-  /** null: no Worker yet. A text: why the deployed version is not known. */
+  /** The deployed version: null if the Worker does not exist yet, or the reason why the version is not known. */
   deployed: RunningVersion | null | string;
-  /** The generated configuration, and the bundle's folder. */
+  /** The path of the generated configuration. `bundle` is the path of the bundle's folder. */
   configuration: string;
   bundle: string;
-  /** The folder that paths are shown from. */
+  /** The folder that the printed paths are relative to. */
   from: string;
   waitSeconds: number;
   hasAdminSecret: boolean;
@@ -190,7 +198,7 @@ function changesText({ deployed, plan }: PlanTold): string[] {
   return ["Changes:", ...plan.changes.map((change) => `  ${change}`)];
 }
 
-/** Cloudflare shows no secret, so the operator is reminded to keep the keys in the file. */
+/** Returns lines that remind the operator to keep KID_MAC_KEYS in a file, since Cloudflare shows no secret. */
 function keysText({ plan: { keysNotIn }, from }: PlanTold): string[] {
   if (keysNotIn === null) return [];
   const file = relative(from, keysNotIn);
@@ -236,7 +244,10 @@ function secretText(
     : `make the admin secret, unless it is there, kept in ${at(adminSecretFile)} (0600), and ${set}`;
 }
 
-/** kubectl's arguments. The token is bound to a Secret, whose removal ends it (docs/cluster.md). */
+/**
+ * Returns the arguments of kubectl that create the Worker's token. The token is bound to a Secret and ends when the
+ * Secret is deleted (docs/cluster.md).
+ */
 export function tokenCommand({ kubeContext, deployment }: DeploySettings): string[] {
   const create = ["create", "token", deployment, "-n", "rollcall-system", "--duration", "8760h"];
   const bound = ["--bound-object-kind", "Secret", "--bound-object-name", deployment];
@@ -251,7 +262,7 @@ function backText(
   if (deployed === null || typeof deployed === "string") return "it stays; there is nothing to roll back to";
   const tags = migrations.join(", ");
   const forward = "What is wrong is put right by deploying again";
-  // Secrets are set with the first of the two uploads.
+  // The first of two uploads already sets the secrets, and a rollback does not undo that.
   const put = again.length === 0 ? "" : `; of ${again.join(", ")} what was put stays`;
   return migratesFirst
     ? `roll back to the version with the migrations ${tags}, and not before it: Cloudflare rolls back over no migration of classes${put}`

@@ -1,4 +1,4 @@
-// npm run remove: removes the Worker of an operator's settings file from Cloudflare.
+// Runs `npm run remove`: removes the Worker of an operator's settings file from Cloudflare.
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -49,7 +49,7 @@ async function run(): Promise<number> {
     );
     return EXIT_CODES.usage;
   }
-  // Loaded on demand: it takes a second, and a wrong command line is reported at once.
+  // wrangler is loaded on demand: loading takes a second, and a wrong command line is reported without that wait.
   const { experimental_readRawConfig: readRawConfig } = await import("wrangler");
   const program = {
     root: ROOT,

@@ -1,5 +1,5 @@
-// Removes one environment of an operator's settings file from Cloudflare: lists what will be removed, asks, has wrangler delete
-// it, and checks that it is gone. Clusters and machines do not change.
+// Removes one environment of an operator's settings file from Cloudflare: lists the objects to remove, asks for
+// confirmation, runs wrangler to delete the Worker, and checks the result. Clusters and machines do not change.
 import type { Unstable_RawConfig as RawConfig } from "wrangler";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { confirmed, type Terminal } from "../operator/confirm.ts";
@@ -9,12 +9,12 @@ import type { DeploySettings } from "./settings-file.ts";
 import { writeConfiguration } from "./wrangler-configuration.ts";
 
 export interface RemoveProgram {
-  /** The project's. */
+  /** The path of the project's root. */
   root: string;
   tracked: RawConfig;
   wrangler: Wrangler;
   terminal: Terminal;
-  /** Writes to stdout; complain writes to stderr. */
+  /** Writes to stdout. `complain` writes to stderr. */
   print: (text: string) => void;
   complain: (text: string) => void;
 }
@@ -24,7 +24,7 @@ interface RemoveFlags {
   yes: boolean;
 }
 
-/** Returns the exit code. */
+/** Removes one environment. Returns the exit code. */
 export async function removeEnvironment(
   program: RemoveProgram,
   settings: DeploySettings,
@@ -62,7 +62,8 @@ async function remove(
   if (!agreed.ok) return fault("failed", agreed.error);
   const ended = await wrangler(["delete", "--force", "--config", configuration]);
   const left = await readDeployed(wrangler, configuration);
-  // Afterwards wrangler lists KV namespaces, which the token may not be allowed to do: that failure does not count.
+  // After deleting the Worker, wrangler lists KV namespaces. If the API token may not do that, wrangler fails
+  // although the Worker is gone.
   const isGone = left.ok && left.value === null;
   if (ended.code !== 0 && !isGone) return failure(wranglerFault("removing", ended));
   if (!left.ok) return left;

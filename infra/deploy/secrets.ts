@@ -1,5 +1,5 @@
-// The secrets that a Worker does not have: made here, created by kubectl, or read from the operator's files. No secret is printed
-// but the admin secret, once, if no file keeps it.
+// Gathers the secrets that a Worker does not have: makes them, has kubectl create them, or reads them from the
+// operator's files. Prints only the admin secret, once, if no file keeps it.
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { failure, type Result, success } from "../../shared/result.ts";
@@ -11,9 +11,9 @@ import type { DeploySettings, WorkerSecret } from "./settings-file.ts";
 
 export interface NewSecrets {
   secrets: Partial<Record<WorkerSecret, string>>;
-  /** The admin secret, if it has just been made and no file keeps it. */
+  /** The admin secret that this program made and no file keeps, or null. */
   toShow: string | null;
-  /** The admin secret, if it has just been made or is in its file. */
+  /** The admin secret that this program made or its file has, or null. */
   adminSecret: string | null;
 }
 
@@ -26,7 +26,7 @@ export async function gatherSecrets(
   kubectl: Kubectl,
 ): Promise<Result<NewSecrets, OperatorFault>> {
   const gathered: NewSecrets = { secrets: {}, toShow: null, adminSecret: null };
-  // Sources that may fail come first: otherwise a secret would be made and kept in a file for no deployment.
+  // Sources that may fail come first. If one fails, no secret has been made and written to a file for nothing.
   const inOrder = missing.toSorted((a, b) => Number(a.from === "made") - Number(b.from === "made"));
   for (const each of inOrder) {
     const value = await secretOf(each, { settings, gathered, kubectl });
@@ -36,7 +36,7 @@ export async function gatherSecrets(
   return success(gathered);
 }
 
-/** The secrets in existing files. gatherSecrets reports a missing file. */
+/** Returns the secrets in files that exist. gatherSecrets reports a missing file. */
 export function secretsInFiles({ secretFiles }: DeploySettings): Record<string, string> {
   const found: Record<string, string> = {};
   for (const [secret, file] of Object.entries(secretFiles)) {
@@ -63,19 +63,22 @@ async function secretOf(
   return success(sha256(made.value));
 }
 
-/** Returns null if the settings name no file, or the file does not exist yet. */
+/** Reads the admin secret. Returns null if the settings name no file, or the file does not exist yet. */
 export function adminSecretOf({
   adminSecretFile: file,
 }: DeploySettings): Result<string | null, OperatorFault> {
   if (file === undefined || !existsSync(file)) return success(null);
   const read = readSecret(file, "the admin secret");
   if (!read.ok) return read;
-  // A secret that does not fit into a header could not be used to ask /readyz.
+  // The admin secret must fit into a header, because asking /readyz sends it in one.
   const word = secretText(read.value, `the admin secret's file ${file}`);
   return word.ok ? word : fault("usage", word.error);
 }
 
-/** Keeps a secret in a new file. An existing file is never replaced: a backup may need its keys. */
+/**
+ * Writes a new secret to its file and returns the secret. Never replaces an existing file, because a backup may
+ * need its keys.
+ */
 function kept(value: string, file: string | undefined): Result<string, OperatorFault> {
   if (file === undefined) return success(value);
   const written = writeNewPrivate(file, `${value}\n`);

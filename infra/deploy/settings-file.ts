@@ -1,15 +1,15 @@
-// Reads an operator's settings file: its schema, where each message names the key and what to write there; and one
-// environment of it, with everything that is wrong in it at once. shared/deployment checks the variables' values.
+// Reads one environment of an operator's settings file, with all faults in it at once. The schema's messages name
+// the key and the expected value. shared/deployment checks the values of variables.
 import { dirname, parse, resolve } from "node:path";
 import { parseDocument } from "yaml";
 import * as z from "zod/mini";
 import { VARIABLES } from "../../shared/deployment/variables.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 
-/** Variables that have a key of their own. */
+/** The variables that an own key of the settings file sets, rather than the key `variables`. */
 const OWN_KEYS = { DEPLOYMENT: "deployment", ORIGINS: "origin", KUBE_URL: "apiserver" } as const;
 
-/** The key of the settings file that sets a variable of the Worker. */
+/** Returns the key of the settings file that sets a variable of the Worker. */
 export function keyOf(variable: string): string {
   const own: Readonly<Record<string, string>> = OWN_KEYS;
   if (own[variable] !== undefined) return own[variable];
@@ -42,7 +42,7 @@ const secrets = {
 };
 export type WorkerSecret = keyof typeof secrets;
 export const WORKER_SECRETS = Object.keys(secrets) as WorkerSecret[];
-/** Without these the Worker does not work. */
+/** The secrets without which the Worker does not work. */
 export const REQUIRED_SECRETS = [
   "KID_MAC_KEYS",
   "ADMIN_SECRET_SHA256",
@@ -108,7 +108,7 @@ const keys = {
 
 const environment = z.strictObject(keys, { error: known(Object.keys(keys)) });
 
-/** The whole file. An environment has the keys that differ from those of the file itself. */
+/** The schema of the whole file. An environment has only the keys that differ from the file's own. */
 const settingsFileSchema = z.strictObject(
   {
     ...keys,
@@ -130,19 +130,19 @@ const settingsFileSchema = z.strictObject(
 
 type SettingsOfEnvironment = z.infer<typeof environment>;
 type SettingsFile = z.infer<typeof settingsFileSchema>;
-/** In the order in which docs/deploy.md has them. */
+/** The keys in the order of docs/deploy.md. */
 export const SETTINGS_KEYS = [...Object.keys(keys), "environments"];
 
-/** The settings of one environment, complete. Paths of files are absolute. */
+/** The complete settings of one environment, with absolute file paths. */
 export interface DeploySettings {
-  /** null: the settings of the file itself, without --env. */
+  /** The name of the environment. null for the settings of the file itself, without --env. */
   environment: string | null;
-  /** The Worker's name at Cloudflare. */
+  /** The name of the Worker at Cloudflare. */
   worker: string;
-  /** The name of its ServiceAccount. */
+  /** The name of the Worker's ServiceAccount. */
   deployment: string;
   origins: string[];
-  /** "": none. */
+  /** The address of the apiserver, or "" if the settings have none. */
   apiserver: string;
   account: string | undefined;
   placement: SettingsOfEnvironment["placement"];
@@ -150,12 +150,15 @@ export interface DeploySettings {
   failureCounter: string | undefined;
   kubeContext: string | undefined;
   adminSecretFile: string | undefined;
-  /** KID_MAC_KEYS always have a file: Cloudflare does not show them again, and an import needs them. */
+  /**
+   * The path of each secret's file. KID_MAC_KEYS always has one: Cloudflare does not show the keys again, and an
+   * import needs them.
+   */
   secretFiles: Partial<Record<WorkerSecret, string>>;
   variables: Record<string, string | number>;
 }
 
-/** Reads the settings in `text`, the contents of `file`. The error has a line for each fault. */
+/** Reads the settings in `text`, the contents of `file`. Returns an error with a line for each fault. */
 export function readSettings(
   text: string,
   file: string,
@@ -179,7 +182,7 @@ export function readSettings(
   return clashes.length > 0 ? failure(clashes.map((clash) => `${file}: ${clash}`)) : success(settings);
 }
 
-/** `environments.staging.origin: write the …` */
+/** Returns the line for a fault, like `environments.staging.origin: write the …`. */
 function faultText({ path, message }: z.core.$ZodIssue): string {
   const at = path.map(String).join(".");
   return at === "" ? message : `${at}: ${message}`;
@@ -203,7 +206,8 @@ function ofEnvironment(
     );
   return success({
     ...base,
-    // Name, origin and secret of the file itself belong to another Worker and are not inherited.
+    // An environment does not inherit the name, origin and admin secret of the file itself, which belong to another
+    // Worker.
     name: `${base.name ?? WORKER}-${name}`,
     origin: undefined,
     adminSecretFile: undefined,
@@ -242,12 +246,17 @@ function wholeSettings(
   };
 }
 
-/** `rollcall.staging.kid-mac-keys` for rollcall.yaml: two settings files in one folder have different key files. */
+/**
+ * Returns the default name of the file for KID_MAC_KEYS: `rollcall.staging.kid-mac-keys` for rollcall.yaml. Two
+ * settings files in one folder get different names.
+ */
 function keysFile(file: string, environment: string | null): string {
   return [parse(file).name, ...(environment === null ? [] : [environment]), "kid-mac-keys"].join(".");
 }
 
-/** The values that two environments must not share: each Worker would take them from the other. */
+/**
+ * Returns the values that two environments share but must not, since each Worker would take them from the other.
+ */
 function clashesWith(one: DeploySettings, other: DeploySettings): string[] {
   const named = (settings: DeploySettings) =>
     settings.environment === null ? "the file's own environment" : `environment ${settings.environment}`;

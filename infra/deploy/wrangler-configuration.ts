@@ -1,19 +1,21 @@
-// The wrangler configuration of an environment: the tracked wrangler.toml with the operator's settings in it, written into a
-// folder that git ignores. Tracked files are never written.
+// Writes the wrangler configuration of an environment: wrangler.toml with the operator's settings, in a folder that
+// git ignores. Never writes a tracked file.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { Unstable_RawConfig as RawConfig } from "wrangler";
 import type { DeploySettings } from "./settings-file.ts";
 
-/** The folder of the files that are generated for an environment. `root`: the project. */
+/** Returns the folder of the files generated for an environment. `root` is the path of the project. */
 export function generatedFolder(root: string, environment: string | null): string {
   return join(root, ".rollcall/deploy", environment ?? "default");
 }
 
-/** Cloudflare makes neither a domain nor a certificate for these hostnames. */
+/**
+ * Returns true for a hostname of the local computer: Cloudflare makes neither a domain nor a certificate for it.
+ */
 const isLoopback = (hostname: string) => ["127.0.0.1", "[::1]", "localhost"].includes(hostname);
 
-/** Hostnames that become custom domains of the Worker, each with its DNS record. */
+/** Returns the hostnames that become custom domains of the Worker, each with a DNS record. */
 export function customDomains(settings: DeploySettings): string[] {
   return hostsOf(settings).filter((host) => host !== "" && !isLoopback(host) && !isWorkersDev(host));
 }
@@ -21,7 +23,10 @@ export function customDomains(settings: DeploySettings): string[] {
 const hostsOf = ({ origins }: DeploySettings) => origins.map((origin) => URL.parse(origin)?.hostname ?? "");
 const isWorkersDev = (host: string) => host.endsWith(".workers.dev");
 
-/** `toRoot`: the relative path from the generated file's folder to the project. */
+/**
+ * Returns the wrangler configuration of an environment. `toRoot` is the relative path from the generated file's
+ * folder to the project.
+ */
 export function wranglerConfiguration(
   tracked: RawConfig,
   settings: DeploySettings,
@@ -51,7 +56,7 @@ export function wranglerConfiguration(
   };
 }
 
-/** The variables as the Worker will have them. */
+/** Returns the Worker's variables as a deployment of these settings sets them. */
 export function deployedVariables(
   tracked: RawConfig,
   { deployment, origins, apiserver, variables }: DeploySettings,
@@ -65,7 +70,7 @@ export function deployedVariables(
   };
 }
 
-/** Writes the configuration and returns its path. */
+/** Writes the wrangler configuration of an environment, and returns its path. */
 export function writeConfiguration(root: string, tracked: RawConfig, settings: DeploySettings): string {
   const folder = generatedFolder(root, settings.environment);
   mkdirSync(folder, { recursive: true, mode: 0o700 });

@@ -1,4 +1,4 @@
-// Runs wrangler without questions, explains its errors, and reads which version it has deployed. Wrangler uses its own login
+// Runs wrangler without questions, explains its errors, and reads the deployed version. Wrangler uses its own login
 // or CLOUDFLARE_API_TOKEN.
 import { spawn } from "node:child_process";
 import { join } from "node:path";
@@ -12,17 +12,18 @@ export interface WranglerEnd {
   stdout: string;
   stderr: string;
 }
-/** `args`: behind `wrangler`. */
+/** Runs wrangler with the arguments `args`. */
 export type Wrangler = (args: readonly string[]) => Promise<WranglerEnd>;
 
-/** `root`: the project, whose wrangler is run. */
+/** Returns a function that runs the wrangler of the project at `root`. */
 export function wranglerOf(root: string, environment: NodeJS.ProcessEnv): Wrangler {
   const program = join(root, "node_modules/wrangler/bin/wrangler.js");
   return (args) =>
     new Promise((resolve, reject) => {
       const child = spawn(process.execPath, [program, ...args], {
         cwd: root,
-        // CI: wrangler asks nothing and opens no browser. No colours, since its output is passed on.
+        // With CI set, wrangler asks no question and opens no browser. Without colours, its output can be searched
+        // and printed.
         env: { WRANGLER_SEND_METRICS: "false", ...environment, CI: "true", NO_COLOR: "1" },
         stdio: ["ignore", "pipe", "pipe"],
       });
@@ -41,14 +42,17 @@ interface KnownFault {
   is: RegExp;
   reason: OperatorFault["reason"];
   cure: string;
-  /** In place of wrangler's own. */
+  /** The text that replaces wrangler's own message. */
   words?: string;
 }
 
 const TOKEN =
   'make an API token with the template "Edit Cloudflare Workers" and set CLOUDFLARE_API_TOKEN to it, or: npm exec -- wrangler login';
 
-/** The first entry that matches has the remedy. Codes are those of Cloudflare's API. */
+/**
+ * The known failures of wrangler, with remedies. The first matching entry applies. The codes are those of
+ * Cloudflare's API.
+ */
 const KNOWN: readonly KnownFault[] = [
   {
     is: /necessary to set a CLOUDFLARE_API_TOKEN|not logged in|Not logged in|You must be logged in/,
@@ -108,18 +112,21 @@ const KNOWN: readonly KnownFault[] = [
   },
 ];
 
-/** True if wrangler failed because there is no such Worker. */
+/** Returns true if wrangler failed because the Worker does not exist. */
 const isNoSuchWorker = ({ stdout, stderr }: WranglerEnd) =>
   /\[code: (10007|10090)\]|does not exist on your account/.test(stdout + stderr);
 
-/** Turns a failure into wrangler's message and a remedy. `doing`: "deploying". */
+/** Turns a failure of wrangler into its message and a remedy. `doing` names the action, like "deploying". */
 export function wranglerFault(doing: string, end: WranglerEnd): OperatorFault {
   const text = `${end.stderr}\n${end.stdout}`;
   const { reason = "failed", cure, words = ownWords(text) } = KNOWN.find(({ is }) => is.test(text)) ?? {};
   return { reason, message: `${doing}: ${words}${cure === undefined ? "" : `\n  → ${cure}`}` };
 }
 
-/** The text after the first [ERROR], without the advice to report it; otherwise the last lines. */
+/**
+ * Returns the text after the first [ERROR], without the advice to report a bug. Without an [ERROR], returns the
+ * last lines.
+ */
 function ownWords(text: string): string {
   const [, block = ""] = /\[ERROR\] ([^]*?)(?:\n\s*If you think this is a bug|✘|🪵|$)/.exec(text) ?? [];
   const lines = (block === "" ? text : block)
@@ -132,19 +139,21 @@ function ownWords(text: string): string {
 export interface RunningVersion {
   id: string;
   createdAt: string;
-  /** The message that this program gives each version: `rollcall 0.1.0`. */
+  /** The message that this program gives each version, like `rollcall 0.1.0`. */
   message: string | undefined;
-  /** The digest of its code and static files; undefined if another program has deployed it. */
+  /** The digest of the version's code and static files. undefined if another program deployed the version. */
   contents: string | undefined;
-  /** The last migration of its Durable Object classes; undefined if wrangler does not report it. */
+  /**
+   * The tag of the last migration of the Worker's Durable Object classes. undefined if wrangler does not report it.
+   */
   migrationTag: string | undefined;
   classes: string[];
-  /** As they were set; other values than text as JSON. */
+  /** The values of the variables as they were set. A value that is not a text is written as JSON. */
   variables: Record<string, string>;
   secrets: string[];
 }
 
-/** null: there is no such Worker. */
+/** The deployed version, or null if the Worker does not exist. */
 export type Deployed = RunningVersion | null;
 
 const deploymentSchema = z.object({
@@ -167,7 +176,10 @@ const INCOMPREHENSIBLE: OperatorFault = {
     "what wrangler says of the deployment cannot be understood\n  → npm ci, so that it is the version that the project has",
 };
 
-/** `configuration`: the generated file, which names Worker and account. */
+/**
+ * Reads the deployed version with wrangler. `configuration` is the path of the generated file, which names Worker
+ * and account.
+ */
 export async function readDeployed(
   wrangler: Wrangler,
   configuration: string,
@@ -208,7 +220,7 @@ function runningVersion({
   };
 }
 
-/** Wrangler may print other lines before the JSON. */
+/** Parses wrangler's output as JSON. Skips other lines before the JSON. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text.slice(Math.max(0, text.search(/^[{[]/m))));

@@ -1,4 +1,4 @@
-// The objects of a cluster that the checks of rollcall impact read, and functions that several checks need.
+// Defines the objects of a cluster that the checks of rollcall impact read, and functions that several checks use.
 import type {
   V1ConfigMap,
   V1CronJob,
@@ -21,7 +21,7 @@ import { MACHINE_LABEL } from "../../shared/node/ownership.ts";
 export interface ListedObjects {
   nodes: V1Node[];
   services: V1Service[];
-  /** Pods of kube-system, with the control plane's static ones. */
+  /** The pods of kube-system, including the static pods of the control plane. */
   systemPods: V1Pod[];
   daemonSets: V1DaemonSet[];
   deployments: V1Deployment[];
@@ -50,16 +50,16 @@ export interface CustomObjects {
   prometheusRules: CustomObject[];
 }
 
-/** A resource that was not read, and the reason: `daemonsets`, `forbidden`. */
+/** A resource that could not be read, and the reason, like `daemonsets` and `forbidden`. */
 export interface Unread {
   what: string;
   why: string;
 }
 
 export interface ClusterObjects extends ListedObjects, CustomObjects {
-  /** `v1.36.3`; null if it is not known. */
+  /** The version of the apiserver, like `v1.36.3`. null if it is not known. */
   version: string | null;
-  /** ConfigMaps that a program uses as its configuration. */
+  /** The ConfigMaps that programs in the cluster use as their configuration. */
   configMaps: V1ConfigMap[];
   unread: Unread[];
 }
@@ -82,7 +82,7 @@ export const LISTS: Readonly<Record<keyof ListedObjects, string>> = {
   persistentVolumes: "/api/v1/persistentvolumes",
 };
 
-/** The API group and its resource; null: all resources of the group. */
+/** The API group and resource of each custom resource. A null resource stands for all resources of the group. */
 export const CUSTOM: Readonly<
   Record<keyof CustomObjects, readonly [group: string, resource: string | null]>
 > = {
@@ -93,7 +93,7 @@ export const CUSTOM: Readonly<
   prometheusRules: ["monitoring.coreos.com", "prometheusrules"],
 };
 
-/** A cluster without objects. */
+/** Returns a cluster without objects. */
 export function emptyCluster(): ClusterObjects {
   const names = [...Object.keys(LISTS), ...Object.keys(CUSTOM)];
   const lists = Object.fromEntries(names.map((name) => [name, []])) as unknown;
@@ -103,7 +103,7 @@ export function emptyCluster(): ClusterObjects {
 /** An object that runs pods. */
 export interface Workload {
   kind: WorkloadKind;
-  /** `Deployment kube-system/cluster-autoscaler` */
+  /** The kind and name of the object, like `Deployment kube-system/cluster-autoscaler`. */
   object: string;
   namespace: string;
   spec: V1PodSpec;
@@ -125,14 +125,15 @@ const WORKLOADS: Readonly<Record<WorkloadKind, (cluster: ClusterObjects) => read
   ReplicaSet: ({ replicaSets }) => replicaSets.filter((each) => owners(each).length === 0),
   CronJob: ({ cronJobs }) =>
     cronJobs.map(({ metadata = {}, spec }) => ({ metadata, spec: spec?.jobTemplate?.spec ?? {} })),
-  // A static pod, of a file on its Node: other pods belong to a workload.
+  // Only static pods, which come from a file on their Node, are listed as pods. A workload lists the pods that
+  // belong to it.
   Pod: ({ systemPods }) =>
     systemPods
       .filter((pod) => owners({ metadata: pod.metadata ?? {} }).every(({ kind }) => kind === "Node"))
       .map(({ metadata = {}, spec }) => ({ metadata, spec: { template: spec ? { spec } : {} } })),
 };
 
-/** Lists the workloads of these kinds that have a specification of pods. */
+/** Returns the workloads of these kinds that have a pod specification. */
 export function workloadsOf(cluster: ClusterObjects, ...kinds: readonly WorkloadKind[]): Workload[] {
   return kinds.flatMap((kind) =>
     WORKLOADS[kind](cluster).flatMap((each) => {
@@ -143,7 +144,7 @@ export function workloadsOf(cluster: ClusterObjects, ...kinds: readonly Workload
   );
 }
 
-/** `namespace/name`, or the name of an object without a namespace. */
+/** Returns `namespace/name`, or the name alone for an object without a namespace. */
 export function objectName({
   metadata,
 }: {
@@ -153,7 +154,7 @@ export function objectName({
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
 
-/** Nodes that are not rollcall's. */
+/** Returns the Nodes that are not rollcall's. */
 export function workers(nodes: readonly V1Node[]): V1Node[] {
   return nodes.filter((node) => !isMachine(node));
 }
@@ -166,7 +167,7 @@ export function isReady({ status }: V1Node): boolean {
   return status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false;
 }
 
-/** A count with its noun: `1 Node`, `3 Nodes`. */
+/** Returns a count with its noun, like `1 Node` or `3 Nodes`. */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

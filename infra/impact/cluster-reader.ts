@@ -1,5 +1,6 @@
-// Reads the objects for the checks of rollcall impact, each list page by page. A list that the operator may not read is
-// reported and is no error. kubectl-reader.ts sends the requests by kubectl, infra/local/users-cluster.ts by HTTPS.
+// Reads the objects for the checks of rollcall impact, each list page by page. A list that the operator may not
+// read is reported and is no error. kubectl-reader.ts sends the requests with kubectl, and
+// infra/local/users-cluster.ts over HTTPS.
 import type { V1ConfigMap, V1Node } from "@kubernetes/client-node";
 import { failure, type Result, success } from "../../shared/result.ts";
 import {
@@ -12,7 +13,10 @@ import {
 } from "./cluster-objects.ts";
 import { configMapsOf } from "./programs.ts";
 
-/** `unreachable`: no apiserver answered; `usage`: the kubeconfig or its context is wrong. */
+/**
+ * The reason why a request failed. `unreachable`: no apiserver answered. `usage`: the kubeconfig or its context is
+ * wrong.
+ */
 type ReadReason =
   | "forbidden"
   | "unauthorized"
@@ -25,20 +29,23 @@ type ReadReason =
 
 export interface ReadFault {
   reason: ReadReason;
-  /** The apiserver's message if it answered. It may have several lines. */
+  /** The apiserver's message, or an error text if the apiserver did not answer. The text may have several lines. */
   message: string;
 }
 
 export interface ClusterReader {
-  /** Sends a GET of a path with its query, `/api/v1/nodes?limit=500`. Returns the answer's JSON. */
+  /** Sends a GET for a path with its query, like `/api/v1/nodes?limit=500`. Returns the JSON of the answer. */
   get: (path: string) => Promise<Result<unknown, ReadFault>>;
-  /** Creates the Node with `dryRun=All`: all admission runs, and the apiserver stores nothing. */
+  /** Creates the Node with `dryRun=All`: the apiserver runs admission, but stores nothing. */
   tryNode: (node: V1Node) => Promise<Result<unknown, ReadFault>>;
 }
 
-/** Objects of one page. Nodes are the largest, with about 20 kB each. */
+/** The number of objects per page. Nodes are the largest objects, with about 20 kB each. */
 const PAGE_SIZE = 500;
-/** An apiserver forgets the state of a list after five minutes; a list that expires twice is an error. */
+/**
+ * The number of attempts to read a list whose pages expire. An apiserver forgets the state of a list after five
+ * minutes.
+ */
 const ATTEMPTS = 2;
 
 interface ListPage {
@@ -46,7 +53,7 @@ interface ListPage {
   metadata?: { continue?: string };
 }
 
-/** Reads all pages of a list. `path` has no query. Starts again once if a page has expired. */
+/** Reads all pages of a list. `path` has no query. Starts once more if a page has expired. */
 export async function listAll(reader: ClusterReader, path: string): Promise<Result<unknown[], ReadFault>> {
   for (let attempt = 1; ; attempt++) {
     const listed = await listOnce(reader, path);
@@ -73,7 +80,7 @@ function isListPage(answer: unknown): answer is ListPage {
   return typeof answer === "object" && answer !== null && Array.isArray((answer as ListPage).items);
 }
 
-/** Parses an answer. Fails for the answer of another server, such as a proxy's page. */
+/** Parses an answer as JSON. Returns an error for the answer of another server, such as a proxy's page. */
 export function parseAnswer(text: string): Result<unknown, ReadFault> {
   try {
     return success(JSON.parse(text) as unknown);
@@ -87,7 +94,7 @@ function notKubernetes(message: string): ReadFault {
   return { reason: "not-kubernetes", message };
 }
 
-/** Faults of the whole cluster, which each further request would have too. */
+/** The reasons that would fail each further request too, so that reading ends. */
 const FATAL: ReadonlySet<ReadFault["reason"]> = new Set([
   "unreachable",
   "unauthorized",
@@ -95,7 +102,10 @@ const FATAL: ReadonlySet<ReadFault["reason"]> = new Set([
   "not-kubernetes",
 ]);
 
-/** Reads with GET alone, one request after the other. `hasVolumes`: PersistentVolumes as well. */
+/**
+ * Reads the cluster with GET requests alone, one after the other. `hasVolumes` is true if PersistentVolumes are
+ * read as well.
+ */
 export async function readCluster(
   reader: ClusterReader,
   { hasVolumes }: { hasVolumes: boolean },
@@ -113,7 +123,7 @@ export async function readCluster(
   return fault === null ? success(cluster) : failure(fault);
 }
 
-/** Reads one list into the cluster. Returns a fault if reading must end. */
+/** Reads one list into `cluster`. Returns the fault if reading must end, otherwise null. */
 async function readInto(
   reader: ClusterReader,
   cluster: ClusterObjects,
@@ -162,7 +172,7 @@ async function readCustom(reader: ClusterReader, cluster: ClusterObjects): Promi
   return null;
 }
 
-/** The names of a group's resources, without subresources. */
+/** Returns the names of an API group's resources, without subresources. */
 async function resourcesOf(reader: ClusterReader, groupVersion: string): Promise<string[]> {
   const found = await reader.get(`/apis/${groupVersion}`);
   const { resources = [] } = found.ok ? (found.value as { resources?: { name: string }[] }) : {};

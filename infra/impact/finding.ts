@@ -1,39 +1,42 @@
-// The arguments and results of the checks of rollcall impact.
+// Defines the arguments and results of the checks of rollcall impact.
 import type { ClusterObjects } from "./cluster-objects.ts";
 import type { MachineNode } from "./machine-node.ts";
 
-/** `breaks`: something that works now stops; `costs`: more work, money or alerts; `note`: worth knowing. */
+/**
+ * The severities of findings. `breaks`: something that works now stops. `costs`: more work, money or alerts.
+ * `note`: worth knowing.
+ */
 export const SEVERITIES = ["breaks", "costs", "note"] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-/** A finding before it has its check's name. */
+/** A finding without the name of its check. */
 export interface Found {
   severity: Severity;
-  /** `DaemonSet kube-system/agent`, `Nodes` */
+  /** The affected object, like `DaemonSet kube-system/agent` or `Nodes`. */
   object: string;
   consequence: string;
   remedy: string;
-  /** Upstream's description. */
+  /** The address of upstream's description of the problem. */
   link?: string;
 }
 
 export interface Finding extends Found {
-  /** The check's name, for programs: `daemon-sets`. */
+  /** The name of the check that made the finding, for programs, like `daemon-sets`. */
   check: string;
 }
 
 /** The Nodes that the operator wants to add. */
 export interface Plan {
-  /** The number of Nodes. */
+  /** The number of Nodes to add. */
   machines: number;
-  /** One of them. */
+  /** A Node like those to add. */
   node: MachineNode;
 }
 
-/** Finds one kind of hazard. */
+/** A check for one kind of hazard. */
 export interface Check {
   name: string;
-  /** For docs/rollcall.md: the objects that the check reads, and the consequence of a finding. */
+  /** The objects that the check reads, as text for docs/rollcall.md. `follows` is the consequence of a finding. */
   reads: string;
   follows: string;
   find: (cluster: ClusterObjects, plan: Plan) => Found[];

@@ -1,4 +1,4 @@
-// Prints the report of rollcall impact for people.
+// Renders the report of rollcall impact for a terminal.
 import { harmless, type Paint, painted, type TerminalScreen, wrapped } from "../operator/render/terminal.ts";
 import { counted } from "./cluster-objects.ts";
 import type { Finding, Severity } from "./finding.ts";
@@ -6,7 +6,7 @@ import type { ImpactReport } from "./impact.ts";
 
 const PAINTS: Readonly<Record<Severity, Paint>> = { breaks: "red", costs: "yellow", note: "faint" };
 const INDENT = "  ";
-/** The text is wrapped for pipes too, because its lines are sentences. */
+/** The number of columns of the text at most. Text for a pipe is wrapped too, because its lines are sentences. */
 const WIDTH = 80;
 
 export function impactText(report: ImpactReport, screen: TerminalScreen): string {
@@ -43,7 +43,7 @@ function unreadText({ unread }: ImpactReport, screen: TerminalScreen): string {
   return ["Could not be read or tried, so that hazards there are not in this list:\n", ...each].join("");
 }
 
-/** `hanging`: before each line but the first. */
+/** Returns `text` wrapped and indented. `hanging` comes before each line but the first. */
 function lines(text: string, { columns }: TerminalScreen, indent: string, hanging = ""): string {
   const width = Math.min(columns ?? WIDTH, WIDTH) - indent.length - hanging.length;
   return wrapped(harmless(text), width)
@@ -51,7 +51,7 @@ function lines(text: string, { columns }: TerminalScreen, indent: string, hangin
     .join("");
 }
 
-/** `2 break something, 1 costs something, 1 note.` */
+/** Returns the number of findings by severity, like `2 break something, 1 costs something, 1 note.` */
 function summary(findings: readonly Finding[]): string {
   if (findings.length === 0) return "Nothing was found that more Nodes would change.";
   const count = (severity: Severity) => findings.filter((each) => each.severity === severity).length;

@@ -1,5 +1,5 @@
-// rollcall impact: the effects of more Nodes of rollcall's on a cluster. Reads the cluster, runs each check, and creates a
-// Node in a dry run. docs/rollcall.md has a table of the checks.
+// Assesses how more Nodes of rollcall's would affect a cluster, for rollcall impact. Reads the cluster, runs each
+// check, and creates a Node in a dry run. docs/rollcall.md has a table of the checks.
 import { KUBELET_VERSION } from "../../shared/from-report/reported-status.ts";
 import { QUEUE_REGION } from "../../shared/node/ownership.ts";
 import { type Result, success } from "../../shared/result.ts";
@@ -19,25 +19,25 @@ import { type MachineNode, machineNode, nodeToCreate } from "./machine-node.ts";
 export interface ImpactWish {
   /** The number of Nodes to add. */
   machines: number;
-  /** Also find objects that select Nodes by labels that an upgrade moves. */
+  /** true to also find objects that select Nodes by labels that an upgrade moves. */
   isUpgrade: boolean;
-  /** Labels that join tokens set. */
+  /** The labels that join tokens give to the Nodes. */
   labels: Readonly<Record<string, string>>;
 }
 
-/** What `-o json` prints. Fields may be added. */
+/** The report, which `-o json` prints. Later versions may add fields. */
 export interface ImpactReport {
   machines: number;
-  /** The apiserver's version; null if it is not known. */
+  /** The version of the apiserver. null if it is not known. */
   version: string | null;
-  /** The number of Nodes, and of those that are rollcall's. */
+  /** The number of all Nodes, and of rollcall's Nodes among them. */
   nodes: { all: number; machines: number };
-  /** Ordered by severity; `breaks` is first. */
+  /** The findings, ordered by severity with `breaks` first. */
   findings: Finding[];
   unread: Unread[];
 }
 
-/** Reads only. Fails if the whole cluster cannot be read. */
+/** Reads the cluster and runs all checks. Changes nothing. Returns an error if the whole cluster cannot be read. */
 export async function assessImpact(
   reader: ClusterReader,
   wish: ImpactWish,
@@ -62,7 +62,10 @@ export async function assessImpact(
   });
 }
 
-/** The planned Node, with the labels of existing machines and those that a cloud's controller copies. */
+/**
+ * Returns the Node that would be added, with the labels of existing machines and the labels that a cloud's
+ * controller copies.
+ */
 function plannedNode(cluster: ClusterObjects, labels: Readonly<Record<string, string>>): MachineNode {
   const there = cluster.nodes.filter(isMachine).map(({ metadata }) => ownLabels(metadata?.labels ?? {}));
   const copied = copiesRegion(cluster) ? { "topology.kubernetes.io/region": QUEUE_REGION } : {};
@@ -70,14 +73,14 @@ function plannedNode(cluster: ClusterObjects, labels: Readonly<Record<string, st
   return { ...node, labels: { ...node.labels, ...copied } };
 }
 
-/** Drops the labels of Kubernetes, which a Node of rollcall's does not have. */
+/** Returns the labels without those of Kubernetes, which a Node of rollcall's does not have. */
 function ownLabels(labels: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(labels).filter(([key]) => !/(^|\.)(kubernetes|k8s)\.io\//.test(key)),
   );
 }
 
-/** The operator lacks the right to create Nodes. The Worker may have it. */
+/** The apiserver's message if the operator lacks the right to create Nodes. The Worker may have that right. */
 const NO_RIGHT = /cannot create resource "nodes"/;
 const NO_DRY_RUN = /does not support dry run/;
 
@@ -124,5 +127,5 @@ export const CHECKS: readonly Check[] = [
   karpenter,
 ];
 
-/** The checks of --upgrade. */
+/** The checks that only --upgrade runs. */
 export const UPGRADE_CHECKS: readonly Check[] = [movedSelectors, movedVolumes];

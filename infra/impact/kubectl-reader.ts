@@ -1,9 +1,9 @@
-// Reads a cluster by kubectl, with the operator's kubeconfig and all of kubectl's ways to authenticate.
+// Reads a cluster with kubectl, which has the operator's kubeconfig and authentication.
 import { failure, type Result } from "../../shared/result.ts";
 import { clusterFlags, type KubectlFlags, runKubectl, type RunKubectl } from "../operator/kubectl.ts";
 import { type ClusterReader, parseAnswer, type ReadFault } from "./cluster-reader.ts";
 
-/** The deadline of each request. kubectl's default is none. */
+/** The time limit of each request, in seconds. kubectl's default is no limit. */
 const REQUEST_SECONDS = 20;
 
 export function kubectlReader(flags: KubectlFlags, run: RunKubectl = runKubectl): ClusterReader {
@@ -25,14 +25,20 @@ const REASONS: Readonly<Record<string, ReadFault["reason"]>> = {
   Expired: "expired",
   Gone: "expired",
 };
-/** kubectl's messages if no apiserver answers within the deadline. */
+/** The messages of kubectl if no apiserver answers within the time limit. */
 const UNREACHABLE =
   /^(Unable to connect to the server|The connection to the server|Error from server \(Timeout\)|error: .*(timeout|deadline exceeded|no such host|connection refused))/im;
 
-/** kubectl prints no "Error from server" for the reason Invalid, which policies of the apiserver give. */
+/**
+ * The message of kubectl for the reason Invalid, which policies of the apiserver give. This message has no "Error
+ * from server".
+ */
 const INVALID = /^The (request|\S+ ".*") is invalid/;
 
-/** `stderr`: kubectl's. `fault`: how kubectl ended, if that is empty. */
+/**
+ * Turns a failure of kubectl into a fault. `stderr` is kubectl's output; if that is empty, `fault` describes how
+ * kubectl ended.
+ */
 export function kubectlFault(stderr: string, fault: string): ReadFault {
   const text = stderr.trim();
   if (/\(Unauthorized\)/.test(text)) return { reason: "unauthorized", message: text };

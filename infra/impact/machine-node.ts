@@ -1,4 +1,4 @@
-// The Node of a machine of rollcall's, for checks and for the dry run.
+// Makes the Node of a machine of rollcall's, for checks and for the dry run.
 import type { V1Node } from "@kubernetes/client-node";
 import { bystander } from "../../shared/node/bystander.ts";
 import { cloudLabels, defaultLabels } from "../../shared/node/initial-node.ts";
@@ -19,14 +19,14 @@ export interface MachineNode {
   taints: readonly ComparedTaint[];
 }
 
-/** Without its time. */
+/** A taint without the time when it was added. */
 export type ComparedTaint = Pick<Taint, "key" | "value" | "effect">;
 
-/** No machine has this name. */
+/** The name of the Node in the dry run. No machine has this name. */
 const NAME = "rollcall-impact-dry-run";
 const DEPLOYMENT = "rollcall";
 
-/** Makes the Node of a new machine. `more`: labels that join tokens set. */
+/** Makes the Node of a new machine. `more` has the labels that join tokens set. */
 export function machineNode(more: Readonly<Record<string, string>> = {}): MachineNode {
   const labels = {
     ...defaultLabels({ hostname: NAME, goos: "linux", goarch: "amd64" }),
@@ -42,7 +42,7 @@ export function machineNode(more: Readonly<Record<string, string>> = {}): Machin
   return { name: NAME, labels: node.metadata.labels ?? {}, taints };
 }
 
-/** The Node as the Worker creates it. `version`: its kubelet version. */
+/** Returns the Node as the Worker would create it. `version` is the kubelet version in its status. */
 export function nodeToCreate({ name, labels, taints }: MachineNode, version: string): V1Node {
   const capacity = { cpu: "4", memory: "8Gi", "ephemeral-storage": "64Gi", pods: "110" };
   const allocatable = Object.fromEntries(Object.keys(capacity).map((resource) => [resource, "0"]));

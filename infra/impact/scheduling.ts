@@ -18,7 +18,9 @@ const OPERATORS: Readonly<Record<string, LabelRequirement["operator"]>> = {
   Lt: "<",
 };
 
-/** The DaemonSet controller adds these tolerations to its pods (AddOrUpdateDaemonPodTolerations). */
+/**
+ * The tolerations that the DaemonSet controller adds to its pods. Mirrors upstream AddOrUpdateDaemonPodTolerations.
+ */
 const DAEMON_TOLERATIONS: readonly V1Toleration[] = [
   { key: "node.kubernetes.io/not-ready", operator: "Exists", effect: "NoExecute" },
   { key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute" },
@@ -28,26 +30,35 @@ const DAEMON_TOLERATIONS: readonly V1Toleration[] = [
   { key: "node.kubernetes.io/unschedulable", operator: "Exists", effect: "NoSchedule" },
 ];
 
-/** Upstream NodeShouldRunDaemonPod: its first result. */
+/**
+ * Returns true if a DaemonSet's pod should run on the Node. Mirrors the first result of upstream
+ * NodeShouldRunDaemonPod.
+ */
 export function runsDaemonPod(spec: V1PodSpec, node: MachineNode): boolean {
   if (spec.nodeName !== undefined && spec.nodeName !== "" && spec.nodeName !== node.name) return false;
   const tolerations = [...(spec.tolerations ?? []), ...DAEMON_TOLERATIONS];
   return matchesNodeAffinity(spec, node) && toleratesTaints(tolerations, node.taints);
 }
 
-/** Upstream GetRequiredNodeAffinity and Match: the node selector, and the required node affinity. */
+/**
+ * Returns true if the Node matches the pod's node selector and required node affinity. Mirrors upstream
+ * GetRequiredNodeAffinity and Match.
+ */
 export function matchesNodeAffinity({ nodeSelector = {}, affinity }: V1PodSpec, node: MachineNode): boolean {
   if (Object.entries(nodeSelector).some(([key, value]) => node.labels[key] !== value)) return false;
   const terms = requiredTerms({ affinity } as V1PodSpec);
   return terms === null || terms.some((term) => matchesTerm(term, node));
 }
 
-/** Returns the terms of the required node affinity; null if it has none. One of them must match. */
+/**
+ * Returns the terms of the required node affinity, of which a Node must match one. null if the pod has no such
+ * affinity.
+ */
 export function requiredTerms({ affinity }: V1PodSpec): V1NodeSelectorTerm[] | null {
   return affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? null;
 }
 
-/** A term without a requirement matches no Node. */
+/** Returns true if the Node matches all requirements of the term. A term without a requirement matches no Node. */
 export function matchesTerm(
   { matchExpressions = [], matchFields = [] }: V1NodeSelectorTerm,
   node: MachineNode,
@@ -64,7 +75,10 @@ function requirementOf({ key, operator, values = [] }: V1NodeSelectorRequirement
   return { key, operator: OPERATORS[operator] ?? "absent", values };
 }
 
-/** Returns true if the taints allow a pod with these tolerations. PreferNoSchedule allows all. */
+/**
+ * Returns true if a pod with these tolerations may run on a Node with these taints. A taint with PreferNoSchedule
+ * allows every pod.
+ */
 export function toleratesTaints(
   tolerations: readonly V1Toleration[],
   taints: readonly ComparedTaint[],
@@ -74,7 +88,7 @@ export function toleratesTaints(
     .every((taint) => tolerations.some((toleration) => tolerates(toleration, taint)));
 }
 
-/** Upstream Toleration.ToleratesTaint. */
+/** Returns true if the toleration tolerates the taint. Mirrors upstream Toleration.ToleratesTaint. */
 function tolerates(
   { key = "", operator = "Equal", value = "", effect = "" }: V1Toleration,
   taint: ComparedTaint,

@@ -1,5 +1,5 @@
-// Requests of the local cluster to its Worker, as an operator: join tokens, the link to the page, and the number of machines
-// on sockets.
+// Sends the local cluster's requests to its Worker, as an operator: makes join tokens and the link to the page, and
+// counts machines on sockets.
 import type * as z from "zod/mini";
 import { abortAfter } from "../../node-shim/base/clock.ts";
 import { mintedTokenSchema } from "../../shared/protocol/operator-answers.ts";
@@ -13,7 +13,10 @@ interface TokenWish {
   withoutFactsOnlyTaint: boolean;
 }
 
-/** Long enough for a first start; the machines' own keys do not expire. */
+/**
+ * Seconds until a join token expires. The token is needed for a machine's first start only; the machine's own key
+ * does not expire.
+ */
 const EXPIRES_IN_SECONDS = 3600;
 
 /** Makes a join token. Returns its secret text. */
@@ -23,7 +26,7 @@ export async function mintToken(workerUrl: string, adminSecret: string, wish: To
   return (await post(workerUrl, adminSecret, request, mintedTokenSchema)).token;
 }
 
-/** Makes the link by which a browser signs in. It works once, for 10 minutes. */
+/** Makes the link that signs a browser in. The link works once, for 10 minutes. */
 export async function mintPageLink(workerUrl: string, adminSecret: string): Promise<string> {
   const request = { method: "POST", path: "/v1/session/codes" } as const;
   return pageLink(workerUrl, (await post(workerUrl, adminSecret, request, sessionCodeSchema)).code);
@@ -44,7 +47,7 @@ async function post<T>(
 const WITHIN_MS = 3000;
 const MACHINES_OF_GATEWAY = /^rollcall_gateway_machines\{[^}]*\} (\d+)$/gm;
 
-/** Returns undefined if the Worker does not answer with metrics. */
+/** Returns the number of machines on sockets, or undefined if the Worker does not answer with metrics. */
 export async function countSockets(workerUrl: string, adminSecret: string): Promise<number | undefined> {
   const headers = { authorization: `Bearer ${adminSecret}` };
   const signal = abortAfter(WITHIN_MS);
@@ -57,7 +60,7 @@ export async function countSockets(workerUrl: string, adminSecret: string): Prom
   }
 }
 
-/** `metrics`: in Prometheus' text format. */
+/** Returns the number of machines on sockets. `metrics` is in Prometheus' text format. */
 export function socketsIn(metrics: string): number {
   return [...metrics.matchAll(MACHINES_OF_GATEWAY)].reduce((sum, [, count]) => sum + Number(count), 0);
 }

@@ -1,5 +1,5 @@
-// Builds the shim before npm start, which runs the bundle. A checkout without write access keeps its bundle. Prints one line
-// if something is wrong.
+// Builds the shim's bundle for npm start. Without write access, npm start uses the bundle that the checkout has. A
+// failure prints one line.
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -9,7 +9,7 @@ const ROOT = resolve(import.meta.dirname, "../..");
 const DIST = join(ROOT, "node-shim/dist");
 const isBuilt = existsSync(join(DIST, "node-shim.cjs"));
 
-/** Returns null if the folder of the bundle is writable. */
+/** Returns null if the bundle's folder is writable, otherwise the reason. */
 function whyNotWritable(): string | null {
   try {
     accessSync(existsSync(DIST) ? DIST : join(ROOT, "node-shim"), constants.W_OK);

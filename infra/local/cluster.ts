@@ -1,5 +1,5 @@
-// Starts the parts of the local cluster: apiserver (the embedded one, a real etcd and kube-apiserver, or the user's own), RBAC
-// and token, Worker, join tokens, shim, simulated machines.
+// Starts the parts of the local cluster: apiserver (the embedded one, a real etcd and kube-apiserver, or the user's
+// own), RBAC and token, Worker, join tokens, shim, and simulated machines.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import {
@@ -34,19 +34,22 @@ import { prepareWorker } from "./workerd.ts";
 
 const DEPLOYMENT = "rollcall";
 
-/** True if the configuration replaces the taint. The operator of this cluster wrote that file, so it is allowed. */
+/**
+ * Returns true if the shim's configuration replaces the taint. That is allowed here, because the operator of this
+ * cluster wrote the file.
+ */
 function replacesTaint({ active }: LoadedConfiguration): boolean {
   return active.registerWithTaints !== null;
 }
 
 interface StartedCluster extends Apiserver {
-  /** The link to the page, by which one browser signs in. */
+  /** The link to the page. It signs in one browser. */
   page: string;
-  /** The number of machines that report over sockets; undefined if the Worker does not answer. */
+  /** Returns the number of machines on sockets, or undefined if the Worker does not answer. */
   sockets: () => Promise<number | undefined>;
 }
 
-/** Starts all parts, each after the parts that it needs. */
+/** Starts all parts in order: each part needs those before it. */
 export async function startCluster(place: Place): Promise<StartedCluster> {
   const { flags, progress, folder } = place;
   if (flags.config !== undefined) loadConfiguration(flags.config);
@@ -76,7 +79,7 @@ const FAULTS_HINT = 'to break some, write {"sim-1": "down"} into';
 
 const rightsFile = ({ root }: Place) => join(root, "infra/rbac/rollcall.yaml");
 
-/** Lists the objects that a start puts into the user's own cluster, and asks before it changes anything. */
+/** Lists the objects that a start puts into the user's own cluster, and asks for confirmation before any change. */
 async function announce(place: Place, { cluster: { url, admin } }: Apiserver): Promise<void> {
   const { flags, progress, confirm } = place;
   const objects = await readAt(url, plannedLines(admin, rightsFile(place)));
@@ -91,7 +94,10 @@ async function announce(place: Place, { cluster: { url, admin } }: Apiserver): P
   await confirm(`${objects.length + 1 + flags.nodes} objects are put into ${url}`);
 }
 
-/** Explains a failed read: the kubeconfig may be wrong. Nothing has been written yet. */
+/**
+ * Adds an explanation to a failed read of the user's cluster: the kubeconfig may be wrong, and nothing has been
+ * written yet.
+ */
 async function readAt<T>(url: string, read: Promise<T>): Promise<T> {
   return read.catch((error: unknown) => {
     if (error instanceof OthersNeedIt) throw error;
@@ -137,7 +143,7 @@ async function startWorker(place: Place, { cluster }: Apiserver): Promise<string
   return url;
 }
 
-/** Mints a join token for the machines of a folder and writes it there. */
+/** Makes a join token for the machines whose state is in `folder`, and writes the token to a file there. */
 async function joinTokenFile(
   folder: string,
   workerUrl: string,
@@ -150,7 +156,7 @@ async function joinTokenFile(
   return file;
 }
 
-/** A command of this Node.js, with those flags that have a value. */
+/** Returns a command that runs this Node.js with `words`, and with those flags that have a value. */
 function nodeCommand(words: string[], flags: Record<string, string | undefined>): string[] {
   const given = Object.entries(flags).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, value],
@@ -164,7 +170,7 @@ async function startShim(
   secret: string,
 ): Promise<void> {
   const stateFolder = join(folder, "shim");
-  // The token also allows or forbids replacing the taint.
+  // The join token must allow the shim to replace the taint if the shim's configuration does so.
   const configuration = readConfiguration(flags.config, {});
   const withoutFactsOnlyTaint = replacesTaint(configuration);
   const wish = { names: nodeName({}), uses: 1, withoutFactsOnlyTaint };
@@ -185,7 +191,7 @@ async function startSimulation(
   secret: string,
 ): Promise<void> {
   const stateFolder = join(folder, "simulated");
-  // A second use for each machine: the fault "another asks" enrols another machine with its name.
+  // Each machine has two uses: with the fault "another asks", another machine enrols with the same name.
   const wish = { names: "sim-*", uses: 2 * flags.nodes, withoutFactsOnlyTaint: false };
   const token = await joinTokenFile(stateFolder, workerUrl, secret, wish);
   const command = nodeCommand([join(root, "infra/local/simulate.ts")], {
@@ -200,14 +206,14 @@ async function startSimulation(
 
 export interface Apiserver {
   cluster: Cluster;
-  /** For kubectl. */
+  /** The path of the kubeconfig, for kubectl. */
   kubeconfig: string;
 }
 
 export async function startApiserver(place: Place): Promise<Apiserver> {
   const { flags, folder, state } = place;
   if (flags.kubeconfig !== undefined) {
-    // Loaded on demand: its client takes half a second to load.
+    // kubeconfig.ts is loaded on demand, because its Kubernetes client takes half a second to load.
     const { readKubeconfig } = await import("./kubeconfig.ts");
     return { cluster: readKubeconfig(flags.kubeconfig), kubeconfig: flags.kubeconfig };
   }
@@ -267,7 +273,10 @@ async function startReal(place: Place, port: number, assets: string): Promise<Cr
   return { caFile, tokenFile };
 }
 
-/** kube-controller-manager marks silent Nodes Unknown, taints them, and deletes their leases. setup-envtest does not bring it. */
+/**
+ * Starts kube-controller-manager if `assets` has it: it marks silent Nodes Unknown, taints them, and deletes their
+ * leases. setup-envtest does not install it.
+ */
 function startControllers(
   { folder, parts, progress }: Place,
   assets: string,

@@ -1,21 +1,21 @@
-// Sends requests as the cluster's administrator. Does not load Kubernetes' client, which takes half a second and which only
-// the user's own kubeconfig needs (infra/local/kubeconfig.ts).
+// Sends requests as the cluster's administrator. Does not load the Kubernetes client, which takes half a second and
+// is needed for the user's own kubeconfig only (infra/local/kubeconfig.ts).
 import type { IncomingMessage } from "node:http";
 import { Agent, request, type RequestOptions } from "node:https";
 import { faultOf } from "../../node-shim/base/fault.ts";
 
 export interface Asked {
   method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** With its query: `/api/v1/nodes?limit=1`. */
+  /** The path with its query, like `/api/v1/nodes?limit=1`. */
   path: string;
-  /** A PATCH is a server-side apply. */
+  /** The body. With the method PATCH, the request is a server-side apply of the body. */
   body?: object;
 }
 
-/** Returns the answer's JSON. Throws an ApiRefusal, or the fault of the connection. */
+/** Sends a request and returns the answer's JSON. Throws an ApiRefusal, or the connection's error. */
 export type KubeAdmin = (asked: Asked) => Promise<unknown>;
 
-/** `ca`: PEM. */
+/** Returns a KubeAdmin that authenticates with a bearer token. `ca` is the certificate authority in PEM. */
 export function tokenAdmin(url: string, ca: string, token: string): KubeAdmin {
   const options = {
     agent: new Agent({ keepAlive: true, ca }),
@@ -24,7 +24,7 @@ export function tokenAdmin(url: string, ca: string, token: string): KubeAdmin {
   return (asked) => askKube(url, asked, options);
 }
 
-/** `options`: the credentials, and the certificate authority to trust. */
+/** Sends a request to the apiserver. `options` has the credentials and the certificate authority to trust. */
 export async function askKube(url: string, asked: Asked, options: RequestOptions): Promise<unknown> {
   const { method, path, body } = asked;
   const text = body && JSON.stringify(body);
@@ -45,10 +45,10 @@ export async function askKube(url: string, asked: Asked, options: RequestOptions
   return JSON.parse(answered);
 }
 
-/** An answer of the apiserver with another status than 2xx. */
+/** The error for an answer of the apiserver with a status other than 2xx. */
 export class ApiRefusal extends Error {
   readonly code: number;
-  /** A Status in JSON, or another text. */
+  /** The body of the answer: a Status in JSON, or another text. */
   readonly body: string;
 
   constructor(code: number, body: string) {
@@ -58,7 +58,7 @@ export class ApiRefusal extends Error {
   }
 }
 
-/** One line about a failed request, with the apiserver's own message if it answered. */
+/** Returns one line about a failed request, with the apiserver's own message if there is one. */
 export function apiFault(error: unknown): string {
   if (!(error instanceof ApiRefusal)) return faultOf(error);
   const message = /"message":\s*("(?:[^"\\]|\\.)*")/.exec(error.body)?.[1];

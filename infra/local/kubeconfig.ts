@@ -1,4 +1,5 @@
-// Connects to the cluster of the user's own kubeconfig, with all its ways to authenticate.
+// Connects to the cluster of the user's own kubeconfig. Supports every way of authentication that the Kubernetes
+// client supports.
 import { readFileSync } from "node:fs";
 import type { RequestOptions } from "node:https";
 import { KubeConfig } from "@kubernetes/client-node";
@@ -6,7 +7,7 @@ import { codeOf, faultOf } from "../../node-shim/base/fault.ts";
 import { askKube, type KubeAdmin } from "./kube-admin.ts";
 import type { Cluster } from "./kubernetes.ts";
 
-/** Returns the cluster of the current context. Throws if the file cannot be used. */
+/** Returns the cluster of the kubeconfig's current context. Throws if the file cannot be used. */
 export function readKubeconfig(file: string): Cluster {
   const config = new KubeConfig();
   try {
@@ -29,7 +30,10 @@ export function readKubeconfig(file: string): Cluster {
   return { url, ca: ca || undefined, admin: configAdmin(config, url) };
 }
 
-/** Credentials are read for each request: a program may renew the token. */
+/**
+ * Returns a KubeAdmin that reads the credentials again for each request, because a program in the kubeconfig may
+ * renew them.
+ */
 function configAdmin(config: KubeConfig, url: string): KubeAdmin {
   return async (asked) => {
     const options: RequestOptions = {};

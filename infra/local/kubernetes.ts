@@ -1,11 +1,12 @@
-// Requests to Kubernetes as its administrator: rollcall's RBAC and the Worker's token. Also writes the kubeconfig.
+// Sends administrator's requests to Kubernetes: applies rollcall's RBAC and requests the Worker's token. Also
+// writes the kubeconfig.
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseAllDocuments } from "yaml";
 import { apiFault, type KubeAdmin, tokenAdmin } from "./kube-admin.ts";
 
 export interface Cluster {
   url: string;
-  /** PEM; undefined if a public authority has signed the apiserver's certificate. */
+  /** The apiserver's certificate authority in PEM. undefined if a public authority has signed the certificate. */
   ca: string | undefined;
   admin: KubeAdmin;
 }
@@ -19,10 +20,13 @@ export interface KubernetesObject {
 const NAMESPACE = "/api/v1/namespaces/rollcall-system";
 const WITHOUT_TAINT = "rollcall.dev/without-facts-only-taint";
 const WORKERS_TOKEN = `${NAMESPACE}/serviceaccounts/rollcall/token`;
-/** The Worker gets a new token at every start. A cluster may grant a shorter time. */
+/**
+ * The requested lifetime of the Worker's token, in seconds. Each start requests a new token; a cluster may grant a
+ * shorter lifetime.
+ */
 const TOKEN_SECONDS = 30 * 24 * 3600;
 
-/** Writes a kubeconfig for kubectl, for the administrator of a local apiserver. */
+/** Writes a kubeconfig for the administrator of a local apiserver, for kubectl. Returns the cluster in it. */
 export function writeKubeconfig(file: string, url: string, ca: string, token: string): Cluster {
   const authority = Buffer.from(ca).toString("base64");
   const config = {
@@ -41,10 +45,13 @@ export function objectsOf(file: string): KubernetesObject[] {
   return parseAllDocuments(readFileSync(file, "utf8")).map((found) => found.toJSON() as KubernetesObject);
 }
 
-/** The field managers of `npm start`: one for the file, one for the operator's decisions. */
+/**
+ * The field managers of `npm start`: the first for objects of the YAML file, the second for decisions of the
+ * operator.
+ */
 export const FIELD_MANAGERS = ["rollcall-local", "rollcall-local-decisions"] as const;
 
-/** Applies every object of a YAML file, server-side. */
+/** Applies each object of a YAML file with server-side apply. */
 export async function applyFile({ url, admin }: Cluster, file: string): Promise<void> {
   for (const object of objectsOf(file)) {
     const path = `${pathOf(object)}?fieldManager=${FIELD_MANAGERS[0]}&force=true`;
@@ -59,26 +66,31 @@ export async function applyFile({ url, admin }: Cluster, file: string): Promise<
   }
 }
 
-/** `/apis/rbac.authorization.k8s.io/v1/clusterroles/rollcall`. The rule for plurals fits the kinds in infra/rbac. */
+/**
+ * Returns the path of an object, like `/apis/rbac.authorization.k8s.io/v1/clusterroles/rollcall`. Its rule for
+ * plurals fits only the kinds in infra/rbac.
+ */
 export function pathOf({ apiVersion, kind, metadata: { name, namespace } }: KubernetesObject): string {
   const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   const scope = namespace === undefined ? "" : `/namespaces/${namespace}`;
   return `${group}${scope}/${kind.toLowerCase().replace(/y$/, "ie")}s/${name}`;
 }
 
-/** Allows the deployment's machines to replace the taint, as operators do (docs/cluster.md). */
+/**
+ * Allows the deployment's machines to replace the taint, by the annotation that operators set (docs/cluster.md).
+ */
 export async function allowWithoutFactsOnlyTaint(admin: KubeAdmin, deployment: string): Promise<void> {
   const found = (await admin({ method: "GET", path: NAMESPACE })) as KubernetesObject;
   const allowed = found.metadata.annotations?.[WITHOUT_TAINT]?.split(/[, ]+/).filter(Boolean) ?? [];
   if (allowed.includes(deployment)) return;
   const annotations = { [WITHOUT_TAINT]: [...allowed, deployment].join(",") };
-  // Another field manager than the file's: a later apply of the file would remove the annotation.
+  // The field manager differs from the file's: otherwise the next apply of the file would remove the annotation.
   const path = `${NAMESPACE}?fieldManager=${FIELD_MANAGERS[1]}&force=true`;
   const metadata = { name: "rollcall-system", annotations };
   await admin({ method: "PATCH", path, body: { apiVersion: "v1", kind: "Namespace", metadata } });
 }
 
-/** Requests a token for the Worker's account (TokenRequest). */
+/** Requests a token for the Worker's ServiceAccount with a TokenRequest. */
 export async function workerToken(admin: KubeAdmin): Promise<string> {
   const body = {
     apiVersion: "authentication.k8s.io/v1",

@@ -1,31 +1,33 @@
-// The processes of the local cluster. Each is a child of this process with a log file. A part that ends is not started again.
+// Runs the processes of the local cluster. Each is a child of this process with a log file. A process that ends is
+// not started again.
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { after, monotonicMs, pause } from "../../node-shim/base/clock.ts";
 
 export interface Part {
   name: string;
-  /** The command that starts it again. */
+  /** The command with which a user can start the part again. */
   command: string[];
   logFile: string;
   process: ChildProcess;
-  /** How it ended; pending while it runs. */
+  /** Resolves with a text about how the process ended, when it ends. */
   ended: Promise<string>;
 }
 
 export interface Parts {
   start: (name: string, command: string[], logFile: string) => Part;
   running: () => readonly Part[];
-  /** Ends all parts, the last started first. No part can start after that. */
+  /** Stops all parts in the reverse order of their start. Afterwards no part can start. */
   stop: () => Promise<void>;
 }
 
-/** Time from SIGTERM to SIGKILL. */
+/** Milliseconds from SIGTERM to SIGKILL. */
 const GRACE_MS = 4000;
 
 /**
- * `onEnd` is called for each part that ends by itself. `detached`: each part has its own process group. Ctrl-C then ends only
- * this program, which ends the parts in order.
+ * Returns functions that start and stop parts. `onEnd` is called for each part that ends by itself. With
+ * `detached`, each part has its own process group: Ctrl-C then ends only this program, which stops the parts in
+ * order.
  */
 export function localParts(onEnd: (part: Part, how: string) => void, detached = true): Parts {
   const parts: Part[] = [];
@@ -69,7 +71,9 @@ async function stopPart({ process: child, ended }: Part): Promise<void> {
   cancel();
 }
 
-/** Polls until `ready` returns true. Throws with a line of the log if the part ends, or is not ready in time. */
+/**
+ * Polls until `ready` returns true. Throws with a line of the log if the part ends first, or is not ready in time.
+ */
 export async function untilReady(
   part: Part,
   ready: () => Promise<boolean>,
@@ -86,19 +90,22 @@ export async function untilReady(
   }
 }
 
-/** `how`: the result of `ended`. */
+/** Returns a line about a part that has ended. `how` is the result of `ended`. */
 export function endText({ name, logFile }: Part, how: string): string {
   return `${name} ${how}: ${faultLine(logFile)}`;
 }
 
-/** Returns the last line with a fault. After a crash the lines behind it are the stack and Node's version. */
+/**
+ * Returns the last line of a log file that reports a fault. After a crash the following lines are the stack and
+ * Node's version.
+ */
 function faultLine(file: string): string {
   const lines = readFileSync(file, "utf8").trim().split("\n");
   const fault = lines.findLast((line) => /error|fail|cannot|denied/i.test(line) && !/^\s+at /.test(line));
   return (fault ?? lines.at(-1) ?? "").trim();
 }
 
-/** Quotes a command for a shell. */
+/** Returns a command as one line for a shell, with quotes where needed. */
 export function shellCommand(command: string[]): string {
   return command
     .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`))

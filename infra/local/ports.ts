@@ -1,4 +1,4 @@
-// Free ports on loopback.
+// Finds free ports on loopback.
 import { createServer } from "node:net";
 
 function listens(port: number): Promise<number | null> {
@@ -12,7 +12,10 @@ function listens(port: number): Promise<number | null> {
   });
 }
 
-/** Returns a free port: `asked`, else `last` if that is free, else any. Throws if `asked` is taken; `flag` sets it. */
+/**
+ * Returns a free port: `asked` if given, or `last` if free, or any other. Throws if `asked` is taken; the error
+ * names `flag`, which sets it.
+ */
 export async function freePort(flag = "", asked?: number, last?: number): Promise<number> {
   if (asked !== undefined) {
     if ((await listens(asked)) === null)

@@ -1,5 +1,5 @@
-// The commands of a real etcd and kube-apiserver on loopback, for tests and for local runs. Both programs are in one folder
-// (KUBEBUILDER_ASSETS).
+// Prepares the commands of a real etcd and kube-apiserver on loopback, for tests and local runs. Both programs are
+// in one folder (KUBEBUILDER_ASSETS).
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
@@ -13,19 +13,22 @@ export interface Command {
 }
 
 export interface RealApiserverOptions {
-  /** Folder of etcd's data, certificates, keys, tokens and logs. A later start continues from it. */
+  /** The folder of etcd's data, certificates, keys, tokens and logs. A later start continues with them. */
   dir: string;
-  /** Folder of `etcd` and `kube-apiserver`; typically $KUBEBUILDER_ASSETS. */
+  /** The folder of the programs `etcd` and `kube-apiserver`, typically $KUBEBUILDER_ASSETS. */
   assets: string;
-  /** kube-apiserver's port; by default a free one. */
+  /** The port of kube-apiserver, by default a free one. */
   port?: number;
-  /** More kube-apiserver flags. */
+  /** Further flags of kube-apiserver. */
   flags?: string[];
 }
 
 const adminUser = "admin";
 
-/** Makes keys and the administrator's token once per folder, so that a later start accepts earlier tokens. */
+/**
+ * Makes the keys and the administrator's token, unless the folder has them. A later start therefore accepts earlier
+ * tokens.
+ */
 function prepareFolder(dir: string): void {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const keyFile = join(dir, "service-account.key");
@@ -78,7 +81,7 @@ function apiserverCommand(options: RealApiserverOptions, etcdUrl: string, port: 
   };
 }
 
-/** Returns true if /readyz answers 200. Does not verify the certificate, because the address is loopback. */
+/** Returns true if /readyz answers 200. Does not verify the certificate, which is safe on loopback. */
 export async function isReady(url: string): Promise<boolean> {
   return await new Promise((resolve) => {
     const probe = request(
@@ -95,14 +98,17 @@ export async function isReady(url: string): Promise<boolean> {
   });
 }
 
-/** The commands to start, and the credentials for clients. */
+/** The commands that start both programs, and the credentials for clients. */
 export interface PreparedApiserver {
   url: string;
-  /** PEM file that clients trust; kube-apiserver's own self-signed certificate, made when it starts. */
+  /**
+   * The path of the PEM file that clients trust: kube-apiserver's self-signed certificate, which kube-apiserver
+   * makes when it starts.
+   */
   caFile: string;
-  /** Bearer token of a member of system:masters. */
+  /** The path of the bearer token of a member of system:masters. */
   tokenFile: string;
-  /** etcd first: kube-apiserver must be stopped before it. */
+  /** The commands in their order: etcd must start before kube-apiserver and stop after it. */
   commands: { etcd: Command; kubeApiserver: Command };
 }
 

@@ -1,5 +1,5 @@
-// The settings of a start (flags, folders, running parts), and the state that it stores for the next one: ports and the
-// Worker's random secrets.
+// Defines the settings of a start (flags, folders, running parts), and the state that one start keeps for the next:
+// ports and the Worker's random secrets.
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,16 +11,22 @@ const stateFile = z.strictObject({
   rollcallState: z.literal(1),
   apiserverPort: z.optional(z.int()),
   workerPort: z.optional(z.int()),
-  /** `id:base64url`: signs the machines' kids. */
+  /** The key that signs the machines' kids, as `id:base64url`. */
   macKeys: z.string(),
 });
 type State = z.infer<typeof stateFile>;
 
 const FILE = "state.json";
 
-/** The lock of a running start, and its temporary files (node-shim/identity/lock.ts). */
+/**
+ * Returns true for the lock file of a running start, and for the lock's temporary files
+ * (node-shim/identity/lock.ts).
+ */
 const isLock = (name: string) => name === "lock" || name.startsWith("lock.");
-/** The folder of `npm run deploy` in the default state folder (infra/deploy/wrangler-configuration.ts). It stays. */
+/**
+ * The folder that `npm run deploy` writes in the default state folder (infra/deploy/wrangler-configuration.ts).
+ * --fresh does not remove it.
+ */
 const DEPLOYMENTS = "deploy";
 /** The files and folders that a start writes. --fresh removes them. */
 const OURS = new Set([
@@ -35,7 +41,7 @@ const OURS = new Set([
   "worker",
 ]);
 
-/** Reads the state of the locked folder, or makes a new one. `fresh`: empties the folder first. */
+/** Reads the state of the locked folder, or makes a new state. `fresh` empties the folder first. */
 export function openState(folder: string, fresh: boolean): State {
   const path = join(folder, FILE);
   const entries = readdirSync(folder).filter((name) => !isLock(name) && name !== DEPLOYMENTS);
@@ -53,7 +59,10 @@ export function openState(folder: string, fresh: boolean): State {
   return parsed.data;
 }
 
-/** Removes only files of a start: another program's folder may have a state.json too. */
+/**
+ * Empties the folder. Throws if it has files that no start writes: another program's folder may have a state.json
+ * too.
+ */
 function empty(folder: string, entries: string[]): void {
   const foreign = entries.find((name) => !OURS.has(name));
   if (foreign !== undefined) {
@@ -68,7 +77,7 @@ export function saveState(folder: string, state: State): void {
   writeFileSync(join(folder, FILE), `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });
 }
 
-/** The operator's secret, made at the first start. */
+/** Returns the operator's secret and its hash. The first start makes the secret. */
 export function adminSecret(folder: string): { secret: string; sha256: string } {
   const path = join(folder, "admin-secret");
   if (!existsSync(path)) writeFileSync(path, `${randomBytes(32).toString("base64url")}\n`, { mode: 0o600 });
@@ -80,28 +89,28 @@ export interface StartFlags {
   state: string;
   fresh?: boolean;
   kubeconfig?: string;
-  /** Changes the user's own cluster without asking. */
+  /** true to change the user's own cluster without asking. */
   yes?: boolean;
-  /** Removes the objects of earlier starts from that cluster, and starts nothing. */
+  /** true to remove the objects of earlier starts from the user's cluster, and start nothing. */
   remove?: boolean;
   config?: string;
   nodes: number;
-  /** --transport for the shim of this machine and for the simulated ones. */
+  /** The value of --transport, for the shim of this machine and for the simulated machines. */
   transport?: string;
   apiserverPort?: number;
   workerPort?: number;
 }
 
 export interface Place {
-  /** The project's root. */
+  /** The path of the project's root. */
   root: string;
-  /** The state folder. */
+  /** The path of the state folder. */
   folder: string;
   flags: StartFlags;
   state: State;
   parts: Parts;
   /** Prints a line about the progress. */
   progress: (message: string) => void;
-  /** Asks the user; throws if the answer is no, or there is no terminal. */
+  /** Asks the user for confirmation. Throws if the user refuses or no terminal exists. */
   confirm: (consequence: string) => Promise<void>;
 }

@@ -1,4 +1,4 @@
-// N simulated machines in one process. Keys, enrolment and reports are real, and facts are invented.
+// Runs simulated machines in one process. Their keys, enrolment and reports are real; their facts are invented.
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -63,17 +63,26 @@ const configuration = values.config === undefined ? defaultConfiguration() : loa
 const faults = simulatedFaults(join(values.state, "faults.json"), stop.signal, (line) => console.log(line));
 
 const DEADLINE_MS = 9000;
-/** Machines that enrol and register at the same time: enough for a busy Worker, and few enough that none is late. */
+/**
+ * The number of machines that enrol and register at the same time: enough to keep the Worker busy, and few enough
+ * for each to be on time.
+ */
 const ENROLMENTS_AT_ONCE = 32;
 
-/** Stores keys before they are enrolled, so that after an interruption each pinned key still exists. */
+/**
+ * Makes and stores the machines' keys before they enrol. After an interruption each pinned key therefore still
+ * exists.
+ */
 async function makeKeys(): Promise<void> {
   for (const index of indices)
     machines[`sim-${index}`] ??= { jwk: { ...(await makeMachineKey()).jwk }, kid: "" };
   save();
 }
 
-/** Enrols one machine after the other. Each starts to report at once, and the next one enrols after its first report. */
+/**
+ * Enrols the waiting machines one after the other. Each reports at once, and the next machine enrols after this
+ * first report.
+ */
 async function enrolAndRun(waiting: number[]): Promise<void> {
   const running: Promise<void>[] = [];
   const { send, close } = httpTransport(origin, DEADLINE_MS);
@@ -95,7 +104,7 @@ function save(): void {
   renameSync(beside, file);
 }
 
-/** Returns the ticket for the first report, or "" if the machine has enrolled before. */
+/** Enrols a machine. Returns the ticket for its first report, or "" if the machine has enrolled before. */
 async function enrolOne(index: number, send: Transport): Promise<string> {
   const name = `sim-${index}`;
   const machine = machines[name];
@@ -111,11 +120,11 @@ async function enrolOne(index: number, send: Transport): Promise<string> {
   return outcome.value.ticket;
 }
 
-/** Runs a machine while it is not down. After each "down" it has a new boot ID. */
+/** Runs a machine while it has no fault "down". After each "down" the machine has a new boot ID. */
 async function runOne(index: number, ticket: string, reported: () => void): Promise<void> {
   const has = faultsOf(`sim-${index}`);
   for (let boots = 0; !stop.signal.aborted; boots++) {
-    // The next machine does not wait for one that is down.
+    // The next machine to enrol does not wait for a machine that is down.
     if (has("down")) reported();
     await faults.until(() => !has("down"), stop.signal);
     const up = whileSo(() => !has("down"), stop.signal);
@@ -127,14 +136,14 @@ async function runOne(index: number, ticket: string, reported: () => void): Prom
 
 const faultsOf = (name: string) => (fault: SimulatedFault) => faults.of(name) === fault;
 
-/** A signal that is aborted as soon as `isSo` is false, or `ends` is aborted. */
+/** Returns a signal that is aborted as soon as `isSo` is false or `ends` is aborted. */
 function whileSo(isSo: () => boolean, ends: AbortSignal): AbortSignal {
   const controller = new AbortController();
   void faults.until(() => !isSo(), ends).then(() => controller.abort());
   return controller.signal;
 }
 
-/** Runs the faults "cloned" (a copy of the disk reports too) and "another asks", while the machine is up. */
+/** Runs the faults "cloned" (a copy of the disk reports too) and "another asks" while the machine is up. */
 async function runCopies(index: number, up: AbortSignal): Promise<void> {
   const has = faultsOf(`sim-${index}`);
   while (!up.aborted) {
@@ -150,7 +159,7 @@ async function runCopies(index: number, up: AbortSignal): Promise<void> {
   }
 }
 
-/** Enrols another key of another machine with the same name and join token. */
+/** Enrols a second key with the machine's name and join token, as another machine would. */
 async function askForName(index: number): Promise<void> {
   const { send, close } = httpTransport(origin, DEADLINE_MS);
   const key = await makeMachineKey();
@@ -166,14 +175,14 @@ async function askForName(index: number): Promise<void> {
 }
 
 interface Process {
-  /** The number of boots since the start; -1: a copy. */
+  /** The number of boots since this process started. -1 for a copy of the machine. */
   boots: number;
   ticket: string;
   stop: AbortSignal;
   reported: () => void;
 }
 
-/** The connection of one machine to the Worker, which fails while the machine is cut off. */
+/** Returns the connection of one machine to the Worker. The connection fails while the machine is cut off. */
 function linkOf(machine: EnrolledMachine, log: Log) {
   const http = httpTransport(origin, DEADLINE_MS);
   const link = new Link({

@@ -1,5 +1,5 @@
-// The facts of a simulated machine, which are plausible and constant, and its faults. A file lists the faults and is read again
-// after each change, so that a running fleet can be broken and repaired.
+// Invents plausible, constant facts of a simulated machine, and reads the machines' faults from a file. The file is
+// read again after each change, so that a running fleet can be broken and repaired.
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import * as z from "zod/mini";
@@ -9,19 +9,21 @@ import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 
 export const SIMULATED_FAULTS = [
-  /** Its processes end. Without the fault it starts again, with another boot ID. */
+  /** The machine's processes end. Without the fault the machine starts again, with another boot ID. */
   "down",
-  /** It runs, and cannot reach the Worker. */
+  /** The machine runs, but cannot reach the Worker. */
   "cut off",
-  /** Under memory pressure. */
+  /** The machine is under memory pressure. */
   "memory pressure",
-  /** Its container runtime has an error. */
+  /** The machine's container runtime has an error. */
   "not ready",
-  /** A copy of its disk reports with its key. */
+  /** A copy of the machine's disk reports with its key. */
   "cloned",
-  /** Its configuration forbids a Node (registerNode: false). It has an effect only before its first report. */
+  /**
+   * The machine's configuration forbids a Node (registerNode: false). Takes effect only before the first report.
+   */
   "waiting for Node",
-  /** Another machine asks for its name. */
+  /** Another machine asks for the machine's name. */
   "another asks",
 ] as const;
 export type SimulatedFault = (typeof SIMULATED_FAULTS)[number];
@@ -29,18 +31,18 @@ export type SimulatedFault = (typeof SIMULATED_FAULTS)[number];
 const faultsSchema = z.record(z.string(), z.enum(SIMULATED_FAULTS));
 
 export interface SimulatedFaults {
-  /** undefined if the machine has no fault. */
+  /** Returns the fault of a machine, or undefined if it has none. */
   of: (name: string) => SimulatedFault | undefined;
-  /** Resolves once `isSo` is true, or `stop` is aborted. */
+  /** Resolves when `isSo` is true or `stop` is aborted. */
   until: (isSo: () => boolean, stop: AbortSignal) => Promise<void>;
 }
 
-/** The interval of checking the file. */
+/** Milliseconds between two checks of the file. */
 const CHECK_MS = 200;
 
 /**
- * Reads the faults of a file, `{"sim-1": "down"}`, until `stop` is aborted. Without the file there are none. Logs a file that
- * cannot be read, and keeps the last faults.
+ * Reads the machines' faults from a file like `{"sim-1": "down"}`, until `stop` is aborted. Without the file no
+ * machine has a fault. A file that cannot be read is logged, and the last faults stay.
  */
 export function simulatedFaults(
   file: string,
@@ -78,7 +80,7 @@ export function simulatedFaults(
   };
 }
 
-/** undefined if there is no file. */
+/** Returns a text that changes with each version of the file, or undefined if the file does not exist. */
 function versionOf(file: string): string | undefined {
   const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
   return stat && `${stat.mtimeNs} ${stat.size} ${stat.ino}`;
@@ -87,7 +89,7 @@ function versionOf(file: string): string | undefined {
 const GIB = 2 ** 30;
 const BOOT = wallMs();
 
-/** A hex ID that the seed decides. */
+/** Returns a hex ID that depends only on the seed. */
 const idOf = (seed: string) => createHash("sha256").update(seed).digest("hex").slice(0, 32);
 
 const sizeOf = (index: number) => ({
@@ -96,7 +98,7 @@ const sizeOf = (index: number) => ({
 });
 
 interface SimulatedChange {
-  /** The number of boots since the start; -1: a copy of it. */
+  /** The number of boots since the process started. -1 for a copy of the machine. */
   boots: number;
   fault: SimulatedFault | undefined;
 }
@@ -130,7 +132,10 @@ export function simulatedFacts(
   };
 }
 
-/** Available memory is random, at least half; under pressure there is little. */
+/**
+ * Returns vitals with random available memory, at least half of the machine's. Under memory pressure little is
+ * available.
+ */
 export function simulatedVitals(index: number, fault?: SimulatedFault): Vitals {
   const { memoryBytes } = sizeOf(index);
   const available = Math.floor(memoryBytes * (0.5 + Math.random() / 2));

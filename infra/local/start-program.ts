@@ -1,5 +1,5 @@
-// The program of npm start: runs an apiserver, the Worker, this machine's shim, and a live table of the Nodes until a signal
-// ends it. Prints useful commands at its start and end.
+// Runs npm start: an apiserver, the Worker, this machine's shim, and a live table of the Nodes until a signal ends
+// them. Prints useful commands at its start and end.
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { Console } from "node:console";
 import { existsSync, rmSync, statfsSync } from "node:fs";
@@ -31,10 +31,10 @@ Examples:
   npm start -- --kubeconfig ~/.kube/config --remove`;
 
 const REDRAW_MS = 1000;
-/** Sockets are counted only with every fifth redraw, since the Worker asks all gateways. */
+/** The number of redraws per count of sockets: for a count the Worker asks all gateways. */
 const SOCKETS_EVERY = 5;
 const ROOT = resolve(import.meta.dirname, "../..");
-/** Exit codes as in shells: 128 + the signal's number. */
+/** The exit codes for signals, as in shells: 128 + the signal's number. */
 const SIGNALS = [
   ["SIGINT", 130],
   ["SIGTERM", 143],
@@ -49,7 +49,7 @@ function wholeNumber(least: number, most: number): (text: string) => number {
   };
 }
 
-/** The process and terminal of a start; typically this process. */
+/** The process and the terminal that a start uses, typically this process. */
 interface StartSurroundings {
   stdout: NodeJS.WriteStream;
   stderr: NodeJS.WritableStream;
@@ -57,10 +57,11 @@ interface StartSurroundings {
   onSignal: (signal: NodeJS.Signals, listener: () => void) => unknown;
 }
 
-/** Runs until a signal ends it. Returns the exit code once all parts have ended. */
+/** Runs all parts until a signal ends them. Returns the exit code after all parts have ended. */
 async function start(flags: StartFlags, surroundings: StartSurroundings): Promise<number> {
   const { stdout, stderr, terminal, onSignal } = surroundings;
-  // A console accepts writes after its reader has ended, as Ctrl-C ends `| tee`. A stream fails.
+  // With Ctrl-C, `| tee` ends before this program. A console ignores writes to the closed pipe; a stream would
+  // fail.
   const console = new Console(stdout, stderr);
   const folder = resolve(flags.state);
   const table = liveTable(stdout, nodeName({}));
@@ -71,7 +72,8 @@ async function start(flags: StartFlags, surroundings: StartSurroundings): Promis
   let lock: ReturnType<typeof lockFolder> | undefined;
   let isInterrupted = false;
   let hasStarted = false;
-  // Listeners stay after the first signal: npm repeats Ctrl-C, and that must not end this process before its parts.
+  // The listeners stay after the first signal: npm repeats Ctrl-C, and the repetition must not end this process
+  // before its parts.
   const interrupted = new Promise<number>((end) => {
     for (const [signal, code] of SIGNALS)
       onSignal(signal, () => {
@@ -86,7 +88,8 @@ async function start(flags: StartFlags, surroundings: StartSurroundings): Promis
       hasStarted = started !== null;
       return started ? await showNodes(started, table) : 0;
     } catch (error) {
-      // If a signal has ended a part, the wait for that part fails: the signal's exit code counts.
+      // If a signal has ended a part, the wait for that part fails. That error is not printed, and the signal
+      // decides the exit code.
       if (!isInterrupted) console.error(`npm start: ${fullDisk(folder) ?? apiFault(error)}`);
       return 1;
     }
@@ -99,10 +102,10 @@ async function start(flags: StartFlags, surroundings: StartSurroundings): Promis
   return code;
 }
 
-/** The free space that SQLite needs at least. */
+/** The number of free bytes below which SQLite fails. */
 const LEAST_FREE_BYTES = 256 * 1024;
 
-/** Returns the message for a full disk, on which parts fail in many ways; null if there is space. */
+/** Returns the message for a full disk, or null if there is space. On a full disk parts fail in many ways. */
 function fullDisk(folder: string): string | null {
   if (!existsSync(folder)) return null;
   const { bavail, bsize } = statfsSync(folder);
@@ -115,7 +118,7 @@ interface Started {
   sockets: () => Promise<number | undefined>;
 }
 
-/** Returns null with --remove, which starts nothing. */
+/** Starts all parts. Returns null with --remove, which starts none. */
 async function startAll(
   folder: string,
   flags: StartFlags,
@@ -129,7 +132,7 @@ async function startAll(
     if (!agreed.ok) throw new Error(agreed.error);
   };
   const place = { root: ROOT, folder, flags, state, parts, progress, confirm };
-  // Loaded on demand: a wrong flag is reported at once.
+  // cluster.ts is loaded on demand, so that a wrong flag is reported at once.
   const { removeFromUsersCluster, startCluster } = await import("./cluster.ts");
   if (flags.remove) {
     await removeFromUsersCluster(place);
@@ -188,7 +191,9 @@ function startProgram(action: (flags: StartFlags) => Promise<void>): Command {
     });
 }
 
-/** `args`: typically process.argv without the program. Returns the exit code. */
+/**
+ * Runs `npm start` with the arguments `args`, typically process.argv without the program. Returns the exit code.
+ */
 export async function runStart(args: readonly string[], surroundings: StartSurroundings): Promise<number> {
   const { stdout, stderr } = surroundings;
   let code = 0;
@@ -211,14 +216,14 @@ export async function runStart(args: readonly string[], surroundings: StartSurro
 const ROLLCALL = ["npm", "run", "--silent", "rollcall", "--"];
 
 interface Running {
-  /** For kubectl. */
+  /** The path of the kubeconfig, for kubectl. */
   kubeconfig: string;
   folder: string;
-  /** With a code by which a browser signs in. */
+  /** The link to the page, with a code that signs a browser in. */
   page: string;
 }
 
-/** The commands to try after the start, and the link to the page. */
+/** Returns the commands to try after the start, and the link to the page. */
 export function nextSteps({ kubeconfig, folder, page }: Running): string {
   const kubectl = ["kubectl", "--kubeconfig", kubeconfig];
   const commands = lines("Try:", [
@@ -230,7 +235,7 @@ export function nextSteps({ kubeconfig, folder, page }: Running): string {
   return `${commands}\nThe page: ${page}\n  (works once, for 10 minutes; \`${another}\` makes another)`;
 }
 
-/** The commands to continue after the end. */
+/** Returns the commands to continue with after the end. */
 export function afterwards(flags: StartFlags): string {
   const again = ["npm", "start", ...flagWords(flags)];
   const fresh = ["npm", "start", ...flagWords({ ...flags, fresh: true })];

@@ -1,8 +1,8 @@
-// Serves the Worker's static files (wrangler.toml) as Cloudflare does: with the same headers, and before the Worker is called.
-// It is a part of the local Worker's bundle and runs in workerd.
+// Serves the Worker's static files (wrangler.toml) like Cloudflare: with the same headers, and before the Worker is
+// called. This file is a part of the local Worker's bundle and runs in workerd.
 import { headersOf } from "../page/build/headers.ts";
 
-/** workerd's service for the folder of the files. */
+/** The workerd service that reads the folder of static files. */
 interface Disk {
   fetch: (url: string) => Promise<Response>;
 }
@@ -16,13 +16,13 @@ const TYPES: Readonly<Record<string, string>> = {
   txt: "text/plain; charset=utf-8",
 };
 
-/** `/page/main-ABCDEFGH.js`. Other paths are no static files. */
+/** The form of a static file's path, like `/page/main-ABCDEFGH.js`. No other path is looked for on disk. */
 const FILE = /^(?:\/[\w-]+)*\/[\w-]+(?:\.[\w-]+)*\.(\w+)$/;
 
-/** Cloudflare redirects these names to the page (html_handling). */
+/** The paths that Cloudflare redirects to the page (html_handling). */
 const PAGE_NAMES = new Set(["/index", "/index.html"]);
 
-/** Returns null if the Worker answers the request. */
+/** Returns the static file for a request, or null if the Worker has to answer the request. */
 export async function staticAnswer(request: Request, disk: Disk): Promise<Response | null> {
   const { pathname } = new URL(request.url);
   const file = pathname === "/" || PAGE_NAMES.has(pathname) ? "/index.html" : pathname;
@@ -48,7 +48,10 @@ async function etagOf(contents: ArrayBuffer): Promise<string> {
   return `"${[...digest.subarray(0, 16)].map((byte) => byte.toString(16).padStart(2, "0")).join("")}"`;
 }
 
-/** Compares with weak ETags too: a proxy may have made one. */
+/**
+ * Returns true if the client already has the file. Also accepts weak ETags, since a proxy may have weakened the
+ * ETag.
+ */
 function isKnown(ifNoneMatch: string | null, etag: string): boolean {
   const tags = new Set((ifNoneMatch ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, "")));
   return tags.has(etag) || tags.has("*");

@@ -1,5 +1,5 @@
-// The live table of `npm start`: a line for each Node, as in kubectl. Redraws a terminal in place; otherwise prints a line for
-// each change.
+// Draws the live table of `npm start`: a line for each Node, like kubectl. Redraws in place on a terminal;
+// otherwise prints a line for each change.
 import type { V1Lease, V1Node } from "@kubernetes/client-node";
 import { clearScreenDown, cursorTo, moveCursor } from "node:readline";
 import { styleText } from "node:util";
@@ -8,7 +8,7 @@ import type { KubeAdmin } from "./kube-admin.ts";
 export interface NodeRow {
   name: string;
   status: string;
-  /** RFC 3339; undefined if it was never renewed. */
+  /** The lease's renewal in RFC 3339. undefined if the lease was never renewed. */
   leaseRenewedAt: string | undefined;
   createdAt: string | undefined;
   version: string;
@@ -17,7 +17,10 @@ export interface NodeRow {
   kernel: string;
 }
 
-/** The Nodes, with the number of machines on sockets if known; or the time since which the apiserver does not answer. */
+/**
+ * The Nodes and, if known, the number of machines on sockets; or the time since which the apiserver does not
+ * answer.
+ */
 export type View =
   | { kind: "nodes"; rows: NodeRow[]; nowMs: number; sockets?: number | undefined }
   | { kind: "away"; sinceMs: number; fault: string; nowMs: number };
@@ -38,13 +41,16 @@ const COLUMNS: [head: string, cell: (row: NodeRow, nowMs: number) => string][] =
   ["OS-IMAGE", ({ osImage }) => osImage],
   ["KERNEL", ({ kernel }) => kernel],
 ];
-/** NAME and STATUS are always shown. Other columns are left out if they do not fit. */
+/** The number of columns that are always shown: NAME and STATUS. Other columns are left out if they do not fit. */
 const ALWAYS = 2;
 const BETWEEN = "   ";
-/** The head, the number of hidden Nodes, the number of Ready ones, and the cursor's line. */
+/**
+ * The number of lines that are not Nodes: the head, the number of hidden Nodes, the number of Ready Nodes, and the
+ * cursor's line.
+ */
 const OTHER_LINES = 4;
 
-/** `12s`, `4m`, `3h`, `9d`; `-` for a time that is not known. */
+/** Returns an age like `12s`, `4m`, `3h` or `9d`, or `-` for an unknown time. */
 export function age(since: string | undefined, nowMs: number): string {
   if (since === undefined) return "-";
   const seconds = Math.max(0, Math.floor((nowMs - Date.parse(since)) / 1000));
@@ -53,7 +59,7 @@ export function age(since: string | undefined, nowMs: number): string {
   return seconds < 172_800 ? `${Math.floor(seconds / 3600)}h` : `${Math.floor(seconds / 86_400)}d`;
 }
 
-/** Returns the lines and columns of the view that fit on the terminal. */
+/** Returns the lines of the view, cut to the lines and columns that fit on the terminal. */
 export function viewLines(view: View, thisMachine: string, size: Size): string[] {
   if (view.kind === "away") return awayLines(view, size);
   const rows = inOrder(view.rows, thisMachine);
@@ -66,7 +72,7 @@ export function viewLines(view: View, thisMachine: string, size: Size): string[]
   ].map((line) => cut(line, size.columns));
 }
 
-/** Nodes that are not Ready come first, then this machine. */
+/** Returns the rows in their order: first Nodes that are not Ready, then this machine, then other Nodes. */
 function inOrder(rows: NodeRow[], thisMachine: string): NodeRow[] {
   const rank = (row: NodeRow) => (isReady(row) ? (row.name === thisMachine ? 1 : 2) : 0);
   return rows.toSorted((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name, "en", { numeric: true }));
@@ -93,7 +99,10 @@ function tableLines(rows: NodeRow[], nowMs: number, columns: number): string[] {
   );
 }
 
-/** The last known Nodes are not shown, since they may have changed. */
+/**
+ * Returns the lines while the apiserver does not answer. They leave out the last known Nodes, which may have
+ * changed.
+ */
 function awayLines({ sinceMs, fault, nowMs }: View & { kind: "away" }, { columns }: Size): string[] {
   const since = age(new Date(sinceMs).toISOString(), nowMs);
   const lines = [
@@ -103,7 +112,7 @@ function awayLines({ sinceMs, fault, nowMs }: View & { kind: "away" }, { columns
   return lines.map((line) => cut(line, columns));
 }
 
-/** Cuts a line before the last column, where some terminals begin a new line. */
+/** Returns a line cut before the terminal's last column, because some terminals begin a new line after it. */
 function cut(line: string, columns: number): string {
   return line.length < columns ? line : `${line.slice(0, Math.max(0, columns - 2))}…`;
 }
@@ -114,16 +123,16 @@ export interface LiveTable {
   note: (message: string) => void;
 }
 
-/** Makes the table for a stream. `thisMachine`: the name of its Node. */
+/** Makes the table for a stream. `thisMachine` is the name of this machine's Node. */
 export function liveTable(out: NodeJS.WriteStream, thisMachine: string): LiveTable {
   if (!out.isTTY) return { draw: changesOnly(out), note: (message) => void out.write(`${message}\n`) };
   let view: View | undefined;
   let drawn: string[] = [];
   const size = () => ({ columns: out.columns || 80, rows: out.rows || 24 });
   const erase = () => {
-    // A terminal that has become narrower has wrapped wider lines.
+    // If the terminal has become narrower, it has wrapped lines that are now too wide.
     const lines = drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / size().columns)), 0);
-    // Text that the user typed (^C) is before the cursor.
+    // Text that the user typed (^C) may be in the cursor's line, so the cursor first moves to its beginning.
     cursorTo(out, 0);
     moveCursor(out, 0, -lines);
     clearScreenDown(out);
@@ -151,7 +160,7 @@ export function liveTable(out: NodeJS.WriteStream, thisMachine: string): LiveTab
   };
 }
 
-/** Time without a change until the number of sockets is printed. */
+/** Milliseconds without a change until the number of sockets is printed. */
 const SETTLED_MS = 10_000;
 
 function changesOnly(out: NodeJS.WriteStream): LiveTable["draw"] {
@@ -185,7 +194,7 @@ function changesOnly(out: NodeJS.WriteStream): LiveTable["draw"] {
   };
 }
 
-/** Reads all Nodes of the cluster with their leases. */
+/** Reads all Nodes of the cluster and their leases. */
 export async function readNodes(admin: KubeAdmin): Promise<NodeRow[]> {
   const [nodes, leases] = await Promise.all([
     list<V1Node>(admin, "/api/v1/nodes"),
@@ -201,7 +210,8 @@ async function list<T>(admin: KubeAdmin, path: string): Promise<T[]> {
 
 function nodeRow(node: V1Node, lease: V1Lease | undefined): NodeRow {
   const ready = node.status?.conditions?.find(({ type }) => type === "Ready")?.status;
-  // As kubectl: Unknown without the condition, NotReady if the condition is Unknown.
+  // The status is kubectl's: Unknown without a Ready condition, but NotReady for a condition with the status
+  // Unknown.
   const word = ready === undefined ? "Unknown" : ready === "True" ? "Ready" : "NotReady";
   const info = node.status?.nodeInfo;
   return {
@@ -216,7 +226,7 @@ function nodeRow(node: V1Node, lease: V1Lease | undefined): NodeRow {
   };
 }
 
-/** In JSON a time is a text, although its type is Date. */
+/** Returns a time in RFC 3339. Its type is Date, but in JSON it is a text. */
 function timeText(time: Date | string | undefined): string | undefined {
   return time === undefined ? undefined : new Date(time).toISOString();
 }

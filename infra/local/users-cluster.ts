@@ -1,5 +1,5 @@
-// Lists the objects that `npm start` puts into the user's own cluster (--kubeconfig), and removes them again. For a local
-// apiserver the state folder has everything.
+// Lists the objects that `npm start` puts into the user's own cluster (--kubeconfig), and removes them again. A
+// local apiserver needs no removal: its data is in the state folder.
 import type { V1Node, V1ObjectMeta } from "@kubernetes/client-node";
 import { join } from "node:path";
 import { after } from "../../node-shim/base/clock.ts";
@@ -15,12 +15,15 @@ import { PIPE } from "../operator/render/terminal.ts";
 import { ApiRefusal, type Asked, type KubeAdmin } from "./kube-admin.ts";
 import { FIELD_MANAGERS, type KubernetesObject, objectsOf, pathOf } from "./kubernetes.ts";
 
-/** `ClusterRole rollcall`, `ServiceAccount rollcall-system/rollcall` */
+/** Returns an object's kind and name, like `ClusterRole rollcall` or `ServiceAccount rollcall-system/rollcall`. */
 function titleOf({ kind, metadata: { name, namespace } }: KubernetesObject): string {
   return `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
 }
 
-/** Returns a line for each object of the file. Marks existing objects, which change. Throws if the apiserver fails. */
+/**
+ * Returns a line for each object of the file, and marks objects that exist and would change. Throws if a request
+ * fails.
+ */
 export async function plannedLines(admin: KubeAdmin, file: string): Promise<string[]> {
   const lines = [];
   for (const object of objectsOf(file)) {
@@ -30,7 +33,10 @@ export async function plannedLines(admin: KubeAdmin, file: string): Promise<stri
   return lines;
 }
 
-/** The findings of `rollcall impact` that break something; null if there are none, or the cluster cannot be read. */
+/**
+ * Returns the findings of `rollcall impact` with the severity `breaks` as text. null if there are none, or the
+ * cluster cannot be read.
+ */
 export async function breakageText(admin: KubeAdmin, machines: number): Promise<string | null> {
   const assessed = await assessImpact(adminReader(admin), { machines, isUpgrade: false, labels: {} });
   if (!assessed.ok) return null;
@@ -38,26 +44,26 @@ export async function breakageText(admin: KubeAdmin, machines: number): Promise<
   return findings.length === 0 ? null : impactText({ ...assessed.value, findings }, PIPE).trimEnd();
 }
 
-/** The objects to remove from a cluster. */
+/** The objects to remove from a cluster, and those to keep. */
 interface Leftovers {
-  /** Nodes of this folder's machines. */
+  /** The names of the Nodes of this state folder's machines. */
   nodes: string[];
-  /** Objects of the file, in the order of removal. */
+  /** The objects of the YAML file, in the order of removal. */
   objects: KubernetesObject[];
-  /** Objects that another writer has applied as well. They stay. */
+  /** The titles of objects that stay, because another writer has applied them too. */
   kept: string[];
 }
 
-/** Another Worker needs the objects. */
+/** The error if another Worker uses the objects. */
 export class OthersNeedIt extends Error {}
 
 interface Owner {
   deployment: string;
-  /** The names of this machine and of the folder's simulated ones. */
+  /** The names of this machine and of the state folder's simulated machines. */
   machines: readonly string[];
 }
 
-/** Finds the objects to remove. Throws an OthersNeedIt if another Worker needs them. */
+/** Returns the objects to remove. Throws an OthersNeedIt if another Worker uses them. */
 export async function leftovers(
   admin: KubeAdmin,
   file: string,
@@ -85,7 +91,7 @@ export async function leftovers(
   return found;
 }
 
-/** Removes each Node's lease, the Node, and then the other objects. `gone` is called after each removal. */
+/** Removes each Node with its lease, and then the other objects. Calls `gone` after each removal. */
 export async function remove(
   admin: KubeAdmin,
   { nodes, objects }: Leftovers,
@@ -110,7 +116,7 @@ export function leftoverLines({ nodes, objects, kept }: Leftovers): string[] {
   ];
 }
 
-/** Returns the names of a state folder's simulated machines. */
+/** Returns the names of the simulated machines of a state folder. */
 export function simulatedNames(folder: string): string[] {
   const machines = readIfThere(join(folder, "simulated", "machines.json"));
   return machines === null ? [] : Object.keys(JSON.parse(machines) as Record<string, unknown>);
@@ -119,10 +125,12 @@ export function simulatedNames(folder: string): string[] {
 const NODES = "/api/v1/nodes";
 const LEASES = `/apis/coordination.k8s.io/v1/namespaces/${NODE_LEASE_NAMESPACE}/leases`;
 
-/** The apiserver's field manager for fields from before the first apply, such as a namespace's finalizers. */
+/** The apiserver's field manager for fields set before the first apply, such as a namespace's finalizers. */
 const DEFAULTS = "before-first-apply";
 
-/** True if only npm start has written the object. Status fields do not count, since controllers write them. */
+/**
+ * Returns true if only npm start has written the object. Status fields do not count, since controllers write them.
+ */
 function isOursAlone({ managedFields = [] }: V1ObjectMeta): boolean {
   return managedFields
     .filter(({ subresource }) => !subresource)
@@ -147,7 +155,7 @@ const REASONS: Readonly<Record<number, ReadFault["reason"]>> = {
   410: "expired",
 };
 
-/** The deadline of each request. */
+/** The time limit of a request, in milliseconds. */
 const REQUEST_MS = 20_000;
 
 export function adminReader(admin: KubeAdmin): ClusterReader {
@@ -174,7 +182,7 @@ function faultOfRequest(error: unknown): ReadFault {
   return { reason: REASONS[error.code] ?? "refused", message: messageIn(error.body) };
 }
 
-/** Returns the message of a Status, or the start of another body. */
+/** Returns the message of a Status, or the start of a body that is not a Status. */
 function messageIn(body: string): string {
   try {
     return (JSON.parse(body) as { message?: string }).message ?? body;

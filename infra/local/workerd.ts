@@ -1,34 +1,34 @@
-// Prepares the Worker for workerd as in production: one bundle, Durable Objects on disk, the apiserver as the binding KUBE.
-// Writes a configuration with which a user can start workerd by hand.
+// Prepares the Worker for workerd as in production: one bundle, Durable Objects on disk, the apiserver as the
+// binding KUBE. Writes a configuration with which a user can start workerd by hand.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { build } from "esbuild";
 
-// A test runner imports CommonJS in another way than Node.
+// With createRequire, the import of this CommonJS package gives the same value in Node and in a test runner.
 const { default: workerd } = createRequire(import.meta.url)("workerd") as { default: string };
 
 export interface WorkerSettings {
-  /** Folder of the bundle, the configuration, the secrets and the objects. */
+  /** The folder of the bundle, the configuration, the secrets and the Durable Objects' data. */
   folder: string;
-  /** The project's root. */
+  /** The path of the project's root. */
   root: string;
-  /** A file to bundle instead of the Worker's own, for benchmarks. */
+  /** The path of a file to bundle in place of worker/index.ts, for benchmarks. */
   entry?: string;
   port: number;
   deployment: string;
-  /** The apiserver: https://127.0.0.1:6443 */
+  /** The address of the apiserver, like https://127.0.0.1:6443. */
   kubeUrl: string;
-  /** PEM; undefined if a public authority has signed the apiserver's certificate. */
+  /** The apiserver's certificate authority in PEM. undefined if a public authority has signed the certificate. */
   kubeCa: string | undefined;
   kubeToken: string;
   macKeys: string;
   adminSecretSha256: string;
-  /** The Worker's variables in wrangler.toml that differ from their defaults. */
+  /** The variables of the Worker that differ from their defaults in wrangler.toml. */
   variables?: Record<string, string>;
 }
 
-/** Bundles the Worker and writes its configuration; returns the command that runs it. */
+/** Bundles the Worker and writes its configuration. Returns the command that runs the Worker. */
 export async function prepareWorker(settings: WorkerSettings): Promise<string[]> {
   const { folder, root, entry = join(root, "worker/index.ts") } = settings;
   mkdirSync(join(folder, "objects"), { recursive: true, mode: 0o700 });
@@ -47,10 +47,10 @@ export async function prepareWorker(settings: WorkerSettings): Promise<string[]>
   return [workerd, "serve", file];
 }
 
-/** Cap'n Proto's texts have the escapes of JSON. */
+/** Returns a text of Cap'n Proto, whose escapes are those of JSON. */
 const text = (value: string) => JSON.stringify(value);
 
-/** Answers static files before the Worker is called, as Cloudflare does. */
+/** Returns the source of a module that answers static files before it calls the Worker, like Cloudflare. */
 const withStaticFiles = (entry: string) => `import worker from ${text(entry)};
 import { staticAnswer } from ${text(join(import.meta.dirname, "static-files.ts"))};
 export * from ${text(entry)};
@@ -61,11 +61,17 @@ export default {
 };
 `;
 
-/** Allows notifications to receivers on this computer. */
+/**
+ * The network service of the Worker. It also allows local addresses, so that notifications reach receivers on this
+ * computer.
+ */
 const INTERNET =
   '(name = "internet", network = (allow = ["public", "local"], tlsOptions = (trustBrowserCas = true)))';
 
-/** Returns Cap'n Proto text. The compatibility date is wrangler.toml's. Throws if that has none. */
+/**
+ * Returns workerd's configuration as Cap'n Proto text. Takes the compatibility date from wrangler.toml, and throws
+ * without one.
+ */
 export function workerConfiguration(settings: WorkerSettings): string {
   const { folder, root, port, kubeUrl, kubeCa } = settings;
   const variables = {
@@ -78,7 +84,7 @@ export function workerConfiguration(settings: WorkerSettings): string {
     ACCESS_TEAM: "",
     ACCESS_AUD: "",
     ACCESS_ADMINS: "",
-    // The user of this cluster writes the machine's configuration, so it may report each second.
+    // The user of this cluster also configures the machine, so the machine may report each second.
     MACHINE_REQUESTS: "1000",
     MIN_REPORT_INTERVAL_SECONDS: "1",
     MIN_STATUS_PERIOD_SECONDS: "1",

@@ -1,8 +1,9 @@
-// The form of a route's description, in addition to its rules (shared/protocol/routes.ts). The Worker's bundle lacks it.
+// Defines the form of a route's description, which completes its rules (shared/protocol/routes.ts). Descriptions
+// are not in the Worker's bundle.
 import type * as z from "zod/mini";
 import type { RouteName, ROUTES } from "../../shared/protocol/routes.ts";
 
-/** The tags of the description. */
+/** The tags of the API's description, with their meaning. */
 export const TAGS = {
   fleet: "All machines, without waking one",
   notifications: "Who is notified of what goes wrong",
@@ -17,16 +18,16 @@ export const TAGS = {
 type RouteGroup = keyof typeof TAGS;
 
 export interface Description {
-  /** Unique; generated clients name their methods after it. */
+  /** The unique ID of the route. Generated clients name their methods after it. */
   id: string;
   group: RouteGroup;
   /** The effect of a request, in a few words. */
   what: string;
-  /** What else a client must know. */
+  /** Further facts that a client must know. */
   more?: string;
   /** The meaning of each parameter of the query. */
   about?: Readonly<Record<string, string>>;
-  /** By status. By default 204, without a body. */
+  /** The answers by status. By default the route answers 204 without a body. */
   answers?: Readonly<Record<number, RouteAnswer>>;
 }
 
@@ -34,16 +35,16 @@ type Query<Name extends RouteName> = (typeof ROUTES)[Name] extends { query: z.Zo
   ? { about: Readonly<Record<keyof Shape & string, string>> }
   : { about?: never };
 
-/** Each route has a description, and each parameter of its query a meaning. */
+/** The descriptions of all routes, with the meaning of each query parameter. */
 export type Descriptions = { [Name in RouteName]: Description & Query<Name> };
 
 export interface RouteAnswer {
   what: string;
-  /** By media type; absent for an answer without a body. */
+  /** The schema of the body by media type. Absent for an answer without a body. */
   content?: Readonly<Record<string, NamedSchema | "text">>;
 }
 
-/** The name is one of components.schemas. */
+/** A schema, and its name among components.schemas. */
 export interface NamedSchema {
   name: string;
   schema: z.core.$ZodType;
@@ -53,13 +54,13 @@ export function json(what: string, name: string, schema: z.core.$ZodType): Route
   return { what, content: { "application/json": { name, schema } } };
 }
 
-/** A list, also in lines. */
+/** Returns the answer of a list, which is available as JSON, NDJSON and CSV. */
 export const list = (...named: Parameters<typeof json>): RouteAnswer => {
   const { what, content } = json(...named);
   return { what, content: { ...content, "application/x-ndjson": "text", "text/csv": "text" } };
 };
 
-/** Describes routes of one group. */
+/** Returns the descriptions of the routes of one group. */
 export function grouped<Name extends RouteName>(
   group: RouteGroup,
   routes: { [Each in Name]: Omit<Description, "group"> & Query<Each> },

@@ -1,4 +1,4 @@
-// Builds the API's description in OpenAPI 3.1 from the table of routes. The same table gives the same bytes.
+// Builds the API's description in OpenAPI 3.1 from the table of routes. The same table always gives the same bytes.
 import * as z from "zod/mini";
 import { type Problem, type Reason, REASON_STATUSES } from "../../shared/protocol/answers.ts";
 import { LIMITS } from "../../shared/protocol/limits.ts";
@@ -21,7 +21,7 @@ const DESCRIPTIONS: Descriptions = {
   ...DEPLOYMENT_DESCRIPTIONS,
 };
 
-/** A route's rules with its description. */
+/** The rules of a route and its description. */
 export interface DescribedRoute extends RouteRules, Description {
   method: string;
   path: string;
@@ -30,7 +30,7 @@ export interface DescribedRoute extends RouteRules, Description {
 
 const DONE = { 204: { what: "It is done." } };
 
-/** All routes, in the order of the table. */
+/** All routes with their descriptions, in the order of the table. */
 export const DESCRIBED: readonly DescribedRoute[] = Object.keys(ROUTES).map((key) => {
   const name = key as RouteName;
   const [method = "", path = ""] = name.split(" ");
@@ -79,10 +79,10 @@ const SECURITY_SCHEMES = {
   },
 };
 
-/** Returns the description of this version's routes, as the Worker serves it. */
+/** Returns the API's description for this version, as the Worker serves it. */
 export const openapiText = () => `${JSON.stringify(openapiDocument(DESCRIBED, VERSION))}\n`;
 
-/** Kubernetes' rule for names (shared/node/node-name.ts). */
+/** The pattern of one label of a Node's name: Kubernetes' rule (shared/node/node-name.ts). */
 const LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const NODE_NAME = { type: "string", maxLength: LIMITS.nameLength, pattern: `^${LABEL}(\\.${LABEL})*$` };
 
@@ -171,10 +171,10 @@ const problemSchema: z.ZodMiniType<Problem> = z.strictObject({
   challenge: z.exactOptional(z.string()),
   retryAfterSeconds: z.exactOptional(z.number()),
 });
-/** The body of every answer from 400 on (RFC 9457). */
+/** The schema of every answer's body from status 400 on (RFC 9457). */
 export const PROBLEM: NamedSchema = { name: "Problem", schema: problemSchema };
 
-/** All reasons for which a route refuses a request. */
+/** Returns all reasons for which a route can refuse a request. */
 export function refusalsOf({ who, path, body, reasons: own = [] }: DescribedRoute): Reason[] {
   const reasons: Reason[] = [...own];
   if (who === "anybody") return reasons;
@@ -188,7 +188,9 @@ export function refusalsOf({ who, path, body, reasons: own = [] }: DescribedRout
 const MACHINE_REFUSALS: readonly Reason[] = ["unauthenticated", "wrong-origin"];
 const OPERATOR_REFUSALS: readonly Reason[] = ["forbidden", "invalid-query"];
 
-/** The refusals of a route. If it has an answer of its own with the same status, either body may be sent. */
+/**
+ * Returns the refusals of a route by status. If the route also answers with this status, either body may be sent.
+ */
 function problemsOf(route: DescribedRoute): Json {
   const byStatus = Map.groupBy(refusalsOf(route), (reason) => REASON_STATUSES[reason]);
   return Object.fromEntries(
@@ -219,7 +221,9 @@ function componentSchemas(routes: readonly DescribedRoute[]): Json {
   return Object.fromEntries(all) as Json;
 }
 
-/** An answer's schema allows more members, so that those of a newer Worker are valid. */
+/**
+ * Returns the JSON schema. An answer's schema allows unknown members, so that a newer Worker's answers are valid.
+ */
 function jsonSchema(schema: z.core.$ZodType, io: "input" | "output"): Json {
   const { $schema: _, ...made } = z.toJSONSchema(schema, {
     io,

@@ -1,4 +1,4 @@
-// Writes the API's description to the Worker's static files, as part of npm run build.
+// Writes the API's description to the Worker's static files, for npm run build.
 import { mkdirSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { replaceFile } from "../page/build/replace-file.ts";

@@ -1,5 +1,5 @@
-// rollcall register, revoke, forget, trust and bulk …: what operators do to one machine by its name, or to many: a dry run that
-// lists the machines, the operator's yes to that list, and then the progress.
+// Runs rollcall register, revoke, forget, trust and bulk …: acts on one machine by its name, or on many. For many,
+// prints a dry run's list of machines, asks for confirmation, and then prints the progress.
 import type { PathOf } from "../../shared/protocol/routes.ts";
 import type { Command } from "commander";
 import {
@@ -68,7 +68,9 @@ Examples:
   rollcall ${action} edge-7 edge-8 --dry-run
   rollcall ${action} -l site=b --state blocked`;
 
-/** Adds the command of an action; it also keeps its former name, which is the action's name in the API. */
+/**
+ * Adds the command of an action. The action's name in the API, which was the command's former name, still works.
+ */
 export function actionCommand(parent: Command, action: ActionName, argument: string): Command {
   const { [action]: word = action } = COMMAND_WORDS;
   const command = parent.command(`${word} ${argument}`);
@@ -159,7 +161,7 @@ export async function actOnOne(
 
 type Which = { names: string[] } | { filter: Record<string, string> };
 
-/** The interval of polling a running bulk action. */
+/** Milliseconds between two requests for the progress of a bulk action. */
 const POLL_MS = 1000;
 
 async function actOnMany(
@@ -207,7 +209,7 @@ function planShown({ matches, unknown, total }: BulkPlan): Shown {
   });
 }
 
-/** Goes to stderr like the question that follows: stdout is for the result. */
+/** Prints the plan to stderr, like the question that follows. stdout is for the result. */
 async function showPlan(program: OperatorProgram, plan: BulkPlan): Promise<void> {
   const text = await inFormat(planShown(plan), plan, undefined, viewOf(program));
   if (text.ok) program.surroundings.process.stderr.write(text.value);

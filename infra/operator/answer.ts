@@ -1,4 +1,4 @@
-// How each command ends: it prints the Worker's answer, or one line with the reason why there is none.
+// Ends each command: prints the Worker's answer, or one line with the reason why there is none.
 import type { ZodMiniType } from "zod/mini";
 import { type Result, success } from "../../shared/result.ts";
 import { ask, type OperatorRequest, readAnswer, type WorkerConnection } from "./client.ts";
@@ -13,10 +13,10 @@ export interface Flags extends ConnectionFlags {
   output?: OutputFormat;
 }
 
-/** Turns the Worker's answer into what is printed. */
+/** Turns the Worker's answer into the text to print. */
 export type Show = (answer: unknown) => Result<Shown, OperatorFault>;
 
-/** Checks that the answer has this shape, and prints it with `print`. */
+/** Returns a Show that checks the shape of the answer, and renders it with `print`. */
 export function shown<T>(schema: ZodMiniType<T>, print: (answer: T) => Shown): Show {
   return (answer) => {
     const read = readAnswer(schema, answer);
@@ -24,7 +24,7 @@ export function shown<T>(schema: ZodMiniType<T>, print: (answer: T) => Shown): S
   };
 }
 
-/** For an answer without content: prints this text. */
+/** Returns a Show that prints `text`, for an answer without content. */
 export const done =
   (text: string): Show =>
   () =>
@@ -34,7 +34,7 @@ export function connect(program: OperatorProgram): Result<WorkerConnection, Oper
   return connectionOf(program.opts<Flags>(), program.surroundings.process.env);
 }
 
-/** Sends a request and prints the answer. `hasFailed`: true if this answer means exit code 1. */
+/** Sends a request and prints the answer. `hasFailed` returns true for an answer that means exit code 1. */
 export async function answer(
   program: OperatorProgram,
   request: OperatorRequest,
@@ -49,7 +49,10 @@ export async function answer(
   if (hasFailed(sent.value)) program.surroundings.process.exitCode = EXIT_CODES.failed;
 }
 
-/** Prints in the format of -o. With -o json the answer is printed as it came, also in a shape that this version does not know. */
+/**
+ * Prints in the format of -o. With -o json, prints the answer unchanged, even if this version does not know its
+ * shape.
+ */
 export async function print(
   program: OperatorProgram,
   show: () => Result<Shown, OperatorFault>,

@@ -1,5 +1,5 @@
-// rollcall export and import: a backup of the deployment as a file with one line per page, and its import into an empty
-// deployment. The Worker makes and verifies the pages; these commands only move them.
+// Runs rollcall export and import: writes a backup of the deployment to a file with one line per page, and imports
+// a backup into an empty deployment. The Worker makes and verifies the pages.
 import { readFileSync } from "node:fs";
 import { faultOf } from "../../node-shim/base/fault.ts";
 import {
@@ -115,7 +115,7 @@ async function abandon(program: OperatorProgram, connection: WorkerConnection): 
   await print(program, () => done("the import is ended, and the Worker keeps nothing of it")(null), null);
 }
 
-/** Reads all pages of a backup. The error names what is wrong with the file. */
+/** Reads all pages of a backup. Returns an error that names the fault of the file. */
 function pagesIn(file: string): Result<BackupPage[], OperatorFault> {
   const pages: BackupPage[] = [];
   let lines: string[];
@@ -148,7 +148,10 @@ function parsed(line: string): unknown {
   }
 }
 
-/** Every later format has at least the field rollcallBackup, with its version. */
+/**
+ * Returns the end of an error text about a line: "" unless the line is of a newer format. Every format has the
+ * field rollcallBackup, with its version.
+ */
 function newer(line: string): string {
   const page = parsed(line);
   const isNewer =
@@ -177,7 +180,10 @@ async function send(
   return warnOfOrigins(program, connection, pages);
 }
 
-/** Machines sign for the origin that they report to: the Worker refuses reports to an origin that is not in ORIGINS. */
+/**
+ * Warns if machines would report to an origin that is not in ORIGINS: they sign for the origin, so the Worker would
+ * refuse their reports.
+ */
 async function warnOfOrigins(
   program: OperatorProgram,
   connection: WorkerConnection,

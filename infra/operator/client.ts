@@ -1,4 +1,4 @@
-// The operator's side of the Worker's API: sends requests, and turns failures into a message with what to do.
+// Sends operators' requests to the Worker's API, and turns failures into a message with a remedy.
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { gunzipSync } from "node:zlib";
@@ -12,35 +12,37 @@ import { type Result, success } from "../../shared/result.ts";
 import { fault, type OperatorFault } from "./fault.ts";
 
 export interface WorkerConnection {
-  /** The Worker's origin: `https://rollcall.example.com`. */
+  /** The Worker's origin, like `https://rollcall.example.com`. */
   url: string;
-  /** The operator's secret, a token of Cloudflare Access, or both. */
+  /** The headers that authenticate the operator: with a secret, a token of Cloudflare Access, or both. */
   headers: Record<string, string>;
 }
 
-/** A method with the path of a route, in the table of routes. */
+/** A method, and a path for which the table of routes has this method. */
 type Target = {
   [Method in "GET" | "POST" | "PUT" | "PATCH" | "DELETE"]: { method: Method; path: PathOf<Method> };
 }["GET" | "POST" | "PUT" | "PATCH" | "DELETE"];
 
 export type OperatorRequest = Target & {
   body?: unknown;
-  /** The message if the Worker answers 404: `no machine edge-9`. */
+  /** The message for a 404 of the Worker, like `no machine edge-9`. */
   missing?: string;
-  /** The flag that sets each field of body or query, for messages: `{ expiresInSeconds: "--expires-in" }`. */
+  /** The flag that sets each field of body or query, for messages, like `{ expiresInSeconds: "--expires-in" }`. */
   typed?: Record<string, string>;
-  /** A status above 299 whose body is an answer, unless the body is a problem document. */
+  /** A status above 299 whose body is an answer, unless that body is a problem document. */
   answersWith?: number;
-  /** What to do if the Worker redirects to a login; default: LOGIN. */
+  /** The remedy if the Worker redirects to a login. LOGIN by default. */
   login?: string;
-  /** Default: DEADLINE_MS. */
+  /** The time limit in milliseconds. DEADLINE_MS by default. */
   withinMs?: number;
 };
 
-/** A request that hangs must not hang a script. */
+/** The time limit of a request in milliseconds, so that a request without an answer does not block a script. */
 const DEADLINE_MS = 30_000;
 
-/** Returns the answer's body as the Worker sent it, or null if it has none. The error has the Worker's own message. */
+/**
+ * Sends a request. Returns the body of the answer, or null if it has none. The error has the Worker's own message.
+ */
 export async function ask(
   connection: WorkerConnection,
   request: OperatorRequest,
@@ -49,7 +51,9 @@ export async function ask(
   return response.ok ? bodyOf(connection, request, response.value) : response;
 }
 
-/** The same with the answer's ETag. Returns null if the answer is still the one with `etag`. */
+/**
+ * Sends a request with the ETag `etag`. Returns the answer with its ETag, or null if the answer has not changed.
+ */
 export async function askUnlessSame(
   connection: WorkerConnection,
   request: OperatorRequest,
@@ -82,14 +86,14 @@ function bodyOf(
 
 const LOGIN = "set CF_ACCESS_CLIENT_ID and CF_ACCESS_CLIENT_SECRET, or use a context with --cloudflared";
 
-/** By the status of a problem document. */
+/** Returns the reason for the exit code, by the status of a problem document. */
 function reasonOf(status: number): OperatorFault["reason"] {
   if (status === 400) return "usage";
   if (status === 401 || status === 403) return "refused";
   return status === 404 ? "not-found" : "failed";
 }
 
-/** Names the flag in place of the field that it sets. */
+/** Returns the Worker's message with the flag's name in place of the field that the flag sets. */
 function inTypedWords(
   { title, detail = "", pointer = "", parameter = "" }: z.infer<typeof problemSchema>,
   { typed = {} }: OperatorRequest,
@@ -113,17 +117,17 @@ async function send(
   }
 }
 
-/** The printed fields of a problem document (RFC 9457). */
+/** The fields of a problem document (RFC 9457) that are printed. */
 const problemSchema = z.object({
   title: z.string().check(z.minLength(1)),
   reason: z.optional(z.string()),
   detail: z.optional(z.string()),
   pointer: z.optional(z.string()),
-  /** A parameter of the query. */
+  /** The parameter of the query that the problem is about. */
   parameter: z.optional(z.string()),
 });
 
-/** Checks an answer's shape. It differs if the Worker has another version. */
+/** Checks the shape of an answer. The shape may differ if the Worker has another version. */
 export function readAnswer<T>(schema: z.ZodMiniType<T>, answer: unknown): Result<T, OperatorFault> {
   const read = schema.safeParse(answer);
   if (read.success) return success(read.data);
@@ -135,7 +139,7 @@ export function readAnswer<T>(schema: z.ZodMiniType<T>, answer: unknown): Result
   );
 }
 
-/** `what`: `/timeline`; "": the machine itself. */
+/** Returns the path of a machine. `what` is a part of it like `/timeline`, or "" for the machine itself. */
 export const nodePath = <What extends string = "">(name: string, what = "" as What) =>
   `/v1/nodes/${encodeURIComponent(name)}${what}` as const;
 
@@ -154,8 +158,11 @@ interface HttpAnswer {
   etag: string | undefined;
 }
 
-/** Sends one request and returns its whole answer; rejects if there is none in time. Uses node:http, since loading fetch takes
- * three times as long as the rest of a command on Node 20. Follows no redirect: a login page must not get the secret. */
+/**
+ * Sends one request and returns its whole answer. Rejects if no answer arrives in time. Uses node:http, because on
+ * Node 20 loading fetch takes three times as long as the rest of a command. Follows no redirect, because a login
+ * page must not get the secret.
+ */
 function httpRequest(url: string, { method, headers, body, withinMs }: HttpRequest): Promise<HttpAnswer> {
   const send = url.startsWith("https:") ? requestHttps : requestHttp;
   const signal = abortAfter(withinMs);

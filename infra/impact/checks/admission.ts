@@ -1,4 +1,4 @@
-// Webhooks, and policies of the apiserver, Kyverno and Gatekeeper, that check each created or changed Node.
+// Finds webhooks, and policies of the apiserver, Kyverno and Gatekeeper, that check each created or changed Node.
 import type { V1RuleWithOperations } from "@kubernetes/client-node";
 import { type CustomObject, objectName } from "../cluster-objects.ts";
 import { type Check } from "../finding.ts";
@@ -40,7 +40,7 @@ const WRITTEN: readonly (readonly [group: string, resources: readonly string[]])
   ["coordination.k8s.io", ["leases"]],
 ];
 
-/** Returns true if the rule matches writes of the Worker. */
+/** Returns true if the rule matches a write of the Worker. */
 function matchesNodes({ apiGroups = [], operations = [], resources = [] }: V1RuleWithOperations): boolean {
   if (!operations.some((operation) => ["*", "CREATE", "UPDATE"].includes(operation))) return false;
   return WRITTEN.some(
@@ -50,7 +50,10 @@ function matchesNodes({ apiGroups = [], operations = [], resources = [] }: V1Rul
   );
 }
 
-/** Upstream Matcher.resource: `*` is each resource without a subresource, and either side of a slash may be `*`. */
+/**
+ * Mirrors upstream Matcher.resource: `*` matches each resource without a subresource, and either side of a slash
+ * may be `*`.
+ */
 function matchesResource(rule: string, written: string): boolean {
   const [resource = "", subresource = ""] = written.split("/");
   const [wanted = "", wantedSub = ""] = rule.split("/");
@@ -102,7 +105,7 @@ function judgesNodes({ spec }: CustomObject): boolean {
   );
 }
 
-/** A constraint without kinds matches all of them. */
+/** Returns true if a Gatekeeper constraint applies to Nodes. A constraint without kinds applies to all kinds. */
 function constrainsNodes({ spec }: CustomObject): boolean {
   const { kinds } = (spec?.["match"] ?? {}) as { kinds?: { apiGroups?: string[]; kinds?: string[] }[] };
   if (kinds === undefined) return true;

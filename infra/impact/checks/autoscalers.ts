@@ -1,4 +1,4 @@
-// Programs that scale by the number or the capacity of Nodes, where rollcall's Nodes count too.
+// Finds programs that scale by the number or the capacity of Nodes: rollcall's Nodes count too.
 import type { V1ConfigMap, V1Node } from "@kubernetes/client-node";
 import { matchesLabels } from "../../../shared/kubernetes/label-match.ts";
 import { parseLabelSelector } from "../../../shared/kubernetes/label-selector.ts";
@@ -11,7 +11,7 @@ import { CONFIGURED, type Program, programsNamed } from "../programs.ts";
 
 export const UNSCHEDULABLE = "Set NODE_UNSCHEDULABLE=on for the Worker";
 
-/** Returns true if the selector matches the Node, or cannot be parsed. */
+/** Returns true if the selector matches the Node, or if the selector cannot be parsed. */
 export function selects(selector: string | undefined, { labels }: MachineNode): boolean {
   const parsed = parseLabelSelector(selector ?? "");
   return !parsed.ok || matchesLabels(parsed.value, labels);
@@ -28,10 +28,13 @@ export const clusterAutoscaler: Check = {
     ]),
 };
 
-/** Defaults of cluster-autoscaler's flags. */
+/** The defaults of cluster-autoscaler's flags for unready Nodes. */
 const UNREADY = { percentage: 45, count: 3 };
 
-/** Upstream IsClusterHealthy: unhealthy if both bounds are exceeded. */
+/**
+ * Returns the number of silent machines at which cluster-autoscaler stops scaling, as a finding. Mirrors upstream
+ * IsClusterHealthy: a cluster is unhealthy if both bounds are exceeded.
+ */
 function healthFinding({ object, flags }: Program, others: number, { machines }: Plan): Found {
   const percentage = Number(flags["max-total-unready-percentage"] ?? UNREADY.percentage);
   const count = Number(flags["ok-total-unready-count"] ?? UNREADY.count);
@@ -61,7 +64,10 @@ interface Limit {
   now: number;
 }
 
-/** `--cores-total=0:320`: without a flag there is no bound that a cluster reaches. */
+/**
+ * Returns a finding for each total limit of cluster-autoscaler, as in `--cores-total=0:320`. Without the flag no
+ * limit can be reached.
+ */
 function limitFindings({ object, flags }: Program, nodes: readonly V1Node[], { machines }: Plan): Found[] {
   const mostOf = (flag: string) => Number(flags[flag]?.split(":").at(-1));
   const limits: Limit[] = [
@@ -77,7 +83,7 @@ function limitFindings({ object, flags }: Program, nodes: readonly V1Node[], { m
   return limits
     .filter(({ most }) => most > 0)
     .map(({ flag, noun, most, now }) => ({
-      // A machine has a core and a GiB at least.
+      // Each machine adds at least one core and one GiB.
       severity: now + machines >= most ? "breaks" : "costs",
       object,
       consequence: `--${flag} counts all Nodes: ${now} ${noun} of ${most} now, and what ${machines} machines have comes on top.`,
@@ -123,7 +129,10 @@ interface LinearParameters {
   max?: number;
 }
 
-/** Upstream LinearController; null: its parameters are not known, or of another kind. */
+/**
+ * Returns the number of added replicas. Mirrors upstream LinearController. null if the program's parameters are not
+ * known or of another kind.
+ */
 function moreReplicas(
   program: Program,
   { configMaps, nodes }: ClusterObjects,
@@ -189,7 +198,7 @@ export const descheduler: Check = {
   },
 };
 
-/** The policy's own selector of Nodes, for all of its profiles. */
+/** Returns the Node selector of a descheduler policy, which applies to all of its profiles. */
 function selectorIn(policy: string): string | undefined {
   return /^nodeSelector:\s*["']?([^"'\n]+)/m.exec(policy)?.[1];
 }

@@ -1,4 +1,4 @@
-// Cloud controller managers, which delete Nodes that do not exist in their cloud, and copy labels.
+// Finds cloud controller managers, which delete Nodes that do not exist in their cloud, and copy labels.
 import type { V1Node } from "@kubernetes/client-node";
 import { type ClusterObjects, workers } from "../cluster-objects.ts";
 import { type Check } from "../finding.ts";
@@ -16,7 +16,10 @@ export const CLOUD_CONTROLLERS = [
   "oci-cloud-controller-manager",
   "vsphere-cloud-controller-manager",
 ];
-/** Schemes of provider IDs whose cloud's controller runs out of sight, or in the cluster. */
+/**
+ * The schemes of provider IDs of clouds whose controller manages Nodes. The controller may run outside the cluster,
+ * where it is not visible.
+ */
 const CLOUD_SCHEMES = new Set([
   "aws",
   "azure",
@@ -31,10 +34,13 @@ const CLOUD_SCHEMES = new Set([
   "alicloud",
   "scaleway",
 ]);
-/** Its controller copies labels, and deletes no Node (its InstanceExists is always true). */
+/**
+ * The scheme of K3s. The K3s controller copies labels, but deletes no Node, because its InstanceExists always
+ * returns true.
+ */
 const K3S = "k3s";
 
-/** `aws`; null if no Node has a provider ID of a cloud. */
+/** Returns the scheme of a cloud, like `aws`, or null if no Node has a provider ID of a cloud. */
 function cloudOf(nodes: readonly V1Node[]): string | null {
   const schemes = workers(nodes).map(({ spec }) => spec?.providerID?.split(":")[0] ?? "");
   return schemes.find((scheme) => CLOUD_SCHEMES.has(scheme)) ?? null;

@@ -1,4 +1,5 @@
-// Programs that read all Nodes of a cluster or compare their versions: scheduler, version checks, upgrade plans.
+// Finds programs that read all Nodes of a cluster or compare their versions: scheduler, version checks, upgrade
+// plans.
 import type { V1LabelSelector } from "@kubernetes/client-node";
 import { KUBELET_VERSION } from "../../../shared/from-report/reported-status.ts";
 import { type Check } from "../finding.ts";
@@ -6,9 +7,9 @@ import { programsNamed } from "../programs.ts";
 import { matchesTerm } from "../scheduling.ts";
 import { counted, objectName, workers } from "../cluster-objects.ts";
 
-/** With fewer Nodes the scheduler reads all of them in milliseconds. */
+/** The number of Nodes up to which the scheduler reads all of them in milliseconds. */
 const MANY_NODES = 1000;
-/** Upstream minFeasibleNodesToFind and minFeasibleNodesPercentageToFind. */
+/** The constants minFeasibleNodesToFind and minFeasibleNodesPercentageToFind of the upstream scheduler. */
 const LEAST_FEASIBLE = { nodes: 100, percentage: 5 };
 
 export const schedulerThroughput: Check = {
@@ -38,14 +39,17 @@ export const schedulerThroughput: Check = {
   },
 };
 
-/** Upstream numFeasibleNodesToFind, without a percentage of the configuration. */
+/**
+ * Returns the number of feasible Nodes that the scheduler looks for. Mirrors upstream numFeasibleNodesToFind
+ * without a configured percentage.
+ */
 function feasibleNodes(all: number): number {
   if (all < LEAST_FEASIBLE.nodes) return all;
   const percentage = Math.max(50 - Math.floor(all / 125), LEAST_FEASIBLE.percentage);
   return Math.max(Math.floor((all * percentage) / 100), LEAST_FEASIBLE.nodes);
 }
 
-/** The minor versions by which a kubelet may be older than its apiserver. */
+/** The number of minor versions by which a kubelet may be older than its apiserver. */
 const SKEW = 3;
 
 export const versionSkew: Check = {
@@ -68,7 +72,7 @@ export const versionSkew: Check = {
   },
 };
 
-/** `v1.36.3-gke.1` has 36. */
+/** Returns the minor version: 36 for `v1.36.3-gke.1`. null if `version` cannot be parsed. */
 function minorOf(version: string): number | null {
   const minor = /^v?1\.(\d+)/.exec(version)?.[1];
   return minor === undefined ? null : Number(minor);
@@ -81,7 +85,7 @@ export const upgradePlans: Check = {
   reads: "Plans of system-upgrade-controller",
   follows: "a Job for a Node that runs no pod: the plan never ends",
   find: ({ upgradePlans }, { node }) => {
-    // Upstream NodeSelector has each Node need that label as well.
+    // Upstream's NodeSelector requires the label of HOSTNAME on each Node in addition to the plan's own selector.
     if (!(HOSTNAME in node.labels)) return [];
     return upgradePlans
       .filter(({ spec }) =>
@@ -98,7 +102,10 @@ export const upgradePlans: Check = {
   },
 };
 
-/** Upstream LabelSelectorAsSelector: none matches nothing, and an empty one everything. */
+/**
+ * Returns true if the selector matches the labels. Mirrors upstream LabelSelectorAsSelector: no selector matches
+ * nothing, an empty one everything.
+ */
 export function matchesSelector(
   selector: V1LabelSelector | undefined,
   labels: Readonly<Record<string, string>>,

@@ -1,4 +1,4 @@
-// Monitoring that expects a kubelet on each Node: scrapes that nothing answers, and alerts on silent machines.
+// Finds monitoring that expects a kubelet on each Node: scrapes that fail, and alerts on silent machines.
 import { type ClusterObjects, objectName } from "../cluster-objects.ts";
 import { type Check } from "../finding.ts";
 import { programsNamed } from "../programs.ts";
@@ -20,7 +20,10 @@ export const kubeletService: Check = {
       })),
 };
 
-/** The operators that write such a Service. If none is visible: the Services. */
+/**
+ * Returns the prometheus-operators that write a kubelet Service. If the cluster shows no such operator, returns the
+ * kubelet Services themselves.
+ */
 function kubeletServices(cluster: ClusterObjects): { object: string; selector?: string | undefined }[] {
   const operators = programsNamed(cluster, "prometheus-operator").filter(
     ({ flags }) => "kubelet-service" in flags,

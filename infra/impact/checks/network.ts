@@ -1,5 +1,5 @@
-// Network resources that each Node takes (a range of pods' addresses, a route, a peer), and topology hints of Services, which
-// end as soon as one Node has no zone.
+// Finds network resources that each Node takes (a range of pods' addresses, a route, a peer), and topology hints of
+// Services, which end when one Node has no zone.
 import type { V1ConfigMap, V1Node, V1Service } from "@kubernetes/client-node";
 import { parseAllDocuments } from "yaml";
 import { type Cidr, contains, parseCidr } from "../../../shared/kubernetes/cidr.ts";
@@ -10,7 +10,7 @@ import { type Program, programsNamed } from "../programs.ts";
 import { CLOUD_CONTROLLERS } from "./cloud.ts";
 
 const CONTROLLER_MANAGER = "kube-controller-manager";
-/** Defaults of kube-controller-manager's --node-cidr-mask-size-ipv4 and -ipv6. */
+/** The defaults of kube-controller-manager's --node-cidr-mask-size-ipv4 and -ipv6. */
 const MASK_BITS = { ipv4: 24, ipv6: 64 };
 const IPAM_LINK =
   "https://kubernetes.io/docs/reference/command-line-tools-reference/kube-controller-manager/";
@@ -32,7 +32,7 @@ export const nodeCidrs: Check = {
   },
 };
 
-/** The cluster's ranges, of both families if there are two. Empty if they are not visible. */
+/** Returns the cluster's ranges of pod addresses: one, or one per IP family. Empty if they are not visible. */
 function clusterRanges(manager: Program | undefined, configMaps: readonly V1ConfigMap[]): Cidr[] {
   const text = manager?.flags["cluster-cidr"] ?? podSubnet(configMaps) ?? "";
   return text.split(",").flatMap((each) => parseCidr(each.trim()) ?? []);
@@ -107,7 +107,10 @@ export const routes: Check = {
       })),
 };
 
-/** The route controller runs if a cloud is configured, node CIDRs are allocated, and routes are not disabled. */
+/**
+ * Returns true if the route controller runs: a cloud is configured, node CIDRs are allocated, and routes are not
+ * disabled.
+ */
 function hasRouteController(flags: Program["flags"]): boolean {
   const cloud = flags["cloud-provider"] ?? "";
   return (
@@ -118,7 +121,7 @@ function hasRouteController(flags: Program["flags"]): boolean {
   );
 }
 
-/** Programs of network plugins, and the resource that each takes for a Node. */
+/** The programs of network plugins, and the resource that each program takes for a Node. */
 const AGENTS: readonly (readonly [names: readonly string[], takes: string])[] = [
   [["kube-router"], "a BGP peer on each router of its mesh"],
   [
@@ -144,7 +147,7 @@ export const nodeAgents: Check = {
     ),
 };
 
-/** The annotation, and its name before Kubernetes 1.27. */
+/** The annotation that turns on topology hints, and the annotation's name before Kubernetes 1.27. */
 const MODES = ["service.kubernetes.io/topology-mode", "service.kubernetes.io/topology-aware-hints"];
 const ZONE = "topology.kubernetes.io/zone";
 const ROLES = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
@@ -174,7 +177,10 @@ function isAuto({ metadata }: V1Service): boolean {
   return MODES.some((mode) => metadata?.annotations?.[mode]?.toLowerCase() === "auto");
 }
 
-/** Upstream TopologyCache.SetNodes: every Ready Node has a zone, and there are two zones at least. */
+/**
+ * Returns true if the cluster has topology hints now. Mirrors upstream TopologyCache.SetNodes: each Ready Node has
+ * a zone, and there are at least two zones.
+ */
 function hasHintsNow(nodes: readonly V1Node[]): boolean {
   const counted = nodes.filter(
     (node) => isReady(node) && !ROLES.some((role) => role in (node.metadata?.labels ?? {})),

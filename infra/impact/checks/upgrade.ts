@@ -1,4 +1,5 @@
-// Objects that select rollcall's Nodes by labels that a newer Worker moves to its own keys. For existing fleets.
+// Finds objects that select rollcall's Nodes by labels that a newer Worker moves to its own keys. Matters to
+// existing fleets only.
 import type { V1Node, V1NodeSelectorTerm, V1PodSpec } from "@kubernetes/client-node";
 import { movedTo } from "../../../shared/node/ownership.ts";
 import { isMachine, objectName, type Workload, workloadsOf } from "../cluster-objects.ts";
@@ -40,7 +41,7 @@ function machinesOf(nodes: readonly V1Node[]): MachineNode[] {
   }));
 }
 
-/** The labels that move and that these pods select Nodes by. */
+/** Returns the labels by which the pods select Nodes and which a newer Worker moves. */
 function keysOf(spec: V1PodSpec): string[] {
   return movedKeys([...Object.keys(spec.nodeSelector ?? {}), ...keysOfTerms(requiredTerms(spec) ?? [])]);
 }

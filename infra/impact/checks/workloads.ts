@@ -1,4 +1,5 @@
-// Workloads that would get a pod on a Node of rollcall's, or would count such a Node as a domain for their pods.
+// Finds workloads that would get a pod on a Node of rollcall's, or would count such a Node as a domain for their
+// pods.
 import type { V1PodSpec, V1TopologySpreadConstraint } from "@kubernetes/client-node";
 import { objectName, workloadsOf } from "../cluster-objects.ts";
 import { type Check, type Found } from "../finding.ts";
@@ -46,7 +47,10 @@ export const topologySpread: Check = {
     }),
 };
 
-/** Upstream calPreFilterState: a Node counts if it has the topology keys of all constraints of that kind. */
+/**
+ * Returns the constraints for which the Node counts as a domain. Mirrors upstream calPreFilterState: the Node must
+ * have the topology keys of all constraints of one kind.
+ */
 function counting(
   all: readonly V1TopologySpreadConstraint[],
   whenUnsatisfiable: string,

@@ -1,4 +1,4 @@
-// A kube-apiserver for development and tests, as one function from Request to Response.
+// Makes a kube-apiserver for development and tests: one function from Request to Response.
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { failure, success } from "../../../shared/result.ts";
 import { createAuthenticator } from "./access/authentication.ts";
@@ -31,7 +31,7 @@ import { inFieldOrder, type Surroundings } from "./write/write.ts";
 interface ApiserverOptions extends Surroundings {
   /** The bearer token of a member of system:masters. */
   adminToken: string;
-  /** Signs the tokens of service accounts: a private key on P-256. By default a new one for each start. */
+  /** The private key on P-256 that signs the tokens of service accounts. By default each start makes a new key. */
   signingKey?: KeyObject;
 }
 
@@ -39,13 +39,13 @@ interface Apiserver {
   fetch: (request: Request) => Promise<Response>;
 }
 
-/** Returns the verbs of the type or of its subresource; undefined if it has no such subresource. */
+/** Returns the verbs of a type, or of one of its subresources. undefined if the type has no such subresource. */
 function verbsOf(type: ResourceType, subresource: string): string[] | undefined {
   if (subresource === "") return type.verbs;
   return type.subresources?.find(({ name }) => name === subresource)?.verbs;
 }
 
-/** Returns true if the verb fits the path: a create has no name there unless it is one of a subresource. */
+/** Returns true if the verb fits the path. A path for `create` has a name only together with a subresource. */
 function hasRoute({ verb, name, subresource }: RequestInfo): boolean {
   if (verb === "list" || verb === "watch" || verb === "deletecollection") return true;
   return verb === "create" ? (name === "") === (subresource === "") : name !== "";
@@ -76,7 +76,9 @@ function isList(body: object): body is ObjectList {
   return "items" in body && Array.isArray(body.items);
 }
 
-/** Returns false for a Status, and for the answer of a subresource with another kind. */
+/**
+ * Returns true if the body is an object of the type, and not a Status or a subresource's answer of another kind.
+ */
 function isObjectOf(type: ResourceType, body: object): body is ApiObject {
   return "kind" in body && body.kind === type.kind;
 }
@@ -92,7 +94,9 @@ function answerWatch(world: Surroundings, call: Call, shown: Representation): Re
   return new Response(watched.value, { headers: { "content-type": "application/json" } });
 }
 
-/** Finds the type of a request. Fails if the type, its verb or its method is not served. */
+/**
+ * Finds the type that a request is for. Returns an error if the type, its verb or the HTTP method is not served.
+ */
 function routeOf(request: Request, info: RequestInfo): Outcome<ResourceType> {
   const type = findResourceType(info);
   const verbs = type && verbsOf(type, info.subresource);
@@ -122,7 +126,10 @@ async function answerResource(
   return answerBody(code, show(type.value, body, shown.value, world.now()));
 }
 
-/** Creates the objects of a new cluster. Each request is atomic, and its result is stored before the answer. */
+/**
+ * Makes an apiserver and the objects of a new cluster. Each request is atomic, and its result is stored before the
+ * answer.
+ */
 export function createApiserver(options: ApiserverOptions): Apiserver {
   const store = withEventGroups(options.store);
   const world = { ...options, store };

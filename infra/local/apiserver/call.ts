@@ -1,4 +1,4 @@
-// The arguments and results of the handlers that read and write resources.
+// Defines the arguments and results of the handlers that read and write resources.
 import type { Authorizer } from "./access/authorization.ts";
 import { failure, success } from "../../../shared/result.ts";
 import type { ApiObject, Outcome } from "./object.ts";
@@ -8,7 +8,7 @@ import type { TokenSigner } from "./access/service-account-tokens.ts";
 import * as refuse from "./status.ts";
 import { keyOf, type Surroundings } from "./write/write.ts";
 
-/** Signs tokens and answers access reviews. The call itself is authorised before. */
+/** Signs tokens and decides access reviews. Not for the call itself, which is authorised before. */
 export interface AccessControl {
   signer: TokenSigner;
   decide: Authorizer;
@@ -22,18 +22,18 @@ export interface Call {
   control: AccessControl;
 }
 
-/** `body`: an object, a list or a Status. */
+/** An answer whose body is an object, a list or a Status. */
 export interface Answer {
   code: number;
   body: object;
 }
 
-/** Returns the answer whose body is an operation's result. */
+/** Returns an answer whose body is the result of an operation, or the operation's error. */
 export function answerWith(code: number, result: Outcome<object>): Outcome<Answer> {
   return result.ok ? success({ code, body: result.value }) : result;
 }
 
-/** Reads the object of the path. */
+/** Returns the stored object that the path names, or a 404. */
 export function stored({ store }: Surroundings, { type, info }: Call): Outcome<ApiObject> {
   const object = store.get(keyOf(type, info.namespace, info.name));
   return object ? success(object) : failure(refuse.notFound(type, info.name));

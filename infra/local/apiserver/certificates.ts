@@ -1,5 +1,5 @@
-// The certificate authority, server certificate, administrator's token and signing key of a folder. The first start makes
-// them.
+// Reads the certificate authority, server certificate, administrator's token and signing key of a folder. The first
+// start makes them.
 import {
   createPrivateKey,
   generateKeyPairSync,
@@ -12,13 +12,13 @@ import { join } from "node:path";
 import { generate } from "selfsigned";
 import { wallClock } from "./timer.ts";
 
-/** The certificate that clients trust is in DIR/ca.crt. */
+/** The secrets of the server. Clients trust the certificate in DIR/ca.crt. */
 export interface Credentials {
   certificate: string;
   key: string;
-  /** Bearer token of a member of system:masters. Also in DIR/admin-token. */
+  /** The bearer token of a member of system:masters, as in DIR/admin-token. */
   adminToken: string;
-  /** Signs the tokens of service accounts. */
+  /** The private key that signs the tokens of service accounts. */
   signingKey: KeyObject;
 }
 
@@ -64,7 +64,10 @@ function isCurrent(certificateFile: string, now: Date): boolean {
   return Date.parse(new X509Certificate(readFileSync(certificateFile)).validTo) > now.getTime();
 }
 
-/** Reads the folder's credentials and makes those that are missing. The authority's key is not stored: it signs once. */
+/**
+ * Reads the credentials in a folder, and makes the missing ones. The authority's key is never stored, because it
+ * signs only once.
+ */
 export async function loadCredentials(dir: string, now = wallClock()): Promise<Credentials> {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const caFile = join(dir, "ca.crt");

@@ -1,5 +1,5 @@
-// Answers the paths that belong to no resource: version, health, discovery (/api, /apis, the groups), and the parts of
-// OpenAPI v3 that kubectl reads before a write. Aggregated discovery is not supported.
+// Answers the paths that belong to no resource: version, health, discovery (/api, /apis, the groups), and the parts
+// of OpenAPI v3 that kubectl reads before a write. Aggregated discovery is not supported.
 import { answerBody, answerNothing, answerStatus, answerText } from "./answers/answer.ts";
 import type { ResourceType } from "./resource-type.ts";
 import { resourceTypes } from "./resources.ts";
@@ -75,7 +75,7 @@ function groupDocument(group: string, version: string | undefined): object | und
   return version === "v1" ? resourceList(group) : undefined;
 }
 
-/** Returns the discovery document of a path without a slash at its end; undefined if there is none. */
+/** Returns the discovery document for a path without a slash at its end, or undefined if the path has none. */
 function discoveryDocument(path: string, host: string): object | undefined {
   const serverAddressByClientCIDRs = [{ clientCIDR: "0.0.0.0/0", serverAddress: host }];
   if (path === "/api") return { kind: "APIVersions", versions: ["v1"], serverAddressByClientCIDRs };
@@ -89,7 +89,7 @@ function pathOf(group: string): string {
   return group === "" ? "api/v1" : `apis/${group}/v1`;
 }
 
-/** Describes the PATCH of a kind. kubectl's QueryParamVerifierV3 reads its parameters. */
+/** Describes the PATCH of a kind. kubectl's QueryParamVerifierV3 reads the parameters in it. */
 function patchOf({ group, version, kind }: ResourceType): object {
   const patchTypes = ["apply-patch+yaml", "merge-patch+json", "strategic-merge-patch+json"];
   const content = Object.fromEntries(patchTypes.map((type) => [`application/${type}`, {}]));
@@ -120,7 +120,7 @@ function document(group: string): object {
   };
 }
 
-/** Returns the document of a path below /openapi/v3; undefined if there is none. */
+/** Returns the document for a path below /openapi/v3, or undefined if the path has none. */
 function openApiDocument(path: string): object | undefined {
   const groups = ["", ...groupNames()];
   if (path === "/openapi/v3") {

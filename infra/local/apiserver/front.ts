@@ -1,4 +1,4 @@
-// An HTTPS server on 127.0.0.1 that answers with a function from Request to Response.
+// Runs an HTTPS server on 127.0.0.1 that answers with a function from Request to Response.
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
@@ -12,7 +12,7 @@ function headersOf({ headers }: IncomingMessage): [string, string][] {
   );
 }
 
-/** Returns undefined if fetch could not have sent the request. */
+/** Returns the Request of an incoming message, or undefined for a request that fetch could not have sent. */
 function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | undefined {
   const { method = "GET", url = "/" } = incoming;
   const hasBody = method !== "GET" && method !== "HEAD";
@@ -30,12 +30,12 @@ function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | un
   }
 }
 
-/** Writes a stream at the client's pace. Cancels the stream as soon as the client disconnects. */
+/** Writes a stream as fast as the client reads. Cancels the stream when the client disconnects. */
 async function pump(body: ReadableStream<Uint8Array>, outgoing: ServerResponse): Promise<void> {
   const reader = body.getReader();
   if (outgoing.destroyed) await reader.cancel();
   outgoing.once("close", () => void reader.cancel().catch(() => undefined));
-  // A client that does not read notices only the end of the connection.
+  // If the stream fails, the connection is destroyed at once: a client that does not read notices nothing else.
   reader.closed.catch(() => outgoing.destroy());
   for (;;) {
     const { value, done } = await reader.read();
@@ -55,7 +55,7 @@ async function send(response: Response, outgoing: ServerResponse, isHead: boolea
     outgoing.end(Buffer.from(await response.arrayBuffer()));
     return;
   }
-  // The client of a watch gets the headers at once, before the first change.
+  // A watch has no change yet, but its client waits for the headers.
   outgoing.flushHeaders();
   await pump(response.body, outgoing);
 }
@@ -70,7 +70,7 @@ export interface Certificate {
   key: string;
 }
 
-/** Makes the server. It does not listen yet. */
+/** Makes the server, which does not listen yet. */
 export function createFront(
   { certificate: cert, key }: Certificate,
   fetch: (request: Request) => Promise<Response>,
@@ -85,12 +85,12 @@ export function createFront(
     }
     fetch(request)
       .then((response) => send(response, outgoing, incoming.method === "HEAD"))
-      // A client that disconnects during an answer is no error of the server.
+      // `send` also fails if the client disconnects during an answer, which is no error of the server.
       .catch(() => outgoing.destroy());
   });
 }
 
-/** Resolves with the port; for 0 that is a free one. Rejects if the port is taken. */
+/** Starts listening. Resolves with the port, which is a free one if `port` is 0. Rejects if the port is taken. */
 export function listen(server: Server, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);

@@ -1,4 +1,4 @@
-// node infra/local/apiserver/main.ts: runs the embedded apiserver until SIGTERM or SIGINT.
+// Runs the embedded apiserver until SIGTERM or SIGINT: `node infra/local/apiserver/main.ts`.
 import { type Flags, HELP, readFlags, startApiserver } from "./serve.ts";
 
 function fail(message: string): never {

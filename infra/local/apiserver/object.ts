@@ -1,12 +1,12 @@
-// The type of every object of the API, and functions that read fields of unknown types.
+// Defines the type of every object of the API, and functions that read fields of unknown types.
 import { isJsonObject, type Json, type JsonObject } from "../../../shared/kubernetes/json.ts";
 import type { ObjectMeta, Status } from "../../../shared/kubernetes/types.ts";
 import type { Result } from "../../../shared/result.ts";
 
-/** An object of a list. It has no kind, because the list has one. */
+/** An object in a list. The object has no kind, because the list names the kind. */
 export interface ListItem {
   metadata: ObjectMeta;
-  /** Fields that belong to its kind. */
+  /** The fields that belong to the object's kind. */
   [field: string]: unknown;
 }
 
@@ -24,12 +24,12 @@ export function asJson(object: ApiObject): JsonObject {
   return object as unknown as JsonObject;
 }
 
-/** Returns {} for a value that is no object, as an unset Go struct. */
+/** Returns the value if it is an object. Otherwise returns {}, the JSON of an unset Go struct. */
 export function fieldsOf(value: unknown): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/** Returns "" for a value that is no string, as an unset Go string. */
+/** Returns the value if it is a string. Otherwise returns "", the JSON of an unset Go string. */
 export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }

@@ -1,17 +1,20 @@
-// The verb, resource, namespace and name of a request. Mirrors apiserver's RequestInfoFactory.
+// Reads the verb, resource, namespace and name of a request. Mirrors apiserver's RequestInfoFactory.
 import { exactName } from "./read/selectors.ts";
 
 /** The attributes that authorisation and routing use. */
 export interface RequestInfo {
-  /** "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"; "" for another method. */
+  /**
+   * The verb: "get", "list", "watch", "create", "update", "patch", "delete" or "deletecollection". "" for an
+   * unknown HTTP method.
+   */
   verb: string;
   group: string;
   version: string;
-  /** "" for all namespaces and for resources without one. */
+  /** The namespace. "" for all namespaces, and for resources without a namespace. */
   namespace: string;
   resource: string;
   subresource: string;
-  /** For a list or watch: the one name in its path or its fieldSelector. */
+  /** The name of the object. For a list or watch, the one name in its path or fieldSelector. */
   name: string;
 }
 
@@ -24,12 +27,14 @@ const verbs: Record<string, string> = {
   DELETE: "delete",
 };
 
-/** runtime.Convert_Slice_string_To_bool: a parameter is true unless its value is 0 or false. */
+/**
+ * Returns a boolean parameter: true unless it is absent, 0 or false. Mirrors runtime.Convert_Slice_string_To_bool.
+ */
 export function isSet(value: string | null): boolean {
   return value !== null && value !== "0" && value.toLowerCase() !== "false";
 }
 
-/** Splits the part of a path after the version. A namespace is itself a resource with subresources. */
+/** Splits the part of a path after the version. A namespace is a resource too, with subresources of its own. */
 function splitResourcePath(parts: string[]) {
   const namespaceSubresources = ["status", "finalize"];
   if (parts[0] !== "namespaces") {
@@ -42,7 +47,7 @@ function splitResourcePath(parts: string[]) {
   return { namespace, resource, name, subresource };
 }
 
-/** Decodes and splits a path. Returns undefined if its percent-encoding is not valid. */
+/** Decodes a path and splits it at slashes. Returns undefined if its percent-encoding is not valid. */
 function splitPath(path: string): string[] | undefined {
   try {
     return decodeURIComponent(path)
@@ -53,7 +58,10 @@ function splitPath(path: string): string[] | undefined {
   }
 }
 
-/** The verb and name of a request without a name in its path: its selector may name one object. */
+/**
+ * Returns the verb and name of a request without a name in its path. The request's fieldSelector may name one
+ * object.
+ */
 function collectionInfo(verb: string, query: URLSearchParams): { verb: string; name: string } {
   if (verb === "delete") return { verb: "deletecollection", name: "" };
   if (verb !== "get") return { verb, name: "" };
@@ -63,7 +71,10 @@ function collectionInfo(verb: string, query: URLSearchParams): { verb: string; n
   };
 }
 
-/** Returns undefined if the path belongs to no resource, such as /version and the discovery documents. */
+/**
+ * Returns the attributes of a request, or undefined if its path belongs to no resource, such as /version and the
+ * discovery documents.
+ */
 export function parseRequestInfo(method: string, url: URL): RequestInfo | undefined {
   const parts = splitPath(url.pathname);
   const start = parts?.[0] === "api" ? 2 : 3;

@@ -1,4 +1,4 @@
-// The type of a row of the resource table (resources.ts).
+// Defines the type of a row of the resource table (resources.ts).
 import type { JsonObject } from "../../../shared/kubernetes/json.ts";
 import type { ApiObject, ListItem } from "./object.ts";
 import type { FieldError } from "./status.ts";
@@ -11,46 +11,46 @@ export interface Column {
   type: "string" | "date";
   format?: "name";
   priority?: 1;
-  /** `now`: for ages. */
+  /** Returns the text of the cell. `now` is for columns with ages. */
   cell: (object: ListItem, now: Date) => string | number;
 }
 
-/** A path below an object: `status`, `token`. */
+/** A path below an object, like `status` or `token`. */
 export interface Subresource {
   name: string;
   verbs: Verb[];
-  /** The kind of its bodies, if that differs from the object's. */
+  /** The kind of the subresource's bodies, if it differs from the object's kind. */
   kind?: { group: string; version: string; kind: string };
 }
 
 export interface ResourceType {
   group: string;
   version: string;
-  /** Plural, as in paths. */
+  /** The plural name, as in paths. */
   resource: string;
   singular: string;
   kind: string;
   namespaced: boolean;
-  /** The group that validation errors name, if that differs: it has the same objects. */
+  /** The group that validation errors name. Set for a resource whose objects belong to another group. */
   homeGroup?: string;
   shortNames?: string[];
   verbs: Verb[];
   subresources?: Subresource[];
-  /** The apiserver refuses a PUT without resourceVersion (strategy.AllowUnconditionalUpdate is false). */
+  /** true if a PUT without resourceVersion is refused (strategy.AllowUnconditionalUpdate is false). */
   requiresResourceVersion?: boolean;
-  /** PUT of an absent object creates it (strategy.AllowCreateOnUpdate). */
+  /** true if a PUT of an absent object creates it (strategy.AllowCreateOnUpdate). */
   createsOnUpdate?: boolean;
-  /** DELETE answers with the object instead of a Status. */
+  /** true if DELETE answers with the object in place of a Status. */
   returnsDeletedObject?: boolean;
-  /** Sets defaults. `sent` is the object before it was decoded into its Go type. */
+  /** Sets the defaults of an object. `sent` is the object before it was decoded into its Go type. */
   normalise?: (object: ApiObject, sent: JsonObject) => ApiObject;
-  /** Mutating admission, strategy.PrepareForCreate and Canonicalize. */
+  /** Prepares a new object: mutating admission, strategy.PrepareForCreate and Canonicalize. */
   prepareForCreate?: (object: ApiObject) => ApiObject;
-  /** strategy.Validate */
+  /** Returns the errors in a new object. Mirrors strategy.Validate. */
   validate?: (object: ApiObject) => FieldError[];
-  /** strategy.ValidateUpdate */
+  /** Returns the errors in an update. Mirrors strategy.ValidateUpdate. */
   validateUpdate?: (next: ApiObject, current: ApiObject) => FieldError[];
-  /** Fields that a fieldSelector may name in addition to metadata.name and metadata.namespace. */
+  /** Returns the fields that a fieldSelector may name in addition to metadata.name and metadata.namespace. */
   selectableFields?: (object: ApiObject) => Record<string, string>;
   columns?: Column[];
 }

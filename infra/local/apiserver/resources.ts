@@ -1,4 +1,4 @@
-// The resource table: all kinds that the apiserver serves. A new kind is a new row.
+// Lists all kinds that the apiserver serves. A new kind is a new row of this table.
 import { dnsSubdomainErrors } from "../../../shared/kubernetes/validation.ts";
 import * as columns from "./answers/columns.ts";
 import { eventsGroup } from "./kinds/event-versions.ts";
@@ -30,7 +30,7 @@ const token: Subresource = {
 
 type Row = Omit<ResourceType, "group" | "version" | "resource" | "singular" | "verbs"> & { verbs?: Verb[] };
 
-/** Completes the rows of one group with the names that follow from their kinds. */
+/** Completes the rows of one API group with the names that follow from their kinds. */
 function inGroup(group: string, rows: Row[]): ResourceType[] {
   return rows.map((row) => {
     const singular = row.kind.toLowerCase();
@@ -116,7 +116,9 @@ const core = inGroup("", [
   },
 ]);
 
-/** The same objects as the core group's (withEventGroups in apiserver.ts). */
+/**
+ * The events of events.k8s.io. They are the objects of the core group's events (withEventGroups in apiserver.ts).
+ */
 const eventsV1 = inGroup(eventsGroup, [
   {
     kind: "Event",
@@ -154,7 +156,7 @@ const rbac = inGroup("rbac.authorization.k8s.io", [
 
 const policy = { namespaced: false, requiresResourceVersion: true, columns: columns.nameAndAge };
 
-/** Stored and not enforced, because there is no CEL here. */
+/** Admission policies are stored but not enforced, because this apiserver has no CEL. */
 const admission = inGroup("admissionregistration.k8s.io", [
   { kind: "ValidatingAdmissionPolicy", ...policy, normalise: strategies.normalisePolicy },
   { kind: "ValidatingAdmissionPolicyBinding", ...policy, normalise: strategies.normalisePolicyBinding },

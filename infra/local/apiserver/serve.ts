@@ -1,4 +1,4 @@
-// Runs the embedded apiserver on an HTTPS port with its data in a folder, and reads its command line.
+// Runs the embedded apiserver on an HTTPS port with its data in a folder, and parses its command line.
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -14,19 +14,19 @@ import { afterTimeout, everyPeriod, wallClock } from "./timer.ts";
 
 export interface RunningApiserver {
   url: string;
-  /** PEM file that clients trust. */
+  /** The path of the PEM file with the certificate that clients trust. */
   caFile: string;
   adminToken: string;
-  /** Ends watches and requests and closes the storage. */
+  /** Ends watches and requests, and closes the storage. */
   stop: () => Promise<void>;
 }
 
 interface ServeOptions {
-  /** Folder of certificates, tokens and database. Made if it does not exist. */
+  /** The folder of certificates, tokens and database. Made if it does not exist. */
   dir: string;
-  /** 0: a free port. */
+  /** The port. 0 means a free port. */
   port: number;
-  /** By default kube-controller-manager's defaults. */
+  /** Settings that differ from kube-controller-manager's defaults. */
   nodeLifecycle?: Partial<NodeLifecycleSettings>;
 }
 
@@ -94,7 +94,7 @@ export interface Flags {
   nodeLifecycle: Partial<NodeLifecycleSettings>;
 }
 
-/** The settings of the node lifecycle controller by their flags. */
+/** The settings of the node lifecycle controller, by the names of their flags. */
 const DURATIONS = {
   "node-monitor-period": "monitorPeriodMs",
   "node-monitor-grace-period": "monitorGracePeriodMs",
@@ -102,7 +102,10 @@ const DURATIONS = {
 } as const satisfies Record<string, keyof NodeLifecycleSettings>;
 const DURATION_FLAGS = Object.keys(DURATIONS) as (keyof typeof DURATIONS)[];
 
-/** `args`: the words after the program's name. Returns "help" for --help. The error is one line. */
+/**
+ * Parses the command line. `args` are the words after the program's name. Returns "help" for --help, or an error of
+ * one line.
+ */
 export function readFlags(args: string[]): Result<Flags | "help"> {
   let values;
   try {

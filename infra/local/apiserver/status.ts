@@ -1,8 +1,8 @@
-// The apiserver's errors as Status objects, in upstream's words (apimachinery/pkg/api/errors).
+// Makes the apiserver's errors as Status objects, with upstream's texts (apimachinery/pkg/api/errors).
 import { quote as goQuote } from "../../../shared/go/strings.ts";
 import type { Status } from "../../../shared/kubernetes/types.ts";
 
-/** One fault of a field (field.Error). */
+/** One fault of a field. Mirrors field.Error. */
 export interface FieldError {
   reason:
     | "FieldValueInvalid"
@@ -37,7 +37,10 @@ interface NamedWithKind extends Named {
   kind: string;
 }
 
-/** The name of a resource in errors and keys: "nodes", "leases.coordination.k8s.io" (schema.GroupResource.String). */
+/**
+ * Returns the name of a resource for errors and keys: "nodes", "leases.coordination.k8s.io". Mirrors
+ * schema.GroupResource.String.
+ */
 export function qualifiedResource(type: Named): string {
   return type.group === "" ? type.resource : `${type.resource}.${type.group}`;
 }
@@ -59,7 +62,7 @@ export function notFound(type: Named, name: string): Status {
   );
 }
 
-/** The version in the path exists, and the resource does not. */
+/** Returns the 404 for a path whose API version exists, but not its resource. */
 export function unknownResource(): Status {
   return failure(404, "NotFound", "the server could not find the requested resource", {});
 }
@@ -69,7 +72,7 @@ export function alreadyExists(type: Named, name: string): Status {
   return failure(409, "AlreadyExists", message, detailsOf(type, name));
 }
 
-/** EnsureObjectNamespaceMatchesRequestNamespace */
+/** The error text of EnsureObjectNamespaceMatchesRequestNamespace. */
 export const otherNamespace =
   "the namespace of the provided object does not match the namespace sent on the request";
 
@@ -78,14 +81,14 @@ export function conflict(type: Named, name: string, why: string): Status {
   return failure(409, "Conflict", message, detailsOf(type, name));
 }
 
-/** A conflict with a delete's preconditions. Upstream names the kind in it instead of the resource. */
+/** Returns the 409 for a violated precondition of a delete. Upstream names the kind here, and not the resource. */
 export function deleteConflict(type: NamedWithKind, name: string, why: string): Status {
   const qualifiedKind = type.group === "" ? type.kind : `${type.kind}.${type.group}`;
   const message = `Operation cannot be fulfilled on ${qualifiedKind} ${goQuote(name)}: ${why}`;
   return failure(409, "Conflict", message, { ...detailsOf(type, name), kind: type.kind });
 }
 
-/** storage.Preconditions.Check: the stored object has another uid than the body. */
+/** Returns the 409 for a body whose uid is not the stored object's uid. Mirrors storage.Preconditions.Check. */
 export function uidConflict(
   type: Named,
   storageKey: string,
@@ -98,11 +101,11 @@ export function uidConflict(
   return conflict(type, name, why);
 }
 
-/** registry.OptimisticLockErrorMsg */
+/** The error text of registry.OptimisticLockErrorMsg. */
 export const objectModified =
   "the object has been modified; please apply your changes to the latest version and try again";
 
-/** The error names `homeGroup` if the type has one. */
+/** Returns the 422 for an object with faulty fields. The error names `homeGroup` if the type has one. */
 export function invalidObject(
   { group, homeGroup = group, kind }: NamedWithKind & { homeGroup?: string },
   name: string,
@@ -123,7 +126,10 @@ export function invalid(group: string, kind: string, name: string, errors: Field
   });
 }
 
-/** Other managers own fields that the configuration changes (errors.NewApplyConflict, in fewer words). */
+/**
+ * Returns the 409 for a configuration that changes fields of other managers. Like errors.NewApplyConflict, with a
+ * shorter text.
+ */
 export function applyConflict(managers: readonly string[]): Status {
   const causes = managers.map((manager) => ({
     reason: "FieldManagerConflict",
@@ -137,7 +143,7 @@ export function badRequest(message: string): Status {
   return failure(400, "BadRequest", message);
 }
 
-/** An error that upstream returns without a reason, which becomes a 500. */
+/** Returns a 500, for an error that upstream returns without a reason. */
 export function plainError(message: string): Status {
   const { reason: _, ...status } = badRequest(message);
   return { ...status, code: 500 };
@@ -147,13 +153,13 @@ export function unauthorized(): Status {
   return failure(401, "Unauthorized", "Unauthorized");
 }
 
-/** The resource need not exist (apierrors.NewForbidden). */
+/** Returns a 403 for a resource, which need not exist. Mirrors apierrors.NewForbidden. */
 export function forbidden(type: Named, name: string, why: string): Status {
   const target = name === "" ? qualifiedResource(type) : `${qualifiedResource(type)} ${goQuote(name)}`;
   return failure(403, "Forbidden", `${target} is forbidden: ${why}`, detailsOf(type, name));
 }
 
-/** The same for a path that belongs to no resource. */
+/** Returns a 403 for a path that belongs to no resource. */
 export function forbiddenPath(why: string): Status {
   return failure(403, "Forbidden", `forbidden: ${why}`, {});
 }
@@ -168,16 +174,19 @@ export function notAcceptable(mediaTypes: string[]): Status {
   return failure(406, "NotAcceptable", message);
 }
 
-/** The client has seen a later revision than this store, and retries (storage.NewTooLargeResourceVersionError). */
+/**
+ * Returns the error for a client that knows a later revision than this store. The client retries. Mirrors
+ * storage.NewTooLargeResourceVersionError.
+ */
 export function revisionTooLarge(wanted: number, current: number): Status {
   const message = `Timeout: Too large resource version: ${wanted}, current: ${current}`;
   const causes = [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }];
   return failure(504, "Timeout", message, { causes, retryAfterSeconds: 1 });
 }
 
-/** `continueToken`: the client can continue with the latest revision. */
+/** Returns the 410 for an expired revision. With `continueToken` the client can continue at the latest revision. */
 export function expired(message: string, continueToken?: string): Status {
-  // The field is `_continue` in the client's types, and `continue` on the wire.
+  // The field's name is `continue` on the wire, but the client's type names it `_continue`.
   const page: object = continueToken === undefined ? {} : { continue: continueToken };
   return { ...failure(410, "Expired", message), metadata: { ...page } };
 }

@@ -1,9 +1,12 @@
-// Objects in SQLite with one revision counter, and the latest changes for watches. Changes are only in memory: after a restart
-// a client that resumes a watch has to list again.
+// Stores objects in SQLite with one revision counter, and keeps the latest changes in memory for watches. After a
+// restart, a client that resumes a watch has to list again.
 import { DatabaseSync } from "node:sqlite";
 import { type ApiObject, textOf } from "./object.ts";
 
-/** `resource` has its group ("leases.coordination.k8s.io"); `namespace` is "" for none. */
+/**
+ * The key of an object. `resource` includes its group, as in "leases.coordination.k8s.io". `namespace` is "" for an
+ * object without a namespace.
+ */
 export interface ObjectKey {
   resource: string;
   namespace: string;
@@ -11,21 +14,27 @@ export interface ObjectKey {
 }
 
 export interface Store {
-  /** The revision of the last write. */
+  /** Returns the revision of the last write. */
   revision: () => number;
   get: (key: ObjectKey) => ApiObject | undefined;
-  /** Ordered by namespace/name. Without a namespace: those of all namespaces. */
+  /**
+   * Returns the objects of a namespace, or of all namespaces if `namespace` is undefined, ordered by
+   * namespace/name.
+   */
   list: (resource: string, namespace?: string) => ApiObject[];
-  /** Stores the object on disk with the next revision as its resourceVersion, and returns it. */
+  /** Writes the object to disk with the next revision as its resourceVersion, and returns the written object. */
   put: (key: ObjectKey, object: ApiObject) => ApiObject;
-  /** Removes the object. Returns `last` with the deletion's revision, which watches get too. */
+  /** Deletes the object. Returns `last` with the deletion's revision, as watches get it. */
   remove: (key: ObjectKey, last: ApiObject) => ApiObject;
   changesSince: History["changesSince"];
   subscribe: History["subscribe"];
   close: () => void;
 }
 
-/** Characters of JSON of the changes in memory. A client that needs older ones gets 410 and lists again. */
+/**
+ * The number of characters of the changes in memory, as JSON. A client that needs older changes gets 410 and lists
+ * again.
+ */
 const historyLength = 16 * 1024 * 1024;
 
 const schema = `
@@ -61,7 +70,7 @@ function bodyOf(row: Row): ApiObject {
   return JSON.parse(textOf(row["body"]));
 }
 
-/** Returns the revision of the last write: the latest of all objects, or that of a later removal. */
+/** Returns the revision of the last write: the highest of all objects, or the revision of a later removal. */
 function lastRevision(database: DatabaseSync): number {
   const ofObjects =
     "SELECT MAX(CAST(body ->> '$.metadata.resourceVersion' AS INTEGER)) AS revision FROM objects";
@@ -73,7 +82,9 @@ function atRevision(object: ApiObject, revision: number): ApiObject {
   return { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } };
 }
 
-/** Reads objects. Caches the last one, because a write reads its object several times. */
+/**
+ * Returns a function that reads objects. It caches the last object, because a write reads its object several times.
+ */
 function createReader(statements: ReturnType<typeof prepareObjects>, revision: () => number): Store["get"] {
   let last: { key: ObjectKey; object: ApiObject; revision: number } | undefined;
 
@@ -94,7 +105,7 @@ function createReader(statements: ReturnType<typeof prepareObjects>, revision: (
   };
 }
 
-/** Runs `write` as one transaction. */
+/** Runs `write` in one transaction. */
 function atomically(database: DatabaseSync, write: () => void): void {
   database.exec("BEGIN IMMEDIATE");
   try {
@@ -106,7 +117,7 @@ function atomically(database: DatabaseSync, write: () => void): void {
   }
 }
 
-/** Opens or makes a store. `file`: a path or ":memory:". Throws if the file cannot be used. */
+/** Opens a store, or makes a new one. `file` is a path or ":memory:". Throws if the file cannot be used. */
 export function openStore(file: string, maxHistoryLength = historyLength): Store {
   const database = new DatabaseSync(file);
   database.exec(schema);
@@ -134,7 +145,7 @@ export function openStore(file: string, maxHistoryLength = historyLength): Store
     },
     remove: ({ resource, namespace, name }, last) => {
       const previous = get({ resource, namespace, name }) ?? last;
-      // No object has the revision of a removal, so the counter stores it.
+      // A removal leaves no object with its revision, so the database stores the revision separately.
       atomically(database, () => {
         statements.remove.run(resource, namespace, name);
         statements.setRevision.run(revision + 1);
@@ -155,7 +166,7 @@ export interface Change {
   type: "ADDED" | "MODIFIED" | "DELETED";
   resource: string;
   object: ApiObject;
-  /** The object as JSON. */
+  /** The changed object as JSON. */
   text: string;
   /** The object before the change. */
   previous?: ApiObject;
@@ -164,13 +175,16 @@ export interface Change {
 
 interface History {
   record: (change: Change) => void;
-  /** Returns a resource's changes after a revision, oldest first; "gone" if they are no longer in memory. */
+  /** Returns a resource's changes after a revision, oldest first, or "gone" if they are no longer in memory. */
   changesSince: (resource: string, revision: number) => Change[] | "gone";
-  /** Calls the listener for each later change of the resource, by default of all. The returned function ends it. */
+  /**
+   * Calls the listener for each later change of the resource, or of all resources. Returns a function that ends the
+   * subscription.
+   */
   subscribe: (listener: (change: Change) => void, resource?: string) => () => void;
 }
 
-/** Returns the first index whose change is later than the revision. */
+/** Returns the index of the first change after the revision. */
 function indexAfter(changes: Change[], revision: number): number {
   let low = 0;
   let high = changes.length;
@@ -182,14 +196,17 @@ function indexAfter(changes: Change[], revision: number): number {
   return low;
 }
 
-/** Keeps changes since `startRevision`. Drops the oldest if all exceed `maxLength` characters of JSON. */
+/**
+ * Makes a history of changes after `startRevision`. It drops the oldest changes when all exceed `maxLength`
+ * characters of JSON.
+ */
 export function createHistory(startRevision: number, maxLength: number): History {
   let changes: Change[] = [];
   let length = 0;
   let knownSince = startRevision;
   const listeners = new Map<string, Set<(change: Change) => void>>();
 
-  /** Drops the older half, so that the cost of a change does not depend on their number. */
+  /** Drops the older half of the changes, so that the average cost of a change does not depend on their number. */
   function dropOlder(): void {
     let dropped = 0;
     while (length > maxLength / 2 && dropped < changes.length - 1) {

@@ -1,6 +1,6 @@
-// The apiserver's clock and timers. They are passed as arguments, because tests have other ones.
+// Defines the apiserver's clock and timers. They are arguments, so that tests can replace them.
 
-/** Calls `run` once after the delay. The returned function cancels it. Typically `afterTimeout`. */
+/** Calls `run` once after the delay. Returns a function that cancels the call. Typically `afterTimeout`. */
 export type After = (delayMs: number, run: () => void) => () => void;
 
 export function afterTimeout(delayMs: number, run: () => void): () => void {
@@ -8,7 +8,7 @@ export function afterTimeout(delayMs: number, run: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-/** Calls `run` every `periodMs`. The returned function ends it. Typically `everyPeriod`. */
+/** Calls `run` every `periodMs` milliseconds. Returns a function that ends the calls. Typically `everyPeriod`. */
 export type Every = (periodMs: number, run: () => void) => () => void;
 
 export function everyPeriod(periodMs: number, run: () => void): () => void {

@@ -1,4 +1,4 @@
-// Describes the routes over the whole fleet, and those of notifications.
+// Describes the routes over the whole fleet, and the routes of notifications.
 import { feedTicketSchema } from "../../../shared/protocol/feed.ts";
 import {
   fleetHistorySchema,
@@ -18,7 +18,7 @@ import {
 } from "../../../shared/protocol/receiver-answers.ts";
 import { grouped, json, LIMIT, LINES, list, LISTED } from "../description.ts";
 
-/** The meaning of a filter's parameters, in each route that takes one. */
+/** The meaning of each filter parameter, for every route that accepts filters. */
 const FILTER = {
   state: "In one of these states: `silent,blocked`.",
   phase: "Whose last answer had one of these phases: `cloned,two shims`.",

@@ -1,4 +1,5 @@
-// Describes the routes about one machine, for operators and for machines themselves. docs/protocol.md is normative for the latter.
+// Describes the routes about one machine, for operators and for machines. docs/protocol.md is normative for
+// machines.
 import {
   type EnrolmentAnswer,
   type LeaveAnswer,

@@ -1,5 +1,5 @@
-// Finds the user of a bearer token; without a token that is the anonymous user. A token of a service account is valid only
-// while its account exists, and the Secret that it is bound to.
+// Finds the user of a bearer token. A request without a token has the anonymous user. A token of a service account
+// is valid only while its account and the Secret that it is bound to exist.
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Store } from "../store.ts";
 import { hasExpired, type TokenClaims, type TokenSigner } from "./service-account-tokens.ts";
@@ -16,7 +16,10 @@ function hashOf(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
 
-/** bearertoken.Authenticator.AuthenticateRequest: ignores other schemes. */
+/**
+ * Returns the bearer token of an Authorization header, or undefined for another scheme. Mirrors
+ * bearertoken.Authenticator.AuthenticateRequest.
+ */
 function bearerToken(authorization: string | null): string | undefined {
   const [scheme = "", token = ""] = (authorization ?? "").trim().split(" ", 2);
   return scheme.toLowerCase() === "bearer" && token !== "" ? token : undefined;
@@ -29,10 +32,10 @@ function userOf({ namespace, serviceAccount }: TokenClaims): User {
   };
 }
 
-/** The number of tokens whose signature is not verified again. At this number the cache is emptied. */
+/** The number of verified tokens that the cache may have. At this number the cache is emptied. */
 const maxVerified = 5_000;
 
-/** Returns a function from an Authorization header to its user; undefined if the token is not valid. */
+/** Returns a function that finds the user of an Authorization header, or undefined if the token is not valid. */
 export function createAuthenticator(
   store: Store,
   now: () => Date,

@@ -1,5 +1,5 @@
-// Authorises requests: members of system:masters may do everything, other users what the store's RBAC objects allow. Mirrors
-// rbac.RuleAllows, apis/rbac/v1 evaluation_helpers and registry/rbac/validation.DefaultRuleResolver.
+// Authorises requests: allows members of system:masters everything, and other users what the store's RBAC objects
+// allow. Mirrors rbac.RuleAllows, apis/rbac/v1 evaluation_helpers and registry/rbac/validation.DefaultRuleResolver.
 import { quote } from "../../../../shared/go/strings.ts";
 import type { JsonObject } from "../../../../shared/kubernetes/json.ts";
 import type { Status } from "../../../../shared/kubernetes/types.ts";
@@ -9,14 +9,14 @@ import { forbidden, forbiddenPath } from "../status.ts";
 import type { Store } from "../store.ts";
 import type { User } from "./authentication.ts";
 
-/** `reason` names the roles that do not exist; "" if there are none. */
+/** Decides if a user may do a request. `reason` names the bound roles that do not exist, or is "". */
 export type Authorizer = (user: User, attributes: Attributes) => { allowed: boolean; reason: string };
 
 function errorsText(errors: readonly string[]): string {
   return errors.length === 1 ? errors.join("") : `[${errors.join(", ")}]`;
 }
 
-/** responsewriters.forbiddenMessage */
+/** Returns the message of a 403. Mirrors responsewriters.forbiddenMessage. */
 function forbiddenMessage(user: string, attributes: Attributes): string {
   const who = `User ${quote(user)} cannot ${attributes.verb}`;
   if ("path" in attributes) return `${who} path ${quote(attributes.path)}`;
@@ -26,7 +26,7 @@ function forbiddenMessage(user: string, attributes: Attributes): string {
   return `${who} resource ${quote(full)} in API group ${quote(group)} ${where}`;
 }
 
-/** Decodes the path of a URL for rules and error texts. A path that cannot be decoded stays. */
+/** Returns the path of a URL, decoded for rules and error texts, or unchanged if it cannot be decoded. */
 export function decodedPath({ pathname }: URL): string {
   try {
     return decodeURIComponent(pathname);
@@ -35,7 +35,7 @@ export function decodedPath({ pathname }: URL): string {
   }
 }
 
-/** Returns the 403 of a request; undefined if it is allowed. */
+/** Returns the 403 for a request, or undefined if the request is allowed. */
 export function refuseForbidden(decide: Authorizer, user: User, attributes: Attributes): Status | undefined {
   const { allowed, reason } = decide(user, attributes);
   if (allowed) return undefined;
@@ -44,7 +44,10 @@ export function refuseForbidden(decide: Authorizer, user: User, attributes: Attr
   return "path" in attributes ? forbiddenPath(why) : forbidden(attributes, attributes.name, why);
 }
 
-/** Refuses impersonation, which is not supported: otherwise the request would run as the caller. */
+/**
+ * Returns an error for a request with impersonation, which is not supported: otherwise the request would run with
+ * the caller's own rights.
+ */
 export function refuseImpersonation(headers: Headers): Status | undefined {
   const isWanted = [...headers.keys()].some((name) => name.startsWith("impersonate-"));
   const users = { group: "", resource: "users" };
@@ -53,7 +56,7 @@ export function refuseImpersonation(headers: Headers): Status | undefined {
     : undefined;
 }
 
-/** A rule of a Role or ClusterRole; an absent list is an empty one. */
+/** A rule of a Role or ClusterRole. A list that the stored rule lacks is empty here. */
 interface PolicyRule {
   verbs: readonly string[];
   apiGroups: readonly string[];
@@ -62,7 +65,7 @@ interface PolicyRule {
   nonResourceURLs: readonly string[];
 }
 
-/** A resource request's attributes, or the verb and path of another one. */
+/** The attributes of a request for a resource, or the verb and path of any other request. */
 export type Attributes = Omit<RequestInfo, "version"> | { verb: string; path: string };
 
 function textsOf(value: unknown): string[] {
@@ -93,12 +96,15 @@ function resourceMatches(rule: PolicyRule, resource: string, subresource: string
   );
 }
 
-/** Returns true if `owner` is the path, or its part before `*` begins the path. */
+/**
+ * Returns true if the rule's URL `owner` covers the path: they are equal, or `owner` ends with `*` and the text
+ * before it begins the path.
+ */
 function urlCovers(owner: string, path: string): boolean {
   return owner === path || (owner.endsWith("*") && path.startsWith(owner.replace(/\*+$/, "")));
 }
 
-/** rbac.RuleAllows */
+/** Returns true if the rule allows a request with these attributes. Mirrors rbac.RuleAllows. */
 function ruleAllows(rule: PolicyRule, attributes: Attributes): boolean {
   if (!includesOrAll(rule.verbs, attributes.verb)) return false;
   if ("path" in attributes) return rule.nonResourceURLs.some((url) => urlCovers(url, attributes.path));
@@ -113,7 +119,7 @@ export const rbacGroup = "rbac.authorization.k8s.io";
 
 interface Grants {
   rules: readonly PolicyRule[];
-  /** Bindings' roles that do not exist. */
+  /** The error texts for bindings whose role does not exist. */
   errors: readonly string[];
 }
 
@@ -133,7 +139,7 @@ function subjectApplies(user: User, subject: JsonObject, namespace: string): boo
   }
 }
 
-/** Returns the rules of a binding's role, or the text of an error if there is no such role. */
+/** Returns the rules of a binding's role, or an error text if the role does not exist. */
 function rulesOf(store: Store, binding: ApiObject): PolicyRule[] | string {
   const ref = fieldsOf(binding["roleRef"]);
   const name = textOf(ref["name"]);
@@ -144,7 +150,7 @@ function rulesOf(store: Store, binding: ApiObject): PolicyRule[] | string {
   return `${isRole ? "role" : "clusterrole"}.${rbacGroup} ${quote(name)} not found`;
 }
 
-/** Reads all rights of a user: cluster-wide, and in the namespace unless that is "". */
+/** Reads all rights of a user: the cluster-wide ones, and those in `namespace` unless it is "". */
 function readGrants(store: Store, user: User, namespace: string): Grants {
   const inNamespace = namespace === "" ? [] : store.list(`rolebindings.${rbacGroup}`, namespace);
   const rules: PolicyRule[] = [];
@@ -160,10 +166,16 @@ function readGrants(store: Store, user: User, namespace: string): Grants {
   return { rules, errors: [...errors] };
 }
 
-/** A cluster has few users. The limit is for access reviews with many invented names. */
+/**
+ * The number of cached pairs of user and namespace. A cluster has few users, but access reviews may contain many
+ * invented names.
+ */
 const maxRemembered = 1_000;
 
-/** Decides as rbac.RBACAuthorizer.Authorize does, behind the privileged group's authorizer. */
+/**
+ * Returns a function that decides like rbac.RBACAuthorizer.Authorize, after allowing members of system:masters
+ * everything.
+ */
 export function createAuthorizer(store: Store): Authorizer {
   const remembered = new Map<string, Grants>();
   store.subscribe(({ resource }) => {

@@ -1,5 +1,5 @@
-// The two kinds that are answered and not stored. TokenRequest mirrors registry/core/serviceaccount/storage.TokenREST, for
-// one audience, and for tokens that are bound to Secrets alone. SubjectAccessReview mirrors registry/authorization.
+// Answers the two kinds that are never stored. TokenRequest mirrors registry/core/serviceaccount/storage.TokenREST,
+// for one audience, and for tokens bound to Secrets only. SubjectAccessReview mirrors registry/authorization.
 import { isJsonObject, type JsonObject } from "../../../../shared/kubernetes/json.ts";
 import type { Status } from "../../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../../shared/result.ts";
@@ -16,7 +16,7 @@ const defaultExpirationSeconds = 3_600;
 const minExpirationSeconds = 600;
 const maxExpirationSeconds = 2 ** 32;
 
-/** validation.ValidateTokenRequest */
+/** Returns an error if a token's duration is out of bounds. Mirrors validation.ValidateTokenRequest. */
 function refuseExpiration(seconds: number): Status | undefined {
   if (seconds >= minExpirationSeconds && seconds <= maxExpirationSeconds) return undefined;
   const limit = seconds < minExpirationSeconds ? "less than 10 minutes" : "larger than 2^32 seconds";
@@ -24,7 +24,10 @@ function refuseExpiration(seconds: number): Status | undefined {
   return refuse.invalid(group, "TokenRequest", "", [error]);
 }
 
-/** Refuses other audiences: the token would have all rights of the account here. */
+/**
+ * Returns an error for any audience but the apiserver's own, because the token would have all rights of the account
+ * here.
+ */
 function refuseAudiences({ audiences }: JsonObject): Status | undefined {
   const isForUs = listOf(audiences).every((audience) => audience === issuer);
   return isForUs ? undefined : refuse.badRequest("tokens for other audiences are not supported");
@@ -32,7 +35,7 @@ function refuseAudiences({ audiences }: JsonObject): Status | undefined {
 
 const secrets = { group: "", resource: "secrets" };
 
-/** Finds the Secret that the token is bound to; undefined if it is bound to none. */
+/** Finds the Secret that the requested token is bound to, or undefined if it is bound to none. */
 function boundSecret(
   { store }: Pick<Surroundings, "store">,
   namespace: string,
@@ -53,7 +56,7 @@ function boundSecret(
   return failure(refuse.conflict(secrets, name, why));
 }
 
-/** The answer to a TokenRequest for an account that exists. */
+/** Answers a TokenRequest for an account that exists. */
 export function issueToken(
   world: Pick<Surroundings, "now" | "uuid" | "store">,
   signer: TokenSigner,
@@ -81,7 +84,7 @@ export function issueToken(
   });
 }
 
-/** Selectors are left out, because RBAC has none. */
+/** Returns the attributes of an access review. Ignores selectors, because RBAC has none. */
 function attributesOf({ resourceAttributes, nonResourceAttributes }: JsonObject): Attributes {
   if (!isJsonObject(resourceAttributes)) {
     const { path, verb } = fieldsOf(nonResourceAttributes);
@@ -109,7 +112,7 @@ export function reviewAccess(sent: ApiObject, decide: AccessControl["decide"]): 
   }
   if (name === "" && groups.length === 0)
     errors.push(invalid("spec.user", "", "at least one of user or group must be specified"));
-  // As upstream, whose object has no kind at this point.
+  // The error names no kind, like upstream, where the object has no kind at this point.
   if (errors.length > 0) return failure(refuse.invalid("authorization.k8s.io", "", "", errors));
   const { allowed, reason } = decide({ name, groups }, attributesOf(spec));
   return success({ ...sent, status: { allowed, ...(reason !== "" && { reason }) } });

@@ -1,35 +1,38 @@
-// Tokens of service accounts: JWTs with kube-apiserver's claims, signed with an EC key and valid only for this server.
-// authentication.ts checks that the account still exists.
+// Makes and verifies tokens of service accounts: JWTs with kube-apiserver's claims, signed with an EC key and valid
+// only for this server. authentication.ts checks that the account still exists.
 import { createHash, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 import type { JsonObject } from "../../../../shared/kubernetes/json.ts";
 import { fieldsOf, listOf, textOf } from "../object.ts";
 
-/** --service-account-issuer, and the only audience. */
+/** The issuer of tokens (--service-account-issuer), and the only audience. */
 export const issuer = "https://kubernetes.default.svc";
 
 export interface TokenClaims {
   namespace: string;
   serviceAccount: string;
-  /** uid of the account. */
+  /** The uid of the service account. */
   uid: string;
-  /** The token is valid only while this Secret exists. */
+  /** The Secret that the token is bound to. The token is valid only while this Secret exists. */
   secret?: { name: string; uid: string };
   issuedAtMs: number;
   expiresAtMs: number;
-  /** The claim jti. */
+  /** The ID of the token, in the claim jti. */
   id: string;
 }
 
 export interface TokenSigner {
   sign: (claims: TokenClaims) => string;
-  /** Returns the claims; undefined if this key has not signed the token for this server, or it has expired. */
+  /**
+   * Returns the claims of a token. undefined if another key signed the token, it is for another server, or it has
+   * expired.
+   */
   verify: (token: string, now: Date) => TokenClaims | undefined;
 }
 
-/** Clocks differ (go-jose's jwt.DefaultLeeway). */
+/** The tolerance for differing clocks, in milliseconds (go-jose's jwt.DefaultLeeway). */
 export const leewayMs = 60_000;
 
-/** Compact ECDSA signatures, as JWTs have them. */
+/** The format of ECDSA signatures in JWTs: r and s without DER. */
 const dsaEncoding = "ieee-p1363";
 
 function encode(part: object): string {
@@ -79,7 +82,7 @@ export function hasExpired({ expiresAtMs }: TokenClaims, now: Date): boolean {
   return now.getTime() - leewayMs > expiresAtMs;
 }
 
-/** `key` is a private key on P-256. */
+/** Returns a signer of tokens. `key` is a private key on P-256. */
 export function createTokenSigner(key: KeyObject): TokenSigner {
   const publicKey = createPublicKey(key);
   const der = publicKey.export({ type: "spki", format: "der" });

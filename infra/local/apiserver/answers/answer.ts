@@ -1,4 +1,4 @@
-// HTTP responses: JSON as Go writes it, or plain text. Also chooses between objects and a Table for `kubectl get`, by the
+// Makes HTTP responses: JSON as Go writes it, or plain text. Chooses objects or a Table for `kubectl get` by the
 // Accept header and the query.
 import type { Status } from "../../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../../shared/result.ts";
@@ -13,7 +13,7 @@ const escapes: Record<string, string> = {
   "\u2029": "\\u2029",
 };
 
-/** Escapes JSON for HTML as encoding/json does. The keys in managedFields contain these escapes. */
+/** Escapes characters of HTML in JSON, like encoding/json. The keys in managedFields contain these escapes. */
 export function escapeHtml(json: string): string {
   return json.replaceAll(/[<>&\u2028\u2029]/g, (letter) => escapes[letter] ?? letter);
 }
@@ -45,20 +45,23 @@ export function answerText(code: number, text: string): Response {
   return respond(code, text, "text/plain; charset=utf-8");
 }
 
-/** The answer for an unknown path, which upstream sends without a Status. */
+/** Returns the answer for an unknown path. Like upstream, the answer is no Status. */
 export function answerNothing(): Response {
   return answerText(404, "404 page not found\n");
 }
 
 export interface Representation {
   form: "object" | "table";
-  /** The objects in a Table's rows, next to the cells. */
+  /** The form of the object that each row of a Table contains in addition to the cells. */
   includeObject: "None" | "Metadata" | "Object";
-  /** Whether a Table has column definitions. */
+  /** true if a Table has column definitions. */
   headers: boolean;
 }
 
-/** The form for a media range ("application/json;as=Table;v=v1;g=meta.k8s.io"); undefined if it is not supported. */
+/**
+ * Returns the form for a media range like "application/json;as=Table;v=v1;g=meta.k8s.io", or undefined if the form
+ * is not supported.
+ */
 function formOf(range: string): Representation["form"] | undefined {
   const [mediaType = "", ...parameters] = range.split(";").map((part) => part.trim());
   if (!["application/json", "application/*", "*/*"].includes(mediaType.toLowerCase())) return undefined;
@@ -72,7 +75,7 @@ function includeObjectOf(query: URLSearchParams): Representation["includeObject"
   return wanted === "None" || wanted === "Object" ? wanted : "Metadata";
 }
 
-/** Returns the first form in the Accept header that is supported. */
+/** Returns the first supported form in the Accept header. */
 export function negotiate(accept: string | null, query: URLSearchParams): Outcome<Representation> {
   const forms = (accept || "*/*").split(",").map(formOf);
   const form = forms.find((each) => each !== undefined);

@@ -1,4 +1,5 @@
-// The columns of `kubectl get` for each kind that has its own. Mirrors kubernetes/pkg/printers/internalversion.
+// Defines the columns of `kubectl get` for each kind with columns of its own. Mirrors
+// kubernetes/pkg/printers/internalversion.
 import { humanDuration } from "../../../../shared/kubernetes/human-duration.ts";
 import { withCoreNames } from "../kinds/event-versions.ts";
 import { fieldsOf, type ListItem, listOf, textOf } from "../object.ts";
@@ -17,7 +18,7 @@ const age: Column = {
   cell: (object, now) => ageOf(object.metadata.creationTimestamp, now),
 };
 
-/** The columns of kinds without own ones (rest.NewDefaultTableConvertor). */
+/** The columns of kinds without columns of their own. Mirrors rest.NewDefaultTableConvertor. */
 export const defaultColumns: Column[] = [
   nameColumn,
   { name: "Created At", type: "date", cell: (object) => object.metadata.creationTimestamp ?? "" },
@@ -79,7 +80,10 @@ function nodeState(node: ListItem): string {
   return fieldsOf(node["spec"])["unschedulable"] === true ? `${state},SchedulingDisabled` : state;
 }
 
-/** findNodeRoles: node-role.kubernetes.io/<role> labels, and kubernetes.io/role=<role>. */
+/**
+ * Returns the roles of a Node, from labels node-role.kubernetes.io/<role> and kubernetes.io/role=<role>. Mirrors
+ * findNodeRoles.
+ */
 function nodeRoles(node: ListItem): string {
   const prefix = "node-role.kubernetes.io/";
   const roles = Object.entries(node.metadata.labels ?? {}).map(([key, value]) => {
@@ -141,7 +145,7 @@ function eventTarget(event: ListItem): string {
   return name ? `${target}/${textOf(name)}` : target;
 }
 
-/** formatEventSource */
+/** Returns the source of an event as text. Mirrors formatEventSource. */
 function eventSource(event: ListItem): string {
   const source = fieldsOf(event["source"]);
   const component = textOf(source["component"]) || textOf(event["reportingComponent"]);
@@ -172,7 +176,7 @@ export const eventsV1Columns: Column[] = eventColumns.map((each) => ({
   cell: (event, now) => each.cell(withCoreNames(event), now),
 }));
 
-/** Returns the age of a timestamp; "<unknown>" without one. */
+/** Returns the age of a timestamp, or "<unknown>" if `timestamp` is no text. */
 export function ageOf(timestamp: unknown, now: Date): string {
   if (typeof timestamp !== "string" || timestamp === "") return "<unknown>";
   return humanDuration(now.getTime() - Date.parse(timestamp));

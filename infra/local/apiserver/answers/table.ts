@@ -1,4 +1,4 @@
-// Shows an object or a list: as it is, or as a Table for `kubectl get`.
+// Renders an object or a list: unchanged, or as a Table for `kubectl get`.
 import { defaultColumns } from "./columns.ts";
 import type { ObjectList } from "../read/list.ts";
 import type { Representation } from "./answer.ts";

@@ -1,5 +1,5 @@
-// Deletes objects whose owners are gone, in the background, and gives each namespace the ServiceAccount `default` and the
-// apiserver's certificate authority. Mirrors garbagecollector's attemptToDeleteItem and classifyReferences,
+// Deletes objects whose owners are gone, and gives each namespace the ServiceAccount `default` and a ConfigMap with
+// the apiserver's certificate authority. Mirrors garbagecollector's attemptToDeleteItem and classifyReferences,
 // serviceaccount.ServiceAccountsController and rootcacertpublisher.Publisher.
 import { jsonEqual } from "../../../../shared/kubernetes/json.ts";
 import type { ObjectMeta } from "../../../../shared/kubernetes/types.ts";
@@ -42,7 +42,9 @@ function check(collector: Collector, key: ObjectKey): void {
   collector.world.tasks.add(`collect ${keyText(key)}`, () => collect(collector, key));
 }
 
-/** An owner whose kind is not served here counts as present. */
+/**
+ * Returns true if the owner does not exist any more. An owner of a kind that is not served here counts as present.
+ */
 function isGone({ store }: World, owner: OwnerReference, namespace: string): boolean {
   const type = storedTypes.find(
     (each) => each.kind === owner.kind && apiVersionOf(each) === owner.apiVersion,
@@ -68,11 +70,11 @@ async function collect(collector: Collector, key: ObjectKey): Promise<void> {
   if (decision.action !== "delete") return;
   const body = { kind: "DeleteOptions", apiVersion: "v1", preconditions: { uid, resourceVersion } };
   const { code } = await world.send({ method: "DELETE", path, body });
-  // Another writer has changed the object: decide again.
+  // Code 409: another writer changed the object, so the collector checks the object again.
   if (code === 409) check(collector, key);
 }
 
-/** Returns true if the owners have changed. A lease's renewal is no such change. */
+/** Returns true if the owner references have changed. A lease's renewal does not change them. */
 function hasChanged({ metadata }: ApiObject, previous: ApiObject | undefined): boolean {
   const before = previous?.metadata.ownerReferences;
   return JSON.stringify(before) !== JSON.stringify(metadata.ownerReferences);
@@ -94,7 +96,7 @@ function followChange(collector: Collector, { type, resource, object, previous }
   if (object.metadata.ownerReferences && hasChanged(object, previous)) check(collector, key);
 }
 
-/** Runs until the returned function is called. */
+/** Starts the garbage collector. Returns a function that stops it. */
 export function startGarbageCollector(world: World): () => void {
   const collector: Collector = { world, dependents: createDependents() };
   for (const resource of storedTypes.map(qualifiedResource)) {
@@ -110,7 +112,7 @@ export function startGarbageCollector(world: World): () => void {
 const accountName = "default";
 const authorityName = "kube-root-ca.crt";
 
-/** The objects that every namespace has: resource → name. */
+/** The name of the object that every namespace has, by resource. */
 const names = new Map([
   ["serviceaccounts", accountName],
   ["configmaps", authorityName],
@@ -132,10 +134,10 @@ async function ensureAuthority({ store, send, rootCa }: World, namespace: string
     await send({ method: "PUT", path: `${path}/${authorityName}`, body: { ...found, data } });
 }
 
-/** Runs until the returned function is called. */
+/** Starts the controller that makes the objects of every namespace. Returns a function that stops it. */
 export function startNamespaceContents(world: World): () => void {
   const { store, tasks } = world;
-  // If the namespace is deleted too, the apiserver refuses both writes.
+  // If the namespace is being deleted, the apiserver refuses both writes.
   const ensure = (namespace: string) =>
     tasks.add(`contents of ${namespace}`, async () => {
       await ensureAccount(world, namespace);
@@ -151,7 +153,7 @@ export function startNamespaceContents(world: World): () => void {
 
 type OwnerReference = NonNullable<ObjectMeta["ownerReferences"]>[number];
 
-/** The action for an object. `unowned` are the uids of the owners to remove from it. */
+/** The decision for an object. `unowned` has the uids of the owners to remove from the object. */
 type Collection = { action: "keep" } | { action: "disown"; unowned: string[] } | { action: "delete" };
 
 function judgeOwnership(metadata: ObjectMeta, isGone: (owner: OwnerReference) => boolean): Collection {

@@ -1,36 +1,37 @@
-// Decides whether a Node still reports, and its conditions if it does not. Mirrors nodelifecycle's tryUpdateNodeHealth.
+// Decides whether a Node still reports, and the conditions of a Node that does not. Mirrors nodelifecycle's
+// tryUpdateNodeHealth.
 import type { NodeCondition } from "../../../../shared/kubernetes/types.ts";
 import { timeOf } from "../write/write.ts";
 import { conditionOfType, type NodeView } from "./node-view.ts";
 
 export interface HealthSettings {
-  /** --node-monitor-grace-period: the time without a report until a Node is Unknown. */
+  /** Milliseconds without a report until a Node becomes Unknown (--node-monitor-grace-period). */
   monitorGracePeriodMs: number;
-  /** --node-startup-grace-period: the same for a Node without a Ready condition. */
+  /** Milliseconds until a Node without a Ready condition becomes Unknown (--node-startup-grace-period). */
   startupGracePeriodMs: number;
 }
 
-/** The values that are kept from one check of a Node to the next. */
+/** The state of a Node that one check keeps for the next. */
 export interface NodeHealth {
-  /** The time of the last report by this clock. */
+  /** The time when the controller last saw a change of the Node, in milliseconds since 1970, by its own clock. */
   probeMs: number;
-  /** lastHeartbeatTime of the Ready condition; undefined without that condition. */
+  /** The lastHeartbeatTime of the Ready condition. undefined if the Node has no such condition. */
   heartbeat: string | undefined;
-  /** renewTime of the Node's lease; undefined before the lease was read. */
+  /** The renewTime of the Node's lease. undefined before the first read of the lease. */
   renewTime: string | undefined;
 }
 
 export interface HealthDecision {
   health: NodeHealth;
-  /** The status of Ready that the Node reported; Unknown without that condition. */
+  /** The status of Ready that the Node reported, or Unknown if it has no such condition. */
   observedReady: string;
-  /** The Ready condition after the check; undefined for a new Node without one. */
+  /** The Ready condition after the check. undefined for a new Node without that condition. */
   ready: NodeCondition | undefined;
-  /** The conditions to write; undefined if they do not change. */
+  /** The conditions to write. undefined if they do not change. */
   conditions: NodeCondition[] | undefined;
 }
 
-/** NetworkUnavailable is not among them: network plugins write it. */
+/** The conditions that become Unknown. NetworkUnavailable is not listed, because network plugins write it. */
 const silencedTypes = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
 function unknownCondition(known: NodeCondition | undefined, type: string, node: NodeView, nowMs: number) {
@@ -51,7 +52,10 @@ function unknownCondition(known: NodeCondition | undefined, type: string, node: 
   return { ...known, status, reason: "NodeStatusUnknown", message, lastTransitionTime };
 }
 
-/** The conditions of a Node whose grace period is over. They keep their order, and new ones follow. */
+/**
+ * Returns the conditions of a Node whose grace period is over. Existing conditions keep their order; new ones
+ * follow.
+ */
 function silencedConditions(node: NodeView, nowMs: number): NodeCondition[] {
   const silenced = new Map(
     silencedTypes.map((type) => [
@@ -64,7 +68,7 @@ function silencedConditions(node: NodeView, nowMs: number): NodeCondition[] {
   return [...kept, ...[...silenced.values()].filter(({ type }) => !present.has(type))];
 }
 
-/** Compares the Node's status with the last check. The lease is compared after that. */
+/** Compares the Node's status with the last check, and returns the new state. The lease is compared afterwards. */
 function healthFromStatus(
   node: NodeView,
   ready: NodeCondition | undefined,
@@ -75,12 +79,12 @@ function healthFromStatus(
   const now = { probeMs: nowMs, heartbeat, renewTime: undefined };
   if (!known)
     return ready ? now : { probeMs: Date.parse(node.creationTimestamp), heartbeat, renewTime: undefined };
-  // Without a Ready condition there is nothing to compare: the grace period continues.
+  // Without a Ready condition the statuses cannot be compared, so the grace period continues.
   if (!ready) return { ...known, heartbeat };
   return known.heartbeat === heartbeat ? known : now;
 }
 
-/** Checks a Node. `renewTime` is that of its lease. */
+/** Checks a Node. `renewTime` is the renewTime of the Node's lease. */
 export function judgeHealth(
   node: NodeView,
   renewTime: string | undefined,

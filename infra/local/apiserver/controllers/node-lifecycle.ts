@@ -25,7 +25,7 @@ import {
 import type { World } from "./world.ts";
 
 export interface NodeLifecycleSettings extends HealthSettings {
-  /** --node-monitor-period */
+  /** Milliseconds between two passes over the Nodes (--node-monitor-period). */
   monitorPeriodMs: number;
 }
 
@@ -39,13 +39,13 @@ interface Lifecycle {
   settings: NodeLifecycleSettings;
   seen: Seen;
   write: NodeWriter;
-  /** The Nodes of the last pass. */
+  /** The Nodes as the last pass saw them, by name. */
   known: Map<string, NodeView>;
   healths: Map<string, NodeHealth>;
   zones: Map<string, Zone>;
 }
 
-/** scheduler.NodeEvictionPeriod */
+/** Milliseconds between two NoExecute taints (scheduler.NodeEvictionPeriod). */
 const taintingPeriodMs = 100;
 
 const excludedLabel = "node.kubernetes.io/exclude-disruption";
@@ -57,14 +57,17 @@ function zoneOf({ zones }: Lifecycle, node: NodeView): Zone {
   return zone;
 }
 
-/** markNodeAsReachable */
+/** Removes the NoExecute taints of a Node that is Ready. Mirrors markNodeAsReachable. */
 async function removeNoExecute(lifecycle: Lifecycle, node: NodeView): Promise<void> {
   const remove = [unreachable, notReady].filter((taint) => hasTaint(node.taints, taint));
   if (remove.length > 0) await lifecycle.write.changeTaints(node.name, { add: [], remove });
   zoneOf(lifecycle, node).queue.remove(node.name);
 }
 
-/** doNoScheduleTaintingPass and reconcileNodeLabels. Runs after every change of a Node. */
+/**
+ * Updates the NoSchedule taints and beta labels of a Node after each change. Mirrors doNoScheduleTaintingPass and
+ * reconcileNodeLabels.
+ */
 async function followNode({ seen, write }: Lifecycle, name: string): Promise<void> {
   const node = seen.nodes.get(name);
   const change = node && noScheduleChange(node);
@@ -73,7 +76,7 @@ async function followNode({ seen, write }: Lifecycle, name: string): Promise<voi
   if (labels) await write.setLabels(name, labels);
 }
 
-/** Checks a Node and writes its conditions. Returns undefined if it is deleted or cannot be written. */
+/** Checks a Node and writes its conditions. Returns undefined if the Node is deleted or cannot be written. */
 async function checkHealth(lifecycle: Lifecycle, name: string): Promise<HealthDecision | undefined> {
   const { world, settings, seen, healths, write } = lifecycle;
   for (let tries = 0; tries < maxTries; tries++) {
@@ -87,13 +90,16 @@ async function checkHealth(lifecycle: Lifecycle, name: string): Promise<HealthDe
   return undefined;
 }
 
-/** Status of Ready → the taint that a Node with it has, and the taint that such a Node must not have. */
+/** For each status of Ready, the NoExecute taint that a Node should have, and the taint that it should not have. */
 const noExecuteTaints: Record<string, [own: Taint, other: Taint]> = {
   False: [notReady, unreachable],
   Unknown: [unreachable, notReady],
 };
 
-/** processTaintBaseEviction: replaces the other taint at once; a first taint waits in the zone's queue. */
+/**
+ * Replaces the taint of the other status at once, or queues the first taint in the zone's queue. Mirrors
+ * processTaintBaseEviction.
+ */
 async function queueNoExecute(lifecycle: Lifecycle, node: NodeView, ready: NodeCondition): Promise<void> {
   const [own, other] = noExecuteTaints[ready.status] ?? [];
   if (!own || !other) {
@@ -109,7 +115,7 @@ async function queueNoExecute(lifecycle: Lifecycle, node: NodeView, ready: NodeC
   queue.add(node.name);
 }
 
-/** Finds new and deleted Nodes, and records an event for each. */
+/** Finds new and deleted Nodes, and records an event for each of them. */
 async function classifyNodes(lifecycle: Lifecycle): Promise<void> {
   const { world, seen, known, healths } = lifecycle;
   for (const node of seen.nodes.values()) {
@@ -150,7 +156,9 @@ async function handleDisruption(
   for (const [name, health] of healths) healths.set(name, { ...health, probeMs: nowMs });
 }
 
-/** Checks one Node. Returns its status of Ready for the zone's state; undefined if the Node does not count for it. */
+/**
+ * Checks one Node. Returns its status of Ready, or undefined if the Node does not count for the state of its zone.
+ */
 async function monitorNode(lifecycle: Lifecycle, name: string): Promise<string | undefined> {
   const decision = await checkHealth(lifecycle, name);
   const node = lifecycle.seen.nodes.get(name);
@@ -162,7 +170,7 @@ async function monitorNode(lifecycle: Lifecycle, name: string): Promise<string |
   return node.labels[excludedLabel] === undefined ? (ready?.status ?? "") : undefined;
 }
 
-/** monitorNodeHealth */
+/** Checks all Nodes, and sets each zone's rate of taints. Mirrors monitorNodeHealth. */
 async function monitor(lifecycle: Lifecycle): Promise<void> {
   await classifyNodes(lifecycle);
   const readyOfZones = new Map<string, string[]>();
@@ -177,7 +185,7 @@ async function monitor(lifecycle: Lifecycle): Promise<void> {
   await handleDisruption(lifecycle, readyOfZones);
 }
 
-/** doNoExecuteTaintingPass */
+/** Taints the next Node of each zone's queue. Mirrors doNoExecuteTaintingPass. */
 async function taintNext({ world, seen, zones, write }: Lifecycle): Promise<void> {
   const nowMs = world.now().getTime();
   for (const { queue } of zones.values()) {
@@ -189,7 +197,7 @@ async function taintNext({ world, seen, zones, write }: Lifecycle): Promise<void
   }
 }
 
-/** Runs until the returned function is called. */
+/** Starts the node lifecycle controller. Returns a function that stops it. */
 export function startNodeLifecycle(world: World, settings: NodeLifecycleSettings): () => void {
   const { store, tasks, every } = world;
   const seen = lookAtNodes(store);

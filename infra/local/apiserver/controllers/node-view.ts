@@ -1,4 +1,4 @@
-// The fields of Nodes and leases that the node controllers decide by, kept up to date with the store.
+// Keeps the fields of Nodes and leases that the node controllers decide by, up to date with the store.
 import type { NodeCondition, Taint } from "../../../../shared/kubernetes/types.ts";
 import { type ApiObject, fieldsOf, listOf, textOf } from "../object.ts";
 import type { Change } from "../store.ts";
@@ -64,7 +64,7 @@ const leaseNamespace = "kube-node-lease";
 
 export interface Seen {
   nodes: Map<string, NodeView>;
-  /** Lease name → renewTime. */
+  /** The renewTime of each lease, by the lease's name. */
   renewTimes: Map<string, string>;
 }
 
@@ -85,7 +85,7 @@ export function lookAtNodes(store: World["store"]): Seen {
   };
 }
 
-/** Applies a change. Returns the name of the Node if the change is one of a Node. */
+/** Applies a change of the store. Returns the Node's name if the changed object is a Node. */
 export function followNodes(seen: Seen, change: Change): string | undefined {
   const { type, resource, object } = change;
   const { name = "", namespace } = object.metadata;

@@ -6,18 +6,24 @@ import { timeOf } from "../write/write.ts";
 import type { NodeView, Seen } from "./node-view.ts";
 import type { World } from "./world.ts";
 
-/** scheduler.NodeHealthUpdateRetry */
+/** The number of attempts to write a Node (scheduler.NodeHealthUpdateRetry). */
 export const maxTries = 5;
 
 export interface NodeWriter {
-  /** SwapNodeControllerTaint, in one write. All three resolve with true if the write succeeded. */
+  /**
+   * Changes the taints of a Node in one write (SwapNodeControllerTaint). This function and the next two resolve
+   * with true if the write succeeded.
+   */
   changeTaints: (name: string, change: TaintChange) => Promise<boolean>;
   setLabels: (name: string, labels: Record<string, string>) => Promise<boolean>;
-  /** Writes once. After a conflict the caller decides again. */
+  /** Writes the conditions once. After a conflict the caller decides again. */
   setConditions: (node: NodeView, conditions: NodeCondition[]) => Promise<boolean>;
 }
 
-/** After a conflict with another writer, taints and labels are computed again from the changed Node. */
+/**
+ * Returns functions that write Nodes. After a conflict with another writer, taints and labels are computed again
+ * from the changed Node.
+ */
 export function createNodeWriter({ store, send, now }: World, seen: Seen): NodeWriter {
   async function retried(name: string, write: (node: NodeView) => Promise<number>): Promise<boolean> {
     for (let tries = 0; tries < maxTries; tries++) {
@@ -60,7 +66,7 @@ const prefix = "node.kubernetes.io";
 export const unreachable: Taint = { key: `${prefix}/unreachable`, effect: "NoExecute" };
 export const notReady: Taint = { key: `${prefix}/not-ready`, effect: "NoExecute" };
 
-/** Condition type → status → the taint's key. */
+/** The key of the taint for each condition type and status. */
 const taintKeys: Record<string, Record<string, string>> = {
   Ready: { False: `${prefix}/not-ready`, Unknown: `${prefix}/unreachable` },
   MemoryPressure: { True: `${prefix}/memory-pressure` },
@@ -84,7 +90,7 @@ export function hasTaint(taints: readonly Taint[], wanted: Taint): boolean {
   return taints.some((taint) => isSame(taint, wanted));
 }
 
-/** Returns the NoSchedule taints to add and to remove; undefined if there are none. */
+/** Returns the NoSchedule taints to add and to remove, or undefined if nothing changes. */
 export function noScheduleChange({ conditions, unschedulable, taints }: NodeView): TaintChange | undefined {
   const keys = conditions.flatMap(({ type, status }) => taintKeys[type]?.[status] ?? []);
   if (unschedulable) keys.push(unschedulableKey);
@@ -95,20 +101,22 @@ export function noScheduleChange({ conditions, unschedulable, taints }: NodeView
   return add.length + remove.length > 0 ? { add, remove } : undefined;
 }
 
-/** Applies a change. Existing taints keep their place (AddOrUpdateTaint, RemoveTaint). */
+/**
+ * Returns the taints after a change. Existing taints keep their place. Mirrors AddOrUpdateTaint and RemoveTaint.
+ */
 function changedTaints(taints: readonly Taint[], { add, remove }: TaintChange): Taint[] {
   const updated = taints.map((taint) => add.find((each) => isSame(each, taint)) ?? taint);
   const appended = add.filter((each) => !hasTaint(taints, each));
   return [...updated, ...appended].filter((taint) => !hasTaint(remove, taint));
 }
 
-/** Stable labels, and the beta labels that have the same values (reconcileNodeLabels). */
+/** The stable labels, each with the beta label that has the same value (reconcileNodeLabels). */
 const followers = [
   ["kubernetes.io/os", "beta.kubernetes.io/os"],
   ["kubernetes.io/arch", "beta.kubernetes.io/arch"],
 ] as const;
 
-/** Returns the beta labels to set; undefined if there are none. */
+/** Returns the beta labels to set, or undefined if nothing changes. */
 export function labelsToFollow(labels: NodeView["labels"]): Record<string, string> | undefined {
   const missing = followers.flatMap(([stable, beta]) => {
     const value = labels[stable];

@@ -1,14 +1,14 @@
-// Starts the controllers that Nodes need, with kube-controller-manager's defaults. One of them is here: it removes events an
-// hour after their last write, as etcd does for kube-apiserver's --event-ttl.
+// Starts the controllers that Nodes need, with kube-controller-manager's defaults. Also deletes events an hour
+// after their last write, as etcd does for kube-apiserver's --event-ttl.
 import type { ApiObject } from "../object.ts";
 import { startGarbageCollector, startNamespaceContents } from "./garbage-collector.ts";
 import { type NodeLifecycleSettings, startNodeLifecycle } from "./node-lifecycle.ts";
 import { type ControllerOptions, createWorld, type World } from "./world.ts";
 
 interface Controllers {
-  /** Resolves when no task is left. */
+  /** Resolves when all queued tasks have ended. */
   idle: () => Promise<void>;
-  /** Ends all controllers after the running task. */
+  /** Stops all controllers after the running task. */
   stop: () => Promise<void>;
 }
 
@@ -18,7 +18,7 @@ export const defaultSettings: NodeLifecycleSettings = {
   startupGracePeriodMs: 60_000,
 };
 
-/** `report`: called with each error that a controller throws. */
+/** Starts all controllers. `report` is called with each error that a controller throws. */
 export function startControllers(
   options: ControllerOptions,
   settings: NodeLifecycleSettings,
@@ -40,7 +40,7 @@ export function startControllers(
   };
 }
 
-/** --event-ttl */
+/** Milliseconds from an event's last write until it is deleted (--event-ttl). */
 export const eventTtlMs = 3_600_000;
 const sweepPeriodMs = 10_000;
 
@@ -49,9 +49,12 @@ function lastWriteMs({ metadata }: ApiObject): number {
   return Math.max(Date.parse(metadata.creationTimestamp ?? ""), ...times.filter(Number.isFinite));
 }
 
-/** Runs until the returned function is called. */
+/** Starts deleting expired events. Returns a function that stops it. */
 export function startEventExpiry({ store, send, tasks, now, every }: World): () => void {
-  /** Path → time of expiry in ms since 1970. The earliest is first: each write moves its event to the end. */
+  /**
+   * The expiry of each event by its path, in milliseconds since 1970. The earliest is first, because each write
+   * moves its event to the end.
+   */
   const expiries = new Map<string, number>();
 
   const pathOf = ({ metadata: { namespace = "", name = "" } }: ApiObject) =>

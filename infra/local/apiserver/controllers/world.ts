@@ -1,4 +1,4 @@
-// The surroundings of the controllers: requests to the apiserver, its changes, a clock, and a queue of tasks.
+// Defines what the controllers use: requests to the apiserver, the store's changes, a clock, and a queue of tasks.
 import { correlateEvent, newEventCorrelator } from "../../../../shared/events/correlator.ts";
 import { makeEvent } from "../../../../shared/events/events.ts";
 import type { ApiObject } from "../object.ts";
@@ -6,14 +6,14 @@ import type { Store } from "../store.ts";
 import { type Every, nextTurn } from "../timer.ts";
 
 export interface ControllerOptions {
-  /** The controllers only read it. They write by `fetch`. */
+  /** The apiserver's store, which controllers only read. They write with `fetch`. */
   store: Pick<Store, "get" | "list" | "subscribe">;
   fetch: (request: Request) => Promise<Response>;
   /** The bearer token of a member of system:masters. */
   token: string;
-  /** PEM that clients in each namespace verify the apiserver with. */
+  /** The certificate authority, in PEM, with which clients verify the apiserver. */
   rootCa: string;
-  /** Typically `wallClock`. */
+  /** Returns the present time. Typically `wallClock`. */
   now: () => Date;
   every: Every;
 }
@@ -27,15 +27,15 @@ export interface Sent {
   method: "POST" | "PUT" | "PATCH" | "DELETE";
   path: string;
   body?: object;
-  /** The type of a PATCH; strategic if absent. */
+  /** The type of a PATCH, `strategic` if absent. */
   patch?: "strategic" | "merge";
 }
 
 export interface World extends ControllerOptions {
-  /** Sends one request. Resolves also if the apiserver refuses it. */
+  /** Sends one request. Resolves even if the apiserver refuses the request. */
   send: (sent: Sent) => Promise<Answer>;
   tasks: Tasks;
-  /** Queues an event about a Node, as client-go's recorder does. */
+  /** Queues an event about a Node, like client-go's recorder. */
   recordNodeEvent: (node: { name: string; uid: string }, reason: string, message: string) => void;
 }
 
@@ -46,7 +46,7 @@ const patchTypes = {
 
 function createSend({ fetch, token }: ControllerOptions): World["send"] {
   return async ({ method, path, body, patch = "strategic" }) => {
-    // Clients of the apiserver get a turn between two of these writes.
+    // Between two writes of the controllers, other clients of the apiserver get a turn.
     await nextTurn();
     const response = await fetch(
       new Request(`https://127.0.0.1${path}`, {
@@ -65,11 +65,11 @@ function createSend({ fetch, token }: ControllerOptions): World["send"] {
 
 /** A queue of tasks that run one after the other. */
 export interface Tasks {
-  /** Adds a task, unless one with the same key waits. */
+  /** Adds a task, unless a task with this key is waiting. */
   add: (key: string, task: () => Promise<void>) => void;
-  /** Resolves when the queue is empty. */
+  /** Resolves when the queue is empty and no task runs. */
   idle: () => Promise<void>;
-  /** Empties the queue, and waits for the running task. */
+  /** Empties the queue, and waits for the running task to end. */
   stop: () => Promise<void>;
 }
 
@@ -90,7 +90,7 @@ export function createTasks(report: (error: unknown) => void): Tasks {
       if (!waiting.has(key)) waiting.set(key, task);
       running ??= Promise.resolve().then(work);
     },
-    // Tasks that are added meanwhile belong to the same run.
+    // The present run also works off tasks that are added while it goes on.
     idle: async () => await running,
     stop: async () => {
       waiting.clear();
@@ -104,7 +104,7 @@ function createNodeRecorder(now: () => Date, send: World["send"], tasks: Tasks):
   const source = { component: "node-controller", host: "" };
   let lastMicros = 0;
   return ({ name, uid }, reason, message) => {
-    // Each event has another microsecond, because its name consists of it.
+    // An event's name contains its time in microseconds, so each event gets a different time.
     lastMicros = Math.max(now().getTime() * 1_000, lastMicros + 1);
     const about = { kind: "Node", name, uid, apiVersion: "v1" };
     const made = makeEvent(about, source, "Normal", reason, message, lastMicros, () => crypto.randomUUID());

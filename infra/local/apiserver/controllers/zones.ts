@@ -1,17 +1,17 @@
-// The rate of NoExecute taints in a zone. It is lower, or 0, if many Nodes are unreachable: a broken network must not evict
-// pods. Mirrors nodelifecycle's handleDisruption and scheduler.RateLimitedTimedQueue.
+// Sets the rate of NoExecute taints in a zone. The rate falls, or is 0, if many Nodes are unreachable: a broken
+// network must not evict pods. Mirrors nodelifecycle's handleDisruption and scheduler.RateLimitedTimedQueue.
 import { type TokenBucket, tryAccept } from "../../../../shared/events/token-bucket.ts";
 import type { NodeView } from "./node-view.ts";
 
 export type ZoneState = "Initial" | "Normal" | "PartialDisruption" | "FullDisruption";
 
-/** kube-controller-manager's defaults. */
+/** The defaults of kube-controller-manager. */
 const evictionsPerSecond = 0.1; // --node-eviction-rate
 const secondaryEvictionsPerSecond = 0.01; // --secondary-node-eviction-rate
 const largeZoneNodes = 50; // --large-cluster-size-threshold
 const unhealthyThreshold = 0.55; // --unhealthy-zone-threshold
 
-/** nodetopology.GetZoneKey; "" for Nodes without region and zone. */
+/** Returns the key of a Node's zone, or "" for a Node without region and zone. Mirrors nodetopology.GetZoneKey. */
 export function zoneKeyOf({ labels }: NodeView): string {
   const label = (name: string) =>
     labels[`failure-domain.beta.kubernetes.io/${name}`] ?? labels[`topology.kubernetes.io/${name}`] ?? "";
@@ -20,7 +20,7 @@ export function zoneKeyOf({ labels }: NodeView): string {
   return region === "" && zone === "" ? "" : `${region}:\u0000:${zone}`;
 }
 
-/** ComputeZoneState: `ready` has the status of each Node's Ready condition. */
+/** Returns the state of a zone. `ready` has the status of each Node's Ready condition. Mirrors ComputeZoneState. */
 export function zoneStateOf(ready: readonly string[]): ZoneState {
   const unready = ready.filter((status) => status !== "True").length;
   if (unready > 0 && unready === ready.length) return "FullDisruption";
@@ -28,15 +28,18 @@ export function zoneStateOf(ready: readonly string[]): ZoneState {
   return isPartial ? "PartialDisruption" : "Normal";
 }
 
-/** Nodes tainted per second in a zone of this state and size (setLimiterInZone). */
+/** Returns the number of Nodes to taint per second in a zone of this state and size. Mirrors setLimiterInZone. */
 export function evictionRate(state: ZoneState, nodes: number): number {
   if (state !== "PartialDisruption") return evictionsPerSecond;
   return nodes > largeZoneNodes ? secondaryEvictionsPerSecond : 0;
 }
 
 /**
- * A zone is dark while no Node in it is Ready. `none`: all zones stay dark. `darken`: all have become dark, which stops
- * evictions. `brighten`: one is no longer dark, and each Node gets a new grace period. `each zone`: rates by zone.
+ * The change of the zones between two passes. A zone is dark while no Node in it is Ready.
+ * - `none`: all zones stay dark.
+ * - `darken`: all zones have become dark, which stops evictions.
+ * - `brighten`: a zone is no longer dark, and each Node gets a new grace period.
+ * - `each zone`: some zones are not dark, so each zone has its own rate.
  */
 type Disruption = "none" | "darken" | "brighten" | "each zone";
 
@@ -51,17 +54,17 @@ export function judgeDisruption(
 }
 
 export interface TaintQueue {
-  /** Adds a Node, unless it was added before and not removed since. */
+  /** Adds a Node, unless it has been added before and not removed since. */
   add: (name: string) => void;
   remove: (name: string) => void;
-  /** Takes the next Node; undefined if there is none, or the rate does not allow one. */
+  /** Takes the next Node from the queue. Returns undefined if the queue is empty or the rate allows no Node yet. */
   next: (nowMs: number) => string | undefined;
   isEmpty: () => boolean;
-  /** Nodes per second; 0 stops it. */
+  /** Sets the number of Nodes per second. 0 stops the queue. */
   setRate: (perSecond: number, nowMs: number) => void;
 }
 
-/** scheduler.EvictionRateLimiterBurst */
+/** The number of Nodes that may be taken at once (scheduler.EvictionRateLimiterBurst). */
 const burst = 1;
 
 export function createTaintQueue(startRate: number): TaintQueue {
@@ -97,7 +100,7 @@ export function createTaintQueue(startRate: number): TaintQueue {
       const isFree = take(nowMs);
       rate = perSecond;
       bucket = undefined;
-      // A Node that had to wait for the former rate waits for the new one too.
+      // If the former rate allowed no Node yet, the first Node waits for the new rate too.
       if (!isFree) take(nowMs);
     },
   };

@@ -19,13 +19,13 @@ import {
 import { emptySet, type FieldSet, leaf, self } from "./set.ts";
 
 export interface Comparison {
-  /** Fields that only the second object has, or that have another value there. */
+  /** The fields that only the second object has, or whose values differ. */
   changed: FieldSet;
-  /** Fields that only the first object has. */
+  /** The fields that only the first object has. */
   removed: FieldSet;
 }
 
-/** The sets of one level. A set is made with its first field. */
+/** The differences on one level of two objects. A set is absent until it has a field. */
 interface Differences {
   changed?: FieldSet;
   removed?: FieldSet;
@@ -45,7 +45,7 @@ function add(level: Differences, element: string, { changed, removed }: Differen
   if (removed) (level.removed ??= {})[element] = removed;
 }
 
-/** Returns true for an object with fields and a list with items. */
+/** Returns true for an object with at least one field, or a list with at least one item. */
 export function hasItems(value: Json | undefined): boolean {
   if (Array.isArray(value)) return value.length > 0;
   if (isJsonObject(value)) for (const _ in value) return true;
@@ -67,7 +67,10 @@ function compareFields(left: JsonObject, right: JsonObject, schema: MapFields): 
 
 type ItemsByElement = Map<string, Json[]>;
 
-/** Groups items by their elements. Like upstream it accepts stored objects that have an element twice. */
+/**
+ * Groups the items of a list by their path elements. Like upstream, accepts stored objects with two items of one
+ * element.
+ */
 function itemsByElement(list: Json | undefined, schema: ListFields): ItemsByElement {
   const items: ItemsByElement = new Map();
   for (const item of listOf(list)) {
@@ -80,7 +83,7 @@ function itemsByElement(list: Json | undefined, schema: ListFields): ItemsByElem
   return items;
 }
 
-/** Items with the same element are owned together, and have no fields that are owned on their own. */
+/** Compares the items of one element. Several such items are owned together and compared as a whole. */
 function compareItems(left: Json[], right: Json[], schema: FieldSchema): Differences {
   const [old, next] = [left[0], right[0]];
   if (left.length <= 1 && right.length <= 1) return compareValues(old, next, schema);
@@ -105,14 +108,14 @@ function compareLists(left: Json | undefined, right: Json | undefined, schema: L
   return level;
 }
 
-/** If only one object has the map or list, the map or list itself is changed or removed too. */
+/** Adds the map or list itself to the differences if only one of the objects has it. */
 function withOwn(level: Differences, left: Json | undefined, right: Json | undefined): Differences {
   if (left === undefined) return { ...level, changed: { [self]: leaf, ...level.changed } };
   if (right === undefined) return { ...level, removed: { [self]: leaf, ...level.removed } };
   return level;
 }
 
-/** compareWalker.compare */
+/** Compares two values by their schema. Mirrors compareWalker.compare. */
 function compareValues(left: Json | undefined, right: Json | undefined, schema: FieldSchema): Differences {
   if (schema.kind === "scalar" || isLeaf(schema) || !(hasItems(left) || hasItems(right)))
     return compareLeaf(left, right);

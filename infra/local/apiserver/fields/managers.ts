@@ -1,5 +1,5 @@
-// metadata.managedFields: its entries, their owners and their order, and the entries after a write that is no apply. Mirrors
-// apimachinery's managedfields/internal and structured-merge-diff's merge.Updater.Update.
+// Reads and writes metadata.managedFields: the entries, their owners and order, and the entries after a write other
+// than apply. Mirrors apimachinery's managedfields/internal and structured-merge-diff's merge.Updater.Update.
 import { jsonEqual, type JsonObject } from "../../../../shared/kubernetes/json.ts";
 import type { ObjectMeta } from "../../../../shared/kubernetes/types.ts";
 import { decodeObject } from "../kinds/decode.ts";
@@ -20,7 +20,7 @@ import {
   union,
 } from "./set.ts";
 
-/** The key of an entry. For an applier, apiVersion is not a part of it. */
+/** The key of an entry. apiVersion is a part of the key only for the operation `Update`. */
 export interface FieldManager {
   manager: string;
   operation: "Update" | "Apply";
@@ -28,18 +28,18 @@ export interface FieldManager {
   subresource: string;
 }
 
-/** A parsed entry. `time`: the last change in RFC 3339; "" if it is not known. */
+/** A parsed entry. `time` is its last change in RFC 3339, or "" if that is not known. */
 export interface Owned extends FieldManager {
   time: string;
   fields: FieldSet;
 }
 
-/** An entry on the wire. */
+/** An entry as clients and the store see it. */
 type ManagedFieldsEntry = NonNullable<ObjectMeta["managedFields"]>[number];
 
 const managerLengthLimit = 128;
 
-/** Returns the query's fieldManager, or else the start of the User-Agent (prefixFromUserAgent). */
+/** Returns the query's fieldManager, or without one the start of the User-Agent. Mirrors prefixFromUserAgent. */
 export function managerName(fieldManager: string | null, userAgent: string | null): string {
   if (fieldManager) return fieldManager;
   const [name = ""] = (userAgent ?? "").split("/");
@@ -55,7 +55,7 @@ export function isSameManager(left: FieldManager, right: FieldManager): boolean 
   );
 }
 
-/** Parses entries that encodeManagers has made. */
+/** Parses entries that encodeManagers has written. */
 export function readManagers(entries: readonly ManagedFieldsEntry[]): Owned[] {
   return entries.map((entry) => ({
     manager: entry.manager ?? "",
@@ -75,7 +75,7 @@ function byText(left: string, right: string): number {
   return left === right ? 0 : left < right ? -1 : 1;
 }
 
-/** sortEncodedManagedFields */
+/** Compares two entries for their order in metadata.managedFields. Mirrors sortEncodedManagedFields. */
 function inOrderOfEntries(left: Owned, right: Owned): number {
   return (
     byText(left.operation, right.operation) ||
@@ -86,7 +86,7 @@ function inOrderOfEntries(left: Owned, right: Owned): number {
   );
 }
 
-/** Writes the entries for the wire; undefined if there are none. */
+/** Returns the entries for metadata.managedFields, or undefined if there are none. */
 export function encodeManagers(managers: readonly Owned[]): ManagedFieldsEntry[] | undefined {
   if (managers.length === 0) return undefined;
   return managers
@@ -102,7 +102,10 @@ export function encodeManagers(managers: readonly Owned[]): ManagedFieldsEntry[]
     }));
 }
 
-/** Returns true if the entries differ only in their times (IgnoreManagedFieldsTimestampsTransformer). */
+/**
+ * Returns true if two lists of entries differ only in their times. Mirrors
+ * IgnoreManagedFieldsTimestampsTransformer.
+ */
 export function isSameButTimes(
   left: readonly ManagedFieldsEntry[] | undefined,
   right: readonly ManagedFieldsEntry[] | undefined,
@@ -116,15 +119,15 @@ export function isSameButTimes(
   });
 }
 
-/** The parts of a write that decide on ownership. */
+/** The parts of a write that decide which manager owns a field. */
 export interface FieldWrite {
   type: ResourceType;
   writer: FieldManager;
-  /** RFC 3339, whole seconds. */
+  /** The time of the write, in RFC 3339 with whole seconds. */
   time: string;
 }
 
-/** stripMetaManager: fields that no manager owns. */
+/** The fields that no manager owns. Mirrors stripMetaManager. */
 const unowned = fieldSet(
   ["apiVersion"],
   ["kind"],
@@ -140,35 +143,35 @@ const unowned = fieldSet(
   ["metadata", "resourceVersion"],
 );
 
-/** Removes the fields that no manager owns from an entry. */
+/** Returns an entry without the fields that no manager may own. */
 export function withoutUnowned(owned: Owned): Owned {
   const fields = difference(owned.fields, unowned);
   return fields === owned.fields ? owned : { ...owned, fields };
 }
 
-/** Removes the fields from an entry that another manager has changed. */
+/** Returns an entry without the fields that another manager has changed or removed. */
 function afterOther(owned: Owned, { changed, removed }: Comparison): Owned {
   const fields = difference(difference(owned.fields, changed), removed);
   return fields === owned.fields ? owned : { ...owned, fields };
 }
 
-/** Drops entries of other apiVersions, which this apiserver does not serve. */
+/** Returns the entries of the writer's apiVersion. This apiserver does not serve others. */
 export function ofVersion({ writer }: FieldWrite, managers: readonly Owned[]): Owned[] {
   return managers.filter(({ apiVersion }) => apiVersion === writer.apiVersion);
 }
 
-/** Removes the fields that the path does not write from a comparison. */
+/** Returns a comparison without the fields that a write through this path leaves unchanged. */
 export function withoutReset(write: FieldWrite, { changed, removed }: Comparison): Comparison {
   const reset = resetFields(write.type, write.writer.subresource);
   return { changed: recursiveDifference(changed, reset), removed: recursiveDifference(removed, reset) };
 }
 
-/** Drops entries without fields. */
+/** Returns the entries that have at least one field. */
 export function ofSomething(managers: readonly Owned[]): Owned[] {
   return managers.filter(({ fields }) => !isEmptySet(fields));
 }
 
-/** managedFieldsUpdater.Update: adds the changed fields to the writer's entry, with a new time. */
+/** Adds the changed fields to the writer's entry, and sets its time. Mirrors managedFieldsUpdater.Update. */
 function withChanges(managers: Owned[], write: FieldWrite, { changed }: Comparison): Owned[] {
   const { writer, time } = write;
   const own = withoutUnowned({ ...writer, time, fields: inOrder(changed) });
@@ -194,13 +197,13 @@ export function managersAfterUpdate(
 
 /** Returns an object of the type without any field set. */
 export function unwritten(type: ResourceType): ApiObject {
-  // The zero value of every kind has metadata.
+  // The type's zero value already has a `metadata` field, so it is an ApiObject.
   return trackedTypeOf(type).zero as unknown as ApiObject;
 }
 
 /**
- * Returns metadata.managedFields after a write of `next` over `live`; undefined: the object is new. `next` is the client's
- * object with its type's defaults and no other change. The function ignores its managedFields.
+ * Returns metadata.managedFields after a write of `next` over `live`, or over nothing if `live` is undefined.
+ * `next` is the client's object with only its type's defaults added; its own managedFields are ignored.
  */
 export function managedFieldsAfterUpdate(
   write: FieldWrite,
@@ -214,7 +217,7 @@ export function managedFieldsAfterUpdate(
 
 interface TrackedType {
   schema: MapFields;
-  /** The Go type's zero value on the wire: without defaults. */
+  /** The JSON of the Go type's zero value, without defaults. */
   zero: JsonObject;
 }
 
@@ -234,7 +237,7 @@ export function trackedTypeOf(type: ResourceType): TrackedType {
 const status = fieldSet(["status"]);
 const spec = fieldSet(["spec"]);
 
-/** GetResetFields of the strategies: the fields that a write through the path does not change. */
+/** Returns the fields that a write through this path does not change. Mirrors GetResetFields of the strategies. */
 export function resetFields(type: ResourceType, subresource: string): FieldSet {
   if (!type.subresources?.some(({ name }) => name === "status")) return emptySet;
   return subresource === "status" ? spec : status;

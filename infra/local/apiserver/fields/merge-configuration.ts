@@ -1,5 +1,5 @@
-// Server-side apply: merges a configuration into an object, and decides which manager owns which field. Results share
-// unchanged parts with the object. Mirrors structured-merge-diff's merge.Updater.Apply, typed.merge,
+// Merges a configuration into an object for server-side apply, and decides which manager owns which field. The
+// result shares unchanged parts with the object. Mirrors structured-merge-diff's merge.Updater.Apply, typed.merge,
 // TypedValue.RemoveItems, TypedValue.ToFieldSet and Set.EnsureNamedFieldsAreMembers.
 import {
   isJsonObject,
@@ -46,15 +46,18 @@ import {
 } from "./set.ts";
 
 interface Merged {
-  /** The merged object; the live one if nothing changes. */
+  /** The merged object, or the live object if nothing changes. */
   object: JsonObject;
   managers: Owned[];
 }
 
-/** The managers that own fields whose values the configuration changes. */
+/** The names of the managers that own fields whose values the configuration changes. */
 type Conflict = string[];
 
-/** addBackOwnedItems and addBackDanglingItems: removes fields of the last configuration that no other manager owns. */
+/**
+ * Removes the fields of the last configuration that neither the new one nor another manager owns. Mirrors
+ * addBackOwnedItems and addBackDanglingItems.
+ */
 function prune(
   merged: JsonObject,
   last: FieldSet,
@@ -71,7 +74,7 @@ function prune(
   return removeFields(merged, intersection(gone, named(last)), schema);
 }
 
-/** Sets the fields of the applier's entry to those of its configuration. The entry keeps its time. */
+/** Sets the fields of the applier's entry to those of its configuration. The entry's time stays. */
 function withConfiguration(write: FieldWrite, managers: readonly Owned[], config: JsonObject): Owned[] {
   const { type, writer } = write;
   const all = fieldsOfMap(config, trackedTypeOf(type).schema);
@@ -87,7 +90,10 @@ interface Ownership {
   force: boolean;
 }
 
-/** Updater.update: other managers lose the changed fields. Without `force` such a field is a conflict. */
+/**
+ * Removes the changed fields from the entries of other managers. Without `force`, returns such a field as a
+ * conflict. Mirrors Updater.update.
+ */
 function managersAfter(
   { write, managers, force }: Ownership,
   live: ApiObject,
@@ -105,7 +111,7 @@ function managersAfter(
   return conflict.size > 0 && !force ? failure([...conflict]) : success(ofSomething(after));
 }
 
-/** `config` must fit the type's schema. */
+/** Applies a configuration to an object. `config` must fit the type's schema. */
 export function mergeConfiguration(
   write: FieldWrite,
   allManagers: readonly Owned[],
@@ -119,7 +125,7 @@ export function mergeConfiguration(
   const claimed = withConfiguration(write, managers, config);
   const combined = mergeMaps(asJson(live), config, schema) ?? {};
   const result = last && !isEmptySet(last.fields) ? prune(combined, last.fields, claimed, schema) : combined;
-  // A merged object has the metadata of the live one.
+  // The merged object keeps the live object's metadata, so it is an ApiObject.
   const object = result as unknown as ApiObject;
   const after = managersAfter({ write, managers: claimed, force }, live, object);
   if (!after.ok) return after;
@@ -146,7 +152,7 @@ function mergeMaps(live: JsonObject, config: JsonObject, schema: MapFields): Jso
 interface IndexedList {
   elements: string[];
   items: Json[];
-  /** Items by element; null for an element that occurs twice, which is not merged. */
+  /** The list's items by element. null for an element that occurs twice, which is not merged. */
   byElement: Map<string, Json>;
 }
 
@@ -163,8 +169,8 @@ function indexList(list: Json[], schema: ListFields): IndexedList {
 }
 
 /**
- * Merges in the order of visitListItems: items of the configuration in its order. An item that only the object has keeps its
- * place between the items that both have.
+ * Merges two lists in the order of visitListItems: the configuration's items keep their order. An item of the live
+ * list alone keeps its place between the shared items.
  */
 function mergeLists(live: IndexedList, config: IndexedList, schema: ListFields): Json[] {
   const shared = config.elements.filter((element) => live.byElement.has(element));
@@ -210,7 +216,7 @@ function mergeLists(live: IndexedList, config: IndexedList, schema: ListFields):
   return result;
 }
 
-/** mergingWalker.merge: a leaf has the configuration's value if there is one. */
+/** Merges two values. A leaf takes the configuration's value, if there is one. Mirrors mergingWalker.merge. */
 function mergeValues(
   live: Json | undefined,
   config: Json | undefined,
@@ -253,18 +259,20 @@ function removeBelow(value: Json, fields: FieldSet, schema: FieldSchema): Json |
   return isJsonObject(value) ? removeFromMap(value, fields, schema) : undefined;
 }
 
-/** Removes the fields. A map or list that becomes empty is null; the object itself is {}. */
+/**
+ * Returns the object without these fields. A map or list that becomes empty is null, but the object itself is {}.
+ */
 function removeFields(object: JsonObject, fields: FieldSet, schema: MapFields): JsonObject {
   return isEmptySet(fields) ? object : (removeFromMap(object, fields, schema) ?? {});
 }
 
-/** Returns the schema of the field or item that an element names. */
+/** Returns the schema of the field or item that an element names, or undefined if the schema has none. */
 function schemaBelow(schema: FieldSchema | undefined, element: string): FieldSchema | undefined {
   if (schema?.kind === "map" && element.startsWith("f:")) return fieldOf(schema, element.slice(2));
   return schema?.kind === "list" && element.startsWith("k:") ? schema.item : undefined;
 }
 
-/** Adds to the set each field of a struct that has a member below it. */
+/** Adds to the set each struct field that is not a member but has a member below it. */
 function withNamedFields(set: FieldSet, schema: FieldSchema | undefined): FieldSet {
   const result: FieldSet = {};
   for (const [element, below] of Object.entries(set)) {
@@ -276,13 +284,16 @@ function withNamedFields(set: FieldSet, schema: FieldSchema | undefined): FieldS
   return result;
 }
 
-/** Makes the value of an element; undefined if neither it nor anything below it is owned. */
+/** Makes the set below an element. undefined if neither the element nor a part of it is owned. */
 function node(isOwned: boolean, below: FieldSet | undefined): FieldSet | undefined {
   if (!below || isEmptySet(below)) return isOwned ? leaf : undefined;
   return isOwned ? { [self]: leaf, ...below } : below;
 }
 
-/** Lists the owned fields: leaves of a struct, each key of a map, and values that are null or an empty map. */
+/**
+ * Returns the fields that a configuration owns: leaves of a struct, each key of a map, and values that are null or
+ * an empty map.
+ */
 function fieldsOfMap(object: JsonObject, schema: MapFields): FieldSet {
   const set: FieldSet = {};
   for (const [name, value] of Object.entries(object)) {
@@ -295,7 +306,9 @@ function fieldsOfMap(object: JsonObject, schema: MapFields): FieldSet {
   return set;
 }
 
-/** Lists the owned items and their fields; without fields for an item that occurs twice. */
+/**
+ * Returns the items that a configuration owns, with their fields. An item whose element occurs twice has no fields.
+ */
 function fieldsOfList(list: Json[], schema: ListFields): FieldSet {
   const set: FieldSet = {};
   for (const item of list) {

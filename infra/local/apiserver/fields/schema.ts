@@ -1,5 +1,5 @@
-// What field ownership needs of a type: the maps and lists that are owned as a whole, and the keys of the items of other
-// lists. Compiled from the Go types.
+// Compiles the parts of a Go type that field ownership depends on: the maps and lists owned as a whole, and the
+// keys of items in other lists.
 import { isJsonObject, type Json, ownValue } from "../../../../shared/kubernetes/json.ts";
 import { escapeHtml } from "../answers/answer.ts";
 import type { GoStruct, GoType } from "../kinds/go-type.ts";
@@ -10,27 +10,30 @@ interface ScalarFields {
   kind: "scalar";
 }
 
-/** A struct has named fields, a map has items of one kind. */
+/** The schema of a struct, which has named fields, or of a map, which has items of one type. */
 export interface MapFields {
   kind: "map";
-  /** Owned as a whole. */
+  /** true if the struct or map is owned as a whole. */
   atomic: boolean;
   fields: Map<string, FieldSchema>;
   item: FieldSchema | undefined;
 }
 
-/** An "atomic" list is owned as a whole. Items are identified by their value ("set"), or by one of their fields ("key"). */
+/**
+ * The schema of a list. An "atomic" list is owned as a whole. Items of other lists are identified by their value
+ * ("set") or by a field ("key").
+ */
 export interface ListFields {
   kind: "list";
   merge: "atomic" | "set" | "key";
-  /** The field that identifies an item; "" without one. */
+  /** The name of the field that identifies an item, or "" for a list without such a field. */
   key: string;
-  /** The default of that field; undefined if it is required. */
+  /** The default of the key field. undefined if the field is required. */
   keyDefault: string | undefined;
   item: FieldSchema;
 }
 
-/** Go types marked `+structType=atomic` (x-kubernetes-map-type: atomic). */
+/** The Go types marked `+structType=atomic` (x-kubernetes-map-type: atomic). */
 const atomicStructs = new Set([
   "LabelSelector",
   "LocalObjectReference",
@@ -45,7 +48,10 @@ const atomicStructs = new Set([
   "Variable",
 ]);
 
-/** Lists marked `+listType=set` ("") or `+listType=map` (their `+listMapKey`); all others are atomic. */
+/**
+ * The lists marked `+listType=set` (value "") or `+listType=map` (value: their `+listMapKey`). All other lists are
+ * atomic.
+ */
 export const listKeys = new Map([
   ["NamespaceStatus.conditions", "type"],
   ["NodeSpec.podCIDRs", ""],
@@ -59,7 +65,7 @@ export const listKeys = new Map([
   ["ValidatingAdmissionPolicySpec.variables", "name"],
 ]);
 
-/** In OpenAPI the default of a field without omitempty is its Go zero value. */
+/** Returns the default of a key field. In OpenAPI, a field without omitempty has its Go zero value as default. */
 function keyDefault(item: GoType, key: string): string | undefined {
   const field = item.kind === "struct" ? item.fields.find(({ name }) => name === key) : undefined;
   return field && !field.omitEmpty ? "" : undefined;
@@ -73,7 +79,7 @@ function compileList(item: GoType, place: string): ListFields {
   return { ...list, merge: "key", key, keyDefault: keyDefault(item, key) };
 }
 
-/** `place` is the struct and field that hold the value. */
+/** Makes the schema of a type. `place` is the struct and field that hold the value, like "NodeSpec.podCIDRs". */
 function compile(type: GoType, place: string): FieldSchema {
   switch (type.kind) {
     case "struct":
@@ -89,7 +95,7 @@ function compile(type: GoType, place: string): FieldSchema {
   }
 }
 
-/** Makes the schema of a Go struct, as kube-openapi and its schemaconv do. */
+/** Makes the schema of a Go struct. Mirrors kube-openapi and its schemaconv. */
 export function compileFieldSchema(type: GoStruct): MapFields {
   const fields = type.fields.map((field): [string, FieldSchema] => [
     field.name,
@@ -98,13 +104,13 @@ export function compileFieldSchema(type: GoStruct): MapFields {
   return { kind: "map", atomic: atomicStructs.has(type.shortName), fields: new Map(fields), item: undefined };
 }
 
-/** Returns true if a value's fields and items are owned only together with it. */
+/** Returns true if a value is owned as a whole, so that its fields and items have no owners of their own. */
 export function isLeaf(schema: FieldSchema): boolean {
   if (schema.kind === "list") return schema.merge === "atomic";
   return schema.kind === "scalar" || schema.atomic;
 }
 
-/** Returns the schema of a field or of a map's item; undefined if the type has no such field. */
+/** Returns the schema of a struct's field or a map's item, or undefined if the type has no such field. */
 export function fieldOf(schema: MapFields, name: string): FieldSchema | undefined {
   return schema.fields.get(name) ?? schema.item;
 }
@@ -117,7 +123,7 @@ export function fieldElement(name: string): string {
   return `f:${name}`;
 }
 
-/** Returns the element of an item in a list that is not atomic; undefined if the item has no key. */
+/** Returns the path element of an item in a list that is not atomic, or undefined if the item has no key. */
 export function itemElement(list: ListFields, item: Json): string | undefined {
   if (list.merge === "set") return typeof item === "object" ? undefined : `v:${scalarText(item)}`;
   const value = isJsonObject(item) ? (ownValue(item, list.key) ?? list.keyDefault) : undefined;

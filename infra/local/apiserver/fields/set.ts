@@ -1,15 +1,17 @@
-// Sets of fields in their wire form (fieldsV1), and operations on them. Results share parts with the arguments; an operation
-// without an effect returns its first argument. Mirrors structured-merge-diff's fieldpath.Set.
+// Defines sets of fields in their JSON form (fieldsV1), and operations on sets. Results share parts with the
+// arguments; an operation without an effect returns its first argument. Mirrors structured-merge-diff's
+// fieldpath.Set.
 
 /**
- * Keys are path elements: `f:` with a field's name, `k:` with the keys of a list's item, `v:` with the value of a set's item.
- * An element is a member of the set if its value is empty or has the key ".". Other keys in its value are its children.
+ * A set of fields. Keys are path elements: `f:` with a field's name, `k:` with the keys of a list's item, `v:` with
+ * the value of a set's item. An element is a member of the set if its value is empty or has the key ".". Other keys
+ * in the value are the element's children.
  */
 export interface FieldSet {
   [element: string]: FieldSet;
 }
 
-/** This key among an element's children marks the element as a member. */
+/** The key that marks an element as a member although it has children. */
 export const self = ".";
 export const leaf: FieldSet = {};
 export const emptySet: FieldSet = {};
@@ -27,7 +29,10 @@ function withSelf(children: FieldSet): FieldSet {
   return isEmptySet(children) ? leaf : { [self]: leaf, ...children };
 }
 
-/** Upstream's order is fields, keys, values, which is also the order of their texts. */
+/**
+ * Returns the set with sorted elements. Upstream's order (fields, keys, values) is also the order of the elements'
+ * texts.
+ */
 function sorted(set: FieldSet): FieldSet {
   const keys = Object.keys(set);
   if (keys.every((key, index) => index === 0 || keys[index - 1]! < key)) return set;
@@ -41,7 +46,7 @@ function unionNode(left: FieldSet, right: FieldSet): FieldSet {
   return either && !(self in children) ? withSelf(children) : children;
 }
 
-/** Returns the members of either set. */
+/** Returns the fields that are in either set. */
 export function union(left: FieldSet, right: FieldSet): FieldSet {
   if (isEmptySet(left)) return right;
   let result = left;
@@ -57,7 +62,7 @@ export function union(left: FieldSet, right: FieldSet): FieldSet {
 
 type Subtract = (left: FieldSet, right: FieldSet) => FieldSet | undefined;
 
-/** Subtracts from each child of `left` the same child of `right`. */
+/** Subtracts the children of `right` from the equal children of `left`. */
 function withoutEach(left: FieldSet, right: FieldSet, subtract: Subtract): FieldSet {
   let result = left;
   for (const element in left) {
@@ -81,7 +86,10 @@ function differenceNode(left: FieldSet, right: FieldSet): FieldSet | undefined {
   return isEmptySet(rest) ? undefined : rest;
 }
 
-/** Returns the members of `left` that are not in `right`. A member of `right` does not remove those below it. */
+/**
+ * Returns the members of `left` that are not in `right`. A member of `right` does not remove members below its own
+ * path.
+ */
 export function difference(left: FieldSet, right: FieldSet): FieldSet {
   return withoutEach(left, right, differenceNode);
 }
@@ -117,7 +125,7 @@ export function intersection(left: FieldSet, right: FieldSet): FieldSet {
   return result;
 }
 
-/** Returns the path of each member, level by level as upstream does. */
+/** Returns the path of each member, level by level in upstream's order. */
 export function memberPaths(set: FieldSet): string[][] {
   const elements = Object.keys(set).filter((element) => element !== self);
   const members = elements.filter((element) => isMember(set[element])).map((element) => [element]);
@@ -133,7 +141,7 @@ export function fieldSet(...paths: string[][]): FieldSet {
   }, emptySet);
 }
 
-/** Sorts the elements of each level. */
+/** Returns the set with the elements of each level sorted. */
 export function inOrder(set: FieldSet): FieldSet {
   let result = set;
   for (const element in set) {

@@ -1,5 +1,5 @@
-// Reads JSON into a Go type and writes it again as Go does: without unknown fields and zero values, and in canonical
-// notation. Mirrors sigs.k8s.io/json, with other error texts. The input does not change.
+// Decodes JSON as a Go type and encodes it again like Go: without unknown fields and zero values, and in canonical
+// notation. Never changes its input. Mirrors sigs.k8s.io/json, with other error texts.
 import { isJsonObject, type Json, type JsonObject } from "../../../../shared/kubernetes/json.ts";
 import { roundUpQuantity } from "../../../../shared/kubernetes/quantity/arithmetic.ts";
 import { parseQuantity } from "../../../../shared/kubernetes/quantity/parse.ts";
@@ -9,19 +9,19 @@ import type { GoField, GoInteger, GoScalar, GoStruct, GoType } from "./go-type.t
 
 interface Decoded {
   object: JsonObject;
-  /** Paths of fields that the type does not have. */
+  /** The paths of fields that the type does not have. */
   unknown: string[];
 }
 
-/** The position of a reader in the JSON, and the faults that it has found. */
+/** The present position in the JSON, and the faults found so far. */
 interface Reading {
   path: string[];
   unknown: string[];
-  /** The first value that does not fit. */
+  /** The first value that does not fit its type, as an error text. */
   error: string | undefined;
 }
 
-/** Runs `read` with one more part in the path. */
+/** Runs `read` with `part` added to the path. */
 function below<T>(reading: Reading, part: string, read: () => T): T {
   reading.path.push(part);
   const result = read();
@@ -40,7 +40,10 @@ function mismatch(reading: Reading, value: Json, { name }: GoType): undefined {
 
 const milliScale = -3;
 
-/** SetDefaults_ResourceList rounds to thousandths on the way in. */
+/**
+ * Returns the canonical text of a quantity, or undefined if it cannot be parsed. Like SetDefaults_ResourceList,
+ * rounds up to thousandths.
+ */
 function canonicalQuantity(value: Json): string | undefined {
   const parsed = parseQuantity(typeof value === "string" ? value.trim() : JSON.stringify(value));
   return parsed.ok ? quantityText(roundUpQuantity(parsed.value, milliScale).quantity) : undefined;
@@ -54,7 +57,7 @@ function canonicalInteger(value: Json, { name }: GoInteger): number | undefined 
   return isOne ? value : undefined;
 }
 
-/** Returns undefined if the value does not fit the type. */
+/** Returns a scalar in canonical notation, or undefined if the value does not fit the type. */
 function canonicalScalar(value: Json, type: GoScalar | GoInteger): Json | undefined {
   switch (type.kind) {
     case "integer":
@@ -96,7 +99,7 @@ function isEmpty(value: Json): boolean {
   return value === "" || value === 0 || value === false;
 }
 
-/** Writes a struct. `values` has the order of its fields. */
+/** Writes a struct from its values, which have the order of the type's fields. */
 function writeStruct(type: GoStruct, values: (Json | undefined)[]): JsonObject {
   const written: JsonObject = {};
   for (const [index, { name, type: fieldType, isPointer, omitEmpty }] of type.fields.entries()) {
@@ -125,7 +128,7 @@ function decodeStruct(value: Json, type: GoStruct, reading: Reading): JsonObject
   return writeStruct(type, values);
 }
 
-/** Returns undefined for null, and for a value that Go stores as nil. */
+/** Decodes a value. Returns undefined for null, and for a value that Go stores as nil. */
 function decodeValue(value: Json, type: GoType, reading: Reading): Json | undefined {
   if (value === null) return undefined;
   switch (type.kind) {
@@ -159,7 +162,7 @@ export function decodeObject(body: JsonObject, type: GoStruct): Result<Decoded> 
 
 const layout = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)$/;
 
-/** Returns the time in UTC without a fraction; undefined if there is no such time, as the 30th of February. */
+/** Returns the time in UTC with whole seconds, or undefined for an impossible time such as the 30th of February. */
 function utcSeconds(dateAndTime: string, zone: string): string | undefined {
   const local = new Date(`${dateAndTime}Z`);
   if (Number.isNaN(local.getTime()) || local.toISOString().slice(0, 19) !== dateAndTime) return undefined;
@@ -167,14 +170,17 @@ function utcSeconds(dateAndTime: string, zone: string): string | undefined {
   return Number.isNaN(utc.getTime()) ? undefined : utc.toISOString().slice(0, 19);
 }
 
-/** metav1.Time: RFC 3339 in, UTC with whole seconds out. */
+/** Parses RFC 3339 and returns UTC with whole seconds, like metav1.Time. */
 function parseTime(value: string): string | undefined {
   const [, dateAndTime = "", , zone = ""] = layout.exec(value) ?? [];
   const utc = utcSeconds(dateAndTime, zone);
   return utc === undefined ? undefined : `${utc}Z`;
 }
 
-/** metav1.MicroTime: exactly six digits after the point, in and out. */
+/**
+ * Parses RFC 3339 with exactly six digits after the point, and returns UTC in the same precision, like
+ * metav1.MicroTime.
+ */
 function parseMicroTime(value: string): string | undefined {
   const [, dateAndTime = "", fraction = "", zone = ""] = layout.exec(value) ?? [];
   const utc = fraction.length === 6 ? utcSeconds(dateAndTime, zone) : undefined;

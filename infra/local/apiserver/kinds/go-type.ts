@@ -1,10 +1,10 @@
-// Go types, as decoding JSON and merging patches need them, compiled from a short notation of their fields.
+// Defines Go types for decoding JSON and merging patches. Compiles them from a short notation of their fields.
 
 export type GoType = GoScalar | GoInteger | GoStruct | GoSlice | GoMap;
 
 export interface GoScalar {
   kind: "string" | "bool" | "time" | "microTime" | "quantity" | "raw";
-  /** As Go prints it in errors: "string", "v1.TaintEffect". */
+  /** The name of the type in Go's error messages: "string", "v1.TaintEffect". */
   name: string;
 }
 
@@ -16,7 +16,7 @@ export interface GoInteger {
 export interface GoStruct {
   kind: "struct";
   name: string;
-  /** Without its package. */
+  /** The name of the type without its package. */
   shortName: string;
   fields: GoField[];
   indexes: Map<string, number>;
@@ -38,14 +38,14 @@ export interface GoField {
   name: string;
   type: GoType;
   isPointer: boolean;
-  /** Go leaves out the zero value: `omitempty`, or `omitzero` of a time. */
+  /** true if Go leaves out the zero value: a field with `omitempty`, or a time with `omitzero`. */
   omitEmpty: boolean;
 }
 
-/** Field → type, in Go's notation; a `?` after the name stands for omitempty. */
+/** The type of each field, in Go's notation. A `?` after a field's name stands for omitempty. */
 type FieldTable = Record<string, string>;
 
-/** Struct ("v1.NodeSpec") → its fields. */
+/** The fields of each struct, by a name like "v1.NodeSpec". */
 export type StructTables = Record<string, FieldTable>;
 
 const scalarKinds = new Map<string, GoScalar["kind"]>([
@@ -81,7 +81,10 @@ function compileField(key: string, notation: string, tables: StructTables): GoFi
   return { name: omitEmpty ? key.slice(0, -1) : key, type, isPointer, omitEmpty };
 }
 
-/** Compiles the struct of that name. A type that is not in the tables and not a map, list or builtin is a kind of string. */
+/**
+ * Compiles the struct `name`. A type that is neither in `tables` nor a map, list or builtin is compiled as a
+ * string.
+ */
 export function compileStruct(name: string, tables: StructTables): GoStruct {
   const table = Object.entries(tables[name] ?? {});
   const fields = table.map(([key, notation]) => compileField(key, notation, tables));

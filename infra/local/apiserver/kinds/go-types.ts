@@ -1,9 +1,9 @@
-// The Go type of every kind that the apiserver reads, as data. Source: k8s.io/api core/v1, coordination/v1, events/v1,
+// Lists the Go types of all kinds that the apiserver reads. Source: k8s.io/api core/v1, coordination/v1, events/v1,
 // rbac/v1, admissionregistration/v1 and authorization/v1, and apimachinery's meta/v1.
 import { eventsGroup } from "./event-versions.ts";
 import { compileStruct, type GoStruct, type StructTables } from "./go-type.ts";
 
-/** metav1.TypeMeta and ObjectMeta, the first fields of every kind. */
+/** The first fields of every kind: metav1.TypeMeta and ObjectMeta. */
 const object = { "kind?": "string", "apiVersion?": "string", metadata: "v1.ObjectMeta" };
 
 const types: StructTables = {
@@ -124,7 +124,7 @@ const types: StructTables = {
   "v1.Secret": {
     ...object,
     "immutable?": "*bool",
-    // Go has bytes here. Their base64 is stored as the client sent it.
+    // Go decodes these values to bytes. The apiserver here stores their base64 as the client sent it.
     "data?": "map[string]string",
     "type?": "v1.SecretType",
   },
@@ -134,7 +134,7 @@ const types: StructTables = {
     "data?": "map[string]string",
     "binaryData?": "map[string]string",
   },
-  // The fields that the only Service has.
+  // Only the fields that the Service `kubernetes` has are listed.
   "v1.Service": { ...object, spec: "v1.ServiceSpec", status: "v1.ServiceStatus" },
   "v1.ServiceSpec": {
     "ports?": "[]v1.ServicePort",
@@ -272,7 +272,7 @@ const types: StructTables = {
   "v1.NonResourceAttributes": { "path?": "string", "verb?": "string" },
 };
 
-/** An Event of events.k8s.io has other fields than one of the core group. */
+/** The Go types of events.k8s.io, whose Event has other fields than the core group's. */
 const eventsV1Types: StructTables = {
   ...types,
   "v1.Event": {
@@ -301,7 +301,7 @@ const goTypes = new Map<string, GoStruct>([
   [`Event.${eventsGroup}`, compileStruct("v1.Event", eventsV1Types)],
 ]);
 
-/** Returns the Go type of a kind. Throws if it has none: each row of the resource table needs one. */
+/** Returns the Go type of a kind. Throws if the table has none, because each resource needs a Go type. */
 export function goTypeOf({ group, kind }: { group: string; kind: string }): GoStruct {
   const type = goTypes.get(`${kind}.${group}`) ?? goTypes.get(kind);
   if (!type) throw new Error(`no Go type for ${kind}`);

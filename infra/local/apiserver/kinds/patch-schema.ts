@@ -1,4 +1,4 @@
-// How strategic merge patches treat the fields of each kind, compiled from its Go type.
+// Compiles from each kind's Go type how a strategic merge patch treats its fields.
 import { nodeSchema } from "../../../../shared/kubernetes/patch/node-schema.ts";
 import { eventSchema, leaseSchema } from "../../../../shared/kubernetes/patch/object-schemas.ts";
 import {
@@ -37,13 +37,14 @@ function compileStruct({ shortName, fields }: GoStruct): StructSchema {
   return struct(shortName, Object.fromEntries(schemas));
 }
 
-/** `place` is the struct and field that hold the value. */
+/** Makes the patch schema of a type. `place` is the struct and field that hold the value. */
 function compile(type: GoType, place: string): PatchSchema {
   switch (type.kind) {
     case "struct":
       return compileStruct(type);
     case "slice": {
-      // Tags for patches and for server-side apply (`patchMergeKey`, `listMapKey`) differ only for validationActions.
+      // The patch keys (`patchMergeKey`) equal the keys of server-side apply (`listMapKey`), except for
+      // validationActions.
       const key = place.endsWith(".validationActions") ? undefined : listKeys.get(place);
       if (key === undefined) return atomicList;
       return type.item.kind === "struct" ? keyedList(key, compileStruct(type.item)) : setList;

@@ -1,17 +1,22 @@
-// The rules of single kinds: the defaults of their fields, the fields that a create adds, and those that a fieldSelector
-// may name.
+// Defines the rules of single kinds: the defaults of fields, the fields that a create adds, and the fields that a
+// fieldSelector may name.
 import { isJsonObject, type JsonObject } from "../../../../shared/kubernetes/json.ts";
 import { type ApiObject, fieldsOf, listOf, textOf } from "../object.ts";
 import { selectorOf, withCoreNames } from "./event-versions.ts";
 
-/** SetDefaults_NodeStatus: allocatable is the capacity unless the client sent it, even empty. */
+/**
+ * Sets allocatable to the capacity, unless the client sent allocatable, even empty. Mirrors SetDefaults_NodeStatus.
+ */
 function normaliseStatus(status: JsonObject, sent: JsonObject): JsonObject {
   const { capacity, allocatable } = status;
   const isSaid = allocatable !== undefined || isJsonObject(fieldsOf(sent["status"])["allocatable"]);
   return isSaid || capacity === undefined ? status : { ...status, allocatable: capacity };
 }
 
-/** Converts to the internal type, which has only podCIDRs, and back. */
+/**
+ * Fills podCIDR from podCIDRs and the reverse, like upstream's conversion to the internal type, which has only
+ * podCIDRs.
+ */
 function normaliseSpec(spec: JsonObject): JsonObject {
   const { podCIDR, podCIDRs, ...rest } = spec;
   if (podCIDR === undefined && podCIDRs === undefined) return spec;
@@ -19,7 +24,7 @@ function normaliseSpec(spec: JsonObject): JsonObject {
   return { ...rest, ...(list[0] && { podCIDR: list[0] }), podCIDRs: list };
 }
 
-/** Sets the defaults. Returns the same object if it needs none. */
+/** Sets a Node's defaults. Returns the same object if nothing changes. */
 export function normaliseNode(node: ApiObject, sent: JsonObject): ApiObject {
   const [spec, status] = [fieldsOf(node["spec"]), fieldsOf(node["status"])];
   const [newSpec, newStatus] = [normaliseSpec(spec), normaliseStatus(status, sent)];
@@ -28,7 +33,7 @@ export function normaliseNode(node: ApiObject, sent: JsonObject): ApiObject {
 
 const notReadyTaint = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" };
 
-/** Admission plugin TaintNodesByCondition */
+/** Adds the taint `not-ready` to a new Node, like the admission plugin TaintNodesByCondition. */
 export function prepareNodeForCreate(node: ApiObject): ApiObject {
   const spec = fieldsOf(node["spec"]);
   const taints = listOf(spec["taints"]).map(fieldsOf);
@@ -38,7 +43,7 @@ export function prepareNodeForCreate(node: ApiObject): ApiObject {
   return isTainted ? node : { ...node, spec: { ...spec, taints: [...taints, notReadyTaint] } };
 }
 
-/** SetDefaults_Namespace labels a namespace with its name. */
+/** Labels a namespace with its name. Mirrors SetDefaults_Namespace. */
 export function normaliseNamespace(namespace: ApiObject): ApiObject {
   const name = namespace.metadata.name ?? "";
   const labels = {
@@ -52,25 +57,25 @@ export function normaliseNamespace(namespace: ApiObject): ApiObject {
   };
 }
 
-/** namespaceStrategy.PrepareForCreate */
+/** Sets the finalizer and an empty status of a new namespace. Mirrors namespaceStrategy.PrepareForCreate. */
 export function prepareNamespaceForCreate(namespace: ApiObject): ApiObject {
   return normaliseNamespace({ ...namespace, spec: { finalizers: ["kubernetes"] }, status: {} });
 }
 
-/** SetDefaults_Secret */
+/** Sets the default type of a Secret. Mirrors SetDefaults_Secret. */
 export function normaliseSecret(secret: ApiObject): ApiObject {
   return { ...secret, type: textOf(secret["type"]) || "Opaque" };
 }
 
 const rbacGroup = "rbac.authorization.k8s.io";
 
-/** SetDefaults_Subject */
+/** Sets the API group of a user or group in a binding. Mirrors SetDefaults_Subject. */
 function normaliseSubject(subject: JsonObject): JsonObject {
   const hasGroup = subject["kind"] === "User" || subject["kind"] === "Group";
   return hasGroup ? { ...subject, apiGroup: textOf(subject["apiGroup"]) || rbacGroup } : subject;
 }
 
-/** SetDefaults_RoleBinding and SetDefaults_ClusterRoleBinding. */
+/** Sets the defaults of a binding. Mirrors SetDefaults_RoleBinding and SetDefaults_ClusterRoleBinding. */
 export function normaliseRoleBinding(binding: ApiObject): ApiObject {
   const subjects = listOf(binding["subjects"]).map(fieldsOf).map(normaliseSubject);
   const roleRef = fieldsOf(binding["roleRef"]);
@@ -96,7 +101,7 @@ function normaliseMatchResources(match: JsonObject): JsonObject {
   };
 }
 
-/** admissionregistration/v1 defaults. */
+/** Sets the defaults of an admission policy. Mirrors admissionregistration/v1. */
 export function normalisePolicy(policy: ApiObject): ApiObject {
   const spec = fieldsOf(policy["spec"]);
   const matchConstraints = spec["matchConstraints"];
@@ -138,7 +143,7 @@ export function selectableEventFields(event: ApiObject): Record<string, string> 
   };
 }
 
-/** The selectable fields in events.k8s.io, which has no selector by source. */
+/** Returns the fields of an event that a fieldSelector may name in events.k8s.io. The source is not one of them. */
 export function selectableEventsV1Fields(event: ApiObject): Record<string, string> {
   const { source: _, ...fields } = selectableEventFields(withCoreNames(event));
   return Object.fromEntries(Object.entries(fields).map(([field, value]) => [selectorOf(field), value]));

@@ -1,5 +1,5 @@
-// Merges lists of a strategic merge patch: sets of scalars, and objects with a key. Mirrors mergeSlice of
-// apimachinery/pkg/util/strategicpatch with its directives (`$patch` and others) and its order.
+// Merges lists for a strategic merge patch: sets of scalars, and objects with a key. Mirrors mergeSlice of
+// apimachinery/pkg/util/strategicpatch, with its directives (`$patch` and others) and its order.
 import { isJsonObject, type Json, type JsonObject, ownValue } from "../../../../shared/kubernetes/json.ts";
 import { DIRECTIVE } from "../../../../shared/kubernetes/patch/directives.ts";
 import {
@@ -14,18 +14,18 @@ import type { ListSchema, StructSchema } from "../../../../shared/kubernetes/pat
 import { failure, type Result, success } from "../../../../shared/result.ts";
 
 /**
- * `memory` is the original list after the merge: upstream merges in place, and later reads the server's order from the
- * overwritten list.
+ * A merged list. `memory` is the original list as it is after the merge: upstream merges in place, and later reads
+ * the server's order from the overwritten list.
  */
 export interface MergedList {
   merged: Json[];
   memory: Json[];
 }
 
-/** Merges two objects of a list that have the same key. */
+/** Merges two list items that have the same key. */
 type MergeItem = (current: JsonObject, change: JsonObject, schema: StructSchema) => Result<JsonObject>;
 
-/** Merges two lists that are not atomic. With `isDeletion`, `change` has the scalars to delete. */
+/** Merges two lists that are not atomic. With `isDeletion`, `change` has the scalars to delete from `current`. */
 export function mergeLists(
   current: Json[],
   change: Json[],
@@ -47,7 +47,8 @@ export function mergeLists(
     return success({ merged: current.filter((item) => !deleted.has(item)), memory: current });
   }
   if (list.merge === "key") return failure(`expected a map, but received a ${type.value}`);
-  // If `current` has duplicates, upstream's order depends on the capacity of Go's slice.
+  // The order is not exactly upstream's if `current` has duplicates: upstream's order then depends on the capacity
+  // of Go's slice.
   const merged = withoutDuplicates([...current, ...change]);
   return success({ merged: orderMerged(merged, change, current, null), memory: current });
 }
@@ -85,7 +86,10 @@ function mergeKeyedLists(
   return success({ merged, memory: memory.slice(0, current.length) });
 }
 
-/** Deletes items from `memory` as the patch demands, and returns those to merge (mergeSliceWithSpecialElements). */
+/**
+ * Deletes items from `memory` as the patch's directives demand, and returns the items to merge. Mirrors
+ * mergeSliceWithSpecialElements.
+ */
 function applyItemDirectives(
   memory: Json[],
   change: JsonObject[],
@@ -107,7 +111,10 @@ function applyItemDirectives(
   return success({ remaining, additions, replaced });
 }
 
-/** Returns the index of the item with that key among the first `length`, or −1 (findMapInSliceBasedOnKeyValue). */
+/**
+ * Returns the index of the item with this value of `key` among the first `length` items, or −1. Mirrors
+ * findMapInSliceBasedOnKeyValue.
+ */
 function findByKey(items: Json[], length: number, key: string, value: Json | undefined): number {
   for (let place = 0; place < length; place++) {
     const item = items[place];
@@ -116,7 +123,7 @@ function findByKey(items: Json[], length: number, key: string, value: Json | und
   return -1;
 }
 
-/** Deletes items in place, as upstream does. Returns the number of remaining items. */
+/** Deletes items in place, like upstream. Returns the number of remaining items. */
 function removeByKey(items: Json[], length: number, key: string, value: Json): number {
   let remaining = length;
   let place = findByKey(items, remaining, key, value);
@@ -128,7 +135,7 @@ function removeByKey(items: Json[], length: number, key: string, value: Json): n
   return remaining;
 }
 
-/** Returns the type that all items have, or an error's text (upstream: sliceElementType). */
+/** Returns the type that all items have, or an error text. Mirrors upstream sliceElementType. */
 export function elementType(items: Json[]): Result<string> {
   const [first, ...others] = items;
   if (first === undefined) return failure("no elements in any of the given slices");
@@ -140,7 +147,7 @@ export function elementType(items: Json[]): Result<string> {
   return success(type);
 }
 
-/** Returns the type to which Go decodes the value. */
+/** Returns the name of the Go type that a value is decoded to. */
 export function typeName(value: Json): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "list";
@@ -148,8 +155,8 @@ export function typeName(value: Json): string {
 }
 
 /**
- * Orders a merged list. Items in `patchOrder` have that order, and the others are put between them by `serverOrder`
- * (upstream: partition…ByPresentInList, normalizeElementOrder).
+ * Orders a merged list. Items in `patchOrder` keep its order; other items are put between them by `serverOrder`.
+ * Mirrors upstream partition…ByPresentInList and normalizeElementOrder.
  */
 export function orderMerged(
   merged: Json[],
@@ -168,7 +175,10 @@ export function orderMerged(
   );
 }
 
-/** Puts each item of `left` before the first item of `right` that follows it on the server (upstream: mergeSortedSlice). */
+/**
+ * Puts each item of `left` before the first item of `right` that follows it on the server. Mirrors upstream
+ * mergeSortedSlice.
+ */
 function interleave(left: Json[], right: Json[], serverRank: Map<Json, number>, key: string | null): Json[] {
   const result: Json[] = [];
   let next = 0;
@@ -187,12 +197,12 @@ function interleave(left: Json[], right: Json[], serverRank: Map<Json, number>, 
 /** The directive that lists the keys to keep. */
 export const RETAIN_KEYS = "$retainKeys";
 
-/** `$prefix/field` → `field`; null if the key has another form (upstream: extractKey). */
+/** Returns the field of a key `$prefix/field`, or null if the key has another form. Mirrors upstream extractKey. */
 export function withoutPrefix(key: string, prefix: string): string | null {
   return key.startsWith(`${prefix}/`) ? key.slice(prefix.length + 1) : null;
 }
 
-/** Returns true if the item has this directive, or any if none is given. */
+/** Returns true if the item has this directive, or any directive if `directive` is undefined. */
 export function isDirective(item: Json, directive?: string): boolean {
   const found = isJsonObject(item) ? ownValue(item, DIRECTIVE) : undefined;
   return directive === undefined ? found !== undefined : found === directive;
@@ -202,7 +212,10 @@ export function unknownDirective(patch: Json, directive: Json): string {
   return `unknown patch type: ${JSON.stringify(directive)} in map: ${JSON.stringify(patch)}`;
 }
 
-/** Drops the keys of objects whose value is null, at every depth (upstream: discardNullValuesFromPatch). */
+/**
+ * Returns the value without object keys whose value is null, at every depth. Mirrors upstream
+ * discardNullValuesFromPatch.
+ */
 export function withoutNulls(value: Json): Json {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isJsonObject(value)) return value;
@@ -213,7 +226,10 @@ export function withoutNulls(value: Json): Json {
   return Object.fromEntries(fields);
 }
 
-/** Drops objects that are directives. Returns undefined if the value itself is one (upstream: removeDirectives). */
+/**
+ * Returns the value without objects that are directives, or undefined if the value itself is a directive. Mirrors
+ * upstream removeDirectives.
+ */
 export function withoutDirectives(value: Json): Json | undefined {
   if (Array.isArray(value)) return itemsWithoutDirectives(value);
   if (!isJsonObject(value)) return value;

@@ -1,5 +1,5 @@
-// Applies a strategic merge patch, as an apiserver does. Arguments do not change, and results share unchanged parts with
-// them. Mirrors apimachinery/pkg/util/strategicpatch.
+// Applies a strategic merge patch like an apiserver. Never changes its arguments; results share unchanged parts
+// with them. Mirrors apimachinery/pkg/util/strategicpatch.
 import { isJsonObject, type Json, type JsonObject, ownValue } from "../../../../shared/kubernetes/json.ts";
 import {
   DELETE_FROM_LIST,
@@ -28,7 +28,10 @@ import {
   withoutPrefix,
 } from "./merge-lists.ts";
 
-/** Applies `patch` to `original`. Fails with a text if the patch is malformed (upstream: StrategicMergePatch). */
+/**
+ * Applies `patch` to `original`. Returns an error text if the patch is malformed. Mirrors upstream
+ * StrategicMergePatch.
+ */
 export function applyStrategicMergePatch(
   original: JsonObject,
   patch: JsonObject,
@@ -51,7 +54,10 @@ export function applyStrategicMergePatch(
   return success(merged);
 }
 
-/** upstream: handleDirectiveInMergeMap */
+/**
+ * Returns the object after a directive of the patch: {} for `delete`, and the patch's own fields for `replace`.
+ * Mirrors upstream handleDirectiveInMergeMap.
+ */
 function applyDirective(patch: JsonObject, directive: Json): Result<JsonObject> {
   if (directive === "delete") return success({});
   if (directive !== "replace") return failure(unknownDirective(patch, directive));
@@ -59,7 +65,10 @@ function applyDirective(patch: JsonObject, directive: Json): Result<JsonObject> 
   return success(replacement);
 }
 
-/** Copies all keys of `original`, or those of `$retainKeys` if there is one (applyRetainKeysDirective). */
+/**
+ * Copies all keys of `original`, or only the keys in `$retainKeys` if the patch has that directive. Mirrors
+ * applyRetainKeysDirective.
+ */
 function retainKeys(original: JsonObject, changes: JsonObject): Result<JsonObject> {
   const retained = ownValue(changes, RETAIN_KEYS);
   if (retained === undefined) return success({ ...original });
@@ -74,7 +83,10 @@ function retainKeys(original: JsonObject, changes: JsonObject): Result<JsonObjec
   return success(Object.fromEntries(Object.entries(original).filter(([key]) => keys.has(key))));
 }
 
-/** Merges one field of the patch into `merged`; returns an error's text or null (upstream: mergeMap's loop). */
+/**
+ * Merges one field of the patch into `merged`. Returns an error text, or null. Mirrors the loop of upstream
+ * mergeMap.
+ */
 function mergeField(merged: JsonObject, patchKey: string, change: Json, schema: PatchSchema): string | null {
   const isDeletion = patchKey.startsWith(DELETE_FROM_LIST);
   const key = isDeletion ? withoutPrefix(patchKey, DELETE_FROM_LIST) : patchKey;
@@ -122,8 +134,8 @@ function mergeValue(
 }
 
 /**
- * Merges a list that has a `$setElementOrder` and removes both from `changes`. Returns an error's text or null (upstream:
- * mergePatchIntoOriginal).
+ * Merges a list whose patch has a `$setElementOrder`. Removes both fields from `changes`, so that they are not
+ * merged again. Returns an error text, or null. Mirrors upstream mergePatchIntoOriginal.
  */
 function mergeOrderedList(
   merged: JsonObject,
@@ -171,7 +183,10 @@ function mergeForOrder(
   return mergeLists(current, change, list, false, applyStrategicMergePatch);
 }
 
-/** Returns an error's text if the patch has another order than `$setElementOrder` (validatePatchWithSetOrderList). */
+/**
+ * Returns an error text if the patch's items have another order than `$setElementOrder`. Mirrors
+ * validatePatchWithSetOrderList.
+ */
 function orderMismatch(change: Json[], order: Json[], key: string | null): string | null {
   if (order.length === 0 || change.length === 0) return null;
   const patched = key === null ? change : change.filter((item) => !isDirective(item, "delete"));
@@ -189,7 +204,7 @@ function orderMismatch(change: Json[], order: Json[], key: string | null): strin
   return `The order in patch list:\n${items}\n doesn't match ${SET_ELEMENT_ORDER} list:\n${wanted}\n`;
 }
 
-/** Returns the schema of a list (upstream: LookupPatchMetadataForSlice). */
+/** Returns the schema of a list field. Mirrors upstream LookupPatchMetadataForSlice. */
 function listSchema(schema: PatchSchema, field: string): Result<ListSchema> {
   const found = fieldSchema(schema, field);
   if (!found.ok) return found;

@@ -1,5 +1,5 @@
-// Reads the query of a list, watch or deletecollection as options, with defaults and validation. Also encodes the continue
-// token: revision and first key of the next page. Mirrors storage.EncodeContinue and DecodeContinue.
+// Reads the query of a list, watch or deletecollection, with defaults and validation. Also encodes the continue
+// token: the revision and the first key of the next page. Mirrors storage.EncodeContinue and DecodeContinue.
 import { posix } from "node:path";
 import { isJsonObject } from "../../../../shared/kubernetes/json.ts";
 import { failure, type Result, success } from "../../../../shared/result.ts";
@@ -13,17 +13,17 @@ export interface ListOptions {
   labelSelector: string;
   fieldSelector: string;
   allowWatchBookmarks: boolean;
-  /** 0: the latest, or any. */
+  /** The revision that the client asks for. 0 means the latest or any revision. */
   resourceVersion: number;
-  /** For a list: exactly this revision, and no later one. */
+  /** true if a list must show exactly this revision, and no later one. */
   isExact: boolean;
-  /** Objects in a page; 0: all. */
+  /** The number of objects per page. 0 means all. */
   limit: number;
-  /** For a list: the position of a later page. */
+  /** The position of a list's later page. undefined for the first page. */
   continuation?: Continuation;
-  /** 0: no timeout. */
+  /** Seconds until a watch ends. 0 means no timeout. */
   timeoutSeconds: number;
-  /** For a watch: it starts with the existing objects. */
+  /** true if a watch begins with the existing objects. */
   sendInitialEvents: boolean;
 }
 
@@ -31,7 +31,7 @@ const matchField = "resourceVersionMatch";
 
 const matches = ["Exact", "NotOlderThan", ""];
 
-/** internalversion/validation.ValidateListOptions */
+/** Returns the errors in the options of a list. Mirrors internalversion/validation.ValidateListOptions. */
 function listErrors(query: URLSearchParams): FieldError[] {
   const match = query.get(matchField) ?? "";
   const revision = query.get("resourceVersion") ?? "";
@@ -48,7 +48,7 @@ function listErrors(query: URLSearchParams): FieldError[] {
   return errors;
 }
 
-/** validateWatchOptions */
+/** Returns the errors in the options of a watch. Mirrors validateWatchOptions. */
 function watchErrors(query: URLSearchParams): FieldError[] {
   const match = query.get(matchField) ?? "";
   const asksForInitial = query.has("sendInitialEvents");
@@ -63,13 +63,16 @@ function watchErrors(query: URLSearchParams): FieldError[] {
   return errors;
 }
 
-/** Returns a parameter as a whole number: 0 if it is absent, undefined if it is no number. */
+/** Returns a parameter of the query as a whole number: 0 if it is absent, undefined if it is no number. */
 function numberOf(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name) || "0";
   return /^-?\d+$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined;
 }
 
-/** storage.ValidateListOptions */
+/**
+ * Returns the position in the continue token, undefined without a token, or an error. Mirrors
+ * storage.ValidateListOptions.
+ */
 function continuationOf(query: URLSearchParams, resourceVersion: number): Outcome<Continuation | undefined> {
   const token = query.get("continue") ?? "";
   if (token === "") return success(undefined);
@@ -94,25 +97,25 @@ export function listOptions(query: URLSearchParams, isWatch: boolean): Outcome<L
     fieldSelector: query.get("fieldSelector") ?? "",
     allowWatchBookmarks: isSet(query.get("allowWatchBookmarks")),
     resourceVersion,
-    // Clients from before resourceVersionMatch expect the exact revision in a list with pages.
+    // Clients older than resourceVersionMatch expect exactly this revision in a list with pages.
     isExact: match === "Exact" || (match === "" && limit > 0 && resourceVersion > 0),
-    // A list of any revision ignores the limit (cacher.computeListLimit).
+    // A list of resourceVersion 0 ignores the limit, like cacher.computeListLimit.
     limit: query.get("resourceVersion") === "0" ? 0 : Math.max(limit, 0),
     ...(continuation.value && { continuation: continuation.value }),
     timeoutSeconds,
-    // SetListOptionsDefaults: a watch without a resourceVersion starts with the existing objects.
+    // A watch without a resourceVersion begins with the existing objects, like SetListOptionsDefaults.
     sendInitialEvents: asked === null ? resourceVersion === 0 : isSet(asked),
   });
 }
 
 interface Continuation {
-  /** All pages show this revision; `latestRevision`: the current one. */
+  /** The revision that all pages show. `latestRevision` stands for the current revision. */
   revision: number;
-  /** The first key that the page may have. */
+  /** The first key that the page may contain. */
   startKey: string;
 }
 
-/** For a client that continues after the revision of its first page has expired. */
+/** The revision in the token for a client whose first page's revision has expired. */
 export const latestRevision = -1;
 
 const version = "meta.k8s.io/v1";
@@ -121,13 +124,13 @@ export function encodeContinue({ revision, startKey }: Continuation): string {
   return Buffer.from(JSON.stringify({ v: version, rv: revision, start: startKey })).toString("base64url");
 }
 
-/** Returns true if the key has no parts such as `..`. */
+/** Returns true if the key contains no parts such as `..`. */
 function isPlainKey(key: string): boolean {
   const absolute = key.startsWith("/") ? key : `/${key}`;
   return posix.normalize(absolute) === absolute;
 }
 
-/** The error is upstream's text. */
+/** Returns the position in a continue token, or an error with upstream's text. */
 function decodeContinue(token: string): Result<Continuation> {
   const invalid = "continue key is not valid";
   const parsed = parseJson(Buffer.from(token, "base64url").toString());

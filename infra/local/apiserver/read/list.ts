@@ -1,4 +1,4 @@
-// Reads one object or a list, as of now or as of a revision whose later changes are in memory.
+// Reads one object or a list, at the latest revision or at an older one whose later changes are in memory.
 import type { Status } from "../../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../../shared/result.ts";
 import { type Answer, answerWith, type Call, stored } from "../call.ts";
@@ -14,12 +14,15 @@ import { type Asked, readListRequest } from "./select.ts";
 export interface ObjectList {
   kind: string;
   apiVersion: string;
-  /** A page also has the token of the next one and, without a selector, the number of items after it. */
+  /**
+   * The metadata of a list. A page also has the token of the next page and, without a selector, the number of items
+   * after the page.
+   */
   metadata: { resourceVersion: string; continue?: string; remainingItemCount?: number };
   items: ListItem[];
 }
 
-/** A client accepts no revision older than its resourceVersion; 0: any. */
+/** Returns an error if the store is older than the revision that the client wants. 0 accepts any revision. */
 function refuseRevision(store: Store, wanted: number): Status | undefined {
   if (!Number.isSafeInteger(wanted)) return badRequest("resourceVersion has to be a number");
   return wanted > store.revision() ? revisionTooLarge(wanted, store.revision()) : undefined;
@@ -31,14 +34,17 @@ export function get(world: Surroundings, call: Call): Outcome<Answer> {
   return answerWith(200, stored(world, call));
 }
 
-/** Items have no kind and apiVersion, as in upstream's typed lists. */
+/** Returns an object without kind and apiVersion, like the items in upstream's typed lists. */
 function withoutKind(object: ApiObject): ListItem {
   const { kind: _, apiVersion: __, ...item } = object;
   return item;
 }
 
 const listExpired = "The resourceVersion for the provided list is too old.";
-/** For a later page. The Status has a token that continues with the latest revision. */
+/**
+ * The message if a later page's revision has expired. The Status has a token that continues with the latest
+ * revision.
+ */
 const continueExpired =
   "The provided continue parameter is too old to display a consistent list result. You can start a new list " +
   "without the continue parameter, or use the continue token in this response to retrieve the remainder of the " +
@@ -60,7 +66,7 @@ interface Rest {
   entries: { key: string; object: ApiObject }[];
 }
 
-/** Reads the objects from the page's first key on, before selectors apply. */
+/** Reads the objects from the page's first key on. Selectors are applied afterwards. */
 function readRest(store: Store, type: ResourceType, info: RequestInfo, options: ListOptions): Outcome<Rest> {
   const revision = revisionOf(store, options);
   const refused = refuseRevision(store, Math.max(revision, options.resourceVersion));
@@ -73,7 +79,10 @@ function readRest(store: Store, type: ResourceType, info: RequestInfo, options: 
   return success({ revision, entries: entries.filter(({ key }) => key >= startKey) });
 }
 
-/** cacher.GetList: a full page has a token if any object follows, even one that no selector matches. */
+/**
+ * Lists objects. A full page has a token if any object follows, even an object that no selector matches. Mirrors
+ * cacher.GetList.
+ */
 export function listObjects(
   store: Store,
   type: ResourceType,
@@ -89,7 +98,7 @@ export function listObjects(
   const isMore = last !== undefined && last !== entries.at(-1);
   const metadata = {
     resourceVersion: String(revision),
-    // The next possible key.
+    // A NUL at the end makes the next possible key.
     ...(isMore && { continue: encodeContinue({ revision, startKey: `${last.key}\u0000` }) }),
     ...(isMore && isEverything && { remainingItemCount: entries.length - page.length }),
   };
@@ -103,12 +112,12 @@ export function list(world: Surroundings, { type, info, query }: Call): Outcome<
   return answerWith(200, listObjects(world.store, type, info, asked.value));
 }
 
-/** Lists are ordered by this key: "namespace/name", or the name within one namespace. */
+/** Returns the key that lists are ordered by: "namespace/name", or the name alone for a list of one namespace. */
 function listKey({ metadata: { namespace = "", name = "" } }: ApiObject, home?: string): string {
   return namespace === "" || home !== undefined ? name : `${namespace}/${name}`;
 }
 
-/** Lists the objects as of a revision, ordered by key; "gone" if later changes are no longer in memory. */
+/** Returns the objects at a revision, ordered by key, or "gone" if later changes are no longer in memory. */
 function listAt(
   store: Pick<Store, "list" | "changesSince">,
   resource: string,

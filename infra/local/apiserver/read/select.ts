@@ -14,7 +14,7 @@ function selectableFields(type: ResourceType, object: ApiObject): Record<string,
   return { "metadata.name": name, "metadata.namespace": namespace, ...type.selectableFields?.(object) };
 }
 
-/** An object without fields: its selectable fields have all names. */
+/** An object without fields. Its selectable fields have all possible names. */
 const nothing: ApiObject = { kind: "", apiVersion: "", metadata: {} };
 
 function unknownField(type: ResourceType, terms: FieldTerm[]): string | undefined {
@@ -22,7 +22,10 @@ function unknownField(type: ResourceType, terms: FieldTerm[]): string | undefine
   return terms.find(({ field }) => !Object.hasOwn(known, field))?.field;
 }
 
-/** Adds the name in a watch's path as a term. Returns undefined if the selector has another name (handlers.listOpts). */
+/**
+ * Adds the name in a watch's path to the terms. Returns undefined if the selector requires another name. Mirrors
+ * handlers.listOpts.
+ */
 function withName(terms: FieldTerm[], name: string): FieldTerm[] | undefined {
   if (name === "") return terms;
   if (terms.length === 0) return [{ field: "metadata.name", equal: true, value: name }];
@@ -44,11 +47,11 @@ function matcher(
   };
 }
 
-/** The options and selection of a list, watch or deletecollection (handlers.listOpts). */
+/** The options and the selection of a list, watch or deletecollection. Mirrors handlers.listOpts. */
 export interface Asked {
   options: ListOptions;
   matches: (object: ApiObject) => boolean;
-  /** There is no label or field selector. */
+  /** true if the request has neither a label selector nor a field selector. */
   isEverything: boolean;
 }
 

@@ -1,4 +1,4 @@
-// Field selectors: text → terms. Mirrors apimachinery's fields.ParseSelector, without escapes.
+// Parses and matches field selectors. Mirrors apimachinery's fields.ParseSelector, without escapes.
 import { pathSegmentErrors } from "../validation/names.ts";
 
 export interface FieldTerm {
@@ -7,7 +7,7 @@ export interface FieldTerm {
   value: string;
 }
 
-/** Returns undefined if the text is no selector. */
+/** Returns the terms of a field selector, or undefined if the text is not one. */
 export function parseFieldSelector(selector: string): FieldTerm[] | undefined {
   const parts = selector.split(",").filter((part) => part !== "");
   const terms = parts.map((part) => /^([^!=]*)(!=|==|=)([^=]*)$/.exec(part));
@@ -20,12 +20,14 @@ export function matchesFields(terms: FieldTerm[], fields: Record<string, string>
   return terms.every(({ field, equal, value }) => ((fields[field] ?? "") === value) === equal);
 }
 
-/** Returns the name that the terms require; undefined if there is none (Selector.RequiresExactMatch). */
+/**
+ * Returns the name that the terms require, or undefined if they require none. Mirrors Selector.RequiresExactMatch.
+ */
 export function requiredName(terms: FieldTerm[]): string | undefined {
   return terms.find(({ field, equal }) => field === "metadata.name" && equal)?.value;
 }
 
-/** Returns the name that a fieldSelector requires; undefined if there is none, or it is not valid. */
+/** Returns the name that a fieldSelector requires, or undefined if it requires none or the name is not valid. */
 export function exactName(selector: string): string | undefined {
   const name = requiredName(parseFieldSelector(selector) ?? []);
   return name !== undefined && pathSegmentErrors(name).length === 0 ? name : undefined;

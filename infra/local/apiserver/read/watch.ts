@@ -17,22 +17,25 @@ import type { Surroundings } from "../write/write.ts";
 interface WatchEvent {
   type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK";
   object: ApiObject;
-  /** The object as JSON; made from the object if absent. */
+  /** The object as JSON, if already encoded. */
   text?: string;
 }
 
-/** A client with more unread data than this is disconnected, and lists again. */
+/** The number of unread bytes at which a client is disconnected. The client then lists again. */
 const maxWaitingBytes = 8 * 1024 * 1024;
-/** --min-request-timeout: a watch without timeoutSeconds ends after one to two times this time. */
+/** The timeout of a watch without timeoutSeconds is this time to twice this time (--min-request-timeout). */
 const defaultTimeoutMs = 1_800_000;
-/** The longest time of a timer. */
+/** The longest time that a timer of Node.js supports, in milliseconds. */
 const maxTimeoutMs = 2 ** 31 - 1;
-/** cacher.defaultBookmarkFrequency */
+/** Milliseconds between two bookmarks of a watch (cacher.defaultBookmarkFrequency). */
 const bookmarkPeriodMs = 60_000;
-/** Time between the last bookmark and the end (cacheWatcher.nextBookmarkTime). */
+/** Milliseconds between the last bookmark and the end of a watch (cacheWatcher.nextBookmarkTime). */
 const lastBookmarkLeadMs = 2_000;
 
-/** Converts a change for a selector: ADDED if the object matches for the first time, DELETED if it no longer matches. */
+/**
+ * Returns the event of a change for a watch with a selector: ADDED if the object matches for the first time,
+ * DELETED if it no longer matches. undefined if the client sees no change.
+ */
 function seenThrough(matches: Asked["matches"], change: Change): WatchEvent | undefined {
   const { object, previous, text } = change;
   const isSeen = change.type !== "DELETED" && matches(object);
@@ -44,18 +47,18 @@ function seenThrough(matches: Asked["matches"], change: Change): WatchEvent | un
   return { type: "DELETED", object: { ...previous, metadata } };
 }
 
-/** An empty object with a resourceVersion: the client has got all changes up to it. */
+/** Returns a bookmark: an empty object with a resourceVersion up to which the client has all changes. */
 function bookmark(type: ResourceType, revision: number, annotations?: Record<string, string>): WatchEvent {
   const metadata = { resourceVersion: String(revision), ...(annotations && { annotations }) };
   return { type: "BOOKMARK", object: { ...unwritten(type), metadata } };
 }
 
-/** The bookmark after the existing objects. */
+/** Returns the bookmark that follows the existing objects. */
 function endOfInitial(type: ResourceType, revision: number): WatchEvent {
   return bookmark(type, revision, { "k8s.io/initial-events-end": "true" });
 }
 
-/** Calls `send` once a minute and shortly before the end. The returned function cancels it. */
+/** Calls `send` once a minute and shortly before the watch ends. Returns a function that cancels the calls. */
 function scheduleBookmarks(after: After, lengthMs: number, send: () => void): () => void {
   let cancel = () => {};
   const waitFrom = (elapsedMs: number) => {
@@ -70,7 +73,7 @@ function scheduleBookmarks(after: After, lengthMs: number, send: () => void): ()
   return () => cancel();
 }
 
-/** The events that are sent at once. Later changes than `revision` follow. */
+/** The events that a watch sends at once, and the revision after which it sends later changes. */
 interface Start {
   events: WatchEvent[];
   revision: number;
@@ -86,7 +89,10 @@ function everything(store: Store, type: ResourceType, { options, matches }: Aske
   return success({ events, revision });
 }
 
-/** Fails if the watch cannot start at its resourceVersion. That error is then its only event (cacher.newErrWatcher). */
+/**
+ * Returns the first events of a watch. If it cannot start at its resourceVersion, the error is sent as its only
+ * event. Mirrors cacher.newErrWatcher.
+ */
 function startOf(store: Store, type: ResourceType, asked: Asked): Outcome<Start> {
   if (asked.options.sendInitialEvents) return everything(store, type, asked);
   const from = asked.options.resourceVersion || store.revision();
@@ -99,7 +105,7 @@ function startOf(store: Store, type: ResourceType, asked: Asked): Outcome<Start>
   return success({ events, revision: Math.max(from, store.revision()) });
 }
 
-/** Writes events as lines. Only the first Table has column definitions. */
+/** Returns a function that encodes events as lines. Only the first Table has column definitions. */
 function createLines(type: ResourceType, shown: Representation, now: () => Date) {
   const encoder = new TextEncoder();
   let isFirst = true;
@@ -161,7 +167,9 @@ function streamOf(
   );
 }
 
-/** The body of a watch. It ends after timeoutSeconds, or if the client disconnects or does not read. */
+/**
+ * Returns the body of a watch. The body ends after timeoutSeconds, or if the client disconnects or does not read.
+ */
 export function watchObjects(
   world: Surroundings,
   type: ResourceType,

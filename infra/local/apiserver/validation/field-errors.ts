@@ -1,8 +1,8 @@
-// The faults of fields, in upstream's words (apimachinery/pkg/util/validation/field).
+// Makes the errors of faulty fields, with upstream's texts (apimachinery/pkg/util/validation/field).
 import { quote as goQuote } from "../../../../shared/go/strings.ts";
 import type { FieldError } from "../status.ts";
 
-/** Prints a value as Go does: text in quotes, other values as JSON. */
+/** Returns a value as Go prints it: a string in quotes, other values as JSON. */
 function printed(value: unknown): string {
   return typeof value === "string" ? goQuote(value) : (JSON.stringify(value) ?? "null");
 }
@@ -16,7 +16,7 @@ export function invalid(field: string, value: unknown, detail: string): FieldErr
   return { reason: "FieldValueInvalid", field, message };
 }
 
-/** Makes one error of each detail. */
+/** Returns one error per detail. */
 export function allInvalid(field: string, value: unknown, details: string[]): FieldError[] {
   return details.map((detail) => invalid(field, value, detail));
 }

@@ -6,7 +6,7 @@ import { labelErrors, pathSegmentErrors } from "./names.ts";
 import type { FieldError } from "../status.ts";
 import * as field from "./field-errors.ts";
 
-/** Lists what is wrong with a name. */
+/** Returns the faults of a name as texts. */
 type NameRule = (name: string) => string[];
 
 const annotationsLimitBytes = 256 * 1024;
@@ -65,7 +65,10 @@ function validateFinalizers(finalizers: string[]): FieldError[] {
 
 const standardFinalizers = new Set(["kubernetes", "orphan", "foregroundDeletion"]);
 
-/** core/validation.validateKubeFinalizerName */
+/**
+ * Returns an error for a finalizer that is neither a standard one nor fully qualified. Mirrors
+ * core/validation.validateKubeFinalizerName.
+ */
 function validateKubeFinalizer(path: string, name: string): FieldError[] {
   if (name.includes("/") || standardFinalizers.has(name)) return [];
   return [field.invalid(path, name, "name is neither a standard finalizer name nor is it fully qualified")];
@@ -75,7 +78,7 @@ function validateKubeFinalizers({ finalizers = [] }: ObjectMeta): FieldError[] {
   return finalizers.flatMap((name, index) => validateKubeFinalizer(`metadata.finalizers[${index}]`, name));
 }
 
-/** The name is required: metadata.generateName is not supported. */
+/** Validates the name, which is required: metadata.generateName is not supported. */
 function validateName({ name = "" }: ObjectMeta, rule: NameRule): FieldError[] {
   return name === ""
     ? [field.required("metadata.name", "name or generateName is required")]
@@ -96,7 +99,7 @@ function validateMaps({ labels, annotations }: ObjectMeta): FieldError[] {
   ];
 }
 
-/** ValidateObjectMeta of apimachinery. */
+/** Validates the metadata of a new object. Mirrors apimachinery's ValidateObjectMeta. */
 export function validateMetadata(
   metadata: ObjectMeta,
   namespaced: boolean,
@@ -112,7 +115,9 @@ export function validateMetadata(
   ];
 }
 
-/** ValidateObjectMeta of the core group, which RBAC uses too. */
+/**
+ * Validates the metadata of a new object of the core group or of RBAC. Mirrors the core group's ValidateObjectMeta.
+ */
 export function validateCoreMetadata(
   metadata: ObjectMeta,
   namespaced: boolean,
@@ -130,7 +135,7 @@ const immutableFields = [
   "deletionGracePeriodSeconds",
 ] as const;
 
-/** ValidateNoNewFinalizers */
+/** Returns an error for finalizers added during deletion. Mirrors ValidateNoNewFinalizers. */
 function validateNewFinalizers(next: ObjectMeta, current: ObjectMeta): FieldError[] {
   if (current.deletionTimestamp === undefined) return [];
   const added = (next.finalizers ?? []).filter((finalizer) => !current.finalizers?.includes(finalizer));
@@ -142,7 +147,7 @@ function validateNewFinalizers(next: ObjectMeta, current: ObjectMeta): FieldErro
   return [field.forbidden("metadata.finalizers", detail)];
 }
 
-/** ValidateObjectMetaUpdate of apimachinery. */
+/** Validates a change of metadata. Mirrors apimachinery's ValidateObjectMetaUpdate. */
 export function validateMetadataUpdate(next: ObjectMeta, current: ObjectMeta): FieldError[] {
   const changed = immutableFields.filter((name) => (next[name] ?? null) !== (current[name] ?? null));
   return [
@@ -156,7 +161,7 @@ export function validateMetadataUpdate(next: ObjectMeta, current: ObjectMeta): F
   ];
 }
 
-/** ValidateObjectMetaUpdate of the core group. */
+/** Validates a change of metadata in the core group. Mirrors the core group's ValidateObjectMetaUpdate. */
 export function validateCoreMetadataUpdate(next: ObjectMeta, current: ObjectMeta): FieldError[] {
   return [...validateMetadataUpdate(next, current), ...validateKubeFinalizers(next)];
 }

@@ -1,5 +1,5 @@
-// Names as DNS labels and path segments, in upstream's words (apimachinery/pkg/api/validate/content). Each function lists
-// what is wrong with a text. shared/kubernetes/validation.ts has the other kinds of names.
+// Validates names as DNS labels and path segments, with upstream's texts (apimachinery/pkg/api/validate/content).
+// Each function returns the faults of a name. shared/kubernetes/validation.ts validates other kinds of names.
 
 const label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const labelPattern = new RegExp(`^${label}$`);
@@ -9,7 +9,7 @@ const labelFault =
   "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with " +
   `an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '${label}')`;
 
-/** validation.IsDNS1123Label */
+/** Validates a DNS label. Mirrors validation.IsDNS1123Label. */
 export function labelErrors(name: string): string[] {
   const isTooLong = Buffer.byteLength(name) > maxLabelBytes;
   const errors = isTooLong ? [`must be no more than ${maxLabelBytes} characters`] : [];
@@ -17,7 +17,7 @@ export function labelErrors(name: string): string[] {
   return [...errors, subdomainPattern.test(name) ? "must not contain dots" : labelFault];
 }
 
-/** path.ValidatePathSegmentName: the rule for names of RBAC objects and events. */
+/** Validates the name of an RBAC object or event. Mirrors path.ValidatePathSegmentName. */
 export function pathSegmentErrors(name: string): string[] {
   if (name === "." || name === "..") return [`may not be '${name}'`];
   return ["/", "%"].filter((part) => name.includes(part)).map((part) => `may not contain '${part}'`);

@@ -24,12 +24,12 @@ function validateEffect(path: string, effect: string): FieldError[] {
   return taintEffects.includes(effect) ? [] : [field.notSupported(path, effect, taintEffects)];
 }
 
-/** Upstream prints the internal type: Go's names, in Go's order. */
+/** Returns a taint for an error text. Upstream prints the internal type: Go's field names, in Go's order. */
 function printedTaint({ key, value, effect, timeAdded }: JsonObject): JsonObject {
   return { Key: textOf(key), Value: textOf(value), Effect: textOf(effect), TimeAdded: timeAdded ?? null };
 }
 
-/** validateNodeTaints, whose errors name the metadata. */
+/** Validates the taints of a Node. The errors name the metadata, like upstream's validateNodeTaints. */
 function validateTaints(node: ApiObject): FieldError[] {
   const seen = new Set<string>();
   return listOf(fieldsOf(node["spec"])["taints"]).flatMap((taint, index) => {
@@ -52,7 +52,7 @@ function validateTaints(node: ApiObject): FieldError[] {
   });
 }
 
-/** core/validation.ValidateNode */
+/** Validates a new Node. Mirrors core/validation.ValidateNode. */
 export function validateNode(node: ApiObject): FieldError[] {
   return [
     ...validateCoreMetadata(node.metadata, false, dnsSubdomainErrors),
@@ -73,7 +73,7 @@ function validateAddresses(status: JsonObject): FieldError[] {
   });
 }
 
-/** The fields that can be set once and not changed. */
+/** Returns errors for changes of podCIDRs and providerID, which can be set only once. */
 function validateFrozen(next: JsonObject, current: JsonObject): FieldError[] {
   const errors: FieldError[] = [];
   const [oldCidrs, newCidrs] = [listOf(current["podCIDRs"]), listOf(next["podCIDRs"])];
@@ -91,7 +91,7 @@ function validateFrozen(next: JsonObject, current: JsonObject): FieldError[] {
   return errors;
 }
 
-/** ValidateNode, then ValidateNodeUpdate. */
+/** Validates a changed Node. Mirrors ValidateNode and ValidateNodeUpdate. */
 export function validateNodeUpdate(next: ApiObject, current: ApiObject): FieldError[] {
   const status = fieldsOf(next["status"]);
   return [
@@ -116,7 +116,7 @@ const integerResources = new Set([
   "services.loadbalancers",
 ]);
 
-/** helper.IsExtendedResourceName */
+/** Returns true for the name of an extended resource. Mirrors helper.IsExtendedResourceName. */
 function isExtended(name: string): boolean {
   if (!name.includes("/") || name.includes("kubernetes.io/") || name.startsWith("requests.")) return false;
   return labelKeyErrors(`requests.${name}`).length === 0;
@@ -144,7 +144,7 @@ function validateResources(status: JsonObject): FieldError[] {
   );
 }
 
-/** ValidateLeaseSpec */
+/** Validates the spec of a Lease. Mirrors ValidateLeaseSpec. */
 function validateSpec(lease: ApiObject): FieldError[] {
   const { leaseDurationSeconds: duration, leaseTransitions: transitions } = fieldsOf(lease["spec"]);
   const errors: FieldError[] = [];
@@ -188,7 +188,7 @@ function presentErrors(event: ApiObject, name: string, shownName = name): FieldE
   return textOf(event[name]) === "" ? [field.required(shownName)] : [];
 }
 
-/** The required fields of an event with an eventTime. */
+/** Returns errors for the fields that an event with an eventTime requires. */
 function timedErrors(event: ApiObject, controllerName: string): FieldError[] {
   if (textOf(event["eventTime"]) === "") return [];
   const controller = textOf(event["reportingComponent"]);
@@ -201,7 +201,10 @@ function timedErrors(event: ApiObject, controllerName: string): FieldError[] {
   ];
 }
 
-/** legacyValidateEvent. `controllerName`: the name of the field reportingComponent in the version. */
+/**
+ * Validates an event of the core group. `controllerName` is the field's name in errors for reportingComponent.
+ * Mirrors legacyValidateEvent.
+ */
 function legacyErrors(event: ApiObject, controllerName: string): FieldError[] {
   const namespace = event.metadata.namespace ?? "";
   return [
@@ -216,7 +219,7 @@ export function validateEvent(event: ApiObject): FieldError[] {
   return legacyErrors(event, "reportingComponent");
 }
 
-/** validateV1EventSeries */
+/** Validates the series of an event. Mirrors validateV1EventSeries. */
 function seriesErrors(event: ApiObject): FieldError[] {
   if (event["series"] === undefined) return [];
   const { count, lastObservedTime } = fieldsOf(event["series"]);
@@ -230,7 +233,7 @@ function hasValue(value: unknown): boolean {
   return typeof value === "object" ? Object.keys(value ?? {}).length > 0 : Boolean(value);
 }
 
-/** ValidateEventCreate, for events.k8s.io. */
+/** Validates a new event of events.k8s.io. Mirrors ValidateEventCreate. */
 export function validateEventsV1(sent: ApiObject): FieldError[] {
   const event = withCoreNames(sent);
   const type = textOf(event["type"]);
@@ -256,7 +259,7 @@ function isSame(next: unknown, current: unknown): boolean {
   return JSON.stringify(next ?? null) === JSON.stringify(current ?? null);
 }
 
-/** ValidateEventUpdate, for events.k8s.io. */
+/** Validates a changed event of events.k8s.io. Mirrors ValidateEventUpdate. */
 export function validateEventsV1Update(sent: ApiObject, stored: ApiObject): FieldError[] {
   const [next, current] = [withCoreNames(sent), withCoreNames(stored)];
   const changed = immutableFields.split(" ").filter((name) => {

@@ -1,5 +1,5 @@
-// The objects of a new cluster: four namespaces, the Service of the apiserver, and the default roles and bindings that this
-// server's users need. Source: plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go.
+// Writes the objects of a new cluster: four namespaces, the Service of the apiserver, and the default roles and
+// bindings that this server's users need. Source: plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go.
 import type { JsonObject } from "../../../../shared/kubernetes/json.ts";
 import { rbacGroup } from "../access/authorization.ts";
 import { findResourceType } from "../resources.ts";
@@ -14,11 +14,14 @@ interface DefaultObject {
 }
 
 const systemNamespaces = ["default", "kube-node-lease", "kube-public", "kube-system"];
-/** bootstrappolicy.addDefaultMetadata */
+/** The label of default roles and bindings (bootstrappolicy.addDefaultMetadata). */
 const labels = { "kubernetes.io/bootstrapping": "rbac-defaults" };
 
 const ipOfService = "10.0.0.1";
-/** Shows the cluster's address range to clients. Nothing listens at its address. */
+/**
+ * The Service `kubernetes`, from whose address clients learn the cluster's address range. No program listens at
+ * this address.
+ */
 const serviceOfApiserver: DefaultObject = {
   group: "",
   resource: "services",
@@ -77,7 +80,7 @@ export function createDefaults(world: Surroundings): void {
 }
 
 interface DefaultRole {
-  /** The name of the role and of its binding. */
+  /** The name of the role, which is also the name of its binding. */
   name: string;
   groups: string[];
   rules: { verbs: string[]; apiGroups?: string[]; resources?: string[]; nonResourceURLs?: string[] }[];

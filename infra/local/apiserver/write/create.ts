@@ -1,5 +1,5 @@
-// Creates one object: metadata, admission, validation, storing. Synchronous, and therefore atomic. Mirrors
-// registry/generic/registry.Store.Create and rest.BeforeCreate.
+// Creates one object: metadata, admission, validation, storing. Runs without awaiting anything, so that it is
+// atomic. Mirrors registry/generic/registry.Store.Create and rest.BeforeCreate.
 import type { Status } from "../../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../../shared/result.ts";
 import { managedFieldsAfterUpdate } from "../fields/managers.ts";
@@ -10,7 +10,10 @@ import * as refuse from "../status.ts";
 import type { Store } from "../store.ts";
 import { inFieldOrder, keyOf, type Surroundings, timeOf, type Write, type Written } from "./write.ts";
 
-/** Admission plugin NamespaceLifecycle: the namespace of a new object must exist. */
+/**
+ * Returns an error if the namespace of a new object does not exist. Mirrors the admission plugin
+ * NamespaceLifecycle.
+ */
 function refuseNamespace(store: Store, { type, namespace }: Write): Status | undefined {
   if (!type.namespaced || store.get({ resource: "namespaces", namespace: "", name: namespace }))
     return undefined;
@@ -23,14 +26,14 @@ function validate({ type }: Write, object: ApiObject): Status | undefined {
   return errors.length > 0 ? refuse.invalidObject(type, object.metadata.name ?? "", errors) : undefined;
 }
 
-/** The conflict with an object of the same name, which may be in deletion (Store.create). */
+/** Returns the 409 for an existing object of this name, which may be in deletion. Mirrors Store.create. */
 function refuseTaken({ type }: Write, name: string, existing: ApiObject): Status {
   const taken = refuse.alreadyExists(type, name);
   if (existing.metadata.deletionTimestamp === undefined) return taken;
   return { ...taken, message: `object is being deleted: ${taken.message}` };
 }
 
-/** Completes the object for the store. `placed` has its namespace. */
+/** Completes a new object for the store. `placed` already has its namespace. */
 function newObject(world: Surroundings, { type, writer }: Write, placed: ApiObject): ApiObject {
   const time = timeOf(world.now());
   const managedFields =
@@ -47,7 +50,7 @@ function newObject(world: Surroundings, { type, writer }: Write, placed: ApiObje
   return inFieldOrder(type, type.prepareForCreate?.(filled) ?? filled);
 }
 
-/** `sent` is decoded (see `decode`). */
+/** Creates an object. `sent` is already decoded (see `decode`). */
 export function createObject(world: Surroundings, write: Write, sent: ApiObject): Outcome<Written> {
   const { type } = write;
   const placed = placeInNamespace(write, sent.metadata);

@@ -1,5 +1,5 @@
-// DELETE of one object, or of all that a selector matches, with preconditions and finalizers. Only background deletion of
-// dependents is supported. Mirrors handlers/delete.go, registry.Store.Delete and ValidateDeleteOptions.
+// Deletes one object, or all objects that a selector matches, with preconditions and finalizers. Dependents are
+// always deleted in the background. Mirrors handlers/delete.go, registry.Store.Delete and ValidateDeleteOptions.
 import { isJsonObject, type JsonObject } from "../../../../shared/kubernetes/json.ts";
 import type { ObjectMeta, Status } from "../../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../../shared/result.ts";
@@ -24,7 +24,7 @@ export async function remove(world: Surroundings, call: Call): Promise<Outcome<A
   return answerWith(200, deleteObject(world, call.type, found.value, options.value));
 }
 
-/** Answers with the list of the deleted objects. */
+/** Deletes the objects that a request selects. Answers with the list of deleted objects. */
 export async function removeCollection(world: Surroundings, call: Call): Promise<Outcome<Answer>> {
   const { type, info, query } = call;
   const asked = readListRequest(type, info, query);
@@ -42,7 +42,7 @@ export async function removeCollection(world: Surroundings, call: Call): Promise
   return answerWith(200, listed);
 }
 
-/** Returns the conflict with a precondition; undefined if all hold. */
+/** Returns the 409 for a violated precondition, or undefined if the preconditions hold. */
 function violated(type: ResourceType, metadata: ObjectMeta, options: DeleteOptions): Status | undefined {
   const { name = "", uid = "", resourceVersion = "" } = metadata;
   const checks = [
@@ -58,7 +58,7 @@ function violated(type: ResourceType, metadata: ObjectMeta, options: DeleteOptio
   return refuse.deleteConflict(type, name, why);
 }
 
-/** Sets deletionTimestamp, unless it is set (markAsDeleting). */
+/** Returns metadata with a deletionTimestamp, which stays if it is already set. Mirrors markAsDeleting. */
 function marked(metadata: ObjectMeta, now: Date): ObjectMeta {
   if (metadata.deletionTimestamp !== undefined) return metadata;
   return inGoOrder({ ...metadata, deletionTimestamp: timeOf(now), deletionGracePeriodSeconds: 0 });
@@ -66,13 +66,13 @@ function marked(metadata: ObjectMeta, now: Date): ObjectMeta {
 
 const immortalNamespaces = new Set(["default", "kube-system", "kube-public"]);
 
-/** Admission plugin NamespaceLifecycle */
+/** Returns an error for a namespace that may not be deleted. Mirrors the admission plugin NamespaceLifecycle. */
 function refuseImmortal(type: ResourceType, { name = "" }: ObjectMeta): Status | undefined {
   if (type.kind !== "Namespace" || !immortalNamespaces.has(name)) return undefined;
   return refuse.forbidden(type, name, "this namespace may not be deleted");
 }
 
-/** Removes all objects of a namespace at once. Upstream sets it to Terminating first. */
+/** Deletes all objects of a namespace at once. Upstream first sets the namespace to Terminating. */
 function emptyNamespace(store: Surroundings["store"], namespace: string): void {
   for (const type of resourceTypes.filter(({ namespaced }) => namespaced)) {
     for (const object of store.list(qualifiedResource(type), namespace))
@@ -80,7 +80,10 @@ function emptyNamespace(store: Surroundings["store"], namespace: string): void {
   }
 }
 
-/** `object` is the stored one. Returns the object if it has finalizers; otherwise it is removed. */
+/**
+ * Deletes the stored `object`, or only marks it as deleted if it has finalizers. Returns the object, or a Status of
+ * success.
+ */
 function deleteObject(
   { store, now }: Surroundings,
   type: ResourceType,
@@ -102,7 +105,7 @@ function deleteObject(
 }
 
 interface DeleteOptions {
-  /** Preconditions; an absent one always holds. */
+  /** The preconditions: the uid and resourceVersion that the stored object must have, if given. */
   uid?: string;
   resourceVersion?: string;
   dryRun: boolean;

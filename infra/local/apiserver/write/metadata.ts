@@ -1,4 +1,4 @@
-// Changes to an object's metadata before it is stored: namespace, owners, order of fields.
+// Changes an object's metadata before the object is stored: its namespace, owners and order of fields.
 import { jsonEqual } from "../../../../shared/kubernetes/json.ts";
 import type { ObjectMeta } from "../../../../shared/kubernetes/types.ts";
 import { objectMetaType } from "../kinds/go-types.ts";
@@ -7,7 +7,10 @@ import type { Outcome } from "../object.ts";
 import { badRequest, otherNamespace } from "../status.ts";
 import type { Write } from "./write.ts";
 
-/** rest.EnsureObjectNamespaceMatchesRequestNamespace: sets the request's namespace. Fails if the object has another. */
+/**
+ * Sets the request's namespace. Returns an error if the object names another one. Mirrors
+ * rest.EnsureObjectNamespaceMatchesRequestNamespace.
+ */
 export function placeInNamespace(write: Write, metadata: ObjectMeta): Outcome<ObjectMeta> {
   const { namespace, ...rest } = metadata;
   if (!write.type.namespaced) return success(rest);
@@ -16,7 +19,10 @@ export function placeInNamespace(write: Write, metadata: ObjectMeta): Outcome<Ob
   return success({ ...rest, namespace: write.namespace });
 }
 
-/** rest.WipeObjectMetaSystemFields: removes fields that a client cannot set on a new object. */
+/**
+ * Returns metadata without the fields that a client cannot set on a new object. Mirrors
+ * rest.WipeObjectMetaSystemFields.
+ */
 export function withoutSystemFields(metadata: ObjectMeta): ObjectMeta {
   const {
     creationTimestamp: _,
@@ -29,7 +35,10 @@ export function withoutSystemFields(metadata: ObjectMeta): ObjectMeta {
   return rest;
 }
 
-/** handlers.dedupOwnerReferencesAndAddWarning, without the warning. */
+/**
+ * Returns metadata without duplicate owners. Like handlers.dedupOwnerReferencesAndAddWarning, but without its
+ * warning.
+ */
 export function dedupOwners(metadata: ObjectMeta): ObjectMeta {
   const { ownerReferences = [] } = metadata;
   const kept = ownerReferences.filter(
@@ -39,7 +48,9 @@ export function dedupOwners(metadata: ObjectMeta): ObjectMeta {
   return kept.length === ownerReferences.length ? metadata : { ...metadata, ownerReferences: kept };
 }
 
-/** Puts the fields into Go's order and drops empty ones. Clients compare objects as texts. */
+/**
+ * Returns metadata with its fields in Go's order and without empty ones, because clients compare objects as texts.
+ */
 export function inGoOrder(metadata: {
   [Field in keyof ObjectMeta]: ObjectMeta[Field] | undefined;
 }): ObjectMeta {

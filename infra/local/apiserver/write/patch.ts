@@ -1,5 +1,5 @@
-// Applies a patch or a server-side apply to an object, which is then written as an update. JSON patches are not supported.
-// Mirrors handlers/patch.go and managedfields/internal (FieldManager.Apply).
+// Applies a patch or a server-side apply to an object. The caller stores the result as an update. JSON patches are
+// not supported. Mirrors handlers/patch.go and managedfields/internal (FieldManager.Apply).
 import { isJsonObject, type Json, type JsonObject, ownValue } from "../../../../shared/kubernetes/json.ts";
 import { failure, success } from "../../../../shared/result.ts";
 import {
@@ -29,12 +29,12 @@ const mediaTypes = new Map<string, PatchType | "apply">([
   ["application/apply-patch+yaml", "apply"],
 ]);
 
-/** Returns the patch type of a Content-Type; undefined if it is not supported. */
+/** Returns the patch type of a Content-Type, or undefined if it is not supported. */
 export function patchTypeOf(contentType: string): PatchType | "apply" | undefined {
   return mediaTypes.get(contentType.split(";")[0]?.trim() ?? "");
 }
 
-/** The 422 for a patch that does not fit. */
+/** Returns the 422 for a patch that does not fit the object. */
 function unsuitable(patch: string, error: string) {
   return failure(refuse.invalid("", "", "", [invalid("patch", patch, error)]));
 }
@@ -50,7 +50,7 @@ function applyPatch(
   return applied.ok ? applied : failure(refuse.plainError(applied.error));
 }
 
-/** Applies the patch and decodes the result. */
+/** Applies a patch and decodes the result into the type. */
 export function patchObject(
   type: ResourceType,
   kind: PatchType,
@@ -81,7 +81,10 @@ function applyMergePatch(original: Json | undefined, patch: JsonObject): JsonObj
   return result;
 }
 
-/** skipNonAppliedManager: one manager owns all fields from before the first apply. */
+/**
+ * Returns the managers before an apply. If there are none, one manager gets all fields that the object already has.
+ * Mirrors skipNonAppliedManager.
+ */
 function managersBefore(write: FieldWrite, live: ApiObject): Owned[] {
   const managers = readManagers(live.metadata.managedFields ?? []);
   if (managers.length > 0) return managers;
@@ -90,8 +93,8 @@ function managersBefore(write: FieldWrite, live: ApiObject): Owned[] {
 }
 
 /**
- * Applies `config` to `live`; undefined: the object is new. With `force` it takes fields from other managers instead of
- * failing with a conflict.
+ * Applies `config` to `live`, or creates the object if `live` is undefined. With `force`, the applier takes fields
+ * over from other managers; otherwise such fields are a conflict.
  */
 export function applyConfiguration(
   write: FieldWrite,

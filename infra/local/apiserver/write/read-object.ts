@@ -1,5 +1,5 @@
-// Reads a write request: its body, limited in bytes, as an object of one kind, and its query as options. Mirrors the
-// decoding in handlers/create.go, and metav1.CreateOptions, UpdateOptions and PatchOptions.
+// Reads a write request: its body, limited in bytes, as an object of one kind, and its query as options. Mirrors
+// the decoding in handlers/create.go, and metav1.CreateOptions, UpdateOptions and PatchOptions.
 import { isJsonObject, type Json, type JsonObject } from "../../../../shared/kubernetes/json.ts";
 import { failure, type Result, success } from "../../../../shared/result.ts";
 import { type ApiObject, type Outcome, textOf } from "../object.ts";
@@ -12,7 +12,9 @@ import { decode } from "./write.ts";
 
 type Kind = Pick<ResourceType, "group" | "version" | "kind">;
 
-/** Returns an error text if the body has another kind. A body without a kind has the expected one. */
+/**
+ * Returns an error text if the body's kind is not `expected`. A body without a kind counts as the expected kind.
+ */
 export function kindFault(body: JsonObject, expected: Kind): string | undefined {
   const [kind, apiVersion] = [textOf(body["kind"]), textOf(body["apiVersion"])];
   const isKind = kind === "" || kind === expected.kind;
@@ -20,7 +22,7 @@ export function kindFault(body: JsonObject, expected: Kind): string | undefined 
   return `${kind} in version ${JSON.stringify(apiVersion)} cannot be handled as a ${expected.kind}`;
 }
 
-/** Reads a body that has the expected kind or none. */
+/** Reads a body that must have the expected kind or no kind. */
 export async function readKind(request: Request, expected: Kind): Promise<Outcome<JsonObject>> {
   if (mediaTypeOf(request) !== "application/json") return failure(refuse.unsupportedBody());
   const text = await readBody(request);
@@ -33,7 +35,7 @@ export async function readKind(request: Request, expected: Kind): Promise<Outcom
   return fault === undefined ? success(parsed.value) : failure(refuse.badRequest(fault));
 }
 
-/** Reads and decodes the body of a write. */
+/** Reads the body of a write request, and decodes it into the type. */
 export async function readObject(
   request: Request,
   type: ResourceType,
@@ -49,7 +51,7 @@ export async function readObject(
   return failure(refuse.badRequest(`${handled}: ${strictError(unknown)}`));
 }
 
-/** The error text for unknown fields. */
+/** Returns the error text for unknown fields. */
 export function strictError(unknown: string[]): string {
   const texts = unknown.map((path) => `unknown field ${JSON.stringify(path)}`);
   return `strict decoding error: ${texts.join(", ")}`;
@@ -58,16 +60,16 @@ export function strictError(unknown: string[]): string {
 export interface WriteOptions {
   dryRun: boolean;
   fieldManager: string;
-  /** Drops or refuses unknown fields. Warnings, upstream's default, are not supported. */
+  /** `Ignore` drops unknown fields, `Strict` refuses them. Upstream's default, `Warn`, is not supported. */
   fieldValidation: "Ignore" | "Strict";
-  /** Takes fields from other managers instead of failing with a conflict. Only for server-side apply. */
+  /** true if a server-side apply takes fields over from other managers; otherwise such fields are a conflict. */
   force: boolean;
 }
 
 const directives = ["", "Ignore", "Strict", "Warn"];
 const maxManagerBytes = 128;
 
-/** `kind`: the name of the options in errors. `isApply`: the patch is a server-side apply. */
+/** Reads the options of a write. `kind` names the options in errors. `isApply` is true for a server-side apply. */
 export function writeOptions(
   query: URLSearchParams,
   kind: "CreateOptions" | "UpdateOptions" | "PatchOptions",
@@ -99,10 +101,10 @@ export function writeOptions(
   });
 }
 
-/** server.Config.MaxRequestBodyBytes */
+/** The number of bytes that a body may have (server.Config.MaxRequestBodyBytes). */
 export const maxBodyBytes = 3 * 1024 * 1024;
 
-/** Reads the body as text. Fails with 413 as soon as it exceeds the limit. */
+/** Reads a body as text. Returns a 413 as soon as the body exceeds the limit. */
 export async function readBody(request: Request): Promise<Outcome<string>> {
   const declared = Number(request.headers.get("content-length") ?? 0);
   if (declared > maxBodyBytes) return failure(requestTooLarge(maxBodyBytes));
@@ -118,7 +120,7 @@ export async function readBody(request: Request): Promise<Outcome<string>> {
   return success(text + decoder.decode());
 }
 
-/** Returns the media type of the body; JSON without a Content-Type. */
+/** Returns the media type of the body. A request without a Content-Type counts as JSON. */
 export function mediaTypeOf(request: Request): string {
   const [mediaType = ""] = (request.headers.get("content-type") ?? "").split(";");
   return mediaType.trim().toLowerCase() || "application/json";

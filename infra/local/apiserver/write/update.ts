@@ -1,5 +1,5 @@
-// Updates one object that exists: preconditions, fields that the path may write, validation, storing. Synchronous, and
-// therefore atomic. Mirrors registry/generic/registry.Store.Update and rest.BeforeUpdate.
+// Updates an existing object: preconditions, fields that the path may write, validation, storing. Runs without
+// awaiting anything, so that it is atomic. Mirrors registry/generic/registry.Store.Update and rest.BeforeUpdate.
 import { jsonEqual } from "../../../../shared/kubernetes/json.ts";
 import type { ObjectMeta, Status } from "../../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../../shared/result.ts";
@@ -15,7 +15,10 @@ import { type ApiObject, asJson, type Outcome } from "../object.ts";
 import * as refuse from "../status.ts";
 import { keyOf, type Surroundings, timeOf, type Write, type Written } from "./write.ts";
 
-/** Restores the fields that the path may not write (strategy.PrepareForUpdate). */
+/**
+ * Returns `next` with the stored values of the fields that the path may not write. Mirrors
+ * strategy.PrepareForUpdate.
+ */
 function keepForeignFields(write: Write, next: ApiObject, current: ApiObject): ApiObject {
   const { kind, apiVersion, metadata } = next;
   const hasStatus = write.type.subresources?.some(({ name }) => name === "status") ?? false;
@@ -24,7 +27,10 @@ function keepForeignFields(write: Write, next: ApiObject, current: ApiObject): A
   return hasStatus ? { ...next, status: current["status"] } : next;
 }
 
-/** Restores the metadata that only the apiserver writes. Validation refuses such fields if they were not set. */
+/**
+ * Returns metadata with the stored values of the fields that only the apiserver writes. Validation then refuses
+ * such fields if the stored object lacks them.
+ */
 function keepSystemMetadata(next: ObjectMeta, current: ObjectMeta): ObjectMeta {
   const { uid, creationTimestamp, generation, deletionTimestamp, deletionGracePeriodSeconds } = current;
   const { generation: _, selfLink: __, ...rest } = next;
@@ -40,13 +46,13 @@ function keepSystemMetadata(next: ObjectMeta, current: ObjectMeta): ObjectMeta {
   };
 }
 
-/** Returns true if a deleted object has no finalizer left (ShouldDeleteDuringUpdate). */
+/** Returns true for an object in deletion without a finalizer. Mirrors ShouldDeleteDuringUpdate. */
 function isFinalised(object: ApiObject): boolean {
   const { deletionTimestamp, finalizers = [] } = object.metadata;
   return deletionTimestamp !== undefined && finalizers.length === 0;
 }
 
-/** Stores the object, unless nothing but times in managedFields has changed. */
+/** Stores the object, unless only times in managedFields have changed. */
 function storeUpdate(world: Surroundings, write: Write, next: ApiObject, current: ApiObject): ApiObject {
   const { managedFields, resourceVersion } = current.metadata;
   const metadata = inGoOrder({ ...next.metadata, resourceVersion });
@@ -63,7 +69,7 @@ function storeUpdate(world: Surroundings, write: Write, next: ApiObject, current
   return write.dryRun ? written : world.store.put(key, written);
 }
 
-/** Optimistic locking. Some types need a resourceVersion in every update. */
+/** Returns the 409 for an outdated resourceVersion, or an error if the type requires one and it is absent. */
 function refuseVersion({ type, name }: Write, sent: ObjectMeta, current: ObjectMeta): Status | undefined {
   const { resourceVersion = "" } = sent;
   if (!/^\d*$/.test(resourceVersion))
@@ -90,13 +96,13 @@ function validate({ type, name }: Write, next: ApiObject, current: ApiObject): S
   return errors.length > 0 ? refuse.invalidObject(type, name, errors) : undefined;
 }
 
-/** Returns managedFields after the update. An applied object has them already. */
+/** Returns the managedFields after the update. An object from a server-side apply already has them. */
 function managedFieldsOf(world: Surroundings, { type, writer }: Write, sent: ApiObject, current: ApiObject) {
   if (writer.operation === "Apply") return sent.metadata.managedFields;
   return managedFieldsAfterUpdate({ type, writer, time: timeOf(world.now()) }, sent, current);
 }
 
-/** `sent` is decoded (see `decode`) and has each owner reference once. */
+/** Updates an object. `sent` is already decoded (see `decode`), without duplicate owner references. */
 export function updateObject(
   world: Surroundings,
   write: Write,

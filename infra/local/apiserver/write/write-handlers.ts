@@ -1,4 +1,4 @@
-// The handlers of create, update and patch. They read the body and the options, and create.ts and update.ts store the
+// Handles create, update and patch requests: reads the body and the options. create.ts and update.ts store the
 // object. Mirrors apiserver's handlers.
 import { isJsonObject } from "../../../../shared/kubernetes/json.ts";
 import type { Status } from "../../../../shared/kubernetes/types.ts";
@@ -54,7 +54,10 @@ export async function create(world: Surroundings, call: Call): Promise<Outcome<A
   return answerWritten(createObject(world, writeOf(call, options.value), sent));
 }
 
-/** Refuses a body with another name or namespace (EnsureObjectNamespaceMatchesRequestNamespace, handlers.checkName). */
+/**
+ * Returns an error for a body with another name or namespace than the path. Mirrors
+ * EnsureObjectNamespaceMatchesRequestNamespace and handlers.checkName.
+ */
 function refuseOther({ info, type }: Call, { metadata }: ApiObject): Status | undefined {
   const { name = "", namespace = "" } = metadata;
   if (type.namespaced && namespace !== "" && namespace !== info.namespace) {
@@ -68,7 +71,7 @@ function refuseOther({ info, type }: Call, { metadata }: ApiObject): Status | un
   return refuse.badRequest(message);
 }
 
-/** Creates an object by PUT or apply. */
+/** Creates an object by a PUT or a server-side apply. */
 function createNamed(world: Surroundings, write: Write, sent: ApiObject): Outcome<Answer> {
   const { resourceVersion: _, ...metadata } = sent.metadata;
   return answerWritten(createObject(world, write, { ...sent, metadata }));
@@ -100,7 +103,7 @@ function apply(world: Surroundings, call: Call, text: string, options: WriteOpti
   const found = stored(world, call);
   if (!found.ok && info.subresource !== "") return found;
   const current = found.ok ? found.value : undefined;
-  // Clients send JSON here, which is valid YAML.
+  // An applied configuration is YAML, but kubectl and the Worker send JSON, which is valid YAML.
   const parsed = parseJson(text);
   if (!parsed.ok || !isJsonObject(parsed.value))
     return failure(refuse.badRequest("an applied configuration has to be an object in JSON"));

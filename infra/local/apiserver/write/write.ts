@@ -1,4 +1,5 @@
-// Types and functions that create.ts, update.ts, delete.ts and patch.ts share: surroundings, keys, and decoding of objects.
+// Defines the types and functions that create.ts, update.ts, delete.ts and patch.ts share: surroundings, keys, and
+// decoding of objects.
 import type { JsonObject } from "../../../../shared/kubernetes/json.ts";
 import type { ObjectMeta } from "../../../../shared/kubernetes/types.ts";
 import { type Result, success } from "../../../../shared/result.ts";
@@ -11,20 +12,20 @@ import { qualifiedResource } from "../status.ts";
 import type { ObjectKey, Store } from "../store.ts";
 import type { After } from "../timer.ts";
 
-/** The storage, clock, randomness and timers of the apiserver. */
+/** The storage, clock, randomness and timers that the apiserver runs with. */
 export interface Surroundings {
   store: Store;
-  /** Typically `wallClock`. */
+  /** Returns the present time. Typically `wallClock`. */
   now: () => Date;
-  /** Typically `crypto.randomUUID`. */
+  /** Returns a random UUID. Typically `crypto.randomUUID`. */
   uuid: () => string;
-  /** Typically `Math.random`. */
+  /** Returns a random number from 0 up to 1. Typically `Math.random`. */
   random: () => number;
-  /** Typically `afterTimeout`. */
+  /** Calls a function after a delay. Typically `afterTimeout`. */
   after: After;
 }
 
-/** One write of one object. */
+/** The target and the writer of one write to one object. */
 export interface Write {
   type: ResourceType;
   namespace: string;
@@ -39,7 +40,7 @@ export interface Written {
   created: boolean;
 }
 
-/** The key of the object in etcd, for the texts of conflicts. */
+/** Returns the key that the object would have in etcd, for the texts of conflicts. */
 export function storageKey({ resource, namespace, name }: ObjectKey): string {
   const [plural = ""] = resource.split(".");
   const folder = plural === "nodes" ? "minions" : plural;
@@ -50,14 +51,14 @@ export function keyOf(type: ResourceType, namespace: string, name: string): Obje
   return { resource: qualifiedResource(type), namespace: type.namespaced ? namespace : "", name };
 }
 
-/** metav1.Time: RFC 3339 with seconds. */
+/** Returns RFC 3339 with whole seconds, like metav1.Time. */
 export function timeOf(now: Date): string {
   return `${now.toISOString().slice(0, 19)}Z`;
 }
 
 export interface DecodedBody {
   object: ApiObject;
-  /** Paths of fields that the kind does not have. */
+  /** The paths of fields that the kind does not have. */
   unknown: string[];
 }
 
@@ -70,7 +71,7 @@ function formOf(type: ResourceType, body: JsonObject): Result<DecodedBody> {
   return success({ object, unknown: decoded.value.unknown });
 }
 
-/** Puts the fields into Go's order. Throws if the object is not of the type. */
+/** Returns the object with its fields in Go's order. Throws if the object is not of the type. */
 export function inFieldOrder(type: ResourceType, object: ApiObject): ApiObject {
   const ordered = formOf(type, asJson(object));
   if (!ordered.ok) throw new Error(`an object that was read cannot be read again: ${ordered.error}`);
@@ -78,8 +79,8 @@ export function inFieldOrder(type: ResourceType, object: ApiObject): ApiObject {
 }
 
 /**
- * Decodes a body or the result of a patch into the Go type of its kind, and sets defaults. The result has the type's kind
- * and apiVersion. The error is a text.
+ * Decodes a body, or the result of a patch, into the Go type of its kind, and sets defaults. The result has the
+ * type's kind and apiVersion. Returns an error text if a field does not fit.
  */
 export function decode(type: ResourceType, body: JsonObject): Result<DecodedBody> {
   const decoded = formOf(type, body);
