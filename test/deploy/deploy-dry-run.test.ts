@@ -1,6 +1,5 @@
-// npm run deploy -- --dry-run, as a user runs it after cloning the project. Without an account it prints the whole
-// plan. Its bundle is small enough, and serves a machine with those settings. The apiserver is behind a Tunnel and
-// Access.
+// Tests `npm run deploy -- --dry-run` without an account: it prints the whole plan, and its bundle is small enough.
+// A Worker with the printed settings serves a machine; the apiserver is behind a Tunnel and Access.
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -52,14 +51,14 @@ afterAll(async () => {
   folder.remove();
 });
 
-/** Returns stdout for a user without an account, a login or a home. */
+/** Runs `npm run deploy` as a dry run for a user without an account, a login or a home. Returns its stdout. */
 async function dryRun(args: string[]): Promise<string> {
   const { code, stdout, stderr } = await runDeploy([...args, "--dry-run"], ownHome(folder.path));
   if (code !== 0) throw new Error(stderr);
   return stdout;
 }
 
-/** Secrets that an operator has in files. */
+/** Returns the secrets that an operator has in files. */
 function givenSecrets(): Record<string, string> {
   const { variables = {}, cluster } = apiserver;
   return { ...variables, KUBE_TOKEN: cluster.kubeToken };
@@ -74,7 +73,7 @@ function secretFiles(): Record<string, string> {
   return Object.fromEntries(files) as Record<string, string>;
 }
 
-/** Secrets that the deployment itself makes. */
+/** Returns the secrets that the deployment itself makes. */
 async function newSecrets(): Promise<NewSecrets> {
   const settings = readSettings(readFileSync(FILE, "utf8"), FILE, ENVIRONMENT);
   if (!settings.ok) throw new Error(settings.error.join("\n"));

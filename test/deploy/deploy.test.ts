@@ -1,6 +1,6 @@
-// npm run deploy as an operator runs it, with the real wrangler and a made-up Cloudflare: a first deployment, a second
-// one, and a rollback. Each runs again with the played wrangler of test/infra/deploy. Both print the same and leave the
-// same account, so the played one can stand in for all other situations.
+// Tests `npm run deploy` with the real wrangler and a made-up Cloudflare: a first deployment, a second one, and a
+// rollback. Each runs again with the played wrangler of test/infra/deploy, which must print the same and leave the
+// same account. All other tests of deployments can therefore use the played wrangler.
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { experimental_readRawConfig as readRawConfig } from "wrangler";
@@ -31,7 +31,7 @@ const GENERATED = generatedFolder(ROOT, ENVIRONMENT);
 const CONFIGURATION = join(GENERATED, "wrangler.json");
 let cloudflare: MadeUpCloudflare;
 let worker: AskedWorker;
-/** The account whose Worker answers. */
+/** The account whose Worker answers requests at the Worker's origin. */
 let answering: MadeUpAccount;
 
 beforeAll(async () => {
@@ -65,7 +65,7 @@ function settingsText(variables: object): string {
   return JSON.stringify({ environments: { [ENVIRONMENT]: settings } });
 }
 
-/** Deploys in this process, without a pause. `file`: path of the settings; the file need not exist. */
+/** Deploys in this process, without a pause. `file` is the path of the settings; the file need not exist. */
 async function deployBy(wrangler: Wrangler, file: string, variables: object, waitSeconds: number) {
   const settings = readSettings(settingsText(variables), file, ENVIRONMENT);
   if (!settings.ok) throw new Error(settings.error.join("\n"));
@@ -89,7 +89,7 @@ async function deployBy(wrangler: Wrangler, file: string, variables: object, wai
   return { code: await deployEnvironment(program, settings.value, choice), ...ran };
 }
 
-/** Deploys the same with the played wrangler on that account; returns its output. */
+/** Deploys to the account `before` with the played wrangler; returns the program's output. */
 async function play(before: MadeUpAccount, file: string, variables: object, waitSeconds: number) {
   answering = before;
   const ran = await deployBy(playedWrangler(before), file, variables, waitSeconds);
@@ -97,14 +97,20 @@ async function play(before: MadeUpAccount, file: string, variables: object, wait
   return printed(ran);
 }
 
-/** Replaces random texts: IDs of versions, and names of folders. The played bundle always differs from the real one. */
+/**
+ * Replaces the random parts of an output: IDs of versions, and names of folders. Removes the line about the
+ * Worker's code, because the played bundle differs from the real one.
+ */
 const printed = ({ stdout, stderr }: Omit<DeployRan, "code">) =>
   (stdout + stderr)
     .replaceAll(/[\da-f-]{36}/g, "ID")
     .replaceAll(/rollcall-e2e-\w{6}\//g, "FOLDER/")
     .replace(/^ {2}~ the Worker's code.*\n/m, "");
 
-/** Returns an account without IDs, made secrets and the bundle's hash, which differ. */
+/**
+ * Returns the contents of an account, except for the parts that differ between runs: IDs, made secrets and the
+ * bundle's hash.
+ */
 function contentsOf({ workers }: MadeUpAccount) {
   const { versions = [], deployed } = workers.get(WORKER) ?? {};
   return {

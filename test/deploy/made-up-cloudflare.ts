@@ -1,5 +1,5 @@
-// A made-up part of Cloudflare's API on loopback, as much as wrangler needs to deploy a Worker: versions, deployments,
-// secrets, migrations, and refusals. Runs no Worker: `deployed` names the version that would run.
+// Plays on loopback the part of Cloudflare's API that wrangler needs to deploy a Worker: versions, deployments,
+// secrets, migrations, and refusals. No Worker runs: `deployed` names the version that would run.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import {
@@ -25,11 +25,11 @@ interface UploadMetadata {
 }
 
 export interface MadeUpCloudflare {
-  /** Value of CLOUDFLARE_API_BASE_URL. */
+  /** The value of CLOUDFLARE_API_BASE_URL. */
   url: string;
-  /** The account's current state. */
+  /** The current state of the account. */
   place: MadeUpAccount;
-  /** Requested paths that have no made-up answer. */
+  /** The requests that no made-up answer exists for. */
   unknown: string[];
   stop: () => Promise<void>;
 }
@@ -70,14 +70,16 @@ async function answer(place: MadeUpAccount, unknown: string[], incoming: Incomin
   const { pathname } = new URL(incoming.url ?? "", "http://made.up");
   const [, account, rest = ""] = /^\/client\/v4\/accounts\/([^/]+)\/(.+)$/.exec(pathname) ?? [];
   checkCaller(place, account, incoming.headers.authorization?.replace("Bearer ", "") ?? "");
-  // The Worker has no static files of the old kind.
+  // wrangler looks for static files in a KV namespace, where earlier versions of wrangler stored them: the Worker
+  // has none.
   if (rest === "storage/kv/namespaces") return [];
   const request = `${incoming.method} ${rest}`;
   const [, kind = "", name = "", below = ""] =
     /^workers\/(services|scripts|workers)\/([^/]+)(.*)$/.exec(rest) ?? [];
   const worker = place.workers.get(name);
   const asked = { method: incoming.method ?? "", kind, name, below };
-  // wrangler asks for other users of the Worker before it deletes one: there are none.
+  // Before wrangler deletes a Worker, it asks which other Workers send their logs to that Worker: the answer is
+  // none.
   if (request.startsWith("GET workers/tails/by-consumer/")) return [];
   if (worker && request === `DELETE workers/services/${name}`) return place.workers.delete(name);
   const isPosted =
@@ -94,11 +96,11 @@ interface Asked {
   method: string;
   kind: string;
   name: string;
-  /** The rest of the path after the Worker's name. */
+  /** The part of the path after the Worker's name. */
   below: string;
 }
 
-/** Answers requests that change no version; undefined: no answer is made up for it. */
+/** Answers a request that changes no version. Returns undefined if no made-up answer exists for the request. */
 function read(worker: MadeUpWorker, { method, kind, name, below }: Asked, body: Buffer): unknown {
   const { deployed, versions } = worker;
   const request = `${method} ${kind}${below}`;

@@ -1,6 +1,5 @@
-// npm run remove as an operator runs it, with the real wrangler and a made-up Cloudflare.
-// test/infra/deploy/remove.test.ts plays all other situations, with a wrangler that leaves the same account and the
-// same output.
+// Tests `npm run remove` with the real wrangler and a made-up Cloudflare. test/infra/deploy/remove.test.ts tests
+// all other situations, with a played wrangler that leaves the same account and the same output.
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
@@ -44,7 +43,7 @@ afterAll(async () => {
 const environment = () => ownAccount(folder.path, cloudflare);
 const there = ({ workers }: MadeUpAccount = cloudflare.place) => [...workers.keys()].toSorted();
 
-/** Returns the program's output with the played wrangler on that account. */
+/** Removes the Worker from this account with the played wrangler; returns the program's output. */
 async function play(account: MadeUpAccount): Promise<string> {
   const settings = readSettings(settingsText, FILE, ENVIRONMENT);
   if (!settings.ok) throw new Error(settings.error.join("\n"));

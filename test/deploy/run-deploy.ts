@@ -44,8 +44,9 @@ function runProgram(
 }
 
 /**
- * A home without a login. npm and wrangler ask the registry for their latest versions. npm is told not to; wrangler
- * finds an answer in its cache, which lasts for an hour.
+ * Returns the environment of a user with a home but without a login. npm and wrangler would ask the registry for
+ * their latest versions: a variable forbids npm to ask, and wrangler finds an answer in its cache, which lasts for
+ * an hour.
  */
 export function ownHome(folder: string): Environment {
   const cache = join(folder, "tmp/update-check");
@@ -57,7 +58,10 @@ export function ownHome(folder: string): Environment {
   return { HOME: folder, TMPDIR: join(folder, "tmp"), npm_config_update_notifier: "false" };
 }
 
-/** Adds an account at that Cloudflare, which is all that wrangler needs. */
+/**
+ * Returns the environment of `ownHome` with an account at this made-up Cloudflare, which is all that wrangler
+ * needs.
+ */
 export const ownAccount = (folder: string, { url, place }: MadeUpCloudflare): Environment => ({
   ...ownHome(folder),
   CLOUDFLARE_API_BASE_URL: url,

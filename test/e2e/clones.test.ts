@@ -1,5 +1,5 @@
-// A state folder is copied to another machine, and both shims run as real processes. Both machines, their operator and
-// the cluster see the state cloned.
+// Tests that a state folder copied to another machine is found: both shims run as real processes, and both
+// machines, their operator and the cluster see the state `cloned`.
 import { type ChildProcess, spawn } from "node:child_process";
 import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -30,7 +30,9 @@ afterAll(async () => {
   folder.remove();
 });
 
-/** The shim reads this machine's files, but for the boot ID. */
+/**
+ * Returns a module that gives the shim another boot ID. All other files that the shim reads are this machine's own.
+ */
 const bootIDOf = (bootID: string) =>
   `import fs from "node:fs";
    import { syncBuiltinESMExports } from "node:module";
@@ -58,7 +60,7 @@ function shim(state: string, bootID: string, ...flags: string[]) {
     }),
   );
   return {
-    /** Resolves once this number of lines of the shim's log match. */
+    /** Resolves once `times` lines of the shim's log match the pattern. */
     logged: (pattern: RegExp, times = 1) =>
       eventually(async () => {
         if (child.exitCode !== null) throw new Error(`the shim has ended:\n${log}`);

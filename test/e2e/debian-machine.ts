@@ -1,5 +1,5 @@
-// Runs a Debian with systemd as its first process, in namespaces of this computer. It uses this computer's network. Its
-// files are a layer over a folder that does not change. Needs root.
+// Runs a Debian with systemd as its first process, in namespaces of this computer and with this computer's network.
+// Its files are a layer over a folder that does not change. Needs root.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,11 +9,14 @@ import { eventually } from "./local-cluster.ts";
 export interface DebianMachine {
   /** Runs a command line on the machine; never throws. */
   sh: (script: string, input?: string | Buffer) => { code: number | null; stdout: string; stderr: string };
-  /** Ends all of its processes and removes the files that it has written. */
+  /** Ends all processes of the machine, and removes the files that they have written. */
   stop: () => Promise<void>;
 }
 
-/** $0: folder made by debootstrap, $1: an empty folder, $2: a cgroup, $3: host name. */
+/**
+ * The script that starts the machine. $0: folder made by debootstrap, $1: an empty folder, $2: a cgroup, $3: host
+ * name.
+ */
 const BOOT = `
 set -e
 echo $$ > "$2/cgroup.procs"
@@ -47,7 +50,10 @@ exec env -i container=rollcall PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/s
 ' "$0" "$1" "$2" "$3"
 `;
 
-/** Throws if the machine does not start; `root` does not change. */
+/**
+ * Starts a Debian whose files are a layer over the folder `root`, which does not change. Throws if the machine does
+ * not start.
+ */
 export async function bootDebian(root: string, hostname: string): Promise<DebianMachine> {
   const layer = mkdtempSync(join(tmpdir(), "rollcall-debian-"));
   const unified = "/sys/fs/cgroup/unified";
@@ -85,12 +91,15 @@ export async function bootDebian(root: string, hostname: string): Promise<Debian
   return { sh, stop };
 }
 
-/** Returns the pid of systemd, the only child of unshare. */
+/** Returns the process ID of systemd, which is the only child of `unshare`. */
 function firstProcess({ pid }: ChildProcess): number {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim() || "0");
 }
 
-/** Returns false if the group cannot be removed: for a moment after its last process has ended it is not empty. */
+/**
+ * Removes a cgroup. Returns false if that fails: for a moment after its last process has ended, a cgroup is not
+ * empty.
+ */
 function removeGroup(group: string): boolean {
   if (!existsSync(group)) return true;
   for (const entry of readdirSync(group, { withFileTypes: true }))

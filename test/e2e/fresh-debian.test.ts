@@ -1,6 +1,6 @@
-// On a fresh Debian under systemd the packages are installed and join `npm start`'s cluster; purging them leaves
-// nothing. A Debian with nodejs takes the plain .deb. One without it takes the .deb and the .tar.gz that contain a
-// Node.js.
+// Tests that the packages can be installed on a fresh Debian under systemd and join `npm start`'s cluster, and that
+// purging them leaves nothing. A Debian with nodejs takes the plain .deb. A Debian without it takes the .deb and
+// the .tar.gz that contain a Node.js.
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,10 @@ import { buildPackages, DEB } from "../process/infra/deb/build-packages.ts";
 import { bootDebian, type DebianMachine } from "./debian-machine.ts";
 import { adminOf, eventually, type Start, startLocal, temporaryFolder } from "./local-cluster.ts";
 
-/** debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus trixie FOLDER, with nodejs or without */
+/**
+ * The folder made by debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus trixie FOLDER, with nodejs
+ * or without.
+ */
 const root = process.env["DEBIAN_ROOT"] ?? "";
 const missing =
   process.geteuid?.() !== 0
@@ -20,7 +23,10 @@ const missing =
       ? null
       : "set DEBIAN_ROOT to a debootstrapped folder with systemd, systemd-sysv and dbus";
 const hasNode = existsSync(join(root, "usr/bin/node"));
-/** The output folder of an earlier `npm run packages`: packages that contain a Node.js take minutes to build. */
+/**
+ * The output folder of an earlier `npm run packages`. It saves time, because packages that contain a Node.js take
+ * minutes to build.
+ */
 const packages = process.env["DEBIAN_PACKAGES"];
 
 interface Way {
@@ -78,7 +84,7 @@ describe.skipIf(missing !== null)(`a fresh Debian${missing === null ? "" : ` (sk
     folder.remove();
   });
 
-  /** Returns standard output; the command has to succeed. */
+  /** Runs a command on the machine and returns its standard output. Throws if the command fails. */
   function sh(script: string, input?: string | Buffer): string {
     const { code, stdout, stderr } = machine.sh(script, input);
     if (code !== 0)
@@ -87,7 +93,8 @@ describe.skipIf(missing !== null)(`a fresh Debian${missing === null ? "" : ` (sk
   }
   const property = (name: string) => sh(`systemctl show --value --property ${name} ${UNIT}`);
   /**
-   * Lists files that a package could have left; caches, journals and the databases of dpkg and apt belong to others.
+   * Lists the files that a package could have left. Caches, journals and the databases of dpkg and apt are not
+   * listed: they belong to other programs.
    */
   const files = () => {
     const others = ["lib/dpkg", "lib/apt", "cache", "log", "tmp"].map((path) => `! -path '/var/${path}/*'`);
@@ -132,7 +139,7 @@ describe.skipIf(missing !== null)(`a fresh Debian${missing === null ? "" : ` (sk
       const pid = property("MainPID");
       const confined = sh(`grep -E '^(CapEff|NoNewPrivs|Seccomp):' /proc/${pid}/status`);
       expect(confined.replaceAll(/\s+/g, " ")).toBe("CapEff: 0000000000000000 NoNewPrivs: 1 Seccomp: 2");
-      // The service has no flags.
+      // The shim's doctor needs no flags here: the service runs without flags.
       const doctor = sh("node-shim doctor");
       expect(doctor).toMatch(/^ok +Ready +machine is posting ready status$/m);
       expect(doctor).toMatch(new RegExp(`^ok +shim +process ${pid}: ${way.hostname} is Ready$`, "m"));
@@ -143,7 +150,7 @@ describe.skipIf(missing !== null)(`a fresh Debian${missing === null ? "" : ` (sk
 
       sh(`kill -KILL ${pid}`);
       await eventually(async () => property("ActiveState") === "active" && property("MainPID") !== pid);
-      // The journal has only the service's lines and systemd's: no token, no warning of Node.js.
+      // The journal may have only lines of the service and of systemd: no token, and no warning of Node.js.
       const journal = sh(`journalctl -u ${UNIT} -o cat`);
       expect(journal).not.toContain(token);
       expect(journal).toContain('"message":"phase: registered, node Ready');

@@ -1,4 +1,4 @@
-// Around the whole run of the e2e tests: at its end, no log may contain a secret of the run.
+// Runs around all e2e tests. At their end, no log may contain a secret of the run.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,12 +7,15 @@ import { leaksOf } from "./leaks.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** The folder of this run's record. */
+    /** The folder that collects the secrets and logs of this run. */
     runRecord?: string;
   }
 }
 
-/** Returns a function that ends the run; a leak fails it. */
+/**
+ * Starts the record of secrets and logs. Returns a function that ends the run, and throws if a log contains a
+ * secret.
+ */
 export function setup(project: TestProject): () => void {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-run-"));
   project.provide("runRecord", folder);

@@ -1,11 +1,11 @@
-// The search for secrets in logs finds each kind of secret, wherever a cluster stores it.
+// Tests that the search for secrets in logs finds each kind of secret, wherever a cluster stores it.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { leaksOf, type RunRecord, runRecord } from "./leaks.ts";
 
-/** Made-up secrets; the search of the whole run does not know them. */
+/** Two made-up secrets, which the search of the whole run does not know. */
 const [S, T] = ["s".repeat(43), "t".repeat(43)];
 let folder = "";
 let record: RunRecord;

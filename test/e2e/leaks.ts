@@ -1,5 +1,5 @@
-// Keeps every secret and every log of a whole run until its end: no log may contain any of the secrets. Reads both from
-// the folders of local clusters; tests add those that are in no folder.
+// Keeps every secret and every log of a whole run until its end, and finds secrets in logs: no log may contain one.
+// Reads both from the folders of local clusters; tests add the secrets and logs that are in no folder.
 import {
   appendFileSync,
   existsSync,
@@ -13,7 +13,7 @@ import { randomUUID } from "node:crypto";
 import { basename, join, relative } from "node:path";
 
 export interface RunRecord {
-  /** Adds printed or logged text. `name` tells a developer where it came from. */
+  /** Adds printed or logged text. A developer sees from `name` which program printed it. */
   log: (name: string, text: string) => void;
   secret: (what: string, secret: string) => void;
   /** Adds all logs and secrets of a cluster's folder, before the folder is removed. */
@@ -27,13 +27,13 @@ interface Secret {
 
 const SECRETS = "secrets";
 const LOGS = "logs";
-/** Stored objects, databases and bundles are neither logs nor secrets. */
+/** The names of folders that have neither logs nor secrets: stored objects, databases and bundles. */
 const OTHER_FOLDERS = new Set(["objects", "etcd", "node_modules"]);
 const MAX_BYTES = 1024 * 1024;
 
 const isLog = (path: string) => /(^|[/.])log$/.test(path);
 
-/** The whole content of a file with one of these names is a secret. */
+/** The names of files whose whole content is a secret. */
 const SECRET_FILES = new Set(["admin-secret", "secret", "admin-token"]);
 const PATTERNS: [what: string, pattern: RegExp][] = [
   ["join token", /rcj1_([\w-]{43})/g],
@@ -50,13 +50,13 @@ function secretsIn(path: string, text: string): Secret[] {
   );
 }
 
-/** Returns all secrets in a cluster's folder. */
+/** Returns all secrets that the files of a cluster's folder contain. */
 export function secretsOf(folder: string): Secret[] {
   const files = filesIn(folder).filter((file) => !isLog(file));
   return files.flatMap((file) => secretsIn(file, readFileSync(file, "utf8")));
 }
 
-/** `folder`: belongs to this run alone. */
+/** Returns a record that writes to this folder; the folder belongs to this run alone. */
 export function runRecord(folder: string): RunRecord {
   mkdirSync(join(folder, LOGS), { recursive: true });
   const record: RunRecord = {
@@ -73,7 +73,10 @@ export function runRecord(folder: string): RunRecord {
   return record;
 }
 
-/** Returns lines like `a join token is in the log rollcall-e2e-x logs shim.log`, without the secret itself. */
+/**
+ * Returns a line for each secret found in a log, such as `a secret (join token) is in the log rollcall-e2e-x logs
+ * shim.log`. The line does not contain the secret itself.
+ */
 export function leaksOf(folder: string): string[] {
   if (!existsSync(join(folder, SECRETS))) return [];
   const lines = readFileSync(join(folder, SECRETS), "utf8").trimEnd().split("\n");

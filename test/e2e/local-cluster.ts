@@ -10,17 +10,17 @@ import { thisRun } from "./run-record.ts";
 export const ROOT = resolve(import.meta.dirname, "../..");
 
 export interface Started {
-  /** Returns the output so far, of both streams. */
+  /** Returns the output of stdout and stderr until now. */
   output: () => string;
-  /** Resolves with the match once the output contains it; rejects if the program ends before. */
+  /** Resolves with the match once the output contains the pattern; rejects if the program ends before that. */
   printed: (pattern: RegExp) => Promise<RegExpExecArray>;
-  /** Sends a signal; for npm, to its process group, as a terminal does. */
+  /** Sends a signal to the program; `npm` gets it as from a terminal, in its whole process group. */
   end: (signal: "SIGINT" | "SIGTERM") => void;
   /** Resolves with the exit code once the program has ended. */
   ended: Promise<number | null>;
 }
 
-/** A start that is one process. */
+/** A start of npm start's program as a single process, without npm. */
 export interface Start extends Started {
   process: ChildProcess;
 }
@@ -35,13 +35,18 @@ export function temporaryFolder(): { path: string; remove: () => void } {
   return { path, remove };
 }
 
-/** Starts npm start's program. `environment` replaces KUBEBUILDER_ASSETS: without it the embedded apiserver runs. */
+/**
+ * Starts the program behind `npm start`. The apiserver is the embedded one unless `environment` has
+ * KUBEBUILDER_ASSETS.
+ */
 export function startLocal(flags: string[], environment: { KUBEBUILDER_ASSETS?: string } = {}): Start {
   const child = startProcess([process.execPath, "infra/local/start.ts", ...flags], environment);
   return { ...startOf(child), process: child, end: (signal) => child.kill(signal) };
 }
 
-/** Starts npm start itself in a process group of its own: a terminal's Ctrl-C reaches the whole group. */
+/**
+ * Starts `npm start` itself in a process group of its own, because Ctrl-C in a terminal reaches the whole group.
+ */
 export function startNpm(flags: string[]): Started {
   const child = startProcess(["npm", "start", "--", ...flags], {}, true);
   const end = (signal: NodeJS.Signals) => {
@@ -65,14 +70,14 @@ function startProcess(
 }
 
 function startOf(child: ReturnType<typeof startProcess>): Omit<Started, "end"> {
-  // Like a shell: 128 + the number of the signal, if one ended npm.
+  // If a signal ended npm, the code is 128 + the signal's number, as in a shell.
   const ended = new Promise<number | null>((done) =>
     child.once("close", (code, signal) => done(signal ? 128 + constants.signals[signal] : code)),
   );
   return outputOf([child.stdout, child.stderr], ended);
 }
 
-/** Collects what a start prints to these streams. */
+/** Collects the output that a program prints to these streams. */
 export function outputOf(streams: readonly Readable[], ended: Promise<number | null>): Omit<Started, "end"> {
   let text = "";
   const listeners = new Set<() => void>();
@@ -100,7 +105,10 @@ export function outputOf(streams: readonly Readable[], ended: Promise<number | n
   return { output: () => text, printed, ended };
 }
 
-/** Returns the pid of a part and the command that starts it again, both from the output. */
+/**
+ * Returns the process ID of a part of `npm start` and the command that starts this part again, both read from the
+ * output.
+ */
 export async function partOf(start: Started, name: string): Promise<{ pid: number; command: string }> {
   const [, pid, command] = await start.printed(
     new RegExp(`^${name}, pid (\\d+); start it again:\\n {2}(.+)$`, "m"),
@@ -114,7 +122,7 @@ export function adminOf(folder: string): KubeConfig {
   return config;
 }
 
-/** Repeats `ask` until it returns a value; the test's own timeout bounds it. */
+/** Repeats `ask` until it returns a value, which is then returned. Has no time limit but the test's own. */
 export async function eventually<T>(ask: () => Promise<T | undefined | false>): Promise<T> {
   for (;;) {
     const answer = await ask().catch(() => undefined);

@@ -1,4 +1,4 @@
-// Runs the Worker alone in workerd on loopback. A test can deploy it again with other secrets.
+// Runs the Worker alone in workerd on loopback. A test can deploy the Worker again with other secrets.
 import { createHash, randomBytes } from "node:crypto";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -16,21 +16,28 @@ type Deployed = Pick<
 
 export interface LocalWorker {
   url: string;
-  /** Ends the running Worker and starts it with these settings; its objects stay. `meanwhile` runs while none runs. */
+  /**
+   * Ends the running Worker and starts it with these settings; its objects stay. Calls `meanwhile` between the end
+   * and the start.
+   */
   deploy: (settings: Deployed, meanwhile?: () => void) => Promise<void>;
-  /** Kills it, as a crash does; `deploy` starts it again. */
+  /** Kills the Worker, as a crash does; `deploy` starts it again. */
   kill: () => Promise<void>;
   stop: () => Promise<void>;
 }
 
-/** `record`: callers outside of a test pass one. */
+/**
+ * Returns a Worker whose files are in `folder`. It runs after the first `deploy`. A caller outside of a test passes
+ * its `record`.
+ */
 export async function localWorker(folder: string, record: RunRecord = thisRun()): Promise<LocalWorker> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  // The test runner loads CommonJS in another way than Node does.
+  // The import goes through `createRequire` because the test runner loads CommonJS modules in another way than Node
+  // does.
   const { default: workerd } = createRequire(import.meta.url)("workerd") as { default: string };
   let parts: Parts | undefined;
-  // A run that a signal ends calls no `stop`.
+  // If a signal ends the test run, no test calls `stop`: the processes are then killed here.
   const end = () => {
     for (const { process: running } of parts?.running() ?? []) running.kill("SIGKILL");
   };
@@ -67,7 +74,7 @@ export async function localWorker(folder: string, record: RunRecord = thisRun())
   };
 }
 
-/** Returns a secret that no log of the run may contain. */
+/** Makes a secret and records it, so that no log of the run may contain it. */
 export function randomSecret(record: RunRecord = thisRun()): string {
   const secret = randomBytes(32).toString("base64url");
   record.secret("made by a test", secret);

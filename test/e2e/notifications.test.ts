@@ -1,4 +1,4 @@
-// A Worker in workerd sends notifications to an HTTP receiver and to a real Alertmanager.
+// Tests that a Worker in workerd sends notifications to an HTTP receiver and to a real Alertmanager.
 import { spawn, spawnSync } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
@@ -17,7 +17,7 @@ import { pageReader } from "./page-reader.ts";
 import { thisRun } from "./run-record.ts";
 import { sharedPlace } from "./shared-place.ts";
 
-/** The names of this file's receivers. */
+/** The names of this file's receivers of notifications. */
 const RECEIVERS = new Set(["ops", "revocations", "moved", "site-b", "am"]);
 const folder = temporaryFolder();
 const got: { headers: IncomingHttpHeaders; body: string; url: string }[] = [];
@@ -38,7 +38,7 @@ beforeAll(async () => {
   ({ worker } = await sharedPlace());
 });
 afterAll(async () => {
-  // Events of other test files are not sent to these receivers.
+  // The events of other test files must not be sent to this file's receivers.
   const { receivers } = await ask<{ receivers: { name: string }[] }>("GET", "/v1/receivers");
   for (const { name } of receivers.filter(({ name }) => RECEIVERS.has(name)))
     await worker.rollcall(["receivers", "remove", name, "--yes"]);

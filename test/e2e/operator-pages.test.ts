@@ -1,4 +1,5 @@
-// Runs the commands that the pages give to operators, word by word, on the suite's Worker with two machines.
+// Tests the commands that the pages give to operators: runs them word by word on the suite's Worker with two
+// machines.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +12,7 @@ import { type SharedPlace, sharedPlace } from "./shared-place.ts";
 import { type SimulatedMachine, simulatedMachine } from "./simulated-machine.ts";
 
 const hasJq = spawnSync("jq", ["--version"]).error === undefined;
-/** The programs behind npm's scripts, without npm: tutorial.test.ts runs npm itself. */
+/** The commands that run instead of npm's scripts, so that npm does not run. tutorial.test.ts runs npm itself. */
 const NPM = {
   npm: 'while [ "$1" != -- ]; do last=$1; shift; done; shift; [ "$last" = exec ] || set -- "$last" "$@"; exec "$@"',
 };
@@ -48,13 +49,14 @@ describe("an operator who follows the pages", () => {
   });
 
   it("acts on many machines at once", async () => {
-    // There is no terminal for the question whether to forget the machines.
+    // The command that forgets machines asks for confirmation. Without a terminal it cannot ask, so it runs with
+    // --dry-run.
     const own = {
       "edge-7": "sim-1",
       "edge-8": "sim-2",
       "--changed-until 30d": "--changed-until 30d --dry-run",
     };
-    // Both machines are healthy, so the last command of the block reports that and fails.
+    // Both machines are healthy, so the last command of the block finds nothing to do and fails.
     await expect(run("docs/rollcall.md", "Many machines at once", { own })).rejects.toThrow(
       /^0 of 0 would be changed\n[^]*^0 of 0 would be changed\n[^]*^0 of 2 would be changed\nrollcall: there is nothing to do$/m,
     );
@@ -121,7 +123,7 @@ describe("an operator who follows the pages", () => {
       await mint();
       await mover.sh(`node-shim join --url ${place.worker.url} --join-token-file ${token}`);
       await mint();
-      // The other deployment is this one under another origin.
+      // The page's other deployment is played by this deployment, under another origin.
       const own = {
         "https://east.example.com": place.otherOrigin,
         "/root/join-token": token,

@@ -1,5 +1,5 @@
-// The operator's command line (npm run rollcall) and the rotation of a machine's key, against a Worker in workerd.
-// test/infra/operator tests how the command line treats flags and answers.
+// Tests the operator's command line (npm run rollcall) and the rotation of a machine's key, against a Worker in
+// workerd. test/infra/operator tests how the command line treats flags and answers.
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -19,32 +19,36 @@ interface Ended {
 }
 export type Rollcall = (args: string[], environment?: Environment) => Promise<Ended>;
 
-/** The address of a Worker, and its command line. */
+/** The address and the admin secret of a Worker, and the command line for it. */
 export interface WorkerAccess {
   url: string;
   adminSecret: string;
   /**
-   * Runs `npm run rollcall -- ARGS`; the environment has the Worker and its admin secret unless the caller passes
-   * others.
+   * Runs `npm run rollcall -- ARGS`. The environment names this Worker and its admin secret, unless the caller
+   * passes others.
    */
   rollcall: Rollcall;
-  /** Does the same in a process of its own, which takes many times as long. */
+  /** Does the same as `rollcall` in a process of its own, which takes many times as long. */
   rollcallProcess: Rollcall;
 }
 
 export interface OwnWorker extends WorkerAccess {
-  /** Ends it and starts it again; `killed`: as after a crash. `meanwhile` gets the folder of its stored objects. */
+  /**
+   * Ends the Worker and starts it again. `killed` kills it, as a crash does. `meanwhile` gets the folder of the
+   * stored objects while no Worker runs.
+   */
   startAgain: (how: "deployed" | "killed", meanwhile?: (objects: string) => void) => Promise<void>;
   /**
-   * Ends it and starts another Worker, from that file, on the same stored objects; `startAgain` brings this one back.
+   * Ends the Worker and starts another one, from the file `entry`, on the same stored objects. `startAgain` brings
+   * the first Worker back.
    */
   startOther: (entry: string, meanwhile?: (objects: string) => void) => Promise<void>;
-  /** Ends it, deletes the storage of all objects, and starts it again. */
+  /** Ends the Worker, deletes the storage of all objects, and starts it again. */
   loseAll: () => Promise<void>;
   stop: () => Promise<void>;
 }
 
-/** The apiserver that the Worker writes to; without one no server answers at its address. */
+/** The apiserver that the Worker writes to. If a test gives none, no server listens at the Worker's KUBE_URL. */
 export interface OwnCluster {
   kubeUrl: string;
   kubeCa: string | undefined;
@@ -59,11 +63,14 @@ const NO_CLUSTER: OwnCluster = {
 const OBJECTS = "worker/objects";
 
 interface OwnChoice extends Pick<WorkerSettings, "entry" | "variables"> {
-  /** More accepted origins: those of proxies in front of the Worker. */
+  /** Further accepted origins: those of proxies in front of the Worker. */
   origins?: readonly string[];
 }
 
-/** `folder` contains all of its files. `choice`: another entry module, or other variables than the default ones. */
+/**
+ * Starts a Worker whose files are all in `folder`. The last argument sets another entry module, other variables or
+ * more origins.
+ */
 export async function startOwnWorker(
   folder: string,
   cluster: OwnCluster = NO_CLUSTER,
@@ -99,7 +106,7 @@ export function workerAt(url: string, adminSecret: string): WorkerAccess {
     async (args, environment = {}) => {
       const set = { ROLLCALL_URL: url, ROLLCALL_ADMIN_SECRET: adminSecret, ...environment };
       const ended = await run(args, set);
-      // The request is for a new join token, or an operator's secret.
+      // These commands print a new join token or an operator's secret to stdout, so the log gets only stderr.
       const printed =
         args.includes("create") || args.includes("add") ? ended.stderr : ended.stdout + ended.stderr;
       thisRun().log(`rollcall ${args.join(" ")}`.slice(0, 100), printed);

@@ -5,18 +5,18 @@ import { ROOT, temporaryFolder } from "./local-cluster.ts";
 import { thisRun } from "./run-record.ts";
 
 export interface Asked {
-  /** Index of the block of commands below the heading, from 0. */
+  /** The index of the block of commands below the heading, from 0. */
   nth?: number;
-  /** Replacements for the pages' made-up values. */
+  /** Replacements for the made-up values of the pages. */
   own?: Readonly<Record<string, string>>;
   /** Additions to the reader's environment; undefined removes a variable. */
   env?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface PageReader {
-  /** The home folder; no other test uses it. */
+  /** The path of the home folder; no other test uses it. */
   home: string;
-  /** Runs commands that no page contains. */
+  /** Runs commands that no page contains; returns their standard output. */
   sh: (commands: string) => Promise<string>;
   /** Returns the standard output of a block of commands; each command has to succeed. */
   run: (page: string, heading: string, asked?: Asked) => Promise<string>;
@@ -29,8 +29,8 @@ interface Worker {
 }
 
 /**
- * Runs in the root of the sources. `kubectl`: the program and its configuration. `programs`: others that pages take as
- * installed.
+ * Returns a reader who runs commands in the root of the sources. `kubectl` is the program and its configuration.
+ * `programs` are further programs that the pages expect to be installed.
  */
 export function pageReader(
   { url, adminSecret }: Worker,

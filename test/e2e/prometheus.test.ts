@@ -1,5 +1,5 @@
-// A real Prometheus with the scrape configuration and the rules of infra/prometheus. It accepts all metrics of the
-// Worker, and has the same machines as the fleet index.
+// Runs a real Prometheus with the scrape configuration and the rules of infra/prometheus. Tests that it accepts all
+// metrics of the Worker, and finds the same machines as the fleet index.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,7 +35,7 @@ describe.skipIf(!hasPrometheus)("a real Prometheus", () => {
     worker = await localWorker(folder);
     await worker.deploy({
       entry: join(ROOT, "test/worker/support/telling-entry.ts"),
-      // No server listens there.
+      // No apiserver listens at this address.
       kubeUrl: "http://127.0.0.1:9",
       kubeCa: undefined,
       kubeToken: "a-token-of-no-cluster",
@@ -66,12 +66,15 @@ describe.skipIf(!hasPrometheus)("a real Prometheus", () => {
     const { data } = (await (await fetch(`${url}/api/v1/${path}`)).json()) as { data: T };
     return data;
   }
-  /** Returns the current result of a query. */
+  /** Returns the current result of a Prometheus query. */
   async function query(expression: string): Promise<Series[]> {
     return (await api<{ result: Series[] }>(`query?query=${encodeURIComponent(expression)}`)).result;
   }
 
-  /** A scrape may come late; the timeout only ends a hanging test. */
+  /**
+   * Repeats the check until it passes. The time limit is long because a scrape may come late: it only ends a test
+   * that hangs.
+   */
   const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 110_000, interval: 100 });
 
   it("scrapes with the secret, as OpenMetrics, and takes every line", () =>
@@ -125,7 +128,7 @@ describe.skipIf(!hasPrometheus)("a real Prometheus", () => {
 
 /**
  * Writes the configuration of infra/prometheus with this Worker's address and secret and without an Alertmanager.
- * Scrapes come every two seconds.
+ * Prometheus scrapes every two seconds.
  */
 function writeConfiguration(folder: string, target: string, secret: string): string {
   const { alerting: _, ...own } = parse(readFileSync(join(INFRA, "prometheus.yml"), "utf8")) as {

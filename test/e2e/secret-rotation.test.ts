@@ -1,5 +1,5 @@
-// Every secret of the Worker changes, one deployment after the other, while no operator visits the machines. Each
-// enrolled machine keeps reporting, also one that was off all the time.
+// Tests that every secret of the Worker can change, one deployment after the other, while no operator visits the
+// machines. Each enrolled machine keeps reporting, also a machine that was off all the time.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { CoreV1Api } from "@kubernetes/client-node";
@@ -44,7 +44,10 @@ afterAll(async () => {
 const deploy = (secrets: { kubeToken: string; macKeys: string; adminSecretSha256: string }) =>
   worker.deploy({ kubeUrl: kube.url, kubeCa: kube.ca, ...secrets });
 
-/** An enrolled machine, with a token by this operator, and the results of its reports. */
+/**
+ * Enrols a machine with a join token of this operator. Returns its kid, and functions that report and read the
+ * Node's UID.
+ */
 async function machine(index: number, adminSecret: string) {
   const name = `rotated-${index}`;
   const wish = { names: name, uses: 1, withoutFactsOnlyTaint: false };
@@ -74,7 +77,10 @@ async function machine(index: number, adminSecret: string) {
   return { kid, report, uid };
 }
 
-/** Makes a token of the Worker's account that is past half of its life; deleting this Secret ends it. */
+/**
+ * Makes a token of the Worker's account that is past half of its life. The apiserver refuses it once the Secret of
+ * this name is deleted.
+ */
 async function agedToken(secret: string): Promise<string> {
   const home = "/api/v1/namespaces/rollcall-system";
   const uidOf = (made: unknown) => (made as { metadata: { uid: string } }).metadata.uid;
@@ -110,7 +116,7 @@ it("MAC keys, admin secret and cluster token, which also renews itself → each 
   expect([await first.report(), await off.report()]).toEqual(["registered", "registered"]);
   const uids = [await first.uid(), await off.uid()];
 
-  // The cluster token expires before the Worker has the next one.
+  // The active cluster token is refused before the Worker has the next one.
   await deploy({
     kubeToken: "a-token-that-is-good-no-more",
     macKeys: `${MAC_2} ${MAC_1}`,
@@ -131,13 +137,14 @@ it("MAC keys, admin secret and cluster token, which also renews itself → each 
   for (const { report } of [first, off, between]) expect(await report()).toBe("registered");
   expect([await first.uid(), await off.uid()]).toEqual(uids);
 
-  // The configured cluster token expires: the Worker has renewed it.
+  // Deleting the Secret makes the configured cluster token invalid, after the Worker has renewed it.
   await logged("cluster token renewed");
   const path = "/api/v1/namespaces/rollcall-system/secrets/aged";
   const api = place.admin.makeApiClient(CoreV1Api);
   await api.deleteNamespacedSecret({ name: "aged", namespace: "rollcall-system" });
   await expect(kube.admin({ method: "GET", path })).rejects.toThrow("404");
-  // A new process of the Worker has only the configured secret, which is refused, and the stored token.
+  // After this deployment the Worker has only the configured token, which the apiserver refuses, and the stored
+  // token, which works.
   await deploy(last);
   expect(await first.report()).toBe("registered");
 });

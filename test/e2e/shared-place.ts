@@ -1,5 +1,5 @@
-// The apiserver and the Worker that the suite's files share. Each file uses names of its own. No file stops the Worker,
-// changes its variables, or counts all of its machines.
+// Gives the test files of the suite one apiserver and one Worker to share. Each file uses names of its own. No file
+// stops the Worker, changes its variables, or counts all of its machines.
 import { get, type IncomingMessage } from "node:http";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { inject } from "vitest";
@@ -13,7 +13,7 @@ export interface SharedPlace extends Omit<SharedAddresses, "url" | "adminSecret"
   admin: KubeConfig;
 }
 
-/** Starts both if no file has requested them before. */
+/** Returns the shared apiserver and Worker. The first call of the whole suite starts them. */
 export async function sharedPlace(): Promise<SharedPlace> {
   const socketPath = inject("sharedPlace");
   if (socketPath === undefined) throw new Error("vitest.config.ts has shared-setup.ts start it");

@@ -1,5 +1,5 @@
-// Around the run of the suite: one embedded apiserver and one Worker in workerd for all files. Both start at the first
-// request of a file.
+// Runs around all tests of the suite, and gives their files one embedded apiserver and one Worker in workerd. The
+// first request of a file starts both.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
@@ -13,7 +13,9 @@ import { localWorker, randomSecret, sha256 } from "./local-worker.ts";
 
 /** The addresses of the shared Worker and its apiserver. */
 export interface SharedAddresses {
-  /** Contains the kubeconfig of the apiserver's administrator, and the apiserver's files in `cluster`. */
+  /**
+   * The folder with the kubeconfig of the apiserver's administrator, and with the apiserver's files in `cluster`.
+   */
   folder: string;
   url: string;
   /** A second origin that the Worker accepts. */
@@ -23,12 +25,12 @@ export interface SharedAddresses {
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Path of the socket that returns the addresses as JSON. */
+    /** The path of the socket that returns the addresses as JSON. */
     sharedPlace?: string;
   }
 }
 
-/** Returns a function that ends the run. */
+/** Serves the addresses to the test files. Returns a function that ends the apiserver and the Worker. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-e2e-"));
   const { runRecord: recordFolder } = project.getProvidedContext();

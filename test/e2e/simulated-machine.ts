@@ -1,5 +1,5 @@
-// A machine that reports to a Worker when a test calls `report`. Its key and its requests are real; its facts are made
-// up.
+// Plays a machine that reports to a Worker when a test calls `report`. Its key and its requests are real; its facts
+// are made up.
 import { mintToken } from "../../infra/local/admin.ts";
 import { simulatedFacts, simulatedVitals } from "../../infra/local/simulated-machine.ts";
 import { defaultConfiguration } from "../../node-shim/config/config.ts";
@@ -13,14 +13,14 @@ import { thisRun } from "./run-record.ts";
 export interface SimulatedMachine {
   name: string;
   key: MachineKey;
-  /** Reports once; resolves with the phase in the Worker's answer, or with the reason of a refusal. */
+  /** Sends one report. Resolves with the phase in the Worker's answer, or with the reason of a refusal. */
   report: () => Promise<string>;
 }
 
-/** Proof for the enrolment; absent: a new token of its own. */
+/** The proof that a machine enrols with. Without one, the machine gets a new join token of its own. */
 export type MachineWish = { rejoin: true } | { joinToken: string };
 
-/** Enrols with a key of its own. */
+/** Enrols a simulated machine that has a key of its own. */
 export async function simulatedMachine(
   { url, adminSecret }: WorkerAccess,
   index: number,

@@ -1,6 +1,6 @@
-// An earlier Worker replaces a later one, under newer machines and newer stored data. A recorded one keeps working: the
-// one migration that it lacks allows that. Another one refuses with its reason, and writes nothing. Under the later
-// Worker all continue with the same Nodes.
+// Tests that an earlier Worker can replace a later one, under newer machines and newer stored data. A recorded
+// Worker that lacks one migration, which allows this, keeps working. A Worker that does not support the stored data
+// refuses with its reason, and writes nothing. Under the later Worker all machines continue with the same Nodes.
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { askForUpgrade } from "../../../node-shim/worker-link/requests.ts";
@@ -19,7 +19,7 @@ const names = Array.from({ length: MACHINES }, (_, index) => `sim-${index + 1}`)
 /** The last outcome of a report or heartbeat, by machine. */
 const outcomes = new Map<string, string>();
 
-/** A version before the fleet index had rollouts. */
+/** The file of an earlier Worker, whose fleet index has no rollouts. */
 const OLDER = "0.1.0-5f27e1e.js.br";
 const ROLLOUT = "9.1.0";
 const GIVEN = { ok: true, value: { version: ROLLOUT } };
@@ -57,7 +57,7 @@ afterAll(async () => {
 
 const uids = async () =>
   new Map((await nodesOf(place.admin)).map(({ metadata }) => [metadata?.name, metadata?.uid]));
-/** For each Node: true if it has the label by which others count it. */
+/** Returns for each Node whether it has the hostname label, by which other programs count Nodes. */
 const counted = async () =>
   (await nodesOf(place.admin)).map(({ metadata }) => metadata?.labels?.[HOSTNAME_LABEL] !== undefined);
 const said = async (...args: string[]) => {
@@ -66,7 +66,7 @@ const said = async (...args: string[]) => {
 };
 const allReady = async () => [...(await place.ready()).values()].every((ready) => ready === "True");
 
-/** Asks whether to upgrade, as `node-shim upgrade` does while the shim runs. */
+/** Asks the Worker whether the machine must upgrade, as `node-shim upgrade` does while the shim runs. */
 async function ask({ enrolled }: PlacedMachine): Promise<unknown> {
   const { send, close } = httpTransport(enrolled.origin, 9000);
   return askForUpgrade(send, enrolled, VERSION).finally(close);
@@ -84,7 +84,7 @@ let rollout: string[] = [];
 it("a real earlier Worker, which supports the stored state → all machines keep reporting, with their Nodes", async () => {
   await place.renewed(names, Date.now());
   expect((await said("rollout", "set", ROLLOUT, "--percent", "100"))[0]).toBe(0);
-  // The index learns of a machine a little later than the cluster.
+  // The fleet index gets the machine's summary a little later than the cluster gets its Node.
   await eventually(async () => JSON.stringify(await ask(first)) === JSON.stringify(GIVEN));
   const before = await uids();
   await place.worker.startOther(older, (objects) => (rollout = dump(objects, ROLLOUT_TABLES)));
@@ -92,7 +92,7 @@ it("a real earlier Worker, which supports the stored state → all machines keep
   await place.renewed(names, Date.now());
   expect(await uids()).toEqual(before);
   await eventually(allReady);
-  // That Worker hides no Node from others' counts.
+  // The earlier Worker gives every Node the hostname label, so that other programs count it.
   await eventually(async () => (await counted()).every(Boolean));
   expect(await said("ready")).toEqual([0, expect.stringMatching(/state.*index 7/)]);
 });

@@ -1,8 +1,8 @@
-// `npm run states -- NAME FOLDER [SOURCES]` records the state and the Worker of a version, for tests of later versions
-// and of going back. FOLDER: the state folder of that version's `npm start -- --nodes N --state FOLDER`, after the last
-// machine was forgotten. SOURCES: the sources of that version; absent: these.
-// The recording contains this computer's own machine. Record it where that may be public, or from sources without
-// startShim (infra/local/cluster.ts).
+// Records the state and the Worker of a version, for tests of later versions and of going back. The command is `npm
+// run states -- NAME FOLDER [SOURCES]`. FOLDER is the state folder of that version's `npm start -- --nodes N
+// --state FOLDER`, after the last machine was forgotten. SOURCES is the folder with that version's sources; absent,
+// these sources are used. The recording contains this computer's own machine. Record it where that may be public,
+// or from sources without startShim (infra/local/cluster.ts).
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { build, type BuildOptions } from "esbuild";
@@ -34,12 +34,12 @@ async function program(entry: string, options: BuildOptions): Promise<Uint8Array
 
 const machines = await program("infra/local/simulate.ts", {
   platform: "node",
-  // Libraries in CommonJS load Node's own modules this way.
+  // Bundled libraries in CommonJS load Node's own modules with `require`, which an ES module lacks.
   banner: {
     js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
   },
 });
-// Bundled like infra/local/workerd.ts does, which adds the static files when it runs.
+// The Worker is bundled as in infra/local/workerd.ts, which adds the static files when the Worker runs.
 const worker = await program("worker/index.ts", {
   target: "es2024",
   conditions: ["workerd", "worker", "browser"],

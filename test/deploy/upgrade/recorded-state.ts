@@ -1,5 +1,5 @@
-// The recorded state of a version in one compressed file: a state folder of `npm start` with simulated machines, and
-// the program of those machines. A second file contains that version's Worker.
+// Packs the recorded state of a version into one compressed file, and unpacks it: a state folder of `npm start`
+// with simulated machines, and the program of those machines. A second file contains that version's Worker.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { brotliCompressSync, brotliDecompressSync } from "node:zlib";
@@ -7,10 +7,13 @@ import * as z from "zod/mini";
 
 const recorded = z.record(z.string(), z.string());
 
-/** The machines' program, in the folder. */
+/** The file name of the program that runs the simulated machines, in the state folder. */
 export const MACHINES = "machines.mjs";
 
-/** Files that each start makes again, or that contain the ports of that run. */
+/**
+ * Matches the files that a recording leaves out: each start writes them again, or they contain the ports of the
+ * recorded run.
+ */
 const LEFT_OUT = /^(?:logs|kubeconfig|lock.*|state\.json|worker\/(?:worker\.js|workerd\.capnp))(?:\/|$)/;
 
 export function packState(folder: string, machines: Uint8Array, file: string): void {
@@ -42,12 +45,12 @@ export function unpackState(file: string, folder: string): void {
   }
 }
 
-/** Compresses the Worker as text: base64, the encoding of a state's files, would make it a third larger. */
+/** Compresses the Worker as text: in base64, the encoding of a state's files, it would be a third larger. */
 export function packWorker(worker: Uint8Array, file: string): void {
   writeFileSync(file, brotliCompressSync(worker));
 }
 
-/** `to`: a module, for the `entry` of a Worker. */
+/** Writes the recorded Worker to the module `to`, which a Worker can have as its `entry`. */
 export function unpackWorker(file: string, to: string): void {
   writeFileSync(to, brotliDecompressSync(readFileSync(file)), { mode: 0o600 });
 }

@@ -8,7 +8,7 @@ const databases = (objects: string) =>
     .filter((file) => !file.endsWith("metadata.sqlite"))
     .map((file) => join(objects, file));
 
-/** Runs the statement in each object with stored data. Returns the number of objects. */
+/** Runs the statement in each object that has stored data. Returns the number of these objects. */
 export function inEach(objects: string, statement: string): number {
   let count = 0;
   for (const file of databases(objects)) {
@@ -23,7 +23,7 @@ export function inEach(objects: string, statement: string): number {
   return count;
 }
 
-/** Returns the rows of all matching tables, without the platform's own, such as the alarm. */
+/** Returns the rows of all tables whose names match, without the platform's own tables, such as the alarm's. */
 export function dump(objects: string, tables: RegExp = /^/): string[] {
   return databases(objects).flatMap((file) => {
     const database = new DatabaseSync(file);

@@ -1,5 +1,6 @@
-// Two versions of the Worker run at once, as during a platform's deployment or with split traffic. Each request and
-// each object runs in one of them, and they call each other. Here one isolate contains both.
+// Tests two versions of the Worker that run at once, as during a platform's deployment or with split traffic. Each
+// request and each object runs in one version, and they call each other. The test puts both versions into one
+// isolate.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -23,7 +24,10 @@ async function start(index: number): Promise<[name: string, shim: RunningShim]> 
   return [machine.enrolled.name, machine.run()];
 }
 
-/** Bundles a Worker in which these parts run in the older version, and the rest in the newer one. */
+/**
+ * Bundles a Worker in which the parts `ofOlder` run in the older version, and the rest in the newer one. Returns
+ * the path of its entry.
+ */
 function splitWorker(ofOlder: readonly Part[]): string {
   const from = (part: Part) => JSON.stringify(ofOlder.includes(part) ? older : newer);
   const entry = join(folder.path, "split.js");
@@ -46,7 +50,7 @@ afterAll(async () => {
 const uids = async () =>
   new Map((await nodesOf(place.admin)).map(({ metadata }) => [metadata?.name, metadata?.uid]));
 
-/** Returns the status of a request that the older version does not support. */
+/** Returns the HTTP status of a request that the older version does not support. */
 async function rollout(): Promise<number> {
   const { url, adminSecret } = place.worker;
   const answer = await fetch(`${url}/v1/rollout`, { headers: { authorization: `Bearer ${adminSecret}` } });
@@ -72,7 +76,8 @@ it.each<[Part[]]>([
     );
     const [joined, shim] = await start(names.length + 1);
     names.push(joined);
-    // The others have lost sockets before, and wait.
+    // Only the new machine's socket is checked: the other machines have lost sockets before, and wait until they
+    // try again.
     await eventually(async () => shim.transport().via === "socket");
     await eventually(async () => (await place.quietHeartbeats()) > 0);
     await eventually(async () => (await place.ready()).get(joined) === "True");

@@ -1,5 +1,5 @@
-// The Worker of this version runs with the stored state of earlier versions. Each object migrates; the machines, which
-// are not upgraded, continue with their keys and their Nodes.
+// Tests that the Worker of this version runs with the stored state of earlier versions. Each object migrates; the
+// machines, which are not upgraded, continue with their keys and their Nodes.
 import { spawn } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,9 +17,12 @@ import { MACHINES, unpackState } from "./recorded-state.ts";
 
 const STATES = join(import.meta.dirname, "states");
 const recorded = readdirSync(STATES);
-/** The first version has a hundred machines; on a slow computer some would wait for their next try. */
+/**
+ * The number of machines that run again. The first version has a hundred, too many for a slow computer: some would
+ * wait for their next try.
+ */
 const RUNNING = 3;
-/** The first version's machines enrol without a challenge. */
+/** The state of the first version, whose machines enrol without a challenge. */
 const FIRST = "0.1.0-567f0a5.br";
 
 it("the recordings contain the first version", () => {
@@ -28,12 +31,14 @@ it("the recordings contain the first version", () => {
 
 interface UpgradedPlace {
   url: string;
-  /** Machines that were not removed before the recording ended, and the one that was. */
+  /**
+   * The names of the machines that were not removed before the recording ended; `removed` is the machine that was.
+   */
   kept: string[];
   removed: string;
-  /** Of the kept ones, those that run again. */
+  /** The names of those kept machines that run again. */
   names: string[];
-  /** The cluster's Nodes when the machines started, and that time. */
+  /** The cluster's Nodes at the time `sinceMs`, when the machines started. */
   before: Map<string, V1Node>;
   sinceMs: number;
   stop: () => Promise<void>;
@@ -43,7 +48,9 @@ const stateFolder = (file: string) => join(folder.path, file);
 const folder = temporaryFolder();
 let places: Map<string, UpgradedPlace>;
 
-/** All versions start at once: machines of some have to wait first. */
+/**
+ * The states of all versions start at once, because the machines of some versions wait before their first report.
+ */
 beforeAll(async () => {
   places = new Map(await Promise.all(recorded.map(async (file) => [file, await upgraded(file)] as const)));
 });
@@ -57,7 +64,7 @@ async function upgraded(file: string): Promise<UpgradedPlace> {
   unpackState(join(STATES, file), state);
   const machines = JSON.parse(readFileSync(join(state, "simulated/machines.json"), "utf8")) as object;
   const all = Object.keys(machines);
-  // The last one was removed before the recording ended.
+  // The last machine was removed before the recording ended.
   const [kept, removed = ""] = [all.slice(0, -1), all.at(-1)];
   const names = kept.slice(0, RUNNING);
   const started = await start(state);
@@ -78,8 +85,8 @@ interface Started {
 }
 
 /**
- * Starts the parts of npm start except for the shim and the page: the apiserver in this process, and the Worker in
- * workerd.
+ * Starts the parts of `npm start` except for the shim and the page: the apiserver in this process, and the Worker
+ * in workerd.
  */
 async function start(state: string): Promise<Started> {
   const apiserver = await startApiserver({ dir: join(state, "apiserver"), port: 0 });
@@ -102,7 +109,7 @@ async function start(state: string): Promise<Started> {
   return { url: worker.url, stop };
 }
 
-/** Returns the Nodes of these names. */
+/** Returns the cluster's Nodes with these names. */
 async function nodesByName(state: string, names: readonly string[]): Promise<Map<string, V1Node>> {
   const nodes = await nodesOf(adminOf(state));
   return new Map(
@@ -178,11 +185,13 @@ describe.each(recorded)("the state of %s", (file) => {
 
 interface RunningMachines {
   ended: Promise<{ code: number | null; text: string }>;
-  /** Resolves once they have ended. */
+  /** Ends the machines' process; resolves once it has ended. */
   end: () => Promise<void>;
 }
 
-/** Runs the program of that version. `folder`: the machines' keys and their join token. */
+/**
+ * Runs the machines' program of the recorded version. `folder` contains the machines' keys and their join token.
+ */
 function runMachines(of: { state: string; folder: string; url: string; count: number }): RunningMachines {
   const { state, folder, url, count } = of;
   const flags = ["--url", url, "--state", folder, "--join-token-file", join(folder, "join-token")];

@@ -1,4 +1,4 @@
-// An operator's action reaches a machine with a socket at once, before its next heartbeat.
+// Tests that an operator's action reaches a machine with a socket at once, before the machine's next heartbeat.
 import { CoreV1Api } from "@kubernetes/client-node";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Clock, systemClock } from "../../../node-shim/base/clock.ts";
@@ -7,7 +7,7 @@ import { eventually } from "../local-cluster.ts";
 import type { WorkerAccess } from "../own-worker.ts";
 import { type PlacedMachine, sharedSocketPlace, type SocketPlace } from "./socket-place.ts";
 
-/** A machine whose clock is held for three intervals becomes silent and loses its socket. */
+/** The report interval. A machine whose clock is held for three intervals becomes silent and loses its socket. */
 const INTERVAL_MS = 4000;
 
 let place: SocketPlace<WorkerAccess>;
@@ -16,7 +16,10 @@ beforeAll(async () => {
 });
 afterAll(() => place.stop());
 
-/** While the clock is held, no wait of the shim ends: the shim sends only what the Worker requests. */
+/**
+ * Returns a clock that a test can hold. While it is held, no timer of the shim fires: the shim sends only what the
+ * Worker requests.
+ */
 function heldClock() {
   const due: (() => void)[] = [];
   let isHeld = false;
@@ -40,7 +43,7 @@ function heldClock() {
   return { clock, hold, release };
 }
 
-/** A machine and its events, in order. */
+/** Runs a machine and records its events, in order. */
 function watch(machine: PlacedMachine) {
   const events: string[] = [];
   const happened = (event: string) => void events.push(event);
@@ -55,13 +58,16 @@ function watch(machine: PlacedMachine) {
     },
     changed: ({ via, fault }) => happened(fault === null ? via : `${via}: ${fault}`),
   });
-  /** Resolves once the event has happened, with all events since the call. */
+  /** Resolves once `event` has happened, with all events since the call. */
   const until = async (event: string) => {
     const from = events.length;
     await eventually(() => Promise.resolve(events.includes(event, from)));
     return events.slice(from, events.indexOf(event, from) + 1);
   };
-  /** Acts between two reports, so that the next heartbeat does not cause the events. */
+  /**
+   * Runs an operator's command between two reports of the machine, so that the next heartbeat does not cause the
+   * events. Resolves with the events up to `last`.
+   */
   const act = async (words: string[], last: string) => {
     await new Promise<void>((resolve) => {
       rests = () => {
